@@ -1,0 +1,26 @@
+# Libraries from the distribution, as plain imported targets. tools/setup installs them.
+file(STRINGS "${PROJECT_SOURCE_DIR}/tools/versions.env" _versions REGEX "^[A-Z_]+=")
+foreach(_line IN LISTS _versions)
+  string(REGEX MATCH "^([A-Z_]+)=(.*)$" _ "${_line}")
+  set(EXPC_${CMAKE_MATCH_1} "${CMAKE_MATCH_2}")
+endforeach()
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(Boost REQUIRED)
+find_package(ZLIB REQUIRED)
+
+# LLVM's ADT and Support only; its own CMake package would pull in every component.
+set(EXPC_LLVM_ROOT "/usr/lib/llvm-${EXPC_LLVM_MAJOR}" CACHE PATH "LLVM prefix")
+find_library(EXPC_LLVM_SUPPORT LLVMSupport PATHS "${EXPC_LLVM_ROOT}/lib" NO_DEFAULT_PATH REQUIRED)
+find_library(EXPC_LLVM_DEMANGLE LLVMDemangle PATHS "${EXPC_LLVM_ROOT}/lib" NO_DEFAULT_PATH REQUIRED)
+find_library(EXPC_ZSTD zstd REQUIRED)
+find_library(EXPC_TINFO tinfo REQUIRED)
+add_library(expc_llvm INTERFACE)
+target_include_directories(expc_llvm SYSTEM INTERFACE "${EXPC_LLVM_ROOT}/include")
+target_link_libraries(expc_llvm INTERFACE ${EXPC_LLVM_SUPPORT} ${EXPC_LLVM_DEMANGLE} ZLIB::ZLIB ${EXPC_ZSTD} ${EXPC_TINFO} Threads::Threads ${CMAKE_DL_LIBS})
+
+find_library(EXPC_HWLOC hwloc REQUIRED)
+find_library(EXPC_ANTLR antlr4-runtime REQUIRED)
+find_program(EXPC_ANTLR_TOOL antlr4 REQUIRED)

@@ -1,0 +1,30 @@
+# Compiler flags, ccache and mold: what every target shares.
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -fdiagnostics-color=auto)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # LLVM 19 headers trip these in GCC 12 with optimisation on.
+  add_compile_options(-Wno-maybe-uninitialized -Wno-dangling-pointer -Wno-stringop-overflow)
+endif()
+
+find_program(EXPC_CCACHE ccache)
+if(EXPC_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_NOHASHDIR=1 ${EXPC_CCACHE})
+endif()
+
+find_program(EXPC_MOLD mold)
+if(EXPC_MOLD)
+  # GCC 12 and clang both take this; mold links the worker in well under a second.
+  add_link_options(-fuse-ld=mold)
+endif()
+
+set(EXPC_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined")
+if(EXPC_SANITIZE)
+  add_compile_options(-fsanitize=${EXPC_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  add_link_options(-fsanitize=${EXPC_SANITIZE})
+endif()

@@ -1,0 +1,323 @@
+#pragma once
+
+// The syntax tree of one .exp file: what was written, nothing resolved. Every node carries its range.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "compiler/source/source.h"
+
+namespace expc::ast {
+
+using source::Range;
+
+struct Identifier {
+  std::string name;
+  Range range;
+};
+
+/// `image.mobilenet_v2`, `system.gpus`, `design.timed.repeat`.
+struct QualifiedName {
+  std::vector<Identifier> parts;
+  Range range;
+};
+
+// ---- expressions ------------------------------------------------------------------------------------------------
+
+struct Expr;
+using ExprPtr = std::unique_ptr<Expr>;
+
+/// A number and its unit, as one token: `300`, `0.5`, `2.0x`, `95%`, `80GiB`, `1e6`. `digits` is the text without unit.
+struct NumberLiteral {
+  std::string digits;
+  std::string unit;  // "" when there is none
+};
+struct StringLiteral {
+  std::string value;  // escapes resolved
+};
+struct BoolLiteral {
+  bool value;
+};
+/// A bare word or a dotted path; resolved by the checker (factor, let, argument, enum level, `system.gpus`).
+struct NameExpr {
+  QualifiedName name;
+};
+struct CallArgument {
+  std::optional<Identifier> name;  // `size = 300px`
+  ExprPtr value;
+};
+/// `mnist("data")`, `speedup(step_time)`.
+struct CallExpr {
+  QualifiedName callee;
+  std::vector<CallArgument> arguments;
+};
+/// `gain[precision = fp32]`
+struct IndexExpr {
+  ExprPtr base;
+  std::vector<CallArgument> selectors;
+};
+enum class UnaryOp { Negate, Not };
+struct UnaryExpr {
+  UnaryOp op;
+  ExprPtr operand;
+};
+enum class BinaryOp { Or, And, Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, In, NotIn, Add, Subtract, Multiply, Divide };
+struct BinaryExpr {
+  BinaryOp op;
+  Range op_range;
+  ExprPtr left, right;
+};
+/// `{ fp64, fp32 }`
+struct SetExpr {
+  std::vector<ExprPtr> elements;
+};
+/// `1..4`, `1..16 by *2`, `0..100 by 10`, `1..` (upper null)
+struct RangeExpr {
+  ExprPtr lower, upper;
+  ExprPtr step;  // may be null
+  bool geometric = false;
+};
+/// `(dali, nhwc)`
+struct TupleExpr {
+  std::vector<ExprPtr> elements;
+};
+
+struct Expr {
+  Range range;
+  std::variant<NumberLiteral, StringLiteral, BoolLiteral, NameExpr, CallExpr, IndexExpr, UnaryExpr, BinaryExpr, SetExpr,
+               RangeExpr, TupleExpr>
+      node;
+};
+
+// ---- declarations -------------------------------------------------------------------------------------------------
+
+struct Import {
+  Range range;
+  std::variant<QualifiedName, StringLiteral> target;  // `std.image` or "path.exp"
+  Range target_range;
+  std::optional<Identifier> alias;
+};
+
+/// A level of an enum; `mnist(path)`, `synthetic(count : int)` are variants with a payload.
+struct TypeExpr;
+struct EnumField {
+  std::optional<Identifier> name;
+  std::unique_ptr<TypeExpr> type;
+};
+struct EnumLevel {
+  Identifier name;
+  std::vector<EnumField> fields;
+};
+struct EnumDecl {
+  Range range;
+  std::string doc;
+  bool ordered = false;
+  Identifier name;
+  std::vector<EnumLevel> levels;
+};
+
+/// `int`, `precision`, `Pixels`, `int in 1..64`, `Ratio in { 0.5x, 1.0x }`.
+struct TypeExpr {
+  Range range;
+  QualifiedName name;
+  ExprPtr refinement;  // may be null
+};
+
+struct LetDecl {
+  Range range;
+  std::string doc;
+  Identifier name;
+  ExprPtr value;
+};
+
+/// `param batch : Images in 1.. = 64 when loader == dali`
+struct ParamDecl {
+  Range range;
+  std::string doc;
+  Identifier name;
+  TypeExpr type;
+  ExprPtr default_value;  // null: the study must give it
+  ExprPtr when;           // may be null
+};
+
+/// In a workload: `metric step_time : Time lower timed`. In a study (derived): `metric share = a / b`.
+struct MetricDecl {
+  Range range;
+  std::string doc;
+  Identifier name;
+  std::optional<TypeExpr> type;
+  std::optional<Identifier> direction;  // lower, higher
+  std::optional<Identifier> kind;       // timed, quality, profile
+  bool exact = false;                   // bytes, counts: compared as they are
+  ExprPtr derived;                      // may be null
+};
+
+enum class RuleKind { Require, Exclude };
+/// `require cards: gpus <= system.gpus because "the node has fewer cards"`
+struct RuleDecl {
+  Range range;
+  std::string doc;
+  RuleKind kind;
+  std::optional<Identifier> name;
+  ExprPtr condition;
+  std::optional<std::string> because;
+};
+
+struct WorkloadDecl {
+  Range range;
+  std::string doc;
+  Identifier name;
+  std::optional<int> version;  // `version 2`: raised only when results would change
+  Range version_range;
+  std::vector<ParamDecl> params;
+  std::vector<MetricDecl> metrics;
+  std::vector<RuleDecl> rules;
+};
+
+/// `workload image.mobilenet_v2(size = 300px)`
+struct WorkloadUse {
+  Range range;
+  QualifiedName name;
+  std::vector<CallArgument> arguments;
+};
+
+/// `factor precision in { fp64, fp32 } baseline fp64 when …`
+struct FactorDecl {
+  Range range;
+  std::string doc;
+  Identifier name;
+  ExprPtr levels;
+  ExprPtr baseline;  // may be null
+  ExprPtr when;      // may be null
+};
+
+struct MeasureDecl {
+  Range range;
+  std::vector<Identifier> metrics;
+};
+
+/// `compare gain = speedup(step_time) over precision against fp32`
+struct CompareDecl {
+  Range range;
+  std::string doc;
+  Identifier name;
+  CallExpr call;
+  Range call_range;
+  Identifier over;
+  ExprPtr against;  // may be null; the bare name `previous` is the level before
+};
+
+enum class QuantifierKind { ForAll, Exists };
+/// `forall gpus, loader where gpus > 1:`; `forall *` has all = true.
+struct Quantifier {
+  Range range;
+  QuantifierKind kind;
+  bool all = false;
+  std::vector<Identifier> factors;
+  ExprPtr where;  // may be null
+};
+/// `criterion name: Q* subject >= bound with confidence 95%`; the subject is compared with one bound or a band.
+struct CriterionDecl {
+  Range range;
+  std::string doc;
+  Identifier name;
+  std::vector<Quantifier> quantifiers;
+  ExprPtr subject;
+  std::optional<BinaryOp> relation;  // >=, >, <=, <, ==
+  ExprPtr bound;                     // with relation
+  ExprPtr band_low, band_high;       // `within low..high`, without relation
+  ExprPtr confidence;                // may be null
+};
+
+/// One setting of a design block: `repeat 10`, `steps 300`, `order blocks`, `seed 7`, `budget 24h`.
+struct DesignSetting {
+  Range range;
+  Identifier name;
+  ExprPtr value;
+};
+struct DesignKindBlock {
+  Range range;
+  Identifier kind;  // timed, quality, profile
+  std::vector<DesignSetting> settings;
+};
+struct DesignDecl {
+  Range range;
+  std::optional<Identifier> shape;  // full; absent in a preset, which merges
+  std::vector<DesignKindBlock> kinds;
+  std::vector<DesignSetting> settings;
+};
+
+/// `table step_time by gpus, precision`
+struct TableDecl {
+  Range range;
+  Identifier metric;
+  std::vector<Identifier> by;
+};
+/// `plot gain over gpus by precision`
+struct PlotDecl {
+  Range range;
+  Identifier subject;
+  Identifier over;
+  std::vector<Identifier> by;
+};
+
+/// `only gpus in { 1, 2 }`
+struct OnlyClause {
+  Range range;
+  Identifier factor;
+  ExprPtr levels;
+};
+/// `size = 32px`
+struct Assignment {
+  Range range;
+  QualifiedName target;
+  ExprPtr value;
+};
+struct RemoveClause {
+  Range range;
+  std::vector<Identifier> criteria;
+};
+struct PresetDecl {
+  Range range;
+  std::string doc;
+  Identifier name;
+  std::vector<Assignment> assignments;
+  std::vector<OnlyClause> only;
+  std::vector<RemoveClause> removed;
+  std::vector<DesignDecl> designs;
+  std::vector<CriterionDecl> criteria;  // added while the preset is on
+};
+
+struct StudyDecl {
+  Range range;
+  std::string doc;
+  Identifier name;
+  std::vector<WorkloadUse> workloads;
+  std::vector<FactorDecl> factors;
+  std::vector<LetDecl> lets;
+  std::vector<RuleDecl> rules;
+  std::vector<MetricDecl> metrics;
+  std::vector<MeasureDecl> measures;
+  std::vector<CompareDecl> compares;
+  std::vector<CriterionDecl> criteria;
+  std::vector<DesignDecl> designs;
+  std::vector<TableDecl> tables;
+  std::vector<PlotDecl> plots;
+  std::vector<PresetDecl> presets;
+};
+
+/// One file.
+struct Module {
+  source::FileId file;
+  std::vector<Import> imports;
+  std::vector<EnumDecl> enums;
+  std::vector<LetDecl> lets;
+  std::vector<WorkloadDecl> workloads;
+  std::vector<StudyDecl> studies;
+};
+
+}  // namespace expc::ast

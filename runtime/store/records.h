@@ -1,0 +1,71 @@
+#pragma once
+
+// What the store holds, as plain records; analysis and report read these and nothing else.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/plan.h"
+
+namespace expc::store {
+
+enum class TrialStatus {
+  Running,      // started, no end seen: what a killed engine leaves behind
+  Valid,
+  Failed,       // worker error, nonsense, dead rank
+  Timeout,      // worse than every value, in the ranks
+  Infeasible,   // out of memory
+  Interrupted   // the engine stopped it or died
+};
+std::string_view toString(TrialStatus status);
+
+/// One set of nodes, boots, driver and worker build with no gap over 30 minutes. Pairs never cross sessions.
+struct Session {
+  int64_t id = 0;
+  std::string host, boot_id, environment_class, worker_build;
+  std::string environment_json;
+  double opened = 0, last_seen = 0;  // Unix time
+};
+
+/// One randomised complete block of one kind of trial.
+struct Block {
+  int64_t id = 0;
+  std::string study;
+  plan::TrialKind kind = plan::TrialKind::Timed;
+  uint64_t number = 0;  // within study and kind
+  uint64_t seed = 0;
+  int64_t session = 0;
+};
+
+struct Trial {
+  int64_t id = 0;
+  std::string point;
+  plan::TrialKind kind = plan::TrialKind::Timed;
+  std::string settings;           // canonical JSON of the kind's settings
+  int64_t block = 0, session = 0;
+  unsigned position = 0;          // in the block's order
+  unsigned attempt = 1;
+  TrialStatus status = TrialStatus::Running;
+  std::string reason, log_tail;
+  double started = 0, ended = 0;  // Unix time
+  std::string environment_class, worker_build, data_digest;
+  std::string devices;            // JSON: the slots used
+  std::map<std::string, double> metrics;
+  std::map<std::string, std::vector<double>> series;
+  std::string environment_json;   // what the worker said of itself
+  std::vector<std::string> notes;
+};
+
+/// What a reader gets: everything that counts, or might, for one plan.
+struct Results {
+  std::vector<Session> sessions;
+  std::vector<Block> blocks;
+  std::vector<Trial> trials;      // those that count for the plan (DESIGN §3), Running and Interrupted ones left out
+  uint64_t kept_not_counted = 0;  // trials of these points that do not count, with why
+  std::vector<std::string> not_counted_reasons;
+};
+
+}  // namespace expc::store
