@@ -1,0 +1,32 @@
+# Two commands do everything: `make run` and `make test`. Both install what is missing, build, and are quick when nothing changed.
+BUILD ?= build/release
+JOBS  ?= $(shell nproc)
+
+.PHONY: run test build setup setup-tests fuzz bench clean
+
+run: setup
+	@tools/build $(BUILD) expc expc-worker
+	@$(BUILD)/bin/expc run experiments/precision.exp --preset quick --results results --verdicts-ok
+
+test: setup-tests
+	@tools/build $(BUILD) all
+	@tools/test $(BUILD)
+
+build: setup
+	@tools/build $(BUILD) expc expc-worker
+
+setup:
+	@tools/setup
+
+setup-tests:
+	@tools/setup --tests
+
+# Ten minutes of fuzzing the front end under ASan and UBSan (SECONDS=600 by default).
+fuzz: setup
+	@tests/fuzz/run.sh
+
+bench: build
+	@python3 tests/bench/check.py --expc $(BUILD)/bin/expc
+
+clean:
+	rm -rf build
