@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""The layers point one way: every #include between the project's directories must be an arrow of this table.
+
+The table is DESIGN's list of arrows (docs/architecture.md draws it). A directory may always include itself.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# directory -> directories whose headers it may include
+ARROWS = {
+    "compiler/source": set(),
+    "compiler/diag": {"compiler/source"},
+    "compiler/ast": {"compiler/source"},
+    "compiler/parse": {"compiler/source", "compiler/diag", "compiler/ast"},
+    "compiler/check": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/parse", "runtime/stats", "stdlib"},
+    "compiler/expand": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/check", "runtime/stats"},
+    "compiler/lower": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/check", "compiler/expand",
+                       "runtime/stats", "runtime/plan"},
+    "runtime/plan": set(),
+    "runtime/stats": set(),
+    "runtime/machine": set(),
+    "runtime/store": {"runtime/plan"},
+    "runtime/analysis": {"runtime/plan", "runtime/store", "runtime/stats"},
+    "runtime/engine": {"runtime/plan", "runtime/store", "runtime/analysis", "runtime/machine", "runtime/stats"},
+    "runtime/report": {"runtime/plan", "runtime/store", "runtime/analysis", "runtime/stats"},
+    "runtime/worker": {"runtime/plan"},
+    "stdlib": set(),
+}
+# The driver is the only part that sees both sides; it does not reach into the worker.
+ARROWS["compiler/driver"] = {d for d in ARROWS if d != "runtime/worker"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+
+
+def layer(path: str):
+    """The longest table entry that holds `path`, or None for a file outside the table."""
+    best = None
+    for name in ARROWS:
+        if path.startswith(name + "/") and (best is None or len(name) > len(best)):
+            best = name
+    return best
+
+
+def violations(files):
+    for path, text in files:
+        own = layer(path)
+        if own is None:
+            continue
+        for match in INCLUDE.finditer(text):
+            target = layer(match.group(1))
+            if target is None or target == own or target in ARROWS[own]:
+                continue
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{path}:{line}: {own} may not include {match.group(1)}"
+
+
+def torch_outside_worker(files):
+    for path, text in files:
+        if path.startswith("runtime/worker/") or not path.startswith(("compiler/", "runtime/")):
+            continue
+        for match in re.finditer(r'^\s*#\s*include\s+[<"](torch|ATen|c10)/', text, re.M):
+            yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: torch belongs in runtime/worker"
+
+
+def project_files():
+    for top in ("compiler", "runtime", "stdlib"):
+        for path in sorted((ROOT / top).rglob("*")):
+            if path.suffix in {".h", ".cpp", ".cu", ".def"} and not path.name.endswith("_test.cpp"):
+                yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
+
+
+def self_test():
+    """The checker must see what it is there to see."""
+    bad = [("runtime/engine/x.cpp", '#include "compiler/diag/diagnostic.h"\n'),
+           ("compiler/check/x.cpp", '#include "runtime/store/records.h"\n')]
+    assert len(list(violations(bad))) == 2
+    assert len(list(torch_outside_worker([("runtime/engine/x.cpp", "#include <torch/all.h>\n")]))) == 1
+    assert not list(violations([("runtime/store/x.cpp", '#include "runtime/plan/plan.h"\n')]))
+
+
+def main():
+    self_test()
+    files = list(project_files())
+    assert len(files) > 20, "no sources found"
+    found = list(violations(files)) + list(torch_outside_worker(files))
+    print("\n".join(found) or f"{len(files)} files keep to the layers")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
