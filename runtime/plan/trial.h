@@ -49,7 +49,7 @@ struct Event {
   uint64_t done = 0, total = 0;
   std::string phase;
   std::string reason;
-  llvm::json::Object metrics;      // base units; absent: not on this device
+  llvm::json::Object metrics;      // every metric asked for: a number in base units, or null when this device cannot give it
   llvm::json::Object series;
   llvm::json::Object environment;  // threads, allocator, libraries, what influences the time
   std::vector<std::string> notes;
@@ -61,7 +61,8 @@ llvm::Expected<Event> eventFromLine(std::string_view line);
 
 /// Launch channel: the engine starts `expc-worker --serve FD` once a session (FD: a SOCK_SEQPACKET unix socket), which loads what is
 /// slow to load and forks one child for each request. One JSON message a packet; a `launch` packet carries two descriptors
-/// (SCM_RIGHTS): the write end of the event pipe and the log file. When the socket closes, the server kills its children and exits.
+/// (SCM_RIGHTS): the write end of the event pipe and the log file. A packet {"v":1,"kill":ID} kills the process group of launch ID.
+/// When the socket closes, the server kills its children and exits.
 struct LaunchRequest {
   uint64_t id = 0;
   unsigned rank = 0;

@@ -54,6 +54,7 @@ struct Trial {
   std::string environment_class, worker_build, data_digest;
   std::string devices;            // JSON: the slots used
   std::map<std::string, double> metrics;
+  std::vector<std::string> not_on_device;  // metrics asked for that the worker said this device cannot give
   std::map<std::string, std::vector<double>> series;
   std::string environment_json;   // what the worker said of itself
   std::vector<std::string> notes;
