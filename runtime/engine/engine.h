@@ -1,0 +1,46 @@
+#pragma once
+
+// Runs a plan: opens a session, appends blocks until nothing is missing, starts one trial at a time on the device slots and writes
+// what happened to the store before it goes on.
+
+#include <llvm/Support/Error.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/engine/progress.h"
+#include "runtime/machine/machine.h"
+#include "runtime/plan/plan.h"
+
+namespace expc::engine {
+
+struct EngineOptions {
+  std::string results;                    // folder; made if missing
+  std::string worker;                     // path of expc-worker
+  std::string devices;                    // as `--devices`; see machine::slots
+  std::optional<double> timeout_seconds;  // of every trial; absent: see runtime/engine/timeout.h
+  unsigned attempts = 2;                  // of one place in a block, before it is given up
+  double heat_up_seconds = 2;             // at the start of a session, untimed
+};
+
+enum class Ending {
+  Complete,     // everything that the plan asks for is there
+  NothingToDo,  // it was there before
+  Incomplete,   // some trials failed for good; the judgement says which
+  Interrupted   // SIGINT or SIGTERM; the same command continues
+};
+
+struct RunOutcome {
+  Ending ending = Ending::Complete;
+  unsigned trials = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0;  // of this run
+  unsigned reused = 0;                     // valid trials that were there before
+  std::vector<std::string> messages;       // one line each, already shown by the listener
+};
+
+/// Never starts a trial and returns an error when: the worker is missing or does not offer the plan's workload in the plan's
+/// version, data is missing, the results folder cannot be written or is in use, no point is available on this machine.
+/// A failing trial is a result, not an error. Handles SIGINT and SIGTERM while it runs.
+llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener);
+
+}  // namespace expc::engine
