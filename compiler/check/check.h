@@ -1,0 +1,71 @@
+#pragma once
+
+#include <llvm/Support/Error.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/ast/ast.h"
+#include "compiler/check/model.h"
+#include "compiler/diag/diagnostic.h"
+#include "compiler/source/source.h"
+
+namespace expc::check {
+
+/// Where imports are read from; tests hand in a fake. `read` gives the text of a file, or an error that says why not.
+struct FileSystem {
+  std::function<llvm::Expected<std::string>(const std::string& path)> read;
+  /// The real one.
+  static FileSystem real();
+};
+
+struct ModuleScope;  // names of one file; internal to check
+
+/// A checked file with everything it imports. Errors were reported; what could not be resolved is left out, and a study with
+/// an error inside is marked (`Study::valid`), so that later phases can go on with the others.
+struct Program {
+  source::SourceManager* sources = nullptr;
+  source::FileId root;
+  std::vector<std::unique_ptr<ast::Module>> modules;  // the root first
+  std::vector<std::unique_ptr<ModuleScope>> scopes;   // one for each module
+  std::vector<std::unique_ptr<EnumType>> enums;
+  std::vector<std::unique_ptr<Workload>> workloads;
+  std::vector<std::unique_ptr<Study>> studies;  // of the root file, in order
+
+  Program();
+  Program(Program&&) noexcept;
+  Program& operator=(Program&&) noexcept;
+  ~Program();
+
+  const Study* findStudy(std::string_view name) const;
+};
+
+/// Parses and checks the file `root` (already in `sources`) and all it imports. Reports: everything of parse, and E02xx, E03xx.
+/// Never looks at the machine. Always returns; whether it succeeded is `emitter.errors()`.
+Program check(source::SourceManager& sources, source::FileId root, const FileSystem& files, diag::Emitter& emitter);
+
+/// Resolves one `-D` text ("gpus=2", "precision={fp32,bf16}", "size=64px", "design.timed.repeat=20") against a study: by the
+/// declared type, a factor's value selects levels. Nothing after reporting (E0601 for a malformed one, else E02xx, E03xx).
+std::optional<Change> resolveOverride(const Program& program, const Study& study, const std::string& text,
+                                      diag::Emitter& emitter);
+
+/// A study after presets and overrides, in this order: default < study < presets < overrides.
+struct Selected {
+  const Study* study = nullptr;
+  std::vector<std::optional<Value>> arguments;  // as Study::arguments
+  std::vector<std::vector<unsigned>> levels;    // kept levels of each factor, in declared order
+  std::vector<const Criterion*> criteria;       // the study's, then presets'
+  Design design;
+  bool restricted = false;                      // something is not as the study has it
+
+  /// The study as it stands.
+  static Selected whole(const Study& study);
+  /// Applies one change. Reports criteria of one name from two presets and a selection without any level (E0603).
+  bool apply(const Change& change, diag::Emitter& emitter);
+};
+
+}  // namespace expc::check

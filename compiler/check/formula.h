@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "compiler/ast/ast.h"
+#include "compiler/check/value.h"
+#include "compiler/diag/diagnostic.h"
+
+namespace expc::check {
+
+/// A resolved and typed expression over a workload's parameters. Shared, immutable; a `let` is shared by its uses.
+struct Formula;
+using FormulaPtr = std::shared_ptr<const Formula>;
+struct Formula {
+  enum class Op {
+    Constant, Parameter, SystemGpus, Not, Negate, Or, And, Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual,
+    InSet,    // operands: the value, then the elements
+    InRange,  // operands: the value, lower, upper (may be null), step (may be null)
+    Add, Subtract, Multiply, Divide,
+    Variant   // operands: the payload of `constant`'s level
+  };
+  Op op = Op::Constant;
+  bool geometric = false;    // InRange: the step multiplies
+  bool uses_system = false;  // anywhere below
+  unsigned parameter = 0;
+  uint32_t size = 1;         // nodes of the tree, a shared one counted at each use
+  Type type;
+  source::Range range;
+  Value constant;
+  std::vector<FormulaPtr> operands;
+
+  bool isConstant() const { return op == Op::Constant; }
+};
+
+/// Beyond this many nodes an expression is refused, so that evaluation neither recurses too deep nor takes forever.
+inline constexpr uint32_t kMaxFormulaSize = 2000;
+
+/// Indices of the parameters that a formula reads, sorted, each once.
+std::vector<unsigned> parametersOf(const Formula& formula);
+
+/// What names stand for while a formula is evaluated: one pointer for each parameter, null for an inactive one.
+struct Environment {
+  const Value* const* parameters = nullptr;
+  size_t count = 0;
+  std::optional<int64_t> gpus;
+};
+
+/// Why there is no value, and where.
+struct Failure {
+  enum class Kind { Overflow, DivisionByZero, Inactive, NoSystem } kind = Kind::Overflow;
+  source::Range range;
+  unsigned parameter = 0;  // Inactive
+};
+using Outcome = std::variant<Value, Failure>;
+
+/// The one evaluator of every phase. `and` and `or` stop as soon as they know. The formula must be well typed.
+Outcome evaluate(const Formula& formula, const Environment& environment);
+
+/// Reports a failure as a diagnostic at its place; `context` becomes a note unless empty.
+void reportFailure(const Failure& failure, std::string_view parameter_name, const std::string& context,
+                   diag::Emitter& emitter);
+
+/// The values of `lower..upper`, stepped, or nothing after reporting (empty, endless, a step that does not advance, more
+/// than `limit` values, overflow).
+std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value* upper, const Value* step,
+                                                 bool geometric, source::Range range, size_t limit,
+                                                 diag::Emitter& emitter);
+
+}  // namespace expc::check

@@ -1,0 +1,1 @@
+#include "compiler/lower/lower.h"
