@@ -4,7 +4,7 @@
 
 #include <string>
 #include <string_view>
-#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,6 +20,7 @@ enum class Kind : uint16_t {
 
 std::string_view code(Kind kind);  // "E0203"
 std::string_view slug(Kind kind);  // "unknown-name"
+std::string_view name(Kind kind);  // "UnknownName"
 /// All registered kinds, for the coverage test and `expc explain`.
 const std::vector<Kind>& allKinds();
 

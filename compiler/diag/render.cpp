@@ -1,0 +1,160 @@
+#include "compiler/diag/render.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "compiler/diag/columns.h"
+
+namespace expc::diag {
+
+namespace {
+
+constexpr uint32_t kMaxLineColumns = 160;
+
+struct Style {
+  bool colour;
+  std::string paint(std::string_view code, std::string_view text) const {
+    return colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+  }
+  std::string bold(std::string_view text) const { return paint("1", text); }
+  std::string severity(Severity severity, std::string_view text) const {
+    return paint(severity == Severity::Error ? "1;31" : severity == Severity::Warning ? "1;35" : "1;36", text);
+  }
+  std::string gutter(std::string_view text) const { return paint("34", text); }
+};
+
+std::string_view word(Severity severity) {
+  return severity == Severity::Error ? "error" : severity == Severity::Warning ? "warning" : "note";
+}
+
+std::string place(const source::SourceManager& sources, source::Range range) {
+  source::Position where = sources.position(range.file, range.begin);
+  return fmt::format("{}:{}:{}", sources.name(range.file), where.line, where.column);
+}
+
+/// Cuts a long line to a window around the carets. `first` and `last` are screen columns of the marked part.
+void clip(std::string& text, uint32_t& first, uint32_t& last, const DisplayLine& line) {
+  if (line.columns.back() <= kMaxLineColumns) return;
+  uint32_t from = first > kMaxLineColumns / 2 ? first - kMaxLineColumns / 2 : 0;
+  uint32_t to = from + kMaxLineColumns;
+  // Walk the shown text by characters; widths come from a second layout, as `text` may hold replacements.
+  DisplayLine shown = displayLine(line.text);
+  size_t begin = std::lower_bound(shown.columns.begin(), shown.columns.end(), from) - shown.columns.begin();
+  size_t end = std::lower_bound(shown.columns.begin(), shown.columns.end(), to) - shown.columns.begin();
+  uint32_t start = shown.columns[begin];
+  bool cut_left = begin > 0, cut_right = end + 1 < shown.columns.size();
+  end = std::min(end, line.text.size());
+  text = fmt::format("{}{}{}", cut_left ? "…" : "", line.text.substr(begin, end - begin), cut_right ? "…" : "");
+  uint32_t shift = start - (cut_left ? 1 : 0);
+  last = std::min(last, shown.columns[end]);
+  first -= std::min(first, shift);
+  last -= std::min(last, shift);
+}
+
+/// The source line and the carets under the part of `range` that lies on it.
+std::string snippet(const source::SourceManager& sources, source::Range range, Severity severity, const Style& style) {
+  uint32_t line_begin = 0;
+  std::string_view line = sources.line(range.file, range.begin, &line_begin);
+  if (line.empty() && sources.text(range.file).empty()) return "";
+  uint32_t number = sources.position(range.file, range.begin).line;
+  uint32_t size = static_cast<uint32_t>(line.size());
+  DisplayLine display = displayLine(line);
+  uint32_t first = display.columns[std::min(range.begin - line_begin, size)];
+  uint32_t last = display.columns[std::min(std::max(range.end, range.begin) - line_begin, size)];
+  std::string text = display.text;
+  clip(text, first, last, display);
+
+  std::string label = fmt::format("{:>5} | ", number);
+  std::string marks = fmt::format("^{:~<{}}", "", last > first + 1 ? last - first - 1 : 0);
+  return style.gutter(label) + text + "\n" + style.gutter("      | ") + std::string(first, ' ') +
+         style.severity(severity, marks) + "\n";
+}
+
+std::string fixText(const source::SourceManager& sources, const FixIt& fix) {
+  std::string removed = printable(sources.text(fix.range));
+  std::string added = printable(fix.replacement);
+  if (removed.empty()) return fmt::format("insert `{}`", added);
+  if (added.empty()) return fmt::format("remove `{}`", removed);
+  return fmt::format("replace `{}` by `{}`", removed, added);
+}
+
+llvm::json::Value positionJson(const source::SourceManager& sources, source::FileId file, uint32_t offset) {
+  source::Position where = sources.position(file, offset);
+  return llvm::json::Object{{"line", where.line}, {"column", where.column}, {"offset", offset}};
+}
+
+/// JSON holds Unicode only; a name or a replacement could hold any bytes.
+std::string jsonText(std::string_view text) {
+  return llvm::json::fixUTF8(llvm::StringRef(text.data(), text.size()));
+}
+
+void addRange(llvm::json::Object& object, const source::SourceManager& sources, source::Range range) {
+  if (!range.isValid()) return;
+  object["file"] = jsonText(sources.name(range.file));
+  object["range"] = llvm::json::Object{{"begin", positionJson(sources, range.file, range.begin)},
+                                       {"end", positionJson(sources, range.file, range.end)}};
+}
+
+}  // namespace
+
+std::string renderText(const source::SourceManager& sources, const Diagnostic& diagnostic, bool colour) {
+  Style style{colour};
+  std::string out;
+  if (diagnostic.range.isValid()) out += style.bold(place(sources, diagnostic.range) + ":") + " ";
+  out += style.severity(diagnostic.severity, fmt::format("{}[{}]:", word(diagnostic.severity), code(diagnostic.kind)));
+  out += " " + style.bold(diagnostic.message) + "\n";
+  if (diagnostic.range.isValid()) out += snippet(sources, diagnostic.range, diagnostic.severity, style);
+  for (const Note& note : diagnostic.notes) {
+    if (note.range.isValid()) out += style.bold(place(sources, note.range) + ":") + " ";
+    out += style.severity(Severity::Note, "note:") + " " + note.message + "\n";
+    if (note.range.isValid()) out += snippet(sources, note.range, Severity::Note, style);
+  }
+  for (const FixIt& fix : diagnostic.fixes)
+    out += style.paint("1;32", "help:") + " " + fixText(sources, fix) + "\n";
+  return out;
+}
+
+llvm::json::Value renderJson(const source::SourceManager& sources, const Diagnostic& diagnostic) {
+  llvm::json::Object out{{"code", jsonText(code(diagnostic.kind))},
+                         {"slug", jsonText(slug(diagnostic.kind))},
+                         {"severity", jsonText(word(diagnostic.severity))},
+                         {"message", jsonText(diagnostic.message)}};
+  addRange(out, sources, diagnostic.range);
+  llvm::json::Array notes, fixes;
+  for (const Note& note : diagnostic.notes) {
+    llvm::json::Object object{{"message", jsonText(note.message)}};
+    addRange(object, sources, note.range);
+    notes.push_back(std::move(object));
+  }
+  for (const FixIt& fix : diagnostic.fixes) {
+    llvm::json::Object object{{"replacement", jsonText(fix.replacement)}};
+    addRange(object, sources, fix.range);
+    fixes.push_back(std::move(object));
+  }
+  out["notes"] = std::move(notes);
+  out["fixes"] = std::move(fixes);
+  return out;
+}
+
+void sortAndDeduplicate(std::vector<Diagnostic>& diagnostics) {
+  auto place = [](const Diagnostic& diagnostic) {
+    // An invalid file id is the largest number; adding one puts those without a place first.
+    return std::make_tuple(diagnostic.range.file.index + 1, diagnostic.range.begin, diagnostic.range.end);
+  };
+  std::stable_sort(diagnostics.begin(), diagnostics.end(),
+                   [&](const Diagnostic& left, const Diagnostic& right) { return place(left) < place(right); });
+  auto same = [&](const Diagnostic& left, const Diagnostic& right) {
+    return place(left) == place(right) && left.kind == right.kind && left.message == right.message;
+  };
+  // Those of one place are few; duplicates among them need not be neighbours.
+  std::vector<Diagnostic> kept;
+  for (Diagnostic& diagnostic : diagnostics) {
+    bool seen = false;
+    for (auto earlier = kept.rbegin(); earlier != kept.rend() && place(*earlier) == place(diagnostic); ++earlier)
+      seen = seen || same(*earlier, diagnostic);
+    if (!seen) kept.push_back(std::move(diagnostic));
+  }
+  diagnostics = std::move(kept);
+}
+
+}  // namespace expc::diag

@@ -1,0 +1,152 @@
+#include "compiler/diag/render.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "compiler/diag/closest.h"
+#include "compiler/diag/columns.h"
+
+using namespace expc;
+using namespace expc::diag;
+
+namespace {
+
+Diagnostic make(source::Range range, std::string message = "wrong") {
+  return {Kind::SyntaxError, Severity::Error, range, std::move(message), {}, {}};
+}
+
+/// The column of the first caret and the number of marks in the second line of a rendered snippet.
+std::pair<size_t, size_t> carets(const std::string& text) {
+  size_t line = text.find('\n', text.find('\n') + 1) + 1;
+  std::string marks = text.substr(line, text.find('\n', line) - line);
+  size_t caret = marks.find('^');
+  return {caret - std::string("      | ").size(), marks.size() - caret};
+}
+
+}  // namespace
+
+TEST_CASE("a diagnostic is shown with its place, line and carets") {
+  source::SourceManager sources;
+  auto file = sources.add("a.exp", "study x {\n  factor gpus\n}\n");
+  CHECK(renderText(sources, make({file, 12, 18}), false) ==
+        "a.exp:2:3: error[E0101]: wrong\n"
+        "    2 |   factor gpus\n"
+        "      |   ^~~~~~\n");
+}
+
+TEST_CASE("carets stand right after tabs, wide and combining characters") {
+  source::SourceManager sources;
+  auto tabs = sources.add("a", "\tab\tcd");
+  CHECK(carets(renderText(sources, make({tabs, 4, 6}), false)) == std::pair<size_t, size_t>{8, 2});
+  auto wide = sources.add("b", "\"日本\" x");  // two characters of three bytes and two columns
+  CHECK(carets(renderText(sources, make({wide, 9, 10}), false)) == std::pair<size_t, size_t>{7, 1});
+  auto narrow = sources.add("c", "\"é\" x");
+  CHECK(carets(renderText(sources, make({narrow, 5, 6}), false)) == std::pair<size_t, size_t>{4, 1});
+  auto combining = sources.add("d", "\"e\xCC\x81\" x");
+  CHECK(carets(renderText(sources, make({combining, 6, 7}), false)) == std::pair<size_t, size_t>{4, 1});
+}
+
+TEST_CASE("carets stay on the first line of a range, and at the end of the file") {
+  source::SourceManager sources;
+  auto file = sources.add("a", "abc\ndef");
+  CHECK(carets(renderText(sources, make({file, 1, 6}), false)) == std::pair<size_t, size_t>{1, 2});
+  CHECK(carets(renderText(sources, make({file, 7, 7}), false)) == std::pair<size_t, size_t>{3, 1});
+}
+
+TEST_CASE("long lines are cut around the carets") {
+  source::SourceManager sources;
+  std::string text(5000, 'a');
+  text[3000] = 'b';
+  auto file = sources.add("a", text);
+  std::string shown = renderText(sources, make({file, 3000, 3001}), false);
+  size_t line = shown.find('\n') + 1;
+  std::string source_line = shown.substr(line, shown.find('\n', line) - line);
+  CHECK(source_line.size() < 200);
+  // The mark of three bytes that stands for what was cut takes one column.
+  CHECK(source_line.find('b') - 2 - std::string("      | ").size() == carets(shown).first);
+}
+
+TEST_CASE("text cannot steer the terminal") {
+  source::SourceManager sources;
+  auto file = sources.add("a", "x \x1b[2J \xff y");
+  std::string shown = renderText(sources, make({file, 0, 1}), false);
+  CHECK(shown.find('\x1b') == std::string::npos);
+  CHECK(shown.find('\xff') == std::string::npos);
+  CHECK(printable("a\nb\x07") == "a b\xEF\xBF\xBD");
+}
+
+TEST_CASE("notes and fixes follow, colour only when asked for") {
+  source::SourceManager sources;
+  auto file = sources.add("a", "abc def");
+  Diagnostic diagnostic = make({file, 0, 3});
+  diagnostic.notes.push_back({{file, 4, 7}, "declared here"});
+  diagnostic.notes.push_back({{}, "nothing else"});
+  diagnostic.fixes.push_back({{file, 0, 3}, "abd"});
+  diagnostic.fixes.push_back({{file, 3, 3}, ";"});
+  diagnostic.fixes.push_back({{file, 4, 7}, ""});
+  std::string plain = renderText(sources, diagnostic, false);
+  CHECK(plain.find("a:1:5: note: declared here\n    1 | abc def\n      |     ^~~\n") != std::string::npos);
+  CHECK(plain.find("\nnote: nothing else\n") != std::string::npos);
+  CHECK(plain.find("help: replace `abc` by `abd`\nhelp: insert `;`\nhelp: remove `def`\n") != std::string::npos);
+  CHECK(renderText(sources, diagnostic, true).find("\x1b[1;31m") != std::string::npos);
+}
+
+TEST_CASE("JSON names every part") {
+  source::SourceManager sources;
+  auto file = sources.add("a", "é bc\n");
+  Diagnostic diagnostic = make({file, 3, 5});
+  diagnostic.notes.push_back({{}, "why"});
+  diagnostic.fixes.push_back({{file, 3, 5}, "x"});
+  llvm::json::Value expected = *llvm::json::parse(R"({
+    "code": "E0101", "slug": "syntax-error", "severity": "error", "message": "wrong", "file": "a",
+    "range": {"begin": {"line": 1, "column": 3, "offset": 3}, "end": {"line": 1, "column": 5, "offset": 5}},
+    "notes": [{"message": "why"}],
+    "fixes": [{"replacement": "x", "file": "a",
+      "range": {"begin": {"line": 1, "column": 3, "offset": 3}, "end": {"line": 1, "column": 5, "offset": 5}}}]})");
+  CHECK(renderJson(sources, diagnostic) == expected);
+  Diagnostic placeless = make({});
+  CHECK(renderJson(sources, placeless).getAsObject()->get("range") == nullptr);
+}
+
+TEST_CASE("diagnostics are sorted by place and told once") {
+  source::FileId first{0}, second{1};
+  std::vector<Diagnostic> all = {make({second, 1, 2}, "c"), make({first, 5, 6}, "b"), make({first, 1, 2}, "a"),
+                                 make({first, 1, 2}, "z"), make({first, 1, 2}, "a"), make({}, "whole")};
+  sortAndDeduplicate(all);
+  std::string order;
+  for (const Diagnostic& diagnostic : all) order += diagnostic.message + " ";
+  CHECK(order == "whole a z b c ");
+}
+
+TEST_CASE("codes and names are unique and well formed") {
+  std::set<std::string_view> codes, slugs;
+  for (Kind kind : allKinds()) {
+    CHECK(codes.insert(code(kind)).second);
+    CHECK(slugs.insert(slug(kind)).second);
+    CHECK(code(kind).size() == 5);
+    CHECK((code(kind)[0] == 'E' || code(kind)[0] == 'W'));
+  }
+}
+
+TEST_CASE("the closest name is suggested only when it is near") {
+  std::vector<std::string> names = {"precision", "gpus", "batch", "size"};
+  CHECK(closest("precison", names) == "precision");
+  CHECK(closest("Gpus", names) == "gpus");
+  CHECK(closest("gpu", names) == "gpus");
+  CHECK_FALSE(closest("loader", names).has_value());
+  CHECK_FALSE(closest("x", {"y"}).has_value());
+  CHECK_FALSE(closest("", names).has_value());
+}
+
+TEST_CASE("UTF-8 is judged strictly") {
+  CHECK(utf8Length("a") == 1);
+  CHECK(utf8Length("é") == 2);
+  CHECK(utf8Length("日") == 3);
+  CHECK(utf8Length("😀") == 4);
+  CHECK(utf8Length("\x80") == 0);
+  CHECK(utf8Length("\xC0\x80") == 0);
+  CHECK(utf8Length("\xED\xA0\x80") == 0);
+  CHECK(utf8Length("\xF4\x90\x80\x80") == 0);
+  CHECK(utf8Length("\xE6\x97") == 0);
+}

@@ -1,0 +1,59 @@
+#include "compiler/source/source.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace expc::source {
+
+Range join(Range first, Range last) {
+  if (!first.isValid()) return last;
+  if (!last.isValid()) return first;
+  assert(first.file == last.file && "ranges of two files cannot be joined");
+  return {first.file, std::min(first.begin, last.begin), std::max(first.end, last.end)};
+}
+
+FileId SourceManager::add(std::string name, std::string text) {
+  auto file = std::make_unique<File>();
+  file->name = std::move(name);
+  file->text = std::move(text);
+  file->line_starts.push_back(0);
+  for (size_t at = 0; at < file->text.size(); ++at)
+    if (file->text[at] == '\n') file->line_starts.push_back(static_cast<uint32_t>(at + 1));
+  files_.push_back(std::move(file));
+  return {static_cast<uint32_t>(files_.size() - 1)};
+}
+
+std::string_view SourceManager::name(FileId file) const { return files_.at(file.index)->name; }
+
+std::string_view SourceManager::text(FileId file) const { return files_.at(file.index)->text; }
+
+std::string_view SourceManager::text(Range range) const {
+  std::string_view all = text(range.file);
+  size_t begin = std::min<size_t>(range.begin, all.size());
+  size_t end = std::clamp<size_t>(range.end, begin, all.size());
+  return all.substr(begin, end - begin);
+}
+
+Position SourceManager::position(FileId file, uint32_t offset) const {
+  const File& entry = *files_.at(file.index);
+  offset = std::min<uint32_t>(offset, static_cast<uint32_t>(entry.text.size()));
+  auto after = std::upper_bound(entry.line_starts.begin(), entry.line_starts.end(), offset);
+  uint32_t line = static_cast<uint32_t>(after - entry.line_starts.begin());
+  uint32_t column = 1;
+  // Every byte that does not continue a code point begins one.
+  for (uint32_t at = entry.line_starts[line - 1]; at < offset; ++at)
+    if ((static_cast<unsigned char>(entry.text[at]) & 0xC0) != 0x80) ++column;
+  return {line, column};
+}
+
+std::string_view SourceManager::line(FileId file, uint32_t offset, uint32_t* line_begin) const {
+  const File& entry = *files_.at(file.index);
+  Position where = position(file, offset);
+  uint32_t begin = entry.line_starts[where.line - 1];
+  size_t end = where.line < entry.line_starts.size() ? entry.line_starts[where.line] - 1 : entry.text.size();
+  if (end > begin && entry.text[end - 1] == '\r') --end;
+  if (line_begin) *line_begin = begin;
+  return std::string_view(entry.text).substr(begin, end - begin);
+}
+
+}  // namespace expc::source
