@@ -1,0 +1,182 @@
+#include "runtime/plan/json.h"
+
+#include <fmt/format.h>
+#include <llvm/Support/BLAKE3.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "runtime/plan/plan.h"
+
+namespace expc::plan {
+namespace {
+
+/// Position of the first bracket that opens deeper than allowed; brackets inside strings do not count.
+std::optional<size_t> tooDeep(std::string_view text) {
+  unsigned depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kMaxJsonDepth) return i;
+    } else if ((c == ']' || c == '}') && depth > 0) {
+      --depth;
+    }
+  }
+  return std::nullopt;
+}
+
+void appendString(std::string& out, llvm::StringRef text) {
+  out += '"';
+  for (const char c : text) {
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20)
+          fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
+        else
+          out += c;
+    }
+  }
+  out += '"';
+}
+
+/// Whole values print as integers whatever they are stored as, so that 2 and 2.0 give one text.
+void appendNumber(std::string& out, const llvm::json::Value& value) {
+  if (const auto unsigned_value = value.getAsUINT64()) {
+    out += std::to_string(*unsigned_value);
+    return;
+  }
+  const double number = *value.getAsNumber();
+  if (number >= -0x1p63 && number < 0x1p63) {
+    if (const auto signed_value = value.getAsInteger()) {
+      out += std::to_string(*signed_value);
+      return;
+    }
+  }
+  if (!std::isfinite(number)) {
+    out += "null";  // JSON has no such number; readers of a number refuse null
+    return;
+  }
+  if (number == std::trunc(number) && number >= 0 && number < 0x1p64) {
+    out += std::to_string(static_cast<uint64_t>(number));
+    return;
+  }
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, number);
+  out.append(buffer, end.ptr);
+}
+
+class Printer {
+ public:
+  explicit Printer(bool pretty) : pretty_(pretty) {}
+  std::string print(const llvm::json::Value& value) {
+    append(value);
+    return std::move(out_);
+  }
+
+ private:
+  void append(const llvm::json::Value& value) {
+    switch (value.kind()) {
+      case llvm::json::Value::Null: out_ += "null"; return;
+      case llvm::json::Value::Boolean: out_ += *value.getAsBoolean() ? "true" : "false"; return;
+      case llvm::json::Value::Number: appendNumber(out_, value); return;
+      case llvm::json::Value::String: appendString(out_, *value.getAsString()); return;
+      case llvm::json::Value::Array: appendArray(*value.getAsArray()); return;
+      case llvm::json::Value::Object: appendObject(*value.getAsObject()); return;
+    }
+  }
+
+  void appendArray(const llvm::json::Array& array) {
+    const bool one_line = !pretty_ || std::none_of(array.begin(), array.end(), [](const llvm::json::Value& element) {
+      return element.getAsArray() || element.getAsObject();
+    });
+    out_ += '[';
+    ++depth_;
+    for (size_t i = 0; i < array.size(); ++i) {
+      if (i) out_ += pretty_ && one_line ? ", " : ",";
+      if (!one_line) newline();
+      append(array[i]);
+    }
+    --depth_;
+    if (!one_line && !array.empty()) newline();
+    out_ += ']';
+  }
+
+  void appendObject(const llvm::json::Object& object) {
+    std::vector<llvm::StringRef> keys;
+    keys.reserve(object.size());
+    for (const auto& member : object) keys.push_back(llvm::StringRef(member.first));
+    std::sort(keys.begin(), keys.end());
+    out_ += '{';
+    ++depth_;
+    bool first = true;
+    for (const llvm::StringRef key : keys) {
+      if (!first) out_ += ',';
+      first = false;
+      if (pretty_) newline();
+      appendString(out_, key);
+      out_ += pretty_ ? ": " : ":";
+      append(*object.get(key));
+    }
+    --depth_;
+    if (pretty_ && !keys.empty()) newline();
+    out_ += '}';
+  }
+
+  void newline() {
+    out_ += '\n';
+    out_.append(2 * depth_, ' ');
+  }
+
+  bool pretty_;
+  unsigned depth_ = 0;
+  std::string out_;
+};
+
+}  // namespace
+
+llvm::Expected<llvm::json::Value> parseJson(std::string_view text) {
+  if (const auto at = tooDeep(text))
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), "nested deeper than %u levels at byte %zu",
+                                   kMaxJsonDepth, *at);
+  return llvm::json::parse(text);
+}
+
+std::string canonicalJson(const llvm::json::Value& value) { return Printer(false).print(value); }
+
+std::string prettyJson(const llvm::json::Value& value) { return Printer(true).print(value); }
+
+llvm::json::Value jsonText(llvm::StringRef bytes) {
+  if (llvm::json::isUTF8(bytes)) return llvm::json::Value(bytes.str());
+  return llvm::json::Value(llvm::json::fixUTF8(bytes));
+}
+
+llvm::json::Array jsonTexts(const std::vector<std::string>& texts) {
+  llvm::json::Array array;
+  array.reserve(texts.size());
+  for (const std::string& text : texts) array.push_back(jsonText(text));
+  return array;
+}
+
+std::string shortHash(std::string_view canonical) {
+  const auto bytes = llvm::BLAKE3::hash<8>(
+      llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t*>(canonical.data()), canonical.size()));
+  std::string text;
+  for (const uint8_t byte : bytes) fmt::format_to(std::back_inserter(text), "{:02x}", byte);
+  return text;
+}
+
+}  // namespace expc::plan

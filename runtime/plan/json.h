@@ -1,0 +1,91 @@
+#pragma once
+
+// JSON as plans and trials use it: reading that no input can crash, printing that is exact and stable, and a strict reader of
+// objects whose errors name the path of what is wrong.
+
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringRef.h>
+#include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace expc::plan {
+
+/// Deepest nesting that parseJson accepts. LLVM's parser recurses without a limit of its own.
+inline constexpr unsigned kMaxJsonDepth = 200;
+
+/// One JSON document. Errors (bad syntax, bad UTF-8, too deep) say line and column; never a crash.
+llvm::Expected<llvm::json::Value> parseJson(std::string_view text);
+
+/// The same value for a reader: two spaces an indent, keys sorted, numbers as in canonicalJson, short arrays on one line. No
+/// newline at the end.
+std::string prettyJson(const llvm::json::Value& value);
+
+/// A JSON string of any bytes: what is not UTF-8 (a path, a worker's log) is replaced by U+FFFD.
+llvm::json::Value jsonText(llvm::StringRef bytes);
+
+/// An array of such strings.
+llvm::json::Array jsonTexts(const std::vector<std::string>& texts);
+
+/// A place in a document, linked to its parent so that text is built only for an error: $.points[3].levels[0].
+struct JsonPath {
+  const JsonPath* parent = nullptr;
+  llvm::StringRef key;          // a member, if not empty
+  std::optional<size_t> index;  // an element
+  std::string text() const;
+};
+
+/// Keeps the first error found in a document; later ones are mostly its consequences.
+class JsonErrors {
+ public:
+  void add(const JsonPath& at, const llvm::Twine& message);
+  bool any() const { return !first_.empty(); }
+  /// Success, or the first error, prefixed with `what` ("the plan").
+  llvm::Error take(const llvm::Twine& what) const;
+
+ private:
+  std::string first_;
+};
+
+/// Reads the members of one object. Getters report what is missing or of another type and return a neutral value, so a caller
+/// reads on and asks the JsonErrors at the end.
+class JsonFields {
+ public:
+  JsonFields(JsonErrors& errors, const llvm::json::Value& value, const JsonPath& at);
+
+  bool has(llvm::StringRef key);  // present and not null
+  std::string string(llvm::StringRef key);
+  bool boolean(llvm::StringRef key);
+  double number(llvm::StringRef key);  // finite
+  uint64_t whole(llvm::StringRef key, uint64_t low = 0, uint64_t high = UINT64_MAX);
+  unsigned small(llvm::StringRef key, unsigned low = 0, unsigned high = UINT32_MAX);
+  llvm::json::Object object(llvm::StringRef key);
+  std::vector<std::string> strings(llvm::StringRef key);
+  /// Calls `read` for each element of an array.
+  void each(llvm::StringRef key, llvm::function_ref<void(const llvm::json::Value&, const JsonPath&)> read);
+  /// A word of a fixed list, as its index in `words`.
+  template <typename Enum>
+  Enum word(llvm::StringRef key, llvm::ArrayRef<llvm::StringLiteral> words) {
+    return static_cast<Enum>(wordIndex(key, words));
+  }
+  const llvm::json::Value* value(llvm::StringRef key);
+  void fail(llvm::StringRef key, const llvm::Twine& message);
+  /// To be called last: a member that nothing asked for is an error (a newer schema, a slip of the pen).
+  void refuseOthers();
+
+ private:
+  unsigned wordIndex(llvm::StringRef key, llvm::ArrayRef<llvm::StringLiteral> words);
+
+  JsonErrors& errors_;
+  const llvm::json::Object* object_ = nullptr;
+  const JsonPath& at_;
+  llvm::SmallVector<llvm::StringRef, 24> asked_;
+};
+
+}  // namespace expc::plan

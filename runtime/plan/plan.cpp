@@ -1,0 +1,44 @@
+#include "runtime/plan/plan.h"
+
+#include <algorithm>
+
+namespace expc::plan {
+
+const Point* Plan::findPoint(std::string_view id) const {
+  const auto found = std::find_if(points.begin(), points.end(), [&](const Point& point) { return point.id == id; });
+  return found == points.end() ? nullptr : &*found;
+}
+
+const Metric* Plan::findMetric(std::string_view name) const {
+  const auto found =
+      std::find_if(metrics.begin(), metrics.end(), [&](const Metric& metric) { return metric.name == name; });
+  return found == metrics.end() ? nullptr : &*found;
+}
+
+std::string Plan::label(const Point& point) const {
+  std::string text;
+  const size_t count = std::min(point.levels.size(), factors.size());
+  for (size_t i = 0; i < count; ++i) {
+    if (point.levels[i] >= factors[i].levels.size()) continue;
+    if (!text.empty()) text += ' ';
+    text += factors[i].name + "=" + factors[i].levels[point.levels[i]].label;
+  }
+  return text;
+}
+
+std::string_view toString(TrialKind kind) {
+  switch (kind) {
+    case TrialKind::Timed: return "timed";
+    case TrialKind::Quality: return "quality";
+    case TrialKind::Profile: return "profile";
+  }
+  return "unknown";
+}
+
+std::optional<TrialKind> trialKindFromString(std::string_view text) {
+  for (const TrialKind kind : {TrialKind::Timed, TrialKind::Quality, TrialKind::Profile})
+    if (text == toString(kind)) return kind;
+  return std::nullopt;
+}
+
+}  // namespace expc::plan

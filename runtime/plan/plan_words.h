@@ -1,0 +1,21 @@
+#pragma once
+
+// The words that stand for enumerators in the schema, in the enumerators' order; writing and reading share them.
+
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/StringRef.h>
+
+namespace expc::plan::words {
+
+inline constexpr llvm::StringLiteral kKind[] = {"timed", "quality", "profile"};
+inline constexpr llvm::StringLiteral kDirection[] = {"lower", "higher"};
+inline constexpr llvm::StringLiteral kEstimator[] = {"median", "paired_ratio", "paired_difference"};
+inline constexpr llvm::StringLiteral kRelation[] = {">=", ">", "<=", "<", "==", "within"};
+inline constexpr llvm::StringLiteral kClaim[] = {"forall", "exists", "cell"};
+
+template <typename Enum, size_t N>
+llvm::StringRef name(const llvm::StringLiteral (&list)[N], Enum value) {
+  return list[static_cast<size_t>(value)];
+}
+
+}  // namespace expc::plan::words

@@ -1,0 +1,177 @@
+#include "runtime/plan/json.h"
+#include "runtime/plan/plan.h"
+#include "runtime/plan/plan_words.h"
+
+namespace expc::plan {
+namespace {
+
+using llvm::json::Array;
+using llvm::json::Object;
+using llvm::json::Value;
+
+template <typename T, typename F>
+Array list(const std::vector<T>& items, F write) {
+  Array array;
+  array.reserve(items.size());
+  for (const T& item : items) array.push_back(write(item));
+  return array;
+}
+
+Value write(const TermPtr& term);
+
+Object pair(llvm::StringRef name, const TermPtr& first, const TermPtr& second) {
+  return Object{{name, Array{write(first), write(second)}}};
+}
+
+struct TermWriter {
+  Object operator()(const ConstantTerm& term) const { return Object{{"constant", term.value}}; }
+  Object operator()(const MetricTerm& term) const {
+    return Object{{"metric", jsonText(term.metric)}, {"point", jsonText(term.point)}};
+  }
+  Object operator()(const QuotientTerm& term) const { return pair("quotient", term.numerator, term.denominator); }
+  Object operator()(const RatioTerm& term) const { return pair("ratio", term.numerator, term.denominator); }
+  Object operator()(const DifferenceTerm& term) const { return pair("difference", term.minuend, term.subtrahend); }
+  Object operator()(const ScaleTerm& term) const { return Object{{"scale", term.factor}, {"of", write(term.term)}}; }
+};
+
+Value write(const TermPtr& term) { return term ? Value(std::visit(TermWriter{}, term->node)) : Value(nullptr); }
+
+Value write(const Factor& factor) {
+  Object object{{"name", jsonText(factor.name)},
+                {"levels", list(factor.levels,
+                                [](const Level& level) {
+                                  return Object{{"label", jsonText(level.label)}, {"value", level.value}};
+                                })},
+                {"declared", jsonTexts(factor.declared)}};
+  if (factor.baseline) object["baseline"] = *factor.baseline;
+  return object;
+}
+
+Value write(const Point& point) {
+  Object object{{"id", jsonText(point.id)},
+                {"levels", list(point.levels, [](unsigned level) { return Value(level); })},
+                {"parameters", Object(point.parameters)}};
+  if (!point.unavailable.empty()) object["unavailable"] = jsonText(point.unavailable);
+  return object;
+}
+
+Value write(const RemovedGroup& group) {
+  return Object{{"rule", jsonText(group.rule)},
+                {"because", jsonText(group.because)},
+                {"location", jsonText(group.location)},
+                {"count", group.count},
+                {"examples", list(group.examples, [](const std::vector<std::string>& labels) {
+                   return Value(jsonTexts(labels));
+                 })}};
+}
+
+Value write(const Metric& metric) {
+  return Object{{"name", jsonText(metric.name)},
+                {"dimension", jsonText(metric.dimension)},
+                {"unit", jsonText(metric.unit)},
+                {"better", words::name(words::kDirection, metric.better)},
+                {"kind", words::name(words::kKind, metric.kind)},
+                {"exact", metric.exact}};
+}
+
+Value write(const Cell& cell) {
+  return Object{{"labels", jsonTexts(cell.labels)},
+                {"term", write(cell.term)},
+                {"estimator", words::name(words::kEstimator, cell.estimator)},
+                {"kind", words::name(words::kKind, cell.kind)},
+                {"points", jsonTexts(cell.points)}};
+}
+
+Array write(const std::vector<Cell>& cells) {
+  return list(cells, [](const Cell& cell) { return write(cell); });
+}
+
+Value write(const Comparison& comparison) {
+  Object object{{"name", jsonText(comparison.name)},
+                {"text", jsonText(comparison.text)},
+                {"over", jsonText(comparison.over)},
+                {"unit", jsonText(comparison.unit)},
+                {"factors", jsonTexts(comparison.factors)},
+                {"cells", write(comparison.cells)}};
+  if (comparison.without_partner) {
+    object["without_partner"] = comparison.without_partner;
+    object["without_partner_why"] = jsonText(comparison.without_partner_why);
+  }
+  return object;
+}
+
+Value write(const Claim& claim) {
+  Object object{{"is", words::name(words::kClaim, claim.kind)}};
+  if (claim.kind == Claim::Kind::Cell)
+    object["cell"] = claim.cell;
+  else
+    object["children"] = list(claim.children, [](const Claim& child) { return write(child); });
+  return object;
+}
+
+Value write(const Bound& bound) {
+  Object object{{"relation", words::name(words::kRelation, bound.relation)}, {"low", bound.low}, {"text", jsonText(bound.text)}};
+  if (bound.relation == Relation::Within) object["high"] = bound.high;
+  return object;
+}
+
+Value write(const Criterion& criterion) {
+  Object object{{"name", jsonText(criterion.name)},
+                {"text", jsonText(criterion.text)},
+                {"doc", jsonText(criterion.doc)},
+                {"factors", jsonTexts(criterion.factors)},
+                {"cells", write(criterion.cells)},
+                {"bound", write(criterion.bound)},
+                {"unit", jsonText(criterion.unit)},
+                {"claim", write(criterion.claim)},
+                {"domain", jsonText(criterion.domain)},
+                {"not_asked", criterion.not_asked}};
+  if (criterion.confidence) object["confidence"] = *criterion.confidence;
+  return object;
+}
+
+Value write(const Design& design) {
+  Object object{{"kinds", list(design.kinds,
+                               [](const KindDesign& kind) {
+                                 return Object{{"kind", words::name(words::kKind, kind.kind)},
+                                               {"repeat", kind.repeat},
+                                               {"settings", Object(kind.settings)}};
+                               })},
+                {"seed", design.seed}};
+  if (design.budget_seconds) object["budget_seconds"] = *design.budget_seconds;
+  return object;
+}
+
+}  // namespace
+
+Value toJson(const Plan& plan) {
+  return Object{
+      {"schema", "expc.plan/" + std::to_string(plan.version)},
+      {"study", jsonText(plan.study)},
+      {"doc", jsonText(plan.doc)},
+      {"source", jsonText(plan.source)},
+      {"root", jsonText(plan.root)},
+      {"presets", jsonTexts(plan.presets)},
+      {"overrides", jsonTexts(plan.overrides)},
+      {"workload", jsonText(plan.workload)},
+      {"workload_version", plan.workload_version},
+      {"digest", jsonText(plan.digest)},
+      {"factors", list(plan.factors, [](const Factor& factor) { return write(factor); })},
+      {"points", list(plan.points, [](const Point& point) { return write(point); })},
+      {"removed", list(plan.removed, [](const RemovedGroup& group) { return write(group); })},
+      {"product", plan.product},
+      {"metrics", list(plan.metrics, [](const Metric& metric) { return write(metric); })},
+      {"data_paths", jsonTexts(plan.data_paths)},
+      {"comparisons", list(plan.comparisons, [](const Comparison& comparison) { return write(comparison); })},
+      {"criteria", list(plan.criteria, [](const Criterion& criterion) { return write(criterion); })},
+      {"design", write(plan.design)},
+      {"tables", list(plan.tables,
+                      [](const Table& table) {
+                        return Object{{"subject", jsonText(table.subject)}, {"by", jsonTexts(table.by)}};
+                      })},
+      {"plots", list(plan.plots, [](const Plot& plot) {
+         return Object{{"subject", jsonText(plot.subject)}, {"over", jsonText(plot.over)}, {"by", jsonTexts(plot.by)}};
+       })}};
+}
+
+}  // namespace expc::plan

@@ -1,0 +1,134 @@
+#include "runtime/plan/trial.h"
+
+#include <fmt/format.h>
+
+#include "runtime/plan/json.h"
+#include "runtime/plan/plan_words.h"
+
+namespace expc::plan {
+namespace {
+
+using llvm::json::Array;
+using llvm::json::Object;
+using llvm::json::Value;
+
+constexpr llvm::StringLiteral kReplies[] = {"ready", "started", "exited"};
+constexpr unsigned kMaxRanks = 65536;
+
+void checkVersion(const JsonErrors& errors, JsonFields& in) {
+  const uint64_t version = in.whole("v");
+  if (!errors.any() && version != kTrialVersion)
+    in.fail("v", fmt::format("this program reads version {}, found {}; are expc and expc-worker of one build?",
+                             kTrialVersion, version));
+}
+
+TrialSpec readSpec(JsonErrors& errors, const Value& value, const JsonPath& at) {
+  JsonFields in(errors, value, at);
+  TrialSpec spec;
+  checkVersion(errors, in);
+  spec.trial = in.string("trial");
+  spec.point = in.string("point");
+  spec.workload = in.string("workload");
+  spec.workload_version = static_cast<int>(in.small("workload_version", 0, INT32_MAX));
+  spec.kind = in.word<TrialKind>("kind", words::kKind);
+  spec.settings = in.object("settings");
+  spec.parameters = in.object("parameters");
+  spec.root = in.string("root");
+  spec.seed = in.whole("seed");
+  spec.metrics = in.strings("metrics");
+  spec.world_size = in.small("world_size", 1, kMaxRanks);
+  in.each("slots", [&](const Value& slot, const JsonPath& slot_at) {
+    if (!slot.getAsObject()) errors.add(slot_at, "expected an object");
+    spec.slots.push_back(slot);
+  });
+  if (spec.slots.size() != spec.world_size)
+    in.fail("slots", fmt::format("{} slots for {} ranks", spec.slots.size(), spec.world_size));
+  in.refuseOthers();
+  return spec;
+}
+
+}  // namespace
+
+Value toJson(const TrialSpec& spec) {
+  return Object{{"v", kTrialVersion},
+                {"trial", jsonText(spec.trial)},
+                {"point", jsonText(spec.point)},
+                {"workload", jsonText(spec.workload)},
+                {"workload_version", spec.workload_version},
+                {"kind", words::name(words::kKind, spec.kind)},
+                {"settings", Object(spec.settings)},
+                {"parameters", Object(spec.parameters)},
+                {"root", jsonText(spec.root)},
+                {"seed", spec.seed},
+                {"metrics", jsonTexts(spec.metrics)},
+                {"world_size", spec.world_size},
+                {"slots", Array(spec.slots)}};
+}
+
+llvm::Expected<TrialSpec> trialSpecFromJson(const Value& value) {
+  JsonErrors errors;
+  const JsonPath root;
+  TrialSpec spec = readSpec(errors, value, root);
+  if (errors.any()) return errors.take("the trial's specification");
+  return std::move(spec);
+}
+
+Value toJson(const LaunchRequest& request) {
+  return Object{{"v", kTrialVersion},
+                {"launch", request.id},
+                {"rank", request.rank},
+                {"environment", jsonTexts(request.environment)},
+                {"spec", toJson(request.spec)}};
+}
+
+llvm::Expected<LaunchRequest> launchRequestFromJson(const Value& value) {
+  JsonErrors errors;
+  const JsonPath root;
+  JsonFields in(errors, value, root);
+  LaunchRequest request;
+  checkVersion(errors, in);
+  request.id = in.whole("launch");
+  request.rank = in.small("rank", 0, kMaxRanks - 1);
+  request.environment = in.strings("environment");
+  for (const std::string& variable : request.environment)
+    if (variable.find('=') == std::string::npos || variable.front() == '=')
+      in.fail("environment", "'" + variable + "' is not NAME=value");
+  if (const Value* spec = in.value("spec"))
+    request.spec = readSpec(errors, *spec, JsonPath{&root, "spec", std::nullopt});
+  else
+    in.fail("spec", "missing, expected an object");
+  if (request.rank >= request.spec.world_size)
+    in.fail("rank", fmt::format("rank {} of {}", request.rank, request.spec.world_size));
+  in.refuseOthers();
+  if (errors.any()) return errors.take("the launch request");
+  return std::move(request);
+}
+
+Value toJson(const LaunchReply& reply) {
+  Object object{{"v", kTrialVersion}, {"reply", words::name(kReplies, reply.type)}};
+  if (reply.type != LaunchReply::Type::Ready) {
+    object["launch"] = reply.id;
+    object["pid"] = reply.pid;
+  }
+  if (reply.type == LaunchReply::Type::Exited) object["status"] = reply.status;
+  return object;
+}
+
+llvm::Expected<LaunchReply> launchReplyFromJson(const Value& value) {
+  JsonErrors errors;
+  const JsonPath root;
+  JsonFields in(errors, value, root);
+  LaunchReply reply;
+  checkVersion(errors, in);
+  reply.type = in.word<LaunchReply::Type>("reply", kReplies);
+  if (reply.type != LaunchReply::Type::Ready) {
+    reply.id = in.whole("launch");
+    reply.pid = static_cast<int>(in.small("pid", 0, INT32_MAX));
+  }
+  if (reply.type == LaunchReply::Type::Exited) reply.status = static_cast<int>(in.small("status", 0, INT32_MAX));
+  in.refuseOthers();
+  if (errors.any()) return errors.take("the launch reply");
+  return std::move(reply);
+}
+
+}  // namespace expc::plan
