@@ -1,0 +1,111 @@
+#include "runtime/machine/machine.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "runtime/machine/nvml.h"
+#include "runtime/machine/topology.h"
+
+namespace expc::machine {
+namespace {
+
+std::string firstLine(const char* path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+/// The value of KEY="value" in a file of such lines.
+std::string keyValue(const char* path, std::string_view key) {
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) {
+    if (line.size() <= key.size() || line.compare(0, key.size(), key) != 0 || line[key.size()] != '=') continue;
+    std::string value = line.substr(key.size() + 1);
+    value.erase(std::remove(value.begin(), value.end(), '"'), value.end());
+    return value;
+  }
+  return {};
+}
+
+/// CPUs that the control group grants (version 2, then version 1); 0: no limit.
+double cpuQuota() {
+  std::istringstream v2(firstLine("/sys/fs/cgroup/cpu.max"));
+  std::string quota;
+  double period = 0;
+  if (v2 >> quota >> period && quota != "max" && period > 0) return std::strtod(quota.c_str(), nullptr) / period;
+  double v1_quota = std::strtod(firstLine("/sys/fs/cgroup/cpu/cpu.cfs_quota_us").c_str(), nullptr);
+  double v1_period = std::strtod(firstLine("/sys/fs/cgroup/cpu/cpu.cfs_period_us").c_str(), nullptr);
+  return v1_quota > 0 && v1_period > 0 ? v1_quota / v1_period : 0;
+}
+
+uint64_t memoryBytes() {
+  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
+  return pages > 0 && size > 0 ? uint64_t(pages) * uint64_t(size) : 0;
+}
+
+}  // namespace
+
+Machine probe() {
+  Machine machine;
+  utsname names{};
+  if (uname(&names) == 0) {
+    machine.host = names.nodename;
+    machine.kernel = fmt::format("{} {} {}", names.sysname, names.release, names.machine);
+  }
+  machine.boot_id = firstLine("/proc/sys/kernel/random/boot_id");
+  machine.os = keyValue("/etc/os-release", "PRETTY_NAME");
+  machine.memory_bytes = memoryBytes();
+  machine.cpu_quota = cpuQuota();
+  machine.governor = firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+
+  NvmlAnswer nvml = askNvml();
+  machine.gpu_driver = nvml.driver;
+  machine.gpus = std::move(nvml.gpus);
+  if (!nvml.note.empty()) machine.notes.push_back(nvml.note);
+  if (const char* list = std::getenv("CUDA_VISIBLE_DEVICES")) {
+    std::string note;
+    machine.gpus = visible(std::move(machine.gpus), list, note);
+    if (!note.empty()) machine.notes.push_back(note);
+  }
+  readTopology(machine);
+  if (machine.cpu_model.empty()) machine.cpu_model = names.machine;
+  if (machine.allowed.empty()) machine.allowed = {0};
+  return machine;
+}
+
+llvm::json::Object toJson(const Machine& machine) {
+  llvm::json::Array gpus;
+  for (const Gpu& gpu : machine.gpus) {
+    gpus.push_back(llvm::json::Object{{"index", gpu.index},
+                                      {"name", gpu.name},
+                                      {"uuid", gpu.uuid},
+                                      {"memory", int64_t(gpu.memory_bytes)},
+                                      {"pci_bus", gpu.pci_bus},
+                                      {"cores", llvm::json::Array(gpu.cores)}});
+  }
+  return llvm::json::Object{{"host", machine.host},
+                            {"boot_id", machine.boot_id},
+                            {"kernel", machine.kernel},
+                            {"os", machine.os},
+                            {"cpu_model", machine.cpu_model},
+                            {"sockets", machine.sockets},
+                            {"cores", machine.cores},
+                            {"threads", machine.threads},
+                            {"allowed_cores", llvm::json::Array(machine.allowed)},
+                            {"cpu_quota", machine.cpu_quota},
+                            {"memory", int64_t(machine.memory_bytes)},
+                            {"governor", machine.governor},
+                            {"gpu_driver", machine.gpu_driver},
+                            {"gpus", std::move(gpus)},
+                            {"notes", llvm::json::Array(machine.notes)}};
+}
+
+}  // namespace expc::machine

@@ -1,0 +1,108 @@
+#include "runtime/machine/nvml.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+namespace expc::machine {
+namespace {
+
+// The part of NVML's binary interface that is used here (stable since driver 450).
+using Device = struct OpaqueDevice*;
+struct MemoryInfo {
+  unsigned long long total, free, used;
+};
+struct PciInfo {
+  char legacy_bus_id[16];
+  unsigned domain, bus, device, device_id, subsystem_id;
+  char bus_id[32];
+};
+constexpr int kSuccess = 0;
+constexpr unsigned kTextSize = 128;
+
+class Library {
+ public:
+  explicit Library(const char* name) : handle_(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {}
+  ~Library() {
+    if (handle_) dlclose(handle_);
+  }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+  explicit operator bool() const { return handle_ != nullptr; }
+
+  template <typename... Args>
+  bool call(const char* name, Args... args) const {
+    auto* function = reinterpret_cast<int (*)(Args...)>(dlsym(handle_, name));
+    return function && function(args...) == kSuccess;
+  }
+
+ private:
+  void* handle_;
+};
+
+Gpu describe(const Library& nvml, unsigned index) {
+  Gpu gpu;
+  gpu.index = index;
+  Device device = nullptr;
+  if (!nvml.call("nvmlDeviceGetHandleByIndex_v2", index, &device)) return gpu;
+  char text[kTextSize] = {};
+  if (nvml.call("nvmlDeviceGetName", device, &text[0], kTextSize)) gpu.name = text;
+  if (nvml.call("nvmlDeviceGetUUID", device, &text[0], kTextSize)) gpu.uuid = text;
+  MemoryInfo memory{};
+  if (nvml.call("nvmlDeviceGetMemoryInfo", device, &memory)) gpu.memory_bytes = memory.total;
+  PciInfo pci{};
+  if (nvml.call("nvmlDeviceGetPciInfo_v3", device, &pci)) {
+    gpu.pci_bus = fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);
+  }
+  return gpu;
+}
+
+}  // namespace
+
+NvmlAnswer askNvml() {
+  NvmlAnswer answer;
+  const char* override_name = std::getenv("EXPC_NVML_LIBRARY");
+  Library nvml(override_name && *override_name ? override_name : "libnvidia-ml.so.1");
+  if (!nvml) return answer;  // no NVIDIA driver: nothing to tell
+  if (!nvml.call("nvmlInit_v2")) {
+    answer.note = "NVML is installed but does not start (no NVIDIA device, or driver and library differ): GPUs are not used";
+    return answer;
+  }
+  char text[kTextSize] = {};
+  if (nvml.call("nvmlSystemGetDriverVersion", &text[0], kTextSize)) answer.driver = text;
+  unsigned count = 0;
+  if (!nvml.call("nvmlDeviceGetCount_v2", &count)) answer.note = "NVML does not say how many GPUs there are: GPUs are not used";
+  for (unsigned i = 0; i < count; ++i) answer.gpus.push_back(describe(nvml, i));
+  nvml.call("nvmlShutdown");
+  return answer;
+}
+
+std::vector<Gpu> visible(std::vector<Gpu> gpus, std::string_view list, std::string& note) {
+  std::vector<Gpu> kept;
+  while (!list.empty()) {
+    auto comma = list.find(',');
+    std::string_view entry = list.substr(0, comma);
+    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+    while (!entry.empty() && entry.front() == ' ') entry.remove_prefix(1);
+    while (!entry.empty() && entry.back() == ' ') entry.remove_suffix(1);
+    unsigned index = 0;
+    auto [end, error] = std::from_chars(entry.data(), entry.data() + entry.size(), index);
+    bool is_index = !entry.empty() && error == std::errc() && end == entry.data() + entry.size();
+    auto found = std::find_if(gpus.begin(), gpus.end(), [&](const Gpu& gpu) {
+      return is_index ? gpu.index == index : !entry.empty() && gpu.uuid.substr(0, entry.size()) == entry;
+    });
+    if (found == gpus.end()) {
+      // "-1" and "NoDevFiles" are the usual ways to say none.
+      if (entry != "-1" && entry != "NoDevFiles") note = fmt::format("CUDA_VISIBLE_DEVICES names no GPU with '{}'", entry);
+      break;
+    }
+    kept.push_back(*found);
+  }
+  return kept;
+}
+
+}  // namespace expc::machine

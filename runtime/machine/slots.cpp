@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <llvm/Support/BLAKE3.h>
+
+#include "runtime/machine/machine.h"
+#include "runtime/machine/topology.h"
+
+namespace expc::machine {
+namespace {
+
+// More CPU slots than this only make trials small; whoever wants them says so.
+constexpr unsigned kDefaultCpuSlots = 4;
+
+llvm::Error bad(std::string_view devices, std::string_view why) {
+  return llvm::createStringError(fmt::format("--devices {}: {}", devices, why));
+}
+
+std::vector<Slot> cpuSlots(const Machine& machine, unsigned count) {
+  std::vector<Slot> result(count);
+  for (unsigned i = 0; i < count; ++i) {
+    result[i].index = i;
+    result[i].cores = share(machine.allowed, i, count);
+  }
+  return result;
+}
+
+std::vector<Slot> gpuSlots(const Machine& machine) {
+  std::vector<Slot> result;
+  for (const Gpu& gpu : machine.gpus) {
+    Slot slot;
+    slot.gpu = true;
+    slot.index = gpu.index;
+    slot.name = gpu.name;
+    slot.uuid = gpu.uuid;
+    slot.cores = gpu.cores;
+    result.push_back(std::move(slot));
+  }
+  return result;
+}
+
+/// Cores that can really run at the same time: a quota of the control group may be below the mask.
+unsigned usableCores(const Machine& machine) {
+  unsigned cores = machine.allowed.size();
+  if (machine.cpu_quota > 0) cores = std::min<unsigned>(cores, std::max(1.0, std::floor(machine.cpu_quota)));
+  return std::max(1u, cores);
+}
+
+}  // namespace
+
+llvm::json::Object Slot::toJson() const {
+  llvm::json::Object object{{"device", gpu ? "cuda" : "cpu"}, {"index", index}, {"cores", llvm::json::Array(cores)}};
+  if (gpu) {
+    object["name"] = name;
+    object["uuid"] = uuid;
+  }
+  return object;
+}
+
+llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view devices) {
+  bool use_gpus = !machine.gpus.empty();
+  if (devices.empty()) {
+    return use_gpus ? gpuSlots(machine) : cpuSlots(machine, std::min(kDefaultCpuSlots, usableCores(machine)));
+  }
+  std::string_view number = devices;
+  if (number.substr(0, 4) == "cpu:") {
+    use_gpus = false;
+    number.remove_prefix(4);
+  }
+  unsigned count = 0;
+  auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), count);
+  if (number.empty() || error != std::errc() || end != number.data() + number.size()) {
+    return bad(devices, "expected a number of devices, as in --devices 2, or of CPU slots, as in --devices cpu:2");
+  }
+  if (count == 0) return bad(devices, "at least one device is needed");
+  unsigned there = use_gpus ? machine.gpus.size() : usableCores(machine);
+  if (count > there) {
+    return bad(devices, fmt::format("this machine offers {} {}", there,
+                                    use_gpus ? (there == 1 ? "GPU" : "GPUs") : (there == 1 ? "core" : "cores, one for each CPU slot")));
+  }
+  if (!use_gpus) return cpuSlots(machine, count);
+  std::vector<Slot> result = gpuSlots(machine);
+  result.resize(count);
+  return result;
+}
+
+std::string environmentClass(const Machine& machine, const std::vector<Slot>& slots, const llvm::json::Value& libraries) {
+  // Written out rather than hashed from JSON, whose key order is the library's business.
+  std::string text = fmt::format("cpu={}\ndriver={}\n", machine.cpu_model, machine.gpu_driver);
+  for (const Slot& slot : slots) text += fmt::format("slot={}:{}:{}\n", slot.gpu ? "cuda" : "cpu", slot.name, slot.cores.size());
+  if (const llvm::json::Object* object = libraries.getAsObject()) {
+    std::vector<std::string> lines;
+    for (const auto& [key, value] : *object) {
+      lines.push_back(fmt::format("library={}:{}\n", std::string_view(llvm::StringRef(key)),
+                                  value.getAsString() ? value.getAsString()->str() : "?"));
+    }
+    std::sort(lines.begin(), lines.end());
+    for (const std::string& line : lines) text += line;
+  }
+  llvm::BLAKE3 hasher;
+  hasher.update(text);
+  auto digest = hasher.final<8>();
+  std::string hex;
+  for (uint8_t byte : digest) hex += fmt::format("{:02x}", byte);
+  return hex;
+}
+
+std::string summary(const Machine& machine, const std::vector<Slot>& slots) {
+  std::string text = fmt::format("{}, {} core{}, {:.0f} GiB", machine.cpu_model, machine.cores, machine.cores == 1 ? "" : "s",
+                                 double(machine.memory_bytes) / double(1ull << 30));
+  if (slots.empty()) return text;
+  const Slot& first = slots.front();
+  if (first.gpu) return fmt::format("{}; {} x {}", text, slots.size(), first.name);
+  return fmt::format("{}; {} CPU slot{} of {} core{}", text, slots.size(), slots.size() == 1 ? "" : "s", first.cores.size(),
+                     first.cores.size() == 1 ? "" : "s");
+}
+
+}  // namespace expc::machine
