@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+#include <llvm/Support/Endian.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "runtime/worker/data/image_set.h"
+
+namespace expc::data {
+namespace {
+
+constexpr uint32_t kImagesMagic = 0x00000803;
+constexpr uint32_t kLabelsMagic = 0x00000801;
+constexpr uint32_t kLargestSide = 16384;  // pixels; more is a corrupt header, not an image
+
+template <typename... Args>
+llvm::Error failure(fmt::format_string<Args...> text, Args&&... args) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), fmt::format(text, std::forward<Args>(args)...));
+}
+
+using Buffer = std::unique_ptr<llvm::MemoryBuffer>;
+
+llvm::Expected<Buffer> readFile(const std::string& path) {
+  if (llvm::sys::fs::is_directory(path)) return failure("{}: a folder, expected an IDX file", path);
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (buffer) return std::move(*buffer);
+  if (llvm::sys::fs::exists(path + ".gz"))
+    return failure("{}: not found, but {}.gz is there; compressed files are not read: unpack it with `gunzip -k {}.gz`", path,
+                   path, path);
+  return failure("{}: {}", path, buffer.getError().message());
+}
+
+uint32_t bigEndian(const Buffer& file, size_t offset) { return llvm::support::endian::read32be(file->getBufferStart() + offset); }
+
+/// Checks magic number and header size of one file. `what` is "images" or "labels".
+llvm::Error checkHeader(const std::string& path, const Buffer& file, uint32_t magic, size_t header, llvm::StringRef what) {
+  const size_t size = file->getBufferSize();
+  const auto* bytes = reinterpret_cast<const unsigned char*>(file->getBufferStart());
+  if (size >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
+    return failure("{}: gzip data, expected a plain IDX file of {}; unpack it with gunzip", path, what.str());
+  if (size < header) return failure("{}: {} bytes, expected at least the {} bytes of an IDX header", path, size, header);
+  const uint32_t found = bigEndian(file, 0);
+  if (found != magic) return failure("{}: magic number 0x{:08x}, expected 0x{:08x} (IDX {})", path, found, magic, what.str());
+  return llvm::Error::success();
+}
+
+llvm::Error checkLength(const std::string& path, const Buffer& file, uint64_t header, uint64_t payload, std::string shape) {
+  const uint64_t found = file->getBufferSize();
+  if (found == header + payload) return llvm::Error::success();
+  return failure("{}: {} bytes, expected {} for the {} in its header: the file is {}", path, found, header + payload, shape,
+                 found < header + payload ? "truncated" : "longer than it should be");
+}
+
+llvm::Error readImages(const std::string& path, ImageSet& set) {
+  auto file = readFile(path);
+  if (!file) return file.takeError();
+  if (auto error = checkHeader(path, *file, kImagesMagic, 16, "images")) return error;
+  const uint32_t count = bigEndian(*file, 4), rows = bigEndian(*file, 8), cols = bigEndian(*file, 12);
+  if (count == 0) return failure("{}: no images in it, expected at least one", path);
+  if (rows == 0 || cols == 0 || rows > kLargestSide || cols > kLargestSide)
+    return failure("{}: images of {} x {} pixels, expected 1 to {} each way", path, rows, cols, kLargestSide);
+  // At most 2^32 x 2^28: fits 64 bits, so a huge count only gives a length that the file does not have.
+  const uint64_t payload = uint64_t{count} * rows * cols;
+  if (auto error = checkLength(path, *file, 16, payload, fmt::format("{} images of {} x {}", count, rows, cols))) return error;
+  set.count = count;
+  set.rows = rows;
+  set.cols = cols;
+  set.pixels.assign((*file)->getBufferStart() + 16, (*file)->getBufferEnd());
+  return llvm::Error::success();
+}
+
+llvm::Error readLabels(const std::string& path, ImageSet& set) {
+  auto file = readFile(path);
+  if (!file) return file.takeError();
+  if (auto error = checkHeader(path, *file, kLabelsMagic, 8, "labels")) return error;
+  const uint32_t count = bigEndian(*file, 4);
+  if (auto error = checkLength(path, *file, 8, count, fmt::format("{} labels", count))) return error;
+  set.labels.assign((*file)->getBufferStart() + 8, (*file)->getBufferEnd());
+  const auto bad = std::find_if(set.labels.begin(), set.labels.end(), [&](uint8_t label) { return label >= set.classes; });
+  if (bad != set.labels.end())
+    return failure("{}: label {} at position {}, expected 0 to {}", path, *bad, bad - set.labels.begin(), set.classes - 1);
+  return llvm::Error::success();
+}
+
+}  // namespace
+
+llvm::Expected<ImageSet> readIdxPair(const std::string& images_path, const std::string& labels_path, int64_t classes) {
+  ImageSet set;
+  set.classes = classes;
+  set.origin = images_path;
+  if (auto error = readImages(images_path, set)) return std::move(error);
+  if (auto error = readLabels(labels_path, set)) return std::move(error);
+  if (static_cast<int64_t>(set.labels.size()) != set.count)
+    return failure("{}: {} labels, expected {} as there are images in {}", labels_path, set.labels.size(), set.count, images_path);
+  return set;
+}
+
+llvm::Expected<Dataset> readMnist(const std::string& folder) {
+  if (!llvm::sys::fs::is_directory(folder))
+    return failure("{}: no such folder; expected one with MNIST's IDX files (train-images-idx3-ubyte, …)", folder);
+  auto train = readIdxPair(folder + "/train-images-idx3-ubyte", folder + "/train-labels-idx1-ubyte");
+  if (!train) return train.takeError();
+  auto test = readIdxPair(folder + "/t10k-images-idx3-ubyte", folder + "/t10k-labels-idx1-ubyte");
+  if (!test) return test.takeError();
+  if (train->rows != test->rows || train->cols != test->cols)
+    return failure("{}: test images of {} x {}, expected {} x {} as in {}", test->origin, test->rows, test->cols, train->rows,
+                   train->cols, train->origin);
+  return Dataset{std::move(*train), std::move(*test)};
+}
+
+}  // namespace expc::data

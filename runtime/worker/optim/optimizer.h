@@ -1,0 +1,52 @@
+#pragma once
+
+// Optimisers over a list of tensors, with torch's arithmetic (WORKLOADS §8).
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <vector>
+
+namespace expc::optim {
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  /// Updates every parameter that has a gradient. Outside of autograd.
+  virtual void step() = 0;
+  /// Drops the gradients (set_to_none), or fills them with zeros: a reducer that lends its buckets as gradients wants the latter.
+  void zeroGrad(bool set_to_none = true);
+  void setLearningRate(double rate) { learning_rate_ = rate; }
+  double learningRate() const { return learning_rate_; }
+
+ protected:
+  Optimizer(std::vector<at::Tensor> parameters, double rate) : parameters_(std::move(parameters)), learning_rate_(rate) {}
+  /// The gradient in its parameter's memory order, as the fused kernels need it.
+  static at::Tensor alignedGradient(const at::Tensor& parameter);
+
+  std::vector<at::Tensor> parameters_;
+  double learning_rate_;
+};
+
+/// g += weight_decay p; buffer = g at the first step, then momentum buffer + g; p -= rate buffer, or rate (g + momentum buffer) with
+/// nesterov.
+struct SgdOptions {
+  double learning_rate = 0.045;
+  double momentum = 0.0;
+  double weight_decay = 0.0;
+  bool nesterov = false;
+};
+std::unique_ptr<Optimizer> makeSgd(std::vector<at::Tensor> parameters, const SgdOptions& options);
+
+/// Adam; `decoupled` makes it AdamW (p is scaled by 1 - rate weight_decay instead of adding weight_decay p to the gradient).
+struct AdamOptions {
+  double learning_rate = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0.0;
+  bool decoupled = false;
+};
+std::unique_ptr<Optimizer> makeAdam(std::vector<at::Tensor> parameters, const AdamOptions& options);
+
+}  // namespace expc::optim
