@@ -120,11 +120,12 @@ struct EnumDecl {
   std::vector<EnumLevel> levels;
 };
 
-/// `int`, `precision`, `Pixels`, `int in 1..64`, `Ratio in { 0.5x, 1.0x }`.
+/// `int`, `precision`, `Pixels`, `Images / Time`, `int in 1..64`, `Ratio in { 0.5x, 1.0x }`.
 struct TypeExpr {
   Range range;
   QualifiedName name;
-  ExprPtr refinement;  // may be null
+  std::vector<Identifier> per;  // `Images / Time`: the dimensions below
+  ExprPtr refinement;           // may be null
 };
 
 struct LetDecl {
