@@ -28,7 +28,7 @@ std::string JsonPath::text() const {
   if (index)
     text += fmt::format("[{}]", *index);
   else if (!key.empty())
-    text += "." + key.str();
+    text.append(1, '.').append(key.data(), key.size());
   return text;
 }
 
@@ -150,7 +150,7 @@ unsigned JsonFields::wordIndex(llvm::StringRef key, llvm::ArrayRef<llvm::StringL
   if (errors_.any()) return 0;
   const auto found = llvm::find(words, llvm::StringRef(text));
   if (found != words.end()) return static_cast<unsigned>(found - words.begin());
-  fail(key, "'" + text + "' is none of " + llvm::join(words, ", "));
+  fail(key, fmt::format("'{}' is none of {}", text, llvm::join(words, ", ")));
   return 0;
 }
 

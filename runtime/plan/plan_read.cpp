@@ -16,7 +16,7 @@ constexpr unsigned kMaxTermDepth = 64;
 /// A plan with more repetitions than this is a slip: it bounds what the engine allocates for blocks.
 constexpr unsigned kMaxRepeat = 1000000;
 
-std::string quoted(const std::string& text) { return "'" + text + "'"; }
+std::string quoted(const std::string& text) { return fmt::format("'{}'", text); }
 
 class PlanReader {
  public:

@@ -70,7 +70,7 @@ llvm::Expected<TrialSpec> trialSpecFromJson(const Value& value) {
   const JsonPath root;
   TrialSpec spec = readSpec(errors, value, root);
   if (errors.any()) return errors.take("the trial's specification");
-  return std::move(spec);
+  return spec;
 }
 
 Value toJson(const LaunchRequest& request) {
@@ -92,7 +92,7 @@ llvm::Expected<LaunchRequest> launchRequestFromJson(const Value& value) {
   request.environment = in.strings("environment");
   for (const std::string& variable : request.environment)
     if (variable.find('=') == std::string::npos || variable.front() == '=')
-      in.fail("environment", "'" + variable + "' is not NAME=value");
+      in.fail("environment", fmt::format("'{}' is not NAME=value", variable));
   if (const Value* spec = in.value("spec"))
     request.spec = readSpec(errors, *spec, JsonPath{&root, "spec", std::nullopt});
   else
@@ -101,7 +101,7 @@ llvm::Expected<LaunchRequest> launchRequestFromJson(const Value& value) {
     in.fail("rank", fmt::format("rank {} of {}", request.rank, request.spec.world_size));
   in.refuseOthers();
   if (errors.any()) return errors.take("the launch request");
-  return std::move(request);
+  return request;
 }
 
 Value toJson(const LaunchReply& reply) {
@@ -128,7 +128,7 @@ llvm::Expected<LaunchReply> launchReplyFromJson(const Value& value) {
   if (reply.type == LaunchReply::Type::Exited) reply.status = static_cast<int>(in.small("status", 0, INT32_MAX));
   in.refuseOthers();
   if (errors.any()) return errors.take("the launch reply");
-  return std::move(reply);
+  return reply;
 }
 
 }  // namespace expc::plan

@@ -1,0 +1,198 @@
+#include "runtime/plan/plan.h"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+
+#include "runtime/plan/example_plan.h"
+#include "runtime/plan/json.h"
+
+using namespace expc::plan;
+using llvm::json::Array;
+using llvm::json::Object;
+using llvm::json::Value;
+
+namespace {
+
+/// The message of a plan that must be refused.
+std::string refusal(const Value& value) {
+  auto plan = planFromJson(value);
+  if (plan) return "(accepted)";
+  return llvm::toString(plan.takeError());
+}
+
+Object exampleObject() { return *toJson(examplePlan()).getAsObject(); }
+
+Object& at(Object& object, llvm::StringRef key) { return *object.getObject(key); }
+Object& at(Object& object, llvm::StringRef key, size_t index) { return *(*object.getArray(key))[index].getAsObject(); }
+
+std::string refusalAfter(const std::function<void(Object&)>& change) {
+  Object object = exampleObject();
+  change(object);
+  return refusal(std::move(object));
+}
+
+}  // namespace
+
+TEST_CASE("a plan comes back from its text as it was") {
+  const Value first = toJson(examplePlan());
+  const Plan back = llvm::cantFail(planFromJson(llvm::cantFail(parseJson(canonicalJson(first)))));
+  CHECK(canonicalJson(toJson(back)) == canonicalJson(first));
+  CHECK(back.design.seed == 18446744073709551557u);
+  CHECK(back.criteria[0].confidence == 0.95);
+  CHECK_FALSE(back.criteria[1].confidence.has_value());
+  CHECK(back.factors[0].baseline == 0u);
+  CHECK(back.points[5].unavailable == examplePlan().points[5].unavailable);
+  const auto* ratio = std::get_if<RatioTerm>(&back.comparisons[0].cells[0].term->node);
+  REQUIRE(ratio);
+  CHECK(std::get<MetricTerm>(ratio->numerator->node).point == back.points[0].id);
+  // From the indented form too.
+  CHECK(canonicalJson(toJson(llvm::cantFail(planFromJson(llvm::cantFail(parseJson(prettyJson(first))))))) ==
+        canonicalJson(first));
+}
+
+TEST_CASE("every kind of term comes back") {
+  Plan plan = examplePlan();
+  const std::string point = plan.points[0].id;
+  const auto make = [](auto node) { return std::make_shared<const Term>(Term{std::move(node)}); };
+  const TermPtr metric = metricTerm("step_time", point);
+  plan.comparisons[0].cells[0].term =
+      make(ScaleTerm{0.5, make(DifferenceTerm{make(QuotientTerm{metric, make(ConstantTerm{-0.1})}), ratioTerm(metric, metric)})});
+  const Value json = toJson(plan);
+  CHECK(canonicalJson(toJson(llvm::cantFail(planFromJson(json)))) == canonicalJson(json));
+}
+
+TEST_CASE("labels name every factor") {
+  const Plan plan = examplePlan();
+  CHECK(plan.label(plan.points[3]) == "precision=fp32 gpus=2");
+  CHECK(plan.findPoint(plan.points[3].id) == &plan.points[3]);
+  CHECK(plan.findPoint("nowhere") == nullptr);
+  CHECK(toString(plan.findMetric("accuracy")->kind) == "quality");
+  CHECK(plan.findMetric("speed") == nullptr);
+}
+
+TEST_CASE("another version is refused before anything else") {
+  CHECK(refusal(Object{{"schema", "expc.plan/2"}}) ==
+        "the plan cannot be read: $.schema: this expc reads 'expc.plan/1', the plan is 'expc.plan/2'; make it again from its "
+        "study with `expc plan --format json`");
+  CHECK(refusal(Object{}) == "the plan cannot be read: $.schema: missing, expected a string");
+  CHECK(refusal(Value(3)) == "the plan cannot be read: $: expected an object, found a number");
+}
+
+TEST_CASE("every missing member is named") {
+  const Object whole = exampleObject();
+  for (const auto& member : whole) {
+    const std::string key = llvm::StringRef(member.first).str();
+    CAPTURE(key);
+    CHECK(refusalAfter([&](Object& plan) { plan.erase(key); }).find("$." + key + ": missing") != std::string::npos);
+  }
+}
+
+TEST_CASE("every member of another type is named") {
+  const Object whole = exampleObject();
+  for (const auto& member : whole) {
+    const std::string key = llvm::StringRef(member.first).str();
+    CAPTURE(key);
+    CHECK(refusalAfter([&](Object& plan) { plan[key] = true; }).find("$." + key + ": expected ") != std::string::npos);
+  }
+}
+
+TEST_CASE("unknown members are refused") {
+  CHECK(refusalAfter([](Object& plan) { plan["colour"] = "red"; }) ==
+        "the plan cannot be read: $.colour: unknown field; was this written by a newer expc?");
+  CHECK(refusalAfter([](Object& plan) { at(at(plan, "comparisons", 0), "cells", 1)["colour"] = 1; })
+            .find("$.comparisons[0].cells[1].colour: unknown field") != std::string::npos);
+}
+
+TEST_CASE("indices and references are checked") {
+  const auto has = [](const std::string& text, const char* part) {
+    CAPTURE(text);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  has(refusalAfter([](Object& p) { at(p, "points", 0)["levels"] = Array{3, 0}; }),
+      "$.points[0].levels[0]: level 3 of 'precision', which has 3");
+  has(refusalAfter([](Object& p) { at(p, "points", 0)["levels"] = Array{-1, 0}; }), "$.points[0].levels[0]: expected the index");
+  has(refusalAfter([](Object& p) { at(p, "points", 0)["levels"] = Array{0}; }), "$.points[0].levels: 1 levels for 2 factors");
+  has(refusalAfter([](Object& p) { at(p, "points", 0)["levels"] = Array{0, 0, 0}; }), "$.points[0].levels[2]: the plan has 2");
+  has(refusalAfter([](Object& p) { at(p, "points", 0)["id"] = at(p, "points", 1)["id"]; }), "$.points[1].id:");
+  has(refusalAfter([](Object& p) { at(p, "factors", 1)["baseline"] = 2; }), "$.factors[1].baseline: level 2 of 2");
+  has(refusalAfter([](Object& p) { at(p, "factors", 1)["name"] = "precision"; }), "$.factors[1].name:");
+  has(refusalAfter([](Object& p) { at(p, "metrics", 1)["name"] = "step_time"; }), "$.metrics[1].name:");
+  has(refusalAfter([](Object& p) { at(at(at(p, "criteria", 0), "claim"), "children", 1)["cell"] = 2; }),
+      "$.criteria[0].claim.children[1].cell: cell 2 of 2");
+  has(refusalAfter([](Object& p) { at(at(p, "criteria", 0), "claim")["children"] = Array{}; }),
+      "$.criteria[0].claim: claims nothing");
+  has(refusalAfter([](Object& p) { at(p, "criteria", 0)["confidence"] = 1.0; }), "$.criteria[0].confidence:");
+  has(refusalAfter([](Object& p) { at(at(p, "criteria", 2), "bound")["high"] = 1; }), "$.criteria[2].bound.high:");
+  has(refusalAfter([](Object& p) { at(at(p, "criteria", 2), "bound")["relation"] = "=>"; }), "'=>' is none of >=, >, <=");
+  has(refusalAfter([](Object& p) { at(p, "criteria", 0)["factors"] = Array{"speed"}; }), "'speed' is no factor");
+  has(refusalAfter([](Object& p) { at(at(p, "criteria", 0), "cells", 0)["labels"] = Array{}; }), "0 labels for 1 factors");
+  has(refusalAfter([](Object& p) { at(p, "comparisons", 0)["over"] = "speed"; }), "$.comparisons[0].over:");
+  has(refusalAfter([](Object& p) { at(p, "tables", 0)["subject"] = "speed"; }), "$.tables[0].subject:");
+  has(refusalAfter([](Object& p) { at(p, "plots", 0)["over"] = "speed"; }), "$.plots[0].over:");
+  has(refusalAfter([](Object& p) { at(at(p, "design"), "kinds", 1)["kind"] = "timed"; }), "$.design.kinds[1].kind:");
+  has(refusalAfter([](Object& p) { at(at(p, "design"), "kinds", 1)["repeat"] = 0; }), "0 is outside 1..1000000");
+  has(refusalAfter([](Object& p) { at(p, "design")["seed"] = 0.5; }), "$.design.seed: expected a whole number");
+  has(refusalAfter([](Object& p) { at(p, "design")["budget_seconds"] = -1; }), "$.design.budget_seconds:");
+}
+
+TEST_CASE("terms are checked") {
+  const auto refusalOf = [](Value term) {
+    return refusalAfter([&](Object& p) { at(at(p, "comparisons", 0), "cells", 0)["term"] = term; });
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    CAPTURE(text);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  const std::string point = examplePlan().points[0].id;
+  has(refusalOf(Object{{"metric", "speed"}, {"point", point}}), "cells[0].term.metric: 'speed' is no metric of the plan");
+  has(refusalOf(Object{{"metric", "step_time"}, {"point", "nowhere"}}), "cells[0].term.point: 'nowhere' is no point");
+  has(refusalOf(Object{{"metric", "accuracy"}, {"point", point}}),
+      "'accuracy' is measured by quality trials, the cell reads timed ones");
+  has(refusalOf(Object{{"ratio", Array{Object{{"constant", 1}}}}}), "cells[0].term.ratio: expected two terms, found 1");
+  has(refusalOf(Object{{"ratio", Array{Object{{"constant", 1}}, 7}}}), "cells[0].term.ratio[1]: expected an object");
+  has(refusalOf(Object{{"scale", 2}}), "cells[0].term.of: missing");
+  has(refusalOf(Object{{"sum", 2}}), "cells[0].term: expected a term");
+  has(refusalOf(nullptr), "cells[0].term: expected an object, found null");
+  has(refusalOf(llvm::cantFail(parseJson(R"({"constant":1e999})"))), "the number is not finite");
+
+  Value deep = Object{{"constant", 1}};
+  for (int i = 0; i < 150; ++i) deep = Object{{"scale", 1}, {"of", std::move(deep)}};
+  has(refusalOf(deep), "terms nested deeper than 64");
+}
+
+TEST_CASE("deep claims are refused") {
+  Value claim = Object{{"is", "cell"}, {"cell", 0}};
+  for (int i = 0; i < 90; ++i) claim = Object{{"is", "forall"}, {"children", Array{std::move(claim)}}};
+  CHECK(refusalAfter([&](Object& p) { at(p, "criteria", 0)["claim"] = claim; }).find("quantifiers nested deeper than 64") !=
+        std::string::npos);
+}
+
+TEST_CASE("no damaged text is accepted in silence or crashes the reader") {
+  // Cut at every length, and one byte replaced at every place: the reader says something or reads a plan.
+  const std::string text = canonicalJson(toJson(examplePlan()));
+  unsigned refused = 0;
+  for (size_t length = 0; length < text.size(); length += 7) {
+    auto value = parseJson(std::string_view(text).substr(0, length));
+    CHECK_FALSE(static_cast<bool>(value));
+    llvm::consumeError(value.takeError());
+  }
+  for (size_t i = 0; i < text.size(); i += 3) {
+    for (const char byte : {'9', '-', '"', '[', '\xff'}) {
+      std::string damaged = text;
+      damaged[i] = byte;
+      auto value = parseJson(damaged);
+      if (!value) {
+        llvm::consumeError(value.takeError());
+        ++refused;
+        continue;
+      }
+      auto plan = planFromJson(*value);
+      if (!plan) {
+        CHECK(llvm::toString(plan.takeError()).find('$') != std::string::npos);
+        ++refused;
+      }
+    }
+  }
+  CHECK(refused > 1000);
+}
