@@ -102,15 +102,15 @@ std::string renderText(const source::SourceManager& sources, const Diagnostic& d
   std::string out;
   if (diagnostic.range.isValid()) out += style.bold(place(sources, diagnostic.range) + ":") + " ";
   out += style.severity(diagnostic.severity, fmt::format("{}[{}]:", word(diagnostic.severity), code(diagnostic.kind)));
-  out += " " + style.bold(diagnostic.message) + "\n";
+  out += fmt::format(" {}\n", style.bold(diagnostic.message));
   if (diagnostic.range.isValid()) out += snippet(sources, diagnostic.range, diagnostic.severity, style);
   for (const Note& note : diagnostic.notes) {
     if (note.range.isValid()) out += style.bold(place(sources, note.range) + ":") + " ";
-    out += style.severity(Severity::Note, "note:") + " " + note.message + "\n";
+    out += fmt::format("{} {}\n", style.severity(Severity::Note, "note:"), note.message);
     if (note.range.isValid()) out += snippet(sources, note.range, Severity::Note, style);
   }
   for (const FixIt& fix : diagnostic.fixes)
-    out += style.paint("1;32", "help:") + " " + fixText(sources, fix) + "\n";
+    out += fmt::format("{} {}\n", style.paint("1;32", "help:"), fixText(sources, fix));
   return out;
 }
 
