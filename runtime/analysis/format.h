@@ -1,0 +1,35 @@
+#pragma once
+
+// Numbers with units as people read them: 1.52x, 97.5 %, 12.3 ms, 1.2 GiB, 512 img/s. The one place that decides digits.
+
+#include <string>
+#include <string_view>
+
+#include "runtime/plan/plan.h"
+#include "runtime/stats/interval.h"
+
+namespace expc::analysis {
+
+/// `value` in the base unit `unit` ("s", "B", "x", "px", "img/s", "", …) as text with three sensible digits, scaled to a unit
+/// people use (ns to h, B to TiB). A `dimension` of "share" prints as per cent. Ratios and shares keep at least two and one decimals.
+/// Whole numbers without a unit print as they are. Infinite values print as "inf" or "-inf", NaN as "?".
+std::string formatQuantity(double value, std::string_view unit, std::string_view dimension = "");
+
+/// The two ends with one unit and enough digits to tell them apart: "[1.48x, 1.57x]", "[12.31 ms, 12.38 ms]".
+std::string formatInterval(const stats::Interval& interval, std::string_view unit, std::string_view dimension = "");
+
+/// An estimate and its interval with the same unit and digits: "1.52x [1.48x, 1.57x]".
+std::string formatEstimate(double estimate, const stats::Interval& interval, std::string_view unit,
+                           std::string_view dimension = "");
+
+/// `value` with as many more digits as it takes to print differently from `bound`: 1.1996 against a bound of 1.2 prints as
+/// "1.1996x" and not as "1.20x". Equal values print as formatQuantity does.
+std::string formatAgainst(double value, double bound, std::string_view unit, std::string_view dimension = "");
+
+/// "95 %", "99.9 %".
+std::string formatConfidence(double confidence);
+
+/// The dimension to format a cell's values with: that of the metric it reads, or "" for a ratio.
+std::string_view dimensionOf(const plan::Plan& plan, const plan::Cell& cell);
+
+}  // namespace expc::analysis
