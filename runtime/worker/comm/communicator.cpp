@@ -1,0 +1,137 @@
+#include "runtime/worker/comm/communicator.h"
+
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <torch/csrc/distributed/c10d/comm.hpp>
+
+#include <chrono>
+#include <thread>
+
+#include "runtime/worker/comm/process_group.h"
+
+namespace expc::comm {
+namespace {
+
+c10d::ReduceOp reduceOp(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::Sum: return c10d::ReduceOp::SUM;
+    case Reduction::Max: return c10d::ReduceOp::MAX;
+    case Reduction::Min: return c10d::ReduceOp::MIN;
+  }
+  return c10d::ReduceOp::SUM;
+}
+
+c10::intrusive_ptr<c10d::Store> openStore(const Rendezvous& rendezvous) {
+  c10::intrusive_ptr<c10d::Store> store;
+  if (rendezvous.world_size == 1) {
+    store = c10::make_intrusive<c10d::HashStore>();
+  } else {
+    c10d::TCPStoreOptions options;
+    options.port = rendezvous.master_port;
+    options.isServer = rendezvous.rank == 0;
+    options.numWorkers = rendezvous.world_size;
+    options.timeout = rendezvous.timeout;
+    store = c10::make_intrusive<c10d::TCPStore>(rendezvous.master_address, options);
+  }
+  store->setTimeout(rendezvous.timeout);
+  return store;
+}
+
+}  // namespace
+
+std::string firstLine(const char* text) {
+  std::string_view view(text);
+  return std::string(view.substr(0, view.find('\n')));
+}
+
+std::unique_ptr<Communicator> Communicator::open(const Rendezvous& rendezvous) {
+  const std::string place = "the rendezvous at " + rendezvous.master_address + ":" + std::to_string(rendezvous.master_port);
+  return guarded(rendezvous, place.c_str(), [&] {
+    auto group = std::make_unique<Group>();
+    group->rendezvous = rendezvous;
+    group->store = openStore(rendezvous);
+    auto prefixed = c10::make_intrusive<c10d::PrefixStore>("expc", group->store);
+    group->processes = c10::make_intrusive<c10d::ProcessGroup>(prefixed, static_cast<int>(rendezvous.rank),
+                                                               static_cast<int>(rendezvous.world_size));
+    auto gloo = makeGloo(c10::make_intrusive<c10d::PrefixStore>("gloo", prefixed), rendezvous);
+    group->processes->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
+    group->processes->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
+    return std::unique_ptr<Communicator>(new Communicator(std::move(group)));
+  });
+}
+
+Communicator::Communicator(std::unique_ptr<Group> group) : group_(std::move(group)) {}
+Communicator::~Communicator() = default;
+
+unsigned Communicator::rank() const { return group_->rendezvous.rank; }
+unsigned Communicator::worldSize() const { return group_->rendezvous.world_size; }
+
+void Communicator::allReduce(at::Tensor& tensor, Reduction reduction) {
+  guarded(group_->rendezvous, "an all-reduce", [&] {
+    c10d::AllreduceOptions options;
+    options.reduceOp = reduceOp(reduction);
+    std::vector<at::Tensor> tensors{tensor};
+    group_->processes->allreduce(tensors, options)->wait();
+  });
+}
+
+void Communicator::broadcast(at::Tensor& tensor, unsigned root) {
+  guarded(group_->rendezvous, "a broadcast", [&] {
+    c10d::BroadcastOptions options;
+    options.rootRank = root;
+    std::vector<at::Tensor> tensors{tensor};
+    group_->processes->broadcast(tensors, options)->wait();
+  });
+}
+
+void Communicator::broadcastAll(const std::vector<at::Tensor>& tensors, unsigned root, size_t buffer_bytes) {
+  if (worldSize() == 1 || tensors.empty()) return;
+  guarded(group_->rendezvous, "a broadcast of many tensors", [&] {
+    at::NoGradGuard no_grad;
+    c10d::broadcast_coalesced(group_->processes, tensors, buffer_bytes, static_cast<int>(root));
+  });
+}
+
+std::vector<at::Tensor> Communicator::allGather(const at::Tensor& tensor) {
+  return guarded(group_->rendezvous, "an all-gather", [&] {
+    std::vector<std::vector<at::Tensor>> outputs(1);
+    for (unsigned rank = 0; rank < worldSize(); ++rank) outputs[0].push_back(at::empty_like(tensor));
+    std::vector<at::Tensor> inputs{tensor};
+    group_->processes->allgather(outputs, inputs)->wait();
+    return outputs[0];
+  });
+}
+
+void Communicator::barrier() {
+  // Every rank's result depends on every other's value: nobody can leave before the last has come.
+  auto one = at::ones({1}, at::kInt);
+  guarded(group_->rendezvous, "a barrier", [&] {
+    std::vector<at::Tensor> tensors{one};
+    group_->processes->allreduce(tensors)->wait();
+  });
+}
+
+std::vector<double> Communicator::allReduce(std::vector<double> values, Reduction reduction) {
+  auto tensor = at::from_blob(values.data(), {static_cast<int64_t>(values.size())}, at::kDouble);
+  allReduce(tensor, reduction);
+  return values;
+}
+
+void Communicator::shutdown() {
+  barrier();
+  guarded(group_->rendezvous, "the shutdown", [&] {
+    group_->processes->shutdown();
+    // Rank 0 serves the store; its clients must be gone first, or their last answers are cut off.
+    if (worldSize() > 1) {
+      const int64_t left = group_->store->add("expc/left", 1);
+      if (rank() == 0 && left < worldSize()) {
+        while (group_->store->add("expc/left", 0) < worldSize()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    }
+    group_->processes.reset();
+    group_->store.reset();
+  });
+}
+
+}  // namespace expc::comm

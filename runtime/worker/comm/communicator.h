@@ -1,0 +1,67 @@
+#pragma once
+
+// The ranks of a trial talking to each other: one face over c10d's process groups. Tensors on the CPU go through Gloo; on a GPU
+// through NCCL once comm/cuda/nccl.h has added it.
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "runtime/worker/comm/rendezvous.h"
+
+namespace expc::comm {
+
+/// A rank could not reach the others: one of them died, hung or never came. Caught at the worker's trial boundary.
+class CommError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+enum class Reduction { Sum, Max, Min };
+
+/// c10d's objects, hidden from those who only communicate (process_group.h).
+struct Group;
+
+class Communicator {
+ public:
+  /// Meets the other ranks at a TCPStore that rank 0 serves and connects to each of them. Throws CommError after the timeout. Starts
+  /// threads.
+  static std::unique_ptr<Communicator> open(const Rendezvous& rendezvous);
+  /// Frees memory and threads, sends nothing. Call shutdown() first when the trial went well; when it did not, leave by _exit().
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  unsigned rank() const;
+  unsigned worldSize() const;
+
+  // Collectives: every rank calls the same in the same order. They return when this rank's part is done (for a GPU tensor: when it is
+  // queued on its stream) and throw CommError when another rank is lost or the timeout passes.
+
+  /// Element by element over the ranks, in place.
+  void allReduce(at::Tensor& tensor, Reduction reduction);
+  /// Rank `root`'s values, in place.
+  void broadcast(at::Tensor& tensor, unsigned root);
+  /// Many tensors of any types at once, packed into buffers of at most `buffer_bytes`.
+  void broadcastAll(const std::vector<at::Tensor>& tensors, unsigned root, size_t buffer_bytes);
+  /// Every rank's tensor (all of one shape and type), by rank.
+  std::vector<at::Tensor> allGather(const at::Tensor& tensor);
+  /// Returns when every rank has called it. On the host: synchronise the device first.
+  void barrier();
+  /// Numbers on the host.
+  std::vector<double> allReduce(std::vector<double> values, Reduction reduction);
+  double allReduce(double value, Reduction reduction) { return allReduce(std::vector<double>{value}, reduction)[0]; }
+
+  /// Waits for the others and takes the group down, so that nobody talks to a rank that is gone. Nothing may be called after it.
+  void shutdown();
+
+  Group& group() { return *group_; }
+
+ private:
+  explicit Communicator(std::unique_ptr<Group> group);
+  std::unique_ptr<Group> group_;
+};
+
+}  // namespace expc::comm

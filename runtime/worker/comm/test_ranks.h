@@ -1,0 +1,101 @@
+#pragma once
+
+// For tests: runs a function in several processes that find each other, and collects what each of them says.
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/worker/comm/rendezvous.h"
+
+namespace expc::comm {
+
+struct RankOutcome {
+  std::string said;     // what the function returned, or "exception: ..." when it threw
+  bool ended = false;   // before the deadline
+  double seconds = 0;
+};
+
+inline uint16_t freePort() {
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  bind(fd, reinterpret_cast<sockaddr*>(&address), length);
+  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length);
+  close(fd);
+  return ntohs(address.sin_port);
+}
+
+/// Forks `world` ranks. The caller must not have started threads (no torch operator that runs in parallel). Ranks that have not ended at
+/// the deadline are killed.
+inline std::vector<RankOutcome> runRanks(unsigned world, std::chrono::milliseconds timeout, std::chrono::seconds deadline,
+                                         const std::function<std::string(const Rendezvous&)>& body) {
+  struct Child {
+    pid_t pid;
+    int fd;
+  };
+  Rendezvous rendezvous;
+  rendezvous.world_size = world;
+  rendezvous.master_port = freePort();
+  rendezvous.timeout = timeout;
+  std::vector<Child> children;
+  for (unsigned rank = 0; rank < world; ++rank) {
+    int ends[2];
+    if (pipe(ends) != 0) abort();
+    const pid_t pid = fork();
+    if (pid == 0) {
+      close(ends[0]);
+      rendezvous.rank = rendezvous.local_rank = rank;
+      std::string said;
+      try {
+        said = body(rendezvous);
+      } catch (const std::exception& error) {
+        said = std::string("exception: ") + error.what();
+      }
+      for (size_t at = 0; at < said.size();) {
+        const ssize_t n = write(ends[1], said.data() + at, said.size() - at);
+        if (n <= 0) break;
+        at += static_cast<size_t>(n);
+      }
+      _exit(0);
+    }
+    close(ends[1]);
+    children.push_back({pid, ends[0]});
+  }
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<RankOutcome> outcomes(world);
+  for (unsigned rank = 0; rank < world; ++rank) {
+    auto& outcome = outcomes[rank];
+    while (true) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(start + deadline - std::chrono::steady_clock::now());
+      pollfd waiting{children[rank].fd, POLLIN, 0};
+      if (left.count() <= 0 || poll(&waiting, 1, static_cast<int>(left.count())) <= 0) break;
+      char buffer[65536];
+      const ssize_t n = read(children[rank].fd, buffer, sizeof(buffer));
+      if (n <= 0) {
+        outcome.ended = true;
+        break;
+      }
+      outcome.said.append(buffer, static_cast<size_t>(n));
+    }
+    outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  for (auto& child : children) {
+    kill(child.pid, SIGKILL);
+    waitpid(child.pid, nullptr, 0);
+    close(child.fd);
+  }
+  return outcomes;
+}
+
+}  // namespace expc::comm
