@@ -1,0 +1,57 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/driver/console.h"
+
+namespace expc::driver {
+
+/// What selects a study and changes it; shared by check, plan, run and report.
+struct StudyOptions {
+  std::string file;  // .exp, or a plan written by `expc plan --format json` where that is accepted
+  std::optional<std::string> study;
+  std::vector<std::string> presets;
+  std::vector<std::string> overrides;  // -D name=value
+};
+
+struct CheckOptions {
+  StudyOptions study;
+  bool json = false;
+};
+
+enum class PlanFormat { Text, Json, JsonLines };
+struct PlanOptions {
+  StudyOptions study;
+  PlanFormat format = PlanFormat::Text;
+  std::string devices;  // "", "4", "cpu:2"
+  std::string results = "results";
+};
+
+struct RunOptions {
+  StudyOptions study;
+  std::string devices;
+  std::string results = "results";
+  std::string worker;  // "": beside this program
+  std::string html;    // "": in the results folder
+  std::optional<double> timeout_seconds;
+  bool verdicts_ok = false;
+  bool json = false;
+};
+
+struct ReportOptions {
+  StudyOptions study;
+  std::string devices;
+  std::string results = "results";
+  std::string html;
+  bool json = false;
+};
+
+/// Each returns the process's exit code (exit_codes.h).
+int check(const CheckOptions& options, const Console& console);
+int plan(const PlanOptions& options, const Console& console);
+int run(const RunOptions& options, const Console& console);
+int report(const ReportOptions& options, const Console& console);
+
+}  // namespace expc::driver

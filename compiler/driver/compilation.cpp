@@ -1,0 +1,92 @@
+#include "compiler/driver/compilation.h"
+
+#include <fmt/format.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <algorithm>
+
+#include "compiler/check/check.h"
+#include "compiler/diag/render.h"
+#include "runtime/machine/machine.h"
+
+namespace expc::driver {
+
+namespace {
+
+/// A plan is a JSON object; a study never begins with a brace.
+bool looksLikePlan(llvm::StringRef text) { return text.ltrim().starts_with("{"); }
+
+llvm::Expected<plan::Plan> readPlan(const std::string& path, llvm::StringRef text) {
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(text);
+  if (!json)
+    return llvm::createStringError(fmt::format("{} is no plan: {}; write one with `expc plan STUDY.exp --format json`", path,
+                                               llvm::toString(json.takeError())));
+  llvm::Expected<plan::Plan> plan = plan::planFromJson(*json);
+  if (!plan) return llvm::createStringError(fmt::format("{}: {}", path, llvm::toString(plan.takeError())));
+  return plan;
+}
+
+std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, const std::string& devices, const Console& console) {
+  const machine::Machine machine = machine::probe();
+  llvm::Expected<std::vector<machine::Slot>> slots = machine::slots(machine, devices);
+  if (!slots) {
+    console.error(slots.takeError());
+    return std::nullopt;
+  }
+  Compilation compilation;
+  compile(options, lower::SystemFacts{.gpus = static_cast<int>(slots->size())}, compilation);
+  showDiagnostics(compilation, console);
+  if (compilation.failed) return std::nullopt;
+  return std::move(compilation.plans);
+}
+
+}  // namespace
+
+void compile(const StudyOptions& options, const std::optional<lower::SystemFacts>& facts, Compilation& compilation) {
+  diag::Emitter emitter(compilation.diagnostics);
+  const std::optional<source::FileId> file = check::open(compilation.sources, options.file, check::FileSystem::real(), emitter);
+  if (file) {
+    const check::Program program = check::check(compilation.sources, *file, check::FileSystem::real(), emitter);
+    const lower::Selection selection{options.study, options.presets, options.overrides};
+    if (!facts) {
+      lower::verify(program, selection, emitter);
+    } else if (emitter.errors() == 0) {
+      compilation.plans = lower::compileAll(program, selection, *facts, emitter);
+      for (plan::Plan& plan : compilation.plans) plan.source = options.file;
+    }
+  }
+  compilation.failed = emitter.errors() > 0;
+  if (compilation.failed) compilation.plans.clear();
+  diag::sortAndDeduplicate(compilation.diagnostics.diagnostics);
+}
+
+void showDiagnostics(const Compilation& compilation, const Console& console) {
+  size_t errors = 0, warnings = 0;
+  for (const diag::Diagnostic& diagnostic : compilation.diagnostics.diagnostics) {
+    console.message(diag::renderText(compilation.sources, diagnostic, console.colourErr()));
+    (diagnostic.severity == diag::Severity::Error ? errors : warnings)++;
+  }
+  if (errors + warnings == 0) return;
+  const auto counted = [](size_t n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); };
+  console.message(errors == 0     ? counted(warnings, "warning")
+                  : warnings == 0 ? counted(errors, "error")
+                                  : counted(errors, "error") + ", " + counted(warnings, "warning"));
+}
+
+std::optional<std::vector<plan::Plan>> loadPlans(const StudyOptions& options, const std::string& devices, const Console& console) {
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer = llvm::MemoryBuffer::getFile(options.file);
+  if (!buffer || !looksLikePlan((*buffer)->getBuffer())) return compileFor(options, devices, console);
+
+  if (options.study || !options.presets.empty() || !options.overrides.empty()) {
+    console.error(fmt::format("{} is a plan: --study, --preset and -D were decided when it was made; repeat `expc plan` with them", options.file));
+    return std::nullopt;
+  }
+  llvm::Expected<plan::Plan> plan = readPlan(options.file, (*buffer)->getBuffer());
+  if (!plan) {
+    console.error(plan.takeError());
+    return std::nullopt;
+  }
+  return std::vector<plan::Plan>{std::move(*plan)};
+}
+
+}  // namespace expc::driver

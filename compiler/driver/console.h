@@ -1,0 +1,34 @@
+#pragma once
+
+#include <llvm/Support/Error.h>
+
+#include <string>
+#include <string_view>
+
+namespace expc::driver {
+
+enum class ColourMode { Auto, Always, Never };
+
+/// Where a command writes: results to standard output, everything else to standard error. Commands get it passed, so that what they
+/// print is decided in one place.
+class Console {
+ public:
+  explicit Console(ColourMode mode) : mode_(mode) {}
+
+  /// False when the reader has gone (a closed pipe, a full disk behind a redirection).
+  bool print(std::string_view text) const;
+  void message(std::string_view text) const;
+  /// "expc: error: …" on standard error; consumes the error.
+  void error(llvm::Error error) const;
+  void error(std::string_view text) const;
+
+  bool colourOut() const;
+  bool colourErr() const;
+  /// Columns of the terminal behind standard output, 100 when it is none.
+  unsigned width() const;
+
+ private:
+  ColourMode mode_;
+};
+
+}  // namespace expc::driver

@@ -1,0 +1,16 @@
+#pragma once
+
+namespace expc::driver {
+
+/// What the process answers (documented in docs/command-line.md; verdict codes come from analysis::exitCode).
+enum ExitCode : int {
+  kSuccess = 0,
+  kError = 1,
+  kUsage = 2,
+  kSomeFail = 3,
+  kSomeUndecided = 4,
+  kNothingRan = 5,
+  kInterrupted = 130,
+};
+
+}  // namespace expc::driver

@@ -1,0 +1,17 @@
+#include "compiler/driver/commands.h"
+#include "compiler/driver/compilation.h"
+#include "compiler/driver/exit_codes.h"
+#include "compiler/driver/verdicts.h"
+
+namespace expc::driver {
+
+int report(const ReportOptions& options, const Console& console) {
+  const std::optional<std::vector<plan::Plan>> plans = loadPlans(options.study, options.devices, console);
+  if (!plans) return kError;
+  int code = kSuccess;
+  for (const plan::Plan& plan : *plans)
+    code = worse(code, showVerdicts(plan, {options.results, options.html, options.json}, console));
+  return code;
+}
+
+}  // namespace expc::driver

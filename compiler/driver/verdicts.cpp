@@ -1,0 +1,63 @@
+#include "compiler/driver/verdicts.h"
+
+#include <llvm/Support/FormatVariadic.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "compiler/driver/exit_codes.h"
+#include "runtime/analysis/judgement.h"
+#include "runtime/report/html.h"
+#include "runtime/report/result_json.h"
+#include "runtime/report/result_text.h"
+#include "runtime/store/store.h"
+
+namespace expc::driver {
+
+namespace {
+
+llvm::Expected<store::Results> loadResults(const plan::Plan& plan, const std::string& folder, const Console& console) {
+  std::vector<std::string> messages;
+  llvm::Expected<store::Store> store = store::Store::openForReading(folder, messages);
+  if (!store) return store.takeError();
+  for (const std::string& message : messages) console.message(message);
+  return store->load(plan);
+}
+
+}  // namespace
+
+int showVerdicts(const plan::Plan& plan, const VerdictOptions& options, const Console& console) {
+  llvm::Expected<store::Results> results = loadResults(plan, options.results, console);
+  if (!results) {
+    console.error(results.takeError());
+    return kError;
+  }
+  const analysis::Judgement judgement = analysis::judge(plan, *results);
+
+  const std::string page =
+      options.html.empty() ? (std::filesystem::path(options.results) / (plan.study + ".html")).string() : options.html;
+  llvm::Error written = report::writeHtml(page, plan, judgement, *results, report::HtmlOptions{});
+  const bool page_failed = static_cast<bool>(written);
+  if (page_failed) console.error(std::move(written));
+
+  bool printed;
+  if (options.json) {
+    printed = console.print(llvm::formatv("{0:2}\n", report::resultJson(plan, judgement, *results)).str());
+  } else {
+    report::ResultTextOptions text;
+    text.width = console.width();
+    text.colour = console.colourOut();
+    if (!page_failed) text.html_path = page;
+    printed = console.print(report::resultText(plan, judgement, *results, text));
+  }
+  if (!printed) console.error("standard output took no more (closed pipe or full disk)");
+  return page_failed || !printed ? kError : analysis::exitCode(judgement);
+}
+
+int worse(int first, int second) {
+  static constexpr std::array<int, 6> kOrder = {kInterrupted, kError, kSomeFail, kSomeUndecided, kNothingRan, kSuccess};
+  return *std::min(std::find(kOrder.begin(), kOrder.end(), first), std::find(kOrder.begin(), kOrder.end(), second));
+}
+
+}  // namespace expc::driver

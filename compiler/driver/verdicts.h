@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "compiler/driver/console.h"
+#include "runtime/plan/plan.h"
+
+namespace expc::driver {
+
+struct VerdictOptions {
+  std::string results;
+  std::string html;  // "": STUDY.html in the results folder
+  bool json = false;
+};
+
+/// Judges what is stored for `plan`, prints it and writes the report page. Returns the exit code of the verdicts, or kError
+/// after saying why.
+int showVerdicts(const plan::Plan& plan, const VerdictOptions& options, const Console& console);
+
+/// Of several studies the worst decides: 130, 1, 3, 4, 5, 0.
+int worse(int first, int second);
+
+}  // namespace expc::driver
