@@ -3,8 +3,11 @@
 // The worker's side of the launch channel (runtime/plan/trial.h): a server that has loaded what is slow to load and forks one child
 // for each launch request. Knows nothing of torch or of any workload.
 
+#include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/plan/trial.h"
 
@@ -34,7 +37,7 @@ class EventWriter {
 ///   - stdout and stderr go to the trial's log, stdin is /dev/null,
 ///   - the request's environment is set (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, …),
 ///   - the process leads its own process group, is bound to the cores of spec.slots[rank] and dies with the server,
-///   - signals have their default actions again.
+///   - signals have their default actions again, but SIGPIPE stays ignored.
 /// It may start threads. An exception that leaves it ends the rank as `failed` with its what().
 using Child = std::function<int(const plan::LaunchRequest& request, int event_fd)>;
 
@@ -44,5 +47,8 @@ int run(int control_fd, const Child& child);
 
 /// The core numbers in one entry of TrialSpec::slots; empty when it has none.
 std::vector<int> slotCores(const llvm::json::Value& slot);
+
+/// First 16 hex digits of BLAKE3 over this program's file: the `build` that `--describe` gives. Any new build is another one.
+std::string executableDigest();
 
 }  // namespace expc::serve

@@ -1,0 +1,121 @@
+#include "runtime/worker/null/idle.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <numbers>
+#include <string>
+#include <thread>
+
+#include "runtime/worker/serve/serve.h"
+
+namespace expc::null {
+namespace {
+
+using plan::LaunchRequest;
+using plan::TrialSpec;
+
+/// Quantities cross as numbers in base units, exact ones as text.
+double number(const llvm::json::Object& parameters, llvm::StringRef name, double otherwise) {
+  const llvm::json::Value* value = parameters.get(name);
+  if (!value) return otherwise;
+  if (auto number = value->getAsNumber()) return *number;
+  if (auto text = value->getAsString()) return std::strtod(text->str().c_str(), nullptr);
+  return otherwise;
+}
+
+/// Uniform in (0, 1), a function of the text alone.
+double uniform(const std::string& text) {
+  uint64_t bits = std::stoull(plan::shortHash(text), nullptr, 16);
+  return (double(bits >> 11) + 0.5) / double(1ull << 53);
+}
+
+/// Standard normal, a function of the text alone (Box and Muller 1958).
+double normal(const std::string& text) {
+  return std::sqrt(-2 * std::log(uniform(text + "/radius"))) * std::cos(2 * std::numbers::pi * uniform(text + "/angle"));
+}
+
+void sleepSeconds(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+/// Not here, but for this trial: the fault of its parameters, if this rank and this trial are to have it.
+std::string faultOf(const LaunchRequest& request) {
+  const llvm::json::Object& parameters = request.spec.parameters;
+  if (number(parameters, "fault_rank", 0) != request.rank) return "none";
+  double rate = number(parameters, "fault_rate", 1);
+  if (rate < 1 && uniform("fault/" + request.spec.trial) >= rate) return "none";
+  return parameters.getString("fault").value_or("none").str();
+}
+
+plan::Event result(const TrialSpec& spec, double startup, bool leave_one_out) {
+  const llvm::json::Object& parameters = spec.parameters;
+  std::string seed = std::to_string(spec.seed);
+  std::string own = seed + plan::canonicalJson(llvm::json::Object(parameters));
+  double noise = number(parameters, "noise", 0.01);
+  plan::Event event;
+  event.type = plan::Event::Type::Result;
+  for (const std::string& name : spec.metrics) {
+    if (leave_one_out) {
+      leave_one_out = false;
+      continue;
+    }
+    if (name == "step_time") {
+      // What the block's members share cancels in pairs; what each has of its own does not.
+      event.metrics[name] = number(parameters, "step", 0.01) * std::exp(noise * (2 * normal(seed) + normal(own)));
+    } else if (name == "startup_time") {
+      event.metrics[name] = startup;
+    } else if (name == "accuracy") {
+      event.metrics[name] = std::min(1.0, number(parameters, "quality", 0.9) * std::exp(noise * normal(own + "/accuracy")));
+    } else {
+      event.metrics[name] = nullptr;  // not on this device
+    }
+  }
+  if (spec.kind == plan::TrialKind::Quality) event.series["loss"] = llvm::json::Array{1.0, 0.5, 0.25};
+  event.environment["pid"] = int64_t(getpid());
+  return event;
+}
+
+}  // namespace
+
+int runIdle(const LaunchRequest& request, int event_fd) {
+  auto begin = std::chrono::steady_clock::now();
+  serve::EventWriter events(event_fd);
+  const TrialSpec& spec = request.spec;
+  if (spec.workload != kWorkload || spec.workload_version != kWorkloadVersion) {
+    events.failed("this worker has no " + spec.workload + " version " + std::to_string(spec.workload_version));
+    return 1;
+  }
+  std::string fault = faultOf(request);
+  std::printf("rank %u of %u, fault %s\n", request.rank, spec.world_size, fault.c_str());
+  events.started();
+  double startup = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (fault == "hang") sleepSeconds(1e6);
+  if (fault == "garbage") events.writeRaw("step 3 of 10, loss nan\n");
+  double duration = number(spec.parameters, "duration", 0.01);
+  events.progress(0, 2, "steps");
+  sleepSeconds(duration / 2);
+  events.progress(1, 2, "steps");
+  sleepSeconds(duration / 2);
+  if (fault == "exit") {
+    std::fprintf(stderr, "the last words of rank %u\n", request.rank);
+    return 7;
+  }
+  if (fault == "abort") std::abort();
+  if (fault == "silent") return 0;
+  if (fault == "refuse") {
+    events.failed("null.idle was asked to fail");
+    return 1;
+  }
+  if (fault == "out_of_memory") {
+    events.infeasible("out of memory, as asked");
+    return 1;
+  }
+  if (request.rank == 0) events.write(result(spec, startup, fault == "missing_metric"));
+  if (fault == "late_exit") return 9;
+  if (fault == "late_hang") sleepSeconds(1e6);
+  return 0;
+}
+
+}  // namespace expc::null

@@ -1,0 +1,20 @@
+#pragma once
+
+// The workload `null.idle` (stdlib/null.exp): sleeps, and makes up values that depend on seed and parameters alone.
+
+#include <llvm/Support/JSON.h>
+
+#include "runtime/plan/trial.h"
+
+namespace expc::null {
+
+inline constexpr std::string_view kWorkload = "null.idle";
+inline constexpr int kWorkloadVersion = 1;
+
+/// One rank; the exit code.
+int runIdle(const plan::LaunchRequest& request, int event_fd);
+
+/// What `--describe` prints.
+llvm::json::Value describe();
+
+}  // namespace expc::null

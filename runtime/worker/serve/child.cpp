@@ -1,0 +1,89 @@
+#include "runtime/worker/serve/child.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+
+#include <llvm/Support/BLAKE3.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+namespace expc::serve {
+namespace {
+
+void bindToCores(const plan::TrialSpec& spec, unsigned rank) {
+  if (rank >= spec.slots.size()) return;
+  std::vector<int> cores = slotCores(spec.slots[rank]);
+  if (cores.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int core : cores) {
+    if (core >= 0 && core < CPU_SETSIZE) CPU_SET(core, &set);
+  }
+  // A narrower mask than the engine saw is worth a word in the log, not the trial.
+  if (sched_setaffinity(0, sizeof set, &set) != 0) {
+    std::fprintf(stderr, "rank %u is not bound to its cores: %s\n", rank, std::strerror(errno));
+  }
+}
+
+void redirect(int log_fd) {
+  int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (null_fd >= 0) dup2(null_fd, STDIN_FILENO);
+  dup2(log_fd, STDOUT_FILENO);
+  dup2(log_fd, STDERR_FILENO);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+}
+
+}  // namespace
+
+void runChild(const plan::LaunchRequest& request, int event_fd, int log_fd, pid_t server, const Child& child) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != server) _exit(125);  // it died before the line above
+  setpgid(0, 0);
+  redirect(log_fd);
+  close(log_fd);
+  for (const std::string& entry : request.environment) {
+    auto equals = entry.find('=');
+    if (equals != std::string::npos) setenv(entry.substr(0, equals).c_str(), entry.c_str() + equals + 1, 1);
+  }
+  bindToCores(request.spec, request.rank);
+  int code = 1;
+  try {
+    code = child(request, event_fd);
+  } catch (const std::exception& error) {
+    EventWriter(event_fd).failed(error.what());
+  } catch (...) {
+    EventWriter(event_fd).failed("an exception of unknown type ended the rank");
+  }
+  std::fflush(nullptr);
+  _exit(code);  // the handlers of libraries that the server loaded are not for a forked process
+}
+
+std::vector<int> slotCores(const llvm::json::Value& slot) {
+  std::vector<int> result;
+  const llvm::json::Object* object = slot.getAsObject();
+  const llvm::json::Array* cores = object ? object->getArray("cores") : nullptr;
+  if (!cores) return result;
+  for (const llvm::json::Value& core : *cores) {
+    if (auto number = core.getAsInteger()) result.push_back(int(*number));
+  }
+  return result;
+}
+
+std::string executableDigest() {
+  auto file = llvm::MemoryBuffer::getFile("/proc/self/exe", /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file) return "unknown";
+  llvm::BLAKE3 hasher;
+  hasher.update((*file)->getBuffer());
+  return llvm::toHex(hasher.final<8>(), /*LowerCase=*/true);
+}
+
+}  // namespace expc::serve

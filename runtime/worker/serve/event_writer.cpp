@@ -1,0 +1,51 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "runtime/worker/serve/serve.h"
+
+namespace expc::serve {
+
+EventWriter::EventWriter(int fd) : fd_(fd) { std::signal(SIGPIPE, SIG_IGN); }
+
+bool EventWriter::writeRaw(std::string_view text) {
+  while (open_ && !text.empty()) {
+    ssize_t written = ::write(fd_, text.data(), text.size());
+    if (written > 0) {
+      text.remove_prefix(written);
+    } else if (errno != EINTR) {
+      open_ = false;
+    }
+  }
+  return open_;
+}
+
+bool EventWriter::write(const plan::Event& event) { return writeRaw(plan::toLine(event) + '\n'); }
+
+bool EventWriter::started() { return write(plan::Event{}); }
+
+bool EventWriter::progress(uint64_t done, uint64_t total, std::string_view phase) {
+  plan::Event event;
+  event.type = plan::Event::Type::Progress;
+  event.done = done;
+  event.total = total;
+  event.phase = phase;
+  return write(event);
+}
+
+bool EventWriter::failed(std::string_view reason) {
+  plan::Event event;
+  event.type = plan::Event::Type::Failed;
+  event.reason = reason;
+  return write(event);
+}
+
+bool EventWriter::infeasible(std::string_view reason) {
+  plan::Event event;
+  event.type = plan::Event::Type::Infeasible;
+  event.reason = reason;
+  return write(event);
+}
+
+}  // namespace expc::serve
