@@ -12,7 +12,7 @@ namespace expc::driver {
 
 int check(const CheckOptions& options, const Console& console) {
   Compilation compilation;
-  compile(options.study, std::nullopt, compilation);
+  compile(options.study, std::nullopt, console, compilation);
   if (!options.json) {
     showDiagnostics(compilation, console);
     return compilation.failed ? kError : kSuccess;

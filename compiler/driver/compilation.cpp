@@ -26,6 +26,19 @@ llvm::Expected<plan::Plan> readPlan(const std::string& path, llvm::StringRef tex
   return plan;
 }
 
+/// The selected study, or each of the file's in order.
+void compilePlans(const check::Program& program, lower::Selection selection, const lower::SystemFacts& facts,
+                  diag::Emitter& emitter, std::vector<plan::Plan>& plans) {
+  std::vector<std::string> studies;
+  if (!selection.study)
+    for (const auto& study : program.studies) studies.push_back(study->name);
+  if (studies.size() < 2) studies = {""};  // `compile` itself says what is wrong with none or an unknown one
+  for (const std::string& study : studies) {
+    if (!study.empty()) selection.study = study;
+    if (std::optional<plan::Plan> plan = lower::compile(program, selection, facts, emitter)) plans.push_back(std::move(*plan));
+  }
+}
+
 std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, const std::string& devices, const Console& console) {
   const machine::Machine machine = machine::probe();
   llvm::Expected<std::vector<machine::Slot>> slots = machine::slots(machine, devices);
@@ -34,7 +47,7 @@ std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, c
     return std::nullopt;
   }
   Compilation compilation;
-  compile(options, lower::SystemFacts{.gpus = static_cast<int>(slots->size())}, compilation);
+  compile(options, lower::SystemFacts{.gpus = static_cast<int>(slots->size())}, console, compilation);
   showDiagnostics(compilation, console);
   if (compilation.failed) return std::nullopt;
   return std::move(compilation.plans);
@@ -42,21 +55,24 @@ std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, c
 
 }  // namespace
 
-void compile(const StudyOptions& options, const std::optional<lower::SystemFacts>& facts, Compilation& compilation) {
-  diag::Emitter emitter(compilation.diagnostics);
-  const std::optional<source::FileId> file = check::open(compilation.sources, options.file, check::FileSystem::real(), emitter);
-  if (file) {
-    const check::Program program = check::check(compilation.sources, *file, check::FileSystem::real(), emitter);
-    const lower::Selection selection{options.study, options.presets, options.overrides};
-    if (!facts) {
-      lower::verify(program, selection, emitter);
-    } else if (emitter.errors() == 0) {
-      compilation.plans = lower::compileAll(program, selection, *facts, emitter);
-      for (plan::Plan& plan : compilation.plans) plan.source = options.file;
-    }
+void compile(const StudyOptions& options, const std::optional<lower::SystemFacts>& facts, const Console& console,
+             Compilation& compilation) {
+  const check::FileSystem files = check::FileSystem::real();
+  llvm::Expected<std::string> text = files.read(options.file);
+  if (!text) {
+    console.error(text.takeError());
+    compilation.failed = true;
+    return;
   }
+  diag::Emitter emitter(compilation.diagnostics);
+  const source::FileId root = compilation.sources.add(options.file, std::move(*text));
+  const check::Program program = check::check(compilation.sources, root, files, emitter);
+  const lower::Selection selection{options.study, options.presets, options.overrides};
+  if (!facts)
+    lower::verify(program, selection, emitter);
+  else if (emitter.errors() == 0)
+    compilePlans(program, selection, *facts, emitter, compilation.plans);
   compilation.failed = emitter.errors() > 0;
-  if (compilation.failed) compilation.plans.clear();
   diag::sortAndDeduplicate(compilation.diagnostics.diagnostics);
 }
 

@@ -15,7 +15,7 @@ namespace expc::driver {
 struct Compilation {
   source::SourceManager sources;
   diag::Collector diagnostics;
-  std::vector<plan::Plan> plans;  // empty after an error
+  std::vector<plan::Plan> plans;  // only those without an error
   bool failed = false;
 };
 
