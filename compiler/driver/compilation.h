@@ -21,7 +21,9 @@ struct Compilation {
 
 /// Reads and compiles the studies that `options` selects. Without `facts` it checks only, and makes no plan: it never looks
 /// at the machine.
-void compile(const StudyOptions& options, const std::optional<lower::SystemFacts>& facts, Compilation& compilation);
+/// A root file that cannot be read is said on `console`.
+void compile(const StudyOptions& options, const std::optional<lower::SystemFacts>& facts, const Console& console,
+             Compilation& compilation);
 
 /// Diagnostics by position, each once: as text on standard error, with a closing count.
 void showDiagnostics(const Compilation& compilation, const Console& console);
