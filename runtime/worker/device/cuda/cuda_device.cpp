@@ -1,0 +1,97 @@
+#include "runtime/worker/device/cuda/cuda_device.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/cuda/CUDAEvent.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAStream.h>
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+#include <torch/version.h>
+
+#include "runtime/worker/comm/cuda/nccl.h"
+#include "runtime/worker/device/host.h"
+
+namespace expc::device {
+namespace {
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(int index, int threads) : index_(static_cast<c10::DeviceIndex>(index)) {
+    at::set_num_threads(threads);
+    at::globalContext().lazyInitDevice(c10::kCUDA);
+    c10::cuda::set_device(index_);
+  }
+
+  c10::Device torchDevice() const override { return c10::Device(c10::kCUDA, index_); }
+  void join(comm::Communicator& communicator) override { comm::addNccl(communicator, index_); }
+  void synchronize() override { c10::cuda::device_synchronize(); }
+  void clearMarks(size_t count) override {
+    marks_.clear();
+    marks_.reserve(count);
+  }
+  void mark() override {
+    marks_.emplace_back(cudaEventDefault);  // with timing
+    marks_.back().record(c10::cuda::getCurrentCUDAStream(index_));
+  }
+  std::vector<double> intervals() override {
+    synchronize();
+    std::vector<double> result;
+    for (size_t i = 1; i < marks_.size(); ++i) result.push_back(static_cast<double>(marks_[i - 1].elapsed_time(marks_[i])) * 1e-3);
+    return result;
+  }
+  std::optional<double> memoryPeak() const override {
+    using c10::CachingAllocator::StatType;
+    const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(index_);
+    return static_cast<double>(stats.reserved_bytes[static_cast<size_t>(StatType::AGGREGATE)].peak);
+  }
+  void describe(llvm::json::Object& environment) const override {
+    cudaDeviceProp properties{};
+    int driver = 0, runtime = 0;
+    C10_CUDA_CHECK(cudaGetDeviceProperties(&properties, index_));
+    C10_CUDA_CHECK(cudaDriverGetVersion(&driver));
+    C10_CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
+    environment["device"] = "cuda";
+    environment["device_name"] = properties.name;
+    environment["cuda_driver"] = driver;
+    environment["cuda_runtime"] = runtime;
+    environment["cudnn_benchmark"] = at::globalContext().benchmarkCuDNN();
+    environment["tf32"] = at::globalContext().allowTF32CuDNN();
+    environment["threads"] = at::get_num_threads();
+    environment["torch"] = TORCH_VERSION;
+  }
+
+ private:
+  c10::DeviceIndex index_;
+  std::vector<at::cuda::CUDAEvent> marks_;
+};
+
+llvm::Expected<std::unique_ptr<Device>> openCuda(const llvm::json::Value& slot) {
+  const llvm::json::Object* object = slot.getAsObject();
+  const auto index = object ? object->getInteger("index") : std::nullopt;
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess) {
+    return llvm::createStringError("CUDA does not start: " + llvm::Twine(cudaGetErrorString(status)) + " (see nvidia-smi)");
+  }
+  if (!index || *index < 0 || *index >= count) {
+    return llvm::createStringError("the slot asks for CUDA device " + llvm::Twine(index.value_or(-1)) + ", this process sees " +
+                                   llvm::Twine(count));
+  }
+  const llvm::json::Array* cores = object->getArray("cores");
+  return std::make_unique<CudaDevice>(static_cast<int>(*index),
+                                      static_cast<int>(cores && !cores->empty() ? cores->size() : allowedCores()));
+}
+
+void cudaLibraries(llvm::json::Object& into) {
+  into["torch"] = TORCH_VERSION;
+  into["cuda"] = CUDART_VERSION;
+  into["nccl"] = NCCL_VERSION_CODE;
+}
+
+}  // namespace
+
+Backend cudaBackend() { return {"cuda", openCuda, cudaLibraries}; }
+
+}  // namespace expc::device

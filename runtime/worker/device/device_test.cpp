@@ -1,0 +1,53 @@
+#include "runtime/worker/device/device.h"
+
+#include <ATen/Parallel.h>
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <thread>
+
+#include "runtime/worker/device/cpu_device.h"
+#include "runtime/worker/device/host.h"
+
+using namespace expc::device;
+using namespace std::chrono_literals;
+
+TEST_CASE("a slot opens its device; an unknown one is refused with what there is") {
+  auto device = openDevice({cpuBackend()}, llvm::json::Object{{"device", "cpu"}, {"cores", llvm::json::Array{0, 1}}});
+  REQUIRE(static_cast<bool>(device));
+  CHECK((*device)->torchDevice().is_cpu());
+  CHECK(at::get_num_threads() == 2);
+  CHECK_FALSE((*device)->memoryPeak().has_value());
+  auto none = openDevice({cpuBackend()}, llvm::json::Object{{"device", "cuda"}, {"index", 0}});
+  REQUIRE_FALSE(static_cast<bool>(none));
+  CHECK(llvm::toString(none.takeError()).find("device is 'cuda', this worker knows: cpu") != std::string::npos);
+}
+
+TEST_CASE("marks give the time between them") {
+  auto device = openDevice({cpuBackend()}, llvm::json::Object{{"device", "cpu"}});
+  REQUIRE(static_cast<bool>(device));
+  (*device)->mark();
+  (*device)->clearMarks(3);
+  (*device)->mark();
+  std::this_thread::sleep_for(20ms);
+  (*device)->mark();
+  (*device)->mark();
+  auto intervals = (*device)->intervals();
+  REQUIRE(intervals.size() == 2);
+  CHECK(intervals[0] >= 0.02);
+  CHECK(intervals[1] < intervals[0]);
+}
+
+TEST_CASE("resident memory has a peak that grows when memory is touched") {
+  const auto before = residentPeak();
+  REQUIRE(before.has_value());
+  std::vector<char> memory(64 << 20);
+  std::memset(memory.data(), 1, memory.size());
+  CHECK(*residentPeak() >= *before + (48 << 20));
+}
+
+TEST_CASE("a process is older than its tests and younger than a day") {
+  const auto age = std::chrono::steady_clock::now() - processStart();
+  CHECK(age > 0s);
+  CHECK(age < 24h);
+}

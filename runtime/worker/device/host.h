@@ -1,0 +1,30 @@
+#pragma once
+
+// What the host gives a process: memory that is kept, a count of cores, the peak of resident memory, its age.
+
+#include <llvm/Support/JSON.h>
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace expc::device {
+
+/// Makes malloc keep what is freed: giving large activations back and faulting them in again costs more than many operators do
+/// (1.1 to 3 times a training step). Call it before large memory is used. Recorded by describeAllocator.
+void keepFreedMemory();
+void describeAllocator(llvm::json::Object& environment);
+
+/// Cores this process may run on.
+size_t allowedCores();
+/// Binds this process to `cores`; nothing happens when there are none. False if the system refuses.
+bool bindToCores(const std::vector<int>& cores);
+
+/// Bytes that were resident at most (VmHWM); nothing if /proc does not say.
+std::optional<double> residentPeak();
+
+/// When this process began, from /proc with its resolution of 10 ms; now, if that cannot be read.
+std::chrono::steady_clock::time_point processStart();
+
+}  // namespace expc::device
