@@ -90,8 +90,8 @@ llvm::Expected<ImageSet> readIdxPair(const std::string& images_path, const std::
   ImageSet set;
   set.classes = classes;
   set.origin = images_path;
-  if (auto error = readImages(images_path, set)) return std::move(error);
-  if (auto error = readLabels(labels_path, set)) return std::move(error);
+  if (auto error = readImages(images_path, set)) return error;
+  if (auto error = readLabels(labels_path, set)) return error;
   if (static_cast<int64_t>(set.labels.size()) != set.count)
     return failure("{}: {} labels, expected {} as there are images in {}", labels_path, set.labels.size(), set.count, images_path);
   return set;

@@ -1,0 +1,203 @@
+#include "runtime/worker/io/safetensors.h"
+
+#include <fmt/format.h>
+#include <llvm/Support/Endian.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/JSON.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <tuple>
+
+namespace expc::io {
+namespace {
+
+constexpr uint64_t kPrefix = 8;
+constexpr uint64_t kLargestHeader = 100'000'000;  // as the format's own reader has it
+constexpr int kDeepest = 4;                       // {tensor: {"shape": [ … ]}} is 3; LLVM's JSON parser is recursive
+constexpr size_t kMostDimensions = 64;
+
+struct TypeName {
+  DType type;
+  const char* name;
+  int64_t bytes;
+};
+constexpr std::array<TypeName, 9> kTypes = {{{DType::Bool, "BOOL", 1},
+                                             {DType::U8, "U8", 1},
+                                             {DType::I8, "I8", 1},
+                                             {DType::I32, "I32", 4},
+                                             {DType::I64, "I64", 8},
+                                             {DType::F16, "F16", 2},
+                                             {DType::BF16, "BF16", 2},
+                                             {DType::F32, "F32", 4},
+                                             {DType::F64, "F64", 8}}};
+
+const TypeName& entry(DType type) {
+  return *std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeName& t) { return t.type == type; });
+}
+
+llvm::Error failure(const std::string& text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); }
+
+/// Deepest nesting of brackets outside of strings, so that the recursive parser is never given more than it can take.
+bool tooDeep(llvm::StringRef text) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kDeepest) return true;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+/// A whole number of the header, not negative.
+std::optional<uint64_t> wholeNumber(const llvm::json::Value& value) {
+  const auto number = value.getAsInteger();
+  if (!number || *number < 0) return std::nullopt;
+  return static_cast<uint64_t>(*number);
+}
+
+/// One entry of the header, checked against the `available` bytes after it. Returns what is wrong, or nothing.
+std::optional<std::string> readEntry(const llvm::json::Value& value, llvm::ArrayRef<uint8_t> available, TensorInfo& info) {
+  const auto* object = value.getAsObject();
+  if (object == nullptr) return "expected an object";
+  const auto dtype = object->getString("dtype");
+  if (!dtype) return "no dtype";
+  const auto* type = std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeName& t) { return *dtype == t.name; });
+  if (type == kTypes.end()) return fmt::format("dtype {} is not supported", dtype->take_front(32).str());
+  info.dtype = type->type;
+
+  const auto* shape = object->getArray("shape");
+  if (shape == nullptr) return "no shape";
+  if (shape->size() > kMostDimensions) return fmt::format("{} dimensions, expected at most {}", shape->size(), kMostDimensions);
+  uint64_t bytes = static_cast<uint64_t>(type->bytes);
+  for (const auto& dimension : *shape) {
+    const auto size = wholeNumber(dimension);
+    if (!size) return "a dimension that is not a whole number";
+    if (*size > 0 && bytes > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) / *size) return "a shape too large to address";
+    bytes *= *size;
+    info.shape.push_back(static_cast<int64_t>(*size));
+  }
+
+  const auto* offsets = object->getArray("data_offsets");
+  if (offsets == nullptr || offsets->size() != 2) return "expected two data_offsets";
+  const auto begin = wholeNumber((*offsets)[0]), end = wholeNumber((*offsets)[1]);
+  if (!begin || !end || *begin > *end || *end > available.size())
+    return fmt::format("data_offsets outside of the {} bytes of data", available.size());
+  if (*end - *begin != bytes) return fmt::format("{} bytes of data, expected {} for its shape and type", *end - *begin, bytes);
+  info.bytes = available.slice(*begin, bytes);
+  return std::nullopt;
+}
+
+}  // namespace
+
+int64_t elementBytes(DType type) { return entry(type).bytes; }
+const char* dtypeName(DType type) { return entry(type).name; }
+
+int64_t TensorInfo::elements() const { return static_cast<int64_t>(bytes.size()) / elementBytes(dtype); }
+
+SafeTensors::SafeTensors() = default;
+SafeTensors::SafeTensors(SafeTensors&&) noexcept = default;
+SafeTensors& SafeTensors::operator=(SafeTensors&&) noexcept = default;
+SafeTensors::~SafeTensors() = default;
+
+llvm::Expected<SafeTensors> SafeTensors::open(const std::string& path) {
+  if (llvm::sys::fs::is_directory(path)) return failure(fmt::format("{}: a folder, expected a safetensors file", path));
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!buffer) return failure(fmt::format("{}: {}", path, buffer.getError().message()));
+  return parse(std::move(*buffer), path);
+}
+
+llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffer> buffer, const std::string& name) {
+  const llvm::StringRef all = buffer->getBuffer();
+  if (all.size() < kPrefix) return failure(fmt::format("{}: {} bytes, expected a safetensors file (at least 8)", name, all.size()));
+  const uint64_t length = llvm::support::endian::read64le(all.data());
+  if (length > kLargestHeader || length > all.size() - kPrefix)
+    return failure(fmt::format("{}: a header of {} bytes announced, {} are there and {} allowed: truncated, or no safetensors file",
+                               name, length, all.size() - kPrefix, kLargestHeader));
+  const llvm::StringRef header = all.substr(kPrefix, length);
+  if (tooDeep(header)) return failure(fmt::format("{}: header nested deeper than {} levels", name, kDeepest));
+  auto json = llvm::json::parse(header);
+  if (!json) return failure(fmt::format("{}: header is no JSON: {}", name, llvm::toString(json.takeError())));
+  const auto* object = json->getAsObject();
+  if (object == nullptr) return failure(fmt::format("{}: header is no JSON object", name));
+
+  SafeTensors file;
+  file.path_ = name;
+  const llvm::StringRef data = all.substr(kPrefix + length);
+  const llvm::ArrayRef<uint8_t> available(reinterpret_cast<const uint8_t*>(data.data()), data.size());
+  for (const auto& [key, value] : *object) {
+    if (key == "__metadata__") continue;
+    TensorInfo info;
+    info.name = key.str();
+    if (auto wrong = readEntry(value, available, info)) return failure(fmt::format("{}: tensor {}: {}", name, info.name, *wrong));
+    file.tensors_.push_back(std::move(info));
+  }
+  // Empty tensors first where offsets are equal, so that ranges follow each other whatever order the header has.
+  std::sort(file.tensors_.begin(), file.tensors_.end(), [](const TensorInfo& a, const TensorInfo& b) {
+    return std::tuple(a.bytes.data(), a.bytes.size(), llvm::StringRef(a.name)) <
+           std::tuple(b.bytes.data(), b.bytes.size(), llvm::StringRef(b.name));
+  });
+  const uint8_t* expected = available.data();
+  for (const TensorInfo& info : file.tensors_) {
+    if (info.bytes.data() != expected)
+      return failure(fmt::format("{}: tensor {}: its data {} the tensor before it", name, info.name,
+                                 info.bytes.data() < expected ? "overlaps" : "leaves a gap after"));
+    expected += info.bytes.size();
+  }
+  if (expected != available.end())
+    return failure(fmt::format("{}: {} bytes after the last tensor", name, available.end() - expected));
+  for (size_t i = 0; i < file.tensors_.size(); ++i) file.index_[file.tensors_[i].name] = i;
+  file.buffer_ = std::move(buffer);
+  return file;
+}
+
+const TensorInfo* SafeTensors::find(llvm::StringRef name) const {
+  const auto found = index_.find(name);
+  return found == index_.end() ? nullptr : &tensors_[found->second];
+}
+
+llvm::Error writeSafeTensors(const std::string& path, const std::vector<TensorInfo>& tensors) {
+  llvm::json::Object header;
+  header["__metadata__"] = llvm::json::Object{{"format", "pt"}};
+  int64_t offset = 0;
+  for (const TensorInfo& info : tensors) {
+    const auto size = static_cast<int64_t>(info.bytes.size());
+    const bool fresh = header
+                           .try_emplace(llvm::json::ObjectKey(info.name),
+                                        llvm::json::Object{{"dtype", dtypeName(info.dtype)},
+                                                           {"shape", llvm::json::Array(info.shape)},
+                                                           {"data_offsets", llvm::json::Array{offset, offset + size}}})
+                           .second;
+    if (!fresh) return failure(fmt::format("{}: two tensors of the name {}", path, info.name));
+    offset += size;
+  }
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::json::Value(std::move(header));
+  text.append((8 - text.size() % 8) % 8, ' ');  // data begins at a multiple of 8
+  // Written beside its place and moved there (llvm::writeToOutput), so that a reader never meets half a file.
+  auto error = llvm::writeToOutput(path, [&](llvm::raw_ostream& out) -> llvm::Error {
+    char prefix[kPrefix];
+    llvm::support::endian::write64le(prefix, text.size());
+    out.write(prefix, kPrefix);
+    out << text;
+    for (const TensorInfo& info : tensors) out.write(reinterpret_cast<const char*>(info.bytes.data()), info.bytes.size());
+    return llvm::Error::success();
+  });
+  if (!error) return llvm::Error::success();
+  return failure(fmt::format("{}: {}", path, llvm::toString(std::move(error))));
+}
+
+}  // namespace expc::io
