@@ -1,0 +1,31 @@
+#pragma once
+
+#include <llvm/Support/Error.h>
+
+#include <string>
+
+#include "runtime/analysis/judgement.h"
+#include "runtime/plan/plan.h"
+#include "runtime/store/records.h"
+
+namespace expc::report {
+
+struct HtmlOptions {
+  std::string command;  // how to repeat it; "": made from the plan
+  double written = 0;   // Unix time shown on the page; 0: now
+  bool charts = true;   // false leaves the chart library out: for tests and mail
+};
+
+/// The whole page as text. It loads nothing from anywhere; a Content-Security-Policy inside says so to the browser.
+std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
+                     const HtmlOptions& options);
+
+/// Writes htmlPage to `path` atomically (a temporary file beside it, synced, then renamed). The error names the path and what the
+/// system said; an old page stays as it was.
+llvm::Error writeHtml(const std::string& path, const plan::Plan& plan, const analysis::Judgement& judgement,
+                      const store::Results& results, const HtmlOptions& options);
+
+/// Whether this build has the chart library inside (it comes with the set-up's Python environment).
+bool hasChartLibrary();
+
+}  // namespace expc::report
