@@ -1,0 +1,71 @@
+#include "runtime/stats/distributions.h"
+
+#include <array>
+#include <boost/math/distributions/binomial.hpp>
+#include <boost/math/distributions/normal.hpp>
+#include <cassert>
+#include <cmath>
+#include <mutex>
+#include <numbers>
+
+namespace expc::stats {
+
+double normalCdf(double z) { return boost::math::cdf(boost::math::normal_distribution<double>(), z); }
+
+double normalQuantile(double p) { return boost::math::quantile(boost::math::normal_distribution<double>(), p); }
+
+double fairCoinCdf(unsigned k, unsigned n) {
+  if (k >= n) return 1.0;
+  return boost::math::cdf(boost::math::binomial_distribution<double>(n, 0.5), k);
+}
+
+std::shared_ptr<const std::vector<double>> signedRankCdf(unsigned n) {
+  assert(n <= kExactPairs && "the exact distribution is tabulated up to kExactPairs");
+  static std::mutex mutex;
+  static std::array<std::shared_ptr<const std::vector<double>>, kExactPairs + 1> cache;
+  const std::lock_guard lock(mutex);
+  if (cache[n]) return cache[n];
+  const size_t last = n * (n + 1) / 2;
+  std::vector<double> count(last + 1, 0.0);
+  count[0] = 1;
+  for (size_t rank = 1; rank <= n; ++rank) {
+    for (size_t sum = last; sum >= rank; --sum) count[sum] += count[sum - rank];
+  }
+  double below = 0;
+  for (double& value : count) {
+    below += value;
+    value = std::ldexp(below, -static_cast<int>(n));
+  }
+  cache[n] = std::make_shared<const std::vector<double>>(std::move(count));
+  return cache[n];
+}
+
+double signedRankCdfApproximate(double t, unsigned n) {
+  const double m = n;
+  const double mean = m * (m + 1) / 4;
+  const double deviation = std::sqrt(m * (m + 1) * (2 * m + 1) / 24);
+  return normalCdf((t + 0.5 - mean) / deviation);
+}
+
+double NormalStream::uniform() {
+  state_ += 0x9e3779b97f4a7c15u;
+  uint64_t z = state_;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  z ^= z >> 31;
+  return (static_cast<double>(z >> 12) + 0.5) * 0x1p-52;
+}
+
+double NormalStream::next() {
+  if (has_spare_) {
+    has_spare_ = false;
+    return spare_;
+  }
+  const double radius = std::sqrt(-2 * std::log(uniform()));
+  const double angle = 2 * std::numbers::pi * uniform();
+  spare_ = radius * std::sin(angle);
+  has_spare_ = true;
+  return radius * std::cos(angle);
+}
+
+}  // namespace expc::stats

@@ -1,0 +1,52 @@
+#include "runtime/stats/procedures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "runtime/stats/nested_intervals.h"
+
+namespace expc::stats {
+
+std::vector<double> holmLevels(std::span<const double> p_values, double alpha) {
+  const size_t m = p_values.size();
+  std::vector<size_t> order(m);
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return p_values[a] < p_values[b]; });
+  std::vector<double> levels(m, alpha);
+  bool rejecting = true;
+  double level = alpha;
+  for (size_t i = 0; i < m; ++i) {
+    if (rejecting) level = alpha / static_cast<double>(m - i);
+    levels[order[i]] = level;
+    rejecting = rejecting && significant(p_values[order[i]], level);
+  }
+  return levels;
+}
+
+double zeroFailuresBound(unsigned n, double confidence) {
+  return n == 0 ? 1.0 : 1.0 - std::pow(1.0 - confidence, 1.0 / n);
+}
+
+std::vector<unsigned> tukeyOutliers(std::span<const double> values) {
+  if (values.size() < 4) return {};
+  if (std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); })) return {};
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  const auto quartile = [&](double share) {
+    const double at = share * static_cast<double>(sorted.size() - 1);
+    const auto below = static_cast<size_t>(at);
+    const double weight = at - static_cast<double>(below);
+    if (weight == 0 || sorted[below] == sorted[below + 1]) return sorted[below];
+    return sorted[below] + weight * (sorted[below + 1] - sorted[below]);
+  };
+  const double low = quartile(0.25), high = quartile(0.75);
+  const double reach = 1.5 * (high - low);
+  std::vector<unsigned> outliers;
+  for (unsigned i = 0; i < values.size(); ++i) {
+    if (values[i] < low - reach || values[i] > high + reach) outliers.push_back(i);
+  }
+  return outliers;
+}
+
+}  // namespace expc::stats
