@@ -25,6 +25,7 @@ enum class PlanFormat { Text, Json, JsonLines };
 struct PlanOptions {
   StudyOptions study;
   PlanFormat format = PlanFormat::Text;
+  bool all_points = false;  // text: also where there are many
   std::string devices;  // "", "4", "cpu:2"
   std::string results = "results";
 };

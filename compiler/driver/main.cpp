@@ -66,6 +66,7 @@ int main(int argc, char** argv) {
       ->transform(CLI::CheckedTransformer(std::map<std::string, PlanFormat>{
           {"text", PlanFormat::Text}, {"json", PlanFormat::Json}, {"jsonl", PlanFormat::JsonLines}}))
       ->type_name("FORMAT");
+  plan_command->add_flag("--all", plan_options.all_points, "Print every point, also where there are many");
   addDevices(*plan_command, plan_options.devices);
   addResults(*plan_command, plan_options.results);
 

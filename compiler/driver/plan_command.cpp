@@ -25,6 +25,7 @@ int plan(const PlanOptions& options, const Console& console) {
         report::PlanExtras extras;
         extras.width = console.width();
         extras.colour = console.colourOut();
+        extras.all_points = options.all_points;
         extras.seconds = estimateSeconds(plan, options.results);
         text = report::planText(plan, extras);
       }
