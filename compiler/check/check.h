@@ -44,6 +44,10 @@ struct Program {
   const Study* findStudy(std::string_view name) const;
 };
 
+/// Reads the file that a user named; nothing after reporting why not (E0218, E0225).
+std::optional<source::FileId> open(source::SourceManager& sources, const std::string& path, const FileSystem& files,
+                                   diag::Emitter& emitter);
+
 /// Parses and checks the file `root` (already in `sources`) and all it imports. Reports: everything of parse, and E02xx, E03xx.
 /// Never looks at the machine. Always returns; whether it succeeded is `emitter.errors()`.
 Program check(source::SourceManager& sources, source::FileId root, const FileSystem& files, diag::Emitter& emitter);

@@ -44,8 +44,11 @@ std::string compose(const std::array<int8_t, Dimension::kBases>& powers,
                     std::string_view times) {
   std::string above, below;
   for (size_t i = 0; i < powers.size(); ++i) {
-    for (int n = 0; n < powers[i]; ++n) above += (above.empty() ? "" : std::string(times)) + std::string(names[i]);
-    for (int n = 0; n < -powers[i]; ++n) below += std::string(slash) + std::string(names[i]);
+    for (int n = 0; n < powers[i]; ++n) {
+      if (!above.empty()) above.append(times);
+      above.append(names[i]);
+    }
+    for (int n = 0; n < -powers[i]; ++n) below.append(slash).append(names[i]);
   }
   if (above.empty()) above.push_back('1');
   return above + below;

@@ -68,6 +68,7 @@ struct Workload {
   std::vector<Metric> metrics;
   std::vector<Rule> rules;
   source::Range range;
+  bool valid = true;  // false: errors were reported inside
 
   int findParameter(std::string_view name) const;
   int findMetric(std::string_view name) const;
@@ -184,14 +185,18 @@ struct Study {
   std::vector<Factor> factors;
   std::vector<int> factor_of;  // parameter → factor, or -1
   std::vector<Rule> rules;     // the workload's first
-  std::vector<unsigned> measured;  // metrics, in order: `measure`, then what comparisons and criteria use
+  std::vector<unsigned> measured;  // metrics, in order: `measure`, then what comparisons, tables and plots use
   std::vector<Comparison> comparisons;
   std::vector<Criterion> criteria;
   std::optional<Design> design;
   std::vector<Output> outputs;
   std::vector<Change> presets;
   source::Range range;       // of its name
+  const ast::StudyDecl* declaration = nullptr;
   bool valid = true;         // false: errors were reported inside; do not expand it
+
+  /// What a selection of criteria measures: `measured`, then what the criteria add.
+  std::vector<unsigned> measuredWith(const std::vector<const Criterion*>& criteria) const;
 
   int findFactor(std::string_view name) const;
   int findComparison(std::string_view name) const;

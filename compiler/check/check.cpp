@@ -1,0 +1,42 @@
+#include "compiler/check/check.h"
+
+#include "compiler/check/checker.h"
+
+namespace expc::check {
+
+Program::Program() = default;
+Program::Program(Program&&) noexcept = default;
+Program& Program::operator=(Program&&) noexcept = default;
+Program::~Program() = default;
+
+const Study* Program::findStudy(std::string_view name) const {
+  for (const auto& study : studies)
+    if (study->name == name) return study.get();
+  return nullptr;
+}
+
+// Importers come after what they import, so the root is last.
+ModuleScope& rootScope(Program& program) { return *program.scopes.back(); }
+
+Program check(source::SourceManager& sources, source::FileId root, const FileSystem& files, diag::Emitter& emitter) {
+  Program program;
+  program.sources = &sources;
+  program.root = root;
+  Context context{sources, emitter, program};
+  size_t before = emitter.errors();
+  loadModules(context, root, files);
+  // Behind a syntax error stand declarations that the parser dropped; what they would break is noise.
+  if (emitter.errors() != before) return program;
+  for (auto& scope : program.scopes) declareModule(context, *scope);
+  ModuleScope& scope = rootScope(program);
+  for (const ast::StudyDecl& declaration : scope.ast->studies) {
+    if (const Study* first = program.findStudy(declaration.name.name))
+      errors::duplicateName(emitter, declaration.name.range, "study", declaration.name.name, first->range);
+    auto study = checkStudy(context, scope, declaration);
+    study->declaration = &declaration;
+    program.studies.push_back(std::move(study));
+  }
+  return program;
+}
+
+}  // namespace expc::check

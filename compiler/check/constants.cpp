@@ -1,0 +1,129 @@
+// Places where an expression must be constant: arguments, levels, defaults, bounds.
+
+#include <cassert>
+
+#include "compiler/check/errors.h"
+#include "compiler/check/expression.h"
+
+namespace expc::check {
+namespace {
+
+EXPC_DIAGNOSTIC(NotConstant, Error, "{0} must be constant", std::string_view);
+EXPC_DIAGNOSTIC(NoLevels, Error, "{0} has no levels", std::string_view);
+
+constexpr size_t kMaxLevels = 10000;
+
+std::string rangeText(const source::SourceManager& sources, source::Range range) { return squeeze(sources.text(range)); }
+
+}  // namespace
+
+bool Refinement::allows(const Value& value) const {
+  if (!set.empty()) {
+    for (const Value& allowed : set)
+      if (allowed == value) return true;
+    return false;
+  }
+  const Rational* number = value.asNumber();
+  if (!number || !lower) return true;
+  if (*number < *lower || (upper && *upper < *number)) return false;
+  if (!step) return true;
+  if (geometric) {
+    std::optional<Rational> at = lower;
+    while (at && *at < *number) at = *at * *step;
+    return at && *at == *number;
+  }
+  auto distance = *number - *lower;
+  auto count = distance ? *distance / *step : std::nullopt;
+  return count && count->isInteger();
+}
+
+bool Expressions::allows(const Value& value, source::Range range, const Type& type,
+                         const std::optional<Refinement>& refinement, std::string_view what) {
+  const Rational* number = value.asNumber();
+  if (type.kind == Type::Kind::Number && type.whole && number && !number->isInteger()) {
+    emitter_.emit(range, errors::TypeMismatch, what, "a whole number", number->toString());
+    return false;
+  }
+  if (!refinement || refinement->allows(value)) return true;
+  emitter_.build(range, errors::OutOfRange, what, value.toString(), refinement->text)
+      .note(refinement->range, "the values allowed are declared here").emit();
+  return false;
+}
+
+std::optional<Value> Expressions::constant(const ast::Expr& expr, const Place& place, const Type& expected,
+                                           std::string_view what) {
+  if (expected.isError()) return std::nullopt;
+  FormulaPtr formula = build(expr, place, &expected);
+  if (formula->type.isError()) return std::nullopt;
+  if (!formula->type.agreesWith(expected)) {
+    mismatch(expr.range, what, expected, formula->type);
+    return std::nullopt;
+  }
+  if (!formula->isConstant()) {
+    emitter_.emit(expr.range, NotConstant, what);
+    return std::nullopt;
+  }
+  if (!allows(formula->constant, expr.range, expected, std::nullopt, what)) return std::nullopt;
+  return formula->constant;
+}
+
+std::optional<Value> Expressions::number(const ast::Expr& expr, const Place& place, std::string_view what) {
+  FormulaPtr formula = build(expr, place);
+  if (formula->type.isError() || !want(*formula, Type::Kind::Number, what)) return std::nullopt;
+  if (!formula->isConstant()) {
+    emitter_.emit(expr.range, NotConstant, what);
+    return std::nullopt;
+  }
+  return formula->constant;
+}
+
+std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, const Place& place, const Type& expected,
+                                                       std::string_view what) {
+  Levels result;
+  if (auto* set = std::get_if<ast::SetExpr>(&expr.node)) {
+    bool good = true;
+    for (const ast::ExprPtr& element : set->elements) {
+      auto value = constant(*element, place, expected, what);
+      good &= value.has_value();
+      if (!value) continue;
+      // A literal keeps its unit as it was written; anything computed shows its value.
+      bool written = std::holds_alternative<ast::NumberLiteral>(element->node) || !value->asNumber();
+      std::string label = written ? rangeText(sources_, element->range) : value->toString();
+      result.levels.push_back({std::move(*value), label, element->range});
+      result.declared.push_back(label);
+    }
+    if (!good) return std::nullopt;
+  } else if (auto* range = std::get_if<ast::RangeExpr>(&expr.node)) {
+    auto lower = constant(*range->lower, place, expected, what);
+    auto upper = range->upper ? constant(*range->upper, place, expected, what) : std::nullopt;
+    Type step_type = range->geometric ? Type::number() : expected;
+    auto step = range->step ? constant(*range->step, place, step_type, "the step") : std::nullopt;
+    if (!lower || (range->upper && !upper) || (range->step && !step)) return std::nullopt;
+    if (!lower->asNumber()) {
+      emitter_.emit(expr.range, errors::TypeMismatch, what, fmt::format("of type {}", expected.name()), "a range of numbers");
+      return std::nullopt;
+    }
+    auto values = enumerateRange(*lower, upper ? &*upper : nullptr, step ? &*step : nullptr, range->geometric, expr.range,
+                                 kMaxLevels, emitter_);
+    if (!values) return std::nullopt;
+    for (Value& value : *values) {
+      if (!allows(value, expr.range, expected, std::nullopt, what)) return std::nullopt;
+      std::string label = value.toString();
+      result.levels.push_back({std::move(value), std::move(label), expr.range});
+    }
+    result.declared.push_back(rangeText(sources_, expr.range));
+  } else {
+    auto value = constant(expr, place, expected, what);
+    if (!value) return std::nullopt;
+    std::string label = rangeText(sources_, expr.range);
+    result.levels.push_back({std::move(*value), label, expr.range});
+    result.declared.push_back(label);
+  }
+  if (result.levels.empty()) {
+    emitter_.emit(expr.range, NoLevels, what);
+    return std::nullopt;
+  }
+  return result;
+}
+
+}  // namespace expc::check

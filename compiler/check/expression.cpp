@@ -1,0 +1,289 @@
+#include "compiler/check/expression.h"
+
+#include <cassert>
+
+#include "compiler/check/errors.h"
+#include "compiler/diag/closest.h"
+
+namespace expc::check {
+namespace {
+
+EXPC_DIAGNOSTIC(UnknownUnit, Error, "unknown unit '{0}'", std::string_view);
+EXPC_DIAGNOSTIC(UnknownLevel, Error, "'{0}' is no level of {1}", std::string_view, std::string_view);
+EXPC_DIAGNOSTIC(LetCycle, Error, "'{0}' is defined by itself", std::string_view);
+EXPC_DIAGNOSTIC(ExpressionTooLarge, Error, "this expression is too large");
+EXPC_DIAGNOSTIC(WrongArguments, Error, "'{0}' takes {1}, not {2}", std::string_view, std::string, std::string);
+EXPC_DIAGNOSTIC(NotAValue, Error, "{0} is no value here", std::string);
+EXPC_DIAGNOSTIC(MisplacedSystem, Error, "only rules may ask about 'system'");
+
+constexpr unsigned kMaxLetDepth = 100;
+
+std::string plural(size_t count, std::string_view word) {
+  return count == 1 ? fmt::format("one {}", word) : fmt::format("{} {}s", count, word);
+}
+
+}  // namespace
+
+FormulaPtr Expressions::error(source::Range range) {
+  Formula formula;
+  formula.range = range;
+  return std::make_shared<const Formula>(std::move(formula));
+}
+
+FormulaPtr Expressions::constantOf(Value value, Type type, source::Range range) {
+  Formula formula;
+  formula.constant = std::move(value);
+  formula.type = type;
+  formula.range = range;
+  return std::make_shared<const Formula>(std::move(formula));
+}
+
+/// The formula of a `let`, placed where it is used: ranges of one expression lie in one file.
+FormulaPtr Expressions::at(FormulaPtr formula, source::Range range) {
+  Formula copy = *formula;
+  copy.range = range;
+  return std::make_shared<const Formula>(std::move(copy));
+}
+
+/// Completes a formula whose operands are set: spreads errors, bounds the size, folds constants.
+FormulaPtr Expressions::make(Formula formula) {
+  bool constant = formula.op != Formula::Op::Parameter && formula.op != Formula::Op::SystemGpus;
+  uint64_t size = 1;
+  for (const FormulaPtr& operand : formula.operands) {
+    if (!operand) continue;
+    if (operand->type.isError()) return error(formula.range);
+    constant &= operand->isConstant();
+    formula.uses_system |= operand->uses_system;
+    size += operand->size;
+  }
+  if (size > kMaxFormulaSize) {
+    emitter_.build(formula.range, ExpressionTooLarge)
+        .note({}, "with its 'let's written out it has more than {} parts", kMaxFormulaSize).emit();
+    return error(formula.range);
+  }
+  formula.size = static_cast<uint32_t>(size);
+  if (!constant) return std::make_shared<const Formula>(std::move(formula));
+  Outcome outcome = evaluate(formula, {});
+  if (const Failure* failure = std::get_if<Failure>(&outcome)) {
+    reportFailure(*failure, "", "", emitter_);
+    return error(formula.range);
+  }
+  return constantOf(std::get<Value>(std::move(outcome)), formula.type, formula.range);
+}
+
+FormulaPtr Expressions::build(const ast::Expr& expr, const Place& place, const Type* expected) {
+  if (auto* node = std::get_if<ast::NumberLiteral>(&expr.node)) return literal(*node, expr.range);
+  if (auto* node = std::get_if<ast::StringLiteral>(&expr.node)) return text(*node, expr.range, place, expected);
+  if (auto* node = std::get_if<ast::BoolLiteral>(&expr.node))
+    return constantOf(Value::boolean(node->value), Type::boolean(), expr.range);
+  if (auto* node = std::get_if<ast::NameExpr>(&expr.node)) return name(*node, expr.range, place, expected);
+  if (auto* node = std::get_if<ast::CallExpr>(&expr.node)) return variant(*node, expr.range, place, expected);
+  if (auto* node = std::get_if<ast::UnaryExpr>(&expr.node)) return unary(*node, expr.range, place);
+  if (auto* node = std::get_if<ast::BinaryExpr>(&expr.node)) return binary(*node, expr.range, place);
+  std::string_view what = std::holds_alternative<ast::SetExpr>(expr.node)     ? "a set"
+                          : std::holds_alternative<ast::RangeExpr>(expr.node) ? "a range"
+                          : std::holds_alternative<ast::TupleExpr>(expr.node) ? "a tuple"
+                                                                              : "a selection with '[…]'";
+  emitter_.emit(expr.range, NotAValue, std::string(what));
+  return error(expr.range);
+}
+
+FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, source::Range range) {
+  auto unit = findUnit(literal.unit);
+  if (!unit) {
+    std::vector<std::string> names(unitNames().begin(), unitNames().end());
+    auto builder = emitter_.build(range, UnknownUnit, literal.unit);
+    if (auto best = diag::closest(literal.unit, names)) {
+      builder.note({}, "did you mean '{}'?", *best).fix(range, literal.digits + *best);
+    } else {
+      builder.note({}, "the units are {}", errors::list(names));
+    }
+    builder.emit();
+    return error(range);
+  }
+  auto value = Rational::parse(literal.digits);
+  if (value) value = *value * unit->scale;
+  if (!value) {
+    emitter_.build(range, errors::NumberTooLarge, literal.digits + literal.unit)
+        .note({}, "numbers are exact fractions of 64-bit whole numbers, in base units").emit();
+    return error(range);
+  }
+  return constantOf(Value::number(*value, unit->dimension), Type::number(unit->dimension), range);
+}
+
+FormulaPtr Expressions::text(const ast::StringLiteral& literal, source::Range range, const Place& place,
+                             const Type* expected) {
+  if (!expected || expected->kind != Type::Kind::Path) return constantOf(Value::text(literal.value), Type::string(), range);
+  return constantOf(Value::text(relativeTo(place.module->directory, literal.value)), Type::path(), range);
+}
+
+static int findParameter(const Place& place, std::string_view name) {
+  if (!place.parameters) return -1;
+  for (size_t i = 0; i < place.parameters->size(); ++i)
+    if ((*place.parameters)[i].name == name) return static_cast<int>(i);
+  return -1;
+}
+
+bool Expressions::namesValue(const ast::Expr& expr, const Place& place) const {
+  auto* node = std::get_if<ast::NameExpr>(&expr.node);
+  if (!node || node->name.parts.size() != 1) return !std::holds_alternative<ast::CallExpr>(expr.node);
+  const std::string& word = node->name.parts[0].name;
+  return findParameter(place, word) >= 0 || (place.lets && place.lets->contains(word)) || place.module->lets.contains(word);
+}
+
+FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, const Place& place, const Type* expected) {
+  if (name.name.parts.size() > 1) return qualified(name, range, place);
+  const ast::Identifier& word = name.name.parts.at(0);
+  if (expected && expected->kind == Type::Kind::Enum) return level(word, *expected->enumeration);
+  if (int index = findParameter(place, word.name); index >= 0) {
+    Formula formula;
+    formula.op = Formula::Op::Parameter;
+    formula.parameter = static_cast<unsigned>(index);
+    formula.type = (*place.parameters)[index].type;
+    formula.range = range;
+    return make(std::move(formula));
+  }
+  if (place.lets)
+    if (auto found = place.lets->find(word.name); found != place.lets->end())
+      return at(let(found->second, place), range);
+  if (auto found = place.module->lets.find(word.name); found != place.module->lets.end())
+    return at(let(found->second, {place.module}), range);
+  unknown(word, place);
+  return error(range);
+}
+
+FormulaPtr Expressions::qualified(const ast::NameExpr& name, source::Range range, const Place& place) {
+  const auto& parts = name.name.parts;
+  if (parts[0].name == "system") {
+    if (parts.size() != 2 || parts[1].name != "gpus") {
+      errors::unknownName(emitter_, parts[1].range, "property of the system", parts[1].name, {"gpus"});
+      return error(range);
+    }
+    if (!place.system) {
+      emitter_.build(range, MisplacedSystem)
+          .note({}, "a rule with it marks points that a machine cannot run; everything else holds on every machine").emit();
+      return error(range);
+    }
+    Formula formula;
+    formula.op = Formula::Op::SystemGpus;
+    formula.uses_system = true;
+    formula.type = Type::integer();
+    formula.range = range;
+    return make(std::move(formula));
+  }
+  auto module = place.module->imports.find(parts[0].name);
+  if (module == place.module->imports.end()) {
+    std::vector<std::string> names = {"system"};
+    for (const auto& [alias, scope] : place.module->imports) names.push_back(alias);
+    errors::unknownName(emitter_, parts[0].range, "module", parts[0].name, names);
+    return error(range);
+  }
+  if (!module->second) return error(range);  // its import failed, and said so
+  auto found = parts.size() == 2 ? module->second->lets.find(parts[1].name) : module->second->lets.end();
+  if (found == module->second->lets.end()) {
+    std::vector<std::string> names;
+    for (const auto& [let, entry] : module->second->lets) names.push_back(let);
+    errors::unknownName(emitter_, parts[1].range, "value", parts[1].name, names);
+    return error(range);
+  }
+  return at(let(found->second, {module->second}), range);
+}
+
+void Expressions::unknown(const ast::Identifier& word, const Place& place) {
+  const Study* study = place.study;
+  std::string_view measured;
+  if (study && study->findComparison(word.name) >= 0) measured = "comparison";
+  if (study && study->workload && study->workload->findMetric(word.name) >= 0) measured = "metric";
+  if (!measured.empty()) {
+    emitter_.build(word.range, NotAValue, fmt::format("the {} '{}'", measured, word.name))
+        .note({}, "it is known only after a run; criteria judge it").emit();
+    return;
+  }
+  std::vector<std::string> names;
+  if (place.parameters)
+    for (const Parameter& parameter : *place.parameters) names.push_back(parameter.name);
+  if (place.lets)
+    for (const auto& [name, entry] : *place.lets) names.push_back(name);
+  for (const auto& [name, entry] : place.module->lets) names.push_back(name);
+  errors::unknownName(emitter_, word.range, "name", word.name, names);
+}
+
+FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type) {
+  int index = type.find(word.name);
+  if (index < 0) {
+    std::vector<std::string> names;
+    for (const auto& level : type.levels) names.push_back(level.name);
+    auto builder = emitter_.build(word.range, UnknownLevel, word.name, type.name);
+    if (auto best = diag::closest(word.name, names)) {
+      builder.note({}, "did you mean '{}'?", *best).fix(word.range, *best);
+    }
+    builder.note(type.range, "{} has the levels {}", type.name, errors::list(names)).emit();
+    return error(word.range);
+  }
+  if (size_t fields = type.levels[index].fields.size(); fields > 0) {
+    emitter_.build(word.range, WrongArguments, word.name, plural(fields, "argument"), "none")
+        .note(type.levels[index].range, "'{}' is declared here", word.name).emit();
+    return error(word.range);
+  }
+  return constantOf(Value::level(type, static_cast<unsigned>(index)), Type::of(type), word.range);
+}
+
+FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, const Place& place, const Type* expected) {
+  if (!expected || expected->kind != Type::Kind::Enum || call.callee.parts.size() != 1) {
+    emitter_.emit(range, NotAValue, fmt::format("the call '{}(…)'", call.callee.parts.back().name));
+    return error(range);
+  }
+  const EnumType& type = *expected->enumeration;
+  const ast::Identifier& word = call.callee.parts[0];
+  int index = type.find(word.name);
+  if (index < 0) return level(word, type);
+  const EnumType::Level& declared = type.levels[index];
+  if (declared.fields.size() != call.arguments.size()) {
+    emitter_.build(range, WrongArguments, word.name, plural(declared.fields.size(), "argument"),
+                   std::to_string(call.arguments.size()))
+        .note(declared.range, "'{}' is declared here", word.name).emit();
+    return error(range);
+  }
+  Formula formula;
+  formula.op = Formula::Op::Variant;
+  formula.type = *expected;
+  formula.range = range;
+  formula.constant = Value::level(type, static_cast<unsigned>(index));
+  for (size_t i = 0; i < declared.fields.size(); ++i) {
+    const EnumType::Field& field = declared.fields[i];
+    const ast::CallArgument& argument = call.arguments[i];
+    if (argument.name && argument.name->name != field.name) {
+      errors::unknownName(emitter_, argument.name->range, "argument", argument.name->name,
+                          field.name.empty() ? std::vector<std::string>{} : std::vector<std::string>{field.name});
+      return error(range);
+    }
+    auto value = constant(*argument.value, place, field.type, fmt::format("argument {} of '{}'", i + 1, word.name));
+    if (!value) return error(range);
+    formula.operands.push_back(constantOf(std::move(*value), field.type, argument.value->range));
+  }
+  return make(std::move(formula));
+}
+
+FormulaPtr Expressions::let(LetEntry& entry, const Place& place) {
+  if (entry.state == LetEntry::State::Done) return entry.formula;
+  const ast::Identifier& word = entry.declaration->name;
+  if (entry.state == LetEntry::State::Active) {
+    emitter_.emit(word.range, LetCycle, word.name);
+    return error(word.range);
+  }
+  if (let_depth_ == kMaxLetDepth) {
+    emitter_.build(word.range, ExpressionTooLarge)
+        .note({}, "more than {} 'let's are defined by each other here", kMaxLetDepth).emit();
+    return error(word.range);
+  }
+  entry.state = LetEntry::State::Active;
+  ++let_depth_;
+  Place inside = place;
+  inside.system = false;  // a let may be used where the machine has no say
+  entry.formula = build(*entry.declaration->value, inside);
+  --let_depth_;
+  entry.state = LetEntry::State::Done;
+  return entry.formula;
+}
+
+}  // namespace expc::check

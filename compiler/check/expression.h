@@ -1,0 +1,80 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "compiler/check/scope.h"
+#include "compiler/diag/diagnostic.h"
+
+namespace expc::check {
+
+/// Turns expressions into formulas: names resolved, types and units checked, constants folded.
+class Expressions {
+ public:
+  Expressions(const source::SourceManager& sources, diag::Emitter& emitter) : sources_(sources), emitter_(emitter) {}
+
+  /// Never null; of type Error after a report. `expected` gives bare words and string literals their meaning (enum level,
+  /// path); that the result agrees with it is checked by the caller.
+  FormulaPtr build(const ast::Expr& expr, const Place& place, const Type* expected = nullptr);
+
+  /// Resolves a `let` if nothing has used it yet, so that its mistakes are reported.
+  void resolveLet(LetEntry& entry, const Place& place) { let(entry, place); }
+
+  /// A boolean formula, or null after a report.
+  FormulaPtr condition(const ast::Expr& expr, const Place& place, std::string_view what);
+
+  /// A constant of type `expected`, or nothing after a report. `what` names it: "the baseline".
+  std::optional<Value> constant(const ast::Expr& expr, const Place& place, const Type& expected, std::string_view what);
+
+  /// A constant number of any dimension.
+  std::optional<Value> number(const ast::Expr& expr, const Place& place, std::string_view what);
+
+  /// The levels that a set, a range or a single value stands for; nothing after a report. Labels are as written.
+  struct Levels {
+    std::vector<Level> levels;
+    std::vector<std::string> declared;
+  };
+  std::optional<Levels> levels(const ast::Expr& expr, const Place& place, const Type& expected, std::string_view what);
+
+  /// Reports and returns false where a value is not what `type` and `refinement` allow.
+  bool allows(const Value& value, source::Range range, const Type& type, const std::optional<Refinement>& refinement,
+              std::string_view what);
+
+ private:
+  FormulaPtr literal(const ast::NumberLiteral& literal, source::Range range);
+  FormulaPtr text(const ast::StringLiteral& literal, source::Range range, const Place& place, const Type* expected);
+  FormulaPtr name(const ast::NameExpr& name, source::Range range, const Place& place, const Type* expected);
+  FormulaPtr qualified(const ast::NameExpr& name, source::Range range, const Place& place);
+  FormulaPtr level(const ast::Identifier& word, const EnumType& type);
+  FormulaPtr variant(const ast::CallExpr& call, source::Range range, const Place& place, const Type* expected);
+  FormulaPtr let(LetEntry& entry, const Place& place);
+  FormulaPtr unary(const ast::UnaryExpr& unary, source::Range range, const Place& place);
+  FormulaPtr binary(const ast::BinaryExpr& binary, source::Range range, const Place& place);
+  FormulaPtr equality(const ast::BinaryExpr& binary, source::Range range, const Place& place);
+  FormulaPtr membership(const ast::BinaryExpr& binary, source::Range range, const Place& place);
+  FormulaPtr range(FormulaPtr value, const ast::RangeExpr& range, source::Range where, const Place& place);
+  FormulaPtr arithmetic(const ast::BinaryExpr& binary, source::Range range, const Place& place);
+
+  bool namesValue(const ast::Expr& expr, const Place& place) const;
+  void unknown(const ast::Identifier& word, const Place& place);
+  bool want(const Formula& formula, Type::Kind kind, std::string_view what);
+  bool agree(const Formula& left, const Formula& right);
+  void mismatch(source::Range range, std::string_view what, const Type& expected, const Type& found);
+
+  FormulaPtr make(Formula formula);
+  FormulaPtr constantOf(Value value, Type type, source::Range range);
+  FormulaPtr error(source::Range range);
+  static FormulaPtr at(FormulaPtr formula, source::Range range);
+
+  const source::SourceManager& sources_;
+  diag::Emitter& emitter_;
+  unsigned let_depth_ = 0;
+};
+
+/// A file's path for use from the root file's folder: `directory`/`path` without dots; absolute paths stay.
+std::string relativeTo(std::string_view directory, std::string_view path);
+
+/// Source text with comments gone and white space squeezed to single blanks.
+std::string squeeze(std::string_view text);
+
+}  // namespace expc::check

@@ -1,0 +1,220 @@
+// The operators of expressions.
+
+#include <cassert>
+
+#include "compiler/check/errors.h"
+#include "compiler/check/expression.h"
+
+namespace expc::check {
+namespace {
+
+using Op = Formula::Op;
+
+Op opOf(ast::BinaryOp op) {
+  switch (op) {
+    case ast::BinaryOp::Or: return Op::Or;
+    case ast::BinaryOp::And: return Op::And;
+    case ast::BinaryOp::Equal: return Op::Equal;
+    case ast::BinaryOp::NotEqual: return Op::NotEqual;
+    case ast::BinaryOp::Less: return Op::Less;
+    case ast::BinaryOp::LessEqual: return Op::LessEqual;
+    case ast::BinaryOp::Greater: return Op::Greater;
+    case ast::BinaryOp::GreaterEqual: return Op::GreaterEqual;
+    case ast::BinaryOp::In:
+    case ast::BinaryOp::NotIn: return Op::InSet;
+    case ast::BinaryOp::Add: return Op::Add;
+    case ast::BinaryOp::Subtract: return Op::Subtract;
+    case ast::BinaryOp::Multiply: return Op::Multiply;
+    case ast::BinaryOp::Divide: return Op::Divide;
+  }
+  return Op::And;
+}
+
+std::string_view kindName(Type::Kind kind) {
+  return kind == Type::Kind::Bool ? "a condition" : kind == Type::Kind::Number ? "a number" : "a value";
+}
+
+std::string describe(const Type& type) {
+  switch (type.kind) {
+    case Type::Kind::Bool: return "a condition";
+    case Type::Kind::Number:
+      return type.dimension.isPlain() ? "a plain number" : fmt::format("of type {}", type.name());
+    default: return fmt::format("of type {}", type.name());
+  }
+}
+
+}  // namespace
+
+void Expressions::mismatch(source::Range range, std::string_view what, const Type& expected, const Type& found) {
+  auto builder = emitter_.build(range, errors::TypeMismatch, what, describe(expected), describe(found));
+  bool ratio_and_share = expected.kind == Type::Kind::Number && found.kind == Type::Kind::Number &&
+                         expected.dimension.isPure() && found.dimension.isPure();
+  if (ratio_and_share) builder.note({}, "'x' writes a Ratio (1.2x), '%' a Share (95%); they never mix");
+  builder.emit();
+}
+
+bool Expressions::want(const Formula& formula, Type::Kind kind, std::string_view what) {
+  if (formula.type.isError() || formula.type.kind == kind) return true;
+  emitter_.emit(formula.range, errors::TypeMismatch, what, kindName(kind), describe(formula.type));
+  return false;
+}
+
+bool Expressions::agree(const Formula& left, const Formula& right) {
+  if (left.type.agreesWith(right.type)) return true;
+  emitter_.build(source::join(left.range, right.range), errors::UnitMismatch, "the left side", describe(left.type),
+                 "the right side", describe(right.type))
+      .emit();
+  return false;
+}
+
+FormulaPtr Expressions::condition(const ast::Expr& expr, const Place& place, std::string_view what) {
+  Type boolean = Type::boolean();
+  FormulaPtr formula = build(expr, place, &boolean);
+  if (formula->type.isError() || !want(*formula, Type::Kind::Bool, what)) return nullptr;
+  return formula;
+}
+
+FormulaPtr Expressions::unary(const ast::UnaryExpr& unary, source::Range range, const Place& place) {
+  bool negate = unary.op == ast::UnaryOp::Negate;
+  Formula formula;
+  formula.op = negate ? Op::Negate : Op::Not;
+  formula.range = range;
+  FormulaPtr operand = build(*unary.operand, place);
+  if (!want(*operand, negate ? Type::Kind::Number : Type::Kind::Bool, negate ? "what '-' negates" : "what 'not' negates"))
+    return error(range);
+  formula.type = operand->type;
+  formula.operands = {std::move(operand)};
+  return make(std::move(formula));
+}
+
+FormulaPtr Expressions::binary(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
+  using ast::BinaryOp;
+  switch (binary.op) {
+    case BinaryOp::Or:
+    case BinaryOp::And: {
+      std::string_view what = binary.op == BinaryOp::Or ? "a side of 'or'" : "a side of 'and'";
+      Formula formula;
+      formula.op = opOf(binary.op);
+      formula.range = range;
+      formula.type = Type::boolean();
+      formula.operands = {build(*binary.left, place), build(*binary.right, place)};
+      bool good = want(*formula.operands[0], Type::Kind::Bool, what);
+      good &= want(*formula.operands[1], Type::Kind::Bool, what);
+      return good ? make(std::move(formula)) : error(range);
+    }
+    case BinaryOp::In:
+    case BinaryOp::NotIn: return membership(binary, range, place);
+    case BinaryOp::Add:
+    case BinaryOp::Subtract:
+    case BinaryOp::Multiply:
+    case BinaryOp::Divide: return arithmetic(binary, range, place);
+    default: return equality(binary, range, place);
+  }
+}
+
+FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
+  Formula formula;
+  formula.op = opOf(binary.op);
+  formula.range = range;
+  formula.type = Type::boolean();
+  FormulaPtr left, right;
+  // Each side may give the other its enum.
+  if (namesValue(*binary.left, place) || !namesValue(*binary.right, place)) {
+    left = build(*binary.left, place);
+    right = build(*binary.right, place, left->type.isError() ? nullptr : &left->type);
+    if (left->type.isError()) return error(range);
+  } else {
+    right = build(*binary.right, place);
+    if (right->type.isError()) return error(range);
+    left = build(*binary.left, place, &right->type);
+  }
+  if (left->type.isError() || right->type.isError() || !agree(*left, *right)) return error(range);
+  if (formula.op != Op::Equal && formula.op != Op::NotEqual) {
+    const Type& type = left->type;
+    bool ordered = type.kind == Type::Kind::Number || (type.kind == Type::Kind::Enum && type.enumeration->ordered);
+    if (!ordered) {
+      emitter_.emit(range, errors::TypeMismatch, "what is put in order", "a number or a level of an ordered enum",
+                    describe(type));
+      return error(range);
+    }
+  }
+  formula.operands = {std::move(left), std::move(right)};
+  return make(std::move(formula));
+}
+
+FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
+  FormulaPtr value = build(*binary.left, place);
+  if (value->type.isError()) return error(range);
+  FormulaPtr result;
+  if (auto* bounds = std::get_if<ast::RangeExpr>(&binary.right->node)) {
+    result = this->range(std::move(value), *bounds, range, place);
+  } else if (auto* set = std::get_if<ast::SetExpr>(&binary.right->node)) {
+    Formula formula;
+    formula.op = Op::InSet;
+    formula.range = range;
+    formula.type = Type::boolean();
+    bool good = true;
+    formula.operands.push_back(value);
+    for (const ast::ExprPtr& element : set->elements) {
+      FormulaPtr built = build(*element, place, &value->type);
+      good &= !built->type.isError() && agree(*value, *built);
+      formula.operands.push_back(std::move(built));
+    }
+    result = good ? make(std::move(formula)) : error(range);
+  } else {
+    emitter_.emit(binary.right->range, errors::TypeMismatch, "what follows 'in'", "a set { … } or a range", "a value");
+    return error(range);
+  }
+  if (binary.op == ast::BinaryOp::In || result->type.isError()) return result;
+  Formula inverse;
+  inverse.op = Op::Not;
+  inverse.range = range;
+  inverse.type = Type::boolean();
+  inverse.operands = {std::move(result)};
+  return make(std::move(inverse));
+}
+
+FormulaPtr Expressions::range(FormulaPtr value, const ast::RangeExpr& bounds, source::Range where, const Place& place) {
+  Formula formula;
+  formula.op = Op::InRange;
+  formula.range = where;
+  formula.type = Type::boolean();
+  formula.geometric = bounds.geometric;
+  bool good = want(*value, Type::Kind::Number, "what lies in a range");
+  formula.operands.push_back(value);
+  for (const ast::ExprPtr* part : {&bounds.lower, &bounds.upper, &bounds.step}) {
+    FormulaPtr built = *part ? build(**part, place) : nullptr;
+    bool factor = part == &bounds.step && bounds.geometric;
+    if (built && !built->type.isError() && good)
+      good = factor ? want(*built, Type::Kind::Number, "a factor") : agree(*value, *built);
+    formula.operands.push_back(std::move(built));
+  }
+  return good ? make(std::move(formula)) : error(where);
+}
+
+FormulaPtr Expressions::arithmetic(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
+  Formula formula;
+  formula.op = opOf(binary.op);
+  formula.range = range;
+  formula.operands = {build(*binary.left, place), build(*binary.right, place)};
+  const Formula &left = *formula.operands[0], &right = *formula.operands[1];
+  if (left.type.isError() || right.type.isError()) return error(range);
+  if (!want(left, Type::Kind::Number, "the left side") || !want(right, Type::Kind::Number, "the right side"))
+    return error(range);
+  if (formula.op == Op::Add || formula.op == Op::Subtract) {
+    if (!agree(left, right)) return error(range);
+    formula.type = Type::number(left.type.dimension);
+    return make(std::move(formula));
+  }
+  auto dimension = formula.op == Op::Multiply ? left.type.dimension.times(right.type.dimension)
+                                              : left.type.dimension.over(right.type.dimension);
+  if (!dimension) {
+    emitter_.emit(range, errors::UnitMismatch, "the left side", describe(left.type), "the right side",
+                  describe(right.type));
+    return error(range);
+  }
+  formula.type = Type::number(*dimension);
+  return make(std::move(formula));
+}
+
+}  // namespace expc::check

@@ -1,0 +1,90 @@
+// What a study measures and shows.
+
+#include <algorithm>
+
+#include "compiler/check/checker.h"
+
+namespace expc::check {
+namespace {
+
+EXPC_DIAGNOSTIC(NothingMeasured, Error, "the study '{0}' measures nothing", std::string_view);
+EXPC_DIAGNOSTIC(MeasuredTwice, Warning, "'{0}' is measured twice", std::string_view);
+
+/// Appends a metric unless it is there.
+void measure(Study& study, unsigned metric) {
+  if (std::find(study.measured.begin(), study.measured.end(), metric) == study.measured.end())
+    study.measured.push_back(metric);
+}
+
+bool checkSubject(StudyContext& context, const ast::Identifier& subject) {
+  const Study& study = context.study;
+  if (study.workload->findMetric(subject.name) >= 0 || study.findComparison(subject.name) >= 0) return true;
+  const auto& compares = context.declaration->compares;
+  bool refused = std::any_of(compares.begin(), compares.end(),
+                             [&](const ast::CompareDecl& compare) { return compare.name.name == subject.name; });
+  if (!refused)
+    errors::unknownName(context.emitter(), subject.range, "metric or comparison", subject.name, context.subjectNames());
+  return false;
+}
+
+bool checkFactors(StudyContext& context, const std::vector<ast::Identifier>& names, std::vector<unsigned>& factors) {
+  bool good = true;
+  NameMap<source::Range> seen;
+  for (const ast::Identifier& name : names) {
+    int index = context.factor(name);
+    auto [at, fresh] = seen.emplace(name.name, name.range);
+    if (!fresh) errors::duplicateName(context.emitter(), name.range, "factor", name.name, at->second);
+    good &= index >= 0 && fresh;
+    if (index >= 0) factors.push_back(static_cast<unsigned>(index));
+  }
+  return good;
+}
+
+}  // namespace
+
+void checkOutputs(StudyContext& context) {
+  for (const ast::TableDecl& table : context.declaration->tables) {
+    Output output{false, table.metric.name, std::nullopt, {}};
+    bool good = checkSubject(context, table.metric);
+    if (checkFactors(context, table.by, output.by) && good) context.study.outputs.push_back(std::move(output));
+  }
+  for (const ast::PlotDecl& plot : context.declaration->plots) {
+    Output output{true, plot.subject.name, std::nullopt, {}};
+    bool good = checkSubject(context, plot.subject);
+    std::vector<ast::Identifier> names = {plot.over};
+    names.insert(names.end(), plot.by.begin(), plot.by.end());
+    if (!checkFactors(context, names, output.by) || !good) continue;
+    output.over = output.by.front();
+    output.by.erase(output.by.begin());
+    context.study.outputs.push_back(std::move(output));
+  }
+}
+
+void checkMeasures(StudyContext& context) {
+  Study& study = context.study;
+  NameMap<source::Range> seen;
+  size_t before = context.emitter().errors();
+  for (const ast::MeasureDecl& declaration : context.declaration->measures)
+    for (const ast::Identifier& name : declaration.metrics) {
+      int metric = study.workload->findMetric(name.name);
+      if (metric < 0) {
+        std::vector<std::string> names;
+        for (const Metric& known : study.workload->metrics) names.push_back(known.name);
+        errors::unknownName(context.emitter(), name.range, "metric", name.name, names);
+        continue;
+      }
+      if (auto [at, fresh] = seen.emplace(name.name, name.range); !fresh)
+        context.emitter().build(name.range, MeasuredTwice, name.name).note(at->second, "the first time is here").emit();
+      measure(study, static_cast<unsigned>(metric));
+    }
+  for (const Comparison& comparison : study.comparisons) measure(study, comparison.metric);
+  for (const Output& output : study.outputs)
+    if (int metric = study.workload->findMetric(output.subject); metric >= 0) measure(study, static_cast<unsigned>(metric));
+  bool nothing = study.measured.empty() && study.criteria.empty() && context.declaration->criteria.empty();
+  if (nothing && context.emitter().errors() == before)
+    context.emitter().build(study.range, NothingMeasured, study.name)
+        .note({}, "write 'measure' and what {} yields, such as '{}'", study.workload->name,
+              study.workload->metrics.empty() ? "step_time" : study.workload->metrics[0].name).emit();
+}
+
+}  // namespace expc::check

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/ast/ast.h"
+#include "compiler/check/formula.h"
+#include "compiler/check/model.h"
+
+namespace expc::check {
+
+template <typename T>
+using NameMap = std::map<std::string, T, std::less<>>;
+
+/// A `let`, resolved when it is first used.
+struct LetEntry {
+  enum class State { New, Active, Done };
+  const ast::LetDecl* declaration = nullptr;
+  State state = State::New;
+  FormulaPtr formula;
+};
+
+/// The names that one file declares or imports.
+struct ModuleScope {
+  const ast::Module* ast = nullptr;
+  std::string path;       // as the SourceManager has it; "<stdlib>/image.exp"
+  std::string directory;  // from the root file's folder to this file's: "" or "shared"; paths in it start there
+  std::string prefix;     // of its workloads' names: "" for the root file, "image."
+  bool is_stdlib = false;
+  NameMap<ModuleScope*> imports;
+  NameMap<const EnumType*> enums;
+  NameMap<LetEntry> lets;
+  NameMap<const Workload*> workloads;
+};
+
+/// Where an expression stands: what its names can mean.
+struct Place {
+  ModuleScope* module = nullptr;
+  const std::vector<Parameter>* parameters = nullptr;  // null: none in sight
+  NameMap<LetEntry>* lets = nullptr;                   // of the study; may be null
+  const Study* study = nullptr;                        // for better errors
+  bool system = false;                                 // `system.gpus` may be written
+};
+
+}  // namespace expc::check
