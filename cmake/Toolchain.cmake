@@ -5,8 +5,8 @@ endif()
 
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -fdiagnostics-color=auto)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # LLVM 19 headers trip these in GCC 12 with optimisation on.
-  add_compile_options(-Wno-maybe-uninitialized -Wno-dangling-pointer -Wno-stringop-overflow)
+  # LLVM 19 headers and joins of strings trip these in GCC 12 with optimisation on.
+  add_compile_options(-Wno-maybe-uninitialized -Wno-dangling-pointer -Wno-stringop-overflow -Wno-restrict)
 endif()
 
 find_program(EXPC_CCACHE ccache)
