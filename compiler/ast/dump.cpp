@@ -1,0 +1,252 @@
+#include "compiler/ast/dump.h"
+
+#include <fmt/format.h>
+
+namespace expc::ast {
+
+namespace {
+
+std::string_view symbol(BinaryOp op) {
+  static constexpr std::string_view kSymbols[] = {"or", "and", "==", "!=", "<", "<=", ">", ">=", "in", "not-in", "+", "-", "*", "/"};
+  return kSymbols[static_cast<size_t>(op)];
+}
+
+std::string name(const QualifiedName& qualified) {
+  std::string out;
+  for (const Identifier& part : qualified.parts) out += (out.empty() ? "" : ".") + part.name;
+  return out;
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '\n')
+      out += "\\n";
+    else
+      out += c;
+  }
+  return out + '"';
+}
+
+std::string list(const std::vector<ExprPtr>& elements) {
+  std::string out;
+  for (const ExprPtr& element : elements) out += " " + dump(*element);
+  return out;
+}
+
+std::string list(const std::vector<CallArgument>& arguments) {
+  std::string out;
+  for (const CallArgument& argument : arguments)
+    out += " " + (argument.name ? fmt::format("{}={}", argument.name->name, dump(*argument.value)) : dump(*argument.value));
+  return out;
+}
+
+std::string names(const std::vector<Identifier>& identifiers) {
+  std::string out;
+  for (const Identifier& identifier : identifiers) out += (out.empty() ? "" : ", ") + identifier.name;
+  return out;
+}
+
+struct ExprDumper {
+  std::string operator()(const NumberLiteral& number) const {
+    return number.unit.empty() ? number.digits : number.digits + "'" + number.unit;
+  }
+  std::string operator()(const StringLiteral& text) const { return quoted(text.value); }
+  std::string operator()(const BoolLiteral& literal) const { return literal.value ? "true" : "false"; }
+  std::string operator()(const NameExpr& expr) const { return name(expr.name); }
+  std::string operator()(const CallExpr& call) const { return fmt::format("(call {}{})", name(call.callee), list(call.arguments)); }
+  std::string operator()(const IndexExpr& index) const {
+    return fmt::format("(index {}{})", dump(*index.base), list(index.selectors));
+  }
+  std::string operator()(const UnaryExpr& unary) const {
+    return fmt::format("({} {})", unary.op == UnaryOp::Not ? "not" : "neg", dump(*unary.operand));
+  }
+  std::string operator()(const BinaryExpr& binary) const {
+    return fmt::format("({} {} {})", symbol(binary.op), dump(*binary.left), dump(*binary.right));
+  }
+  std::string operator()(const SetExpr& set) const { return fmt::format("(set{})", list(set.elements)); }
+  std::string operator()(const RangeExpr& range) const {
+    std::string out = fmt::format("(range {} {}", dump(*range.lower), range.upper ? dump(*range.upper) : "_");
+    if (range.step) out += fmt::format(" {} {}", range.geometric ? "by*" : "by", dump(*range.step));
+    return out + ")";
+  }
+  std::string operator()(const TupleExpr& tuple) const { return fmt::format("(tuple{})", list(tuple.elements)); }
+};
+
+/// Collects indented lines.
+class ModuleDumper {
+ public:
+  std::string take() { return std::move(out_); }
+
+  void module(const Module& module) {
+    for (const Import& import : module.imports) {
+      const auto* path = std::get_if<StringLiteral>(&import.target);
+      line("import {}{}", path ? quoted(path->value) : name(std::get<QualifiedName>(import.target)),
+           import.alias ? " as " + import.alias->name : "");
+    }
+    for (const EnumDecl& declaration : module.enums) enumeration(declaration);
+    for (const LetDecl& declaration : module.lets) let(declaration);
+    for (const WorkloadDecl& declaration : module.workloads) workload(declaration);
+    for (const StudyDecl& declaration : module.studies) study(declaration);
+  }
+
+ private:
+  template <typename... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    out_.append(2 * depth_, ' ');
+    out_ += fmt::format(format, std::forward<Args>(args)...);
+    out_ += '\n';
+  }
+  void doc(const std::string& text) {
+    if (!text.empty()) line("doc {}", quoted(text));
+  }
+  void optional(std::string_view what, const ExprPtr& expr) {
+    if (!expr) return;
+    ++depth_;
+    line("{} {}", what, dump(*expr));
+    --depth_;
+  }
+
+  std::string type(const TypeExpr& type) {
+    std::string out = name(type.name);
+    for (const Identifier& below : type.per) out += " / " + below.name;
+    return type.refinement ? fmt::format("{} in {}", out, dump(*type.refinement)) : out;
+  }
+
+  void enumeration(const EnumDecl& declaration) {
+    line("{}enum {}", declaration.ordered ? "ordered " : "", declaration.name.name);
+    ++depth_;
+    doc(declaration.doc);
+    for (const EnumLevel& level : declaration.levels) {
+      std::string fields;
+      for (const EnumField& field : level.fields)
+        fields += fmt::format(" ({}{})", field.name ? field.name->name + " : " : "", type(*field.type));
+      line("level {}{}", level.name.name, fields);
+    }
+    --depth_;
+  }
+
+  void let(const LetDecl& declaration) {
+    line("let {} = {}", declaration.name.name, dump(*declaration.value));
+    ++depth_;
+    doc(declaration.doc);
+    --depth_;
+  }
+
+  void metric(const MetricDecl& metric) {
+    line("metric {}{}{}{}{}{}", metric.name.name, metric.type ? " : " + type(*metric.type) : "",
+         metric.derived ? " = " + dump(*metric.derived) : "", metric.direction ? " " + metric.direction->name : "",
+         metric.kind ? " " + metric.kind->name : "", metric.exact ? " exact" : "");
+    ++depth_;
+    doc(metric.doc);
+    --depth_;
+  }
+
+  void constraint(const RuleDecl& rule) {
+    line("{}{} {}{}", rule.kind == RuleKind::Require ? "require" : "exclude", rule.name ? " " + rule.name->name + ":" : "",
+         dump(*rule.condition), rule.because ? " because " + quoted(*rule.because) : "");
+    ++depth_;
+    doc(rule.doc);
+    --depth_;
+  }
+
+  void workload(const WorkloadDecl& declaration) {
+    line("workload {}", declaration.name.name);
+    ++depth_;
+    doc(declaration.doc);
+    if (declaration.version) line("version {}", *declaration.version);
+    for (const ParamDecl& param : declaration.params) {
+      line("param {} : {}", param.name.name, type(param.type));
+      optional("default", param.default_value);
+      optional("when", param.when);
+      ++depth_;
+      doc(param.doc);
+      --depth_;
+    }
+    for (const MetricDecl& declared : declaration.metrics) metric(declared);
+    for (const RuleDecl& rule : declaration.rules) constraint(rule);
+    --depth_;
+  }
+
+  void criterion(const CriterionDecl& criterion) {
+    line("criterion {}", criterion.name.name);
+    ++depth_;
+    doc(criterion.doc);
+    for (const Quantifier& quantifier : criterion.quantifiers) {
+      line("{} {}", quantifier.kind == QuantifierKind::ForAll ? "forall" : "exists", quantifier.all ? "*" : names(quantifier.factors));
+      optional("where", quantifier.where);
+    }
+    line("subject {}", dump(*criterion.subject));
+    if (criterion.relation) line("{} {}", symbol(*criterion.relation), dump(*criterion.bound));
+    if (criterion.band_low) line("within {} {}", dump(*criterion.band_low), dump(*criterion.band_high));
+    if (criterion.confidence) line("confidence {}", dump(*criterion.confidence));
+    --depth_;
+  }
+
+  void design(const DesignDecl& design) {
+    line("design{}", design.shape ? " " + design.shape->name : "");
+    ++depth_;
+    for (const DesignKindBlock& block : design.kinds) {
+      line("{}", block.kind.name);
+      ++depth_;
+      for (const DesignSetting& setting : block.settings) line("{} {}", setting.name.name, dump(*setting.value));
+      --depth_;
+    }
+    for (const DesignSetting& setting : design.settings) line("setting {} {}", setting.name.name, dump(*setting.value));
+    --depth_;
+  }
+
+  void preset(const PresetDecl& preset) {
+    line("preset {}", preset.name.name);
+    ++depth_;
+    doc(preset.doc);
+    for (const Assignment& assignment : preset.assignments) line("{} = {}", name(assignment.target), dump(*assignment.value));
+    for (const OnlyClause& only : preset.only) line("only {} in {}", only.factor.name, dump(*only.levels));
+    for (const RemoveClause& removed : preset.removed) line("remove criterion {}", names(removed.criteria));
+    for (const DesignDecl& merged : preset.designs) design(merged);
+    for (const CriterionDecl& added : preset.criteria) criterion(added);
+    --depth_;
+  }
+
+  void study(const StudyDecl& study) {
+    line("study {}", study.name.name);
+    ++depth_;
+    doc(study.doc);
+    for (const WorkloadUse& use : study.workloads) line("workload {}{}", name(use.name), list(use.arguments));
+    for (const FactorDecl& factor : study.factors) {
+      line("factor {} in {}", factor.name.name, dump(*factor.levels));
+      optional("baseline", factor.baseline);
+      optional("when", factor.when);
+    }
+    for (const LetDecl& declaration : study.lets) let(declaration);
+    for (const RuleDecl& rule : study.rules) constraint(rule);
+    for (const MetricDecl& declared : study.metrics) metric(declared);
+    for (const MeasureDecl& measure : study.measures) line("measure {}", names(measure.metrics));
+    for (const CompareDecl& compare : study.compares) {
+      line("compare {} = (call {}{}) over {}", compare.name.name, name(compare.call.callee), list(compare.call.arguments), compare.over.name);
+      optional("against", compare.against);
+    }
+    for (const CriterionDecl& claimed : study.criteria) criterion(claimed);
+    for (const DesignDecl& planned : study.designs) design(planned);
+    for (const TableDecl& table : study.tables) line("table {}{}", table.metric.name, table.by.empty() ? "" : " by " + names(table.by));
+    for (const PlotDecl& plot : study.plots) line("plot {} over {}{}", plot.subject.name, plot.over.name, plot.by.empty() ? "" : " by " + names(plot.by));
+    for (const PresetDecl& declared : study.presets) preset(declared);
+    --depth_;
+  }
+
+  std::string out_;
+  size_t depth_ = 0;
+};
+
+}  // namespace
+
+std::string dump(const Expr& expr) { return std::visit(ExprDumper{}, expr.node); }
+
+std::string dump(const Module& module) {
+  ModuleDumper dumper;
+  dumper.module(module);
+  return dumper.take();
+}
+
+}  // namespace expc::ast

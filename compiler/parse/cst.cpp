@@ -1,0 +1,16 @@
+#include "compiler/parse/cst.h"
+
+namespace expc::parse {
+
+std::string_view spelling(Token token) {
+  switch (token) {
+    case Token::EndOfFile: return "";
+#define X(name, unused, text) \
+  case Token::name: return text;
+      EXPC_PARSE_TOKENS(X)
+#undef X
+  }
+  return "";
+}
+
+}  // namespace expc::parse

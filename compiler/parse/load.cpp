@@ -1,0 +1,36 @@
+#include "compiler/parse/load.h"
+
+#include "compiler/diag/columns.h"
+
+namespace expc::parse {
+
+EXPC_DIAGNOSTIC(FileTooLarge, Error, "this file has {0} bytes; the most is {1}", size_t, size_t);
+EXPC_DIAGNOSTIC(InvalidUtf8, Error, "byte {0} (0x{1:02X}) is not UTF-8; save the file as UTF-8", size_t, unsigned);
+EXPC_DIAGNOSTIC(NulByte, Error, "byte {0} is zero: this is not a text file", size_t);
+
+std::optional<source::FileId> load(source::SourceManager& sources, std::string name, std::string text, diag::Emitter& emitter) {
+  if (text.size() > kMaxFileSize) {
+    const size_t size = text.size();
+    source::FileId file = sources.add(std::move(name), "");
+    emitter.emit({file, 0, 0}, FileTooLarge, size, kMaxFileSize);
+    return std::nullopt;
+  }
+  source::FileId file = sources.add(std::move(name), std::move(text));
+  std::string_view all = sources.text(file);
+  for (size_t at = 0; at < all.size();) {
+    const unsigned length = diag::utf8Length(all.substr(at));
+    const source::Range here{file, static_cast<uint32_t>(at), static_cast<uint32_t>(at + 1)};
+    if (length == 0) {
+      emitter.emit(here, InvalidUtf8, at, static_cast<unsigned char>(all[at]));
+      return std::nullopt;
+    }
+    if (all[at] == '\0') {
+      emitter.emit(here, NulByte, at);
+      return std::nullopt;
+    }
+    at += length;
+  }
+  return file;
+}
+
+}  // namespace expc::parse

@@ -1,0 +1,276 @@
+#include "compiler/parse/syntax_errors.h"
+
+#include <algorithm>
+
+#include "compiler/diag/closest.h"
+#include "compiler/diag/columns.h"
+
+namespace expc::parse {
+
+EXPC_DIAGNOSTIC(SyntaxError, Error, "{0}", std::string);
+EXPC_DIAGNOSTIC(UnexpectedCharacter, Error, "{0}", std::string);
+EXPC_DIAGNOSTIC(UnterminatedString, Error, "this text is not closed: a '\"' is missing before the end of the line");
+EXPC_DIAGNOSTIC(TooManyTokens, Error, "this file has more than {0} words and signs", size_t);
+EXPC_DIAGNOSTIC(NestingTooDeep, Error, "brackets are nested more than {0} deep", size_t);
+
+namespace {
+
+constexpr size_t kLongestQuote = 40;
+
+bool isExpression(Rule rule) {
+  return (rule >= Rule::Value && rule <= Rule::Argument && rule != Rule::Set && rule != Rule::Arguments) || rule == Rule::Number ||
+         rule == Rule::Refinement || rule == Rule::SettingValue;
+}
+
+std::string quote(std::string_view text) {
+  std::string shown = diag::printable(text);
+  if (shown.size() > kLongestQuote) {
+    size_t end = kLongestQuote;
+    while (end > 0 && (static_cast<unsigned char>(shown[end]) & 0xC0) == 0x80) --end;
+    shown = shown.substr(0, end) + "…";
+  }
+  return "'" + shown + "'";
+}
+
+std::string describeFound(const source::SourceManager& sources, source::FileId file, const Located& found, bool wants_name) {
+  if (found.token == Token::EndOfFile) return "the end of the file";
+  std::string_view text = sources.text({file, found.begin, found.end});
+  if (found.token == Token::String || found.token == Token::UnterminatedString) return fmt::format("the text {}", diag::printable(text).substr(0, 200));
+  if (wants_name && isReserved(found.token)) return quote(text) + ", which is a reserved word";
+  return quote(text);
+}
+
+/// The name that is missing as the first part of a statement.
+std::string_view nameIn(Rule rule, Token previous) {
+  if (previous == Token::By || previous == Token::Over) return "the name of a factor";
+  switch (rule) {
+    case Rule::EnumDecl: return "the enum's name";
+    case Rule::EnumLevel: return "the name of a level";
+    case Rule::WorkloadDecl: return "the workload's name";
+    case Rule::WorkloadUse: return "the workload's name";
+    case Rule::ParamDecl: return "the parameter's name";
+    case Rule::MetricDecl: return "the metric's name";
+    case Rule::StudyDecl: return "the study's name";
+    case Rule::FactorDecl: return "the factor's name";
+    case Rule::CompareDecl: return "the comparison's name";
+    case Rule::CriterionDecl: return "the criterion's name";
+    case Rule::PresetDecl: return "the preset's name";
+    case Rule::MeasureDecl:
+    case Rule::TableDecl: return "the name of a metric";
+    case Rule::PlotDecl: return "the name of a metric or comparison";
+    case Rule::Quantifier:
+    case Rule::OnlyClause: return "the name of a factor";
+    case Rule::RemoveClause: return "the name of a criterion";
+    case Rule::Setting:
+    case Rule::DesignItem: return "a setting";
+    default: return "a name";
+  }
+}
+
+std::string describeToken(Token token) {
+  switch (token) {
+    case Token::EndOfFile: return "the end of the file";
+    case Token::Number: return "a number";
+    case Token::String: return "a text in double quotes";
+    case Token::Identifier: return "a name";
+    default: return fmt::format("'{}'", spelling(token));
+  }
+}
+
+std::string listOf(const std::vector<Token>& tokens, std::string_view last) {
+  std::string out;
+  for (size_t at = 0; at < tokens.size(); ++at) {
+    if (at > 0) out += at + 1 == tokens.size() ? fmt::format(" {} ", last) : ", ";
+    out += describeToken(tokens[at]);
+  }
+  return out;
+}
+
+std::string describeOperand(Rule outer, Token previous) {
+  if (previous == Token::In) {
+    const bool levels = outer == Rule::FactorDecl || outer == Rule::OnlyClause;
+    return levels ? "a level set, such as { a, b } or 1..4," : "a set, such as { a, b }, or a range";
+  }
+  if (previous == Token::Assign) return "a value";
+  if (previous == Token::Baseline) return "a level";
+  if (previous == Token::Confidence) return "a share, such as 95%,";
+  if (outer == Rule::Set) return "a value";
+  if (outer == Rule::DesignItem || outer == Rule::Setting) return "a value";
+  return "an expression";
+}
+
+std::string describeExpected(const Situation& situation) {
+  const Rule inner = situation.rules.front();
+  const Token previous = situation.has_previous ? situation.previous.token : Token::EndOfFile;
+  const auto outer = std::find_if(situation.rules.begin(), situation.rules.end(), [](Rule rule) {
+    return !isExpression(rule) && rule != Rule::Word && rule != Rule::AnyWord && rule != Rule::Words && rule != Rule::Name;
+  });
+  const Rule statement = outer == situation.rules.end() ? Rule::File : *outer;
+  switch (inner) {
+    case Rule::Word:
+    case Rule::AnyWord:
+    case Rule::Words: return std::string(statement == Rule::Type ? "a type" : nameIn(statement, previous));
+    case Rule::Name: return std::string(statement == Rule::Type ? "a type" : nameIn(statement, previous));
+    case Rule::Type:
+    case Rule::RefinedType: return "a type";
+    case Rule::Text: return "a text in double quotes";
+    case Rule::Claim: return "a comparison (>=, >, <=, <, == or 'within')";
+    case Rule::ImportDecl: return "a module, such as std.image, or a path in double quotes,";
+    case Rule::Group:
+    case Rule::Arguments: return "',' or ')'";
+    case Rule::Selectors: return "',' or ']'";
+    case Rule::Set: return "',' or '}'";
+    case Rule::DesignItem: return "a value or '{'";
+    case Rule::Refinement:
+    case Rule::Number: break;
+    default:
+      if (!isExpression(inner)) break;
+      if (situation.expected.size() == 1) break;
+      return describeOperand(statement, previous);
+  }
+  if (inner == Rule::Refinement) return describeOperand(statement, previous);
+  if (inner == Rule::Number) return statement == Rule::VersionDecl ? "a whole number" : "a number";
+  if (inner == Rule::EnumDecl && situation.expected.size() == 1 && situation.expected[0] == Token::RightBrace) return "',' or '}'";
+  if (inner == Rule::EnumLevel && situation.expected.size() == 1 && situation.expected[0] == Token::RightParen) return "',' or ')'";
+  return situation.expected.empty() ? "something else" : listOf(situation.expected, "or");
+}
+
+bool wantsName(const Situation& situation) {
+  const Rule inner = situation.rules.front();
+  return inner == Rule::Word || inner == Rule::Words || inner == Rule::Name;
+}
+
+/// A slip of the pen for a word that fits here, "" if none is near.
+std::string suggestion(const source::SourceManager& sources, source::FileId file, const Located& found,
+                       const std::vector<Token>& words) {
+  if (found.token != Token::Identifier) return "";
+  std::vector<std::string> candidates;
+  for (Token word : words)
+    if (isReserved(word) || (isWord(word) && word != Token::Identifier)) candidates.emplace_back(spelling(word));
+  auto best = diag::closest(sources.text({file, found.begin, found.end}), candidates);
+  return best ? fmt::format("; did you mean '{}'?", *best) : "";
+}
+
+bool onLaterLine(const source::SourceManager& sources, source::FileId file, const Located& previous, const Located& found) {
+  return sources.text({file, previous.end, found.begin}).find('\n') != std::string_view::npos;
+}
+
+std::string_view blockName(Rule block) {
+  switch (block) {
+    case Rule::WorkloadBody: return "workload";
+    case Rule::StudyBody: return "study";
+    case Rule::PresetBody: return "preset";
+    case Rule::KindBody: return "kind of trial";
+    default: return "design";
+  }
+}
+
+std::string_view describeStatements(Rule block) {
+  switch (block) {
+    case Rule::File: return "a declaration (import, enum, let, workload or study)";
+    case Rule::WorkloadBody: return "a statement of a workload (version, param, metric, require or exclude)";
+    case Rule::StudyBody:
+      return "a statement of a study (workload, factor, let, require, exclude, measure, metric, compare, criterion, design, "
+             "table, plot or preset)";
+    case Rule::PresetBody: return "a statement of a preset (an assignment, only, remove, criterion or design)";
+    case Rule::KindBody: return "a setting, such as 'repeat 10',";
+    default: return "a setting, such as 'repeat 10', or a kind of trial, such as 'timed { … }',";
+  }
+}
+
+}  // namespace
+
+void reportUnexpected(const source::SourceManager& sources, Reporter& reporter, const Situation& situation) {
+  const source::FileId file = reporter.file();
+  const Located& found = situation.found;
+  std::string message = "expected " + describeExpected(situation);
+  uint32_t begin = found.begin, end = found.end;
+  if (situation.has_previous) {
+    const Located& previous = situation.previous;
+    if (previous.token == Token::String)
+      message += " after the text";
+    else
+      message += " after " + quote(sources.text({file, previous.begin, previous.end}));
+    // Where the line just ends, the place to mend is its end and not the next statement.
+    if (onLaterLine(sources, file, previous, found)) begin = end = previous.end;
+  }
+  if (message.back() == ',') message.pop_back();
+  message += ", found " + describeFound(sources, file, found, wantsName(situation));
+  message += suggestion(sources, file, found, situation.expected);
+  if (diag::Emitter* emitter = reporter.next(begin)) emitter->emit({file, begin, end}, SyntaxError, message);
+}
+
+void reportNoStatement(const source::SourceManager& sources, Reporter& reporter, Rule block, const Located& found,
+                       const std::vector<Token>& heads) {
+  const source::FileId file = reporter.file();
+  diag::Emitter* emitter = reporter.next(found.begin);
+  if (!emitter) return;
+  const source::Range range{file, found.begin, found.end};
+  if (found.token == Token::Assign) {
+    emitter->build(range, SyntaxError, "'=' gives a value and cannot follow here; a comparison is written '=='").fix(range, "==").emit();
+    return;
+  }
+  std::vector<Token> words = heads;
+  words.insert(words.end(), {Token::Baseline, Token::Because, Token::By, Token::Over, Token::Against, Token::When, Token::Where,
+                             Token::With, Token::Within, Token::In, Token::And, Token::Or, Token::Not});
+  std::string message = fmt::format("expected {}", describeStatements(block));
+  if (message.back() == ',') message.pop_back();
+  message += fmt::format(", found {}", describeFound(sources, file, found, false));
+  emitter->emit(range, SyntaxError, message + suggestion(sources, file, found, words));
+}
+
+void reportUnclosed(const source::SourceManager& sources, Reporter& reporter, Rule block, const Located& open,
+                    const Situation& situation) {
+  const source::FileId file = reporter.file();
+  const Located& found = situation.found;
+  uint32_t begin = found.begin, end = found.end;
+  if (situation.has_previous && onLaterLine(sources, file, situation.previous, found)) begin = end = situation.previous.end;
+  diag::Emitter* emitter = reporter.next(begin);
+  if (!emitter) return;
+  emitter->build({file, begin, end}, SyntaxError,
+                 fmt::format("expected '}}' to close the {}, found {}", blockName(block), describeFound(sources, file, found, false)))
+      .note({file, open.begin, open.end}, "it was opened here")
+      .emit();
+}
+
+void reportCharacters(const source::SourceManager& sources, Reporter& reporter, uint32_t begin, uint32_t end) {
+  const source::FileId file = reporter.file();
+  diag::Emitter* emitter = reporter.next(begin);
+  if (!emitter) return;
+  const source::Range range{file, begin, end};
+  const std::string_view text = sources.text(range);
+  static constexpr std::pair<std::string_view, std::string_view> kMeant[] = {
+      {"&&", "and"}, {"&", "and"}, {"||", "or"}, {"|", "or"}, {"!", "not"}};
+  for (auto [written, meant] : kMeant)
+    if (text == written) {
+      emitter->build(range, UnexpectedCharacter, fmt::format("'{}' is no operator: write '{}'", written, meant))
+          .fix(range, std::string(meant))
+          .emit();
+      return;
+    }
+  if (text == ";") {
+    emitter->build(range, UnexpectedCharacter, "statements need no ';'").fix(range, "").emit();
+  } else if (text.front() == '\'' || text.front() == '`') {
+    emitter->emit(range, UnexpectedCharacter, "texts are written in double quotes");
+  } else if (text.front() == '#') {
+    emitter->emit(range, UnexpectedCharacter, "comments begin with '//'");
+  } else {
+    std::string message = fmt::format("{} has no meaning here", quote(text));
+    if (static_cast<unsigned char>(text.front()) >= 0x80) message += "; names and signs are ASCII, other characters stand in texts and comments";
+    emitter->emit(range, UnexpectedCharacter, message);
+  }
+}
+
+void reportUnterminated(Reporter& reporter, uint32_t begin, uint32_t end) {
+  if (diag::Emitter* emitter = reporter.next(begin)) emitter->emit({reporter.file(), begin, end}, UnterminatedString);
+}
+
+void reportTooManyTokens(Reporter& reporter, uint32_t at, size_t limit) {
+  if (diag::Emitter* emitter = reporter.next(at)) emitter->emit({reporter.file(), at, at}, TooManyTokens, limit);
+}
+
+void reportNestingTooDeep(Reporter& reporter, uint32_t at, size_t limit) {
+  if (diag::Emitter* emitter = reporter.next(at)) emitter->emit({reporter.file(), at, at + 1}, NestingTooDeep, limit);
+}
+
+}  // namespace expc::parse

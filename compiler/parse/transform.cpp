@@ -1,0 +1,176 @@
+#include "compiler/parse/transform.h"
+
+#include <charconv>
+
+namespace expc::parse {
+
+EXPC_DIAGNOSTIC(InvalidEscape, Error, "'{0}' is no escape; there are \\\" \\\\ \\n \\t \\r and \\u{{1F600}}", std::string_view);
+EXPC_DIAGNOSTIC(DuplicateClause, Error, "'{0}' is given twice", std::string_view);
+EXPC_DIAGNOSTIC(SyntaxError, Error, "{0}", std::string);
+
+std::vector<uint32_t> Transform::children(uint32_t index) const {
+  std::vector<uint32_t> out;
+  for (uint32_t at = node(index).child; at != kNone; at = node(at).next) out.push_back(at);
+  return out;
+}
+
+std::vector<uint32_t> Transform::children(uint32_t index, Rule rule) const {
+  std::vector<uint32_t> out;
+  for (uint32_t at = node(index).child; at != kNone; at = node(at).next)
+    if (isRule(at, rule)) out.push_back(at);
+  return out;
+}
+
+uint32_t Transform::child(uint32_t index, Rule rule) const {
+  for (uint32_t at = node(index).child; at != kNone; at = node(at).next)
+    if (isRule(at, rule)) return at;
+  return kNone;
+}
+
+uint32_t Transform::child(uint32_t index, Token token) const {
+  for (uint32_t at = node(index).child; at != kNone; at = node(at).next)
+    if (isToken(at, token)) return at;
+  return kNone;
+}
+
+std::string Transform::doc(uint32_t index) const {
+  auto found = tree_.docs.find(node(index).first_token);
+  return found == tree_.docs.end() ? "" : found->second;
+}
+
+void Transform::checkCommas(uint32_t index, std::string_view what) {
+  bool after_comma = false;
+  for (uint32_t at = node(index).child; at != kNone; at = node(at).next) {
+    const bool comma = isToken(at, Token::Comma);
+    if (comma && after_comma)
+      if (diag::Emitter* emitter = reporter_.next(node(at).begin))
+        emitter->emit(range(at), SyntaxError, fmt::format("expected {} after ',', found ','", what));
+    after_comma = comma;
+  }
+}
+
+ast::Identifier Transform::identifier(uint32_t index) const { return {std::string(text(index)), range(index)}; }
+
+std::vector<ast::Identifier> Transform::identifiers(uint32_t words) const {
+  std::vector<ast::Identifier> out;
+  for (uint32_t word : children(words, Rule::Word)) out.push_back(identifier(word));
+  return out;
+}
+
+ast::QualifiedName Transform::qualifiedName(uint32_t name) const {
+  ast::QualifiedName out;
+  out.range = range(name);
+  for (uint32_t part : children(name))
+    if (!isToken(part, Token::Dot)) out.parts.push_back(identifier(part));
+  return out;
+}
+
+namespace {
+
+void appendUtf8(std::string& out, uint32_t code) {
+  if (code < 0x80) {
+    out += static_cast<char>(code);
+  } else if (code < 0x800) {
+    out += static_cast<char>(0xC0 | code >> 6);
+    out += static_cast<char>(0x80 | (code & 0x3F));
+  } else if (code < 0x10000) {
+    out += static_cast<char>(0xE0 | code >> 12);
+    out += static_cast<char>(0x80 | (code >> 6 & 0x3F));
+    out += static_cast<char>(0x80 | (code & 0x3F));
+  } else {
+    out += static_cast<char>(0xF0 | code >> 18);
+    out += static_cast<char>(0x80 | (code >> 12 & 0x3F));
+    out += static_cast<char>(0x80 | (code >> 6 & 0x3F));
+    out += static_cast<char>(0x80 | (code & 0x3F));
+  }
+}
+
+/// Reads the escape at the front of `text` (which begins with a backslash) into `out`; returns its length, 0 if it is none.
+size_t readEscape(std::string_view text, std::string& out) {
+  if (text.size() < 2) return 0;
+  switch (text[1]) {
+    case '"':
+    case '\\': out += text[1]; return 2;
+    case 'n': out += '\n'; return 2;
+    case 't': out += '\t'; return 2;
+    case 'r': out += '\r'; return 2;
+    case 'u': break;
+    default: return 0;
+  }
+  const size_t close = text.find('}');
+  if (text.size() < 3 || text[2] != '{' || close == std::string_view::npos || close == 3 || close > 9) return 0;
+  uint32_t code = 0;
+  auto [end, error] = std::from_chars(text.data() + 3, text.data() + close, code, 16);
+  // A zero would cut the text short for whoever hands it to the system.
+  if (error != std::errc() || end != text.data() + close || code == 0 || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return 0;
+  appendUtf8(out, code);
+  return close + 1;
+}
+
+}  // namespace
+
+std::string Transform::string(uint32_t index) {
+  std::string_view written = text(index);
+  written.remove_prefix(1);
+  // A text that was not closed has been reported and has no quote to take off.
+  std::string out;
+  for (size_t at = 0; at < written.size();) {
+    if (written[at] == '"') break;
+    if (written[at] != '\\') {
+      out += written[at++];
+      continue;
+    }
+    const size_t length = readEscape(written.substr(at), out);
+    if (length == 0) {
+      const uint32_t begin = node(index).begin + 1 + static_cast<uint32_t>(at);
+      uint32_t size = 2;
+      while (at + size < written.size() && (static_cast<unsigned char>(written[at + size]) & 0xC0) == 0x80) ++size;
+      size = std::min<uint32_t>(size, static_cast<uint32_t>(written.size() - at));
+      if (diag::Emitter* emitter = reporter_.next(begin))
+        emitter->emit({tree_.file, begin, begin + size}, InvalidEscape, written.substr(at, size));
+    }
+    at += length == 0 ? std::min<size_t>(2, written.size() - at) : length;
+  }
+  return out;
+}
+
+std::optional<ast::Identifier> Transform::asName(const ast::Expr& expr, std::string_view sign) {
+  const auto* name = std::get_if<ast::NameExpr>(&expr.node);
+  if (name && name->name.parts.size() == 1) return name->name.parts.front();
+  if (diag::Emitter* emitter = reporter_.next(expr.range.begin))
+    emitter->emit(expr.range, SyntaxError, fmt::format("expected a single name before '{}'", sign));
+  return std::nullopt;
+}
+
+void Transform::duplicate(uint32_t index, std::string_view what, source::Range first) {
+  if (diag::Emitter* emitter = reporter_.next(node(index).begin))
+    emitter->build(range(index), DuplicateClause, what).note(first, "the first is here").emit();
+}
+
+ast::Module Transform::module() {
+  ast::Module out;
+  out.file = tree_.file;
+  if (tree_.nodes.empty()) return out;
+  for (uint32_t declaration : children(0, Rule::Declaration)) {
+    if (broken(declaration)) continue;
+    const uint32_t inner = node(declaration).child;
+    if (inner == kNone || broken(inner)) continue;
+    switch (node(inner).rule) {
+      case Rule::ImportDecl: out.imports.push_back(importDecl(inner)); break;
+      case Rule::EnumDecl: out.enums.push_back(enumDecl(inner)); break;
+      case Rule::LetDecl: out.lets.push_back(letDecl(inner)); break;
+      case Rule::WorkloadDecl: out.workloads.push_back(workloadDecl(inner)); break;
+      case Rule::StudyDecl: out.studies.push_back(studyDecl(inner)); break;
+      default: break;
+    }
+  }
+  return out;
+}
+
+ast::ExprPtr Transform::wholeValue() {
+  if (tree_.nodes.empty() || broken(0)) return nullptr;
+  const uint32_t value = child(0, Rule::Value);
+  return value == kNone ? nullptr : expression(value);
+}
+
+}  // namespace expc::parse

@@ -1,0 +1,238 @@
+#include <algorithm>
+
+#include "compiler/parse/transform.h"
+
+namespace expc::parse {
+
+EXPC_DIAGNOSTIC(ChainedComparison, Error, "comparisons do not chain: join two of them by 'and'");
+EXPC_DIAGNOSTIC(NestingTooDeep, Error, "this expression is nested more than {0} deep; name a part of it by 'let'", int);
+EXPC_DIAGNOSTIC(SyntaxError, Error, "{0}", std::string);
+
+namespace {
+
+std::optional<ast::BinaryOp> operatorOf(Token token) {
+  switch (token) {
+    case Token::Or: return ast::BinaryOp::Or;
+    case Token::And: return ast::BinaryOp::And;
+    case Token::Equal: return ast::BinaryOp::Equal;
+    case Token::NotEqual: return ast::BinaryOp::NotEqual;
+    case Token::Less: return ast::BinaryOp::Less;
+    case Token::LessEqual: return ast::BinaryOp::LessEqual;
+    case Token::Greater: return ast::BinaryOp::Greater;
+    case Token::GreaterEqual: return ast::BinaryOp::GreaterEqual;
+    case Token::Plus: return ast::BinaryOp::Add;
+    case Token::Minus: return ast::BinaryOp::Subtract;
+    case Token::Star: return ast::BinaryOp::Multiply;
+    case Token::Slash: return ast::BinaryOp::Divide;
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Transform::Built Transform::make(source::Range range, decltype(ast::Expr::node) value, int depth) {
+  Built out;
+  out.expr = std::make_unique<ast::Expr>();
+  out.expr->range = range;
+  out.depth = depth;
+  if (depth <= kMaxExpressionDepth) {
+    out.expr->node = std::move(value);
+    return out;
+  }
+  // `value` is dropped: the tree that stands for it stays shallow.
+  if (diag::Emitter* emitter = reporter_.next(range.begin)) emitter->emit(range, NestingTooDeep, kMaxExpressionDepth);
+  out.expr->node = ast::BoolLiteral{false};
+  out.depth = 1;
+  return out;
+}
+
+Transform::Built Transform::binary(ast::BinaryOp op, uint32_t sign, Built left, Built right) {
+  const source::Range whole = source::join(left.expr->range, right.expr->range);
+  const int depth = std::max(left.depth, right.depth) + 1;
+  return make(whole, ast::BinaryExpr{op, range(sign), std::move(left.expr), std::move(right.expr)}, depth);
+}
+
+Transform::Built Transform::build(uint32_t index) {
+  switch (node(index).rule) {
+    case Rule::Set: return set(index);
+    case Rule::Condition:
+    case Rule::Conjunction:
+    case Rule::Sum:
+    case Rule::Product: return chain(index);
+    case Rule::Negation: return negation(index, Token::Not, ast::UnaryOp::Not);
+    case Rule::Comparison: return comparison(index);
+    case Rule::Members: return members(index);
+    case Rule::Unary: return negation(index, Token::Minus, ast::UnaryOp::Negate);
+    case Rule::Postfix: return postfix(index);
+    case Rule::Primary: return primary(index);
+    case Rule::Group: return group(index);
+    case Rule::Refinement: return refinement(index);
+    default: return build(node(index).child);  // value, settingValue: one child
+  }
+}
+
+/// Operands of one level of precedence, from the left.
+Transform::Built Transform::chain(uint32_t index) {
+  const std::vector<uint32_t> parts = children(index);
+  Built left = build(parts[0]);
+  for (size_t at = 1; at + 1 < parts.size(); at += 2)
+    left = binary(*operatorOf(node(parts[at]).token), parts[at], std::move(left), build(parts[at + 1]));
+  return left;
+}
+
+Transform::Built Transform::comparison(uint32_t index) {
+  const std::vector<uint32_t> parts = children(index);
+  Built left = build(parts[0]);
+  bool compared = false;
+  for (size_t at = 1; at < parts.size();) {
+    if (isRule(parts[at], Rule::RangeTail)) return rangeOf(range(parts[0]), std::move(left), parts[at]);
+    const uint32_t sign = parts[at];
+    if (compared)
+      if (diag::Emitter* emitter = reporter_.next(node(sign).begin)) emitter->emit(range(sign), ChainedComparison);
+    compared = true;
+    if (isRule(sign, Rule::Comparator)) {
+      left = binary(*operatorOf(node(node(sign).child).token), sign, std::move(left), build(parts[at + 1]));
+      at += 2;
+      continue;
+    }
+    const bool negated = isToken(sign, Token::Not);
+    left = binary(negated ? ast::BinaryOp::NotIn : ast::BinaryOp::In, sign, std::move(left), build(parts[at + (negated ? 2 : 1)]));
+    at += negated ? 3 : 2;
+  }
+  return left;
+}
+
+/// `tail` is a rangeTail or a refinement: `.. upper by *step`, either part of which a refinement may leave out.
+Transform::Built Transform::rangeOf(source::Range lower_range, Built lower, uint32_t tail) {
+  ast::RangeExpr out;
+  int depth = lower.depth;
+  out.lower = std::move(lower.expr);
+  bool past = false;
+  for (uint32_t part : children(tail)) {
+    if (isToken(part, Token::Range)) past = true;
+    if (!past || node(part).is_token) {
+      out.geometric = out.geometric || (past && isToken(part, Token::Star));
+      continue;
+    }
+    Built built = build(part);
+    depth = std::max(depth, built.depth);
+    (isRule(part, Rule::Sum) ? out.upper : out.step) = std::move(built.expr);
+  }
+  return make(source::join(lower_range, range(tail)), std::move(out), depth + 1);
+}
+
+Transform::Built Transform::members(uint32_t index) {
+  const uint32_t first = node(index).child;
+  Built out = build(first);
+  const uint32_t tail = child(index, Rule::RangeTail);
+  return tail == kNone ? std::move(out) : rangeOf(range(first), std::move(out), tail);
+}
+
+Transform::Built Transform::refinement(uint32_t index) {
+  const uint32_t first = node(index).child;
+  Built out = build(first);
+  return has(index, Token::Range) ? rangeOf(range(first), std::move(out), index) : std::move(out);
+}
+
+Transform::Built Transform::negation(uint32_t index, Token sign, ast::UnaryOp op) {
+  const std::vector<uint32_t> parts = children(index);
+  Built out = build(parts.back());
+  for (size_t at = parts.size() - 1; at-- > 0;)
+    if (isToken(parts[at], sign)) {
+      const int depth = out.depth + 1;
+      const source::Range whole = source::join(range(parts[at]), out.expr->range);
+      out = make(whole, ast::UnaryExpr{op, std::move(out.expr)}, depth);
+    }
+  return out;
+}
+
+Transform::Built Transform::postfix(uint32_t index) {
+  Built out = build(node(index).child);
+  for (uint32_t selectors : children(index, Rule::Selectors)) {
+    int depth = out.depth;
+    std::vector<ast::CallArgument> chosen = arguments(selectors, depth);
+    const source::Range whole = source::join(out.expr->range, range(selectors));
+    out = make(whole, ast::IndexExpr{std::move(out.expr), std::move(chosen)}, depth + 1);
+  }
+  return out;
+}
+
+Transform::Built Transform::primary(uint32_t index) {
+  const uint32_t first = node(index).child;
+  if (node(first).is_token) return make(range(index), ast::BoolLiteral{isToken(first, Token::True)}, 1);
+  switch (node(first).rule) {
+    case Rule::Number: return make(range(index), number(first), 1);
+    case Rule::Text: return make(range(index), ast::StringLiteral{string(first)}, 1);
+    case Rule::Group: return group(first);
+    default: break;
+  }
+  ast::QualifiedName name = qualifiedName(first);
+  const uint32_t given = child(index, Rule::Arguments);
+  if (given == kNone) return make(range(index), ast::NameExpr{std::move(name)}, 1);
+  int depth = 0;
+  std::vector<ast::CallArgument> list = arguments(given, depth);
+  return make(range(index), ast::CallExpr{std::move(name), std::move(list)}, depth + 1);
+}
+
+Transform::Built Transform::set(uint32_t index) {
+  checkCommas(index, "a value");
+  ast::SetExpr out;
+  int depth = 0;
+  for (uint32_t value : children(index, Rule::Value)) {
+    Built element = build(value);
+    depth = std::max(depth, element.depth);
+    out.elements.push_back(std::move(element.expr));
+  }
+  return make(range(index), std::move(out), depth + 1);
+}
+
+/// Brackets around one expression are that expression; around several, or with a comma behind one, a tuple.
+Transform::Built Transform::group(uint32_t index) {
+  checkCommas(index, "an expression");
+  const std::vector<uint32_t> values = children(index, Rule::Value);
+  if (!has(index, Token::Comma)) {
+    Built out = build(values[0]);
+    out.expr->range = range(index);
+    return out;
+  }
+  ast::TupleExpr out;
+  int depth = 0;
+  for (uint32_t value : values) {
+    Built element = build(value);
+    depth = std::max(depth, element.depth);
+    out.elements.push_back(std::move(element.expr));
+  }
+  return make(range(index), std::move(out), depth + 1);
+}
+
+std::vector<ast::CallArgument> Transform::arguments(uint32_t index, int& depth) {
+  checkCommas(index, "an argument");
+  std::vector<ast::CallArgument> out;
+  for (uint32_t argument : children(index, Rule::Argument)) {
+    const std::vector<uint32_t> values = children(argument, Rule::Value);
+    Built built = build(values.back());
+    ast::CallArgument entry;
+    if (values.size() == 2) entry.name = asName(*build(values[0]).expr, "=");
+    depth = std::max(depth, built.depth);
+    entry.value = std::move(built.expr);
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+ast::NumberLiteral Transform::number(uint32_t index) const {
+  const std::string_view written = text(index);
+  const auto digit = [&](size_t at) { return at < written.size() && written[at] >= '0' && written[at] <= '9'; };
+  size_t at = 0;
+  while (digit(at)) ++at;
+  if (at < written.size() && written[at] == '.' && digit(at + 1))
+    for (++at; digit(at);) ++at;
+  if (at < written.size() && (written[at] == 'e' || written[at] == 'E')) {
+    const size_t sign = at + 1 < written.size() && (written[at + 1] == '+' || written[at + 1] == '-') ? 1 : 0;
+    if (digit(at + 1 + sign))
+      for (at += 1 + sign; digit(at);) ++at;
+  }
+  return {std::string(written.substr(0, at)), std::string(written.substr(at))};
+}
+
+}  // namespace expc::parse

@@ -1,0 +1,57 @@
+#include "compiler/parse/transform.h"
+
+namespace expc::parse {
+
+ast::PresetDecl Transform::presetDecl(uint32_t index) {
+  ast::PresetDecl out;
+  out.range = range(index);
+  out.doc = doc(index);
+  out.name = identifier(child(index, Rule::Word));
+  for (uint32_t item : children(child(index, Rule::PresetBody), Rule::PresetItem)) {
+    const uint32_t inner = node(item).child;
+    if (!broken(item) && !broken(inner)) presetItem(inner, out);
+  }
+  return out;
+}
+
+void Transform::presetItem(uint32_t index, ast::PresetDecl& preset) {
+  switch (node(index).rule) {
+    case Rule::OnlyClause:
+      preset.only.push_back({range(index), identifier(child(index, Rule::Word)), expression(child(index, Rule::Value))});
+      break;
+    case Rule::RemoveClause: preset.removed.push_back({range(index), identifiers(child(index, Rule::Words))}); break;
+    case Rule::CriterionDecl: preset.criteria.push_back(criterionDecl(index)); break;
+    case Rule::PresetDesign: presetDesign(index, preset); break;
+    case Rule::Assignment: preset.assignments.push_back(assignment(index)); break;
+    default: break;
+  }
+}
+
+/// `design { … }`, which merges into the study's, or `design.timed.repeat = 20`.
+void Transform::presetDesign(uint32_t index, ast::PresetDecl& preset) {
+  const uint32_t body = child(index, Rule::DesignBody);
+  if (body == kNone) {
+    preset.assignments.push_back(assignment(index));
+    return;
+  }
+  ast::DesignDecl out;
+  out.range = range(index);
+  if (const uint32_t shape = child(index, Rule::Word); shape != kNone) out.shape = identifier(shape);
+  designBody(body, out);
+  preset.designs.push_back(std::move(out));
+}
+
+/// `index` is an assignment or a presetDesign that is one: parts, '=' and a value.
+ast::Assignment Transform::assignment(uint32_t index) {
+  ast::Assignment out;
+  out.range = range(index);
+  for (uint32_t part : children(index)) {
+    if (isToken(part, Token::Assign)) break;
+    if (!isToken(part, Token::Dot)) out.target.parts.push_back(identifier(part));
+  }
+  out.target.range = source::join(out.target.parts.front().range, out.target.parts.back().range);
+  out.value = expression(child(index, Rule::Value));
+  return out;
+}
+
+}  // namespace expc::parse

@@ -1,0 +1,96 @@
+// Tokens of .exp files. The characters are the file's bytes (the reader has checked that they are UTF-8), so that every
+// position is a byte offset. Error texts never come from here: what fits no rule becomes UNEXPECTED and the parser's own.
+lexer grammar ExpLexer;
+
+// Heads of statements: reserved.
+IMPORT    : 'import';
+ENUM      : 'enum';
+LET       : 'let';
+WORKLOAD  : 'workload';
+SYSTEM    : 'system';
+REFERENCE : 'reference';
+PRESET    : 'preset';
+STUDY     : 'study';
+PARAM     : 'param';
+METRIC    : 'metric';
+REQUIRE   : 'require';
+EXCLUDE   : 'exclude';
+FACTOR    : 'factor';
+MEASURE   : 'measure';
+COMPARE   : 'compare';
+CONTROL   : 'control';
+CRITERION : 'criterion';
+DESIGN    : 'design';
+TABLE     : 'table';
+PLOT      : 'plot';
+ONLY      : 'only';
+REMOVE    : 'remove';
+
+// Words that can follow an expression, and the expression's own: reserved.
+BASELINE : 'baseline';
+BECAUSE  : 'because';
+BY       : 'by';
+OVER     : 'over';
+AGAINST  : 'against';
+WHEN     : 'when';
+WHERE    : 'where';
+WITH     : 'with';
+WITHIN   : 'within';
+UNTIL    : 'until';
+FROM     : 'from';
+IN       : 'in';
+AND      : 'and';
+OR       : 'or';
+NOT      : 'not';
+FORALL   : 'forall';
+EXISTS   : 'exists';
+TRUE     : 'true';
+FALSE    : 'false';
+
+// Words that mean something in one place only and are names elsewhere (rule `word`).
+AS         : 'as';
+ORDERED    : 'ordered';
+VERSION    : 'version';
+CONFIDENCE : 'confidence';
+
+LBRACE        : '{';
+RBRACE        : '}';
+LPAREN        : '(';
+RPAREN        : ')';
+LBRACK        : '[';
+RBRACK        : ']';
+COMMA         : ',';
+COLON         : ':';
+RANGE         : '..';
+DOT           : '.';
+EQUAL         : '==';
+NOT_EQUAL     : '!=';
+LESS_EQUAL    : '<=';
+GREATER_EQUAL : '>=';
+LESS          : '<';
+GREATER       : '>';
+ASSIGN        : '=';
+PLUS          : '+';
+MINUS         : '-';
+STAR          : '*';
+SLASH         : '/';
+
+// A number and its unit. `1..4` is a range, since a point belongs to a number only before a digit. A unit's `/word` that is
+// no time (`80GiB/gpus`) is cut off again by the token reader.
+NUMBER : DIGIT+ ('.' DIGIT+)? ([eE] [+-]? DIGIT+)? UNIT?;
+
+STRING              : '"' CHARACTER* '"';
+UNTERMINATED_STRING : '"' CHARACTER*;
+
+IDENTIFIER : LETTER (LETTER | DIGIT)*;
+
+DOC        : '///' ~[\r\n]* -> channel(HIDDEN);
+COMMENT    : '//' ~[\r\n]* -> skip;
+WHITESPACE : [ \t\r\n]+ -> skip;
+
+UNEXPECTED : .;
+
+fragment DIGIT     : [0-9];
+fragment LETTER    : [a-zA-Z_];
+fragment UNIT      : '%' | [a-zA-Z] (LETTER | DIGIT)* ('/' [a-zA-Z] (LETTER | DIGIT)*)?;
+fragment CHARACTER : '\\' ~[\r\n] | ~["\\\r\n];
