@@ -8,8 +8,8 @@
 
 namespace expc::kernels {
 
-/// True if depthwise3x3 below serves these tensors: fp64 on the CPU, weight [C, 1, 3, 3], groups C, padding 1, stride 1 or 2, and no
-/// autocast that would change the type.
+/// True if depthwise3x3 below serves these tensors: fp64 on the CPU (which autocast leaves alone), weight [C, 1, 3, 3], groups C,
+/// padding 1, stride 1 or 2.
 bool servesDepthwise3x3(const at::Tensor& x, const at::Tensor& weight, int64_t stride, int64_t padding, int64_t groups);
 
 /// at::conv2d(x, weight, {}, stride, 1, 1, C) for tensors that servesDepthwise3x3 accepts, with gradients of both. x [B, C, H, W]

@@ -21,6 +21,7 @@ struct MobileNetV2Options {
   double width = 1.0;                    // multiplier of all channel counts
   double dropout = 0.2;                  // in front of the classifier, in training only
   at::ScalarType dtype = at::kFloat;     // of parameters and running statistics: float or double
+  at::Device device = at::kCPU;
   bool channels_last = false;            // 4-D weights in NHWC order
   bool own_kernels = true;               // depthwise convolutions of ours where torch's are slow (fp64 on the CPU)
 };

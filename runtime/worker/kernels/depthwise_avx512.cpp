@@ -1,0 +1,4 @@
+#define EXPC_ISA isa_avx512
+#define EXPC_ISA_NAME "avx512"
+#define EXPC_LANES 8
+#include "runtime/worker/kernels/depthwise_loops.inc"

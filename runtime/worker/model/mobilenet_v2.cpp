@@ -1,0 +1,172 @@
+#include "runtime/worker/model/mobilenet_v2.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/adaptive_avg_pool2d.h>
+#include <ATen/ops/batch_norm.h>
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/dropout.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/hardtanh.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/worker/kernels/depthwise.h"
+
+namespace expc::model {
+namespace {
+
+constexpr double kEpsilon = 1e-5;
+constexpr double kMomentum = 0.1;
+
+struct Stage {
+  int64_t expansion, channels, repeats, stride;
+};
+constexpr Stage kStages[] = {{1, 16, 1, 1},  {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
+                             {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
+
+}  // namespace
+
+int64_t roundChannels(double value) {
+  const int64_t rounded = std::max<int64_t>(8, static_cast<int64_t>(value + 4) / 8 * 8);
+  return static_cast<double>(rounded) < 0.9 * value ? rounded + 8 : rounded;
+}
+
+MobileNetV2::MobileNetV2(const MobileNetV2Options& options, uint64_t seed) : options_(options) {
+  at::NoGradGuard no_grad;
+  build();
+  initialise(seed);
+}
+
+MobileNetV2::ConvNorm MobileNetV2::makeConvNorm(const std::string& conv, const std::string& norm, int64_t in, int64_t out,
+                                                int64_t kernel, int64_t stride, int64_t groups) {
+  ConvNorm layer;
+  layer.stride = stride;
+  layer.padding = (kernel - 1) / 2;
+  layer.groups = groups;
+  const auto type = at::TensorOptions().dtype(options_.dtype).device(options_.device);
+  layer.weight = at::empty({out, in / groups, kernel, kernel},
+                           type.memory_format(options_.channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous));
+  layer.scale = at::ones({out}, type);
+  layer.shift = at::zeros({out}, type);
+  layer.mean = at::zeros({out}, type);
+  layer.variance = at::ones({out}, type);
+  layer.batches = at::zeros({}, type.dtype(at::kLong));
+  const auto parameter = [&](const std::string& name, const at::Tensor& tensor) {
+    parameters_.push_back({name, tensor});
+    state_.push_back({name, tensor});
+  };
+  const auto buffer = [&](const std::string& name, const at::Tensor& tensor) {
+    buffers_.push_back({name, tensor});
+    state_.push_back({name, tensor});
+  };
+  parameter(conv + ".weight", layer.weight);
+  parameter(norm + ".weight", layer.scale);
+  parameter(norm + ".bias", layer.shift);
+  buffer(norm + ".running_mean", layer.mean);
+  buffer(norm + ".running_var", layer.variance);
+  buffer(norm + ".num_batches_tracked", layer.batches);
+  return layer;
+}
+
+void MobileNetV2::build() {
+  int64_t channels = roundChannels(32 * options_.width);
+  first_ = makeConvNorm("features.0.0", "features.0.1", 3, channels, 3, 2, 1);
+  int64_t index = 1;
+  for (const Stage& stage : kStages) {
+    const int64_t out = roundChannels(static_cast<double>(stage.channels) * options_.width);
+    for (int64_t repeat = 0; repeat < stage.repeats; ++repeat, ++index) {
+      const std::string prefix = fmt::format("features.{}.conv.", index);
+      const int64_t stride = repeat == 0 ? stage.stride : 1;
+      const int64_t hidden = channels * stage.expansion;
+      int64_t part = 0;
+      const auto activated = [&](int64_t in, int64_t kernel, int64_t step, int64_t groups) {
+        const std::string name = fmt::format("{}{}", prefix, part++);
+        return makeConvNorm(name + ".0", name + ".1", in, hidden, kernel, step, groups);
+      };
+      Block block;
+      if (stage.expansion != 1) block.layers.push_back(activated(channels, 1, 1, 1));
+      block.layers.push_back(activated(hidden, 3, stride, hidden));
+      block.layers.push_back(makeConvNorm(fmt::format("{}{}", prefix, part), fmt::format("{}{}", prefix, part + 1), hidden, out, 1, 1, 1));
+      block.skip = stride == 1 && channels == out;
+      blocks_.push_back(std::move(block));
+      channels = out;
+    }
+  }
+  const int64_t last = roundChannels(1280 * std::max(1.0, options_.width));
+  last_ = makeConvNorm(fmt::format("features.{}.0", index), fmt::format("features.{}.1", index), channels, last, 1, 1, 1);
+  const auto type = at::TensorOptions().dtype(options_.dtype).device(options_.device);
+  classifier_weight_ = at::empty({options_.classes, last}, type);
+  classifier_bias_ = at::zeros({options_.classes}, type);
+  for (const auto& [name, tensor] : {NamedTensor{"classifier.1.weight", classifier_weight_}, NamedTensor{"classifier.1.bias", classifier_bias_}}) {
+    parameters_.push_back({name, tensor});
+    state_.push_back({name, tensor});
+  }
+}
+
+void MobileNetV2::initialise(uint64_t seed) {
+  at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(seed);
+  // In fp32 whatever the model's type: all precisions of a study start from the same weights.
+  const auto draw = [](const at::Tensor& like) { return at::empty(like.sizes(), at::TensorOptions().dtype(at::kFloat)); };
+  // torchvision's layers initialise themselves while they are built; only what that takes from the generator matters here.
+  const auto consume = [&](const at::Tensor& tensor) { draw(tensor).uniform_(0, 1, generator); };
+  for (const NamedTensor& parameter : parameters_)
+    if (parameter.tensor.dim() == 4) consume(parameter.tensor);
+  consume(classifier_weight_);
+  consume(classifier_bias_);
+
+  for (const NamedTensor& parameter : parameters_) {
+    const at::Tensor& tensor = parameter.tensor;
+    if (tensor.dim() == 4) {
+      const double fan_out = static_cast<double>(tensor.size(0) * tensor.size(2) * tensor.size(3));
+      tensor.copy_(draw(tensor).normal_(0, std::sqrt(2.0 / fan_out), generator));
+    }
+  }
+  classifier_weight_.copy_(draw(classifier_weight_).normal_(0, 0.01, generator));
+  for (const NamedTensor& parameter : parameters_) parameter.tensor.requires_grad_(true);
+}
+
+at::Tensor MobileNetV2::run(const ConvNorm& layer, const at::Tensor& x) const {
+  const bool own = options_.own_kernels && kernels::servesDepthwise3x3(x, layer.weight, layer.stride, layer.padding, layer.groups);
+  const at::Tensor y = own ? kernels::depthwise3x3(x, layer.weight, layer.stride)
+                           : at::conv2d(x, layer.weight, {}, layer.stride, layer.padding, 1, layer.groups);
+  if (training_) {
+    at::NoGradGuard no_grad;
+    at::Tensor(layer.batches).add_(1);
+  }
+  return at::batch_norm(y, layer.scale, layer.shift, layer.mean, layer.variance, training_, kMomentum, kEpsilon, /*cudnn_enabled=*/true);
+}
+
+at::Tensor MobileNetV2::forward(const at::Tensor& images) {
+  const auto clamped = [&](const ConvNorm& layer, const at::Tensor& x) {
+    at::Tensor y = run(layer, x);
+    return at::hardtanh_(y, 0, 6);  // ReLU6
+  };
+  at::Tensor x = clamped(first_, images);
+  for (const Block& block : blocks_) {
+    at::Tensor y = x;
+    for (size_t i = 0; i + 1 < block.layers.size(); ++i) y = clamped(block.layers[i], y);
+    y = run(block.layers.back(), y);
+    x = block.skip ? x + y : y;
+  }
+  x = clamped(last_, x);
+  x = at::adaptive_avg_pool2d(x, {1, 1}).flatten(1);
+  if (options_.dropout > 0) x = at::dropout(x, options_.dropout, training_);
+  return at::linear(x, classifier_weight_, classifier_bias_);
+}
+
+std::vector<NamedTensor> MobileNetV2::stateDict() const { return state_; }
+
+std::vector<at::Tensor> MobileNetV2::parameterTensors() const {
+  std::vector<at::Tensor> tensors;
+  tensors.reserve(parameters_.size());
+  for (const NamedTensor& parameter : parameters_) tensors.push_back(parameter.tensor);
+  return tensors;
+}
+
+}  // namespace expc::model

@@ -1,0 +1,63 @@
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/_fused_adam.h>
+#include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "runtime/worker/optim/optimizer.h"
+
+namespace expc::optim {
+namespace {
+
+class Adam : public Optimizer {
+ public:
+  Adam(std::vector<at::Tensor> parameters, const AdamOptions& options)
+      : Optimizer(std::move(parameters), options.learning_rate),
+        options_(options),
+        first_moment_(parameters_.size()),
+        second_moment_(parameters_.size()),
+        steps_(parameters_.size()) {}
+
+  void step() override {
+    at::NoGradGuard no_grad;
+    for (List* list : {&tensors_, &gradients_, &first_used_, &second_used_, &steps_used_}) list->clear();
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      if (!parameters_[i].grad().defined()) continue;
+      tensors_.push_back(parameters_[i].detach());
+      gradients_.push_back(alignedGradient(parameters_[i]));
+      if (!steps_[i].defined()) {
+        first_moment_[i] = at::zeros_like(tensors_.back());
+        second_moment_[i] = at::zeros_like(tensors_.back());
+        steps_[i] = at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(tensors_.back().device()));
+      }
+      first_used_.push_back(first_moment_[i]);
+      second_used_.push_back(second_moment_[i]);
+      steps_used_.push_back(steps_[i]);
+    }
+    if (tensors_.empty()) return;
+    at::_foreach_add_(steps_used_, 1);
+    const bool amsgrad = false, maximize = false;
+    if (options_.decoupled)
+      at::_fused_adamw_(tensors_, gradients_, first_used_, second_used_, {}, steps_used_, learning_rate_, options_.beta1,
+                        options_.beta2, options_.weight_decay, options_.epsilon, amsgrad, maximize);
+    else
+      at::_fused_adam_(tensors_, gradients_, first_used_, second_used_, {}, steps_used_, learning_rate_, options_.beta1,
+                       options_.beta2, options_.weight_decay, options_.epsilon, amsgrad, maximize);
+  }
+
+ private:
+  using List = std::vector<at::Tensor>;
+
+  AdamOptions options_;
+  List first_moment_, second_moment_, steps_;
+  List tensors_, gradients_, first_used_, second_used_, steps_used_;  // kept so that a step allocates nothing
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> makeAdam(std::vector<at::Tensor> parameters, const AdamOptions& options) {
+  return std::make_unique<Adam>(std::move(parameters), options);
+}
+
+}  // namespace expc::optim
