@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/plan/plan.h"
@@ -23,6 +24,7 @@ struct Remaining {
 /// within one session. Valid and timed-out trials count as ended (a timeout is a value, the worst; running it again would take
 /// as long). Lost ones are repeated until ceil(repeat / 2) more blocks than `repeat` have been tried. A point infeasible in two
 /// blocks needs no more, nor does any cell that reads it; a point that is unavailable on the system is never asked for.
+/// What failed for good keeps counting against its cap in later runs; to try it afresh, leave its failed trials out of `results`.
 /// `results.trials` must hold only trials that count for the plan; their order does not matter.
 std::vector<std::string> nextBlock(const plan::Plan& plan, plan::TrialKind kind, const store::Results& results);
 
