@@ -23,6 +23,9 @@ inline constexpr unsigned kMaxJsonDepth = 200;
 /// One JSON document. Errors (bad syntax, bad UTF-8, too deep) say line and column; never a crash.
 llvm::Expected<llvm::json::Value> parseJson(std::string_view text);
 
+/// Canonical text (plan.h says what that is).
+std::string canonicalJson(const llvm::json::Value& value);
+
 /// The same value for a reader: two spaces an indent, keys sorted, numbers as in canonicalJson, short arrays on one line. No
 /// newline at the end.
 std::string prettyJson(const llvm::json::Value& value);
