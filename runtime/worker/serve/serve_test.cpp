@@ -75,7 +75,7 @@ class TestServer {
     request.id = id;
     request.rank = rank;
     request.environment = {"EXPC_TEST_WORD=hello=there"};
-    request.spec.trial = "1";
+    request.spec.trial = "17";
     request.spec.workload = "test";
     request.spec.slots.push_back(llvm::json::Object{{"device", "cpu"}, {"cores", llvm::json::Array{0}}});
     int events[2], log[2];

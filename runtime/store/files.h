@@ -1,0 +1,17 @@
+#pragma once
+
+// Files of a results folder: what can go wrong with them, in words that say what to do.
+
+#include <llvm/Support/Error.h>
+
+#include <string>
+
+namespace expc::store {
+
+/// `folder` cannot be written, because of `error` (an errno).
+llvm::Error cannotWrite(const std::string& folder, int error);
+
+/// Makes `folder` and its parents.
+llvm::Error makeFolder(const std::string& folder);
+
+}  // namespace expc::store

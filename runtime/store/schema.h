@@ -1,0 +1,19 @@
+#pragma once
+
+// The tables, and whether a file is one of ours. Private to this directory.
+
+#include <llvm/Support/Error.h>
+
+#include <string>
+
+struct sqlite3;
+
+namespace expc::store {
+
+/// Refuses a file that is no intact database of expc, or of a schema that this program does not know; a new, empty file passes.
+llvm::Error checkSchema(sqlite3* db, const std::string& path);
+
+/// Makes the tables if the file is new.
+llvm::Error createSchema(sqlite3* db, const std::string& path);
+
+}  // namespace expc::store

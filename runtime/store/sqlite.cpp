@@ -1,0 +1,107 @@
+#include "runtime/store/sqlite.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace expc::store {
+namespace {
+
+std::string explain(const std::string& path, int code, std::string_view said) {
+  switch (code & 0xff) {
+    case SQLITE_FULL:
+      return fmt::format("{}: the disk is full; free some space and run the same command again: what was measured before is kept", path);
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN:
+      return fmt::format("{}: cannot be opened for writing ({}); make it and its folder writable, or choose another folder with "
+                         "--results DIR", path, said);
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return fmt::format("{}: is no intact database ({}); move it away (mv '{}' '{}.damaged') and either start anew or put the last "
+                         "snapshot in its place (cp snapshot.sqlite expc.sqlite in that folder)", path, said, path, path);
+    case SQLITE_IOERR:
+      return fmt::format("{}: reading or writing failed ({}); check the disk (space, quota, network) and run the same command "
+                         "again: what was measured before is kept", path, said);
+    default:
+      return fmt::format("{}: {} (SQLite code {})", path, said, code);
+  }
+}
+
+}  // namespace
+
+llvm::Error sqliteError(sqlite3* db, const std::string& path, int code) {
+  return llvm::createStringError(explain(path, code, db ? sqlite3_errmsg(db) : sqlite3_errstr(code)));
+}
+
+Statement::Statement(sqlite3* db, const std::string& path, const char* sql) : db_(db), path_(path) {
+  check(sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr));
+}
+
+Statement::~Statement() { sqlite3_finalize(statement_); }
+
+void Statement::check(int code) {
+  if (error_ != SQLITE_OK || code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return;
+  error_ = code;
+  message_ = explain(path_, code, sqlite3_errmsg(db_));
+}
+
+Statement& Statement::bind(std::initializer_list<Bound> values) {
+  if (error_ != SQLITE_OK) return *this;
+  sqlite3_reset(statement_);
+  int parameter = 0;
+  for (const Bound& value : values) {
+    ++parameter;
+    if (auto* integer = std::get_if<int64_t>(&value)) check(sqlite3_bind_int64(statement_, parameter, *integer));
+    else if (auto* real = std::get_if<double>(&value)) check(sqlite3_bind_double(statement_, parameter, *real));
+    else if (auto* text = std::get_if<std::string>(&value))
+      check(sqlite3_bind_text(statement_, parameter, text->data(), int(text->size()), SQLITE_TRANSIENT));
+    else check(sqlite3_bind_null(statement_, parameter));
+  }
+  return *this;
+}
+
+void Statement::bindReals(int parameter, const std::vector<double>& values) {
+  if (error_ != SQLITE_OK) return;
+  check(sqlite3_bind_blob64(statement_, parameter, values.empty() ? static_cast<const void*>("") : values.data(),
+                            values.size() * sizeof(double), SQLITE_TRANSIENT));
+}
+
+bool Statement::step() {
+  if (error_ != SQLITE_OK) return false;
+  int code = sqlite3_step(statement_);
+  check(code);
+  return code == SQLITE_ROW;
+}
+
+std::string Statement::text(int column) const {
+  auto* data = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  return data ? std::string(data, sqlite3_column_bytes(statement_, column)) : std::string();
+}
+
+std::vector<double> Statement::reals(int column) const {
+  const void* data = sqlite3_column_blob(statement_, column);
+  std::vector<double> values(sqlite3_column_bytes(statement_, column) / sizeof(double));
+  if (data && !values.empty()) std::memcpy(values.data(), data, values.size() * sizeof(double));
+  return values;
+}
+
+llvm::Error Statement::take() {
+  if (error_ == SQLITE_OK) return llvm::Error::success();
+  return llvm::createStringError(message_);
+}
+
+llvm::Error execute(sqlite3* db, const std::string& path, const char* sql) {
+  int code = sqlite3_exec(db, sql, nullptr, nullptr, nullptr);
+  return code == SQLITE_OK ? llvm::Error::success() : sqliteError(db, path, code);
+}
+
+llvm::Error transaction(sqlite3* db, const std::string& path, const std::function<llvm::Error()>& body) {
+  if (auto error = execute(db, path, "BEGIN IMMEDIATE")) return error;
+  llvm::Error error = body();
+  if (!error) error = execute(db, path, "COMMIT");
+  if (error && !sqlite3_get_autocommit(db)) llvm::consumeError(execute(db, path, "ROLLBACK"));
+  return error;
+}
+
+}  // namespace expc::store

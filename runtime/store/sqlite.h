@@ -1,0 +1,61 @@
+#pragma once
+
+// SQLite with errors as values. Private to this directory.
+
+#include <llvm/Support/Error.h>
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace expc::store {
+
+/// The database's last error as one that names the file and the way out.
+llvm::Error sqliteError(sqlite3* db, const std::string& path, int code);
+
+/// A value to bind; nullptr is NULL.
+using Bound = std::variant<std::nullptr_t, int64_t, double, std::string>;
+
+/// A prepared statement. The first error sticks: later calls do nothing, and take() returns it.
+class Statement {
+ public:
+  Statement(sqlite3* db, const std::string& path, const char* sql);
+  ~Statement();
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  /// Rewinds and binds ?1, ?2, ….
+  Statement& bind(std::initializer_list<Bound> values);
+  /// The next row; false at the end and after an error.
+  bool step();
+  int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
+  double real(int column) const { return sqlite3_column_double(statement_, column); }
+  bool isNull(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+  std::string text(int column) const;
+  std::vector<double> reals(int column) const;  // a blob of doubles
+  void bindReals(int parameter, const std::vector<double>& values);
+  llvm::Error take();
+
+ private:
+  void check(int code);
+
+  sqlite3* db_;
+  const std::string& path_;
+  sqlite3_stmt* statement_ = nullptr;
+  int error_ = SQLITE_OK;
+  std::string message_;
+};
+
+/// Runs statements without results.
+llvm::Error execute(sqlite3* db, const std::string& path, const char* sql);
+
+/// Runs `body` as one transaction; rolled back if it returns an error.
+llvm::Error transaction(sqlite3* db, const std::string& path, const std::function<llvm::Error()>& body);
+
+}  // namespace expc::store

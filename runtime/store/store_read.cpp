@@ -1,0 +1,170 @@
+// Store: what is there, and what of it counts for a plan (DESIGN §3).
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "runtime/store/rows.h"
+#include "runtime/store/sqlite.h"
+#include "runtime/store/store.h"
+
+namespace expc::store {
+namespace {
+
+void collectStrings(const llvm::json::Value& value, const std::map<std::string, std::string>& digests,
+                    std::set<std::string>& found) {
+  if (auto text = value.getAsString()) {
+    auto it = digests.find(text->str());
+    if (it != digests.end()) found.insert(it->second);
+  } else if (const llvm::json::Array* array = value.getAsArray()) {
+    for (const llvm::json::Value& element : *array) collectStrings(element, digests, found);
+  } else if (const llvm::json::Object* object = value.getAsObject()) {
+    for (const auto& [key, element] : *object) collectStrings(element, digests, found);
+  }
+}
+
+/// Why `trial` does not count, "" if it does. Ended trials of the plan's points only.
+std::string objection(const plan::Plan& plan, const Match& match, const std::string& data_digest, const Trial& trial) {
+  bool asked = std::any_of(plan.design.kinds.begin(), plan.design.kinds.end(),
+                           [&](const plan::KindDesign& design) { return design.kind == trial.kind; });
+  if (!asked) return fmt::format("the plan has no {} trials", plan::toString(trial.kind));
+  if (trial.settings != settingsText(plan, trial.kind)) {
+    return fmt::format("other settings of {} trials: {}", plan::toString(trial.kind), trial.settings);
+  }
+  if (trial.worker_build != match.worker_build) return "measured by another worker build";
+  if (trial.environment_class != match.environment_class) {
+    return "measured in another environment (devices, driver, libraries or CPU model)";
+  }
+  if (trial.data_digest != data_digest) return "measured on other data (the files have changed)";
+  if (trial.status != TrialStatus::Valid) return "";
+  for (const plan::Metric& metric : plan.metrics) {
+    if (metric.kind != trial.kind || trial.metrics.count(metric.name)) continue;
+    const auto& absent = trial.not_on_device;
+    if (std::find(absent.begin(), absent.end(), metric.name) == absent.end()) {
+      return fmt::format("the metric {} was not measured", metric.name);
+    }
+  }
+  return "";
+}
+
+template <typename Record, typename Read>
+llvm::Expected<std::vector<Record>> readAll(Statement& statement, Read read) {
+  std::vector<Record> records;
+  while (statement.step()) records.push_back(read(statement));
+  if (auto error = statement.take()) return error;
+  return records;
+}
+
+}  // namespace
+
+std::string dataDigest(const plan::Plan& plan, const plan::Point& point, const std::map<std::string, std::string>& digests) {
+  std::set<std::string> found;
+  for (const auto& [name, value] : point.parameters) collectStrings(value, digests, found);
+  if (found.empty()) return "";
+  std::string joined;
+  for (const std::string& digest : found) joined += digest + "\n";
+  return plan::shortHash(joined);
+}
+
+std::string settingsText(const plan::Plan& plan, plan::TrialKind kind) {
+  for (const plan::KindDesign& design : plan.design.kinds) {
+    if (design.kind == kind) return plan::canonicalJson(llvm::json::Value(llvm::json::Object(design.settings)));
+  }
+  return "{}";
+}
+
+llvm::Expected<std::optional<Session>> Store::latestSession() const {
+  Statement statement(db_, path_, fmt::format("SELECT {} FROM session ORDER BY id DESC LIMIT 1", kSessionColumns).c_str());
+  std::optional<Session> session;
+  if (statement.step()) session = readSession(statement);
+  if (auto error = statement.take()) return error;
+  return session;
+}
+
+llvm::Expected<std::optional<Run>> Store::latestRun(std::string_view study) const {
+  Statement statement(db_, path_,
+                      fmt::format("SELECT {} FROM run WHERE study = ?1 ORDER BY id DESC LIMIT 1", kRunColumns).c_str());
+  statement.bind({std::string(study)});
+  std::optional<Run> run;
+  if (statement.step()) run = readRun(statement);
+  if (auto error = statement.take()) return error;
+  return run;
+}
+
+llvm::Expected<std::vector<BlockPlan>> Store::blocksOfSession(int64_t session, std::string_view study) const {
+  Statement statement(db_, path_,
+                      fmt::format("SELECT {} FROM block WHERE session = ?1 AND study = ?2 ORDER BY id", kBlockColumns).c_str());
+  statement.bind({session, std::string(study)});
+  return readAll<BlockPlan>(statement, readBlock);
+}
+
+llvm::Expected<uint64_t> Store::nextBlockNumber(std::string_view study, plan::TrialKind kind) const {
+  Statement statement(db_, path_, "SELECT coalesce(max(number) + 1, 0) FROM block WHERE study = ?1 AND kind = ?2");
+  statement.bind({std::string(study), std::string(plan::toString(kind))});
+  uint64_t number = statement.step() ? uint64_t(statement.integer(0)) : 0;
+  if (auto error = statement.take()) return error;
+  return number;
+}
+
+llvm::Expected<std::vector<Trial>> Store::trialsOfBlock(int64_t block) const {
+  Statement statement(db_, path_, fmt::format("SELECT {} FROM trial WHERE block = ?1 ORDER BY id", kTrialColumns).c_str());
+  statement.bind({block});
+  return readAll<Trial>(statement, readTrial);
+}
+
+llvm::Expected<Results> Store::load(const plan::Plan& plan, const std::optional<Match>& given) const {
+  Results results;
+  Match match;
+  if (given) {
+    match = *given;
+  } else {
+    auto run = latestRun(plan.study);
+    if (!run) return run.takeError();
+    if (!*run) return results;
+    match = (*run)->match;
+  }
+
+  std::map<std::string, uint64_t> objections;
+  std::set<int64_t> blocks, sessions;
+  Statement trials(db_, path_,
+                   fmt::format("SELECT {} FROM trial WHERE point = ?1 AND status NOT IN ('running', 'interrupted') ORDER BY id",
+                               kTrialColumns)
+                       .c_str());
+  for (const plan::Point& point : plan.points) {
+    std::string digest = dataDigest(plan, point, match.data_digests);
+    trials.bind({point.id});
+    while (trials.step()) {
+      Trial trial = readTrial(trials);
+      if (auto error = readValues(db_, path_, trial)) return error;
+      std::string why = objection(plan, match, digest, trial);
+      if (!why.empty()) {
+        ++results.kept_not_counted;
+        ++objections[why];
+        continue;
+      }
+      blocks.insert(trial.block);
+      sessions.insert(trial.session);
+      results.trials.push_back(std::move(trial));
+    }
+  }
+  if (auto error = trials.take()) return error;
+  std::sort(results.trials.begin(), results.trials.end(), [](const Trial& a, const Trial& b) { return a.id < b.id; });
+  for (const auto& [why, count] : objections) {
+    results.not_counted_reasons.push_back(fmt::format("{} trial{}: {}", count, count == 1 ? "" : "s", why));
+  }
+
+  Statement block(db_, path_, fmt::format("SELECT {} FROM block WHERE id = ?1", kBlockColumns).c_str());
+  for (int64_t id : blocks) {
+    if (block.bind({id}).step()) results.blocks.push_back(readBlock(block).block);
+  }
+  if (auto error = block.take()) return error;
+  Statement session(db_, path_, fmt::format("SELECT {} FROM session WHERE id = ?1", kSessionColumns).c_str());
+  for (int64_t id : sessions) {
+    if (session.bind({id}).step()) results.sessions.push_back(readSession(session));
+  }
+  if (auto error = session.take()) return error;
+  return results;
+}
+
+}  // namespace expc::store
