@@ -1,0 +1,32 @@
+#pragma once
+
+// Grids as Vega-Lite specifications: the estimate with its interval and the values of single blocks.
+
+#include <llvm/Support/JSON.h>
+
+#include <string>
+#include <vector>
+
+#include "runtime/plan/plan.h"
+#include "runtime/report/grid.h"
+
+namespace expc::report {
+
+/// A unit for an axis on which `largest` is the largest magnitude: values are multiplied by `factor`.
+struct AxisUnit {
+  double factor = 1;
+  std::string symbol;  // "ms", "GiB", "%", "×", "" (a plain number)
+};
+AxisUnit axisUnit(const std::string& unit, const std::string& dimension, double largest);
+
+struct Chart {
+  std::string caption;  // the facet: "layout=nhwc"; "" if there is one chart
+  llvm::json::Object specification;
+};
+
+/// One chart for each combination of the factors beyond x (the last row factor) and colour (the column factor), all on one scale.
+/// At most kMaxCharts; `left_out` says how many there would be more. Empty if the grid has no finite estimate.
+inline constexpr size_t kMaxCharts = 12;
+std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left_out);
+
+}  // namespace expc::report

@@ -1,0 +1,121 @@
+#include "runtime/report/forest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/analysis/format.h"
+#include "runtime/report/html_text.h"
+
+namespace expc::report {
+namespace {
+
+constexpr double kWidth = 260, kHeight = 26, kMiddle = kHeight / 2;
+constexpr double kMargin = 8;
+/// Dots of single blocks beyond this are not drawn: they would be a bar.
+constexpr size_t kMaxDots = 200;
+
+bool isBand(const plan::Bound& bound) { return bound.relation == plan::Relation::Within; }
+
+}  // namespace
+
+Forest::Forest(const std::vector<GridCell>& cells, std::optional<plan::Bound> bound, std::optional<double> neutral,
+               bool ratio, std::string unit, std::string dimension)
+    : bound_(std::move(bound)), neutral_(neutral), unit_(std::move(unit)), dimension_(std::move(dimension)) {
+  std::vector<double> values;
+  const auto add = [&](double value) {
+    if (std::isfinite(value)) values.push_back(value);
+  };
+  for (const GridCell& cell : cells) {
+    if (!cell.estimate) continue;
+    add(*cell.estimate);
+    if (cell.interval) add(cell.interval->low), add(cell.interval->high);
+    for (const double value : cell.values) add(value);
+  }
+  if (values.empty()) return;
+  empty_ = false;
+  if (bound_) {
+    add(bound_->low);
+    if (isBand(*bound_)) add(bound_->high);
+  }
+  if (neutral_) add(*neutral_);
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  low_ = *least;
+  high_ = *most;
+  log_ = ratio && low_ > 0;
+  if (log_) low_ = std::log(low_), high_ = std::log(high_);
+  const double span = high_ - low_;
+  const double pad = span > 0 ? 0.06 * span : std::max(0.05, 0.05 * std::fabs(high_));
+  low_ -= pad;
+  high_ += pad;
+}
+
+double Forest::at(double value) const {
+  const double position = log_ ? (value > 0 ? std::log(value) : -HUGE_VAL) : value;
+  const double share = (position - low_) / (high_ - low_);
+  return kMargin + (kWidth - 2 * kMargin) * std::clamp(share, -0.02, 1.02);
+}
+
+std::string Forest::marks() const {
+  std::string out;
+  if (bound_) {
+    double from = 0, to = kWidth;
+    switch (bound_->relation) {
+      case plan::Relation::GreaterEqual:
+      case plan::Relation::Greater: from = at(bound_->low); break;
+      case plan::Relation::LessEqual:
+      case plan::Relation::Less: to = at(bound_->low); break;
+      case plan::Relation::Within: from = at(bound_->low), to = at(bound_->high); break;
+      case plan::Relation::Equal: from = at(bound_->low) - 0.75, to = from + 1.5; break;
+    }
+    out += fmt::format("<rect class=\"ok\" x=\"{:.1f}\" y=\"0\" width=\"{:.1f}\" height=\"{}\"/>", from,
+                       std::max(0.0, to - from), kHeight);
+    for (const double end : {bound_->low, isBand(*bound_) ? bound_->high : bound_->low})
+      out += fmt::format("<line class=\"bound\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"0\" y2=\"{1}\"/>", at(end), kHeight);
+  }
+  if (neutral_)
+    out += fmt::format("<line class=\"neutral\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"0\" y2=\"{1}\"/>", at(*neutral_), kHeight);
+  return out;
+}
+
+std::string Forest::row(const GridCell& cell) const {
+  if (empty_) return "";
+  std::string out = fmt::format("<svg class=\"forest\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" aria-label=\"{2}\">",
+                                kWidth, kHeight, html(cellText(cell, unit_, dimension_, " ")));
+  out += marks();
+  for (size_t i = 0; i < cell.values.size() && cell.values.size() <= kMaxDots; ++i)
+    if (std::isfinite(cell.values[i]))
+      out += fmt::format("<circle class=\"block\" cx=\"{:.1f}\" cy=\"{}\" r=\"2.2\"/>", at(cell.values[i]), kMiddle + 7.5);
+  if (cell.interval)
+    out += fmt::format("<line class=\"interval\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at(cell.interval->low),
+                       at(cell.interval->high), kMiddle - 2, kMiddle - 2);
+  if (cell.estimate && !std::isnan(*cell.estimate))
+    out += fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{}\" r=\"4.2\"/>", cell.interval ? "estimate" : "estimate alone",
+                       at(*cell.estimate), kMiddle - 2);
+  return out + "</svg>";
+}
+
+std::string Forest::axis() const {
+  if (empty_) return "";
+  const auto shown = [&](double position) { return log_ ? std::exp(position) : position; };
+  struct Tick {
+    double value;
+    const char* anchor;
+  };
+  std::vector<Tick> ticks = {{shown(low_), "start"}, {shown(high_), "end"}};
+  std::string out = fmt::format("<svg class=\"forest axis\" viewBox=\"0 0 {0} 16\" width=\"{0}\" height=\"16\" aria-hidden=\"true\">"
+                                "<line class=\"scale\" x1=\"{1}\" x2=\"{2}\" y1=\"0.5\" y2=\"0.5\"/>",
+                                kWidth, kMargin, kWidth - kMargin);
+  const auto tick = [&](double value, const char* anchor, double x) {
+    out += fmt::format("<text x=\"{:.1f}\" y=\"13\" text-anchor=\"{}\">{}</text>", x, anchor,
+                       html(analysis::formatQuantity(value, unit_, dimension_)));
+  };
+  for (const Tick& end : ticks) tick(end.value, end.anchor, at(end.value));
+  // The bound, or the neutral value, where it does not run into the ends.
+  const std::optional<double> middle = bound_ ? std::optional(bound_->low) : neutral_;
+  if (middle && at(*middle) > 0.28 * kWidth && at(*middle) < 0.72 * kWidth) tick(*middle, "middle", at(*middle));
+  return out + "</svg>";
+}
+
+}  // namespace expc::report

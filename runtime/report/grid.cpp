@@ -1,0 +1,190 @@
+#include "runtime/report/grid.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "runtime/analysis/format.h"
+
+namespace expc::report {
+namespace {
+
+/// A value and the label of each of the subject's factors.
+struct Entry {
+  std::vector<std::string> labels;
+  GridCell cell;
+};
+
+std::string whyMissing(const analysis::Judgement& judgement, const store::Results& results,
+                       const plan::Point& point, const plan::Metric& metric) {
+  if (!point.unavailable.empty()) return "not available";
+  const auto status = std::find_if(judgement.points.begin(), judgement.points.end(), [&](const auto& candidate) {
+    return candidate.point == point.id && candidate.kind == metric.kind;
+  });
+  if (status == judgement.points.end()) return "not run";
+  if (status->valid > 0) {
+    for (const store::Trial& trial : results.trials)
+      if (trial.point == point.id && std::count(trial.not_on_device.begin(), trial.not_on_device.end(), metric.name))
+        return "not on this device";
+    return "not measured";
+  }
+  if (status->infeasible > 0) return "infeasible";
+  if (status->timeouts > 0) return "timeout";
+  return status->failed > 0 ? "failed" : "not run";
+}
+
+std::vector<Entry> metricEntries(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                 const store::Results& results, const plan::Metric& metric) {
+  std::vector<Entry> entries;
+  for (const plan::Point& point : plan.points) {
+    Entry entry;
+    for (size_t i = 0; i < plan.factors.size(); ++i) entry.labels.push_back(plan.factors[i].levels[point.levels[i]].label);
+    entry.cell = metricCell(judgement, results, point, metric);
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+std::vector<Entry> comparisonEntries(const analysis::Judgement& judgement, const plan::Comparison& comparison) {
+  std::vector<Entry> entries;
+  const auto result = std::find_if(judgement.comparisons.begin(), judgement.comparisons.end(),
+                                   [&](const auto& candidate) { return candidate.name == comparison.name; });
+  if (result == judgement.comparisons.end()) return entries;
+  for (const analysis::CellEstimate& estimate : result->cells)
+    if (estimate.cell < comparison.cells.size())
+      entries.push_back({comparison.cells[estimate.cell].labels, gridCell(estimate)});
+  return entries;
+}
+
+/// Names of `by` that the subject has, after those that vary and are not named.
+std::vector<size_t> layoutFactors(const std::vector<std::string>& factors, const std::vector<Entry>& entries,
+                                  const std::vector<std::string>& by) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < factors.size(); ++i) {
+    std::set<std::string> seen;
+    for (const Entry& entry : entries) seen.insert(entry.labels[i]);
+    if (seen.size() > 1 && !std::count(by.begin(), by.end(), factors[i])) order.push_back(i);
+  }
+  for (const std::string& name : by) {
+    const auto found = std::find(factors.begin(), factors.end(), name);
+    if (found == factors.end()) continue;
+    const size_t index = static_cast<size_t>(found - factors.begin());
+    if (!std::count(order.begin(), order.end(), index)) order.push_back(index);
+  }
+  return order;
+}
+
+void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>& factors, std::vector<Entry> entries,
+              const std::vector<std::string>& by) {
+  std::vector<size_t> order = layoutFactors(factors, entries, by);
+  const bool has_columns = order.size() > 1;
+  std::optional<size_t> column;
+  if (has_columns) {
+    column = order.back();
+    order.pop_back();
+    grid.column_factor = factors[*column];
+  } else {
+    grid.columns = {grid.subject};
+  }
+  for (const size_t factor : order) grid.row_factors.push_back(factors[factor]);
+
+  // Sorted by position of the levels, as the study declares them.
+  std::map<std::vector<size_t>, std::vector<std::string>> rows;
+  std::map<size_t, std::string> columns;
+  const auto rowKey = [&](const Entry& entry) {
+    std::vector<size_t> key;
+    for (const size_t factor : order) key.push_back(levelIndex(plan, factors[factor], entry.labels[factor]));
+    return key;
+  };
+  for (const Entry& entry : entries) {
+    std::vector<std::string>& labels = rows[rowKey(entry)];
+    labels.clear();
+    for (const size_t factor : order) labels.push_back(entry.labels[factor]);
+    if (column) columns[levelIndex(plan, grid.column_factor, entry.labels[*column])] = entry.labels[*column];
+  }
+  for (const auto& [key, labels] : rows) grid.rows.push_back(labels);
+  for (const auto& [key, label] : columns) grid.columns.push_back(label);
+  grid.cells.assign(grid.rows.size(), std::vector<GridCell>(grid.columns.size()));
+  for (Entry& entry : entries) {
+    const auto row = static_cast<size_t>(std::distance(rows.begin(), rows.find(rowKey(entry))));
+    size_t at = 0;
+    if (column)
+      at = static_cast<size_t>(std::distance(
+          columns.begin(), columns.find(levelIndex(plan, grid.column_factor, entry.labels[*column]))));
+    grid.cells[row][at] = std::move(entry.cell);
+  }
+}
+
+}  // namespace
+
+size_t levelIndex(const plan::Plan& plan, const std::string& factor, const std::string& label) {
+  for (const plan::Factor& candidate : plan.factors) {
+    if (candidate.name != factor) continue;
+    for (size_t i = 0; i < candidate.levels.size(); ++i)
+      if (candidate.levels[i].label == label) return i;
+    return candidate.levels.size();
+  }
+  return 0;
+}
+
+GridCell metricCell(const analysis::Judgement& judgement, const store::Results& results,
+                    const plan::Point& point, const plan::Metric& metric) {
+  const analysis::Summary* summary = judgement.find(point.id, metric.name);
+  if (summary && summary->n > 0)
+    return {summary->median, summary->interval, summary->n, summary->constant, summary->values, summary->outliers, ""};
+  GridCell cell;
+  cell.note = whyMissing(judgement, results, point, metric);
+  return cell;
+}
+
+GridCell gridCell(const analysis::CellEstimate& estimate) {
+  GridCell cell;
+  cell.estimate = estimate.estimate;
+  cell.interval = estimate.interval;
+  cell.n = estimate.scope.complete;
+  cell.values = estimate.values;
+  if (!estimate.estimate) cell.note = estimate.why.empty() ? "not run" : estimate.why;
+  return cell;
+}
+
+Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
+               const std::string& subject, const std::vector<std::string>& by) {
+  Grid grid;
+  grid.subject = subject;
+  if (const plan::Metric* metric = plan.findMetric(subject)) {
+    grid.unit = metric->unit;
+    grid.dimension = metric->dimension;
+    std::vector<std::string> factors;
+    for (const plan::Factor& factor : plan.factors) factors.push_back(factor.name);
+    fillGrid(plan, grid, factors, metricEntries(plan, judgement, results, *metric), by);
+    return grid;
+  }
+  for (const plan::Comparison& comparison : plan.comparisons) {
+    if (comparison.name != subject) continue;
+    grid.text = comparison.text;
+    grid.unit = comparison.unit;
+    grid.comparison = true;
+    if (!comparison.cells.empty()) {
+      grid.dimension = std::string(analysis::dimensionOf(plan, comparison.cells[0]));
+      grid.neutral = comparison.cells[0].estimator == plan::Estimator::PairedDifference ? 0.0 : 1.0;
+    }
+    fillGrid(plan, grid, comparison.factors, comparisonEntries(judgement, comparison), by);
+  }
+  return grid;
+}
+
+std::string cellText(const GridCell& cell, const std::string& unit, const std::string& dimension,
+                     const std::string& separator) {
+  if (!cell.estimate) return cell.note.empty() ? "—" : cell.note;
+  if (cell.constant)
+    return fmt::format("{}{}constant, n={}", analysis::formatQuantity(*cell.estimate, unit, dimension), separator, cell.n);
+  if (!cell.interval)
+    return fmt::format("{}{}n={}", analysis::formatQuantity(*cell.estimate, unit, dimension), separator, cell.n);
+  std::string text = analysis::formatEstimate(*cell.estimate, *cell.interval, unit, dimension);
+  if (const size_t bracket = text.find(" ["); bracket != std::string::npos) text.replace(bracket, 1, separator);
+  return text;
+}
+
+}  // namespace expc::report

@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/analysis/format.h"
+#include "runtime/report/chart.h"
+#include "runtime/report/html_parts.h"
+#include "runtime/report/html_text.h"
+#include "runtime/report/layout.h"
+#include "runtime/report/wording.h"
+
+namespace expc::report {
+namespace {
+
+constexpr size_t kMaxRows = 500;
+
+std::string valueCell(const GridCell& cell, const std::string& unit, const std::string& dimension) {
+  if (!cell.estimate) return fmt::format("<td class=\"num quiet\">{}</td>", html(cell.note.empty() ? "—" : cell.note));
+  std::string below;
+  if (cell.constant)
+    below = fmt::format("constant, n={}", cell.n);
+  else if (cell.interval)
+    below = fmt::format("{}, n={}", analysis::formatInterval(*cell.interval, unit, dimension), cell.n);
+  else
+    below = fmt::format("n={}", cell.n);
+  if (!cell.outliers.empty()) below += ", " + counted(cell.outliers.size(), "outlier");
+  return fmt::format("<td class=\"num\"><b>{}</b><small>{}</small></td>",
+                     html(analysis::formatQuantity(*cell.estimate, unit, dimension)), html(below));
+}
+
+std::string gridTable(const Grid& grid) {
+  std::string out = "<table class=\"grid\"><thead>";
+  if (!grid.column_factor.empty())
+    out += fmt::format("<tr>{}<th scope=\"colgroup\" class=\"num\" colspan=\"{}\">{}</th></tr>",
+                       grid.row_factors.empty() ? "" : fmt::format("<td colspan=\"{}\"></td>", grid.row_factors.size()),
+                       grid.columns.size(), html(grid.column_factor));
+  out += "<tr>";
+  for (const std::string& factor : grid.row_factors) out += "<th scope=\"col\">" + html(factor) + "</th>";
+  for (const std::string& column : grid.columns) out += "<th scope=\"col\" class=\"num\">" + html(column) + "</th>";
+  out += "</tr></thead><tbody>";
+  for (size_t r = 0; r < grid.rows.size() && r < kMaxRows; ++r) {
+    out += "<tr>";
+    for (const std::string& label : grid.rows[r]) out += "<th scope=\"row\">" + html(label) + "</th>";
+    for (const GridCell& cell : grid.cells[r]) out += valueCell(cell, grid.unit, grid.dimension);
+    out += "</tr>";
+  }
+  out += "</tbody></table>";
+  if (grid.rows.size() > kMaxRows)
+    out += fmt::format("<p class=\"quiet\">The first {} of {} rows.</p>", kMaxRows, grid.rows.size());
+  return scrolled(out);
+}
+
+std::string chartFigures(Page& page, const Grid& grid) {
+  size_t left_out = 0;
+  std::vector<Chart> all = charts(page.plan, grid, left_out);
+  if (all.empty()) return "<p class=\"quiet\">Nothing was measured that could be drawn.</p>";
+  std::string out = all.size() > 1 ? "<div class=\"facets\">" : "";
+  for (Chart& chart : all) {
+    const std::string label = grid.subject + (chart.caption.empty() ? "" : " at " + chart.caption);
+    out += "<figure>" + (chart.caption.empty() ? std::string() : "<figcaption>" + html(chart.caption) + "</figcaption>") +
+           page.place(std::move(chart.specification), label) + "</figure>";
+  }
+  if (all.size() > 1) out += "</div>";
+  if (left_out) out += fmt::format("<p class=\"quiet\">{} not drawn; the table has them.</p>", counted(left_out, "more chart"));
+  return out;
+}
+
+std::string describe(const plan::Plan& plan, const Grid& grid) {
+  if (grid.comparison)
+    return "<code>" + html(grid.text) + "</code>: estimate over pairs of the same block, 95 % interval, values of single blocks as dots";
+  const plan::Metric* metric = plan.findMetric(grid.subject);
+  if (!metric) return "";
+  return fmt::format("Median over {} runs with its 95 % interval; {} is better. Dots are single runs.", toString(metric->kind),
+                     metric->better == plan::Direction::Lower ? "lower" : "higher");
+}
+
+std::string subjectBlock(Page& page, const Grid& grid, const std::string& title, bool chart_first) {
+  std::string out = fmt::format("<article class=\"measure\"><h3>{}</h3><p class=\"quiet\">{}</p>", html(title), describe(page.plan, grid));
+  if (grid.rows.empty()) return out + "<p>Nothing to show.</p></article>\n";
+  const std::string figures = chartFigures(page, grid);
+  if (chart_first)
+    out += figures + "<details><summary>The numbers</summary>" + gridTable(grid) + "</details>";
+  else
+    out += gridTable(grid) + figures;
+  return out + "</article>\n";
+}
+
+/// A study without a table or plot still shows its first metric over its factors.
+plan::Table defaultTable(const plan::Plan& plan) {
+  plan::Table table;
+  if (!plan.metrics.empty()) table.subject = plan.metrics[0].name;
+  std::vector<std::string> varying;
+  for (const plan::Factor& factor : plan.factors)
+    if (factor.levels.size() > 1) varying.push_back(factor.name);
+  if (varying.size() > 1) table.by = {varying.back(), varying.front()};
+  return table;
+}
+
+}  // namespace
+
+std::string tableSection(Page& page) {
+  const plan::Plan& plan = page.plan;
+  std::string out;
+  for (const plan::Table& table : plan.tables)
+    out += subjectBlock(page, buildGrid(plan, page.judgement, page.results, table.subject, table.by),
+                        table.subject + " by " + joined(table.by), false);
+  for (const plan::Plot& plot : plan.plots) {
+    // Rows: the factors that make separate charts, then x; columns: colour.
+    std::vector<std::string> by(plot.by.begin() + (plot.by.empty() ? 0 : 1), plot.by.end());
+    by.push_back(plot.over);
+    if (!plot.by.empty()) by.push_back(plot.by[0]);
+    std::string title = plot.subject + " over " + plot.over;
+    if (!plot.by.empty()) title += " by " + joined(plot.by);
+    out += subjectBlock(page, buildGrid(plan, page.judgement, page.results, plot.subject, by), title, true);
+  }
+  if (plan.tables.empty() && plan.plots.empty()) {
+    const plan::Table table = defaultTable(plan);
+    if (!table.subject.empty())
+      out += subjectBlock(page, buildGrid(plan, page.judgement, page.results, table.subject, table.by), table.subject, false);
+  }
+  if (out.empty()) return "";
+  return "<section id=\"tables\"><h2>Results</h2>\n" + out + "</section>\n";
+}
+
+std::string comparisonSection(const Page& page) {
+  std::string out;
+  for (const plan::Comparison& comparison : page.plan.comparisons) {
+    const auto result = std::find_if(page.judgement.comparisons.begin(), page.judgement.comparisons.end(),
+                                     [&](const auto& candidate) { return candidate.name == comparison.name; });
+    if (result == page.judgement.comparisons.end()) continue;
+    const bool difference = !comparison.cells.empty() && comparison.cells[0].estimator == plan::Estimator::PairedDifference;
+    out += fmt::format("<article class=\"measure\"><h3>{}</h3><p class=\"law\"><code>{}</code></p>", html(comparison.name),
+                       html(comparison.text));
+    out += cellTable(page, comparison.factors, comparison.cells, result->cells, comparison.unit, std::nullopt,
+                     difference ? 0.0 : 1.0, false);
+    if (comparison.without_partner)
+      out += fmt::format("<p class=\"quiet\">{} without a partner: {}</p>", counted(comparison.without_partner, "point"),
+                         html(comparison.without_partner_why));
+    out += "</article>\n";
+  }
+  if (out.empty()) return "";
+  return "<section id=\"comparisons\"><h2>Comparisons</h2>\n" + out + "</section>\n";
+}
+
+std::string measurementSection(const Page& page) {
+  const plan::Plan& plan = page.plan;
+  if (plan.points.empty() || plan.metrics.empty()) return "";
+  // One row for each point: a grid per metric, whose single column is that metric.
+  std::string out = "<table class=\"grid\"><thead><tr>";
+  for (const plan::Factor& factor : plan.factors) out += "<th scope=\"col\">" + html(factor.name) + "</th>";
+  for (const plan::Metric& metric : plan.metrics) out += "<th scope=\"col\" class=\"num\">" + html(metric.name) + "</th>";
+  out += "</tr></thead><tbody>";
+  for (size_t i = 0; i < plan.points.size() && i < kMaxRows; ++i) {
+    const plan::Point& point = plan.points[i];
+    out += "<tr>";
+    for (size_t f = 0; f < plan.factors.size(); ++f)
+      out += "<th scope=\"row\">" + html(plan.factors[f].levels[point.levels[f]].label) + "</th>";
+    for (const plan::Metric& metric : plan.metrics)
+      out += valueCell(metricCell(page.judgement, page.results, point, metric), metric.unit, metric.dimension);
+    out += "</tr>";
+  }
+  out += "</tbody></table>";
+  if (plan.points.size() > kMaxRows)
+    out += fmt::format("<p class=\"quiet\">The first {} of {} points; the data at the end of the page has all.</p>", kMaxRows,
+                       plan.points.size());
+  return "<section id=\"measurements\"><h2>All measurements</h2><details><summary>Every metric at every point</summary>" +
+         scrolled(out) + "</details></section>\n";
+}
+
+}  // namespace expc::report

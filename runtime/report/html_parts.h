@@ -1,0 +1,52 @@
+#pragma once
+
+// The sections of the page, one function each. html.cpp puts them together.
+
+#include <llvm/Support/JSON.h>
+
+#include <string>
+
+#include "runtime/analysis/judgement.h"
+#include "runtime/plan/plan.h"
+#include "runtime/report/html.h"
+#include "runtime/report/forest.h"
+#include "runtime/report/grid.h"
+#include "runtime/store/records.h"
+
+namespace expc::report {
+
+/// What sections read, and the charts they leave for the script: element id to specification.
+struct Page {
+  const plan::Plan& plan;
+  const analysis::Judgement& judgement;
+  const store::Results& results;
+  const HtmlOptions& options;
+  llvm::json::Object specifications;
+
+  /// A place for a chart on the page; the script draws it.
+  std::string place(llvm::json::Object specification, const std::string& label);
+};
+
+std::string headSection(const Page& page);
+std::string verdictSection(const Page& page);
+std::string tableSection(Page& page);
+std::string comparisonSection(const Page& page);
+std::string measurementSection(const Page& page);
+std::string pointSection(const Page& page);
+std::string designSection(const Page& page);
+std::string trialSection(const Page& page);
+std::string environmentSection(const Page& page);
+std::string repeatSection(const Page& page);
+
+/// Cells of a comparison or criterion as a table with a forest column. `verdicts` adds a verdict column.
+std::string cellTable(const Page& page, const std::vector<std::string>& factors, const std::vector<plan::Cell>& planned,
+                      const std::vector<analysis::CellEstimate>& estimates, const std::string& unit,
+                      const std::optional<plan::Bound>& bound, std::optional<double> neutral, bool verdicts);
+
+/// "2026-11-21 05:38 UTC".
+std::string timeText(double unix_time);
+
+/// A table in a box that scrolls sideways on narrow screens.
+std::string scrolled(const std::string& table);
+
+}  // namespace expc::report

@@ -1,0 +1,238 @@
+#include <fmt/format.h>
+#include <llvm/ADT/StringRef.h>
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+
+#include "runtime/plan/json.h"
+#include "runtime/report/html_parts.h"
+#include "runtime/report/html_text.h"
+#include "runtime/report/layout.h"
+#include "runtime/report/wording.h"
+
+namespace expc::report {
+namespace {
+
+constexpr size_t kMaxFailures = 50;
+constexpr size_t kMaxReasons = 50;
+
+std::string fact(std::string_view name, const std::string& value_html) {
+  return value_html.empty() ? "" : fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", html(name), value_html);
+}
+
+/// A JSON object as rows "a.b.c: value", in order of the names.
+void flatten(const llvm::json::Value& value, const std::string& prefix, std::map<std::string, std::string>& rows) {
+  if (const auto* object = value.getAsObject()) {
+    for (const auto& [key, member] : *object)
+      flatten(member, prefix.empty() ? llvm::StringRef(key).str() : prefix + "." + llvm::StringRef(key).str(), rows);
+    return;
+  }
+  if (const auto text = value.getAsString())
+    rows[prefix] = text->str();
+  else
+    rows[prefix] = plan::canonicalJson(value);
+}
+
+std::string environmentTable(const std::string& json) {
+  if (json.empty()) return "";
+  auto value = plan::parseJson(json);
+  if (!value) {
+    llvm::consumeError(value.takeError());
+    return "<pre>" + html(json) + "</pre>";
+  }
+  std::map<std::string, std::string> rows;
+  flatten(*value, "", rows);
+  if (rows.empty()) return "";
+  std::string out = "<table class=\"facts\"><tbody>";
+  for (const auto& [name, text] : rows)
+    out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>", html(name), html(text));
+  return scrolled(out + "</tbody></table>");
+}
+
+std::string statusTable(const Page& page) {
+  std::string out = "<table class=\"cells\"><thead><tr><th scope=\"col\">kind</th>";
+  for (const char* head : {"planned", "valid", "failed", "timed out", "infeasible"})
+    out += fmt::format("<th scope=\"col\" class=\"num\">{}</th>", head);
+  out += "</tr></thead><tbody>";
+  for (const plan::KindDesign& kind : page.plan.design.kinds) {
+    unsigned planned = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0;
+    for (const analysis::PointStatus& status : page.judgement.points) {
+      if (status.kind != kind.kind) continue;
+      planned += status.planned;
+      valid += status.valid;
+      failed += status.failed;
+      timeouts += status.timeouts;
+      infeasible += status.infeasible;
+    }
+    out += fmt::format("<tr><th scope=\"row\">{}</th>", toString(kind.kind));
+    for (const unsigned count : {planned, valid, failed, timeouts, infeasible}) out += fmt::format("<td class=\"num\">{}</td>", count);
+    out += "</tr>";
+  }
+  return scrolled(out + "</tbody></table>");
+}
+
+}  // namespace
+
+std::string timeText(double unix_time) {
+  const auto seconds = static_cast<std::time_t>(unix_time);
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &utc);
+  return text;
+}
+
+std::string scrolled(const std::string& table) { return "<div class=\"scroll\">" + table + "</div>"; }
+
+std::string headSection(const Page& page) {
+  const plan::Plan& plan = page.plan;
+  std::vector<std::string> hosts;
+  for (const store::Session& session : page.results.sessions)
+    if (!std::count(hosts.begin(), hosts.end(), session.host)) hosts.push_back(session.host);
+  uint64_t valid = 0;
+  for (const analysis::PointStatus& status : page.judgement.points) valid += status.valid;
+  std::string out = "<header class=\"top\"><p class=\"kicker\">expc study</p><h1>" + html(plan.study) + "</h1>";
+  if (!plan.doc.empty()) out += "<p class=\"lead\">" + htmlProse(plan.doc) + "</p>";
+  out += "<dl class=\"strip\">";
+  out += fact("Workload", html(plan.workload));
+  out += fact("Preset", html(joined(plan.presets)));
+  out += fact("Overrides", html(joined(plan.overrides)));
+  out += fact("Points", fmt::format("{}", plan.points.size()));
+  out += fact("Valid runs", fmt::format("{}", valid));
+  out += fact("Sessions", fmt::format("{}", page.results.sessions.size()));
+  out += fact(hosts.size() > 1 ? "Hosts" : "Host", html(joined(hosts)));
+  out += fact("Written", timeText(page.options.written));
+  return out + "</dl></header>\n";
+}
+
+std::string pointSection(const Page& page) {
+  const plan::Plan& plan = page.plan;
+  std::string rows;
+  for (const plan::RemovedGroup& group : plan.removed) {
+    std::vector<std::string> examples;
+    for (const auto& labels : group.examples) examples.push_back(exampleText(plan, labels));
+    if (group.count > group.examples.size()) examples.emplace_back("…");
+    rows += fmt::format("<tr><th scope=\"row\">{}<small>{}</small></th><td class=\"num\">{}</td><td>{}</td><td class=\"quiet\">{}</td></tr>",
+                        html(group.rule), html(group.location), group.count, htmlProse(group.because),
+                        html(joined(examples, "; ")));
+  }
+  std::map<std::string, std::vector<std::string>> unavailable;
+  for (const plan::Point& point : plan.points)
+    if (!point.unavailable.empty()) unavailable[point.unavailable].push_back(plan.label(point));
+  size_t shown = 0;
+  for (auto& [reason, labels] : unavailable) {
+    if (++shown > kMaxReasons) break;
+    const size_t count = labels.size();
+    if (labels.size() > 4) labels.resize(4), labels.emplace_back("…");
+    rows += fmt::format("<tr><th scope=\"row\">not available here</th><td class=\"num\">{}</td><td>{}</td><td class=\"quiet\">{}</td></tr>",
+                        count, html(reason), html(joined(labels, "; ")));
+  }
+  std::string out = "<section id=\"points\"><h2>Points left out</h2>";
+  if (rows.empty())
+    return out + fmt::format("<p>None: all {} of the product were planned, and this system can run them all.</p></section>\n",
+                             counted(plan.points.size(), "point"));
+  out += fmt::format("<p>The product has {}; {} planned.</p>", counted(plan.product, "point"),
+                     plan.points.size() == 1 ? "1 is" : fmt::format("{} are", plan.points.size()));
+  out += scrolled("<table class=\"cells\"><thead><tr><th scope=\"col\">rule</th><th scope=\"col\" class=\"num\">points</th>"
+                  "<th scope=\"col\">because</th><th scope=\"col\">for example</th></tr></thead><tbody>" + rows + "</tbody></table>");
+  return out + "</section>\n";
+}
+
+std::string designSection(const Page& page) {
+  const plan::Plan& plan = page.plan;
+  std::string out = "<section id=\"design\"><h2>Design</h2><div class=\"columns\"><div><h3>Factors</h3>";
+  std::string factors = "<table class=\"cells\"><tbody>";
+  for (const plan::Factor& factor : plan.factors) {
+    std::string levels;
+    for (size_t i = 0; i < factor.levels.size(); ++i) {
+      if (i) levels += ", ";
+      levels += factor.baseline == i ? "<b title=\"baseline\">" + html(factor.levels[i].label) + "</b>" : html(factor.levels[i].label);
+    }
+    if (factor.declared.size() > factor.levels.size()) levels += "<small>of " + html(joined(factor.declared)) + "</small>";
+    factors += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>", html(factor.name), levels);
+  }
+  out += scrolled(factors + "</tbody></table>") + "<p class=\"quiet\">Baselines are bold.</p><h3>Trials</h3>";
+  std::string kinds = "<table class=\"cells\"><tbody>";
+  for (const plan::KindDesign& kind : plan.design.kinds)
+    kinds += fmt::format("<tr><th scope=\"row\">{}</th><td>{}<small>{}</small><small>measures {}</small></td></tr>", toString(kind.kind),
+                         counted(kind.repeat, "block"), html(settingsText(kind.settings)), html(joined(metricsOf(plan, kind.kind))));
+  out += scrolled(kinds + "</tbody></table>");
+  out += fmt::format("<p class=\"quiet\">Each block runs every point once in a fresh random order (seed {}). Weights, data order and "
+                     "dropout start from one seed within a block.</p></div><div><h3>Held fixed</h3>",
+                     plan.design.seed);
+  std::string fixed = "<table class=\"facts\"><tbody>";
+  for (const auto& [name, text] : fixedParameters(plan))
+    fixed += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>", html(name), html(text));
+  return out + scrolled(fixed + "</tbody></table>") + "</div></div></section>\n";
+}
+
+std::string trialSection(const Page& page) {
+  std::string out = "<section id=\"trials\"><h2>Trials</h2>" + statusTable(page);
+  const auto lost = lostTrials(page.results);
+  if (!lost.empty()) out += fmt::format("<h3>{} did not end well</h3>", counted(lost.size(), "trial"));
+  for (size_t i = 0; i < lost.size() && i < kMaxFailures; ++i) {
+    const store::Trial& trial = *lost[i];
+    const plan::Point* point = page.plan.findPoint(trial.point);
+    out += fmt::format("<details class=\"failure\"><summary><b>{}</b> {} {}: {}</summary>", html(store::toString(trial.status)),
+                       toString(trial.kind), html(point ? page.plan.label(*point) : trial.point), html(trial.reason));
+    out += trial.log_tail.empty() ? "<p class=\"quiet\">It wrote no log.</p>" : "<pre>" + html(trial.log_tail) + "</pre>";
+    out += "</details>";
+  }
+  if (lost.size() > kMaxFailures) out += fmt::format("<p class=\"quiet\">… and {} more.</p>", lost.size() - kMaxFailures);
+  std::map<std::string, unsigned> notes;
+  for (const store::Trial& trial : page.results.trials)
+    for (const std::string& note : trial.notes) ++notes[note];
+  if (!notes.empty()) {
+    out += "<h3>Notes of the workers</h3><ul>";
+    for (const auto& [note, count] : notes) out += fmt::format("<li>{} <small>({})</small></li>", html(note), counted(count, "trial"));
+    out += "</ul>";
+  }
+  if (page.results.kept_not_counted) {
+    out += fmt::format("<p>{} of these points are stored and do not count here:</p><ul>", counted(page.results.kept_not_counted, "more trial"));
+    for (const std::string& reason : page.results.not_counted_reasons) out += "<li>" + html(reason) + "</li>";
+    out += "</ul>";
+  }
+  return out + "</section>\n";
+}
+
+std::string environmentSection(const Page& page) {
+  std::string out = "<section id=\"environment\"><h2>Environment</h2>";
+  if (page.results.sessions.empty()) out += "<p>No session: nothing ran.</p>";
+  for (const store::Session& session : page.results.sessions) {
+    out += fmt::format("<h3>Session {} on {}</h3><p class=\"quiet\">{} to {}; worker build {}; environment class {}</p>", session.id,
+                       html(session.host), timeText(session.opened), timeText(session.last_seen), html(session.worker_build),
+                       html(session.environment_class));
+    out += environmentTable(session.environment_json);
+  }
+  // Workers of one plan mostly say the same of themselves; each distinct text once.
+  std::map<std::string, unsigned> workers;
+  for (const store::Trial& trial : page.results.trials)
+    if (!trial.environment_json.empty() && trial.environment_json != "{}") ++workers[trial.environment_json];
+  size_t shown = 0;
+  for (const auto& [json, count] : workers) {
+    if (++shown > 8) break;
+    out += fmt::format("<details><summary>What the worker said of itself ({})</summary>{}</details>", counted(count, "trial"),
+                       environmentTable(json));
+  }
+  if (workers.size() > 8) out += fmt::format("<p class=\"quiet\">… and {} more kinds.</p>", workers.size() - 8);
+  return out + "</section>\n";
+}
+
+std::string repeatSection(const Page& page) {
+  const plan::Plan& plan = page.plan;
+  const std::string command = page.options.command.empty() ? repeatCommand(plan) : page.options.command;
+  std::string out = "<section id=\"repeat\"><h2>How to repeat it</h2><pre class=\"command\"><code>" + html(command) + "</code></pre>";
+  out += "<dl class=\"strip\">" + fact("Study", html(plan.source)) +
+         fact("Digest of the lowered study", "<code>" + html(plan.digest) + "</code>") +
+         fact("Workload", html(fmt::format("{} version {}", plan.workload, plan.workload_version))) + "</dl>";
+  out += "<h3>How to read it</h3><p>One run of a point in a process of its own is one value; steps inside a run make no more. A metric "
+         "at a point is the median over runs with the exact order-statistic interval (6 runs at least for 95 %). A comparison pairs "
+         "runs of the same block and session: the estimate is the Hodges–Lehmann centre of the blocks’ ratios or differences, the "
+         "interval comes from the signed-rank test. A criterion passes if its whole interval satisfies the bound, fails if none of it "
+         "does, and is inconclusive otherwise. Outliers are flagged and never dropped. Where n is too small for an interval, none is "
+         "given.</p>";
+  return out + "<p><button type=\"button\" id=\"download\" hidden>Save the data (JSON)</button></p></section>\n";
+}
+
+}  // namespace expc::report

@@ -1,0 +1,71 @@
+#include "runtime/report/html_text.h"
+
+#include "runtime/plan/plan.h"
+
+namespace expc::report {
+
+std::string html(std::string_view text) {
+  const std::string safe = llvm::json::isUTF8(text) ? std::string(text) : llvm::json::fixUTF8(text);
+  std::string out;
+  out.reserve(safe.size());
+  for (const char c : safe) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      case '\n':
+      case '\t': out += c; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+          out += "\xef\xbf\xbd";  // a page may not hold control characters
+        else
+          out += c;
+    }
+  }
+  return out;
+}
+
+std::string htmlProse(std::string_view text) {
+  std::string out;
+  bool code = false;
+  for (size_t start = 0;;) {
+    const size_t tick = text.find('`', start);
+    const bool last = tick == std::string_view::npos;
+    out += html(text.substr(start, last ? tick : tick - start));
+    // An opening tick without a partner stays a tick.
+    if (last) return code ? out + "</code>" : out;
+    if (!code && text.find('`', tick + 1) == std::string_view::npos)
+      out += '`';
+    else {
+      code = !code;
+      out += code ? "<code>" : "</code>";
+    }
+    start = tick + 1;
+  }
+}
+
+std::string scriptJson(const llvm::json::Value& value) {
+  const std::string text = plan::canonicalJson(value);
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    switch (c) {
+      case '<': out += "\\u003c"; break;
+      case '>': out += "\\u003e"; break;
+      case '&': out += "\\u0026"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+std::string scriptText(std::string_view javascript) {
+  std::string out(javascript);
+  for (const std::string_view bad : {"</script", "<!--"})
+    for (size_t at = 0; (at = out.find(bad, at)) != std::string::npos; at += 2) out.insert(at + 1, "\\");
+  return out;
+}
+
+}  // namespace expc::report

@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/analysis/format.h"
+#include "runtime/report/html_parts.h"
+#include "runtime/report/html_text.h"
+#include "runtime/report/layout.h"
+#include "runtime/report/wording.h"
+
+namespace expc::report {
+namespace {
+
+/// Rows of one table of cells; a page of more is slow to lay out. The data at its end has all.
+constexpr size_t kMaxRows = 500;
+
+struct Look {
+  const char* style;
+  const char* sign;
+};
+
+Look lookOf(analysis::Verdict verdict) {
+  switch (verdict) {
+    case analysis::Verdict::Pass: return {"pass", "✓"};
+    case analysis::Verdict::Fail: return {"fail", "✕"};
+    case analysis::Verdict::Inconclusive: return {"open", "?"};
+    case analysis::Verdict::Infeasible: return {"fail", "⊘"};
+    case analysis::Verdict::NotRun: return {"none", "…"};
+    case analysis::Verdict::NotAsked: return {"none", "–"};
+  }
+  return {"none", ""};
+}
+
+std::string badge(analysis::Verdict verdict) {
+  const Look look = lookOf(verdict);
+  return fmt::format("<span class=\"badge {}\"><span aria-hidden=\"true\">{}</span> {}</span>", look.style, look.sign,
+                     verdictWord(verdict));
+}
+
+std::string sentence(const char* style, const std::string& text) {
+  return text.empty() ? "" : fmt::format("<p class=\"{}\">{}</p>", style, htmlProse(text));
+}
+
+std::string claim(const Page& page, const analysis::CriterionResult& result, const plan::Criterion& criterion) {
+  std::string out = fmt::format("<article class=\"claim {}\" id=\"claim-{}\"><header>{}<h3>{}</h3></header>",
+                                lookOf(result.verdict).style, html(result.name), badge(result.verdict), html(result.name));
+  out += fmt::format("<p class=\"law\"><code>{}</code></p>", html(criterion.text));
+  out += sentence("doc", criterion.doc) + sentence("why", result.why);
+  std::vector<std::string> scope;
+  if (!result.domain.empty()) scope.push_back(result.domain);
+  if (result.verdict != analysis::Verdict::NotAsked) {
+    scope.push_back(scopeText(result.scope, comparesPoints(criterion)));
+    if (criterion.confidence)
+      scope.push_back(analysis::formatConfidence(*criterion.confidence) + " confidence");
+    else if (result.verdict == analysis::Verdict::Pass)
+      scope.push_back(withoutConfidenceText(0, result.scope.complete) + " in each cell");
+  }
+  out += sentence("scope", joined(scope, "; "));
+  if (!result.cells.empty())
+    out += cellTable(page, criterion.factors, criterion.cells, result.cells, criterion.unit, criterion.bound, std::nullopt, true);
+  return out + "</article>\n";
+}
+
+}  // namespace
+
+std::string cellTable(const Page& page, const std::vector<std::string>& factors, const std::vector<plan::Cell>& planned,
+                      const std::vector<analysis::CellEstimate>& estimates, const std::string& unit,
+                      const std::optional<plan::Bound>& bound, std::optional<double> neutral, bool verdicts) {
+  std::vector<GridCell> cells;
+  std::vector<const analysis::CellEstimate*> shown;
+  for (const analysis::CellEstimate& estimate : estimates) {
+    if (estimate.cell >= planned.size() || shown.size() == kMaxRows) continue;
+    shown.push_back(&estimate);
+    cells.push_back(gridCell(estimate));
+  }
+  if (shown.empty()) return "";
+  const plan::Cell& first = planned[shown[0]->cell];
+  const std::string dimension(analysis::dimensionOf(page.plan, first));
+  const Forest forest(cells, bound, neutral, first.estimator == plan::Estimator::PairedRatio, unit, dimension);
+
+  std::string out = "<table class=\"cells\"><thead><tr>";
+  for (const std::string& factor : factors) out += "<th scope=\"col\">" + html(factor) + "</th>";
+  out += "<th scope=\"col\" class=\"num\">estimate</th><th scope=\"col\" class=\"num\">interval</th>"
+         "<th scope=\"col\" class=\"num\">n</th>";
+  if (!forest.empty()) out += "<th scope=\"col\" class=\"drawing\"></th>";
+  if (verdicts) out += "<th scope=\"col\">verdict</th>";
+  out += "</tr></thead><tbody>";
+  for (size_t i = 0; i < shown.size(); ++i) {
+    out += "<tr>";
+    for (const std::string& label : planned[shown[i]->cell].labels) out += "<th scope=\"row\">" + html(label) + "</th>";
+    const GridCell& cell = cells[i];
+    if (cell.estimate)
+      out += fmt::format("<td class=\"num\"><b>{}</b></td><td class=\"num\">{}</td>",
+                         html(analysis::formatQuantity(*cell.estimate, unit, dimension)),
+                         cell.interval ? html(analysis::formatInterval(*cell.interval, unit, dimension))
+                                       : std::string("<span class=\"quiet\">none</span>"));
+    else
+      out += fmt::format("<td class=\"quiet\" colspan=\"2\">{}</td>", html(cell.note));
+    out += fmt::format("<td class=\"num\">{}</td>", cell.n);
+    if (!forest.empty()) out += "<td class=\"drawing\">" + forest.row(cell) + "</td>";
+    if (verdicts) {
+      out += fmt::format("<td class=\"word {}\">{}", lookOf(shown[i]->verdict).style, verdictWord(shown[i]->verdict));
+      if (cell.estimate && !shown[i]->why.empty()) out += fmt::format("<br><small>{}</small>", html(shown[i]->why));
+      out += "</td>";
+    }
+    out += "</tr>";
+  }
+  if (!forest.empty())
+    out += fmt::format("</tbody><tfoot><tr><td colspan=\"{}\"></td><td class=\"drawing\">{}</td>{}</tr></tfoot>",
+                       factors.size() + 3, forest.axis(), verdicts ? "<td></td>" : "");
+  else
+    out += "</tbody>";
+  out += "</table>";
+  if (estimates.size() > shown.size())
+    out += fmt::format("<p class=\"quiet\">The first {} of {} cells; the data at the end of the page has all.</p>", shown.size(),
+                       estimates.size());
+  return scrolled(out);
+}
+
+std::string verdictSection(const Page& page) {
+  std::string cards;
+  std::vector<std::pair<analysis::Verdict, unsigned>> counts;
+  for (const analysis::CriterionResult& result : page.judgement.criteria) {
+    const auto criterion = std::find_if(page.plan.criteria.begin(), page.plan.criteria.end(),
+                                        [&](const plan::Criterion& candidate) { return candidate.name == result.name; });
+    if (criterion == page.plan.criteria.end()) continue;
+    cards += claim(page, result, *criterion);
+    const auto count = std::find_if(counts.begin(), counts.end(), [&](const auto& entry) { return entry.first == result.verdict; });
+    if (count == counts.end())
+      counts.emplace_back(result.verdict, 1);
+    else
+      ++count->second;
+  }
+  if (cards.empty()) return "<section id=\"verdicts\"><h2>Verdicts</h2><p>The study claims nothing: it has no criterion.</p></section>\n";
+  std::string summary;
+  for (const auto& [verdict, count] : counts)
+    summary += fmt::format("<span class=\"tally {}\"><b>{}</b> {}</span>", lookOf(verdict).style, count,
+                           llvm::StringRef(verdictWord(verdict)).lower());
+  return fmt::format("<section id=\"verdicts\"><h2>Verdicts</h2><p class=\"tallies\">{}</p>\n{}</section>\n", summary, cards);
+}
+
+}  // namespace expc::report

@@ -1,0 +1,179 @@
+#include "runtime/report/layout.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/StringRef.h>
+#include <llvm/Support/JSON.h>
+#include <llvm/Support/Unicode.h>
+
+#include <algorithm>
+
+namespace expc::report {
+namespace {
+
+constexpr unsigned kGap = 2;
+/// A prose column is not made narrower than this; the table grows over the width instead.
+constexpr unsigned kMinProse = 24;
+
+std::vector<std::string_view> linesOf(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (size_t start = 0;;) {
+    const size_t end = text.find('\n', start);
+    lines.push_back(text.substr(start, end == std::string_view::npos ? end : end - start));
+    if (end == std::string_view::npos) return lines;
+    start = end + 1;
+  }
+}
+
+unsigned cellWidth(std::string_view text) {
+  unsigned width = 0;
+  for (const std::string_view line : linesOf(text)) width = std::max(width, displayWidth(line));
+  return width;
+}
+
+void trimRight(std::string& text) {
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+}
+
+}  // namespace
+
+unsigned displayWidth(std::string_view text) {
+  const int width = llvm::sys::unicode::columnWidthUTF8(llvm::StringRef(text));
+  return width < 0 ? static_cast<unsigned>(text.size()) : static_cast<unsigned>(width);
+}
+
+std::string printable(std::string_view text) {
+  std::string safe = llvm::json::isUTF8(text) ? std::string(text) : llvm::json::fixUTF8(text);
+  std::string out;
+  for (size_t i = 0; i < safe.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(safe[i]);
+    if (byte == '\n' || byte == '\t' || byte == '\r') {
+      out += ' ';
+    } else if (byte < 0x20 || byte == 0x7f) {
+      fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
+    } else if (byte == 0xc2 && i + 1 < safe.size() && static_cast<unsigned char>(safe[i + 1]) < 0xa0) {
+      // C1 controls: some terminals take U+009B for an escape sequence.
+      fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(safe[++i]));
+    } else {
+      out += safe[i];
+    }
+  }
+  return out;
+}
+
+std::string wrapped(std::string_view text, unsigned width, unsigned indent) {
+  std::string out;
+  unsigned column = 0;
+  for (size_t start = 0; start < text.size();) {
+    if (text[start] == ' ') {
+      ++start;
+      continue;
+    }
+    const size_t end = std::min(text.find(' ', start), text.size());
+    const std::string_view word = text.substr(start, end - start);
+    const unsigned word_width = displayWidth(word);
+    if (column > 0 && column + 1 + word_width > width) {
+      out += '\n';
+      out.append(indent, ' ');
+      column = indent;
+    } else if (column > 0) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word_width;
+    start = end;
+  }
+  return out;
+}
+
+std::string counted(uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string joined(const std::vector<std::string>& texts, std::string_view separator) {
+  return fmt::format("{}", fmt::join(texts, separator));
+}
+
+std::string Paint::paint(std::string_view code, std::string_view text) const {
+  return on_ && !text.empty() ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
+}
+
+std::vector<unsigned> TextTable::widths() const {
+  std::vector<unsigned> widths;
+  for (const auto& row : rows_) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], cellWidth(row[i]));
+  }
+  return widths;
+}
+
+unsigned TextTable::naturalWidth(unsigned indent) const {
+  unsigned total = indent;
+  for (const unsigned width : widths()) total += width + kGap;
+  return total - kGap;
+}
+
+std::string TextTable::renderColumns(const std::vector<unsigned>& widths, const std::vector<size_t>& columns,
+                                     unsigned indent, const Paint& paint) const {
+  std::string out;
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    // Prose is wrapped to its column first, so that every cell is a list of lines.
+    std::vector<std::string> texts;
+    size_t height = 1;
+    for (const size_t c : columns) {
+      std::string text = c < rows_[r].size() ? rows_[r][c] : "";
+      if (prose_last_ && c + 1 == widths.size()) text = wrapped(text, widths[c], 0);
+      height = std::max(height, linesOf(text).size());
+      texts.push_back(std::move(text));
+    }
+    for (size_t line = 0; line < height; ++line) {
+      std::string row(indent, ' ');
+      for (size_t i = 0; i < columns.size(); ++i) {
+        const auto lines = linesOf(texts[i]);
+        const std::string_view text = line < lines.size() ? lines[line] : std::string_view();
+        const bool left = columns[i] < label_columns_ || (prose_last_ && columns[i] + 1 == widths.size());
+        const std::string pad(widths[columns[i]] - std::min(widths[columns[i]], displayWidth(text)), ' ');
+        if (i) row.append(kGap, ' ');
+        row += left ? std::string(text) + pad : pad + std::string(text);
+      }
+      trimRight(row);
+      if (r == 0) {
+        const size_t text_at = std::min<size_t>(indent, row.size());
+        row = row.substr(0, text_at) + paint.faint(std::string_view(row).substr(text_at));
+      }
+      out += row + '\n';
+    }
+  }
+  return out;
+}
+
+std::string TextTable::render(unsigned width, unsigned indent, const Paint& paint) const {
+  std::vector<unsigned> wide = widths();
+  if (prose_last_ && !wide.empty()) {
+    unsigned others = indent;
+    for (size_t i = 0; i + 1 < wide.size(); ++i) others += wide[i] + kGap;
+    const unsigned room = width > others ? width - others : 0;
+    wide.back() = std::min(wide.back(), std::max(room, kMinProse));
+  }
+  std::vector<size_t> labels;
+  unsigned label_width = indent;
+  for (size_t i = 0; i < label_columns_ && i < wide.size(); ++i) {
+    labels.push_back(i);
+    label_width += wide[i] + kGap;
+  }
+  std::string out;
+  for (size_t next = labels.size(); next < wide.size() || out.empty();) {
+    std::vector<size_t> columns = labels;
+    unsigned used = label_width;
+    // At least one column in each part, however wide.
+    while (next < wide.size() && (columns.size() == labels.size() || used + wide[next] <= width)) {
+      used += wide[next] + kGap;
+      columns.push_back(next++);
+    }
+    if (!out.empty()) out += '\n';
+    out += renderColumns(wide, columns, indent, paint);
+  }
+  return out;
+}
+
+}  // namespace expc::report

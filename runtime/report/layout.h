@@ -1,0 +1,68 @@
+#pragma once
+
+// Text in columns: tables and paragraphs that keep to a width. Widths are display columns, so 'é' is one and '中' two.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace expc::report {
+
+/// Display columns of `text`, which has no line breaks.
+unsigned displayWidth(std::string_view text);
+
+/// `text` with control characters made visible (a worker's message may hold terminal escapes) and invalid UTF-8 replaced; line
+/// breaks become spaces.
+std::string printable(std::string_view text);
+
+/// Words of `text` in lines of at most `width` columns, each line after the first indented by `indent`. No newline at the end.
+std::string wrapped(std::string_view text, unsigned width, unsigned indent);
+
+/// "1 point", "3 points".
+std::string counted(uint64_t count, std::string_view noun);
+
+/// Elements with ", " between them.
+std::string joined(const std::vector<std::string>& texts, std::string_view separator = ", ");
+
+/// Escapes for the terminal; plain text without colour.
+class Paint {
+ public:
+  explicit Paint(bool on) : on_(on) {}
+  std::string bold(std::string_view text) const { return paint("1", text); }
+  std::string faint(std::string_view text) const { return paint("2", text); }
+  std::string green(std::string_view text) const { return paint("1;32", text); }
+  std::string red(std::string_view text) const { return paint("1;31", text); }
+  std::string yellow(std::string_view text) const { return paint("1;33", text); }
+
+ private:
+  std::string paint(std::string_view code, std::string_view text) const;
+  bool on_;
+};
+
+/// A table; cells may have several lines ('\n'). The first `label_columns` columns are left-aligned and repeated when a table that
+/// is too wide is cut into several; the others are right-aligned, except a last one marked as prose, which is wrapped.
+class TextTable {
+ public:
+  explicit TextTable(std::vector<std::string> header, unsigned label_columns = 1, bool prose_last = false)
+      : label_columns_(label_columns), prose_last_(prose_last) {
+    rows_.push_back(std::move(header));
+  }
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  size_t size() const { return rows_.size() - 1; }
+
+  /// Columns that the table takes uncut, the indent included.
+  unsigned naturalWidth(unsigned indent) const;
+  /// Lines with newlines; each starts with `indent` spaces.
+  std::string render(unsigned width, unsigned indent, const Paint& paint) const;
+
+ private:
+  std::vector<unsigned> widths() const;
+  std::string renderColumns(const std::vector<unsigned>& widths, const std::vector<size_t>& columns, unsigned indent,
+                            const Paint& paint) const;
+
+  std::vector<std::vector<std::string>> rows_;  // the header first
+  unsigned label_columns_;
+  bool prose_last_;
+};
+
+}  // namespace expc::report

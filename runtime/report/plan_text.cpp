@@ -1,0 +1,226 @@
+#include "runtime/report/plan_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/analysis/format.h"
+#include "runtime/plan/json.h"
+#include "runtime/report/layout.h"
+#include "runtime/report/wording.h"
+
+namespace expc::report {
+namespace {
+
+/// Up to this many points are listed whole; of more, the first kFirstPoints.
+constexpr size_t kListedPoints = 40;
+constexpr size_t kFirstPoints = 12;
+constexpr size_t kListedReasons = 20;
+
+std::vector<std::string> labelsOf(const std::vector<plan::Level>& levels) {
+  std::vector<std::string> labels;
+  for (const plan::Level& level : levels) labels.push_back(level.label);
+  return labels;
+}
+
+class PlanPrinter {
+ public:
+  PlanPrinter(const plan::Plan& plan, const PlanExtras& extras) : plan_(plan), extras_(extras), paint_(extras.colour) {}
+
+  std::string print() {
+    printHead();
+    printFactors();
+    printPoints();
+    printTrials();
+    printComparisons();
+    printCriteria();
+    return std::move(out_);
+  }
+
+ private:
+  void line(std::string_view text, unsigned indent, unsigned hanging) {
+    out_.append(indent, ' ');
+    out_ += wrapped(text, extras_.width - std::min(extras_.width, indent), hanging) + '\n';
+  }
+  void section(std::string_view title, std::string_view rest = "") {
+    out_ += '\n' + paint_.bold(title);
+    if (!rest.empty()) out_ += "  " + std::string(rest);
+    out_ += '\n';
+  }
+
+  void printHead() {
+    std::vector<std::string> origin = {plan_.source};
+    for (const std::string& preset : plan_.presets) origin.push_back("preset " + preset);
+    for (const std::string& text : plan_.overrides) origin.push_back("-D " + text);
+    out_ += paint_.bold("study " + plan_.study) + "  " + printable(joined(origin)) + '\n';
+    if (!plan_.doc.empty()) line(printable(plan_.doc), 0, 0);
+    line(fmt::format("workload {} version {}", plan_.workload, plan_.workload_version), 0, 2);
+  }
+
+  void printFactors() {
+    if (plan_.factors.empty()) return;
+    section("Factors");
+    TextTable table({"factor", "levels", "baseline", "of"}, 3, true);
+    for (const plan::Factor& factor : plan_.factors) {
+      const auto labels = labelsOf(factor.levels);
+      table.add({factor.name, joined(labels), factor.baseline ? factor.levels[*factor.baseline].label : "–",
+                 labels == factor.declared ? "all declared" : joined(factor.declared)});
+    }
+    out_ += table.render(extras_.width, 2, paint_);
+  }
+
+  void printPoints() {
+    uint64_t removed = 0;
+    for (const plan::RemovedGroup& group : plan_.removed) removed += group.count;
+    std::string counts = removed ? fmt::format("{} = {} in the product - {} removed by rules", plan_.points.size(),
+                                               plan_.product, removed)
+                                 : fmt::format("{}, the whole product", plan_.points.size());
+    section("Points", counts);
+    for (const plan::RemovedGroup& group : plan_.removed) printRemoved(group);
+    printUnavailable();
+    TextTable table(pointHeader(), static_cast<unsigned>(plan_.factors.size()) + 1, true);
+    const bool all = extras_.all_points || plan_.points.size() <= kListedPoints;
+    const size_t shown = all ? plan_.points.size() : kFirstPoints;
+    for (size_t i = 0; i < shown; ++i) table.add(pointRow(plan_.points[i]));
+    out_ += table.render(extras_.width, 2, paint_);
+    if (!all)
+      line(fmt::format("… and {} more; `--format jsonl` lists every point", plan_.points.size() - shown), 2, 4);
+  }
+
+  std::vector<std::string> pointHeader() const {
+    std::vector<std::string> header = {"point"};
+    for (const plan::Factor& factor : plan_.factors) header.push_back(factor.name);
+    header.emplace_back("");
+    return header;
+  }
+
+  std::vector<std::string> pointRow(const plan::Point& point) const {
+    std::vector<std::string> row = {point.id};
+    for (size_t i = 0; i < plan_.factors.size(); ++i) row.push_back(plan_.factors[i].levels[point.levels[i]].label);
+    row.push_back(point.unavailable.empty() ? "" : "not available");
+    return row;
+  }
+
+  void printRemoved(const plan::RemovedGroup& group) {
+    std::string text = fmt::format("{} removed by {} ({})", counted(group.count, "point"), group.rule, group.location);
+    if (!group.because.empty()) text += ": " + group.because;
+    line(printable(text), 2, 6);
+    if (group.examples.empty()) return;
+    std::vector<std::string> examples;
+    for (const auto& labels : group.examples) examples.push_back(exampleText(plan_, labels));
+    if (group.count > group.examples.size()) examples.emplace_back("…");
+    line(printable(joined(examples, "; ")), 6, 6);
+  }
+
+  /// One line for each reason, however many points share it.
+  void printUnavailable() {
+    std::vector<std::pair<std::string, std::vector<const plan::Point*>>> reasons;
+    for (const plan::Point& point : plan_.points) {
+      if (point.unavailable.empty()) continue;
+      auto found = std::find_if(reasons.begin(), reasons.end(), [&](const auto& entry) { return entry.first == point.unavailable; });
+      if (found == reasons.end()) found = reasons.insert(reasons.end(), {point.unavailable, {}});
+      found->second.push_back(&point);
+    }
+    for (size_t i = 0; i < reasons.size() && i < kListedReasons; ++i) {
+      const auto& [reason, points] = reasons[i];
+      std::string text = fmt::format("{} not available on this system: {}", counted(points.size(), "point"), reason);
+      if (points.size() <= 4) {
+        std::vector<std::string> labels;
+        for (const plan::Point* point : points) labels.push_back(plan_.label(*point));
+        text += fmt::format(" ({})", joined(labels, "; "));
+      }
+      line(printable(text), 2, 6);
+    }
+    if (reasons.size() > kListedReasons) line(fmt::format("… and {} more reasons", reasons.size() - kListedReasons), 2, 6);
+  }
+
+  void printTrials() {
+    const uint64_t points = availablePoints(plan_);
+    uint64_t total = 0;
+    TextTable table({"kind", "blocks", "points", "trials", "settings", "measures"}, 1, true);
+    for (const plan::KindDesign& kind : plan_.design.kinds) {
+      total += kind.repeat * points;
+      table.add({std::string(toString(kind.kind)), std::to_string(kind.repeat), std::to_string(points),
+                 std::to_string(kind.repeat * points), settingsText(kind.settings), joined(metricsOf(plan_, kind.kind))});
+    }
+    std::string rest = std::to_string(total);
+    if (extras_.seconds) rest += ", about " + durationText(*extras_.seconds) + " (from stored trials)";
+    if (plan_.design.budget_seconds) rest += ", budget " + durationText(*plan_.design.budget_seconds);
+    section("Trials", rest);
+    out_ += table.render(extras_.width, 2, paint_);
+    line(fmt::format("each block runs every point once in a fresh random order; seed {}", plan_.design.seed), 2, 4);
+    if (extras_.seconds && plan_.design.budget_seconds && *extras_.seconds > *plan_.design.budget_seconds)
+      line(paint_.yellow("the estimate exceeds the budget"), 2, 4);
+  }
+
+  void printComparisons() {
+    if (plan_.comparisons.empty()) return;
+    section("Comparisons");
+    for (const plan::Comparison& comparison : plan_.comparisons) {
+      line(printable(fmt::format("{} = {}: {}", comparison.name, comparison.text, counted(comparison.cells.size(), "cell"))), 2, 6);
+      if (comparison.without_partner)
+        line(printable(fmt::format("{} without a partner: {}", counted(comparison.without_partner, "point"),
+                                   comparison.without_partner_why)),
+             6, 6);
+    }
+  }
+
+  void printCriteria() {
+    if (plan_.criteria.empty()) return;
+    section("Criteria");
+    for (const plan::Criterion& criterion : plan_.criteria) {
+      line(paint_.bold(criterion.name) + "  " + printable(criterion.text), 2, 6);
+      if (!criterion.doc.empty()) line(printable(criterion.doc), 6, 6);
+      if (criterion.not_asked) {
+        line("not asked: the restricted study has no point for it" +
+                 (criterion.domain.empty() ? std::string() : " (" + printable(criterion.domain) + ")"),
+             6, 6);
+        continue;
+      }
+      std::string text = counted(criterion.cells.size(), "cell");
+      if (!criterion.domain.empty()) text += "; " + printable(criterion.domain);
+      line(text, 6, 6);
+      line(resolutionText(plan_, criterion, extras_.noise), 6, 6);
+    }
+  }
+
+  const plan::Plan& plan_;
+  const PlanExtras& extras_;
+  Paint paint_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string planText(const plan::Plan& plan, const PlanExtras& extras) { return PlanPrinter(plan, extras).print(); }
+
+std::string planJsonLines(const plan::Plan& plan) {
+  using llvm::json::Array;
+  using llvm::json::Object;
+  // The header is the plan itself, with the size of what the lines hold in place of the long parts.
+  Object header = *plan::toJson(plan).getAsObject();
+  header["schema"] = "expc.plan-lines/1";
+  header["points"] = plan.points.size();
+  header["available"] = availablePoints(plan);
+  header.erase("comparisons");
+  Array criteria;
+  for (const plan::Criterion& criterion : plan.criteria)
+    criteria.push_back(Object{{"name", plan::jsonText(criterion.name)},
+                              {"text", plan::jsonText(criterion.text)},
+                              {"domain", plan::jsonText(criterion.domain)},
+                              {"cells", criterion.cells.size()},
+                              {"not_asked", criterion.not_asked}});
+  header["criteria"] = std::move(criteria);
+  std::string out = plan::canonicalJson(std::move(header)) + '\n';
+  for (const plan::Point& point : plan.points) {
+    Object labels;
+    for (size_t i = 0; i < plan.factors.size(); ++i)
+      labels[plan.factors[i].name] = plan::jsonText(plan.factors[i].levels[point.levels[i]].label);
+    Object line{{"point", plan::jsonText(point.id)}, {"levels", std::move(labels)}, {"parameters", Object(point.parameters)}};
+    if (!point.unavailable.empty()) line["unavailable"] = plan::jsonText(point.unavailable);
+    out += plan::canonicalJson(std::move(line)) + '\n';
+  }
+  return out;
+}
+
+}  // namespace expc::report

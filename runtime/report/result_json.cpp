@@ -1,0 +1,166 @@
+#include "runtime/report/result_json.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/plan/json.h"
+
+namespace expc::report {
+namespace {
+
+using llvm::json::Array;
+using llvm::json::Object;
+using llvm::json::Value;
+
+Value number(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+Array numbers(const std::vector<double>& values) {
+  Array array;
+  for (const double value : values) array.push_back(number(value));
+  return array;
+}
+
+Value interval(const std::optional<stats::Interval>& interval) {
+  if (!interval) return nullptr;
+  return Object{{"low", number(interval->low)}, {"high", number(interval->high)}, {"confidence", interval->confidence}};
+}
+
+Object labels(const std::vector<std::string>& factors, const std::vector<std::string>& texts) {
+  Object object;
+  for (size_t i = 0; i < factors.size() && i < texts.size(); ++i) object[factors[i]] = plan::jsonText(texts[i]);
+  return object;
+}
+
+Object scope(const analysis::Scope& scope) {
+  return Object{{"planned", scope.planned},
+                {"complete", scope.complete},
+                {"lost", scope.lost},
+                {"sessions", scope.sessions},
+                {"nodes", scope.nodes}};
+}
+
+Array cells(const std::vector<std::string>& factors, const std::vector<plan::Cell>& planned,
+            const std::vector<analysis::CellEstimate>& estimates, bool verdicts) {
+  Array array;
+  for (const analysis::CellEstimate& estimate : estimates) {
+    if (estimate.cell >= planned.size()) continue;
+    const plan::Cell& cell = planned[estimate.cell];
+    Object object{{"levels", labels(factors, cell.labels)},
+                  {"points", plan::jsonTexts(cell.points)},
+                  {"estimate", estimate.estimate ? number(*estimate.estimate) : Value(nullptr)},
+                  {"interval", interval(estimate.interval)},
+                  {"scope", scope(estimate.scope)},
+                  {"values", numbers(estimate.values)}};
+    if (verdicts) object["verdict"] = std::string(toString(estimate.verdict));
+    if (!estimate.why.empty()) object["why"] = plan::jsonText(estimate.why);
+    array.push_back(std::move(object));
+  }
+  return array;
+}
+
+Array criteria(const plan::Plan& plan, const analysis::Judgement& judgement) {
+  Array array;
+  for (const analysis::CriterionResult& result : judgement.criteria) {
+    const auto found = std::find_if(plan.criteria.begin(), plan.criteria.end(),
+                                    [&](const plan::Criterion& criterion) { return criterion.name == result.name; });
+    if (found == plan.criteria.end()) continue;
+    array.push_back(Object{{"name", plan::jsonText(result.name)},
+                           {"text", plan::jsonText(found->text)},
+                           {"verdict", std::string(toString(result.verdict))},
+                           {"why", plan::jsonText(result.why)},
+                           {"domain", plan::jsonText(result.domain)},
+                           {"confidence", found->confidence ? Value(*found->confidence) : Value(nullptr)},
+                           {"unit", plan::jsonText(found->unit)},
+                           {"scope", scope(result.scope)},
+                           {"cells", cells(found->factors, found->cells, result.cells, true)}});
+  }
+  return array;
+}
+
+Array comparisons(const plan::Plan& plan, const analysis::Judgement& judgement) {
+  Array array;
+  for (const analysis::ComparisonResult& result : judgement.comparisons) {
+    const auto found = std::find_if(plan.comparisons.begin(), plan.comparisons.end(), [&](const plan::Comparison& comparison) {
+      return comparison.name == result.name;
+    });
+    if (found == plan.comparisons.end()) continue;
+    array.push_back(Object{{"name", plan::jsonText(result.name)},
+                           {"text", plan::jsonText(found->text)},
+                           {"unit", plan::jsonText(found->unit)},
+                           {"cells", cells(found->factors, found->cells, result.cells, false)}});
+  }
+  return array;
+}
+
+Array points(const plan::Plan& plan, const analysis::Judgement& judgement) {
+  Array array;
+  for (const plan::Point& point : plan.points) {
+    Object levels, metrics;
+    for (size_t i = 0; i < plan.factors.size(); ++i)
+      levels[plan.factors[i].name] = plan::jsonText(plan.factors[i].levels[point.levels[i]].label);
+    for (const plan::Metric& metric : plan.metrics) {
+      const analysis::Summary* summary = judgement.find(point.id, metric.name);
+      if (!summary || summary->n == 0) continue;
+      metrics[metric.name] = Object{{"n", summary->n},
+                                    {"median", number(summary->median)},
+                                    {"minimum", number(summary->minimum)},
+                                    {"maximum", number(summary->maximum)},
+                                    {"interval", interval(summary->interval)},
+                                    {"constant", summary->constant},
+                                    {"values", numbers(summary->values)}};
+    }
+    Array trials;
+    for (const analysis::PointStatus& status : judgement.points)
+      if (status.point == point.id)
+        trials.push_back(Object{{"kind", std::string(toString(status.kind))},
+                                {"planned", status.planned},
+                                {"valid", status.valid},
+                                {"failed", status.failed},
+                                {"timeouts", status.timeouts},
+                                {"infeasible", status.infeasible},
+                                {"last_reason", plan::jsonText(status.last_reason)}});
+    array.push_back(Object{{"point", plan::jsonText(point.id)},
+                           {"levels", std::move(levels)},
+                           {"unavailable", plan::jsonText(point.unavailable)},
+                           {"trials", std::move(trials)},
+                           {"metrics", std::move(metrics)}});
+  }
+  return array;
+}
+
+}  // namespace
+
+Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results) {
+  Array metrics, sessions;
+  for (const plan::Metric& metric : plan.metrics)
+    metrics.push_back(Object{{"name", plan::jsonText(metric.name)},
+                             {"unit", plan::jsonText(metric.unit)},
+                             {"dimension", plan::jsonText(metric.dimension)},
+                             {"kind", std::string(toString(metric.kind))}});
+  for (const store::Session& session : results.sessions)
+    sessions.push_back(Object{{"id", session.id},
+                              {"host", plan::jsonText(session.host)},
+                              {"environment_class", plan::jsonText(session.environment_class)},
+                              {"worker_build", plan::jsonText(session.worker_build)},
+                              {"opened", session.opened},
+                              {"last_seen", session.last_seen}});
+  return Object{{"schema", "expc.report/1"},
+                {"study", plan::jsonText(plan.study)},
+                {"source", plan::jsonText(plan.source)},
+                {"presets", plan::jsonTexts(plan.presets)},
+                {"overrides", plan::jsonTexts(plan.overrides)},
+                {"digest", plan::jsonText(plan.digest)},
+                {"exit_code", analysis::exitCode(judgement)},
+                {"criteria", criteria(plan, judgement)},
+                {"comparisons", comparisons(plan, judgement)},
+                {"metrics", std::move(metrics)},
+                {"points", points(plan, judgement)},
+                {"sessions", std::move(sessions)},
+                {"kept_not_counted", results.kept_not_counted},
+                {"not_counted_reasons", plan::jsonTexts(results.not_counted_reasons)}};
+}
+
+}  // namespace expc::report

@@ -1,0 +1,184 @@
+#include "runtime/report/result_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/analysis/format.h"
+#include "runtime/report/grid.h"
+#include "runtime/report/layout.h"
+#include "runtime/report/wording.h"
+
+namespace expc::report {
+namespace {
+
+/// Cells of a criterion or comparison that are listed before "… and n more".
+constexpr size_t kListedCells = 40;
+constexpr size_t kListedFailures = 10;
+
+class ResultPrinter {
+ public:
+  ResultPrinter(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
+                const ResultTextOptions& options)
+      : plan_(plan), judgement_(judgement), results_(results), options_(options), paint_(options.colour) {}
+
+  std::string print() {
+    out_ += paint_.bold("study " + plan_.study) + '\n';
+    for (const analysis::CriterionResult& result : judgement_.criteria) printCriterion(result);
+    for (const plan::Table& table : plan_.tables) printTable(table);
+    for (const plan::Comparison& comparison : plan_.comparisons) printComparison(comparison);
+    printLost();
+    printFoot();
+    return std::move(out_);
+  }
+
+ private:
+  void line(std::string_view text, unsigned indent, unsigned hanging) {
+    out_.append(indent, ' ');
+    out_ += wrapped(text, options_.width - std::min(options_.width, indent), hanging) + '\n';
+  }
+  void section(std::string_view title, std::string_view rest = "") {
+    out_ += '\n' + paint_.bold(title);
+    if (!rest.empty()) out_ += "  " + paint_.faint(rest);
+    out_ += '\n';
+  }
+
+  std::string painted(analysis::Verdict verdict) const {
+    const std::string word = verdictWord(verdict);
+    switch (verdict) {
+      case analysis::Verdict::Pass: return paint_.green(word);
+      case analysis::Verdict::Fail:
+      case analysis::Verdict::Infeasible: return paint_.red(word);
+      case analysis::Verdict::Inconclusive: return paint_.yellow(word);
+      case analysis::Verdict::NotRun:
+      case analysis::Verdict::NotAsked: return paint_.faint(word);
+    }
+    return word;
+  }
+
+  void printCriterion(const analysis::CriterionResult& result) {
+    const auto criterion = std::find_if(plan_.criteria.begin(), plan_.criteria.end(),
+                                        [&](const plan::Criterion& candidate) { return candidate.name == result.name; });
+    if (criterion == plan_.criteria.end()) return;
+    out_ += '\n';
+    line(painted(result.verdict) + "  " + paint_.bold(result.name) + "  " + printable(criterion->text), 0, 6);
+    if (!result.why.empty()) line(printable(result.why), 6, 6);
+    std::string scope = printable(result.domain);
+    if (result.verdict != analysis::Verdict::NotAsked) {
+      if (!scope.empty()) scope += "; ";
+      scope += scopeText(result.scope, comparesPoints(*criterion));
+    }
+    if (!scope.empty()) line(scope, 6, 6);
+    if (result.cells.empty()) return;
+    std::vector<std::string> header = criterion->factors;
+    header.insert(header.end(), {"estimate", "interval", "n", "verdict", ""});
+    TextTable table(header, static_cast<unsigned>(criterion->factors.size()), true);
+    for (size_t i = 0; i < result.cells.size() && i < kListedCells; ++i) {
+      const analysis::CellEstimate& cell = result.cells[i];
+      if (cell.cell >= criterion->cells.size()) continue;
+      const plan::Cell& planned = criterion->cells[cell.cell];
+      std::vector<std::string> row = planned.labels;
+      appendEstimate(row, gridCell(cell), criterion->unit, std::string(analysis::dimensionOf(plan_, planned)));
+      row.push_back(verdictWord(cell.verdict));
+      row.push_back(printable(cell.why));
+      table.add(std::move(row));
+    }
+    out_ += table.render(options_.width, 6, paint_);
+    if (result.cells.size() > kListedCells) line(fmt::format("… and {} more; the page has all", result.cells.size() - kListedCells), 6, 6);
+  }
+
+  /// Three columns: estimate, interval, n.
+  static void appendEstimate(std::vector<std::string>& row, const GridCell& cell, const std::string& unit,
+                             const std::string& dimension) {
+    if (!cell.estimate) {
+      row.insert(row.end(), {"–", "–", std::to_string(cell.n)});
+      return;
+    }
+    row.push_back(analysis::formatQuantity(*cell.estimate, unit, dimension));
+    row.push_back(cell.interval ? analysis::formatInterval(*cell.interval, unit, dimension) : "none");
+    row.push_back(std::to_string(cell.n));
+  }
+
+  void printTable(const plan::Table& table) {
+    const Grid grid = buildGrid(plan_, judgement_, results_, table.subject, table.by);
+    section(grid.subject, grid.comparison ? grid.text : "median and 95 % interval over runs");
+    if (grid.rows.empty()) return line("nothing to show", 2, 4);
+    // On one line if that fits, else the interval below its estimate.
+    const TextTable wide = textTable(grid, " ");
+    const bool fits = wide.naturalWidth(2) <= options_.width;
+    out_ += (fits ? wide : textTable(grid, "\n")).render(options_.width, 2, paint_);
+  }
+
+  TextTable textTable(const Grid& grid, const std::string& separator) const {
+    std::vector<std::string> header = grid.row_factors;
+    for (const std::string& column : grid.columns)
+      header.push_back(grid.column_factor.empty() ? column : grid.column_factor + "=" + column);
+    TextTable table(header, static_cast<unsigned>(grid.row_factors.size()));
+    for (size_t r = 0; r < grid.rows.size(); ++r) {
+      std::vector<std::string> row = grid.rows[r];
+      for (const GridCell& cell : grid.cells[r]) row.push_back(cellText(cell, grid.unit, grid.dimension, separator));
+      table.add(std::move(row));
+    }
+    return table;
+  }
+
+  void printComparison(const plan::Comparison& comparison) {
+    const auto result = std::find_if(judgement_.comparisons.begin(), judgement_.comparisons.end(),
+                                     [&](const auto& candidate) { return candidate.name == comparison.name; });
+    if (result == judgement_.comparisons.end()) return;
+    section(comparison.name, comparison.text);
+    std::vector<std::string> header = comparison.factors;
+    header.insert(header.end(), {"estimate", "interval", "n", ""});
+    TextTable table(header, static_cast<unsigned>(comparison.factors.size()), true);
+    for (size_t i = 0; i < result->cells.size() && i < kListedCells; ++i) {
+      const analysis::CellEstimate& cell = result->cells[i];
+      if (cell.cell >= comparison.cells.size()) continue;
+      const plan::Cell& planned = comparison.cells[cell.cell];
+      std::vector<std::string> row = planned.labels;
+      appendEstimate(row, gridCell(cell), comparison.unit, std::string(analysis::dimensionOf(plan_, planned)));
+      row.push_back(printable(cell.why));
+      table.add(std::move(row));
+    }
+    out_ += table.render(options_.width, 2, paint_);
+    if (result->cells.size() > kListedCells) line(fmt::format("… and {} more; the page has all", result->cells.size() - kListedCells), 2, 4);
+    if (comparison.without_partner)
+      line(printable(fmt::format("{} without a partner: {}", counted(comparison.without_partner, "point"), comparison.without_partner_why)), 2, 4);
+  }
+
+  void printLost() {
+    const auto lost = lostTrials(results_);
+    if (lost.empty()) return;
+    section("Trials that did not end well", fmt::format("{} of {}", lost.size(), results_.trials.size()));
+    for (size_t i = 0; i < lost.size() && i < kListedFailures; ++i) {
+      const plan::Point* point = plan_.findPoint(lost[i]->point);
+      line(printable(fmt::format("{} {} {}: {}", toString(lost[i]->kind), point ? plan_.label(*point) : lost[i]->point,
+                                 store::toString(lost[i]->status), lost[i]->reason)),
+           2, 6);
+    }
+    if (lost.size() > kListedFailures) line(fmt::format("… and {} more", lost.size() - kListedFailures), 2, 6);
+  }
+
+  void printFoot() {
+    if (results_.kept_not_counted) {
+      section("Kept, not counted", counted(results_.kept_not_counted, "trial"));
+      for (const std::string& reason : results_.not_counted_reasons) line(printable(reason), 2, 6);
+    }
+    if (!options_.html_path.empty()) out_ += "\nreport: " + printable(options_.html_path) + '\n';
+  }
+
+  const plan::Plan& plan_;
+  const analysis::Judgement& judgement_;
+  const store::Results& results_;
+  const ResultTextOptions& options_;
+  Paint paint_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string resultText(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
+                       const ResultTextOptions& options) {
+  return ResultPrinter(plan, judgement, results, options).print();
+}
+
+}  // namespace expc::report

@@ -1,0 +1,159 @@
+#include "runtime/report/wording.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/analysis/format.h"
+#include "runtime/plan/json.h"
+#include "runtime/report/layout.h"
+#include "runtime/stats/design.h"
+
+namespace expc::report {
+namespace {
+
+/// A shell word; quoted only if it needs to be.
+std::string shellWord(const std::string& text) {
+  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || std::string_view("._-/=:,+@%").find(c) != std::string_view::npos; };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string percent(double share) { return fmt::format("{:.2g} %", 100 * share); }
+
+}  // namespace
+
+std::string verdictWord(analysis::Verdict verdict) {
+  switch (verdict) {
+    case analysis::Verdict::Pass: return "PASS";
+    case analysis::Verdict::Fail: return "FAIL";
+    case analysis::Verdict::Inconclusive: return "INCONCLUSIVE";
+    case analysis::Verdict::Infeasible: return "INFEASIBLE";
+    case analysis::Verdict::NotRun: return "NOT RUN";
+    case analysis::Verdict::NotAsked: return "NOT ASKED";
+  }
+  return "UNKNOWN";
+}
+
+std::string durationText(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return "?";
+  if (seconds < 0.95) return fmt::format("{:.0f} ms", 1000 * seconds);
+  const auto whole = static_cast<uint64_t>(std::llround(seconds));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 600) return whole % 60 ? fmt::format("{} min {} s", whole / 60, whole % 60) : fmt::format("{} min", whole / 60);
+  if (whole < 3600) return fmt::format("{:.0f} min", seconds / 60);
+  if (whole < 48 * 3600) {
+    const uint64_t minutes = (whole + 30) / 60;
+    return minutes % 60 ? fmt::format("{} h {} min", minutes / 60, minutes % 60) : fmt::format("{} h", minutes / 60);
+  }
+  return fmt::format("{:.1f} days", seconds / 86400);
+}
+
+std::string scopeText(const analysis::Scope& scope, bool pairs) {
+  std::string text = fmt::format("{} of {}", counted(scope.complete, pairs ? "pair" : "value"), scope.planned);
+  if (scope.lost) text += fmt::format(", {} lost", scope.lost);
+  if (scope.sessions) text += ", " + counted(scope.sessions, "session");
+  if (scope.nodes) text += ", " + counted(scope.nodes, "node");
+  return text;
+}
+
+bool comparesPoints(const plan::Criterion& criterion) {
+  return std::any_of(criterion.cells.begin(), criterion.cells.end(),
+                     [](const plan::Cell& cell) { return cell.points.size() > 1; });
+}
+
+std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criterion, double noise) {
+  if (criterion.not_asked || criterion.cells.empty()) return "";
+  const plan::TrialKind kind = criterion.cells[0].kind;
+  const auto design = std::find_if(plan.design.kinds.begin(), plan.design.kinds.end(),
+                                   [&](const plan::KindDesign& candidate) { return candidate.kind == kind; });
+  if (design == plan.design.kinds.end()) return fmt::format("no {} trials are planned", toString(kind));
+  const unsigned n = design->repeat;
+  if (!criterion.confidence) {
+    const bool pairs = comparesPoints(criterion);
+    return fmt::format("must hold in every one of {} of each cell; {}",
+                       pairs ? counted(n, "pair") : counted(n, "value"), withoutConfidenceText(0, n));
+  }
+  const unsigned needed = comparesPoints(criterion) ? stats::minimumPairs(*criterion.confidence)
+                                                    : stats::minimumForMedian(*criterion.confidence);
+  if (n < needed)
+    return fmt::format("{} cannot give an interval at {}: {} are needed", counted(n, "block"),
+                       analysis::formatConfidence(*criterion.confidence), needed);
+  if (criterion.cells[0].estimator != plan::Estimator::PairedRatio)
+    return fmt::format("{} give an interval at {}", counted(n, "block"), analysis::formatConfidence(*criterion.confidence));
+  const double half_width = stats::expectedHalfWidth(noise, n, *criterion.confidence);
+  return fmt::format("expected resolution ±{} at {} noise ({}, {})", percent(half_width), percent(noise),
+                     counted(n, "block"), analysis::formatConfidence(*criterion.confidence));
+}
+
+std::string withoutConfidenceText(unsigned failed, unsigned n) {
+  if (n == 0) return "nothing ran";
+  if (failed > 0) return fmt::format("{} of {} failed", failed, n);
+  // Exact one-sided binomial bound for no failure: the p with (1 - p)^n = 0.05.
+  const double bound = 1 - std::pow(0.05, 1.0 / n);
+  return fmt::format("0 of {} failing shows with 95 % confidence that at most {} would", n, percent(bound));
+}
+
+std::string settingsText(const llvm::json::Object& settings) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : settings) texts.push_back(llvm::StringRef(name).str() + " " + plan::canonicalJson(value));
+  std::sort(texts.begin(), texts.end());
+  return joined(texts);
+}
+
+std::string exampleText(const plan::Plan& plan, const std::vector<std::string>& labels) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < labels.size(); ++i)
+    texts.push_back(i < plan.factors.size() ? plan.factors[i].name + "=" + labels[i] : labels[i]);
+  return joined(texts, " ");
+}
+
+uint64_t availablePoints(const plan::Plan& plan) {
+  return static_cast<uint64_t>(std::count_if(plan.points.begin(), plan.points.end(),
+                                             [](const plan::Point& point) { return point.unavailable.empty(); }));
+}
+
+std::vector<std::string> metricsOf(const plan::Plan& plan, plan::TrialKind kind) {
+  std::vector<std::string> names;
+  for (const plan::Metric& metric : plan.metrics)
+    if (metric.kind == kind) names.push_back(metric.name);
+  return names;
+}
+
+std::string repeatCommand(const plan::Plan& plan) {
+  std::string command = "expc run " + shellWord(plan.source) + " --study " + shellWord(plan.study);
+  for (const std::string& preset : plan.presets) command += " --preset " + shellWord(preset);
+  for (const std::string& text : plan.overrides) command += " -D " + shellWord(text);
+  return command;
+}
+
+std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Plan& plan) {
+  std::vector<std::pair<std::string, std::string>> fixed;
+  if (plan.points.empty()) return fixed;
+  for (const auto& [key, value] : plan.points[0].parameters) {
+    const llvm::StringRef name = key;
+    const bool factor = std::any_of(plan.factors.begin(), plan.factors.end(),
+                                    [&](const plan::Factor& candidate) { return name == candidate.name; });
+    const bool same = std::all_of(plan.points.begin(), plan.points.end(), [&](const plan::Point& point) {
+      const llvm::json::Value* other = point.parameters.get(name);
+      return other && *other == value;
+    });
+    if (factor || !same) continue;
+    const auto text = value.getAsString();
+    fixed.emplace_back(name.str(), text ? text->str() : plan::canonicalJson(value));
+  }
+  std::sort(fixed.begin(), fixed.end());
+  return fixed;
+}
+
+std::vector<const store::Trial*> lostTrials(const store::Results& results) {
+  std::vector<const store::Trial*> lost;
+  for (const store::Trial& trial : results.trials)
+    if (trial.status != store::TrialStatus::Valid && trial.status != store::TrialStatus::Running) lost.push_back(&trial);
+  return lost;
+}
+
+}  // namespace expc::report

@@ -1,0 +1,53 @@
+#pragma once
+
+// Sentences that terminal and page share, so that both say the same.
+
+#include <string>
+#include <vector>
+
+#include "runtime/analysis/judgement.h"
+#include "runtime/plan/plan.h"
+#include "runtime/store/records.h"
+
+namespace expc::report {
+
+/// "PASS", "FAIL", "INCONCLUSIVE", "INFEASIBLE", "NOT RUN", "NOT ASKED".
+std::string verdictWord(analysis::Verdict verdict);
+
+/// "3 min 20 s", "45 s", "2.5 h", "4 days".
+std::string durationText(double seconds);
+
+/// "7 pairs of 7, 1 session, 1 node"; what was lost, if anything. `pairs` false: "7 values of 7".
+std::string scopeText(const analysis::Scope& scope, bool pairs);
+
+/// "10 blocks at 1 % noise resolve ±1.0 %" for a ratio with a confidence, or what else can be said before a run; "" if nothing.
+std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criterion, double noise);
+
+/// What n trials without a failure can show (DESIGN §2): "0 of 10 failed: with 95 % confidence at most 26 % would".
+std::string withoutConfidenceText(unsigned failed, unsigned n);
+
+/// "steps 20, warmup 5".
+std::string settingsText(const llvm::json::Object& settings);
+
+/// "precision=fp16 gpus=1" from the labels of a removed point.
+std::string exampleText(const plan::Plan& plan, const std::vector<std::string>& labels);
+
+/// Points that can be run here, and how many trials of `kind` that makes.
+uint64_t availablePoints(const plan::Plan& plan);
+
+/// The metrics of `kind`, by name.
+std::vector<std::string> metricsOf(const plan::Plan& plan, plan::TrialKind kind);
+
+/// A shell command that repeats the plan.
+std::string repeatCommand(const plan::Plan& plan);
+
+/// Parameters that have one value at all points and are no factor: "batch 64".
+std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Plan& plan);
+
+/// Whether a criterion's cells compare points (pairs) or look at single ones (values).
+bool comparesPoints(const plan::Criterion& criterion);
+
+/// Trials that did not end well, as the store has them.
+std::vector<const store::Trial*> lostTrials(const store::Results& results);
+
+}  // namespace expc::report
