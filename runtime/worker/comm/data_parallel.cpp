@@ -46,8 +46,10 @@ void DataParallel::beforeForward() {
     state_->reducer->prepare_for_forward();
     state_->reducer->rebuild_buckets();
   });
-  state_->communicator.broadcastAll(state_->buffers, 0, state_->options.broadcast_bytes);
+  shareBuffers();
 }
+
+void DataParallel::shareBuffers() { state_->communicator.broadcastAll(state_->buffers, 0, state_->options.broadcast_bytes); }
 
 void DataParallel::beforeBackward() { state_->reducer->prepare_for_backward({}); }
 

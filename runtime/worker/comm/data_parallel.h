@@ -30,6 +30,8 @@ class DataParallel {
 
   /// In front of every forward pass in training: buckets are laid out again after the first step, buffers come from rank 0.
   void beforeForward();
+  /// Rank 0's buffers to all ranks; every rank calls it. For evaluation, so that all ranks judge the same model.
+  void shareBuffers();
   /// Between forward and backward: the backward pass that follows reduces the gradients.
   void beforeBackward();
 

@@ -1,0 +1,7 @@
+#include "runtime/worker/device/cpu_device.h"
+#include "runtime/worker/device/cuda/cuda_device.h"
+#include "runtime/worker/main/worker_main.h"
+
+int main(int argc, char** argv) {
+  return expc::worker::workerMain(argc, argv, {expc::device::cpuBackend(), expc::device::cudaBackend()});
+}

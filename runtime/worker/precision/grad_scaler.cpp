@@ -1,0 +1,42 @@
+#include "runtime/worker/precision/grad_scaler.h"
+
+#include <ATen/ATen.h>
+
+namespace expc::precision {
+namespace {
+
+constexpr double kInitialScale = 65536, kGrowth = 2, kBackoff = 0.5;
+constexpr int64_t kInterval = 2000;
+
+}  // namespace
+
+GradScaler::GradScaler(bool enabled, c10::Device device) : enabled_(enabled) {
+  if (!enabled_) return;
+  scale_ = at::full({}, kInitialScale, at::TensorOptions(at::kFloat).device(device));
+  growth_tracker_ = at::full({}, 0, at::TensorOptions(at::kInt).device(device));
+}
+
+at::Tensor GradScaler::scale(const at::Tensor& loss) const { return enabled_ ? loss * scale_ : loss; }
+
+void GradScaler::step(const std::vector<at::Tensor>& parameters, const std::function<void()>& update) {
+  if (!enabled_) return update();
+  at::NoGradGuard no_grad;
+  std::vector<at::Tensor> gradients;
+  for (const auto& parameter : parameters) {
+    if (parameter.grad().defined()) gradients.push_back(parameter.grad());
+  }
+  // The reciprocal is taken in double and rounded once, as torch does.
+  const auto inverse = scale_.to(at::kDouble).reciprocal().to(at::kFloat);
+  auto found = at::zeros({}, scale_.options());
+  at::_amp_foreach_non_finite_check_and_unscale_(gradients, found, inverse);
+  if (found.item<float>() == 0.0f) {
+    update();
+  } else {
+    ++skipped_;
+  }
+  at::_amp_update_scale_(scale_, growth_tracker_, found, kGrowth, kBackoff, kInterval);
+}
+
+double GradScaler::currentScale() const { return enabled_ ? scale_.item<double>() : 1.0; }
+
+}  // namespace expc::precision

@@ -1,0 +1,41 @@
+#include "runtime/worker/precision/precision.h"
+
+#include <ATen/autocast_mode.h>
+#include <llvm/ADT/StringSwitch.h>
+
+namespace expc::precision {
+
+std::optional<Precision> precisionFromString(llvm::StringRef text) {
+  return llvm::StringSwitch<std::optional<Precision>>(text)
+      .Case("fp64", Precision::Fp64)
+      .Case("fp32", Precision::Fp32)
+      .Case("bf16", Precision::Bf16)
+      .Case("fp16", Precision::Fp16)
+      .Default(std::nullopt);
+}
+
+c10::ScalarType weightType(Precision precision) { return precision == Precision::Fp64 ? at::kDouble : at::kFloat; }
+
+std::optional<c10::ScalarType> autocastType(Precision precision) {
+  if (precision == Precision::Bf16) return at::kBFloat16;
+  if (precision == Precision::Fp16) return at::kHalf;
+  return std::nullopt;
+}
+
+Autocast::Autocast(c10::DeviceType device, std::optional<c10::ScalarType> type) : device_(device), active_(type.has_value()) {
+  if (!active_) return;
+  enabled_before_ = at::autocast::is_autocast_enabled(device);
+  type_before_ = at::autocast::get_autocast_dtype(device);
+  at::autocast::set_autocast_enabled(device, true);
+  at::autocast::set_autocast_dtype(device, *type);
+  at::autocast::increment_nesting();
+}
+
+Autocast::~Autocast() {
+  if (!active_) return;
+  if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+  at::autocast::set_autocast_enabled(device_, enabled_before_);
+  at::autocast::set_autocast_dtype(device_, type_before_);
+}
+
+}  // namespace expc::precision

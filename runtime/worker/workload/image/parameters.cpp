@@ -1,0 +1,168 @@
+#include "runtime/worker/workload/image/parameters.h"
+
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/FormatVariadic.h>
+
+#include <cmath>
+
+namespace expc::workload::image {
+namespace {
+
+using llvm::json::Object;
+using llvm::json::Value;
+
+/// Reads members one by one; keeps the first error.
+class Reader {
+ public:
+  Reader(const Object& object, std::string what) : object_(object), what_(std::move(what)) {}
+
+  double number(llvm::StringRef name, double otherwise, double low, double high) {
+    const Value* value = object_.get(name);
+    if (!value) return otherwise;
+    double result = 0;
+    bool read = false;
+    if (auto given = value->getAsNumber()) {
+      result = *given;
+      read = true;
+    } else if (auto text = value->getAsString()) {
+      read = llvm::to_float(*text, result);
+    }
+    if (!read || !std::isfinite(result) || result < low || result > high) {
+      fail(name, *value, llvm::formatv("a number from {0} to {1}", low, high).str());
+      return otherwise;
+    }
+    return result;
+  }
+
+  int64_t whole(llvm::StringRef name, int64_t otherwise, int64_t low, int64_t high) {
+    const double result = number(name, static_cast<double>(otherwise), static_cast<double>(low), static_cast<double>(high));
+    if (result != std::floor(result)) {
+      fail(name, *object_.get(name), "a whole number");
+      return otherwise;
+    }
+    return static_cast<int64_t>(result);
+  }
+
+  /// Index into `words`.
+  size_t word(llvm::StringRef name, std::initializer_list<llvm::StringRef> words) {
+    const Value* value = object_.get(name);
+    if (!value) return 0;
+    const auto text = value->getAsString();
+    size_t index = 0;
+    for (llvm::StringRef word : words) {
+      if (text && *text == word) return index;
+      ++index;
+    }
+    fail(name, *value, "one of " + llvm::join(words, ", "));
+    return 0;
+  }
+
+  const Value* get(llvm::StringRef name) const { return object_.get(name); }
+
+  void fail(llvm::StringRef name, const Value& value, const std::string& wanted) {
+    if (message_.empty()) message_ = llvm::formatv("{0} {1} is {2}, it must be {3}", what_, name, value, wanted).str();
+  }
+  llvm::Error take() const { return message_.empty() ? llvm::Error::success() : llvm::createStringError(message_); }
+
+ private:
+  const Object& object_;
+  std::string what_, message_;
+};
+
+void readData(Reader& reader, Data& data) {
+  const Value* value = reader.get("data");
+  const std::string wanted = R"({"mnist":["a folder"]} or {"synthetic":[images]})";
+  if (!value) return reader.fail("data", nullptr, wanted);
+  const Object* object = value->getAsObject();
+  if (!object || object->size() != 1) return reader.fail("data", *value, wanted);
+  const llvm::json::Array* arguments = object->begin()->second.getAsArray();
+  const llvm::StringRef name = object->begin()->first;
+  if (!arguments || arguments->size() != 1) return reader.fail("data", *value, wanted);
+  const Value& argument = arguments->front();
+  if (name == "mnist" && argument.getAsString()) {
+    data.kind = Data::Kind::Mnist;
+    data.path = argument.getAsString()->str();
+  } else if (name == "synthetic") {
+    data.kind = Data::Kind::Synthetic;
+    const Object count{{"images", argument}};
+    Reader counted(count, "parameter data:");
+    data.count = counted.whole("images", 1, 1, 10'000'000);
+    if (auto error = counted.take()) {
+      llvm::consumeError(std::move(error));
+      reader.fail("data", *value, wanted);
+    }
+  } else {
+    reader.fail("data", *value, wanted);
+  }
+}
+
+}  // namespace
+
+std::vector<Param> declaredParameters() {
+  const Parameters defaults;
+  return {{"data", "source", nullptr},
+          {"size", "Pixels", defaults.size},
+          {"width", "float", defaults.width},
+          {"batch", "int", defaults.batch},
+          {"precision", "precision", "fp32"},
+          {"layout", "layout", "nchw"},
+          {"strategy", "strategy", "ddp_ds"},
+          {"gpus", "int", defaults.gpus},
+          {"optimizer", "optimizer", "sgd"},
+          {"learning_rate", "float", defaults.learning_rate},
+          {"momentum", "float", defaults.momentum},
+          {"weight_decay", "float", defaults.weight_decay},
+          {"workers", "int", defaults.workers},
+          {"prefetch", "int", defaults.prefetch}};
+}
+
+llvm::Expected<Parameters> readParameters(const Object& object) {
+  using precision::Precision;
+  for (const auto& entry : object) {
+    bool known = false;
+    for (const Param& param : declaredParameters()) known |= llvm::StringRef(entry.first) == param.name;
+    if (!known) return llvm::createStringError("image.mobilenet_v2 has no parameter " + llvm::StringRef(entry.first));
+  }
+  Reader reader(object, "parameter");
+  Parameters result;
+  readData(reader, result.data);
+  result.size = reader.whole("size", result.size, 1, 1 << 16);
+  result.width = reader.number("width", result.width, 0.01, 100);
+  result.batch = reader.whole("batch", result.batch, 1, 1 << 20);
+  constexpr Precision kPrecisions[] = {Precision::Fp32, Precision::Fp64, Precision::Bf16, Precision::Fp16};
+  result.precision = kPrecisions[reader.word("precision", {"fp32", "fp64", "bf16", "fp16"})];
+  result.channels_last = reader.word("layout", {"nchw", "nhwc"}) == 1;
+  reader.word("strategy", {"ddp_ds"});
+  result.gpus = reader.whole("gpus", result.gpus, 1, 1 << 20);
+  result.optimizer = reader.word("optimizer", {"sgd", "adam"}) == 1 ? OptimizerKind::Adam : OptimizerKind::Sgd;
+  result.learning_rate = reader.number("learning_rate", result.learning_rate, 0, 1e6);
+  result.momentum = reader.number("momentum", result.momentum, 0, 1);
+  result.weight_decay = reader.number("weight_decay", result.weight_decay, 0, 1e6);
+  result.workers = reader.whole("workers", result.workers, 0, 1 << 12);
+  result.prefetch = reader.whole("prefetch", result.prefetch, 1, 1 << 12);
+  if (auto error = reader.take()) return error;
+  return result;
+}
+
+llvm::Expected<Settings> readSettings(const plan::TrialSpec& spec) {
+  constexpr int64_t kMost = 1'000'000'000;
+  Reader reader(spec.settings, "setting");
+  Settings result;
+  if (spec.kind == plan::TrialKind::Timed) {
+    result.steps = reader.whole("steps", 0, 1, kMost);
+    result.warmup = reader.whole("warmup", 0, 0, kMost);
+  } else if (spec.kind == plan::TrialKind::Quality) {
+    result.epochs = reader.whole("epochs", 0, 1, kMost);
+  } else {
+    return llvm::createStringError("image.mobilenet_v2 runs timed and quality trials, not " + std::string(plan::toString(spec.kind)) +
+                                   " ones");
+  }
+  if (auto error = reader.take()) return error;
+  if (result.steps == 0 && result.epochs == 0) {
+    return llvm::createStringError("a " + std::string(plan::toString(spec.kind)) + " trial needs its length: " +
+                                   (spec.kind == plan::TrialKind::Timed ? "steps" : "epochs") + " is not set");
+  }
+  return result;
+}
+
+}  // namespace expc::workload::image

@@ -1,0 +1,57 @@
+#pragma once
+
+// The parameters of image.mobilenet_v2 as they cross in a trial's specification.
+
+#include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/trial.h"
+#include "runtime/worker/precision/precision.h"
+#include "runtime/worker/workload/workload.h"
+
+namespace expc::workload::image {
+
+struct Data {
+  enum class Kind { Mnist, Synthetic } kind = Kind::Mnist;
+  std::string path;    // Mnist: a folder, as written in the study
+  int64_t count = 0;   // Synthetic: training images
+};
+
+enum class OptimizerKind { Sgd, Adam };
+
+struct Parameters {
+  Data data;
+  int64_t size = 224;
+  double width = 1.0;
+  int64_t batch = 64;  // of one rank
+  precision::Precision precision = precision::Precision::Fp32;
+  bool channels_last = false;
+  int64_t gpus = 1;
+  OptimizerKind optimizer = OptimizerKind::Sgd;
+  double learning_rate = 0.045;
+  double momentum = 0.9;
+  double weight_decay = 0.00004;
+  int64_t workers = 1;
+  int64_t prefetch = 2;
+};
+
+/// Names, types and defaults, in the order of stdlib/image.exp.
+std::vector<Param> declaredParameters();
+
+/// Reads {"data":{"mnist":["data/digits"]},"size":32,…}. Absent ones have their default, numbers may be exact decimals in text. The
+/// error names the parameter, what it is and what it may be.
+llvm::Expected<Parameters> readParameters(const llvm::json::Object& object);
+
+/// Lengths of a trial: timed ones run `steps` after `warmup`, quality ones `epochs`.
+struct Settings {
+  int64_t steps = 0;
+  int64_t warmup = 0;
+  int64_t epochs = 0;
+};
+llvm::Expected<Settings> readSettings(const plan::TrialSpec& spec);
+
+}  // namespace expc::workload::image

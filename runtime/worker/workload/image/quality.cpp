@@ -1,0 +1,71 @@
+#include "runtime/worker/workload/image/quality.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/worker/workload/image/training.h"
+
+namespace expc::workload::image {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// One epoch between two barriers; its wall time on this rank.
+llvm::Expected<double> runEpoch(TrialContext& context, Training& training, int64_t epoch, int64_t epochs) {
+  context.device.synchronize();
+  context.communicator.barrier();
+  const auto begin = Clock::now();
+  const int64_t count = training.stepsPerEpoch();
+  for (int64_t i = 0; i < count; ++i) {
+    auto more = training.step();
+    if (!more) return more.takeError();
+    context.progress.report(static_cast<uint64_t>(epoch * count + i + 1), static_cast<uint64_t>(epochs * count), "epoch");
+  }
+  context.device.synchronize();
+  context.communicator.barrier();
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+bool asked(const plan::TrialSpec& spec, std::string_view metric) {
+  return spec.metrics.empty() || std::find(spec.metrics.begin(), spec.metrics.end(), metric) != spec.metrics.end();
+}
+
+}  // namespace
+
+llvm::Expected<plan::Event> runQuality(TrialContext& context, const Parameters& parameters, const Settings& settings) {
+  auto created = Training::create(context, parameters, settings.epochs);
+  if (!created) return created.takeError();
+  Training& training = **created;
+
+  std::vector<double> losses, accuracies;
+  double wall = 0, final_loss = 0;
+  for (int64_t epoch = 0; epoch < settings.epochs; ++epoch) {
+    auto seconds = runEpoch(context, training, epoch, settings.epochs);
+    if (!seconds) return seconds.takeError();
+    wall += *seconds;
+    auto epoch_losses = training.takeLosses();
+    if (!epoch_losses) return epoch_losses.takeError();
+    final_loss = std::accumulate(epoch_losses->begin(), epoch_losses->end(), 0.0) / static_cast<double>(epoch_losses->size());
+    losses.insert(losses.end(), epoch_losses->begin(), epoch_losses->end());
+    context.progress.report(static_cast<uint64_t>(epoch + 1), static_cast<uint64_t>(settings.epochs), "evaluate");
+    auto accuracy = training.accuracy(training.dataset().test);
+    if (!accuracy) return accuracy.takeError();
+    accuracies.push_back(*accuracy);
+  }
+
+  plan::Event result;
+  result.type = plan::Event::Type::Result;
+  result.metrics["accuracy"] = accuracies.back();
+  if (asked(context.spec, "train_accuracy")) {
+    auto accuracy = training.accuracy(training.dataset().train);
+    if (!accuracy) return accuracy.takeError();
+    result.metrics["train_accuracy"] = *accuracy;
+  }
+  result.metrics["final_loss"] = final_loss;
+  result.metrics["quality_train_time"] = context.communicator.allReduce(wall, comm::Reduction::Max);
+  result.series["loss"] = llvm::json::Array(losses);
+  result.series["accuracy"] = llvm::json::Array(accuracies);
+  return result;
+}
+
+}  // namespace expc::workload::image

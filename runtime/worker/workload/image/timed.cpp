@@ -1,0 +1,94 @@
+#include "runtime/worker/workload/image/timed.h"
+
+#include <algorithm>
+
+#include "runtime/worker/device/host.h"
+#include "runtime/worker/workload/image/training.h"
+
+namespace expc::workload::image {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double secondsBetween(Clock::time_point from, Clock::time_point to) { return std::chrono::duration<double>(to - from).count(); }
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+/// What a rank measured itself; the trial's value is the largest over the ranks.
+struct Own {
+  double startup = 0, first_step = 0, wall = 0, step = 0, load_wait = 0, host_peak = 0, device_peak = 0;
+  std::vector<double> all() const { return {startup, first_step, wall, step, load_wait, host_peak, device_peak}; }
+  static Own from(const std::vector<double>& v) { return {v[0], v[1], v[2], v[3], v[4], v[5], v[6]}; }
+};
+
+/// A barrier on an idle device: where the clock starts and ends.
+Clock::time_point meet(TrialContext& context) {
+  context.device.synchronize();
+  context.communicator.barrier();
+  return Clock::now();
+}
+
+llvm::Error runSteps(TrialContext& context, Training& training, int64_t count, std::string_view phase) {
+  for (int64_t i = 0; i < count; ++i) {
+    auto more = training.step();
+    if (!more) return more.takeError();
+    context.device.mark();
+    context.progress.report(static_cast<uint64_t>(i + 1), static_cast<uint64_t>(count), phase);
+  }
+  return llvm::Error::success();
+}
+
+}  // namespace
+
+llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& parameters, const Settings& settings) {
+  auto created = Training::create(context, parameters, 0);
+  if (!created) return created.takeError();
+  Training& training = **created;
+  device::Device& device = context.device;
+
+  Own own;
+  own.startup = secondsBetween(context.process_start, meet(context));
+  device.clearMarks(static_cast<size_t>(settings.warmup) + 1);
+  device.mark();
+  if (auto error = runSteps(context, training, settings.warmup, "warmup")) return error;
+  if (settings.warmup > 0) own.first_step = device.intervals().front();
+
+  const Clock::time_point begin = meet(context);
+  const double waited_before = training.loadWaitSeconds();
+  device.clearMarks(static_cast<size_t>(settings.steps) + 1);
+  device.mark();
+  if (auto error = runSteps(context, training, settings.steps, "steps")) return error;
+  own.load_wait = training.loadWaitSeconds() - waited_before;
+  own.wall = secondsBetween(begin, meet(context));
+
+  const std::vector<double> steps = device.intervals();
+  own.step = median(steps);
+  if (settings.warmup == 0) own.first_step = steps.front();
+  own.host_peak = device::residentPeak().value_or(0);
+  own.device_peak = device.memoryPeak().value_or(0);
+  const Own worst = Own::from(context.communicator.allReduce(own.all(), comm::Reduction::Max));
+  auto losses = training.takeLosses();
+  if (!losses) return losses.takeError();
+
+  const double images = static_cast<double>(parameters.batch * settings.steps) * context.communicator.worldSize();
+  plan::Event result;
+  result.type = plan::Event::Type::Result;
+  result.metrics["step_time"] = worst.step;
+  result.metrics["images_per_s"] = images / worst.wall;
+  result.metrics["train_time"] = worst.wall;
+  result.metrics["startup_time"] = worst.startup;
+  result.metrics["first_step_time"] = worst.first_step;
+  result.metrics["load_wait_share"] = std::min(1.0, worst.load_wait / worst.wall);
+  result.metrics["host_memory_peak"] = worst.host_peak;
+  result.metrics["device_memory_peak"] = nullptr;
+  if (device.memoryPeak()) result.metrics["device_memory_peak"] = worst.device_peak;
+  result.series["step_time"] = llvm::json::Array(steps);  // rank 0's
+  result.series["loss"] = llvm::json::Array(*losses);
+  return result;
+}
+
+}  // namespace expc::workload::image

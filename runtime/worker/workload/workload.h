@@ -1,0 +1,53 @@
+#pragma once
+
+// What a built-in workload is: a name, what it takes, what it measures, and how one rank runs a trial of it.
+
+#include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/trial.h"
+#include "runtime/worker/comm/communicator.h"
+#include "runtime/worker/device/device.h"
+#include "runtime/worker/workload/progress.h"
+
+namespace expc::workload {
+
+/// As declared in stdlib/*.exp; a test compares the two.
+struct Param {
+  std::string name;
+  std::string type;               // "Pixels", "int", "precision"
+  llvm::json::Value value;        // default, in base units; null: none
+};
+
+struct Metric {
+  std::string name;
+  std::string dimension;          // "Time", "Images / Time"
+  std::string better;             // "lower", "higher"
+  plan::TrialKind kind = plan::TrialKind::Timed;
+  bool exact = false;
+};
+
+/// What one rank has when its trial begins. `communicator` is connected and knows the device.
+struct TrialContext {
+  const plan::TrialSpec& spec;
+  comm::Communicator& communicator;
+  device::Device& device;
+  Progress& progress;
+  std::chrono::steady_clock::time_point process_start;
+};
+
+struct Workload {
+  std::string name;               // "image.mobilenet_v2"
+  int version = 1;                // raised when results would change or a default changes
+  std::vector<Param> params;
+  std::vector<Metric> metrics;
+  /// Runs a trial on this rank. Every rank returns; rank 0's event is the result, with all metrics of the trial's kind (null: not on
+  /// this device). An error is the trial's failure, for a reader; exceptions of torch may leave it too.
+  llvm::Expected<plan::Event> (*run)(TrialContext& context);
+};
+
+}  // namespace expc::workload
