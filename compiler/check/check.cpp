@@ -18,6 +18,11 @@ const Study* Program::findStudy(std::string_view name) const {
 // Importers come after what they import, so the root is last.
 ModuleScope& rootScope(Program& program) { return *program.scopes.back(); }
 
+bool declaresAnything(const Program& program) {
+  const ast::Module& module = *program.scopes.back()->ast;
+  return !module.enums.empty() || !module.lets.empty() || !module.workloads.empty();
+}
+
 Program check(source::SourceManager& sources, source::FileId root, const FileSystem& files, diag::Emitter& emitter) {
   Program program;
   program.sources = &sources;

@@ -52,6 +52,9 @@ std::optional<source::FileId> open(source::SourceManager& sources, const std::st
 /// Never looks at the machine. Always returns; whether it succeeded is `emitter.errors()`.
 Program check(source::SourceManager& sources, source::FileId root, const FileSystem& files, diag::Emitter& emitter);
 
+/// Whether the root file declares something to import, so that it needs no study.
+bool declaresAnything(const Program& program);
+
 /// Resolves one `-D` text ("gpus=2", "precision={fp32,bf16}", "size=64px", "design.timed.repeat=20") against a study: by the
 /// declared type, a factor's value selects levels. Nothing after reporting (E0601 for a malformed one, else E02xx, E03xx).
 std::optional<Change> resolveOverride(const Program& program, const Study& study, const std::string& text,

@@ -18,6 +18,8 @@ EXPC_DIAGNOSTIC(EqualityWithConfidence, Error, "'{0}' varies from trial to trial
 EXPC_DIAGNOSTIC(UnreachableBound, Error, "{0} can never be {1}", std::string, std::string_view);
 EXPC_DIAGNOSTIC(CriterionShape, Error, "{0}", std::string);
 
+constexpr size_t kMaxQuantifiers = 64;
+
 class CriterionChecker {
  public:
   CriterionChecker(StudyContext& context, const ast::CriterionDecl& declaration)
@@ -122,6 +124,12 @@ class CriterionChecker {
   }
 
   void quantifiers() {
+    if (declaration_.quantifiers.size() > kMaxQuantifiers) {
+      context_.emitter().emit(declaration_.quantifiers[kMaxQuantifiers].range, CriterionShape,
+                              fmt::format("a criterion has at most {} quantifiers", kMaxQuantifiers));
+      unknown_ = true;
+      return;
+    }
     // Named factors first: `*` stands for the rest.
     for (const ast::Quantifier& declared : declaration_.quantifiers) {
       Quantifier quantifier;

@@ -14,6 +14,8 @@ EXPC_DIAGNOSTIC(FactorIsArgument, Error, "'{0}' is both an argument and a factor
 EXPC_DIAGNOSTIC(DuplicateLevel, Error, "the level {0} of '{1}' is there twice", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(BaselineNotLevel, Error, "the baseline {0} is no level of '{1}'", std::string_view, std::string_view);
 
+constexpr size_t kMaxFactors = 64;
+
 const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::QualifiedName& name) {
   const ModuleScope* where = &scope;
   const ast::Identifier& last = name.parts.back();
@@ -119,6 +121,10 @@ void checkFactor(StudyContext& context, const ast::FactorDecl& declaration, cons
   if (auto argument = arguments.find(name.name); argument != arguments.end())
     context.emitter().build(name.range, FactorIsArgument, name.name)
         .note(argument->second, "it is fixed here; a factor varies, an argument does not").emit();
+  if (study.factors.size() == kMaxFactors) {
+    context.emitter().emit(name.range, errors::NotSupported, fmt::format("a study with more than {} factors", kMaxFactors));
+    return;
+  }
   const Parameter& parameter = study.workload->parameters[index];
   if (declaration.when || parameter.when)
     context.emitter().emit(name.range, errors::NotSupported, "a factor that is active only under a condition");
