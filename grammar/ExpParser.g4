@@ -72,7 +72,7 @@ set             : LBRACE value (COMMA value?)* RBRACE;
 condition       : conjunction (OR conjunction)*;
 conjunction     : negation (AND negation)*;
 negation        : NOT* comparison;
-comparison      : sum (rangeTail | (comparator sum | NOT? IN members)*);
+comparison      : sum rangeTail? (comparator sum | NOT? IN members)*;
 rangeTail       : RANGE sum (BY STAR? unary)?;
 comparator      : EQUAL | NOT_EQUAL | LESS | LESS_EQUAL | GREATER | GREATER_EQUAL;
 members         : set | sum rangeTail?;

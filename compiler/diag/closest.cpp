@@ -17,7 +17,7 @@ std::optional<std::string> closest(std::string_view name, const std::vector<std:
     if (candidate.empty() || candidate.size() > kLongest || candidate == name) continue;
     unsigned distance = llvm::StringRef(lower).edit_distance(llvm::StringRef(candidate).lower(), true, limit + 1);
     // A word replaced letter by letter is another word: `a` for `b` is no likely slip.
-    if (distance >= std::max(name.size(), candidate.size())) continue;
+    if (distance >= std::min(name.size(), candidate.size())) continue;
     if (distance < best) {
       best = distance;
       found = candidate;

@@ -127,17 +127,26 @@ class TokenReader {
     lexer_.hitEOF = false;
   }
 
-  /// `&&`, `||` and `!` are reported and then taken for what they mean; other characters are gathered into one report.
+  /// Characters that begin no token are gathered into one report. They stay in the stream, so that the parser does not take what
+  /// is around them for one statement; `&&`, `||`, `!` and 'text' as what they mean, `;` and comments with `#` not at all.
   void addUnexpected(std::unique_ptr<antlr4::Token> token) {
     const Located place = located(token.get());
     const char sign = text_[place.begin];
-    const bool continues = unexpected_ && unexpected_end_ == place.begin && (sign != ';' || text_[unexpected_begin_] == ';');
-    if (!continues) {
+    const std::string_view rest = text_.substr(place.begin, text_.substr(place.begin).find_first_of("\r\n"));
+    const size_t close = sign == '\'' ? rest.find('\'', 1) : sign == '#' ? rest.size() - 1 : std::string_view::npos;
+    const bool alone = sign == ';' || close != std::string_view::npos;
+    if (alone || !unexpected_ || unexpected_end_ != place.begin) {
       flushUnexpected();
       unexpected_ = std::move(token);
       unexpected_begin_ = place.begin;
     }
     unexpected_end_ = place.end;
+    if (!alone) return;
+    if (close != std::string_view::npos) {
+      unexpected_end_ = static_cast<uint32_t>(place.begin + close + 1);
+      stream_.seek(unexpected_end_);
+    }
+    flushUnexpected();
   }
 
   void flushUnexpected() {
@@ -146,14 +155,13 @@ class TokenReader {
     reportCharacters(sources_, reporter_, unexpected_begin_, unexpected_end_);
     auto& token = static_cast<antlr4::CommonToken&>(*unexpected_);
     token.setStopIndex(unexpected_end_ - 1);
-    const size_t type = written == "&&" || written == "&"   ? ExpLexer::AND
-                        : written == "||" || written == "|" ? ExpLexer::OR
-                        : written == "!"                    ? ExpLexer::NOT
-                                                            : ExpLexer::UNEXPECTED;
-    if (type != ExpLexer::UNEXPECTED) {
-      token.setType(type);
-      push(std::move(unexpected_));
-    }
+    token.setType(written == "&&" || written == "&"                  ? ExpLexer::AND
+                  : written == "||" || written == "|"                ? ExpLexer::OR
+                  : written == "!"                                   ? ExpLexer::NOT
+                  : written.front() == '\'' && written.back() == '\'' && written.size() > 1 ? ExpLexer::STRING
+                                                                     : ExpLexer::UNEXPECTED);
+    const bool dropped = written.front() == ';' || written.front() == '#';
+    if (!dropped) push(std::move(unexpected_));
     unexpected_.reset();
   }
 
@@ -321,19 +329,23 @@ class Strategy : public antlr4::DefaultErrorStrategy {
       while (parser->getCurrentToken()->getType() != antlr4::Token::EOF) parser->getTokenStream()->consume();
       return;
     }
-    skip(parser, blockAround(parser->getContext()), openBrackets(parser));
+    skip(parser, blockAround(parser->getContext()), openBrackets(parser), columnOf(parser->getContext()->start));
   }
 
   /// A block goes on with a statement or ends; whatever else stands there is reported and skipped.
   void sync(antlr4::Parser* parser) override {
     const Rule block = ruleOf(parser->getContext());
     if (!isBlock(block)) return;
-    const Token next = lookAhead(parser);
-    if (next == Token::EndOfFile || isHead(block, next) || endsBlock(block, next)) return;
-    if (next == Token::RightBrace && block != Rule::File) return;
-    reportNoStatement(sources_, reporter_, block, located(parser->getCurrentToken()), headsOf(block));
-    throwIfExhausted();
-    skip(parser, block, {});
+    for (;;) {
+      const Token next = lookAhead(parser);
+      if (next == Token::EndOfFile || isHead(block, next) || endsBlock(block, next)) return;
+      if (next == Token::RightBrace && block != Rule::File) return;
+      const uint32_t column = columnOf(parser->getCurrentToken());
+      if (next != Token::Unexpected)
+        reportNoStatement(sources_, reporter_, block, located(parser->getCurrentToken()), headsOf(block));
+      throwIfExhausted();
+      skip(parser, block, {}, column);
+    }
   }
 
   antlr4::Token* recoverInline(antlr4::Parser* parser) override {
@@ -344,7 +356,9 @@ class Strategy : public antlr4::DefaultErrorStrategy {
       if (!opening) {
         // The statements are read, the brace is not there: the block is whole without it.
         antlr4::Token* open = parser->getContext()->start;
-        reportUnclosed(sources_, reporter_, rule, located(open), situation(parser));
+        const size_t at = parser->getCurrentToken()->getTokenIndex();
+        if (at != last_error_) reportUnclosed(sources_, reporter_, rule, located(open), situation(parser));
+        last_error_ = at;
         throwIfExhausted();
         return getMissingSymbol(parser);
       }
@@ -365,7 +379,8 @@ class Strategy : public antlr4::DefaultErrorStrategy {
   }
 
   void report(antlr4::Parser* parser) {
-    reportUnexpected(sources_, reporter_, situation(parser));
+    last_error_ = parser->getCurrentToken()->getTokenIndex();
+    if (lookAhead(parser) != Token::Unexpected) reportUnexpected(sources_, reporter_, situation(parser));
     throwIfExhausted();
   }
 
@@ -417,7 +432,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
 
   /// Skips to where a statement of `block` can begin or the block ends. Brackets in `open` were opened before the error; a
   /// statement's head ends them, since they hold expressions. Those met on the way are skipped with what is in them.
-  void skip(antlr4::Parser* parser, Rule block, std::vector<Token> open) {
+  void skip(antlr4::Parser* parser, Rule block, std::vector<Token> open, uint32_t column) {
     const size_t before = open.size();
     bool first = true;
     for (;; first = false) {
@@ -426,11 +441,30 @@ class Strategy : public antlr4::DefaultErrorStrategy {
       const bool outside = open.size() <= before;
       // A word that was not understood begins no statement; a keyword may.
       if (outside && isHead(block, next) && !(first && isWord(next) && next != Token::Ordered) &&
-          (open.empty() || isReserved(next)) && !afterDot(parser))
+          (open.empty() || isReserved(next)) && !afterDot(parser) && (!isWord(next) || beginsItem(parser, block)))
         return;
+      // So does a line that stands as far left as the statement: it is reported on its own, should it be wrong.
+      if (!first && outside && open.empty() && columnOf(parser->getCurrentToken()) <= column && startsLine(parser)) return;
       if (!track(open, next) && block != Rule::File) return;
       parser->getTokenStream()->consume();
     }
+  }
+
+  uint32_t columnOf(antlr4::Token* token) { return sources_.position(reporter_.file(), located(token).begin).column; }
+
+  bool startsLine(antlr4::Parser* parser) {
+    antlr4::Token* token = parser->getCurrentToken();
+    if (token->getTokenIndex() == 0) return true;
+    const uint32_t end = located(parser->getTokenStream()->get(token->getTokenIndex() - 1)).end;
+    return sources_.text({reporter_.file(), end, located(token).begin}).find('\n') != std::string_view::npos;
+  }
+
+  /// Whether a word is the head of an assignment or a setting rather than a part of what is skipped.
+  bool beginsItem(antlr4::Parser* parser, Rule block) {
+    if (startsLine(parser)) return true;
+    const Token after = kindOf(parser->getTokenStream()->LA(2));
+    if (block == Rule::PresetBody) return after == Token::Assign;
+    return after == Token::LeftBrace || after == Token::Number;
   }
 
   static bool afterDot(antlr4::Parser* parser) {
@@ -442,6 +476,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
   Reporter& reporter_;
   TreeBuilder& builder_;
   bool reported_ = false;
+  size_t last_error_ = INVALID_INDEX;  // the token at which the last error was reported
 };
 
 }  // namespace

@@ -4,15 +4,14 @@
 
 namespace expc::parse {
 
-EXPC_DIAGNOSTIC(FileTooLarge, Error, "this file has {0} bytes; the most is {1}", size_t, size_t);
+EXPC_DIAGNOSTIC(FileTooLarge, Error, "this file is larger than {0} bytes, the most that is read", size_t);
 EXPC_DIAGNOSTIC(InvalidUtf8, Error, "byte {0} (0x{1:02X}) is not UTF-8; save the file as UTF-8", size_t, unsigned);
 EXPC_DIAGNOSTIC(NulByte, Error, "byte {0} is zero: this is not a text file", size_t);
 
 std::optional<source::FileId> load(source::SourceManager& sources, std::string name, std::string text, diag::Emitter& emitter) {
   if (text.size() > kMaxFileSize) {
-    const size_t size = text.size();
     source::FileId file = sources.add(std::move(name), "");
-    emitter.emit({file, 0, 0}, FileTooLarge, size, kMaxFileSize);
+    emitter.emit({file, 0, 0}, FileTooLarge, kMaxFileSize);
     return std::nullopt;
   }
   source::FileId file = sources.add(std::move(name), std::move(text));

@@ -114,7 +114,9 @@ std::string describeExpected(const Situation& situation) {
     case Rule::Type:
     case Rule::RefinedType: return "a type";
     case Rule::Text: return "a text in double quotes";
-    case Rule::Claim: return "a comparison (>=, >, <=, <, == or 'within')";
+    case Rule::Claim:
+      if (situation.expected.size() == 1) return "'..' and the upper end of the band";
+      return "a comparison (>=, >, <=, <, == or 'within')";
     case Rule::ImportDecl: return "a module, such as std.image, or a path in double quotes,";
     case Rule::Group:
     case Rule::Arguments: return "',' or ')'";
@@ -157,6 +159,7 @@ bool onLaterLine(const source::SourceManager& sources, source::FileId file, cons
 
 std::string_view blockName(Rule block) {
   switch (block) {
+    case Rule::File: return "file";
     case Rule::WorkloadBody: return "workload";
     case Rule::StudyBody: return "study";
     case Rule::PresetBody: return "preset";
@@ -185,6 +188,7 @@ void reportUnexpected(const source::SourceManager& sources, Reporter& reporter, 
   const Located& found = situation.found;
   std::string message = "expected " + describeExpected(situation);
   uint32_t begin = found.begin, end = found.end;
+  bool later_line = false;
   if (situation.has_previous) {
     const Located& previous = situation.previous;
     if (previous.token == Token::String)
@@ -192,10 +196,11 @@ void reportUnexpected(const source::SourceManager& sources, Reporter& reporter, 
     else
       message += " after " + quote(sources.text({file, previous.begin, previous.end}));
     // Where the line just ends, the place to mend is its end and not the next statement.
-    if (onLaterLine(sources, file, previous, found)) begin = end = previous.end;
+    later_line = onLaterLine(sources, file, previous, found);
+    if (later_line) begin = end = previous.end;
   }
   if (message.back() == ',') message.pop_back();
-  message += ", found " + describeFound(sources, file, found, wantsName(situation));
+  message += ", found " + describeFound(sources, file, found, wantsName(situation) && !later_line);
   message += suggestion(sources, file, found, situation.expected);
   if (diag::Emitter* emitter = reporter.next(begin)) emitter->emit({file, begin, end}, SyntaxError, message);
 }
@@ -212,11 +217,16 @@ void reportNoStatement(const source::SourceManager& sources, Reporter& reporter,
   }
   std::vector<Token> words = heads;
   words.insert(words.end(), {Token::Baseline, Token::Because, Token::By, Token::Over, Token::Against, Token::When, Token::Where,
-                             Token::With, Token::Within, Token::In, Token::And, Token::Or, Token::Not});
+                             Token::With, Token::Within, Token::As, Token::In, Token::And, Token::Or, Token::Not});
+  const std::string near = suggestion(sources, file, found, words);
+  if (!near.empty()) {
+    emitter->emit(range, SyntaxError, fmt::format("{} begins no statement of a {}{}", describeFound(sources, file, found, false),
+                                                  blockName(block), near));
+    return;
+  }
   std::string message = fmt::format("expected {}", describeStatements(block));
   if (message.back() == ',') message.pop_back();
-  message += fmt::format(", found {}", describeFound(sources, file, found, false));
-  emitter->emit(range, SyntaxError, message + suggestion(sources, file, found, words));
+  emitter->emit(range, SyntaxError, fmt::format("{}, found {}", message, describeFound(sources, file, found, false)));
 }
 
 void reportUnclosed(const source::SourceManager& sources, Reporter& reporter, Rule block, const Located& open,
@@ -251,9 +261,13 @@ void reportCharacters(const source::SourceManager& sources, Reporter& reporter, 
   if (text == ";") {
     emitter->build(range, UnexpectedCharacter, "statements need no ';'").fix(range, "").emit();
   } else if (text.front() == '\'' || text.front() == '`') {
-    emitter->emit(range, UnexpectedCharacter, "texts are written in double quotes");
+    diag::Builder builder = emitter->build(range, UnexpectedCharacter, "texts are written in double quotes");
+    const std::string_view inner = text.size() > 1 ? text.substr(1, text.size() - 2) : "";
+    if (text.size() > 1 && text.back() == '\'' && inner.find_first_of("\"\\") == std::string_view::npos)
+      builder.fix(range, fmt::format("\"{}\"", inner));
+    builder.emit();
   } else if (text.front() == '#') {
-    emitter->emit(range, UnexpectedCharacter, "comments begin with '//'");
+    emitter->build({file, begin, begin + 1}, UnexpectedCharacter, "comments begin with '//'").fix({file, begin, begin + 1}, "//").emit();
   } else {
     std::string message = fmt::format("{} has no meaning here", quote(text));
     if (static_cast<unsigned char>(text.front()) >= 0x80) message += "; names and signs are ASCII, other characters stand in texts and comments";

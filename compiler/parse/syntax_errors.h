@@ -38,7 +38,7 @@ void reportNoStatement(const source::SourceManager& sources, Reporter& reporter,
 void reportUnclosed(const source::SourceManager& sources, Reporter& reporter, Rule block, const Located& open,
                     const Situation& situation);
 
-/// Characters that begin no token; `replacement` (may be empty) is what was probably meant.
+/// Characters that begin no token.
 void reportCharacters(const source::SourceManager& sources, Reporter& reporter, uint32_t begin, uint32_t end);
 void reportUnterminated(Reporter& reporter, uint32_t begin, uint32_t end);
 void reportTooManyTokens(Reporter& reporter, uint32_t at, size_t limit);

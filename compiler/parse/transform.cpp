@@ -5,7 +5,7 @@
 namespace expc::parse {
 
 EXPC_DIAGNOSTIC(InvalidEscape, Error, "'{0}' is no escape; there are \\\" \\\\ \\n \\t \\r and \\u{{1F600}}", std::string_view);
-EXPC_DIAGNOSTIC(DuplicateClause, Error, "'{0}' is given twice", std::string_view);
+EXPC_DIAGNOSTIC(DuplicateClause, Error, "{0} is given twice", std::string_view);
 EXPC_DIAGNOSTIC(SyntaxError, Error, "{0}", std::string);
 
 std::vector<uint32_t> Transform::children(uint32_t index) const {

@@ -78,7 +78,7 @@ ast::WorkloadDecl Transform::workloadDecl(uint32_t index) {
 
 void Transform::versionDecl(uint32_t index, ast::WorkloadDecl& workload) {
   if (workload.version) {
-    duplicate(index, "version", workload.version_range);
+    duplicate(index, "the version", workload.version_range);
     return;
   }
   const uint32_t literal = child(index, Rule::Number);

@@ -85,7 +85,10 @@ Transform::Built Transform::comparison(uint32_t index) {
   Built left = build(parts[0]);
   bool compared = false;
   for (size_t at = 1; at < parts.size();) {
-    if (isRule(parts[at], Rule::RangeTail)) return rangeOf(range(parts[0]), std::move(left), parts[at]);
+    if (isRule(parts[at], Rule::RangeTail)) {
+      left = rangeOf(range(parts[0]), std::move(left), parts[at++]);
+      continue;
+    }
     const uint32_t sign = parts[at];
     if (compared)
       if (diag::Emitter* emitter = reporter_.next(node(sign).begin)) emitter->emit(range(sign), ChainedComparison);

@@ -66,7 +66,7 @@ ast::FactorDecl Transform::factorDecl(uint32_t index) {
     const bool is_baseline = has(clause, Token::Baseline);
     ast::ExprPtr& place = is_baseline ? out.baseline : out.when;
     if (place)
-      duplicate(clause, is_baseline ? "baseline" : "when", place->range);
+      duplicate(clause, is_baseline ? "the baseline" : "'when'", place->range);
     else
       place = expression(child(clause, Rule::Condition));
   }
@@ -112,6 +112,9 @@ ast::Quantifier Transform::quantifier(uint32_t index) {
   out.all = has(index, Token::Star);
   if (const uint32_t words = child(index, Rule::Words); words != kNone) out.factors = identifiers(words);
   if (const uint32_t where = child(index, Rule::Condition); where != kNone) out.where = expression(where);
+  if (!out.all && out.factors.empty() && !out.where)
+    if (diag::Emitter* emitter = reporter_.next(node(index).begin))
+      emitter->emit(out.range, SyntaxError, fmt::format("expected the names of factors, '*' or 'where' after '{}'", text(index)));
   return out;
 }
 

@@ -70,10 +70,10 @@ def prepare(case: Case, folder: pathlib.Path) -> None:
         target = folder / file.relative_to(case.base)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, target)
+    main = folder / case.main.name
     for value in case.values("FILL"):
         count, text = value.split(" ", 1)
-        with open(folder / case.main.name, "ab") as out:
-            out.write(text.encode() * int(count))
+        main.write_bytes(main.read_bytes().replace(b"%FILL%", text.encode() * int(count)))
 
 
 def execute(expc: str, arguments: list, folder: pathlib.Path) -> subprocess.CompletedProcess:
