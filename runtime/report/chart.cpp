@@ -16,6 +16,7 @@ using llvm::json::Value;
 
 /// Okabe and Ito's palette, told apart by people with any of the common colour deficiencies; yellow is left out for white paper.
 constexpr const char* kPalette[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#7F7F7F"};
+constexpr const char* kShapes[] = {"circle", "square", "triangle-up", "diamond", "triangle-down", "cross"};
 constexpr size_t kMaxDots = 4000;
 /// Metrics whose largest value is more than this many times the smallest get a logarithmic axis.
 constexpr double kLogSpread = 30;
@@ -56,6 +57,7 @@ struct Frame {
   bool log = false, dots = true, lines = false;
   std::vector<std::string> xs;  // labels in order
   std::string x_title;
+  std::vector<size_t> looks;    // of each column: its level, so that fp32 looks the same in every chart of a page
 
   Object yScale() const {
     double low = extent.low, high = extent.high;
@@ -64,8 +66,7 @@ struct Frame {
       const double pad = std::max(0.03, 0.06 * std::log(high / low));
       return Object{{"type", "log"},
                     {"domain", Array{unit.factor * low * std::exp(-pad), unit.factor * high * std::exp(pad)}},
-                    {"nice", false},
-                    {"zero", false}};
+                    {"nice", false}};
     }
     // Zero belongs to the axis of a magnitude unless the values are close together and far from it.
     const bool zero = !grid.neutral && low >= 0 && low < 0.6 * high;
@@ -102,7 +103,7 @@ Object sharedEncoding(const Frame& frame) {
   if (!grid.column_factor.empty()) {
     encoding["xOffset"] = Object{{"field", "s"}, {"type", "nominal"}, {"scale", Object{{"domain", plan::jsonTexts(grid.columns)}, {"paddingOuter", 0.4}}}};
     Array range;
-    for (size_t i = 0; i < grid.columns.size(); ++i) range.push_back(kPalette[i % std::size(kPalette)]);
+    for (const size_t look : frame.looks) range.push_back(kPalette[look % std::size(kPalette)]);
     Object colour = field("s", "nominal");
     colour["scale"] = Object{{"domain", plan::jsonTexts(grid.columns)}, {"range", std::move(range)}};
     colour["legend"] = Object{{"title", plan::jsonText(grid.column_factor)}, {"orient", "top"}, {"symbolOpacity", 1}};
@@ -139,12 +140,18 @@ Object specification(const Frame& frame, Array cells, Array dots) {
                             {"mark", Object{{"type", "rule"}, {"strokeDash", Array{4, 3}}, {"color", "currentColor"}, {"opacity", 0.55}}},
                             {"encoding", Object{{"y", yEncoding(frame, "r")}}}});
   if (frame.dots && !dots.empty())
-    layers.push_back(layer(Object{{"type", "circle"}, {"size", 22}, {"opacity", 0.35}, {"clip", true}}, with("v"), "dots"));
+    layers.push_back(layer(Object{{"type", "circle"}, {"size", 24}, {"opacity", 0.35}, {"xOffset", -11}}, with("v"), "dots"));
   if (frame.lines)
     layers.push_back(layer(Object{{"type", "line"}, {"strokeWidth", 1.2}, {"opacity", 0.55}}, with("e"), "cells"));
   layers.push_back(layer(Object{{"type", "errorbar"}, {"ticks", Object{{"size", 9}}}, {"rule", Object{{"size", 2}}}}, with("l", "h"), "intervals"));
   Object points = with("e");
-  if (series) points["shape"] = Object{{"field", "s"}, {"type", "nominal"}, {"scale", Object{{"domain", plan::jsonTexts(grid.columns)}}}};
+  if (series) {
+    Array shapes;
+    for (const size_t look : frame.looks) shapes.push_back(kShapes[look % std::size(kShapes)]);
+    points["shape"] = Object{{"field", "s"},
+                             {"type", "nominal"},
+                             {"scale", Object{{"domain", plan::jsonTexts(grid.columns)}, {"range", std::move(shapes)}}}};
+  }
   Array tooltip{Object{{"field", "x"}, {"type", "nominal"}, {"title", plan::jsonText(frame.x_title)}}};
   if (series) tooltip.push_back(Object{{"field", "s"}, {"type", "nominal"}, {"title", plan::jsonText(grid.column_factor)}});
   tooltip.push_back(Object{{"field", "t"}, {"type", "nominal"}, {"title", plan::jsonText(grid.subject)}});
@@ -190,7 +197,8 @@ std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left
   const Extent extent = extentOf(grid);
   if (extent.empty()) return charts;
   Frame frame{grid, axisUnit(grid.unit, grid.dimension, std::max(std::fabs(extent.low), std::fabs(extent.high))), extent,
-              false, extent.dots <= kMaxDots, false, {}, {}};
+              false, extent.dots <= kMaxDots, false, {}, {}, {}};
+  for (const std::string& column : grid.columns) frame.looks.push_back(levelIndex(plan, grid.column_factor, column));
   frame.log = extent.low > 0 && (grid.neutral == 1.0 || extent.high > kLogSpread * extent.low);
   frame.x_title = grid.row_factors.empty() ? "" : grid.row_factors.back();
 

@@ -28,8 +28,7 @@ Forest::Forest(const std::vector<GridCell>& cells, std::optional<plan::Bound> bo
     if (std::isfinite(value)) values.push_back(value);
   };
   for (const GridCell& cell : cells) {
-    if (!cell.estimate) continue;
-    add(*cell.estimate);
+    if (cell.estimate) add(*cell.estimate);
     if (cell.interval) add(cell.interval->low), add(cell.interval->high);
     for (const double value : cell.values) add(value);
   }
@@ -99,11 +98,6 @@ std::string Forest::row(const GridCell& cell) const {
 std::string Forest::axis() const {
   if (empty_) return "";
   const auto shown = [&](double position) { return log_ ? std::exp(position) : position; };
-  struct Tick {
-    double value;
-    const char* anchor;
-  };
-  std::vector<Tick> ticks = {{shown(low_), "start"}, {shown(high_), "end"}};
   std::string out = fmt::format("<svg class=\"forest axis\" viewBox=\"0 0 {0} 16\" width=\"{0}\" height=\"16\" aria-hidden=\"true\">"
                                 "<line class=\"scale\" x1=\"{1}\" x2=\"{2}\" y1=\"0.5\" y2=\"0.5\"/>",
                                 kWidth, kMargin, kWidth - kMargin);
@@ -111,10 +105,12 @@ std::string Forest::axis() const {
     out += fmt::format("<text x=\"{:.1f}\" y=\"13\" text-anchor=\"{}\">{}</text>", x, anchor,
                        html(analysis::formatQuantity(value, unit_, dimension_)));
   };
-  for (const Tick& end : ticks) tick(end.value, end.anchor, at(end.value));
-  // The bound, or the neutral value, where it does not run into the ends.
+  // The bound, or the neutral value, is named first; an end only where it does not run into that.
   const std::optional<double> middle = bound_ ? std::optional(bound_->low) : neutral_;
-  if (middle && at(*middle) > 0.28 * kWidth && at(*middle) < 0.72 * kWidth) tick(*middle, "middle", at(*middle));
+  const double named = middle ? at(*middle) : -kWidth;
+  if (middle) tick(*middle, named < 0.2 * kWidth ? "start" : named > 0.8 * kWidth ? "end" : "middle", named);
+  if (std::fabs(named - kMargin) > 0.3 * kWidth) tick(shown(low_), "start", kMargin);
+  if (std::fabs(named - (kWidth - kMargin)) > 0.3 * kWidth) tick(shown(high_), "end", kWidth - kMargin);
   return out + "</svg>";
 }
 

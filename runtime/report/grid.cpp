@@ -133,7 +133,8 @@ GridCell metricCell(const analysis::Judgement& judgement, const store::Results& 
                     const plan::Point& point, const plan::Metric& metric) {
   const analysis::Summary* summary = judgement.find(point.id, metric.name);
   if (summary && summary->n > 0)
-    return {summary->median, summary->interval, summary->n, summary->constant, summary->values, summary->outliers, ""};
+    return {summary->median, summary->interval, summary->n,        summary->timeouts,
+            summary->constant, summary->values, summary->outliers, ""};
   GridCell cell;
   cell.note = whyMissing(judgement, results, point, metric);
   return cell;
@@ -144,6 +145,7 @@ GridCell gridCell(const analysis::CellEstimate& estimate) {
   cell.estimate = estimate.estimate;
   cell.interval = estimate.interval;
   cell.n = estimate.scope.complete;
+  cell.constant = estimate.constant;
   cell.values = estimate.values;
   if (!estimate.estimate) cell.note = estimate.why.empty() ? "not run" : estimate.why;
   return cell;
@@ -177,14 +179,17 @@ Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, con
 
 std::string cellText(const GridCell& cell, const std::string& unit, const std::string& dimension,
                      const std::string& separator) {
-  if (!cell.estimate) return cell.note.empty() ? "—" : cell.note;
-  if (cell.constant)
-    return fmt::format("{}{}constant, n={}", analysis::formatQuantity(*cell.estimate, unit, dimension), separator, cell.n);
-  if (!cell.interval)
-    return fmt::format("{}{}n={}", analysis::formatQuantity(*cell.estimate, unit, dimension), separator, cell.n);
+  if (!cell.estimate) {
+    if (cell.interval) return analysis::formatInterval(*cell.interval, unit, dimension);
+    return cell.note.empty() ? "—" : cell.note;
+  }
+  const std::string late = cell.timeouts ? fmt::format(", {} timed out", cell.timeouts) : "";
+  const std::string value = analysis::formatQuantity(*cell.estimate, unit, dimension);
+  if (cell.constant) return fmt::format("{}{}constant, n={}{}", value, separator, cell.n, late);
+  if (!cell.interval) return fmt::format("{}{}n={}{}", value, separator, cell.n, late);
   std::string text = analysis::formatEstimate(*cell.estimate, *cell.interval, unit, dimension);
   if (const size_t bracket = text.find(" ["); bracket != std::string::npos) text.replace(bracket, 1, separator);
-  return text;
+  return text + late;
 }
 
 }  // namespace expc::report

@@ -17,10 +17,11 @@ struct GridCell {
   std::optional<double> estimate;
   std::optional<stats::Interval> interval;
   unsigned n = 0;                 // values, or complete pairs
+  unsigned timeouts = 0;          // of n: worse than every value, so estimate and ends may be infinite
   bool constant = false;
   std::vector<double> values;     // by block
   std::vector<unsigned> outliers;
-  std::string note;               // why there is no estimate: "not run", "failed", "not on this device"; else ""
+  std::string note;               // why there is no estimate (an interval may still be there): "not run", "failed", "not on this device"; else ""
 };
 
 struct Grid {

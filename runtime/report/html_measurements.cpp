@@ -23,6 +23,7 @@ std::string valueCell(const GridCell& cell, const std::string& unit, const std::
     below = fmt::format("{}, n={}", analysis::formatInterval(*cell.interval, unit, dimension), cell.n);
   else
     below = fmt::format("n={}", cell.n);
+  if (cell.timeouts) below += fmt::format(", {} timed out", cell.timeouts);
   if (!cell.outliers.empty()) below += ", " + counted(cell.outliers.size(), "outlier");
   return fmt::format("<td class=\"num\"><b>{}</b><small>{}</small></td>",
                      html(analysis::formatQuantity(*cell.estimate, unit, dimension)), html(below));

@@ -41,6 +41,13 @@ std::string sentence(const char* style, const std::string& text) {
   return text.empty() ? "" : fmt::format("<p class=\"{}\">{}</p>", style, htmlProse(text));
 }
 
+std::string intervalText(const GridCell& cell, const std::vector<double>& bounds, const std::string& unit,
+                         const std::string& dimension) {
+  if (cell.constant) return "<span class=\"quiet\">constant</span>";
+  if (!cell.interval) return "<span class=\"quiet\">none</span>";
+  return html(analysis::formatInterval(*cell.interval, unit, dimension, bounds));
+}
+
 std::string claim(const Page& page, const analysis::CriterionResult& result, const plan::Criterion& criterion) {
   std::string out = fmt::format("<article class=\"claim {}\" id=\"claim-{}\"><header>{}<h3>{}</h3></header>",
                                 lookOf(result.verdict).style, html(result.name), badge(result.verdict), html(result.name));
@@ -78,36 +85,36 @@ std::string cellTable(const Page& page, const std::vector<std::string>& factors,
   const std::string dimension(analysis::dimensionOf(page.plan, first));
   const Forest forest(cells, bound, neutral, first.estimator == plan::Estimator::PairedRatio, unit, dimension);
 
+  const std::vector<double> bounds = bound ? boundEnds(*bound) : std::vector<double>();
   std::string out = "<table class=\"cells\"><thead><tr>";
   for (const std::string& factor : factors) out += "<th scope=\"col\">" + html(factor) + "</th>";
   out += "<th scope=\"col\" class=\"num\">estimate</th><th scope=\"col\" class=\"num\">interval</th>"
          "<th scope=\"col\" class=\"num\">n</th>";
-  if (!forest.empty()) out += "<th scope=\"col\" class=\"drawing\"></th>";
   if (verdicts) out += "<th scope=\"col\">verdict</th>";
+  if (!forest.empty()) out += "<th scope=\"col\" class=\"drawing\"></th>";
   out += "</tr></thead><tbody>";
   for (size_t i = 0; i < shown.size(); ++i) {
     out += "<tr>";
     for (const std::string& label : planned[shown[i]->cell].labels) out += "<th scope=\"row\">" + html(label) + "</th>";
     const GridCell& cell = cells[i];
-    if (cell.estimate)
+    if (cell.estimate || cell.interval)
       out += fmt::format("<td class=\"num\"><b>{}</b></td><td class=\"num\">{}</td>",
-                         html(analysis::formatQuantity(*cell.estimate, unit, dimension)),
-                         cell.interval ? html(analysis::formatInterval(*cell.interval, unit, dimension))
-                                       : std::string("<span class=\"quiet\">none</span>"));
+                         cell.estimate ? html(analysis::formatAgainst(*cell.estimate, bounds, unit, dimension)) : "–",
+                         intervalText(cell, bounds, unit, dimension));
     else
       out += fmt::format("<td class=\"quiet\" colspan=\"2\">{}</td>", html(cell.note));
     out += fmt::format("<td class=\"num\">{}</td>", cell.n);
-    if (!forest.empty()) out += "<td class=\"drawing\">" + forest.row(cell) + "</td>";
     if (verdicts) {
       out += fmt::format("<td class=\"word {}\">{}", lookOf(shown[i]->verdict).style, verdictWord(shown[i]->verdict));
-      if (cell.estimate && !shown[i]->why.empty()) out += fmt::format("<br><small>{}</small>", html(shown[i]->why));
+      if ((cell.estimate || cell.interval) && !shown[i]->why.empty()) out += fmt::format("<br><small>{}</small>", html(shown[i]->why));
       out += "</td>";
     }
+    if (!forest.empty()) out += "<td class=\"drawing\">" + forest.row(cell) + "</td>";
     out += "</tr>";
   }
   if (!forest.empty())
-    out += fmt::format("</tbody><tfoot><tr><td colspan=\"{}\"></td><td class=\"drawing\">{}</td>{}</tr></tfoot>",
-                       factors.size() + 3, forest.axis(), verdicts ? "<td></td>" : "");
+    out += fmt::format("</tbody><tfoot><tr><td colspan=\"{}\"></td><td class=\"drawing\">{}</td></tr></tfoot>",
+                       factors.size() + (verdicts ? 4 : 3), forest.axis());
   else
     out += "</tbody>";
   out += "</table>";

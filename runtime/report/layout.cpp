@@ -131,7 +131,8 @@ std::string TextTable::renderColumns(const std::vector<unsigned>& widths, const 
       for (size_t i = 0; i < columns.size(); ++i) {
         const auto lines = linesOf(texts[i]);
         const std::string_view text = line < lines.size() ? lines[line] : std::string_view();
-        const bool left = columns[i] < label_columns_ || (prose_last_ && columns[i] + 1 == widths.size());
+        const bool left = columns[i] < label_columns_ || (prose_last_ && columns[i] + 1 == widths.size()) ||
+                          std::count(words_.begin(), words_.end(), columns[i]) > 0;
         const std::string pad(widths[columns[i]] - std::min(widths[columns[i]], displayWidth(text)), ' ');
         if (i) row.append(kGap, ' ');
         row += left ? std::string(text) + pad : pad + std::string(text);

@@ -47,6 +47,11 @@ class TextTable {
       : label_columns_(label_columns), prose_last_(prose_last) {
     rows_.push_back(std::move(header));
   }
+  /// Columns of words beside the labels: left-aligned too.
+  TextTable& words(std::vector<size_t> columns) {
+    words_ = std::move(columns);
+    return *this;
+  }
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   size_t size() const { return rows_.size() - 1; }
 
@@ -61,6 +66,7 @@ class TextTable {
                             const Paint& paint) const;
 
   std::vector<std::vector<std::string>> rows_;  // the header first
+  std::vector<size_t> words_;
   unsigned label_columns_;
   bool prose_last_;
 };

@@ -72,7 +72,7 @@ class PlanPrinter {
   void printPoints() {
     uint64_t removed = 0;
     for (const plan::RemovedGroup& group : plan_.removed) removed += group.count;
-    std::string counts = removed ? fmt::format("{} = {} in the product - {} removed by rules", plan_.points.size(),
+    std::string counts = removed ? fmt::format("{} of {} in the product; {} removed by rules", plan_.points.size(),
                                                plan_.product, removed)
                                  : fmt::format("{}, the whole product", plan_.points.size());
     section("Points", counts);
@@ -138,6 +138,7 @@ class PlanPrinter {
     const uint64_t points = availablePoints(plan_);
     uint64_t total = 0;
     TextTable table({"kind", "blocks", "points", "trials", "settings", "measures"}, 1, true);
+    table.words({4});
     for (const plan::KindDesign& kind : plan_.design.kinds) {
       total += kind.repeat * points;
       table.add({std::string(toString(kind.kind)), std::to_string(kind.repeat), std::to_string(points),

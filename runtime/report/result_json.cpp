@@ -53,6 +53,7 @@ Array cells(const std::vector<std::string>& factors, const std::vector<plan::Cel
                   {"estimate", estimate.estimate ? number(*estimate.estimate) : Value(nullptr)},
                   {"interval", interval(estimate.interval)},
                   {"scope", scope(estimate.scope)},
+                  {"constant", estimate.constant},
                   {"values", numbers(estimate.values)}};
     if (verdicts) object["verdict"] = std::string(toString(estimate.verdict));
     if (!estimate.why.empty()) object["why"] = plan::jsonText(estimate.why);
@@ -105,6 +106,7 @@ Array points(const plan::Plan& plan, const analysis::Judgement& judgement) {
       const analysis::Summary* summary = judgement.find(point.id, metric.name);
       if (!summary || summary->n == 0) continue;
       metrics[metric.name] = Object{{"n", summary->n},
+                                    {"timeouts", summary->timeouts},
                                     {"median", number(summary->median)},
                                     {"minimum", number(summary->minimum)},
                                     {"maximum", number(summary->maximum)},

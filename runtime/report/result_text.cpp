@@ -73,12 +73,14 @@ class ResultPrinter {
     std::vector<std::string> header = criterion->factors;
     header.insert(header.end(), {"estimate", "interval", "n", "verdict", ""});
     TextTable table(header, static_cast<unsigned>(criterion->factors.size()), true);
+    table.words({criterion->factors.size() + 3});
     for (size_t i = 0; i < result.cells.size() && i < kListedCells; ++i) {
       const analysis::CellEstimate& cell = result.cells[i];
       if (cell.cell >= criterion->cells.size()) continue;
       const plan::Cell& planned = criterion->cells[cell.cell];
       std::vector<std::string> row = planned.labels;
-      appendEstimate(row, gridCell(cell), criterion->unit, std::string(analysis::dimensionOf(plan_, planned)));
+      appendEstimate(row, gridCell(cell), criterion->unit, std::string(analysis::dimensionOf(plan_, planned)),
+                     boundEnds(criterion->bound));
       row.push_back(verdictWord(cell.verdict));
       row.push_back(printable(cell.why));
       table.add(std::move(row));
@@ -89,13 +91,14 @@ class ResultPrinter {
 
   /// Three columns: estimate, interval, n.
   static void appendEstimate(std::vector<std::string>& row, const GridCell& cell, const std::string& unit,
-                             const std::string& dimension) {
-    if (!cell.estimate) {
-      row.insert(row.end(), {"–", "–", std::to_string(cell.n)});
-      return;
-    }
-    row.push_back(analysis::formatQuantity(*cell.estimate, unit, dimension));
-    row.push_back(cell.interval ? analysis::formatInterval(*cell.interval, unit, dimension) : "none");
+                             const std::string& dimension, const std::vector<double>& bounds = {}) {
+    row.push_back(cell.estimate ? analysis::formatAgainst(*cell.estimate, bounds, unit, dimension) : "–");
+    if (cell.constant)
+      row.emplace_back("constant");
+    else if (cell.interval)
+      row.push_back(analysis::formatInterval(*cell.interval, unit, dimension, bounds));
+    else
+      row.emplace_back(cell.estimate ? "none" : "–");
     row.push_back(std::to_string(cell.n));
   }
 

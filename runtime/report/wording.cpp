@@ -73,9 +73,8 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
   if (design == plan.design.kinds.end()) return fmt::format("no {} trials are planned", toString(kind));
   const unsigned n = design->repeat;
   if (!criterion.confidence) {
-    const bool pairs = comparesPoints(criterion);
-    return fmt::format("must hold in every one of {} of each cell; {}",
-                       pairs ? counted(n, "pair") : counted(n, "value"), withoutConfidenceText(0, n));
+    return fmt::format("must hold in every {}, {} in each cell; {}", comparesPoints(criterion) ? "pair" : "run", n,
+                       withoutConfidenceText(0, n));
   }
   const unsigned needed = comparesPoints(criterion) ? stats::minimumPairs(*criterion.confidence)
                                                     : stats::minimumForMedian(*criterion.confidence);
@@ -147,6 +146,11 @@ std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Pla
   }
   std::sort(fixed.begin(), fixed.end());
   return fixed;
+}
+
+std::vector<double> boundEnds(const plan::Bound& bound) {
+  if (bound.relation == plan::Relation::Within) return {bound.low, bound.high};
+  return {bound.low};
 }
 
 std::vector<const store::Trial*> lostTrials(const store::Results& results) {

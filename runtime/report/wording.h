@@ -47,6 +47,9 @@ std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Pla
 /// Whether a criterion's cells compare points (pairs) or look at single ones (values).
 bool comparesPoints(const plan::Criterion& criterion);
 
+/// The numbers that a printed value must not be confused with.
+std::vector<double> boundEnds(const plan::Bound& bound);
+
 /// Trials that did not end well, as the store has them.
 std::vector<const store::Trial*> lostTrials(const store::Results& results);
 

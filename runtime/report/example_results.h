@@ -1,0 +1,112 @@
+#pragma once
+
+// Results and their judgement for plan::examplePlan(), by hand, with one of everything that a report shows: for tests.
+
+#include <cmath>
+
+#include "runtime/analysis/judgement.h"
+#include "runtime/plan/example_plan.h"
+#include "runtime/store/records.h"
+
+namespace expc::report {
+
+struct Example {
+  plan::Plan plan = plan::examplePlan();
+  analysis::Judgement judgement;
+  store::Results results;
+};
+
+/// Seven values around `centre` with about 2 % of scatter, always the same.
+inline std::vector<double> exampleValues(double centre, unsigned n = 7) {
+  static constexpr double kScatter[] = {0.4, -1.1, 1.9, -0.3, 0.8, -1.6, 0.1};
+  std::vector<double> values;
+  for (unsigned i = 0; i < n; ++i) values.push_back(centre * (1 + 0.01 * kScatter[i % 7]));
+  return values;
+}
+
+inline analysis::CellEstimate exampleCell(unsigned cell, double estimate, analysis::Verdict verdict, std::string why = "") {
+  analysis::CellEstimate result;
+  result.cell = cell;
+  result.estimate = estimate;
+  result.interval = stats::Interval{estimate * 0.985, estimate * 1.017, 0.984};
+  result.scope = {7, 7, 0, 1, 1};
+  result.values = exampleValues(estimate);
+  result.verdict = verdict;
+  result.why = std::move(why);
+  return result;
+}
+
+inline Example exampleResults() {
+  using analysis::Verdict;
+  Example example;
+  const plan::Plan& plan = example.plan;
+  const double times[] = {0.0412, 0.0231, 0.0268, 0.0149, 0.0331};
+  const double shares[] = {0.961, 0.958, 0.958, 0.944, 0.953};
+  for (size_t i = 0; i < plan.points.size(); ++i) {
+    const std::string& id = plan.points[i].id;
+    const bool ran = plan.points[i].unavailable.empty();
+    example.judgement.points.push_back({id, plan::TrialKind::Timed, 7, ran ? 7u : 0u, i == 4 ? 1u : 0u, 0, 0, i == 4 ? "rank 1 died" : ""});
+    example.judgement.points.push_back({id, plan::TrialKind::Quality, 1, ran ? 1u : 0u, 0, 0, 0, ""});
+    if (!ran) continue;
+    example.judgement.summaries.push_back({id, "step_time", 7, 0, false, times[i], times[i] * 0.98, times[i] * 1.02,
+                                           stats::Interval{times[i] * 0.984, times[i] * 1.019, 0.984}, exampleValues(times[i]),
+                                           i == 2 ? std::vector<unsigned>{2} : std::vector<unsigned>{}});
+    example.judgement.summaries.push_back({id, "host_memory_peak", 7, 0, true, 0x1p29, 0x1p29, 0x1p29, std::nullopt,
+                                           std::vector<double>(7, 0x1p29), {}});
+    example.judgement.summaries.push_back({id, "accuracy", 1, 0, false, shares[i], shares[i], shares[i], std::nullopt, {shares[i]}, {}});
+  }
+
+  analysis::ComparisonResult gain{"gain", {}};
+  gain.cells = {exampleCell(0, 1.54, Verdict::Pass), exampleCell(1, 1.55, Verdict::Pass), exampleCell(2, 1.245, Verdict::Pass)};
+  analysis::CellEstimate missing;
+  missing.cell = 3;
+  missing.scope = {7, 0, 7, 0, 0};
+  missing.why = "needs 6 pairs, has 0";
+  gain.cells.push_back(missing);
+  example.judgement.comparisons = {gain};
+
+  analysis::CriterionResult pays{"fp32_pays", Verdict::Pass, "every cell's interval lies above 1.2x", plan.criteria[0].domain, {7, 7, 0, 1, 1}, {}};
+  pays.cells = {exampleCell(0, 1.54, Verdict::Pass), exampleCell(1, 1.55, Verdict::Pass)};
+  analysis::CriterionResult learns{"learns", Verdict::Fail, "accuracy < 90% at precision=fp32 gpus=2: \"<b>87.1 %</b>\" & so on",
+                                   plan.criteria[1].domain, {1, 1, 0, 1, 1}, {}};
+  for (unsigned cell = 0; cell < 5; ++cell) {
+    analysis::CellEstimate estimate;
+    estimate.cell = cell;
+    estimate.estimate = cell == 3 ? 0.871 : shares[cell];
+    estimate.scope = {1, 1, 0, 1, 1};
+    estimate.values = {*estimate.estimate};
+    estimate.verdict = cell == 3 ? Verdict::Fail : Verdict::Pass;
+    if (cell == 3) estimate.why = "1 of 1 below 90 %";
+    learns.cells.push_back(estimate);
+  }
+  analysis::CriterionResult asked{"fp16_pays", Verdict::NotAsked, "the preset leaves it no point", plan.criteria[2].domain, {}, {}};
+  example.judgement.criteria = {pays, learns, asked};
+
+  store::Session session;
+  session.id = 1;
+  session.host = "node07";
+  session.environment_class = "cpu-4f1c";
+  session.worker_build = "0.1.0+8be2";
+  session.environment_json = R"({"cpu":{"model":"Example CPU @ 2.4 GHz","cores":2},"kernel":"6.1.0","governor":"performance"})";
+  session.opened = 1763700000;
+  session.last_seen = 1763700600;
+  example.results.sessions = {session};
+  store::Trial good;
+  good.id = 1;
+  good.point = plan.points[0].id;
+  good.status = store::TrialStatus::Valid;
+  good.environment_json = R"({"threads":1,"torch":"2.11.0"})";
+  store::Trial lost = good;
+  lost.id = 2;
+  lost.point = plan.points[4].id;
+  lost.status = store::TrialStatus::Failed;
+  lost.reason = "rank 1 died of signal 11 \033[31m<script>alert(1)</script>";
+  lost.log_tail = "loading data/digits\n</pre><script>alert(2)</script>\nSegmentation fault";
+  lost.notes = {"core dumped"};
+  example.results.trials = {good, lost};
+  example.results.kept_not_counted = 3;
+  example.results.not_counted_reasons = {"3 trials with steps 10 instead of 20"};
+  return example;
+}
+
+}  // namespace expc::report
