@@ -103,11 +103,8 @@ void Training::buildModel() {
   options.width = parameters_.width;
   options.dtype = precision::weightType(parameters_.precision);
   options.channels_last = parameters_.channels_last;
+  options.device = context_.device.torchDevice();
   model_ = std::make_unique<model::MobileNetV2>(options, context_.spec.seed);
-  // Only the device changes: handles elsewhere keep pointing at the same tensors.
-  if (!context_.device.torchDevice().is_cpu()) {
-    for (auto& entry : model_->stateDict()) entry.tensor.set_data(entry.tensor.to(context_.device.torchDevice()));
-  }
   weights_ = model_->parameterTensors();
   std::vector<at::Tensor> buffers;
   for (const auto& buffer : model_->buffers()) buffers.push_back(buffer.tensor);

@@ -1,0 +1,78 @@
+#include "runtime/worker/workload/image/parameters.h"
+
+#include <doctest/doctest.h>
+
+using namespace expc;
+using namespace expc::workload::image;
+using llvm::json::Array;
+using llvm::json::Object;
+
+namespace {
+
+Object withData() { return Object{{"data", Object{{"mnist", Array{"data/digits"}}}}}; }
+
+std::string refusal(const char* name, llvm::json::Value value) {
+  Object object = withData();
+  object[name] = std::move(value);
+  auto result = readParameters(object);
+  return result ? "" : llvm::toString(result.takeError());
+}
+
+std::string settingsRefusal(plan::TrialKind kind, Object settings) {
+  plan::TrialSpec spec;
+  spec.kind = kind;
+  spec.settings = std::move(settings);
+  auto result = readSettings(spec);
+  return result ? "" : llvm::toString(result.takeError());
+}
+
+}  // namespace
+
+TEST_CASE("absent parameters have their defaults, numbers may be exact decimals in text") {
+  Object object = withData();
+  object["learning_rate"] = "0.0025";
+  object["size"] = 300;
+  object["precision"] = "bf16";
+  object["layout"] = "nhwc";
+  object["optimizer"] = "adam";
+  auto result = readParameters(object);
+  REQUIRE(static_cast<bool>(result));
+  CHECK(result->data.path == "data/digits");
+  CHECK(result->learning_rate == 0.0025);
+  CHECK(result->size == 300);
+  CHECK(result->precision == precision::Precision::Bf16);
+  CHECK(result->channels_last);
+  CHECK(result->optimizer == OptimizerKind::Adam);
+  CHECK(result->batch == 64);
+  CHECK(result->momentum == 0.9);
+}
+
+TEST_CASE("synthetic data has a count") {
+  auto result = readParameters(Object{{"data", Object{{"synthetic", Array{500}}}}});
+  REQUIRE(static_cast<bool>(result));
+  CHECK(result->data.kind == Data::Kind::Synthetic);
+  CHECK(result->data.count == 500);
+}
+
+TEST_CASE("a parameter that makes no sense is named with what it may be") {
+  CHECK(refusal("precision", "fp8") == "parameter precision is \"fp8\", it must be one of fp32, fp64, bf16, fp16");
+  CHECK(refusal("batch", 1.5) == "parameter batch is 1.5, it must be a whole number");
+  CHECK(refusal("batch", 0).find("parameter batch is 0, it must be a number from 1") == 0);
+  CHECK(refusal("size", "big").find("parameter size is \"big\"") == 0);
+  CHECK(refusal("learning_rate", nullptr).find("parameter learning_rate is null") == 0);
+  CHECK(refusal("data", "mnist").find("parameter data is \"mnist\", it must be {\"mnist\":[\"a folder\"]}") == 0);
+  CHECK(refusal("data", Object{{"synthetic", Array{-1}}}).find("parameter data is") == 0);
+  CHECK(refusal("strategy", "dp").find("it must be one of ddp_ds") != std::string::npos);
+  CHECK(refusal("colour", 1) == "image.mobilenet_v2 has no parameter colour");
+  auto none = readParameters(Object{});
+  REQUIRE_FALSE(static_cast<bool>(none));
+  CHECK(llvm::toString(none.takeError()).find("parameter data is null") == 0);
+}
+
+TEST_CASE("a trial has the length of its kind") {
+  CHECK(settingsRefusal(plan::TrialKind::Timed, Object{{"steps", 5}, {"warmup", 0}}).empty());
+  CHECK(settingsRefusal(plan::TrialKind::Quality, Object{{"epochs", 1}}).empty());
+  CHECK(settingsRefusal(plan::TrialKind::Timed, Object{{"warmup", 1}}) == "a timed trial needs its length: steps is not set");
+  CHECK(settingsRefusal(plan::TrialKind::Timed, Object{{"steps", 0}}).find("setting steps is 0") == 0);
+  CHECK(settingsRefusal(plan::TrialKind::Profile, Object{{"steps", 5}}).find("not profile ones") != std::string::npos);
+}
