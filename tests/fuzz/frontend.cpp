@@ -1,0 +1,90 @@
+#include "tests/fuzz/frontend.h"
+
+#include <llvm/Support/Error.h>
+
+#include "compiler/ast/dump.h"
+#include "compiler/check/check.h"
+#include "compiler/diag/render.h"
+#include "compiler/lower/lower.h"
+#include "compiler/parse/load.h"
+#include "compiler/parse/parse.h"
+
+namespace expc::fuzz {
+
+namespace {
+
+/// Grids up to here are expanded: larger ones cost time and show nothing new.
+constexpr uint64_t kMaxProduct = 2000;
+
+check::FileSystem noFiles() {
+  return {[](const std::string& path) -> llvm::Expected<std::string> {
+    return llvm::createStringError("there is no file %s here", path.c_str());
+  }};
+}
+
+std::vector<std::string> overrides(const std::string& text) {
+  std::vector<std::string> out;
+  for (size_t at = text.find("//D "); at != std::string::npos && out.size() < 4; at = text.find("//D ", at + 1)) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    out.push_back(text.substr(at + 4, end - at - 4));
+  }
+  return out;
+}
+
+bool small(const check::Program& program) {
+  for (const auto& study : program.studies) {
+    uint64_t product = 1;
+    for (const auto& factor : study->factors) {
+      product *= std::max<uint64_t>(1, factor.levels.size());
+      if (product > kMaxProduct) return false;
+    }
+  }
+  return true;
+}
+
+void render(const source::SourceManager& sources, std::vector<diag::Diagnostic>& diagnostics) {
+  diag::sortAndDeduplicate(diagnostics);
+  for (const diag::Diagnostic& diagnostic : diagnostics) {
+    (void)diag::renderText(sources, diagnostic, true);
+    (void)diag::renderJson(sources, diagnostic);
+  }
+}
+
+void parseAlone(const std::string& text) {
+  source::SourceManager sources;
+  diag::Collector collector;
+  diag::Emitter emitter(collector);
+  if (auto file = parse::load(sources, "fuzz.exp", text, emitter)) {
+    (void)ast::dump(parse::parse(sources, *file, emitter));
+    diag::Emitter second(collector);
+    if (ast::ExprPtr value = parse::parseExpression(sources, *file, second)) (void)ast::dump(*value);
+  }
+  render(sources, collector.diagnostics);
+}
+
+}  // namespace
+
+void compileText(const std::string& text) {
+  parseAlone(text);
+  source::SourceManager sources;
+  diag::Collector collector;
+  diag::Emitter emitter(collector);
+  auto file = parse::load(sources, "fuzz.exp", text, emitter);
+  if (!file) return;
+  const check::Program program = check::check(sources, *file, noFiles(), emitter);
+  if (small(program)) {
+    lower::Selection selection;
+    selection.overrides = overrides(text);
+    lower::verify(program, selection, emitter);
+    if (emitter.errors() == 0) lower::compileAll(program, selection, lower::SystemFacts{.gpus = 2}, emitter);
+    for (const auto& study : program.studies) {
+      if (study->presets.empty()) continue;
+      selection.study = study->name;
+      selection.presets = {study->presets.front().name};
+      lower::verify(program, selection, emitter);
+    }
+  }
+  render(sources, collector.diagnostics);
+}
+
+}  // namespace expc::fuzz
