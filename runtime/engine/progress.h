@@ -22,6 +22,7 @@ struct TrialNote {
   unsigned done = 0;        // trials of this run that ended before it
   unsigned expected = 0;    // trials that this run is expected to need, this one included
   std::optional<double> remaining_seconds;  // from medians of past durations; absent: nothing known yet
+  bool remaining_is_least = false;          // some kind of trial was never timed: it comes on top
 };
 
 class ProgressListener {
@@ -46,6 +47,9 @@ std::unique_ptr<ProgressListener> makeLineProgress(std::FILE* out);
 std::unique_ptr<ProgressListener> makeSilentProgress();
 /// The bar if stderr is a terminal, else lines.
 std::unique_ptr<ProgressListener> makeProgress();
+
+/// "about 3 min 20 s left", "at least 12 s left"; "" when nothing is known.
+std::string remainingText(const TrialNote& trial);
 
 /// "1 h 05 min", "3 min 20 s", "12 s", "0.4 s".
 std::string durationText(double seconds);

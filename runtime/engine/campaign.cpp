@@ -1,0 +1,268 @@
+#include "runtime/engine/campaign.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "runtime/analysis/needs.h"
+#include "runtime/engine/heat_up.h"
+#include "runtime/engine/schedule.h"
+
+namespace expc::engine {
+namespace {
+
+using store::TrialStatus;
+
+// A session is closed by a gap this long (DESIGN §4).
+constexpr double kSessionGapSeconds = 30 * 60;
+constexpr unsigned kMaxRestarts = 3;
+constexpr auto kHeartbeat = std::chrono::seconds(10);
+constexpr auto kTouch = std::chrono::seconds(60);
+
+bool isEnd(TrialStatus status) {
+  return status == TrialStatus::Valid || status == TrialStatus::Timeout || status == TrialStatus::Infeasible;
+}
+
+/// Did some point not get the repetitions that the design asks for, though nothing more will be tried?
+bool lacksTrials(const plan::Plan& plan, const store::Results& results) {
+  std::map<std::pair<plan::TrialKind, std::string>, std::set<int64_t>> ended;
+  for (const store::Trial& trial : results.trials) {
+    if (isEnd(trial.status)) ended[{trial.kind, trial.point}].insert(trial.block);
+  }
+  for (const plan::KindDesign& design : plan.design.kinds) {
+    for (const plan::Point& point : plan.points) {
+      // Two blocks without memory settle it, however many were planned.
+      bool infeasible = std::count_if(results.trials.begin(), results.trials.end(), [&](const store::Trial& trial) {
+                          return trial.kind == design.kind && trial.point == point.id && trial.status == TrialStatus::Infeasible;
+                        }) >= 2;
+      if (point.unavailable.empty() && !infeasible && ended[{design.kind, point.id}].size() < design.repeat) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<plan::TrialKind> kindsInOrder(const plan::Plan& plan) {
+  std::vector<plan::TrialKind> kinds;
+  for (plan::TrialKind kind : {plan::TrialKind::Timed, plan::TrialKind::Quality, plan::TrialKind::Profile}) {
+    for (const plan::KindDesign& design : plan.design.kinds) {
+      if (design.kind == kind) kinds.push_back(kind);
+    }
+  }
+  return kinds;
+}
+
+bool needsTrials(const plan::Plan& plan, const store::Results& results) {
+  auto kinds = kindsInOrder(plan);
+  return std::any_of(kinds.begin(), kinds.end(),
+                     [&](plan::TrialKind kind) { return !analysis::nextBlock(plan, kind, results).empty(); });
+}
+
+Campaign::Campaign(const Setup& setup, const EngineOptions& options, store::Store& store, const Interrupts& interrupts,
+                   ProgressListener& listener, RunOutcome& outcome)
+    : setup_(setup), plan_(setup.plan), options_(options), store_(store), interrupts_(interrupts), listener_(listener),
+      outcome_(outcome) {}
+
+llvm::Error Campaign::run(store::Results results) {
+  results_ = std::move(results);
+  pace_.learn(results_);
+  if (auto error = openSession()) return error;
+  store::Run record;
+  record.study = plan_.study;
+  record.plan_digest = plan_.digest;
+  record.plan_json = plan::canonicalJson(plan::toJson(plan_));
+  record.session = session_;
+  record.match = setup_.match;
+  record.started = now();
+  auto run = store_.addRun(record);
+  if (!run) return run.takeError();
+  auto end = [&](Ending ending, std::string_view outcome) {
+    outcome_.ending = ending;
+    return store_.endRun(*run, now(), outcome);
+  };
+
+  if (auto error = startWorker()) {
+    if (!interrupts_.requested()) return error;
+    llvm::consumeError(std::move(error));
+    return end(Ending::Interrupted, "interrupted");
+  }
+  if (session_is_new_) heatUp(setup_.slots, options_.heat_up_seconds, interrupts_);
+  for (plan::TrialKind kind : kindsInOrder(plan_)) {
+    if (interrupts_.requested()) break;
+    if (auto error = runKind(kind)) return error;
+  }
+  server_.stop();
+  if (interrupts_.requested()) {
+    listener_.finished();
+    say(fmt::format("interrupted; {} trial{} of this run {} kept, and the same command continues", outcome_.valid,
+                    outcome_.valid == 1 ? "" : "s", outcome_.valid == 1 ? "is" : "are"));
+    return end(Ending::Interrupted, "interrupted");
+  }
+  return lacksTrials(plan_, results_) ? end(Ending::Incomplete, "incomplete") : end(Ending::Complete, "complete");
+}
+
+llvm::Error Campaign::openSession() {
+  auto latest = store_.latestSession();
+  if (!latest) return latest.takeError();
+  double time = now();
+  if (*latest) {
+    const store::Session& session = **latest;
+    double gap = time - session.last_seen;
+    if (session.host == setup_.machine.host && session.boot_id == setup_.machine.boot_id &&
+        session.worker_build == setup_.match.worker_build &&
+        session.environment_class == setup_.match.environment_class && gap <= kSessionGapSeconds) {
+      session_ = session.id;
+      if (gap > 1) say(fmt::format("session {} goes on (last seen {} ago)", session_, durationText(std::max(0.0, gap))));
+      return store_.touchSession(session_, time);
+    }
+  }
+  store::Session session;
+  session.host = setup_.machine.host;
+  session.boot_id = setup_.machine.boot_id;
+  session.environment_class = setup_.match.environment_class;
+  session.worker_build = setup_.match.worker_build;
+  llvm::json::Array slots;
+  for (const machine::Slot& slot : setup_.slots) slots.push_back(slot.toJson());
+  session.environment_json = plan::canonicalJson(llvm::json::Object{{"machine", machine::toJson(setup_.machine)},
+                                                                    {"slots", std::move(slots)},
+                                                                    {"libraries", setup_.worker.libraries}});
+  session.opened = session.last_seen = time;
+  auto id = store_.addSession(session);
+  if (!id) return id.takeError();
+  session_ = *id;
+  session_is_new_ = true;
+  say(fmt::format("session {} on {}: {}", session_, session.host, machine::summary(setup_.machine, setup_.slots)));
+  return llvm::Error::success();
+}
+
+llvm::Error Campaign::startWorker() {
+  auto server = WorkerServer::start(options_.worker, options_.results + "/worker-server.log", interrupts_);
+  if (!server) return server.takeError();
+  server_ = std::move(*server);
+  return llvm::Error::success();
+}
+
+llvm::Error Campaign::restartWorker() {
+  if (++restarts_ > kMaxRestarts) {
+    return llvm::createStringError(
+        fmt::format("the worker's launch server died {} times; see {}/worker-server.log. What was measured is kept, and the same command "
+                    "continues",
+                    restarts_, options_.results));
+  }
+  say(fmt::format("the worker's launch server {}: starting it again ({} of {})", server_.deathText(), restarts_, kMaxRestarts));
+  return startWorker();
+}
+
+llvm::Error Campaign::runKind(plan::TrialKind kind) {
+  auto unfinished = unfinishedBlock(kind);
+  if (!unfinished) return unfinished.takeError();
+  while (!interrupts_.requested()) {
+    std::vector<std::string> points = analysis::nextBlock(plan_, kind, results_);
+    if (points.empty()) break;
+    left_at_block_.clear();
+    for (plan::TrialKind each : kindsInOrder(plan_)) {
+      left_at_block_.push_back(analysis::remaining(plan_, each, results_).trials);
+    }
+    done_in_block_.assign(left_at_block_.size(), 0);
+    store::BlockPlan block;
+    if (*unfinished) {
+      block = std::move(**unfinished);
+      unfinished->reset();
+    } else {
+      auto made = newBlock(kind, points);
+      if (!made) return made.takeError();
+      block = std::move(*made);
+    }
+    listener_.blockStarted(kind, block.block.number, block.points.size());
+    auto end = runBlock(block);
+    if (!end) return end.takeError();
+    if (auto error = reload()) return error;
+    if (*end == BlockEnd::Interrupted) break;
+    // A reader's convenience: what was measured is safe without it, and a full disk will be told at the next trial.
+    if (auto error = store_.publishSnapshot()) say("no snapshot for readers: " + llvm::toString(std::move(error)));
+  }
+  return llvm::Error::success();
+}
+
+/// The last block of this session, study and kind, if it can go on: same settings, and all that ended in it counts.
+llvm::Expected<std::optional<store::BlockPlan>> Campaign::unfinishedBlock(plan::TrialKind kind) {
+  std::optional<store::BlockPlan> none;
+  if (session_is_new_) return none;
+  auto blocks = store_.blocksOfSession(session_, plan_.study);
+  if (!blocks) return blocks.takeError();
+  for (auto block = blocks->rbegin(); block != blocks->rend(); ++block) {
+    if (block->block.kind != kind) continue;
+    if (block->settings != store::settingsText(plan_, kind)) return none;
+    auto trials = store_.trialsOfBlock(block->block.id);
+    if (!trials) return trials.takeError();
+    for (const store::Trial& trial : *trials) {
+      bool counts = std::any_of(results_.trials.begin(), results_.trials.end(), [&](const store::Trial& t) { return t.id == trial.id; });
+      if (!counts && trial.status != TrialStatus::Interrupted) return none;
+    }
+    for (unsigned position = 0; position < block->points.size(); ++position) {
+      const plan::Point* point = plan_.findPoint(block->points[position]);
+      if (point && point->unavailable.empty() && !isOver(*trials, position)) return std::move(*block);
+    }
+    return none;  // only the last one can have been cut
+  }
+  return none;
+}
+
+llvm::Expected<store::BlockPlan> Campaign::newBlock(plan::TrialKind kind, const std::vector<std::string>& points) {
+  auto number = store_.nextBlockNumber(plan_.study, kind);
+  if (!number) return number.takeError();
+  store::BlockPlan plan;
+  plan.block.study = plan_.study;
+  plan.block.kind = kind;
+  plan.block.number = *number;
+  plan.block.seed = blockSeed(plan_.design.seed, kind, *number);
+  plan.block.session = session_;
+  plan.settings = store::settingsText(plan_, kind);
+  plan.points = blockOrder(points, plan.block.seed);
+  auto id = store_.addBlock(plan);
+  if (!id) return id.takeError();
+  plan.block.id = *id;
+  return plan;
+}
+
+/// Has the place a result, or used up its attempts?
+bool Campaign::isOver(const std::vector<store::Trial>& trials, unsigned position) const {
+  unsigned failed = 0;
+  for (const store::Trial& trial : trials) {
+    if (trial.position != position) continue;
+    if (isEnd(trial.status)) return true;
+    if (trial.status == TrialStatus::Failed) ++failed;
+  }
+  return failed >= std::max(1u, options_.attempts);
+}
+
+llvm::Error Campaign::reload() {
+  auto results = store_.load(plan_, setup_.match);
+  if (!results) return results.takeError();
+  results_ = std::move(*results);
+  return llvm::Error::success();
+}
+
+llvm::Error Campaign::tick() {
+  auto time = std::chrono::steady_clock::now();
+  if (time - last_heartbeat_ >= kHeartbeat) {
+    last_heartbeat_ = time;
+    if (auto error = store_.heartbeat()) return error;
+  }
+  // A long trial must not look like a gap.
+  if (time - last_touch_ >= kTouch) {
+    last_touch_ = time;
+    return store_.touchSession(session_, now());
+  }
+  return llvm::Error::success();
+}
+
+void Campaign::say(std::string text) {
+  listener_.message(text);
+  outcome_.messages.push_back(std::move(text));
+}
+
+}  // namespace expc::engine

@@ -1,0 +1,88 @@
+#pragma once
+
+// The blocks and trials of one run, once everything that can refuse it has been checked. Private to this directory.
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/engine/engine.h"
+#include "runtime/engine/interrupts.h"
+#include "runtime/engine/pace.h"
+#include "runtime/engine/trial_runner.h"
+#include "runtime/engine/worker_client.h"
+#include "runtime/machine/machine.h"
+#include "runtime/store/store.h"
+
+namespace expc::engine {
+
+/// What `run` has found out before the first trial.
+struct Setup {
+  plan::Plan plan;  // points that need more devices than there are marked unavailable
+  machine::Machine machine;
+  std::vector<machine::Slot> slots;
+  WorkerDescription worker;
+  store::Match match;
+};
+
+/// Opens the session, starts the worker and appends blocks until analysis::nextBlock asks for nothing more.
+class Campaign {
+ public:
+  Campaign(const Setup& setup, const EngineOptions& options, store::Store& store, const Interrupts& interrupts,
+           ProgressListener& listener, RunOutcome& outcome);
+  llvm::Error run(store::Results results);
+
+ private:
+  enum class BlockEnd { Whole, Interrupted };
+
+  llvm::Error openSession();
+  llvm::Error startWorker();
+  llvm::Error restartWorker();
+  llvm::Error runKind(plan::TrialKind kind);
+  llvm::Expected<std::optional<store::BlockPlan>> unfinishedBlock(plan::TrialKind kind);
+  llvm::Expected<store::BlockPlan> newBlock(plan::TrialKind kind, const std::vector<std::string>& points);
+  llvm::Expected<BlockEnd> runBlock(const store::BlockPlan& block);
+  /// One place of a block, with its retries.
+  llvm::Expected<BlockEnd> runPlace(const store::BlockPlan& block, unsigned position, std::vector<store::Trial> before);
+  llvm::Expected<store::Trial> runAttempt(const store::BlockPlan& block, unsigned position, const plan::Point& point,
+                                          unsigned attempt);
+  TrialRequest request(const store::BlockPlan& block, const plan::Point& point, const store::Trial& trial,
+                       const std::vector<unsigned>& slots);
+  TrialNote note(const store::BlockPlan& block, const plan::Point& point, const store::Trial& trial) const;
+  llvm::Error tick();
+  llvm::Error reload();
+  void say(std::string text);
+  void count(const store::Trial& trial);
+  bool isOver(const std::vector<store::Trial>& trials, unsigned position) const;
+
+  const Setup& setup_;
+  const plan::Plan& plan_;
+  const EngineOptions& options_;
+  store::Store& store_;
+  const Interrupts& interrupts_;
+  ProgressListener& listener_;
+  RunOutcome& outcome_;
+
+  store::Results results_;
+  std::vector<uint64_t> left_at_block_;  // trials still needed by each kind when the present block began
+  std::vector<uint64_t> done_in_block_;
+  Pace pace_;
+  int64_t session_ = 0;
+  bool session_is_new_ = false;
+  WorkerServer server_;
+  unsigned restarts_ = 0;
+  std::chrono::steady_clock::time_point last_heartbeat_{}, last_touch_{};
+};
+
+/// Kinds of the plan in the order they run: timed first.
+std::vector<plan::TrialKind> kindsInOrder(const plan::Plan& plan);
+
+/// Does any kind still lack trials?
+bool needsTrials(const plan::Plan& plan, const store::Results& results);
+
+/// Unix time with fractions.
+double now();
+
+}  // namespace expc::engine

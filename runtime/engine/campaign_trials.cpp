@@ -1,0 +1,211 @@
+// Campaign: the trials of one block.
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "runtime/engine/campaign.h"
+#include "runtime/engine/schedule.h"
+#include "runtime/engine/timeout.h"
+
+namespace expc::engine {
+namespace {
+
+using store::TrialStatus;
+
+/// A port that nobody listens on now. Another process may take it before rank 0 does: that fails the attempt, and the next has
+/// another port.
+int freePort() {
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return 29500;
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  int port = 29500;  // PyTorch's
+  if (bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0) {
+    port = ntohs(address.sin_port);
+  }
+  close(fd);
+  return port;
+}
+
+std::vector<std::string> rankEnvironment(unsigned rank, unsigned world_size, int port, const machine::Slot& slot) {
+  std::vector<std::string> environment{
+      fmt::format("RANK={}", rank),           fmt::format("WORLD_SIZE={}", world_size),
+      fmt::format("LOCAL_RANK={}", rank),     fmt::format("LOCAL_WORLD_SIZE={}", world_size),
+      "MASTER_ADDR=127.0.0.1",                fmt::format("MASTER_PORT={}", port),
+      "CUDA_DEVICE_ORDER=PCI_BUS_ID",         fmt::format("CUDA_VISIBLE_DEVICES={}", slot.gpu ? slot.uuid : "")};
+  return environment;
+}
+
+}  // namespace
+
+llvm::Expected<Campaign::BlockEnd> Campaign::runBlock(const store::BlockPlan& block) {
+  auto trials = store_.trialsOfBlock(block.block.id);
+  if (!trials) return trials.takeError();
+  for (unsigned position = 0; position < block.points.size(); ++position) {
+    auto end = runPlace(block, position, *trials);
+    if (!end) return end.takeError();
+    if (*end == BlockEnd::Interrupted) return BlockEnd::Interrupted;
+  }
+  return BlockEnd::Whole;
+}
+
+llvm::Expected<Campaign::BlockEnd> Campaign::runPlace(const store::BlockPlan& block, unsigned position,
+                                                      std::vector<store::Trial> before) {
+  const plan::Point* point = plan_.findPoint(block.points[position]);
+  // A continued block may hold points that the study has dropped since.
+  if (!point || !point->unavailable.empty()) return BlockEnd::Whole;
+  unsigned attempt = 0;
+  for (const store::Trial& trial : before) {
+    if (trial.position == position) attempt = std::max(attempt, trial.attempt);
+  }
+  while (!isOver(before, position)) {
+    if (interrupts_.requested()) return BlockEnd::Interrupted;
+    if (!server_.alive()) {
+      if (auto error = restartWorker()) return error;
+    }
+    auto trial = runAttempt(block, position, *point, ++attempt);
+    if (!trial) return trial.takeError();
+    if (trial->status == TrialStatus::Interrupted) return BlockEnd::Interrupted;
+    before.push_back(std::move(*trial));
+  }
+  auto kinds = kindsInOrder(plan_);
+  ++done_in_block_[std::find(kinds.begin(), kinds.end(), block.block.kind) - kinds.begin()];
+  return BlockEnd::Whole;
+}
+
+llvm::Expected<store::Trial> Campaign::runAttempt(const store::BlockPlan& block, unsigned position, const plan::Point& point,
+                                                  unsigned attempt) {
+  std::vector<unsigned> slots = slotSet(devicesOf(point), setup_.slots.size(), block.block.number);
+  llvm::json::Array devices;
+  for (unsigned slot : slots) devices.push_back(setup_.slots[slot].toJson());
+  store::Trial trial;
+  trial.point = point.id;
+  trial.kind = block.block.kind;
+  trial.settings = block.settings;
+  trial.block = block.block.id;
+  trial.session = session_;
+  trial.position = position;
+  trial.attempt = attempt;
+  trial.environment_class = setup_.match.environment_class;
+  trial.worker_build = setup_.match.worker_build;
+  trial.data_digest = store::dataDigest(plan_, point, setup_.match.data_digests);
+  trial.devices = plan::canonicalJson(std::move(devices));
+  trial.started = now();
+  auto id = store_.beginTrial(trial);
+  if (!id) return id.takeError();
+  trial.id = *id;
+
+  TrialNote shown = note(block, point, trial);
+  listener_.trialStarted(shown);
+  TrialHooks hooks;
+  hooks.tick = [this] { return tick(); };
+  hooks.progress = [&](const plan::Event& event) { listener_.trialProgress(shown, event.phase, event.done, event.total); };
+  auto end = runTrial(server_, interrupts_, request(block, point, trial, slots), hooks);
+  if (!end) return end.takeError();
+
+  trial.status = end->status;
+  trial.reason = end->reason;
+  trial.log_tail = end->log_tail;
+  trial.metrics = std::move(end->metrics);
+  trial.not_on_device = std::move(end->not_on_device);
+  trial.series = std::move(end->series);
+  trial.notes = std::move(end->notes);
+  trial.environment_json = plan::canonicalJson(std::move(end->environment));
+  trial.ended = now();
+  if (auto error = store_.endTrial(trial)) return error;
+  count(trial);
+  listener_.trialEnded(note(block, point, trial), trial.status, trial.ended - trial.started, trial.reason);
+  return trial;
+}
+
+TrialRequest Campaign::request(const store::BlockPlan& block, const plan::Point& point, const store::Trial& trial,
+                               const std::vector<unsigned>& slots) {
+  TrialRequest request;
+  plan::TrialSpec& spec = request.spec;
+  spec.trial = std::to_string(trial.id);
+  spec.point = point.id;
+  spec.workload = plan_.workload;
+  spec.workload_version = plan_.workload_version;
+  spec.kind = trial.kind;
+  for (const plan::KindDesign& design : plan_.design.kinds) {
+    if (design.kind == trial.kind) spec.settings = design.settings;
+  }
+  spec.parameters = point.parameters;
+  spec.root = plan_.root;
+  spec.seed = block.block.seed;
+  for (const plan::Metric& metric : plan_.metrics) {
+    if (metric.kind == trial.kind) spec.metrics.push_back(metric.name);
+  }
+  spec.world_size = slots.size();
+  int port = freePort();
+  for (unsigned rank = 0; rank < slots.size(); ++rank) {
+    const machine::Slot& slot = setup_.slots[slots[rank]];
+    spec.slots.push_back(slot.toJson());
+    request.environment.push_back(rankEnvironment(rank, slots.size(), port, slot));
+  }
+  std::string logs = options_.results + "/logs";
+  std::error_code ignored;  // opening the first log says what is wrong
+  std::filesystem::create_directories(logs, ignored);
+  request.log_prefix = fmt::format("{}/{}", logs, trial.id);
+  request.timeout_seconds = trialTimeout(options_.timeout_seconds, results_, trial.kind, point.id);
+  return request;
+}
+
+TrialNote Campaign::note(const store::BlockPlan& block, const plan::Point& point, const store::Trial& trial) const {
+  TrialNote note;
+  note.trial = trial.id;
+  note.point_label = plan_.label(point);
+  note.kind = trial.kind;
+  note.block = block.block.number;
+  note.attempt = trial.attempt;
+  note.done = outcome_.trials;
+  double seconds = 0;
+  bool known = false;
+  uint64_t left = 0;
+  auto kinds = kindsInOrder(plan_);
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    uint64_t trials = left_at_block_[i] - std::min(left_at_block_[i], done_in_block_[i]);
+    if (kinds[i] == trial.kind && trial.status != TrialStatus::Running && trials > 0) --trials;  // this one
+    left += trials;
+    if (trials == 0) continue;
+    if (auto mean = pace_.meanSeconds(plan_, kinds[i])) {
+      seconds += *mean * double(trials);
+      known = true;
+    } else {
+      note.remaining_is_least = true;
+    }
+  }
+  if (trial.status != TrialStatus::Running) {
+    note.done = outcome_.trials - 1;  // counted already
+    ++left;
+  }
+  note.expected = note.done + unsigned(std::max<uint64_t>(1, left));
+  if (known) note.remaining_seconds = seconds;
+  return note;
+}
+
+void Campaign::count(const store::Trial& trial) {
+  ++outcome_.trials;
+  switch (trial.status) {
+    case TrialStatus::Valid:
+      ++outcome_.valid;
+      pace_.learn(trial.kind, trial.point, trial.ended - trial.started);
+      break;
+    case TrialStatus::Failed: ++outcome_.failed; break;
+    case TrialStatus::Timeout: ++outcome_.timeouts; break;
+    case TrialStatus::Infeasible: ++outcome_.infeasible; break;
+    default: break;
+  }
+}
+
+}  // namespace expc::engine

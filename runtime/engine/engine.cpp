@@ -1,0 +1,142 @@
+#include "runtime/engine/engine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "runtime/engine/campaign.h"
+#include "runtime/engine/data.h"
+#include "runtime/engine/schedule.h"
+
+namespace expc::engine {
+namespace {
+
+llvm::Error checkWorkload(const plan::Plan& plan, const WorkerDescription& worker, const std::string& path) {
+  auto found = worker.workloads.find(plan.workload);
+  if (found != worker.workloads.end() && found->second == plan.workload_version) return llvm::Error::success();
+  std::string offered;
+  for (const auto& [name, version] : worker.workloads) offered += fmt::format("{}{} version {}", offered.empty() ? "" : ", ", name, version);
+  return llvm::createStringError(
+      fmt::format("the workload {} version {} is not in this build of '{}' (it has {}): build worker and expc from one tree, or name "
+                  "the right worker with --worker PATH",
+                  plan.workload, plan.workload_version, path, offered.empty() ? "none" : offered));
+}
+
+/// Points that need more devices than there are cannot run here; an error if that leaves none.
+llvm::Error markUnavailable(Setup& setup, std::vector<std::string>& messages) {
+  unsigned too_large = 0, available = 0;
+  std::string why;
+  for (plan::Point& point : setup.plan.points) {
+    unsigned wanted = devicesOf(point);
+    if (point.unavailable.empty() && wanted > setup.slots.size()) {
+      point.unavailable = fmt::format("needs {} devices, there {} {}", wanted, setup.slots.size() == 1 ? "is" : "are", setup.slots.size());
+      ++too_large;
+    }
+    if (point.unavailable.empty()) ++available;
+    else if (why.empty()) why = point.unavailable;
+  }
+  if (too_large > 0) {
+    messages.push_back(fmt::format("{} point{} not available on this machine: {}", too_large, too_large == 1 ? " is" : "s are", why));
+  }
+  if (available > 0) return llvm::Error::success();
+  if (setup.plan.points.empty()) return llvm::createStringError("the plan has no points: nothing to run");
+  return llvm::createStringError(
+      fmt::format("none of the {} points is available on this machine ({}; the first one: {}): use another machine or --devices",
+                  setup.plan.points.size(), machine::summary(setup.machine, setup.slots), why));
+}
+
+/// Everything that can refuse a run without touching the results folder.
+llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& options, std::vector<std::string>& messages) {
+  Setup setup;
+  setup.plan = plan;
+  setup.machine = machine::probe();
+  auto slots = machine::slots(setup.machine, options.devices);
+  if (!slots) return slots.takeError();
+  setup.slots = std::move(*slots);
+  if (auto error = markUnavailable(setup, messages)) return error;
+  auto worker = describeWorker(options.worker);
+  if (!worker) return worker.takeError();
+  setup.worker = std::move(*worker);
+  if (auto error = checkWorkload(plan, setup.worker, options.worker)) return error;
+  if (auto error = checkDataExists(plan)) return error;
+  setup.match.worker_build = setup.worker.build;
+  setup.match.environment_class = machine::environmentClass(setup.machine, setup.slots, setup.worker.libraries);
+  return setup;
+}
+
+llvm::Error recordRun(const Setup& setup, store::Store& store, int64_t session, std::string_view outcome) {
+  store::Run run;
+  run.study = setup.plan.study;
+  run.plan_digest = setup.plan.digest;
+  run.plan_json = plan::canonicalJson(plan::toJson(setup.plan));
+  run.session = session;
+  run.match = setup.match;
+  run.started = now();
+  auto id = store.addRun(run);
+  if (!id) return id.takeError();
+  return store.endRun(*id, now(), outcome);
+}
+
+}  // namespace
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener) {
+  Interrupts interrupts;
+  RunOutcome outcome;
+  auto tell = [&, told = size_t(0)]() mutable {
+    for (; told < outcome.messages.size(); ++told) listener.message(outcome.messages[told]);
+  };
+  auto setup = prepare(plan, options, outcome.messages);
+  tell();
+  if (!setup) return setup.takeError();
+  // The child of another folder: everything below uses the absolute name.
+  EngineOptions absolute = options;
+  absolute.results = std::filesystem::absolute(options.results).lexically_normal().string();
+  auto store = store::Store::openForWriting(absolute.results, outcome.messages);
+  tell();
+  if (!store) return store.takeError();
+  auto digests = digestData(setup->plan, [&]() -> llvm::Error {
+    return interrupts.requested() ? llvm::createStringError("interrupted while the data was read") : store->heartbeat();
+  });
+  if (!digests) {
+    if (!interrupts.requested()) return digests.takeError();
+    llvm::consumeError(digests.takeError());
+    outcome.ending = Ending::Interrupted;
+    return outcome;
+  }
+  setup->match.data_digests = std::move(*digests);
+  auto results = store->load(setup->plan, setup->match);
+  if (!results) return results.takeError();
+  outcome.reused = std::count_if(results->trials.begin(), results->trials.end(),
+                                 [](const store::Trial& trial) { return trial.status == store::TrialStatus::Valid; });
+  for (const std::string& why : results->not_counted_reasons) outcome.messages.push_back("kept, not counted: " + why);
+  tell();
+
+  llvm::Error error = llvm::Error::success();
+  if (!needsTrials(setup->plan, *results)) {
+    outcome.ending = Ending::NothingToDo;
+    outcome.messages.push_back(fmt::format("nothing to run: all {} trials are there", outcome.reused));
+    tell();
+    auto session = store->latestSession();
+    if (!session) error = session.takeError();
+    else if (*session) error = recordRun(*setup, *store, (*session)->id, "nothing to do");
+  } else {
+    error = Campaign(*setup, absolute, *store, interrupts, listener, outcome).run(std::move(*results));
+  }
+  listener.finished();
+  // What was measured is safe whether or not the snapshot can be written; but a reader would miss it, so say so.
+  llvm::Error closing = store->close();
+  if (error) {
+    llvm::consumeError(std::move(closing));
+    return error;
+  }
+  if (closing) return closing;
+  return outcome;
+}
+
+}  // namespace expc::engine

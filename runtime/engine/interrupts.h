@@ -1,0 +1,25 @@
+#pragma once
+
+// SIGINT, SIGTERM and SIGHUP while a run goes on: the first asks it to finish, a second one ends the process at once.
+
+#include <csignal>
+
+namespace expc::engine {
+
+/// Handlers are set from construction to destruction; one object at a time.
+class Interrupts {
+ public:
+  Interrupts();
+  ~Interrupts();
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+
+  bool requested() const;
+  /// Readable once it was requested; for poll.
+  int fd() const;
+
+ private:
+  struct sigaction old_[3];
+};
+
+}  // namespace expc::engine

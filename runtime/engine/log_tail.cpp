@@ -1,0 +1,26 @@
+#include "runtime/engine/log_tail.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+namespace expc::engine {
+
+std::string logTail(const std::string& path) {
+  constexpr std::streamoff kBytes = 4096;
+  constexpr int kLines = 20;
+  std::ifstream in(path, std::ios::binary);
+  in.seekg(0, std::ios::end);
+  std::streamoff size = in.tellg();
+  if (size <= 0) return "";
+  in.seekg(std::max<std::streamoff>(0, size - kBytes));
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  size_t begin = text.size();
+  for (int line = 0; line < kLines && begin != std::string::npos && begin > 0; ++line) begin = text.rfind('\n', begin - 1);
+  if (begin != std::string::npos && begin > 0) text.erase(0, begin + 1);
+  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; }, '?');
+  return text;
+}
+
+}  // namespace expc::engine

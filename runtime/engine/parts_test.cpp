@@ -1,0 +1,152 @@
+// The engine's parts that need no worker.
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+
+#include "runtime/engine/log_tail.h"
+#include "runtime/engine/pace.h"
+#include "runtime/engine/progress.h"
+#include "runtime/engine/rank.h"
+#include "runtime/engine/schedule.h"
+#include "runtime/engine/timeout.h"
+
+using namespace expc;
+using namespace expc::engine;
+
+TEST_CASE("order and seed of a block depend on seed, kind and number alone") {
+  std::vector<std::string> points;
+  for (int i = 0; i < 20; ++i) points.push_back(std::to_string(i));
+  uint64_t seed = blockSeed(7, plan::TrialKind::Timed, 0);
+  CHECK(seed == blockSeed(7, plan::TrialKind::Timed, 0));
+  CHECK(seed != blockSeed(8, plan::TrialKind::Timed, 0));
+  CHECK(seed != blockSeed(7, plan::TrialKind::Quality, 0));
+  CHECK(seed != blockSeed(7, plan::TrialKind::Timed, 1));
+  CHECK(seed < (1ull << 53));
+  auto order = blockOrder(points, seed);
+  CHECK(order == blockOrder(points, seed));
+  CHECK(order != points);
+  std::sort(order.begin(), order.end());
+  std::sort(points.begin(), points.end());
+  CHECK(order == points);
+}
+
+TEST_CASE("every order comes up about equally often") {
+  std::map<std::string, int> seen;
+  for (uint64_t number = 0; number < 6000; ++number) {
+    auto order = blockOrder({"a", "b", "c"}, blockSeed(1, plan::TrialKind::Timed, number));
+    ++seen[order[0] + order[1] + order[2]];
+  }
+  CHECK(seen.size() == 6);
+  for (auto& [order, count] : seen) CHECK(std::abs(count - 1000) < 150);  // five standard deviations
+}
+
+TEST_CASE("slots rotate over blocks and are the same within one") {
+  CHECK(slotSet(1, 2, 0) == std::vector<unsigned>{0});
+  CHECK(slotSet(1, 2, 1) == std::vector<unsigned>{1});
+  CHECK(slotSet(2, 2, 5) == std::vector<unsigned>{0, 1});
+  CHECK(slotSet(2, 4, 1) == std::vector<unsigned>{2, 3});
+  CHECK(slotSet(3, 4, 1) == std::vector<unsigned>{0, 1, 3});
+}
+
+TEST_CASE("timeouts follow what was measured") {
+  store::Results results;
+  CHECK(trialTimeout(2.5, results, plan::TrialKind::Timed, "a") == 2.5);
+  CHECK(trialTimeout(std::nullopt, results, plan::TrialKind::Timed, "a") == kDefaultTimeoutSeconds);
+  store::Trial trial;
+  trial.point = "a";
+  trial.status = store::TrialStatus::Valid;
+  trial.ended = 3;
+  results.trials.push_back(trial);
+  CHECK(trialTimeout(std::nullopt, results, plan::TrialKind::Timed, "a") == 60);
+  trial.ended = 400;
+  results.trials.push_back(trial);
+  CHECK(trialTimeout(std::nullopt, results, plan::TrialKind::Timed, "a") == 4000);
+  CHECK(trialTimeout(std::nullopt, results, plan::TrialKind::Timed, "b") == 4000);
+  CHECK(trialTimeout(std::nullopt, results, plan::TrialKind::Quality, "a") == kDefaultTimeoutSeconds);
+}
+
+TEST_CASE("the pace is the median of what similar trials took") {
+  Pace pace;
+  CHECK(!pace.secondsOf(plan::TrialKind::Timed, "a"));
+  for (double seconds : {1.0, 2.0, 9.0}) pace.learn(plan::TrialKind::Timed, "a", seconds);
+  CHECK(*pace.secondsOf(plan::TrialKind::Timed, "a") == 2);
+  CHECK(*pace.secondsOf(plan::TrialKind::Timed, "b") == 2);
+  CHECK(!pace.secondsOf(plan::TrialKind::Quality, "a"));
+}
+
+TEST_CASE("durations read well") {
+  CHECK(durationText(0.42) == "0.4 s");
+  CHECK(durationText(12) == "12 s");
+  CHECK(durationText(59.7) == "1 min 00 s");
+  CHECK(durationText(200) == "3 min 20 s");
+  CHECK(durationText(3900) == "1 h 05 min");
+}
+
+TEST_CASE("a log's tail is its last lines, fit to print") {
+  char name[] = "/tmp/expc-tail-XXXXXX";
+  close(mkstemp(name));
+  CHECK(logTail(name).empty());
+  {
+    std::ofstream out(name);
+    for (int i = 0; i < 100; ++i) out << "line " << i << "\n";
+    out << "\x1b[31mred\n";
+  }
+  std::string tail = logTail(name);
+  CHECK(std::count(tail.begin(), tail.end(), '\n') == 19);
+  CHECK(tail.substr(0, 7) == "line 81");
+  CHECK(tail.substr(tail.size() - 8) == "?[31mred");
+  std::ofstream(name) << std::string(100000, 'x');
+  CHECK(logTail(name).size() == 4096);
+  unlink(name);
+  CHECK(logTail(name).empty());
+}
+
+namespace {
+
+/// A rank that has written `text` and closed its pipe.
+Rank rankThatWrote(std::string_view text) {
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+  REQUIRE(write(ends[1], text.data(), text.size()) == ssize_t(text.size()));
+  close(ends[1]);
+  return Rank(0, 1, ends[0], "");
+}
+
+}  // namespace
+
+TEST_CASE("nonsense on the event pipe is noted, once, and never a crash") {
+  for (const char* text : {"\n", "{}\n", "{\"v\":1,\"event\":\"result\"}\n", "[[[[\n", "\xff\xfe\n", "{\"v\":9,\"event\":\"started\"}\n",
+                           "{\"v\":1,\"event\":\"result\",\"metrics\":{\"a\":\"nan\"}}\n", "{\"v\":1,\"event\":\"started\"}"
+                           "{\"v\":1,\"event\":\"started\"}\n", "{\"v\":1,\"eve"}) {
+    CAPTURE(text);
+    Rank rank = rankThatWrote(text);
+    CHECK(rank.read().empty());
+    CHECK((rank.weight == Weight::Nonsense));
+    CHECK(rank.reason.find("no event") != std::string::npos);
+  }
+  Rank twice = rankThatWrote("{\"v\":1,\"event\":\"result\",\"metrics\":{}}\n{\"v\":1,\"event\":\"result\",\"metrics\":{}}\n");
+  twice.read();
+  CHECK(twice.reason == "sent a second result");
+}
+
+TEST_CASE("how a rank ended weighs against what it said") {
+  Rank said = rankThatWrote("{\"v\":1,\"event\":\"failed\",\"reason\":\"no such file\"}\n");
+  said.read();
+  said.exited(1 << 8);
+  CHECK(said.reason == "no such file");
+  Rank died = rankThatWrote("{\"v\":1,\"event\":\"failed\",\"reason\":\"peer closed\"}\n");
+  died.read();
+  died.exited(11);
+  CHECK(died.reason.find("signal 11") != std::string::npos);
+  Rank well = rankThatWrote("{\"v\":1,\"event\":\"started\"}\n");
+  CHECK(well.read().size() == 1);
+  well.exited(0);
+  CHECK((well.weight == Weight::None));
+  CHECK(well.finished());
+}

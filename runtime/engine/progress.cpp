@@ -1,0 +1,46 @@
+#include "runtime/engine/progress.h"
+
+#include <unistd.h>
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace expc::engine {
+namespace {
+
+class SilentProgress : public ProgressListener {
+ public:
+  void message(std::string_view) override {}
+  void blockStarted(plan::TrialKind, uint64_t, unsigned) override {}
+  void trialStarted(const TrialNote&) override {}
+  void trialProgress(const TrialNote&, std::string_view, uint64_t, uint64_t) override {}
+  void trialEnded(const TrialNote&, store::TrialStatus, double, std::string_view) override {}
+  void finished() override {}
+};
+
+}  // namespace
+
+std::unique_ptr<ProgressListener> makeSilentProgress() { return std::make_unique<SilentProgress>(); }
+
+std::unique_ptr<ProgressListener> makeProgress() {
+  const char* terminal = std::getenv("TERM");
+  bool draws = isatty(STDERR_FILENO) && terminal && std::string_view(terminal) != "dumb";
+  return draws ? makeBarProgress(stderr) : makeLineProgress(stderr);
+}
+
+std::string durationText(double seconds) {
+  if (seconds < 9.95) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 59.5) return fmt::format("{:.0f} s", seconds);
+  long long whole = std::llround(seconds);
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  long long minutes = std::llround(seconds / 60);
+  return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
+}
+
+std::string remainingText(const TrialNote& trial) {
+  if (!trial.remaining_seconds) return "";
+  return fmt::format("{}{} left", trial.remaining_is_least ? "at least " : "about ", durationText(*trial.remaining_seconds));
+}
+
+}  // namespace expc::engine

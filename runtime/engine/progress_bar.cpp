@@ -1,0 +1,88 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "runtime/engine/progress.h"
+
+namespace expc::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kRedraw = std::chrono::milliseconds(100);
+constexpr unsigned kBarCells = 24;
+
+/// One line, redrawn in place; what must stay is printed above it.
+class BarProgress : public ProgressListener {
+ public:
+  explicit BarProgress(std::FILE* out) : out_(out) {}
+  ~BarProgress() override { erase(); }
+
+  void message(std::string_view text) override { above(text); }
+  void blockStarted(plan::TrialKind, uint64_t, unsigned) override {}
+  void trialStarted(const TrialNote& trial) override { draw(trial, "", 0); }
+  void trialProgress(const TrialNote& trial, std::string_view phase, uint64_t done, uint64_t total) override {
+    if (Clock::now() - drawn_ < kRedraw) return;
+    std::string what = total > 0 ? fmt::format("{} {}/{}", phase, done, total) : std::string(phase);
+    draw(trial, what, total > 0 ? double(done) / double(total) : 0);
+  }
+  void trialEnded(const TrialNote& trial, store::TrialStatus status, double seconds, std::string_view reason) override {
+    if (status != store::TrialStatus::Valid) {
+      above(fmt::format("{} {}: {} after {}: {}", plan::toString(trial.kind), trial.point_label, store::toString(status),
+                        durationText(seconds), reason));
+    }
+    draw(trial, "", 1);
+  }
+  void finished() override { erase(); }
+
+ private:
+  unsigned width() const {
+    winsize size{};
+    return ioctl(fileno(out_), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  }
+  void erase() {
+    if (!shown_) return;
+    fmt::print(out_, "\r\x1b[K");
+    std::fflush(out_);
+    shown_ = false;
+  }
+  void above(std::string_view text) {
+    erase();
+    fmt::print(out_, "{}\n", text);
+    std::fflush(out_);
+  }
+  void draw(const TrialNote& trial, std::string_view what, double part) {
+    double share = trial.expected ? std::clamp((trial.done + part) / trial.expected, 0.0, 1.0) : 0;
+    unsigned full = unsigned(share * kBarCells);
+    std::string left = remainingText(trial);
+    std::string text = fmt::format("[{:#<{}}{:.<{}}] {}/{}{}{}  {} {}", "", full, "", kBarCells - full, trial.done + 1,
+                                   trial.expected, left.empty() ? "" : "  ", left, plan::toString(trial.kind), trial.point_label);
+    if (!what.empty()) text += fmt::format("  {}", what);
+    // Labels may hold any UTF-8: cut at a character's beginning. Wide characters count as one, which leaves the line short.
+    size_t room = width() - 1, cells = 0, end = 0;
+    while (end < text.size() && cells < room) {
+      ++end;
+      while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
+      ++cells;
+    }
+    fmt::print(out_, "\r{}\x1b[K", std::string_view(text).substr(0, end));
+    std::fflush(out_);
+    shown_ = true;
+    drawn_ = Clock::now();
+  }
+
+  std::FILE* out_;
+  bool shown_ = false;
+  Clock::time_point drawn_{};
+};
+
+}  // namespace
+
+std::unique_ptr<ProgressListener> makeBarProgress(std::FILE* out) { return std::make_unique<BarProgress>(out); }
+
+}  // namespace expc::engine

@@ -1,0 +1,58 @@
+#include "runtime/engine/schedule.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace expc::engine {
+namespace {
+
+/// SplitMix64 (Steele, Lea, Flood 2014): small, and the same on every machine.
+class SplitMix {
+ public:
+  explicit SplitMix(uint64_t seed) : state_(seed) {}
+  uint64_t next() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+  }
+  /// Uniform below `bound`, without the bias of a remainder.
+  uint64_t below(uint64_t bound) {
+    uint64_t limit = UINT64_MAX - UINT64_MAX % bound, value = next();
+    while (value >= limit) value = next();
+    return value % bound;
+  }
+
+ private:
+  uint64_t state_;
+};
+
+}  // namespace
+
+uint64_t blockSeed(uint64_t design_seed, plan::TrialKind kind, uint64_t number) {
+  std::string hash = plan::shortHash(fmt::format("block {} {} {}", design_seed, plan::toString(kind), number));
+  return std::stoull(hash, nullptr, 16) >> 11;
+}
+
+std::vector<std::string> blockOrder(std::vector<std::string> points, uint64_t block_seed) {
+  SplitMix random(block_seed);
+  for (size_t i = points.size(); i > 1; --i) std::swap(points[i - 1], points[random.below(i)]);
+  return points;
+}
+
+unsigned devicesOf(const plan::Point& point) {
+  const llvm::json::Value* value = point.parameters.get("gpus");
+  auto number = value ? value->getAsInteger() : std::nullopt;
+  return number && *number > 0 ? unsigned(*number) : 1;
+}
+
+std::vector<unsigned> slotSet(unsigned wanted, unsigned available, uint64_t block_number) {
+  std::vector<unsigned> result;
+  for (unsigned i = 0; i < wanted; ++i) result.push_back((block_number * wanted + i) % available);
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+}  // namespace expc::engine

@@ -1,0 +1,296 @@
+#include "runtime/engine/worker_client.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "runtime/engine/interrupts.h"
+#include "runtime/engine/log_tail.h"
+#include "runtime/plan/json.h"
+
+extern char** environ;
+
+namespace expc::engine {
+namespace {
+
+// Loading libtorch from a cold disk takes a while.
+constexpr auto kStartPatience = std::chrono::seconds(120);
+constexpr size_t kMaxPacket = 256 << 10;
+constexpr size_t kMaxDescription = 4 << 20;
+// Where the child finds its end of a channel.
+constexpr int kChannel = 3;
+
+using Clock = std::chrono::steady_clock;
+
+int millisecondsUntil(Clock::time_point end) {
+  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+  return left < 0 ? 0 : int(left) + 1;
+}
+
+struct Spawned {
+  pid_t pid = -1;
+  int error = 0;
+};
+
+/// Starts `path argument...` in its own process group, stdin from /dev/null. `out` becomes stdout, `err` stderr and `channel` (if
+/// not -1) descriptor kChannel.
+Spawned spawn(const std::string& path, std::vector<std::string> arguments, int out, int err, int channel) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  // dup2 onto itself still clears close-on-exec here (POSIX.1-2024, glibc 2.29).
+  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+  if (channel >= 0) posix_spawn_file_actions_adddup2(&actions, channel, kChannel);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  std::vector<char*> argv{const_cast<char*>(path.c_str())};
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  Spawned result;
+  result.error = posix_spawn(&result.pid, path.c_str(), &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return result;
+}
+
+llvm::Error missing(const std::string& path, int error) {
+  return llvm::createStringError(
+      fmt::format("the worker '{}' cannot be started: {}; build it with `make` (or `cmake --build BUILD --target expc-worker`), "
+                  "or name another with --worker PATH",
+                  path, std::strerror(error)));
+}
+
+/// Everything up to the end of file, an excess or the end of patience; false for the last two.
+bool readAll(int fd, std::string& text) {
+  auto end = Clock::now() + kStartPatience;
+  char buffer[65536];
+  while (true) {
+    pollfd waiting{fd, POLLIN, 0};
+    int ready = poll(&waiting, 1, millisecondsUntil(end));
+    if (ready == 0) return false;
+    if (ready < 0) continue;
+    ssize_t size = read(fd, buffer, sizeof buffer);
+    if (size == 0) return true;
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 || text.size() + size > kMaxDescription) return false;
+    text.append(buffer, size);
+  }
+}
+
+llvm::Expected<WorkerDescription> parseDescription(const std::string& path, const std::string& text) {
+  auto bad = [&](const std::string& why) {
+    return llvm::createStringError(
+        fmt::format("what '{} --describe' printed is no description of a worker: {}; is it expc-worker of this build?", path, why));
+  };
+  auto value = plan::parseJson(text);
+  if (!value) return bad(llvm::toString(value.takeError()));
+  const llvm::json::Object* object = value->getAsObject();
+  if (!object || object->getInteger("v").value_or(-1) != plan::kTrialVersion) {
+    return bad(fmt::format("version {} was expected", plan::kTrialVersion));
+  }
+  WorkerDescription description;
+  description.build = object->getString("build").value_or("").str();
+  if (description.build.empty()) return bad("it has no build");
+  if (const llvm::json::Value* libraries = object->get("libraries")) description.libraries = *libraries;
+  const llvm::json::Array* workloads = object->getArray("workloads");
+  if (!workloads) return bad("it has no workloads");
+  for (const llvm::json::Value& entry : *workloads) {
+    const llvm::json::Object* workload = entry.getAsObject();
+    auto name = workload ? workload->getString("name") : std::nullopt;
+    auto version = workload ? workload->getInteger("version") : std::nullopt;
+    if (!name || !version) return bad("a workload has no name or no version");
+    description.workloads[name->str()] = int(*version);
+  }
+  return description;
+}
+
+}  // namespace
+
+std::string statusText(int status) {
+  if (WIFSIGNALED(status)) return fmt::format("killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  return fmt::format("exited with code {}", WEXITSTATUS(status));
+}
+
+llvm::Expected<WorkerDescription> describeWorker(const std::string& path) {
+  if (access(path.c_str(), X_OK) != 0) return missing(path, errno);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return missing(path, errno);
+  Spawned process = spawn(path, {"--describe"}, ends[1], STDERR_FILENO, -1);
+  close(ends[1]);
+  if (process.error) {
+    close(ends[0]);
+    return missing(path, process.error);
+  }
+  std::string text;
+  bool complete = readAll(ends[0], text);
+  close(ends[0]);
+  if (!complete) kill(-process.pid, SIGKILL);
+  int status = 0;
+  while (waitpid(process.pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!complete) {
+    return llvm::createStringError(fmt::format("the worker '{}' did not describe itself in {} s", path, kStartPatience.count()));
+  }
+  if (status != 0) {
+    return llvm::createStringError(fmt::format("the worker '{}' does not run: `{} --describe` {}; see above for what it said, and "
+                                               "build it again with `make`",
+                                               path, path, statusText(status)));
+  }
+  return parseDescription(path, text);
+}
+
+WorkerServer::WorkerServer(WorkerServer&& other) noexcept
+    : fd_(other.fd_), pid_(other.pid_), nonsense_(std::move(other.nonsense_)) {
+  other.fd_ = -1;
+  other.pid_ = -1;
+}
+
+WorkerServer& WorkerServer::operator=(WorkerServer&& other) noexcept {
+  if (this != &other) {
+    stop();
+    fd_ = other.fd_;
+    pid_ = other.pid_;
+    nonsense_ = std::move(other.nonsense_);
+    other.fd_ = -1;
+    other.pid_ = -1;
+  }
+  return *this;
+}
+
+WorkerServer::~WorkerServer() { stop(); }
+
+llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const std::string& log, const Interrupts& interrupts) {
+  int log_fd = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (log_fd < 0) {
+    return llvm::createStringError(fmt::format("{}: {}; make the results folder writable or choose another with --results DIR", log,
+                                               std::strerror(errno)));
+  }
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    close(log_fd);
+    return llvm::createStringError(fmt::format("no socket for the worker: {}", std::strerror(errno)));
+  }
+  Spawned process = spawn(path, {"--serve", std::to_string(kChannel)}, log_fd, log_fd, ends[1]);
+  close(log_fd);
+  close(ends[1]);
+  if (process.error) {
+    close(ends[0]);
+    return missing(path, process.error);
+  }
+  WorkerServer server;
+  server.fd_ = ends[0];
+  server.pid_ = process.pid;
+  auto end = Clock::now() + kStartPatience;
+  while (server.alive() && Clock::now() < end) {
+    pollfd waiting[] = {{server.fd_, POLLIN, 0}, {interrupts.fd(), POLLIN, 0}};
+    if (poll(waiting, 2, millisecondsUntil(end)) < 0) continue;
+    if (waiting[1].revents) return llvm::createStringError("interrupted while the worker started");
+    if (!waiting[0].revents) continue;
+    auto reply = server.receive();
+    if (reply && reply->type == plan::LaunchReply::Type::Ready) return server;
+  }
+  std::string how = server.alive() ? fmt::format("was not ready after {} s", kStartPatience.count()) : server.deathText();
+  return llvm::createStringError(fmt::format("the worker '{}' does not start: it {}; its last words (all of them are in {}):\n{}",
+                                             path, how, log, logTail(log)));
+}
+
+bool WorkerServer::send(const std::string& text, const int* fds, unsigned count) {
+  if (fd_ < 0) return false;
+  iovec data{const_cast<char*>(text.data()), text.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  if (count > 0) {
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    cmsghdr* part = CMSG_FIRSTHDR(&message);
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(count * sizeof(int));
+    std::memcpy(CMSG_DATA(part), fds, count * sizeof(int));
+  }
+  while (sendmsg(fd_, &message, MSG_NOSIGNAL) < 0) {
+    if (errno != EINTR) return false;
+  }
+  return true;
+}
+
+bool WorkerServer::launch(const plan::LaunchRequest& request, int event_fd, int log_fd) {
+  int fds[2] = {event_fd, log_fd};
+  return send(plan::canonicalJson(plan::toJson(request)), fds, 2);
+}
+
+bool WorkerServer::kill(uint64_t launch) {
+  return send(plan::canonicalJson(llvm::json::Object{{"v", plan::kTrialVersion}, {"kill", launch}}), nullptr, 0);
+}
+
+std::optional<plan::LaunchReply> WorkerServer::receive() {
+  if (fd_ < 0) return std::nullopt;
+  std::string text(kMaxPacket, '\0');
+  ssize_t size = recv(fd_, text.data(), text.size(), MSG_DONTWAIT);
+  if (size < 0 && (errno == EINTR || errno == EAGAIN)) return std::nullopt;
+  if (size > 0) {
+    auto value = plan::parseJson({text.data(), size_t(size)});
+    auto reply = value ? plan::launchReplyFromJson(*value) : llvm::Expected<plan::LaunchReply>(value.takeError());
+    if (reply) return *reply;
+    nonsense_ = llvm::toString(reply.takeError());
+  }
+  close(fd_);
+  fd_ = -1;
+  return std::nullopt;
+}
+
+std::string WorkerServer::deathText() {
+  if (!nonsense_.empty()) {
+    stop();
+    return "said what cannot be understood: " + nonsense_;
+  }
+  if (pid_ < 0) return "is gone";
+  // Its socket is closed, so it is dead or about to be.
+  int status = 0;
+  for (int i = 0; i < 200; ++i) {
+    pid_t reaped = waitpid(pid_, &status, WNOHANG);
+    if (reaped == pid_) {
+      pid_ = -1;
+      return statusText(status);
+    }
+    usleep(10000);
+  }
+  stop();
+  return "closed its channel";
+}
+
+void WorkerServer::stop() {
+  if (fd_ >= 0) close(fd_);
+  fd_ = -1;
+  if (pid_ < 0) return;
+  // It kills its children and exits when the channel closes; if it does not, they die with it (PR_SET_PDEATHSIG).
+  for (int i = 0; i < 500; ++i) {
+    if (waitpid(pid_, nullptr, WNOHANG) == pid_) {
+      pid_ = -1;
+      return;
+    }
+    usleep(i < 20 ? 500 : 10000);
+  }
+  ::kill(-pid_, SIGKILL);
+  ::kill(pid_, SIGKILL);
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+}
+
+}  // namespace expc::engine

@@ -1,0 +1,64 @@
+#pragma once
+
+// The engine's end of the launch channel (runtime/plan/trial.h): a worker program, what it offers, and its launch server.
+
+#include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
+#include <sys/types.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/trial.h"
+
+namespace expc::engine {
+
+class Interrupts;
+
+/// What `worker --describe` printed.
+struct WorkerDescription {
+  std::string build;
+  llvm::json::Value libraries = llvm::json::Object{};
+  std::map<std::string, int> workloads;  // name -> version
+};
+
+/// Asks the worker program. Errors: it is missing (and how to build it), does not run, prints nonsense.
+llvm::Expected<WorkerDescription> describeWorker(const std::string& path);
+
+/// A launch server, one process for many trials.
+class WorkerServer {
+ public:
+  WorkerServer() = default;
+  WorkerServer(WorkerServer&& other) noexcept;
+  WorkerServer& operator=(WorkerServer&& other) noexcept;
+  ~WorkerServer();  // stops it: its children die with it
+
+  /// Starts `path --serve FD` and waits until it is ready; its own output goes to `log`. An interrupt ends the wait with an error.
+  static llvm::Expected<WorkerServer> start(const std::string& path, const std::string& log, const Interrupts& interrupts);
+
+  /// Hands over the two descriptors (the caller keeps its copies). False when the server is gone.
+  bool launch(const plan::LaunchRequest& request, int event_fd, int log_fd);
+  bool kill(uint64_t launch);
+  /// The next message, if one is there. After an end of file or nonsense `alive()` is false.
+  std::optional<plan::LaunchReply> receive();
+
+  int fd() const { return fd_; }
+  bool alive() const { return fd_ >= 0; }
+  /// "killed by signal 9 (Killed)": how it ended; for a server that is not alive. Reaps it.
+  std::string deathText();
+  void stop();
+
+ private:
+  bool send(const std::string& text, const int* fds, unsigned count);
+
+  int fd_ = -1;
+  pid_t pid_ = -1;
+  std::string nonsense_;
+};
+
+/// "exited with code 7", "killed by signal 6 (Aborted)": a status as from waitpid.
+std::string statusText(int status);
+
+}  // namespace expc::engine
