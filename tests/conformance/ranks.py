@@ -46,8 +46,9 @@ def run(worker, spec, timeout=120, environment=None, while_running=None):
         file.write_text(json.dumps(spec))
         processes, logs = [], []
         for rank in range(spec["world_size"]):
-            env = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(spec["world_size"]), LOCAL_RANK=str(rank),
-                       MASTER_ADDR="127.0.0.1", MASTER_PORT=port, EXPC_COMM_TIMEOUT_S="30", **(environment or {}))
+            env = dict(os.environ, EXPC_COMM_TIMEOUT_S="30", RANK=str(rank), WORLD_SIZE=str(spec["world_size"]),
+                       LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+            env.update(environment or {})
             log = open(pathlib.Path(folder) / f"{rank}.log", "w+")
             logs.append(log)
             processes.append(subprocess.Popen([worker, "--trial", str(file)], env=env, stdout=subprocess.PIPE, stderr=log, text=True))

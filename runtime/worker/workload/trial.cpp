@@ -45,11 +45,21 @@ bool isOutOfMemory(const char* what) {
          std::string_view(what).find("DefaultCPUAllocator: not enough memory") != std::string_view::npos;
 }
 
+/// The reducer talks to the other ranks inside the backward pass; what it throws there has no type of its own.
+bool isFromOtherRanks(const char* what) {
+  const std::string_view text(what);
+  for (std::string_view sign : {"gloo", "NCCL", "Connection closed by peer", "Connection reset by peer"}) {
+    if (text.find(sign) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 std::string firstLineOf(const char* what) {
   std::string_view text(what);
   return std::string(text.substr(0, text.find('\n')));
 }
 
+/// One rank between its first and its last event.
 struct Rank {
   const Capabilities& capabilities;
   const plan::TrialSpec& spec;
@@ -57,6 +67,14 @@ struct Rank {
   std::chrono::steady_clock::time_point process_start;
   std::string place;  // "rank 1 of 2"
   std::unique_ptr<comm::Communicator> communicator;
+
+  std::string explain(const char* what) const {
+    if (isFromOtherRanks(what)) {
+      return place + " lost the others in a backward pass: " + firstLineOf(what) +
+             " (another rank died, hangs or cannot be reached; its log says more)";
+    }
+    return place.empty() ? firstLineOf(what) : place + ": " + firstLineOf(what);
+  }
 
   llvm::Error run() {
     auto rendezvous = comm::rendezvousFromEnvironment();
@@ -113,10 +131,10 @@ int runRank(const Capabilities& capabilities, const plan::TrialSpec& spec, int e
     if (isOutOfMemory(error.what_without_backtrace())) {
       writer.infeasible(named("the host is out of memory: " + firstLineOf(error.what_without_backtrace())));
     } else {
-      writer.failed(named(firstLineOf(error.what_without_backtrace())));
+      writer.failed(rank.explain(error.what_without_backtrace()));
     }
   } catch (const std::exception& error) {
-    writer.failed(named(firstLineOf(error.what())));
+    writer.failed(rank.explain(error.what()));
   }
   // Taking down a group whose other end is gone can wait for ever.
   rank.communicator.release();

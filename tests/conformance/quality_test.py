@@ -1,0 +1,29 @@
+#!/usr/bin/env python3
+"""The quick preset's quality trials must learn: at least 90 % of the test digits in every configuration.
+
+usage: quality_test.py EXPC_WORKER
+"""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import ranks  # noqa: E402
+
+# As the preset `quick` of experiments/precision.exp sets them.
+SETTINGS = {"epochs": 10}
+PARAMETERS = {"size": 32, "width": 0.5, "batch": 32, "optimizer": "adam", "learning_rate": 0.003, "weight_decay": 0}
+
+
+def main():
+    failed = False
+    for precision in ("fp32", "bf16"):  # fp64 trains as fp32 does, and slower
+        for count in (1, 2):
+            spec = ranks.specification("quality", count, SETTINGS, precision=precision, metrics=["accuracy"], **PARAMETERS)
+            accuracy = ranks.result(sys.argv[1], spec, timeout=500)["metrics"]["accuracy"]
+            print(f"{precision}, {count} ranks: {accuracy:.1%}", flush=True)
+            failed |= accuracy < 0.9
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
