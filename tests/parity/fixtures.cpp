@@ -1,0 +1,59 @@
+#include "tests/parity/fixtures.h"
+
+#include <ATen/ATen.h>
+#include <doctest/doctest.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <algorithm>
+
+#include "runtime/worker/model/state_file.h"
+
+namespace expc::parity {
+namespace {
+
+std::string pathOf(const std::string& name) { return std::string(EXPC_GOLDEN_DIR) + "/" + name; }
+
+}  // namespace
+
+llvm::json::Value readJson(const std::string& name) {
+  auto buffer = llvm::MemoryBuffer::getFile(pathOf(name));
+  REQUIRE_MESSAGE(buffer, name);
+  auto value = llvm::json::parse((*buffer)->getBuffer());
+  REQUIRE_MESSAGE(value, name);
+  return std::move(*value);
+}
+
+io::SafeTensors openTensors(const std::string& name) {
+  auto file = io::SafeTensors::open(pathOf(name));
+  REQUIRE_MESSAGE(file, name);
+  return std::move(*file);
+}
+
+at::Tensor tensorOf(const io::SafeTensors& file, const std::string& name) {
+  auto tensor = model::readTensor(file, name);
+  REQUIRE_MESSAGE(tensor, name);
+  return *tensor;
+}
+
+std::vector<double> numbers(const llvm::json::Array& array) {
+  std::vector<double> values;
+  for (const auto& value : array) values.push_back(value.getAsNumber().value());
+  return values;
+}
+
+std::vector<int64_t> integers(const llvm::json::Array& array) {
+  std::vector<int64_t> values;
+  for (const auto& value : array) values.push_back(value.getAsInteger().value());
+  return values;
+}
+
+double difference(const at::Tensor& a, const at::Tensor& b) {
+  REQUIRE(a.sizes() == b.sizes());
+  return (a.detach().to(at::kDouble) - b.detach().to(at::kDouble)).abs().max().item<double>();
+}
+
+double relativeDifference(const at::Tensor& a, const at::Tensor& b) {
+  return difference(a, b) / std::max(b.detach().abs().max().item<double>(), 1e-30);
+}
+
+}  // namespace expc::parity
