@@ -21,10 +21,11 @@ struct Style {
     if (std::isnan(value)) return "?";
     if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
     const double shown = value / divisor;
-    const bool readable = shown == 0 || (std::abs(shown) < 1e15 && std::abs(shown) >= 0.5 * std::pow(10, -decimals));
+    const double size = std::abs(shown);
     // A value too small for the digits of its neighbours is zero among them.
-    const std::string text = readable || decimals < kMaxDecimals ? fmt::format("{:.{}f}", shown, decimals)
-                                                                  : fmt::format("{:.3g}", shown);
+    const bool tiny = shown != 0 && decimals >= kMaxDecimals && size < 0.5 * std::pow(10, -decimals);
+    const std::string text =
+        tiny || size >= 1e15 ? fmt::format("{:.3g}", shown) : fmt::format("{:.{}f}", shown, decimals);
     const bool negative_zero = text.find_first_not_of("-0.") == std::string::npos && text[0] == '-';
     return (negative_zero ? text.substr(1) : text) + suffix;
   }
@@ -71,7 +72,6 @@ bool isShare(std::string_view unit, std::string_view dimension) { return dimensi
 Style styleFor(double magnitude, bool whole, std::string_view unit, std::string_view dimension) {
   Style style;
   int least = 0;
-  const double size = rounded(magnitude);
   if (isShare(unit, dimension)) {
     style = {0.01, " %", 0};
     least = 1;
@@ -79,7 +79,7 @@ Style styleFor(double magnitude, bool whole, std::string_view unit, std::string_
     style = {1, "x", 0};
     least = 2;
   } else if (unit == "s") {
-    style = magnitude == 0 ? Style{1, " s", 0} : scaled(kTime, size);
+    style = magnitude == 0 ? Style{1, " s", 0} : scaled(kTime, rounded(magnitude));
   } else if (unit == "B" || unit == "B/s") {
     style = scaled(kBytes, magnitude);
     if (unit == "B/s") style.suffix += "/s";
@@ -88,7 +88,7 @@ Style styleFor(double magnitude, bool whole, std::string_view unit, std::string_
     if (!unit.empty()) style.suffix = " " + std::string(unit);
     if (whole) return style;
   }
-  const double shown = size / style.divisor;
+  const double shown = rounded(magnitude / style.divisor);
   const int digits = shown == 0 ? 0 : 2 - static_cast<int>(std::floor(std::log10(shown) + 1e-12));
   // A share below 1 % keeps two decimals, not three digits: 0.25 %.
   const int most = isShare(unit, dimension) ? 2 : Style::kMaxDecimals;
@@ -147,8 +147,8 @@ std::string formatAgainst(double value, std::span<const double> bounds, std::str
 
 std::string formatInterval(const stats::Interval& interval, std::string_view unit, std::string_view dimension,
                            std::span<const double> bounds) {
-  Style style = styleFor(magnitudeOf({interval.low, interval.high}), allWhole({interval.low, interval.high}), unit,
-                         dimension);
+  Style style =
+      styleFor(magnitudeOf({interval.low, interval.high}), allWhole({interval.low, interval.high}), unit, dimension);
   showWidth(style, interval);
   setApart(style, {interval.low, interval.high}, bounds);
   return bracket(style, interval);
@@ -167,7 +167,8 @@ std::string formatConfidence(double confidence) {
   const double percent = confidence * 100;
   for (int decimals = 0; decimals < 4; ++decimals) {
     const double unit = std::pow(10, -decimals);
-    if (std::abs(std::round(percent / unit) * unit - percent) < 1e-9) return fmt::format("{:.{}f} %", percent, decimals);
+    if (std::abs(std::round(percent / unit) * unit - percent) < 1e-9)
+      return fmt::format("{:.{}f} %", percent, decimals);
   }
   return fmt::format("{:.4g} %", percent);
 }

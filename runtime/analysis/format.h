@@ -1,6 +1,7 @@
 #pragma once
 
-// Numbers with units as people read them: 1.52x, 97.5 %, 12.3 ms, 1.2 GiB, 512 img/s. The one place that decides digits.
+// Numbers with units as people read them: 1.52x, 97.5 %, 12.3 ms, 1.2 GiB, 512 img/s. The one place that decides
+// digits.
 
 #include <span>
 #include <string>
@@ -11,13 +12,14 @@
 
 namespace expc::analysis {
 
-/// `value` in the base unit `unit` ("s", "B", "x", "px", "img/s", "", …) as text with three sensible digits, scaled to a unit
-/// people use (ns to h, B to TiB). A `dimension` of "share" prints as per cent. Ratios and shares keep at least two and one decimals.
-/// Whole numbers without a unit print as they are. Infinite values (timeouts) print as "inf" or "-inf", NaN as "?".
+/// `value` in the base unit `unit` ("s", "B", "x", "px", "img/s", "", …) as text with three sensible digits, scaled to
+/// a unit people use (ns to h, B to TiB). A `dimension` of "share" prints as per cent. Ratios and shares keep at least
+/// two and one decimals. Whole numbers without a unit print as they are. Infinite values (timeouts) print as "inf" or
+/// "-inf", NaN as "?".
 std::string formatQuantity(double value, std::string_view unit, std::string_view dimension = "");
 
-/// The two ends with one unit and enough digits to tell them apart: "[1.48x, 1.57x]", "[12.31 ms, 12.38 ms]". With `bounds`, more
-/// digits where an end would otherwise print like a bound that it is not.
+/// The two ends with one unit and enough digits to tell them apart: "[1.48x, 1.57x]", "[12.31 ms, 12.38 ms]". With
+/// `bounds`, more digits where an end would otherwise print like a bound that it is not.
 std::string formatInterval(const stats::Interval& interval, std::string_view unit, std::string_view dimension = "",
                            std::span<const double> bounds = {});
 
@@ -25,8 +27,8 @@ std::string formatInterval(const stats::Interval& interval, std::string_view uni
 std::string formatEstimate(double estimate, const stats::Interval& interval, std::string_view unit,
                            std::string_view dimension = "", std::span<const double> bounds = {});
 
-/// `value` with as many more digits as it takes to print differently from `bounds`: 1.1996 against a bound of 1.2 prints as
-/// "1.1996x" and not as "1.20x". Equal values print as formatQuantity does.
+/// `value` with as many more digits as it takes to print differently from `bounds`: 1.1996 against a bound of 1.2
+/// prints as "1.1996x" and not as "1.20x". Equal values print as formatQuantity does.
 std::string formatAgainst(double value, std::span<const double> bounds, std::string_view unit,
                           std::string_view dimension = "");
 

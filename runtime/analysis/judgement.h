@@ -1,6 +1,7 @@
 #pragma once
 
-// What a plan's results say: summaries, estimates, verdicts. Pure functions of (plan, records); the report only prints these.
+// What a plan's results say: summaries, estimates, verdicts. Pure functions of (plan, records); the report only prints
+// these.
 
 #include <optional>
 #include <string>
@@ -12,34 +13,43 @@
 
 namespace expc::analysis {
 
+/// The confidence of intervals that no criterion asks for.
+inline constexpr double kConfidence = 0.95;
+
 enum class Verdict { Pass, Fail, Inconclusive, Infeasible, NotRun, NotAsked };
 std::string_view toString(Verdict verdict);
 
-/// A metric at a point.
+/// A metric at a point. A timed-out trial counts in n, median and interval as worse than every value, so these may be
+/// infinite.
 struct Summary {
   std::string point, metric;
-  unsigned n = 0;
-  bool constant = false;  // an exact metric that never varied
-  double median = 0, minimum = 0, maximum = 0;
-  std::optional<stats::Interval> interval;  // absent: too few values for the confidence (95 %)
-  std::vector<double> values;               // by block order, for dots in charts
-  std::vector<unsigned> outliers;           // indices into values (Tukey); flagged, never dropped
+  unsigned n = 0;                               // at least 1: a metric without a value has no summary
+  unsigned timeouts = 0;                        // of n
+  bool constant = false;                        // an exact metric that never varied
+  double median = 0, minimum = 0, maximum = 0;  // the ends of `values`; infinite if there are none
+  std::optional<stats::Interval> interval;      // absent: too few values for the confidence (95 %)
+  std::vector<double> values;                   // measured ones by block order, for dots in charts
+  std::vector<unsigned> outliers;               // indices into values (Tukey); flagged, never dropped
 };
 
-/// Pairs that a cell's estimate rests on.
+/// Pairs (for a cell of one point: trials) that an estimate rests on. Lost: blocks that were tried and gave no value.
 struct Scope {
   unsigned planned = 0, complete = 0, lost = 0;
   unsigned sessions = 0, nodes = 0;
 };
 
+/// Ratios are estimated on logs (the Hodges-Lehmann estimate of the blocks' log ratios, taken back). Ends and values
+/// may be infinite where a member timed out; the estimate is absent where infinities leave it undefined. Read
+/// `interval` on its own.
 struct CellEstimate {
   unsigned cell = 0;  // index in its comparison or criterion
   std::optional<double> estimate;
   std::optional<stats::Interval> interval;
   Scope scope;
-  std::vector<double> values;  // by block
+  std::vector<double> values;         // by block
+  bool constant = false;              // exact metrics that never varied: the interval is the value
   Verdict verdict = Verdict::NotRun;  // of the cell alone, for criteria
-  std::string why;                    // when not pass: "needs 6 pairs, has 4"
+  std::string why;                    // when not pass: "needs 6 pairs for 95 % confidence, has 4"
 };
 
 struct ComparisonResult {
@@ -50,9 +60,9 @@ struct ComparisonResult {
 struct CriterionResult {
   std::string name;
   Verdict verdict = Verdict::NotRun;
-  std::string why;               // one line that makes sense alone
+  std::string why;  // one line that makes sense alone
   std::string domain;
-  Scope scope;                   // the smallest over the cells; sessions and nodes the largest
+  Scope scope;  // the smallest over the cells; sessions and nodes the largest
   std::vector<CellEstimate> cells;
 };
 
@@ -71,9 +81,14 @@ struct Judgement {
   const Summary* find(std::string_view point, std::string_view metric) const;
 };
 
+/// What `results` say of `plan`, by DESIGN §5. Pure, and independent of the order of the records. Comparisons have
+/// intervals at kConfidence; a criterion's cells at its own confidence. Fail of a forall and pass of an exists are
+/// decided with Holm over the cells, so a cell whose printed interval violates the bound can still be inconclusive; its
+/// `why` says so.
 Judgement judge(const plan::Plan& plan, const store::Results& results);
 
-/// DESIGN §5: 0 all pass, 3 some fail (infeasible counts as fail), 4 some undecided, 5 nothing ran.
+/// DESIGN §5: 0 all pass, 3 some fail (infeasible counts as fail), 4 some undecided or not run, 5 nothing ran (no trial
+/// of any point; without criteria: no valid trial). Criteria that are not asked say nothing.
 int exitCode(const Judgement& judgement);
 
 }  // namespace expc::analysis

@@ -14,7 +14,8 @@ unsigned shortOf(unsigned target, unsigned have) { return target > have ? target
 /// How many more blocks each point of a plan needs, for one kind of trial.
 class Deficits {
  public:
-  Deficits(const plan::Plan& plan, plan::TrialKind kind, const store::Results& results) : kind_(kind), outcomes_(results) {
+  Deficits(const plan::Plan& plan, plan::TrialKind kind, const store::Results& results)
+      : kind_(kind), outcomes_(results) {
     const auto design = std::find_if(plan.design.kinds.begin(), plan.design.kinds.end(),
                                      [&](const plan::KindDesign& entry) { return entry.kind == kind; });
     if (design == plan.design.kinds.end()) return;
@@ -51,9 +52,8 @@ class Deficits {
       };
       const auto in_block = [&](const Outcome& other) { return other.block == outcome.block; };
       if (all(in_block)) tried.insert(outcome.block);
-      complete += all([&](const Outcome& other) {
-        return in_block(other) && other.session == outcome.session && other.ended();
-      });
+      complete += all(
+          [&](const Outcome& other) { return in_block(other) && other.session == outcome.session && other.ended(); });
     }
     return std::min(shortOf(repeat_, complete), shortOf(limit_, static_cast<unsigned>(tried.size())));
   }

@@ -1,6 +1,7 @@
 #pragma once
 
-// Which trials a plan still lacks. The engine asks after each block; nothing here looks at verdicts, so stopping cannot bias them.
+// Which trials a plan still lacks. The engine asks after each block; nothing here looks at verdicts, so stopping cannot
+// bias them.
 
 #include <cstdint>
 #include <string>
@@ -20,16 +21,17 @@ struct Remaining {
 
 /// The points (in plan order) that the next block appended for `kind` must run; empty: nothing more to do.
 ///
-/// A point needs `repeat` ended trials, and every cell that reads several points needs `repeat` blocks in which all of them ended
-/// within one session. Valid and timed-out trials count as ended (a timeout is a value, the worst; running it again would take
-/// as long). Lost ones are repeated until ceil(repeat / 2) more blocks than `repeat` have been tried. A point infeasible in two
-/// blocks needs no more, nor does any cell that reads it; a point that is unavailable on the system is never asked for.
-/// What failed for good keeps counting against its cap in later runs; to try it afresh, leave its failed trials out of `results`.
-/// `results.trials` must hold only trials that count for the plan; their order does not matter.
+/// A point needs `repeat` ended trials, and every cell that reads several points needs `repeat` blocks in which all of
+/// them ended within one session. Valid and timed-out trials count as ended (a timeout is a value, the worst; running
+/// it again would take as long). Lost ones are repeated until ceil(repeat / 2) more blocks than `repeat` have been
+/// tried. A point infeasible in two blocks needs no more, nor does any cell that reads it; a point that is unavailable
+/// on the system is never asked for. What failed for good keeps counting against its cap in later runs; to try it
+/// afresh, leave its failed trials out of `results`. `results.trials` must hold only trials that count for the plan;
+/// their order does not matter.
 std::vector<std::string> nextBlock(const plan::Plan& plan, plan::TrialKind kind, const store::Results& results);
 
-/// How many blocks and trials nextBlock will still ask for if every trial ends well. Blocks are appended whole, so `blocks` is
-/// the largest need of a point or cell and `trials` the sum over the points.
+/// How many blocks and trials nextBlock will still ask for if every trial ends well. Blocks are appended whole, so
+/// `blocks` is the largest need of a point or cell and `trials` the sum over the points.
 Remaining remaining(const plan::Plan& plan, plan::TrialKind kind, const store::Results& results);
 
 /// Whether `point` is still asked for: its verdicts rest on an unfinished design.

@@ -13,18 +13,24 @@ using store::TrialStatus;
 /// Later in this order decides what a block's outcome is.
 int weight(TrialStatus status) {
   switch (status) {
-    case TrialStatus::Valid: return 4;
-    case TrialStatus::Timeout: return 3;
-    case TrialStatus::Infeasible: return 2;
-    case TrialStatus::Failed: return 1;
+    case TrialStatus::Valid:
+      return 4;
+    case TrialStatus::Timeout:
+      return 3;
+    case TrialStatus::Infeasible:
+      return 2;
+    case TrialStatus::Failed:
+      return 1;
     case TrialStatus::Running:
-    case TrialStatus::Interrupted: break;
+    case TrialStatus::Interrupted:
+      break;
   }
   return 0;
 }
 
 bool decides(const Trial& trial, const Trial& over) {
-  return std::tuple(weight(trial.status), trial.attempt, trial.id) > std::tuple(weight(over.status), over.attempt, over.id);
+  return std::tuple(weight(trial.status), trial.attempt, trial.id) >
+         std::tuple(weight(over.status), over.attempt, over.id);
 }
 
 void count(PointOutcomes& point, const Trial& trial, std::set<int64_t>& infeasible_blocks, int64_t& newest) {
@@ -68,6 +74,10 @@ Outcomes::Outcomes(const store::Results& results) {
     count(points_[key], trial, infeasible[key], newest[key]);
     const Trial*& best = decided[key][{trial.block, trial.session}];
     if (!best || decides(trial, *best)) best = &trial;
+  }
+  for (const Trial& trial : results.trials) missing_.insert(trial.not_on_device.begin(), trial.not_on_device.end());
+  for (const Trial& trial : results.trials) {
+    for (const auto& [metric, value] : trial.metrics) missing_.erase(metric);
   }
   for (const auto& [key, places] : decided) {
     PointOutcomes& point = points_[key];

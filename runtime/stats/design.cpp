@@ -47,7 +47,8 @@ double simulateHalfWidth(unsigned n, double confidence) {
 double expectedHalfWidth(double noise, unsigned pairs, double confidence) {
   if (pairs < minimumPairs(confidence)) return std::numeric_limits<double>::infinity();
   const double sigma = std::numbers::sqrt2 * noise;
-  if (pairs > kExactPairs) return sigma * normalQuantile(0.5 + confidence / 2) * std::sqrt(std::numbers::pi / 3 / pairs);
+  if (pairs > kExactPairs)
+    return sigma * normalQuantile(0.5 + confidence / 2) * std::sqrt(std::numbers::pi / 3 / pairs);
   static std::mutex mutex;
   static std::map<std::pair<unsigned, double>, double> cache;
   const std::lock_guard lock(mutex);

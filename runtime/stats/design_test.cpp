@@ -11,8 +11,9 @@
 namespace expc::stats {
 
 TEST_CASE("the smallest number of pairs is that of the design") {
-  const std::vector<std::pair<unsigned, unsigned>> expected = {{0, 6}, {1, 6}, {2, 7}, {3, 7},  {4, 8},   {5, 8},  {6, 8},
-                                                               {7, 9}, {9, 9}, {12, 9}, {13, 10}, {20, 10}, {25, 10}, {26, 11}};
+  const std::vector<std::pair<unsigned, unsigned>> expected = {{0, 6},   {1, 6},   {2, 7},   {3, 7},  {4, 8},
+                                                               {5, 8},   {6, 8},   {7, 9},   {9, 9},  {12, 9},
+                                                               {13, 10}, {20, 10}, {25, 10}, {26, 11}};
   for (const auto& [cells, pairs] : expected) {
     CAPTURE(cells);
     CHECK(minimumPairs(0.95, cells) == pairs);

@@ -16,9 +16,9 @@ double normalQuantile(double p);
 /// P(X <= k) for X ~ Binomial(n, 1/2): the number of values below the median.
 double fairCoinCdf(unsigned k, unsigned n);
 
-/// P(T+ <= t) for t = 0 .. n(n+1)/2 under the null of Wilcoxon's signed-rank statistic, n <= kExactPairs, without ties. Counted by
-/// dynamic programming over the subsets of {1..n} by their sum; exact in double, since 2^50 < 2^53. (Hollander & Wolfe,
-/// Nonparametric Statistical Methods, §3.1.) Computed once for each n.
+/// P(T+ <= t) for t = 0 .. n(n+1)/2 under the null of Wilcoxon's signed-rank statistic, n <= kExactPairs, without ties.
+/// Counted by dynamic programming over the subsets of {1..n} by their sum; exact in double, since 2^50 < 2^53.
+/// (Hollander & Wolfe, Nonparametric Statistical Methods, §3.1.) Computed once for each n.
 std::shared_ptr<const std::vector<double>> signedRankCdf(unsigned n);
 
 /// Its normal approximation with continuity correction: mean n(n+1)/4, variance n(n+1)(2n+1)/24.

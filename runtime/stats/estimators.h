@@ -1,6 +1,7 @@
 #pragma once
 
-// Estimates with exact, distribution-free intervals. Values may be infinite: a timeout is worse than every value, in the ranks.
+// Estimates with exact, distribution-free intervals. Values may be infinite: a timeout is worse than every value, in
+// the ranks.
 
 #include <span>
 
@@ -15,18 +16,19 @@ namespace expc::stats {
 /// Empty if there is no value or one is NaN.
 NestedIntervals orderStatistics(std::span<const double> values);
 
-/// The Hodges-Lehmann estimate of the centre of paired differences (the median of the n(n+1)/2 Walsh averages (d_i + d_j)/2,
-/// i <= j) with the intervals that invert Wilcoxon's signed-rank test: [W(k), W(M+1-k)] misses with probability
-/// 2 P(T+ <= k-1). Exact null distribution up to kExactPairs differences, above it the normal approximation with continuity
-/// correction. Assumes differences that are symmetric about their centre. Source: Hollander & Wolfe, §3.2 and §3.3.
+/// The Hodges-Lehmann estimate of the centre of paired differences (the median of the n(n+1)/2 Walsh averages (d_i +
+/// d_j)/2, i <= j) with the intervals that invert Wilcoxon's signed-rank test: [W(k), W(M+1-k)] misses with probability
+/// 2 P(T+ <= k-1). Exact null distribution up to kExactPairs differences, above it the normal approximation with
+/// continuity correction. Assumes differences that are symmetric about their centre. Source: Hollander & Wolfe, §3.2
+/// and §3.3.
 ///
-/// Ties and zeros: no value is dropped and no rank is shared, since the interval is read off the Walsh averages. The closed
-/// interval is conservative when differences tie (Noether 1967, "Wilcoxon confidence intervals for location parameters in the
-/// discrete case").
+/// Ties and zeros: no value is dropped and no rank is shared, since the interval is read off the Walsh averages. The
+/// closed interval is conservative when differences tie (Noether 1967, "Wilcoxon confidence intervals for location
+/// parameters in the discrete case").
 ///
-/// Infinite differences (one member timed out) count by rank. The average of +inf and -inf has no value: it is taken as -inf at
-/// the lower end and +inf at the upper, which can only widen the interval. The estimate is absent where that changes it.
-/// Empty if there is no value or one is NaN.
+/// Infinite differences (one member timed out) count by rank. The average of +inf and -inf has no value: it is taken as
+/// -inf at the lower end and +inf at the upper, which can only widen the interval. The estimate is absent where that
+/// changes it. Empty if there is no value or one is NaN.
 NestedIntervals signedRank(std::span<const double> differences);
 
 }  // namespace expc::stats

@@ -34,14 +34,15 @@ std::vector<double> oneTo(unsigned n) {
 
 TEST_CASE("the signed-rank null distribution has the published critical values") {
   // Two-sided 5 % and 1 % (McCornack 1965 and every textbook's table).
-  const std::map<unsigned, int> five = {{5, -1}, {6, 0},   {7, 2},   {8, 3},   {9, 5},   {10, 8},  {11, 10},
-                                        {12, 13}, {13, 17}, {14, 21}, {15, 25}, {16, 29}, {17, 34}, {18, 40},
+  const std::map<unsigned, int> five = {{5, -1},  {6, 0},   {7, 2},   {8, 3},    {9, 5},   {10, 8},  {11, 10},
+                                        {12, 13}, {13, 17}, {14, 21}, {15, 25},  {16, 29}, {17, 34}, {18, 40},
                                         {19, 46}, {20, 52}, {25, 89}, {30, 137}, {50, 434}};
   for (const auto& [n, t] : five) {
     CAPTURE(n);
     CHECK(criticalValue(n, 0.025) == t);
   }
-  const std::map<unsigned, int> one = {{7, -1}, {8, 0}, {9, 1}, {10, 3}, {12, 7}, {15, 15}, {20, 37}, {25, 68}, {30, 109}, {50, 373}};
+  const std::map<unsigned, int> one = {{7, -1},  {8, 0},   {9, 1},   {10, 3},   {12, 7},
+                                       {15, 15}, {20, 37}, {25, 68}, {30, 109}, {50, 373}};
   for (const auto& [n, t] : one) {
     CAPTURE(n);
     CHECK(criticalValue(n, 0.005) == t);
@@ -50,12 +51,13 @@ TEST_CASE("the signed-rank null distribution has the published critical values")
 
 TEST_CASE("the normal approximation continues the exact signed-rank distribution") {
   const auto exact = signedRankCdf(50);
-  for (const unsigned t : {373u, 434u, 500u, 637u}) CHECK(signedRankCdfApproximate(t, 50) == doctest::Approx((*exact)[t]).epsilon(0.03));
+  for (const unsigned t : {373u, 434u, 500u, 637u})
+    CHECK(signedRankCdfApproximate(t, 50) == doctest::Approx((*exact)[t]).epsilon(0.03));
 }
 
 TEST_CASE("the median's interval uses the published ranks") {
   // Lower rank k of [x(k), x(n+1-k)] at 95 % (Le Boudec 2010, appendix A; Conover).
-  const std::map<unsigned, unsigned> ranks = {{6, 1},  {7, 1},  {8, 1},  {9, 2},  {10, 2}, {11, 2}, {12, 3},
+  const std::map<unsigned, unsigned> ranks = {{6, 1},  {7, 1},  {8, 1},  {9, 2},  {10, 2},  {11, 2},  {12, 3},
                                               {15, 4}, {17, 5}, {20, 6}, {25, 8}, {30, 10}, {50, 18}, {70, 27}};
   for (const auto& [n, k] : ranks) {
     CAPTURE(n);
@@ -141,7 +143,8 @@ TEST_CASE("timeouts count by rank") {
   CHECK(both->low == -kInfinity);
   CHECK(both->high == kInfinity);
   CHECK_FALSE(signedRank(std::vector{-kInfinity, -kInfinity, kInfinity, kInfinity}).estimate());
-  CHECK(*signedRank(std::vector{kInfinity, kInfinity, kInfinity, kInfinity, kInfinity, kInfinity}).estimate() == kInfinity);
+  CHECK(*signedRank(std::vector{kInfinity, kInfinity, kInfinity, kInfinity, kInfinity, kInfinity}).estimate() ==
+        kInfinity);
 }
 
 TEST_CASE("intervals are nested, and mapping keeps them") {
@@ -188,7 +191,8 @@ TEST_CASE("no failure in n trials bounds the share that would fail") {
 
 TEST_CASE("Tukey's fences flag, and only what is outside") {
   CHECK(tukeyOutliers(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 100}) == std::vector<unsigned>{8});
-  CHECK(tukeyOutliers(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 13}) == std::vector<unsigned>{});  // fence: 7 + 1.5 * 4 = 13
+  CHECK(tukeyOutliers(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 13}) ==
+        std::vector<unsigned>{});  // fence: 7 + 1.5 * 4 = 13
   CHECK(tukeyOutliers(std::vector<double>{1, 2, 100}).empty());
   CHECK(tukeyOutliers(std::vector<double>{1, 2, 3, 4, 5, 6, 7, kInfinity}) == std::vector<unsigned>{7});
 }

@@ -3,8 +3,8 @@
 namespace expc::stats {
 
 std::optional<Interval> NestedIntervals::interval(double confidence) const {
-  const auto past = std::partition_point(entries_.begin(), entries_.end(),
-                                         [&](const Entry& entry) { return significant(entry.alpha, 1.0 - confidence); });
+  const auto past = std::partition_point(
+      entries_.begin(), entries_.end(), [&](const Entry& entry) { return significant(entry.alpha, 1.0 - confidence); });
   if (past == entries_.begin()) return std::nullopt;
   const Entry& entry = *std::prev(past);
   return Interval{entry.low, entry.high, 1.0 - entry.alpha};

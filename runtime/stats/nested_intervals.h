@@ -10,9 +10,10 @@
 
 namespace expc::stats {
 
-/// An estimate with every two-sided interval that an exact method can give it, widest first: interval k misses with a probability
-/// of at most alpha(k), which grows with k. Asking at which level a bound is satisfied is the same as inverting a test, so
-/// this also yields p-values. Ends may be infinite (timeouts), and the estimate is absent where infinities make it undefined.
+/// An estimate with every two-sided interval that an exact method can give it, widest first: interval k misses with a
+/// probability of at most alpha(k), which grows with k. Asking at which level a bound is satisfied is the same as
+/// inverting a test, so this also yields p-values. Ends may be infinite (timeouts), and the estimate is absent where
+/// infinities make it undefined.
 class NestedIntervals {
  public:
   struct Entry {
@@ -29,11 +30,13 @@ class NestedIntervals {
 
   std::optional<double> estimate() const { return estimate_; }
 
-  /// The narrowest interval with at least `confidence`; its own confidence says what it attains. Absent: too few values.
+  /// The narrowest interval with at least `confidence`; its own confidence says what it attains. Absent: too few
+  /// values.
   std::optional<Interval> interval(double confidence) const;
 
-  /// The smallest alpha at which the interval lies wholly where `holds(low, high)` is true; 1 where none does. `holds` must stay
-  /// true for any interval inside one where it is true. This is the p-value of the test against the complement.
+  /// The smallest alpha at which the interval lies wholly where `holds(low, high)` is true; 1 where none does. `holds`
+  /// must stay true for any interval inside one where it is true. This is the p-value of the test against the
+  /// complement.
   double smallestAlpha(const std::function<bool(double, double)>& holds) const;
 
   /// The same intervals after an increasing function, e.g. exp.

@@ -5,18 +5,19 @@
 
 namespace expc::stats {
 
-/// Holm's step-down procedure (Holm 1979): the level that each of the hypotheses with these p-values is compared with so that
-/// the chance of any false rejection stays below `alpha`. The i-th smallest p (from 0) gets alpha / (m - i) while all before it
-/// are rejected; from the first that is not, all get that one's level. A hypothesis is rejected iff significant(p, level).
+/// Holm's step-down procedure (Holm 1979): the level that each of the hypotheses with these p-values is compared with
+/// so that the chance of any false rejection stays below `alpha`. The i-th smallest p (from 0) gets alpha / (m - i)
+/// while all before it are rejected; from the first that is not, all get that one's level. A hypothesis is rejected iff
+/// significant(p, level).
 std::vector<double> holmLevels(std::span<const double> p_values, double alpha);
 
-/// Upper bound on the probability of a failure after `n` trials without one, with `confidence`: 1 - (1 - confidence)^(1/n)
-/// (Clopper & Pearson 1934 with no event). 0 of 10: 26 % at 95 %. 1 for n = 0.
+/// Upper bound on the probability of a failure after `n` trials without one, with `confidence`: 1 - (1 -
+/// confidence)^(1/n) (Clopper & Pearson 1934 with no event). 0 of 10: 26 % at 95 %. 1 for n = 0.
 double zeroFailuresBound(unsigned n, double confidence = 0.95);
 
-/// Indices of values outside Tukey's fences, 1.5 interquartile ranges beyond the quartiles (Tukey 1977; quartiles by linear
-/// interpolation between order statistics). Flagged, never dropped. None for fewer than 4 values or a NaN; an infinite
-/// value is outside unless it moves a quartile to infinity.
+/// Indices of values outside Tukey's fences, 1.5 interquartile ranges beyond the quartiles (Tukey 1977; quartiles by
+/// linear interpolation between order statistics). Flagged, never dropped. None for fewer than 4 values or a NaN; an
+/// infinite value is outside unless it moves a quartile to infinity.
 std::vector<unsigned> tukeyOutliers(std::span<const double> values);
 
 }  // namespace expc::stats

@@ -1,0 +1,111 @@
+#include "runtime/analysis/bound.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace expc::analysis {
+namespace {
+
+using plan::Bound;
+using plan::Relation;
+
+double slack(double end) { return 1e-12 * std::abs(end); }
+bool atLeast(double value, double end) { return value >= end - slack(end); }
+bool above(double value, double end) { return value > end + slack(end); }
+
+}  // namespace
+
+bool satisfies(const Bound& bound, double low, double high) {
+  switch (bound.relation) {
+    case Relation::GreaterEqual:
+      return atLeast(low, bound.low);
+    case Relation::Greater:
+      return above(low, bound.low);
+    case Relation::LessEqual:
+      return !above(high, bound.low);
+    case Relation::Less:
+      return !atLeast(high, bound.low);
+    case Relation::Equal:
+      return atLeast(low, bound.low) && !above(high, bound.low);
+    case Relation::Within:
+      return atLeast(low, bound.low) && !above(high, bound.high);
+  }
+  return false;
+}
+
+bool violates(const Bound& bound, double low, double high) {
+  switch (bound.relation) {
+    case Relation::GreaterEqual:
+      return !atLeast(high, bound.low);
+    case Relation::Greater:
+      return !above(high, bound.low);
+    case Relation::LessEqual:
+      return above(low, bound.low);
+    case Relation::Less:
+      return atLeast(low, bound.low);
+    case Relation::Equal:
+      return !atLeast(high, bound.low) || above(low, bound.low);
+    case Relation::Within:
+      return !atLeast(high, bound.low) || above(low, bound.high);
+  }
+  return false;
+}
+
+double margin(const Bound& bound, double low, double high) {
+  switch (bound.relation) {
+    case Relation::GreaterEqual:
+    case Relation::Greater:
+      return low - bound.low;
+    case Relation::LessEqual:
+    case Relation::Less:
+      return bound.low - high;
+    case Relation::Equal:
+      return std::min(low - bound.low, bound.low - high);
+    case Relation::Within:
+      return std::min(low - bound.low, bound.high - high);
+  }
+  return 0;
+}
+
+std::string violation(const Bound& bound) {
+  const size_t space = bound.text.find(' ');
+  const std::string number = space == std::string::npos ? bound.text : bound.text.substr(space + 1);
+  switch (bound.relation) {
+    case Relation::GreaterEqual:
+      return "below " + number;
+    case Relation::Greater:
+      return "not above " + number;
+    case Relation::LessEqual:
+      return "above " + number;
+    case Relation::Less:
+      return "not below " + number;
+    case Relation::Equal:
+      return "not equal to " + number;
+    case Relation::Within:
+      return "outside " + number;
+  }
+  return "against " + bound.text;
+}
+
+std::string_view extreme(const Bound& bound) {
+  switch (bound.relation) {
+    case Relation::GreaterEqual:
+    case Relation::Greater:
+      return "smallest";
+    case Relation::LessEqual:
+    case Relation::Less:
+      return "largest";
+    case Relation::Equal:
+      return "farthest";
+    case Relation::Within:
+      return "closest to an end";
+  }
+  return "";
+}
+
+std::vector<double> ends(const Bound& bound) {
+  if (bound.relation == Relation::Within) return {bound.low, bound.high};
+  return {bound.low};
+}
+
+}  // namespace expc::analysis

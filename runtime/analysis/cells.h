@@ -1,0 +1,53 @@
+#pragma once
+
+// From records to the estimate of one cell of a comparison or criterion.
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/outcomes.h"
+#include "runtime/stats/nested_intervals.h"
+
+namespace expc::analysis {
+
+/// Why a cell has no estimate to judge, if it has none.
+enum class CellState {
+  Measured,    // at least one block value
+  NotRun,      // no trial of one of its points, or it is unavailable on the system
+  Lost,        // trials, but none complete: failures, missing metrics
+  Infeasible,  // the treated point ran out of memory in kInfeasibleBlocks blocks
+  Unstable,    // the treated point ran out of memory in some blocks and not in others
+  NoBaseline   // another point of the cell is infeasible
+};
+
+struct MeasuredCell {
+  CellState state = CellState::NotRun;
+  CellEstimate estimate;             // without a verdict; `why` says what the state means, or that pairs are too few
+  stats::NestedIntervals intervals;  // of the estimate, at every confidence
+  bool exact = false;                // exact metrics that never varied: compared as they are
+  bool unfinished = false;           // the design still wants trials of it
+};
+
+/// What all cells of a judgement share.
+struct Evidence {
+  const plan::Plan& plan;
+  const Outcomes& outcomes;
+  std::set<std::string> wanted[3];  // by TrialKind: points that nextBlock asks for
+};
+
+Evidence gather(const plan::Plan& plan, const store::Results& results, const Outcomes& outcomes);
+
+/// The block values of the cell's term, each inside one block and one session, and what they say at `confidence`. A
+/// timeout is worse than every value.
+MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence);
+
+/// "precision=fp32 gpus=2" from names and labels.
+std::string cellLabel(const std::vector<std::string>& factors, const plan::Cell& cell);
+
+/// "pairs" or "trials": what the cell's scope counts. With a number: "1 pair", "7 pairs".
+std::string countNoun(const plan::Cell& cell, unsigned count);
+
+}  // namespace expc::analysis

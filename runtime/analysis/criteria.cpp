@@ -1,0 +1,89 @@
+#include "runtime/analysis/criteria.h"
+
+#include <algorithm>
+
+#include "runtime/analysis/bound.h"
+#include "runtime/analysis/claims.h"
+#include "runtime/analysis/why.h"
+
+namespace expc::analysis {
+namespace {
+
+bool outOfMemory(CellState state) { return state == CellState::Infeasible || state == CellState::Unstable; }
+
+/// Without a confidence the claim is about the trials themselves: each must satisfy the bound, and the planned ones
+/// must be in.
+Evidences everyTrial(const plan::Criterion& criterion, const MeasuredCell& cell) {
+  const std::vector<double>& values = cell.estimate.values;
+  const auto broken = [&](double value) { return !satisfies(criterion.bound, value, value); };
+  if (std::any_of(values.begin(), values.end(), broken)) return {1, 0};
+  return {values.empty() || cell.unfinished ? 1.0 : 0.0, 1};
+}
+
+Evidences evidenceOf(const plan::Criterion& criterion, const MeasuredCell& cell) {
+  if (outOfMemory(cell.state)) return {1, 0};
+  if (cell.state != CellState::Measured) return {};
+  if (!criterion.confidence) return everyTrial(criterion, cell);
+  return {cell.intervals.smallestAlpha([&](double low, double high) { return satisfies(criterion.bound, low, high); }),
+          cell.intervals.smallestAlpha([&](double low, double high) { return violates(criterion.bound, low, high); })};
+}
+
+Verdict cellVerdict(const MeasuredCell& cell, Verdict decided) {
+  if (outOfMemory(cell.state)) return Verdict::Infeasible;
+  return cell.state == CellState::NotRun ? Verdict::NotRun : decided;
+}
+
+/// The smallest number of values over the cells, the most sessions and nodes.
+Scope scopeOf(const std::vector<MeasuredCell>& cells) {
+  Scope scope;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const Scope& other = cells[i].estimate.scope;
+    if (i == 0 || other.complete < scope.complete) {
+      scope.planned = other.planned;
+      scope.complete = other.complete;
+    }
+    scope.lost = std::max(scope.lost, other.lost);
+    scope.sessions = std::max(scope.sessions, other.sessions);
+    scope.nodes = std::max(scope.nodes, other.nodes);
+  }
+  return scope;
+}
+
+Verdict overall(const std::vector<MeasuredCell>& cells, Verdict decided) {
+  const auto all = [&](auto holds) { return std::all_of(cells.begin(), cells.end(), holds); };
+  if (all([](const MeasuredCell& cell) { return cell.state == CellState::NotRun; })) return Verdict::NotRun;
+  if (all([](const MeasuredCell& cell) { return cell.state == CellState::Infeasible; })) return Verdict::Infeasible;
+  return decided;
+}
+
+}  // namespace
+
+CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& criterion) {
+  CriterionResult result;
+  result.name = criterion.name;
+  result.domain = criterion.domain;
+  if (criterion.not_asked || criterion.cells.empty()) {
+    result.verdict = Verdict::NotAsked;
+    result.why = "this restricted study has no point that it speaks about";
+    return result;
+  }
+  const double confidence = criterion.confidence.value_or(kConfidence);
+  std::vector<MeasuredCell> cells;
+  std::vector<Evidences> evidences;
+  for (size_t i = 0; i < criterion.cells.size(); ++i) {
+    cells.push_back(measure(evidence, criterion.cells[i], confidence));
+    cells.back().estimate.cell = static_cast<unsigned>(i);
+    evidences.push_back(evidenceOf(criterion, cells.back()));
+  }
+  const Decision decision = decide(criterion.claim, evidences, 1 - confidence);
+  for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.verdict = cellVerdict(cells[i], decision.cells[i]);
+  const Explainer explain(evidence.plan, criterion, cells);
+  for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.why = explain.cell(i);
+  result.verdict = overall(cells, decision.verdict);
+  result.why = explain.criterion(result.verdict);
+  result.scope = scopeOf(cells);
+  for (MeasuredCell& cell : cells) result.cells.push_back(std::move(cell.estimate));
+  return result;
+}
+
+}  // namespace expc::analysis

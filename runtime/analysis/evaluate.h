@@ -1,0 +1,27 @@
+#pragma once
+
+// The closed terms of a plan, evaluated inside one block.
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "runtime/plan/plan.h"
+
+namespace expc::analysis {
+
+/// What one metric of one point is in a block. A timed-out trial reads as worse than every value: +inf where lower is
+/// better, -inf where higher is, with `timed_out`.
+struct Reading {
+  std::optional<double> value;
+  bool timed_out = false;
+  std::string why;  // when there is no value
+};
+using Lookup = std::function<Reading(const plan::MetricTerm&)>;
+
+/// The value of `term`, perhaps infinite. Without one, `why` says what is missing: a metric, a positive operand of a
+/// ratio, or a sense (two members of a pair that both timed out cannot be told apart). In quotients and ratios the
+/// worst of a metric that is better when higher is 0: rates are positive.
+Reading evaluate(const plan::Term& term, const Lookup& lookup);
+
+}  // namespace expc::analysis

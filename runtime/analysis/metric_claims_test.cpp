@@ -1,0 +1,163 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/test_study.h"
+
+namespace expc::analysis {
+
+using namespace test;
+
+TEST_CASE("without a confidence every trial must satisfy the bound") {
+  const plan::Plan plan = study();
+  const auto claim = criterion(metricCells(plan, "accuracy"), atLeast(0.9, "90 %"), "", std::nullopt);
+  Records records;
+  for (const plan::Point& point : plan.points)
+    records.accuracy(point.id, 1, 0.95 + 0.001 * (point.levels[0] + point.levels[1]));
+  CriterionResult result = judged(plan, claim, records);
+  CHECK(word(result.verdict) == "pass");
+  CHECK(result.why ==
+        "all 6 trials >= 90 %: smallest 95.0 % at precision=fp64 gpus=1; 0 of 1 failed in a cell: with 95 % confidence "
+        "at most "
+        "95 % would");
+  records.results.trials[5].metrics["accuracy"] = 0.883;
+  records.results.trials[4].metrics["accuracy"] = 0.899;
+  result = judged(plan, claim, records);
+  CHECK(word(result.verdict) == "fail");
+  CHECK(result.why == "2 of 6 trials below 90 %: precision=bf16 gpus=2 got 88.3 %");
+  CHECK(result.cells[5].why == "1 of 1 trial below 90 %");
+  // Exactly the bound holds.
+  for (store::Trial& trial : records.results.trials) trial.metrics["accuracy"] = 324.0 / 360;
+  CHECK(word(judged(plan, claim, records).verdict) == "pass");
+  // A timeout is worse than every value.
+  records.results.trials[2].status = TrialStatus::Timeout;
+  result = judged(plan, claim, records);
+  CHECK(word(result.verdict) == "fail");
+  CHECK(result.why == "1 of 6 trials below 90 %: precision=fp32 gpus=1 got a timeout");
+  // A trial that did not end says nothing either way.
+  records.results.trials[2].status = TrialStatus::Failed;
+  records.results.trials[2].reason = "worker printed nonsense";
+  result = judged(plan, claim, records);
+  CHECK(word(result.verdict) == "inconclusive");
+  CHECK(result.why == "1 of 6 cells undecided: precision=fp32 gpus=1 failed: worker printed nonsense");
+}
+
+TEST_CASE("a claim about every trial waits for the planned ones") {
+  const plan::Plan plan = study(7, 3);
+  auto cells = metricCells(plan, "accuracy");
+  cells.resize(1);
+  const auto claim = criterion(cells, atLeast(0.9, "90 %"), "", std::nullopt);
+  Records records;
+  records.accuracy("fp64-1", 1, 0.95);
+  records.accuracy("fp64-1", 2, 0.96);
+  CHECK(word(judged(plan, claim, records).verdict) == "inconclusive");
+  CHECK(judged(plan, claim, records).why ==
+        "precision=fp64 gpus=1: 2 trials so far >= 90 %, of 3 planned; 2 of 3 trials so far");
+  records.accuracy("fp64-1", 3, 0.97);
+  const CriterionResult result = judged(plan, claim, records);
+  CHECK(word(result.verdict) == "pass");
+  CHECK(result.why ==
+        "all 3 trials >= 90 %: smallest 95.0 % at precision=fp64 gpus=1; 0 of 3 failed: with 95 % confidence at most "
+        "63 % would");
+}
+
+TEST_CASE("with a confidence a metric is judged by its median's interval") {
+  const plan::Plan plan = study(7, 7);
+  auto cells = metricCells(plan, "accuracy");
+  cells.resize(1);
+  Records records;
+  for (int64_t block = 1; block <= 7; ++block) records.accuracy("fp64-1", block, 0.95 + 0.002 * block);
+  const CriterionResult result = judged(plan, criterion(cells, atLeast(0.9, "90 %"), "", 0.95), records);
+  CHECK(word(result.verdict) == "pass");
+  CHECK(result.why == "precision=fp64 gpus=1: 95.8 % [95.2 %, 96.4 %] >= 90 %");
+  CHECK(word(judged(plan, criterion(cells, atLeast(0.97, "97 %"), "", 0.95), records).verdict) == "fail");
+  CHECK(word(judged(plan, criterion(cells, atLeast(0.96, "96 %"), "", 0.95), records).verdict) == "inconclusive");
+  // Seven values give no interval at 99 %.
+  CHECK(judged(plan, criterion(cells, atLeast(0.9, "90 %"), "", 0.99), records).cells[0].why ==
+        "needs 8 trials for 99 % confidence, has 7");
+}
+
+TEST_CASE("exact metrics are compared as they are, and constant ones say so") {
+  plan::Plan plan = study(2);
+  auto cells = metricCells(plan, "memory");
+  cells.resize(2);
+  Records records;
+  records.pairs(2, 1.5);
+  const double limit = 2.0 * 1024 * 1024 * 1024;
+  CriterionResult result = judged(plan, criterion(cells, atMost(limit, "2GiB"), "B", 0.95), records);
+  CHECK(word(result.verdict) == "pass");  // two values suffice: they never vary
+  CHECK(result.why == "all 2 cells: largest 1.00 GiB (constant) <= 2GiB");
+  CHECK(result.cells[0].constant);
+  CHECK(word(judged(plan, criterion(cells, {Relation::Equal, limit / 2, 0, "== 1GiB"}, "B", 0.95), records).verdict) ==
+        "pass");
+  CHECK(word(judged(plan, criterion(cells, atMost(limit / 4, "0.5GiB"), "B", 0.95), records).verdict) == "fail");
+  const Judgement judgement = judge(plan, records.results);
+  CHECK(judgement.find("fp64-1", "memory")->constant);
+  CHECK_FALSE(judgement.find("fp64-1", "step_time")->constant);
+  records.results.trials[0].metrics["memory"] += 8;
+  CHECK_FALSE(judge(plan, records.results).find("fp64-1", "memory")->constant);
+  CHECK(word(judged(plan, criterion(cells, atMost(limit, "2GiB"), "B", 0.95), records).verdict) == "inconclusive");
+  CHECK(word(judged(plan, criterion(cells, atMost(limit, "2GiB"), "B", std::nullopt), records).verdict) == "pass");
+}
+
+TEST_CASE("a metric that the device cannot give leaves the claim open, with the reason") {
+  const plan::Plan plan = study(2);
+  Records records;
+  records.pairs(2, 1.5);
+  records.pairs(2, 1.5, 0.01, "bf16");
+  for (store::Trial& trial : records.results.trials) {
+    trial.metrics.erase("memory");
+    trial.not_on_device = {"memory"};
+  }
+  const auto claim = criterion(metricCells(plan, "memory"), atMost(1e9, "1GB"), "B", std::nullopt);
+  const CriterionResult result = judged(plan, claim, records);
+  CHECK(word(result.verdict) == "inconclusive");
+  CHECK(result.why == "6 of 6 cells undecided: memory is not measured on this device");
+  CHECK_FALSE(judge(plan, records.results).find("fp64-1", "memory"));
+  // Nor is a timeout a value of it.
+  records.results.trials[0].status = TrialStatus::Timeout;
+  records.results.trials[0].not_on_device.clear();
+  CHECK(word(judged(plan, claim, records).verdict) == "inconclusive");
+  CHECK_FALSE(judge(plan, records.results).find("fp64-1", "memory"));
+}
+
+TEST_CASE("NaN and zero are no values of a ratio") {
+  Records records;
+  records.pairs(7, 1.5);
+  records.results.trials[0].metrics["step_time"] = NAN;  // fp64-1, block 1
+  records.results.trials[1].metrics["step_time"] = 0;    // fp32-1, block 1
+  records.results.trials[3].metrics["step_time"] = 0;    // fp32-2, block 1
+  const CriterionResult result = judgedGain(records, 1.2, "1.2x");
+  CHECK(result.cells[0].scope.complete == 6);
+  CHECK(result.cells[1].scope.complete == 6);
+  CHECK(result.cells[1].scope.lost == 1);
+  CHECK(word(result.verdict) == "pass");
+}
+
+TEST_CASE("not run, partly not run, unavailable, not asked") {
+  const Records nothing;
+  CHECK(word(judgedGain(nothing, 1.2, "1.2x").verdict) == "not run");
+  CHECK(judgedGain(nothing, 1.2, "1.2x").why == "not run: none of 2 cells: precision=fp32 gpus=1 was not run");
+
+  plan::Plan plan = study();
+  plan.points[1].unavailable = plan.points[3].unavailable = "the node has fewer cards";
+  plan.criteria.push_back(criterion(gainCells(), atLeast(1.2, "1.2x"), "x", 0.95));
+  Records one;
+  one.pairs(7, 1.5);
+  std::erase_if(one.results.trials, [](const store::Trial& trial) { return trial.point.back() == '2'; });
+  const CriterionResult result = judge(plan, one.results).criteria[0];
+  CHECK(word(result.verdict) == "inconclusive");
+  CHECK(word(result.cells[0].verdict) == "pass");
+  CHECK(word(result.cells[1].verdict) == "not run");
+  CHECK(result.why == "1 of 2 cells undecided: precision=fp32 gpus=2 is not available here: the node has fewer cards");
+
+  auto claim = criterion({}, atLeast(1.2, "1.2x"), "x", 0.95);
+  claim.not_asked = true;
+  claim.domain = "gpus none of 1..4";
+  CHECK(word(judged(study(), claim, nothing).verdict) == "not asked");
+  CHECK(judged(study(), claim, nothing).domain == "gpus none of 1..4");
+}
+
+}  // namespace expc::analysis

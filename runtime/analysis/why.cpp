@@ -1,0 +1,233 @@
+#include "runtime/analysis/why.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "runtime/analysis/bound.h"
+#include "runtime/analysis/format.h"
+#include "runtime/stats/procedures.h"
+
+namespace expc::analysis {
+namespace {
+
+std::string cellCount(size_t count) { return fmt::format("{} cell{}", count, count == 1 ? "" : "s"); }
+
+}  // namespace
+
+std::string Explainer::cell(size_t index) const {
+  const MeasuredCell& cell = cells_[index];
+  if (cell.estimate.verdict == Verdict::Pass) return "";
+  if (cell.state != CellState::Measured) return cell.estimate.why;
+  if (!criterion_.confidence) {
+    const std::vector<double>& values = cell.estimate.values;
+    const auto broken = [&](double v) { return !satisfies(criterion_.bound, v, v); };
+    const auto count = std::count_if(values.begin(), values.end(), broken);
+    const Scope& scope = cell.estimate.scope;
+    if (count > 0) {
+      return fmt::format("{} of {} {}", count, countNoun(criterion_.cells[index], scope.complete),
+                         violation(criterion_.bound));
+    }
+    return fmt::format("{} so far {}, of {} planned", countNoun(criterion_.cells[index], scope.complete),
+                       criterion_.bound.text, scope.planned);
+  }
+  if (!cell.estimate.interval) return cell.estimate.why;
+  const double low = cell.estimate.interval->low, high = cell.estimate.interval->high;
+  if (cell.estimate.verdict == Verdict::Fail) return shown(index) + " is " + violation(criterion_.bound);
+  const bool alone_violates = violates(criterion_.bound, low, high);
+  if (alone_violates || satisfies(criterion_.bound, low, high)) {
+    return fmt::format("{} is {} alone, but not with Holm over {}", shown(index),
+                       alone_violates ? violation(criterion_.bound) : criterion_.bound.text, cellCount(cells_.size()));
+  }
+  return shown(index) + " does not decide " + criterion_.bound.text;
+}
+
+std::string Explainer::criterion(Verdict verdict) const {
+  switch (verdict) {
+    case Verdict::Pass:
+      return passes() + soFar();
+    case Verdict::Fail:
+      return fails() + soFar();
+    case Verdict::Inconclusive:
+      return undecided();
+    case Verdict::Infeasible:
+    case Verdict::NotRun: {
+      if (cells_.size() == 1) return cells_[0].estimate.why;
+      const bool memory = verdict == Verdict::Infeasible;
+      return fmt::format("{} of {}: {}", memory ? "out of memory in all" : "not run: none", cellCount(cells_.size()),
+                         cells_[0].estimate.why);
+    }
+    case Verdict::NotAsked:
+      break;
+  }
+  return "";
+}
+
+std::string Explainer::passes() const {
+  if (!criterion_.confidence) return everyTrialPasses();
+  const std::vector<size_t> passing = with(Verdict::Pass);
+  if (passing.empty()) return "every part of the claim holds";
+  if (!forall()) {
+    const size_t shown_cell = best(passing);
+    return fmt::format("{} of {} {}, Holm over them: {}{}", passing.size(), cellCount(cells_.size()),
+                       criterion_.bound.text, prefix(shown_cell), shown(shown_cell));
+  }
+  const size_t shown_cell = worst(passing);
+  if (cells_.size() == 1) return prefix(0) + shown(0) + " " + criterion_.bound.text;
+  return fmt::format("{} {}: {} {} {}", passing.size() == cells_.size() ? "all" : fmt::format("{} of", passing.size()),
+                     cellCount(cells_.size()), extreme(criterion_.bound), shown(shown_cell), criterion_.bound.text);
+}
+
+std::string Explainer::everyTrialPasses() const {
+  const std::vector<size_t> passing = with(Verdict::Pass);
+  if (passing.empty()) return "every part of the claim holds";
+  const size_t chosen = forall() ? worst(passing) : best(passing);
+  size_t trials = 0, fewest = cells_[chosen].estimate.values.size();
+  for (const size_t index : passing) {
+    trials += cells_[index].estimate.values.size();
+    fewest = std::min(fewest, cells_[index].estimate.values.size());
+  }
+  if (!forall()) trials = fewest = cells_[chosen].estimate.values.size();
+  const std::vector<double>& values = cells_[chosen].estimate.values;
+  const double shown_value = *std::min_element(values.begin(), values.end(), [&](double a, double b) {
+    return margin(criterion_.bound, a, a) < margin(criterion_.bound, b, b);
+  });
+  const bool many = forall() && passing.size() > 1;
+  const std::string place = label(chosen);
+  const std::string count = countNoun(criterion_.cells[chosen], static_cast<unsigned>(trials));
+  std::string text = trials == 1 ? count : "all " + count;
+  text += fmt::format(" {}: {} {}", criterion_.bound.text, extreme(criterion_.bound), value(chosen, shown_value));
+  if (!place.empty()) text += " at " + place;
+  return text + fmt::format("; 0 of {} failed{}: with 95 % confidence at most {:.0f} % would", fewest,
+                            many ? " in a cell" : "", 100 * stats::zeroFailuresBound(static_cast<unsigned>(fewest)));
+}
+
+std::string Explainer::fails() const {
+  const std::vector<size_t> memory = with(Verdict::Infeasible), failing = with(Verdict::Fail);
+  if (!forall()) {
+    const std::vector<size_t>& among = failing.empty() ? memory : failing;
+    if (among.empty()) return "no part of the claim holds";
+    const size_t chosen = best(among);
+    const std::string detail = failing.empty() ? cells_[chosen].estimate.why : prefix(chosen) + shown(chosen);
+    return fmt::format("none of {} {}: closest is {}", cellCount(cells_.size()), criterion_.bound.text, detail);
+  }
+  if (failing.empty() && memory.empty()) return "some part of the claim fails";
+  if (failing.empty()) {
+    const std::string& why = cells_[memory.front()].estimate.why;
+    return cells_.size() == 1 ? why
+                              : fmt::format("{} of {} did not run: {}", memory.size(), cellCount(cells_.size()), why);
+  }
+  std::string text;
+  if (criterion_.confidence) {
+    const size_t chosen = worst(failing);
+    text = cells_.size() == 1
+               ? prefix(chosen) + shown(chosen) + " is " + violation(criterion_.bound)
+               : fmt::format("{} of {} {}, Holm over them: {}{}", failing.size(), cellCount(cells_.size()),
+                             violation(criterion_.bound), prefix(chosen), shown(chosen));
+  } else {
+    text = trialsFail();
+  }
+  return memory.empty() ? text : text + "; also " + cells_[memory.front()].estimate.why;
+}
+
+std::string Explainer::trialsFail() const {
+  size_t broken = 0, trials = 0, chosen = 0;
+  double least = 0, shown_value = 0;
+  for (size_t i = 0; i < cells_.size(); ++i) {
+    for (const double v : cells_[i].estimate.values) {
+      ++trials;
+      if (satisfies(criterion_.bound, v, v)) continue;
+      const double distance = margin(criterion_.bound, v, v);
+      if (broken++ == 0 || distance < least) {
+        least = distance;
+        shown_value = v;
+        chosen = i;
+      }
+    }
+  }
+  const std::string place = label(chosen);
+  return fmt::format("{} of {} {}: {}{}", broken, countNoun(criterion_.cells[chosen], static_cast<unsigned>(trials)),
+                     violation(criterion_.bound), place.empty() ? "" : place + " got ", value(chosen, shown_value));
+}
+
+std::string Explainer::undecided() const {
+  std::vector<size_t> open = with(Verdict::Inconclusive);
+  for (const size_t index : with(Verdict::NotRun)) open.push_back(index);
+  if (!forall()) {
+    for (const size_t index : with(Verdict::Infeasible)) open.push_back(index);
+  }
+  if (open.empty()) return "undecided";
+  const std::string& why = cells_[open.front()].estimate.why;
+  // Reasons about points name them already.
+  const bool named = cells_[open.front()].state != CellState::Measured;
+  const std::string reason = (named ? "" : prefix(open.front())) + why;
+  if (cells_.size() == 1) return reason + soFar();
+  return fmt::format("{} of {} undecided: {}", open.size(), cellCount(cells_.size()), reason) + soFar();
+}
+
+std::vector<size_t> Explainer::with(Verdict verdict) const {
+  std::vector<size_t> found;
+  for (size_t i = 0; i < cells_.size(); ++i) {
+    if (cells_[i].estimate.verdict == verdict) found.push_back(i);
+  }
+  return found;
+}
+
+double Explainer::marginOf(size_t index) const {
+  const CellEstimate& estimate = cells_[index].estimate;
+  if (criterion_.confidence && estimate.interval) {
+    // A failing cell is as far off as its end that is nearest to the bound.
+    return estimate.verdict == Verdict::Fail
+               ? margin(criterion_.bound, estimate.interval->high, estimate.interval->low)
+               : margin(criterion_.bound, estimate.interval->low, estimate.interval->high);
+  }
+  double least = INFINITY;
+  for (const double v : estimate.values) least = std::min(least, margin(criterion_.bound, v, v));
+  return least;
+}
+
+size_t Explainer::worst(const std::vector<size_t>& among) const {
+  return *std::min_element(among.begin(), among.end(), [&](size_t a, size_t b) { return marginOf(a) < marginOf(b); });
+}
+
+size_t Explainer::best(const std::vector<size_t>& among) const {
+  return *std::max_element(among.begin(), among.end(), [&](size_t a, size_t b) { return marginOf(a) < marginOf(b); });
+}
+
+std::string Explainer::shown(size_t index) const {
+  const CellEstimate& estimate = cells_[index].estimate;
+  const std::string_view dimension = dimensionOf(plan_, criterion_.cells[index]);
+  const std::vector<double> bounds = ends(criterion_.bound);
+  if (cells_[index].exact && estimate.estimate) return value(index, *estimate.estimate) + " (constant)";
+  if (estimate.estimate && estimate.interval) {
+    return formatEstimate(*estimate.estimate, *estimate.interval, criterion_.unit, dimension, bounds);
+  }
+  if (estimate.interval) return formatInterval(*estimate.interval, criterion_.unit, dimension, bounds);
+  return estimate.estimate ? value(index, *estimate.estimate) : "no value";
+}
+
+std::string Explainer::value(size_t index, double number) const {
+  const plan::Cell& cell = criterion_.cells[index];
+  if (std::isinf(number)) return "a timeout";
+  return formatAgainst(number, ends(criterion_.bound), criterion_.unit, dimensionOf(plan_, cell));
+}
+
+std::string Explainer::label(size_t index) const { return cellLabel(criterion_.factors, criterion_.cells[index]); }
+
+std::string Explainer::prefix(size_t index) const {
+  const std::string text = label(index);
+  return text.empty() ? "" : text + ": ";
+}
+
+std::string Explainer::soFar() const {
+  for (size_t i = 0; i < cells_.size(); ++i) {
+    const Scope& scope = cells_[i].estimate.scope;
+    if (!cells_[i].unfinished || scope.complete == 0) continue;
+    return fmt::format("; {} of {} so far", scope.complete, countNoun(criterion_.cells[i], scope.planned));
+  }
+  return "";
+}
+
+}  // namespace expc::analysis

@@ -1,0 +1,53 @@
+#pragma once
+
+// The line that explains a verdict: what users read first. It stands alone, with numbers and units.
+
+#include <string>
+#include <vector>
+
+#include "runtime/analysis/cells.h"
+#include "runtime/analysis/judgement.h"
+
+namespace expc::analysis {
+
+/// Explains one criterion from its measured cells, whose verdicts are set. Keeps references to what it is given.
+class Explainer {
+ public:
+  Explainer(const plan::Plan& plan, const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells)
+      : plan_(plan), criterion_(criterion), cells_(cells) {}
+
+  /// "" for a cell that passes, else e.g. "1.18x [1.10x, 1.25x] does not decide >= 1.2x".
+  std::string cell(size_t index) const;
+  /// "all 4 cells: smallest 1.52x [1.48x, 1.57x] >= 1.2x".
+  std::string criterion(Verdict verdict) const;
+
+ private:
+  std::string passes() const;
+  std::string fails() const;
+  std::string undecided() const;
+  std::string everyTrialPasses() const;
+  std::string trialsFail() const;
+
+  bool forall() const { return criterion_.claim.kind != plan::Claim::Kind::Exists; }
+  /// Indices of the cells with this verdict.
+  std::vector<size_t> with(Verdict verdict) const;
+  /// Of these cells the one with the least (or most) margin to the bound; they are not empty.
+  size_t worst(const std::vector<size_t>& among) const;
+  size_t best(const std::vector<size_t>& among) const;
+  double marginOf(size_t index) const;
+  /// "1.52x [1.48x, 1.57x]", "7.00 GiB (constant)".
+  std::string shown(size_t index) const;
+  std::string value(size_t index, double number) const;
+  /// "precision=fp32 gpus=2", or "" where there is one cell without labels.
+  std::string label(size_t index) const;
+  /// "precision=fp32: " or "".
+  std::string prefix(size_t index) const;
+  /// "; 4 of 10 pairs so far" while the design still wants trials.
+  std::string soFar() const;
+
+  const plan::Plan& plan_;
+  const plan::Criterion& criterion_;
+  const std::vector<MeasuredCell>& cells_;
+};
+
+}  // namespace expc::analysis
