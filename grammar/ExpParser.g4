@@ -23,7 +23,7 @@ workloadBody    : LBRACE workloadItem* RBRACE;
 workloadItem    : versionDecl | paramDecl | metricDecl | ruleDecl;
 versionDecl     : VERSION number;
 paramDecl       : PARAM word COLON refinedType (ASSIGN value)? (WHEN condition)?;
-metricDecl      : METRIC word (COLON type)? (ASSIGN value)? metricTrait*;
+metricDecl      : METRIC word (COLON refinedType)? (ASSIGN value)? metricTrait*;
 metricTrait     : IDENTIFIER;
 ruleDecl        : (REQUIRE | EXCLUDE) condition (COLON condition)? (BECAUSE text)?;
 
