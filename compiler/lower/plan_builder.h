@@ -27,7 +27,8 @@ class PlanBuilder {
   bool criterion(const check::Criterion& declared, const Pairing* pairing, const std::vector<bool>& skip);
   plan::Cell cell(size_t point, const check::Metric& metric, const check::Comparison* comparison,
                   const Pairing* pairing) const;
-  std::string domain(const ClaimCells& cells, const check::Comparison* comparison) const;
+  std::string domain(const check::Criterion& criterion, const ClaimCells& cells,
+                     const check::Comparison* comparison) const;
   std::string digest() const;
 
   const check::Program& program_;

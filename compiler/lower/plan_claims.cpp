@@ -51,7 +51,9 @@ plan::Comparison PlanBuilder::comparison(const check::Comparison& declared, cons
   return result;
 }
 
-std::string PlanBuilder::domain(const ClaimCells& cells, const check::Comparison* comparison) const {
+/// "precision fp32; gpus 1, 2 of 1..4": what was asked, and of how much where a selection or the machine left levels out.
+std::string PlanBuilder::domain(const check::Criterion& criterion, const ClaimCells& cells,
+                                const check::Comparison* comparison) const {
   std::string text;
   for (unsigned index = 0; index < study_.factors.size(); ++index) {
     const check::Factor& factor = study_.factors[index];
@@ -63,6 +65,8 @@ std::string PlanBuilder::domain(const ClaimCells& cells, const check::Comparison
     for (const std::string& label : factor.declared) declared += (declared.empty() ? "" : ", ") + label;
     // A comparison says nothing at its own baseline.
     size_t askable = factor.levels.size() - (comparison && comparison->over == index ? 1 : 0);
+    for (const check::Pin& pin : criterion.pins)
+      if (pin.factor == index) askable = 1;
     if (!text.empty()) text += "; ";
     text += factor.name + " ";
     if (levels.size() == factor.levels.size())
@@ -90,7 +94,7 @@ bool PlanBuilder::criterion(const check::Criterion& declared, const Pairing* pai
   result.unit = ratio ? "x" : metric.dimension.baseUnit();
   result.claim = std::move(cells->claim);
   result.not_asked = cells->points.empty();
-  if (!result.not_asked) result.domain = domain(*cells, compared);
+  if (!result.not_asked) result.domain = domain(declared, *cells, compared);
   plan_.criteria.push_back(std::move(result));
   return true;
 }
