@@ -17,6 +17,8 @@ using llvm::json::Value;
 /// Okabe and Ito's palette, told apart by people with any of the common colour deficiencies; yellow is left out for white paper.
 constexpr const char* kPalette[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#7F7F7F"};
 constexpr const char* kShapes[] = {"circle", "square", "triangle-up", "diamond", "triangle-down", "cross"};
+/// The values of single blocks stand this many pixels left of their estimate.
+constexpr double kDotsAside = 11;
 constexpr size_t kMaxDots = 4000;
 /// Metrics whose largest value is more than this many times the smallest get a logarithmic axis.
 constexpr double kLogSpread = 30;
@@ -59,6 +61,13 @@ struct Frame {
   std::string x_title;
   std::vector<size_t> looks;    // of each column: its level, so that fp32 looks the same in every chart of a page
 
+  /// Where a column stands beside its x, in pixels: closer together the more there are.
+  double offset(size_t column) const {
+    const double slots = static_cast<double>(std::max<size_t>(1, grid.columns.size() * std::max<size_t>(1, xs.size())));
+    const double step = std::clamp(420.0 / slots, 9.0, 44.0);
+    return step * (static_cast<double>(column) - 0.5 * static_cast<double>(grid.columns.size() - 1));
+  }
+
   Object yScale() const {
     double low = extent.low, high = extent.high;
     if (grid.neutral) low = std::min(low, *grid.neutral), high = std::max(high, *grid.neutral);
@@ -77,9 +86,10 @@ struct Frame {
   }
 };
 
-Object cellDatum(const Frame& frame, const std::string& x, const std::string& series, const GridCell& cell) {
+Object cellDatum(const Frame& frame, const std::string& x, size_t column, const GridCell& cell) {
   Object datum{{"x", plan::jsonText(x)},
-               {"s", plan::jsonText(series)},
+               {"s", plan::jsonText(frame.grid.columns[column])},
+               {"o", frame.offset(column)},
                {"e", frame.unit.factor * *cell.estimate},
                {"n", cell.n},
                {"t", plan::jsonText(cellText(cell, frame.grid.unit, frame.grid.dimension, " "))}};
@@ -97,11 +107,13 @@ Object sharedEncoding(const Frame& frame) {
   const Grid& grid = frame.grid;
   Object x = field("x", "ordinal");
   x["sort"] = plan::jsonTexts(frame.xs);
-  x["scale"] = Object{{"domain", plan::jsonTexts(frame.xs)}, {"paddingInner", 0.25}, {"paddingOuter", 0.15}};
+  x["scale"] = Object{{"type", "point"}, {"domain", plan::jsonTexts(frame.xs)}, {"padding", 0.5}};
   x["axis"] = Object{{"title", plan::jsonText(frame.x_title)}, {"labelAngle", 0}, {"grid", false}, {"labelLimit", 160}};
   Object encoding{{"x", std::move(x)}};
+  Object offset = field("o", "quantitative");
+  offset["scale"] = Object{{"domain", Array{-200, 200}}, {"range", Array{-200, 200}}, {"zero", false}, {"nice", false}};
+  encoding["xOffset"] = std::move(offset);
   if (!grid.column_factor.empty()) {
-    encoding["xOffset"] = Object{{"field", "s"}, {"type", "nominal"}, {"scale", Object{{"domain", plan::jsonTexts(grid.columns)}, {"paddingOuter", 0.4}}}};
     Array range;
     for (const size_t look : frame.looks) range.push_back(kPalette[look % std::size(kPalette)]);
     Object colour = field("s", "nominal");
@@ -140,7 +152,7 @@ Object specification(const Frame& frame, Array cells, Array dots) {
                             {"mark", Object{{"type", "rule"}, {"strokeDash", Array{4, 3}}, {"color", "currentColor"}, {"opacity", 0.55}}},
                             {"encoding", Object{{"y", yEncoding(frame, "r")}}}});
   if (frame.dots && !dots.empty())
-    layers.push_back(layer(Object{{"type", "circle"}, {"size", 24}, {"opacity", 0.35}, {"xOffset", -11}}, with("v"), "dots"));
+    layers.push_back(layer(Object{{"type", "circle"}, {"size", 24}, {"opacity", 0.35}}, with("v"), "dots"));
   if (frame.lines)
     layers.push_back(layer(Object{{"type", "line"}, {"strokeWidth", 1.2}, {"opacity", 0.55}}, with("e"), "cells"));
   layers.push_back(layer(Object{{"type", "errorbar"}, {"ticks", Object{{"size", 9}}}, {"rule", Object{{"size", 2}}}}, with("l", "h"), "intervals"));
@@ -226,10 +238,13 @@ std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left
         const GridCell& cell = grid.cells[r][c];
         if (!cell.estimate || !std::isfinite(*cell.estimate)) continue;
         const std::string x = grid.rows[r].empty() ? "" : grid.rows[r].back();
-        cells.push_back(cellDatum(frame, x, grid.columns[c], cell));
+        cells.push_back(cellDatum(frame, x, c, cell));
         for (const double value : cell.values)
           if (frame.dots && std::isfinite(value))
-            dots.push_back(Object{{"x", plan::jsonText(x)}, {"s", plan::jsonText(grid.columns[c])}, {"v", frame.unit.factor * value}});
+            dots.push_back(Object{{"x", plan::jsonText(x)},
+                                  {"s", plan::jsonText(grid.columns[c])},
+                                  {"o", frame.offset(c) - kDotsAside},
+                                  {"v", frame.unit.factor * value}});
       }
     if (cells.empty()) continue;
     if (charts.size() == kMaxCharts) {

@@ -52,7 +52,7 @@ class PlanPrinter {
     std::vector<std::string> origin = {plan_.source};
     for (const std::string& preset : plan_.presets) origin.push_back("preset " + preset);
     for (const std::string& text : plan_.overrides) origin.push_back("-D " + text);
-    out_ += paint_.bold("study " + plan_.study) + "  " + printable(joined(origin)) + '\n';
+    line(fmt::format("{} ({})", paint_.bold("study " + plan_.study), printable(joined(origin))), 0, 2);
     if (!plan_.doc.empty()) line(printable(plan_.doc), 0, 0);
     line(fmt::format("workload {} version {}", plan_.workload, plan_.workload_version), 0, 2);
   }
@@ -170,7 +170,7 @@ class PlanPrinter {
     if (plan_.criteria.empty()) return;
     section("Criteria");
     for (const plan::Criterion& criterion : plan_.criteria) {
-      line(paint_.bold(criterion.name) + "  " + printable(criterion.text), 2, 6);
+      line(paint_.bold(criterion.name) + ": " + printable(criterion.text), 2, 6);
       if (!criterion.doc.empty()) line(printable(criterion.doc), 6, 6);
       if (criterion.not_asked) {
         line("not asked: the restricted study has no point for it" +

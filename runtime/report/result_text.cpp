@@ -61,7 +61,7 @@ class ResultPrinter {
                                         [&](const plan::Criterion& candidate) { return candidate.name == result.name; });
     if (criterion == plan_.criteria.end()) return;
     out_ += '\n';
-    line(painted(result.verdict) + "  " + paint_.bold(result.name) + "  " + printable(criterion->text), 0, 6);
+    line(painted(result.verdict) + "  " + paint_.bold(result.name) + ": " + printable(criterion->text), 0, 6);
     if (!result.why.empty()) line(printable(result.why), 6, 6);
     std::string scope = printable(result.domain);
     if (result.verdict != analysis::Verdict::NotAsked) {

@@ -1,0 +1,149 @@
+#include "runtime/report/html.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "runtime/report/example_results.h"
+
+using namespace expc;
+using namespace expc::report;
+
+namespace {
+
+std::string page(const Example& example, bool charts = true) {
+  HtmlOptions options;
+  options.written = 1763700000;
+  options.charts = charts;
+  return htmlPage(example.plan, example.judgement, example.results, options);
+}
+
+std::string folder() {
+  const auto path = std::filesystem::temp_directory_path() / ("expc_html_test." + std::to_string(::getpid()));
+  std::filesystem::create_directories(path);
+  return path.string();
+}
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+size_t count(const std::string& text, const std::string& part) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("the page holds every part, verdicts first") {
+  const std::string text = page(exampleResults());
+  size_t last = 0;
+  for (const char* part : {"<h1>precision</h1>", "<h2>Verdicts</h2>", "PASS</span>", "fp32_pays", "FAIL</span>", "NOT ASKED</span>",
+                           "<h2>Results</h2>", "step_time by gpus, precision", "41.2 ms", "id=\"chart-1\"", "gain over gpus by precision",
+                           "id=\"chart-2\"", "<h2>Comparisons</h2>", "<h2>All measurements</h2>", "<h2>Points left out</h2>",
+                           "half precision is not in this preset", "<h2>Design</h2>", "18446744073709551557", "<h2>Trials</h2>",
+                           "Segmentation fault", "<h2>Environment</h2>", "Example CPU @ 2.4 GHz", "<h2>How to repeat it</h2>",
+                           "expc run experiments/precision.exp --study precision --preset quick -D gpus=1,2"}) {
+    CAPTURE(part);
+    const size_t at = text.find(part, last);
+    CHECK(at != std::string::npos);
+    if (at != std::string::npos) last = at;
+  }
+}
+
+TEST_CASE("nothing that a study or a worker says becomes markup") {
+  Example example = exampleResults();
+  const std::string evil = "\"'><img src=x onerror=alert(1)></script><script>alert(1)</script>";
+  example.plan.study = example.plan.doc = example.plan.source = evil;
+  for (plan::Factor& factor : example.plan.factors) {
+    factor.name += evil;
+    for (plan::Level& level : factor.levels) level.label += evil;
+  }
+  for (plan::Comparison& comparison : example.plan.comparisons) comparison.text = comparison.without_partner_why = evil;
+  for (plan::Criterion& criterion : example.plan.criteria) criterion.text = criterion.doc = criterion.domain = evil;
+  for (analysis::CriterionResult& result : example.judgement.criteria) result.why = result.domain = evil;
+  example.plan.points[5].unavailable = evil;
+  example.plan.removed[0] = {evil, evil, evil, 3, {{evil}, {}, {evil, evil, evil}}};
+  example.results.sessions[0].host = evil;
+  example.results.sessions[0].environment_json = "not json " + evil;
+  example.results.trials[1].reason = example.results.trials[1].log_tail = evil;
+  example.results.trials[1].notes = {evil};
+  example.results.not_counted_reasons = {evil};
+  const std::string text = page(example, false);
+  CHECK(text.find("<img") == std::string::npos);
+  CHECK(text.find("<script>alert") == std::string::npos);
+  // Opened as often as closed: the data and the page's own.
+  CHECK(count(text, "<script") == 2);
+  CHECK(count(text, "</script") == 2);
+}
+
+TEST_CASE("the page asks nothing of a network") {
+  const std::string text = page(exampleResults(), false);
+  for (const char* word : {" src=", "@import", "url(", "<link", "http://", "https://"}) {
+    CAPTURE(word);
+    CHECK(text.find(word) == std::string::npos);
+  }
+  CHECK(text.find("default-src 'none'") != std::string::npos);
+}
+
+TEST_CASE("without its chart library the page says so") {
+  CHECK(page(exampleResults(), false).find("The charts are not drawn") != std::string::npos);
+  if (hasChartLibrary()) CHECK(page(exampleResults()).find("The charts are not drawn") == std::string::npos);
+}
+
+TEST_CASE("an empty result makes a page too") {
+  Example example = exampleResults();
+  example.judgement = {};
+  example.results = {};
+  CHECK(page(example).find("nothing ran") != std::string::npos);
+  example.plan = plan::Plan{};
+  example.plan.study = "empty";
+  CHECK(page(example).find("it has no criterion") != std::string::npos);
+}
+
+TEST_CASE("a study without table or plot still has a chart") {
+  Example example = exampleResults();
+  example.plan.tables.clear();
+  example.plan.plots.clear();
+  CHECK(page(example).find("id=\"chart-1\"") != std::string::npos);
+}
+
+TEST_CASE("writing is whole or not at all") {
+  const std::string place = folder();
+  const std::string path = place + "/deep/er/page.html";
+  const Example example = exampleResults();
+  HtmlOptions options;
+  options.written = 1763700000;
+  CHECK_FALSE(static_cast<bool>(writeHtml(path, example.plan, example.judgement, example.results, options)));
+  CHECK(contents(path) == htmlPage(example.plan, example.judgement, example.results, options));
+  CHECK(std::distance(std::filesystem::directory_iterator(place + "/deep/er"), {}) == 1);
+
+  // A folder in the page's place: an error that names it, and no temporary file left.
+  std::filesystem::create_directories(place + "/taken.html/x");
+  const std::string message =
+      llvm::toString(writeHtml(place + "/taken.html", example.plan, example.judgement, example.results, options));
+  CHECK(message.find(place + "/taken.html: cannot put the page in place: ") != std::string::npos);
+  CHECK(std::distance(std::filesystem::directory_iterator(place), {}) == 2);
+  std::filesystem::remove_all(place);
+}
+
+TEST_CASE("a full disk is named, with the way out") {
+  // /dev/full is a folder's worth of nothing: a link to it stands where the temporary file would be written.
+  const std::string place = folder();
+  const std::string path = place + "/page.html";
+  REQUIRE(::symlink("/dev/full", (path + "." + std::to_string(::getpid()) + ".tmp").c_str()) == 0);
+  const Example example = exampleResults();
+  const std::string message = llvm::toString(writeHtml(path, example.plan, example.judgement, example.results, {}));
+  CHECK(message.find("cannot write: No space left on device; free some space, or write it elsewhere with --html") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(path));
+  CHECK(std::distance(std::filesystem::directory_iterator(place), {}) == 0);
+  std::filesystem::remove_all(place);
+}

@@ -1,0 +1,66 @@
+#include "runtime/report/layout.h"
+
+#include <doctest/doctest.h>
+
+using namespace expc::report;
+
+TEST_CASE("widths are display columns") {
+  CHECK(displayWidth("abc") == 3);
+  CHECK(displayWidth("é–×") == 3);
+  CHECK(displayWidth("中文") == 4);
+}
+
+TEST_CASE("text from outside cannot steer the terminal") {
+  CHECK(printable("a\033[31mb\nc\td") == "a\\x1b[31mb c d");
+  CHECK(printable("bad \xff") == "bad \xef\xbf\xbd");
+  CHECK(printable("\xc2\x9b" "2J") == "\\x9b2J");
+  CHECK(printable("µs 中") == "µs 中");
+}
+
+TEST_CASE("paragraphs keep to the width") {
+  CHECK(wrapped("one two three", 7, 0) == "one two\nthree");
+  CHECK(wrapped("one two three", 9, 2) == "one two\n  three");
+  CHECK(wrapped("unbreakable", 4, 0) == "unbreakable");
+  CHECK(wrapped("", 4, 0) == "");
+}
+
+TEST_CASE("a table aligns labels left and values right") {
+  TextTable table({"gpus", "time", "size"});
+  table.add({"1", "41.2 ms", "5"});
+  table.add({"16", "9 µs", "123456"});
+  CHECK(table.naturalWidth(2) == 23);
+  CHECK(table.render(80, 2, Paint(false)) ==
+        "  gpus     time    size\n"
+        "  1     41.2 ms       5\n"
+        "  16       9 µs  123456\n");
+}
+
+TEST_CASE("a table that is too wide is cut between columns, with its labels in each part") {
+  TextTable table({"gpus", "fp64", "fp32", "bf16"});
+  table.add({"1", "aaaaaaaa", "bbbbbbbb", "cccccccc"});
+  CHECK(table.render(26, 0, Paint(false)) ==
+        "gpus      fp64      fp32\n"
+        "1     aaaaaaaa  bbbbbbbb\n"
+        "\n"
+        "gpus      bf16\n"
+        "1     cccccccc\n");
+  // Narrower than any column: one each, and it ends.
+  CHECK(table.render(1, 0, Paint(false)).find("cccccccc") != std::string::npos);
+}
+
+TEST_CASE("prose in the last column is wrapped, cells may have lines") {
+  TextTable table({"a", "why"}, 1, true);
+  table.add({"1", "some words that take more than the room there is here"});
+  CHECK(table.render(30, 0, Paint(false)) ==
+        "a  why\n"
+        "1  some words that take more\n"
+        "   than the room there is here\n");
+  TextTable lines({"a", "b"});
+  lines.add({"1", "2.0x\n[1, 3]"});
+  CHECK(lines.render(30, 0, Paint(false)) == "a       b\n1    2.0x\n   [1, 3]\n");
+}
+
+TEST_CASE("colour only where asked") {
+  CHECK(Paint(false).red("x") == "x");
+  CHECK(Paint(true).red("x") == "\033[1;31mx\033[0m");
+}

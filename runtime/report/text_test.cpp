@@ -1,0 +1,179 @@
+#include <doctest/doctest.h>
+
+#include "runtime/plan/json.h"
+#include "runtime/report/example_results.h"
+#include "runtime/report/layout.h"
+#include "runtime/report/plan_text.h"
+#include "runtime/report/result_json.h"
+#include "runtime/report/result_text.h"
+#include "runtime/report/wording.h"
+
+using namespace expc;
+using namespace expc::report;
+
+namespace {
+
+bool has(const std::string& text, const std::string& part) {
+  CAPTURE(part);
+  INFO(text);
+  const bool found = text.find(part) != std::string::npos;
+  CHECK(found);
+  return found;
+}
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> out(1);
+  for (const char c : text)
+    if (c == '\n')
+      out.emplace_back();
+    else
+      out.back() += c;
+  return out;
+}
+
+plan::Plan bigPlan(unsigned points) {
+  plan::Plan plan = plan::examplePlan();
+  plan.points.clear();
+  plan.comparisons.clear();
+  plan.criteria.clear();
+  for (unsigned i = 0; i < points; ++i) plan.points.push_back({plan::shortHash(std::to_string(i)), {i % 3, i % 2}, {}, ""});
+  return plan;
+}
+
+}  // namespace
+
+TEST_CASE("a plan says what is planned, what is not, and why") {
+  PlanExtras extras;
+  extras.seconds = 431;
+  const std::string text = planText(plan::examplePlan(), extras);
+  has(text, "study precision (experiments/precision.exp, preset quick, -D gpus=1,2)");
+  has(text, "2 points removed by narrow (precision.exp:11:3): half precision is not in this preset");
+  has(text, "precision=fp16 gpus=1; precision=fp16 gpus=2");
+  has(text, "1 point not available on this system: rule 'cards': the node has fewer cards");
+  has(text, "Trials  40, about 7 min 11 s (from stored trials), budget 24 h");
+  has(text, "timed         7       5      35  steps 20, warmup 5  step_time, host_memory_peak");
+  has(text, "expected resolution ±1.3 % at 1 % noise (7 blocks, 95 %)");
+  has(text, "not asked: the restricted study has no point for it");
+  CHECK(text.find('\033') == std::string::npos);
+  extras.colour = true;
+  has(planText(plan::examplePlan(), extras), "\033[1mstudy precision\033[0m");
+}
+
+TEST_CASE("lines keep to the width of the terminal") {
+  for (const unsigned width : {60u, 80u, 120u}) {
+    PlanExtras extras;
+    extras.width = width;
+    ResultTextOptions options;
+    options.width = width;
+    const Example example = exampleResults();
+    for (const std::string& text : {planText(example.plan, extras), resultText(example.plan, example.judgement, example.results, options)})
+      for (const std::string& line : lines(text)) {
+        CAPTURE(line);
+        CHECK(displayWidth(line) <= width + 4);  // the narrowest prose column and single words may stand out
+      }
+  }
+}
+
+TEST_CASE("a large plan is not printed whole unless asked") {
+  PlanExtras extras;
+  const std::string text = planText(bigPlan(5000), extras);
+  CHECK(lines(text).size() < 60);
+  has(text, "… and 4988 more; `--format jsonl` lists every point");
+  extras.all_points = true;
+  CHECK(lines(planText(bigPlan(5000), extras)).size() > 5000);
+  CHECK(planText(bigPlan(40), PlanExtras{}).find("more;") == std::string::npos);
+}
+
+TEST_CASE("many reasons are cut short too") {
+  plan::Plan plan = bigPlan(300);
+  for (size_t i = 0; i < plan.points.size(); ++i) plan.points[i].unavailable = "reason " + std::to_string(i);
+  CHECK(lines(planText(plan, PlanExtras{})).size() < 80);
+}
+
+TEST_CASE("JSON lines: a header, then each point") {
+  const plan::Plan plan = plan::examplePlan();
+  const auto all = lines(planJsonLines(plan));
+  REQUIRE(all.size() == plan.points.size() + 2);  // the last is empty
+  const auto header = llvm::cantFail(plan::parseJson(all[0]));
+  CHECK(header.getAsObject()->getString("schema") == "expc.plan-lines/1");
+  CHECK(header.getAsObject()->getInteger("points") == 6);
+  CHECK(header.getAsObject()->getInteger("available") == 5);
+  const auto point = llvm::cantFail(plan::parseJson(all[6]));
+  CHECK(point.getAsObject()->getString("point") == plan.points[5].id);
+  CHECK(point.getAsObject()->getObject("levels")->getString("precision") == "bf16");
+  CHECK(point.getAsObject()->getString("unavailable").has_value());
+}
+
+TEST_CASE("a result shows verdicts, tables, comparisons and what went wrong") {
+  const Example example = exampleResults();
+  ResultTextOptions options;
+  options.html_path = "results/precision.html";
+  const std::string text = resultText(example.plan, example.judgement, example.results, options);
+  has(text, "PASS fp32_pays: forall gpus: gain[precision = fp32] >= 1.2x with confidence 95%");
+  has(text, "every cell's interval lies above 1.2x");
+  has(text, "gpus 1, 2 of 1..4; precision fp32; 7 pairs of 7, 1 session, 1 node");
+  has(text, "FAIL learns");
+  has(text, "fp32       2       87.1 %      none  1  FAIL     1 of 1 below 90 %");
+  has(text, "NOT ASKED fp16_pays");
+  has(text, "2     23.1 ms [22.7 ms, 23.5 ms]  14.9 ms [14.7 ms, 15.2 ms]               not available");
+  has(text, "bf16       2            –               –  0  needs 6 pairs, has 0");
+  has(text, "timed precision=bf16 gpus=1 failed: rank 1 died of signal 11 \\x1b[31m");
+  has(text, "Kept, not counted  3 trials");
+  has(text, "report: results/precision.html");
+  CHECK(text.find("PASS fp32_pays:") < text.find("step_time  median"));
+  CHECK(text.find('\033') == std::string::npos);
+}
+
+TEST_CASE("a narrow terminal gets the interval below its estimate") {
+  const Example example = exampleResults();
+  ResultTextOptions options;
+  options.width = 80;
+  has(resultText(example.plan, example.judgement, example.results, options),
+      "  1                41.2 ms             26.8 ms             33.1 ms\n"
+      "        [40.5 ms, 42.0 ms]  [26.4 ms, 27.3 ms]  [32.6 ms, 33.7 ms]\n");
+}
+
+TEST_CASE("a value near its bound is not rounded onto it") {
+  Example example = exampleResults();
+  example.judgement.criteria[0].cells[0].estimate = 1.1996;
+  has(resultText(example.plan, example.judgement, example.results, {}), "1.1996x");
+}
+
+TEST_CASE("the judgement as JSON survives infinities and says the labels") {
+  Example example = exampleResults();
+  example.judgement.summaries[0].median = HUGE_VAL;
+  example.judgement.criteria[0].cells[0].interval = stats::Interval{1.5, HUGE_VAL, 0.95};
+  const std::string text = plan::canonicalJson(resultJson(example.plan, example.judgement, example.results));
+  const auto back = llvm::cantFail(plan::parseJson(text));
+  const auto& object = *back.getAsObject();
+  CHECK(object.getString("schema") == "expc.report/1");
+  CHECK(object.getInteger("exit_code") == 3);
+  const auto& cell = *(*(*object.getArray("criteria"))[0].getAsObject()->getArray("cells"))[0].getAsObject();
+  CHECK(cell.getObject("levels")->getString("gpus") == "1");
+  CHECK(cell.getObject("interval")->getString("high") == "inf");
+  const auto& point = *(*object.getArray("points"))[0].getAsObject();
+  CHECK(point.getObject("metrics")->getObject("step_time")->getString("median") == "inf");
+  CHECK(point.getObject("metrics")->getObject("accuracy")->getObject("interval") == nullptr);
+}
+
+TEST_CASE("wording") {
+  CHECK(durationText(0.25) == "250 ms");
+  CHECK(durationText(59.6) == "1 min");
+  CHECK(durationText(431) == "7 min 11 s");
+  CHECK(durationText(3000) == "50 min");
+  CHECK(durationText(86400) == "24 h");
+  CHECK(durationText(5400) == "1 h 30 min");
+  CHECK(durationText(400000) == "4.6 days");
+  CHECK(durationText(NAN) == "?");
+  // 1 - 0.05^(1/10) = 0.2589: DESIGN's example.
+  CHECK(withoutConfidenceText(0, 10) == "0 of 10 failing shows with 95 % confidence that at most 26 % would");
+  CHECK(withoutConfidenceText(2, 10) == "2 of 10 failed");
+  CHECK(scopeText({10, 9, 1, 2, 1}, true) == "9 pairs of 10, 1 lost, 2 sessions, 1 node");
+  plan::Plan plan = plan::examplePlan();
+  plan.overrides = {"precision={fp32, bf16}", "data=mnist('x')"};
+  CHECK(repeatCommand(plan) == "expc run experiments/precision.exp --study precision --preset quick -D 'precision={fp32, bf16}' "
+                               "-D 'data=mnist('\\''x'\\'')'");
+  const auto fixed = fixedParameters(plan);
+  REQUIRE(fixed.size() == 2);
+  CHECK(fixed[1] == std::pair<std::string, std::string>("width", "0.5"));
+}
