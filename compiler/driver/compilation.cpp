@@ -7,6 +7,7 @@
 
 #include "compiler/check/check.h"
 #include "compiler/diag/render.h"
+#include "compiler/parse/load.h"
 #include "runtime/machine/machine.h"
 
 namespace expc::driver {
@@ -60,18 +61,20 @@ void compile(const StudyOptions& options, const std::optional<lower::SystemFacts
   const check::FileSystem files = check::FileSystem::real();
   llvm::Expected<std::string> text = files.read(options.file);
   if (!text) {
-    console.error(text.takeError());
+    console.error(fmt::format("cannot read {}: {}", options.file, llvm::toString(text.takeError())));
     compilation.failed = true;
     return;
   }
   diag::Emitter emitter(compilation.diagnostics);
-  const source::FileId root = compilation.sources.add(options.file, std::move(*text));
-  const check::Program program = check::check(compilation.sources, root, files, emitter);
-  const lower::Selection selection{options.study, options.presets, options.overrides};
-  if (!facts)
-    lower::verify(program, selection, emitter);
-  else if (emitter.errors() == 0)
-    compilePlans(program, selection, *facts, emitter, compilation.plans);
+  const std::optional<source::FileId> root = parse::load(compilation.sources, options.file, std::move(*text), emitter);
+  if (root) {
+    const check::Program program = check::check(compilation.sources, *root, files, emitter);
+    const lower::Selection selection{options.study, options.presets, options.overrides};
+    if (!facts)
+      lower::verify(program, selection, emitter);
+    else if (emitter.errors() == 0)
+      compilePlans(program, selection, *facts, emitter, compilation.plans);
+  }
   compilation.failed = emitter.errors() > 0;
   diag::sortAndDeduplicate(compilation.diagnostics.diagnostics);
 }

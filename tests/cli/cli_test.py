@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""The `expc` command as a user types it: outputs, exit codes, refusals. Trials are run by the real engine and `expc-worker-null`.
+
+usage: cli_test.py --expc PATH --null-worker PATH
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OPTIONS = None
+
+STUDY = """import std.null
+
+/// Two durations on one and two ranks.
+study tiny {
+  workload null.idle(noise = 0.01)
+  factor step in { 20ms, 10ms }  baseline 20ms
+  factor gpus in { 1, 2 }  baseline 1
+  measure step_time, accuracy
+  compare gain = speedup(step_time) over step
+  criterion CRITERION
+  design full { timed { repeat 7  steps 1  warmup 0 } quality { repeat 1  epochs 1 } order blocks  seed 7 }
+  table step_time by gpus, step
+}
+"""
+PASSES = "faster: forall gpus: gain[step = 10ms] >= 1.5x  with confidence 95%"
+FAILS = "faster: forall gpus: gain[step = 10ms] >= 3.0x  with confidence 95%"
+UNDECIDED = "faster: forall gpus: gain[step = 10ms] >= 2.0x  with confidence 95%"
+
+
+class Command(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="expc-cli-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.study = self.write("tiny.exp", STUDY.replace("CRITERION", PASSES))
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def expc(self, *arguments, code=0, timeout=120):
+        result = subprocess.run([OPTIONS.expc, *map(str, arguments)], capture_output=True, text=True, timeout=timeout,
+                                cwd=self.folder, stdin=subprocess.DEVNULL)
+        self.assertEqual(result.returncode, code, f"expc {arguments}\n{result.stdout}\n{result.stderr}")
+        return result
+
+    def run_study(self, path, *arguments, code=0):
+        return self.expc("run", path, "--worker", OPTIONS.null_worker, "--devices", "cpu:2", *arguments, code=code)
+
+
+class Usage(Command):
+    def test_help_names_every_command(self):
+        text = self.expc("--help").stdout
+        for command in ("check", "plan", "run", "report"):
+            self.assertIn(command, text)
+        for command in ("check", "plan", "run", "report"):
+            self.assertIn("FILE", self.expc(command, "--help").stdout)
+
+    def test_wrong_usage_exits_with_2(self):
+        self.expc(code=2)
+        self.expc("chek", self.study, code=2)
+        self.expc("check", code=2)
+        self.expc("plan", self.study, "--format", "xml", code=2)
+
+    def test_missing_file_is_named(self):
+        for command in ("check", "plan", "run", "report"):
+            self.assertIn("nowhere.exp", self.expc(command, "nowhere.exp", code=1).stderr)
+
+    def test_folder_instead_of_file(self):
+        self.assertIn(str(self.folder), self.expc("check", self.folder, code=1).stderr)
+
+
+class Check(Command):
+    def test_clean_study_is_silent(self):
+        result = self.expc("check", self.study)
+        self.assertEqual((result.stdout, result.stderr), ("", ""))
+
+    def test_error_has_place_code_and_suggestion(self):
+        bad = self.write("bad.exp", STUDY.replace("CRITERION", PASSES).replace("over step", "over stpe"))
+        text = self.expc("check", bad, code=1).stderr
+        self.assertIn("bad.exp:9:", text)
+        self.assertRegex(text, r"error\[E\d{4}\]")
+        self.assertIn("step", text)
+
+    def test_json_diagnostics(self):
+        bad = self.write("bad.exp", STUDY.replace("CRITERION", PASSES).replace("baseline 1\n", "baseline 9\n"))
+        document = json.loads(self.expc("check", bad, "--format", "json", code=1).stdout)
+        self.assertEqual(document["schema"], "expc.diagnostics/1")
+        self.assertTrue(any(d["severity"] == "error" and d["range"]["begin"]["line"] == 7 for d in document["diagnostics"]))
+        self.assertEqual(json.loads(self.expc("check", self.study, "--format", "json").stdout)["diagnostics"], [])
+
+    def test_empty_and_binary_files_are_diagnosed(self):
+        for name, content in (("empty.exp", b""), ("nul.exp", b"study\0x {}"), ("latin.exp", b"study \xe9 {}")):
+            path = self.folder / name
+            path.write_bytes(content)
+            self.assertRegex(self.expc("check", path, code=1).stderr, r"error\[E\d{4}\]", name)
+
+    def test_unknown_preset_and_override(self):
+        self.assertIn("nope", self.expc("check", self.study, "--preset", "nope", code=1).stderr)
+        self.assertIn("nope", self.expc("check", self.study, "-D", "nope=1", code=1).stderr)
+
+
+class Plan(Command):
+    def test_text_counts_points_and_trials(self):
+        text = self.expc("plan", self.study, "--devices", "cpu:2").stdout
+        self.assertRegex(text, r"Points +4, the whole product")
+        self.assertRegex(text, r"Trials +32")
+        self.assertIn("faster", text)
+
+    def test_json_plan_is_accepted_by_run(self):
+        document = self.expc("plan", self.study, "--devices", "cpu:2", "--format", "json").stdout
+        self.assertEqual(json.loads(document)["schema"], "expc.plan/1")
+        plan = self.write("plan.json", document)
+        self.assertIn("PASS", self.run_study(plan).stdout)
+        self.expc("run", plan, "-D", "gpus=1", code=1)
+
+    def test_json_lines_have_a_header_and_a_line_for_each_point(self):
+        lines = [json.loads(line) for line in
+                 self.expc("plan", self.study, "--devices", "cpu:2", "--format", "jsonl").stdout.splitlines()]
+        self.assertEqual(len(lines), 5)
+        self.assertEqual(len({line["point"] for line in lines[1:]}), 4)
+
+    def test_override_restricts(self):
+        lines = self.expc("plan", self.study, "-D", "gpus=1", "--devices", "cpu:2", "--format", "jsonl").stdout.splitlines()
+        self.assertEqual(len(lines), 3)
+        full = self.expc("plan", self.study, "--devices", "cpu:2", "--format", "jsonl").stdout
+        for line in lines[1:]:
+            self.assertIn(json.loads(line)["point"], full, "a restricted point keeps its id")
+
+    def test_damaged_plan_is_refused(self):
+        document = json.loads(self.expc("plan", self.study, "--devices", "cpu:2", "--format", "json").stdout)
+        for name, damage in (("version", {"schema": "expc.plan/99"}), ("points", {"points": 3}), ("factors", {"factors": None})):
+            path = self.write(f"{name}.json", json.dumps({**document, **damage}))
+            self.assertIn(path.name, self.expc("run", path, code=1).stderr)
+        self.expc("run", self.write("cut.json", json.dumps(document)[:200]), code=1)
+
+
+class Run(Command):
+    def test_pass_fail_undecided(self):
+        for claim, code, word in ((PASSES, 0, "PASS"), (FAILS, 3, "FAIL"), (UNDECIDED, 4, "INCONCLUSIVE")):
+            path = self.write("tiny.exp", STUDY.replace("CRITERION", claim))
+            with self.subTest(word):
+                self.assertIn(word, self.run_study(path, code=code).stdout)
+                self.run_study(path, "--verdicts-ok", code=0)
+
+    def test_second_run_measures_nothing_and_report_agrees(self):
+        first = self.run_study(self.study)
+        page = self.folder / "results" / "tiny.html"
+        self.assertTrue(page.read_text().lower().startswith("<!doctype html>"))
+        self.assertIn(str(pathlib.Path("results") / "tiny.html"), first.stdout)
+        second = self.run_study(self.study)
+        self.assertEqual(first.stdout, second.stdout)
+        report = self.expc("report", self.study, "--devices", "cpu:2")
+        self.assertEqual(report.stdout, first.stdout)
+
+    def test_json_result(self):
+        document = json.loads(self.run_study(self.study, "--format", "json").stdout)
+        self.assertEqual(document["schema"], "expc.report/1")
+        self.assertEqual([c["verdict"] for c in document["criteria"]], ["pass"])
+
+    def test_report_of_nothing(self):
+        self.assertIn("results", self.expc("report", self.study, code=1).stderr)
+
+    def test_missing_worker_says_what_to_do(self):
+        self.assertIn("no-such-worker", self.expc("run", self.study, "--worker", "/no-such-worker", code=1).stderr)
+
+    def test_estimate_after_a_run(self):
+        self.run_study(self.study)
+        self.assertRegex(self.expc("plan", self.study, "--devices", "cpu:2").stdout, r"(?i)estimate|about")
+
+    def test_two_studies_in_one_file(self):
+        text = STUDY.replace("CRITERION", PASSES)
+        other = STUDY.replace("CRITERION", FAILS).replace("study tiny", "study other").replace("import std.null\n", "")
+        both = self.write("both.exp", text + other)
+        self.run_study(both, code=3)
+        self.run_study(both, "--study", "tiny", code=0)
+        self.assertIn("--study", self.expc("plan", both, "--format", "json", code=2).stderr)
+        self.assertIn("nope", self.expc("plan", both, "--study", "nope", code=1).stderr)
+
+    def test_closed_pipe_is_an_error_and_no_crash(self):
+        read, write = os.pipe()
+        os.close(read)
+        process = subprocess.Popen([OPTIONS.expc, "plan", self.study, "--devices", "cpu:2"], stdout=write, stderr=subprocess.PIPE)
+        os.close(write)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--expc", required=True)
+    parser.add_argument("--null-worker", required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    unittest.main(argv=["cli_test.py", *rest], verbosity=1)
