@@ -4,6 +4,12 @@
 
 namespace expc::check::errors {
 
+/// A name of a megabyte helps nobody.
+static std::string shortened(std::string_view name) {
+  constexpr size_t kLongest = 60;
+  return name.size() <= kLongest ? std::string(name) : std::string(name.substr(0, kLongest)) + "…";
+}
+
 std::string list(const std::vector<std::string>& names, std::string_view last) {
   std::string text;
   for (size_t i = 0; i < names.size(); ++i) {
@@ -15,7 +21,7 @@ std::string list(const std::vector<std::string>& names, std::string_view last) {
 
 void unknownName(diag::Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
                  const std::vector<std::string>& candidates) {
-  auto builder = emitter.build(range, UnknownName, what, name);
+  auto builder = emitter.build(range, UnknownName, what, shortened(name));
   if (auto best = diag::closest(name, candidates)) {
     builder.note({}, "did you mean '{}'?", *best);
     if (range.isValid()) builder.fix(range, *best);

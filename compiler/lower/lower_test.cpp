@@ -266,9 +266,9 @@ TEST_CASE("repetitions decide what a criterion can show") {
 
 TEST_CASE("an empty grid names a smallest set of rules") {
   check::Fixture fixture(check::jobStudy("factor gpus in 1..4 factor batch in { 32, 64 } require a: gpus >= 3 "
-                                         "require b: batch <= 64 require c: gpus <= 2 require d: batch >= 33 measure accuracy"));
+                                         "require b: batch <= 64 require c: gpus <= 2 require d: batch >= 33 measure accuracy, step_time"));
   lower::verify(fixture.program, {}, fixture.emitter);
-  REQUIRE(fixture.collector.diagnostics.size() == 1);
+  REQUIRE_MESSAGE(fixture.collector.diagnostics.size() == 1, fixture.text());
   CHECK(fixture.slugs()[0] == "empty-grid");
   CHECK(fixture.collector.diagnostics[0].notes.size() == 2);
 }
