@@ -1,12 +1,11 @@
 #include "runtime/worker/comm/communicator.h"
 
+#include <chrono>
+#include <thread>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
-
-#include <chrono>
-#include <thread>
 
 #include "runtime/worker/comm/process_group.h"
 
@@ -15,9 +14,12 @@ namespace {
 
 c10d::ReduceOp reduceOp(Reduction reduction) {
   switch (reduction) {
-    case Reduction::Sum: return c10d::ReduceOp::SUM;
-    case Reduction::Max: return c10d::ReduceOp::MAX;
-    case Reduction::Min: return c10d::ReduceOp::MIN;
+    case Reduction::Sum:
+      return c10d::ReduceOp::SUM;
+    case Reduction::Max:
+      return c10d::ReduceOp::MAX;
+    case Reduction::Min:
+      return c10d::ReduceOp::MIN;
   }
   return c10d::ReduceOp::SUM;
 }
@@ -46,7 +48,8 @@ std::string firstLine(const char* text) {
 }
 
 std::unique_ptr<Communicator> Communicator::open(const Rendezvous& rendezvous) {
-  const std::string place = "the rendezvous at " + rendezvous.master_address + ":" + std::to_string(rendezvous.master_port);
+  const std::string place =
+      "the rendezvous at " + rendezvous.master_address + ":" + std::to_string(rendezvous.master_port);
   return guarded(rendezvous, place.c_str(), [&] {
     auto group = std::make_unique<Group>();
     group->rendezvous = rendezvous;
@@ -126,7 +129,8 @@ void Communicator::shutdown() {
     if (worldSize() > 1) {
       const int64_t left = group_->store->add("expc/left", 1);
       if (rank() == 0 && left < worldSize()) {
-        while (group_->store->add("expc/left", 0) < worldSize()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        while (group_->store->add("expc/left", 0) < worldSize())
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
     }
     group_->processes.reset();

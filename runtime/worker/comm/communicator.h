@@ -1,7 +1,7 @@
 #pragma once
 
-// The ranks of a trial talking to each other: one face over c10d's process groups. Tensors on the CPU go through Gloo; on a GPU
-// through NCCL once comm/cuda/nccl.h has added it.
+// The ranks of a trial talking to each other: one face over c10d's process groups. Tensors on the CPU go through Gloo;
+// on a GPU through NCCL once comm/cuda/nccl.h has added it.
 
 #include <ATen/core/Tensor.h>
 
@@ -26,10 +26,11 @@ struct Group;
 
 class Communicator {
  public:
-  /// Meets the other ranks at a TCPStore that rank 0 serves and connects to each of them. Throws CommError after the timeout. Starts
-  /// threads.
+  /// Meets the other ranks at a TCPStore that rank 0 serves and connects to each of them. Throws CommError after the
+  /// timeout. Starts threads.
   static std::unique_ptr<Communicator> open(const Rendezvous& rendezvous);
-  /// Frees memory and threads, sends nothing. Call shutdown() first when the trial went well; when it did not, leave by _exit().
+  /// Frees memory and threads, sends nothing. Call shutdown() first when the trial went well; when it did not, leave by
+  /// _exit().
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -37,8 +38,8 @@ class Communicator {
   unsigned rank() const;
   unsigned worldSize() const;
 
-  // Collectives: every rank calls the same in the same order. They return when this rank's part is done (for a GPU tensor: when it is
-  // queued on its stream) and throw CommError when another rank is lost or the timeout passes.
+  // Collectives: every rank calls the same in the same order. They return when this rank's part is done (for a GPU
+  // tensor: when it is queued on its stream) and throw CommError when another rank is lost or the timeout passes.
 
   /// Element by element over the ranks, in place.
   void allReduce(at::Tensor& tensor, Reduction reduction);
@@ -54,7 +55,8 @@ class Communicator {
   std::vector<double> allReduce(std::vector<double> values, Reduction reduction);
   double allReduce(double value, Reduction reduction) { return allReduce(std::vector<double>{value}, reduction)[0]; }
 
-  /// Waits for the others and takes the group down, so that nobody talks to a rank that is gone. Nothing may be called after it.
+  /// Waits for the others and takes the group down, so that nobody talks to a rank that is gone. Nothing may be called
+  /// after it.
   void shutdown();
 
   Group& group() { return *group_; }

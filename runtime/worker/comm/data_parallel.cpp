@@ -1,10 +1,9 @@
 #include "runtime/worker/comm/data_parallel.h"
 
-#include <torch/csrc/distributed/c10d/logger.hpp>
-#include <torch/csrc/distributed/c10d/reducer.hpp>
-
 #include <algorithm>
 #include <limits>
+#include <torch/csrc/distributed/c10d/logger.hpp>
+#include <torch/csrc/distributed/c10d/reducer.hpp>
 
 #include "runtime/worker/comm/process_group.h"
 
@@ -18,8 +17,8 @@ struct DataParallel::State {
   std::shared_ptr<c10d::Logger> logger;  // knows the buckets; nothing is logged
 };
 
-DataParallel::DataParallel(Communicator& communicator, std::vector<at::Tensor> parameters, std::vector<at::Tensor> buffers,
-                           const DataParallelOptions& options)
+DataParallel::DataParallel(Communicator& communicator, std::vector<at::Tensor> parameters,
+                           std::vector<at::Tensor> buffers, const DataParallelOptions& options)
     : state_(new State{communicator, std::move(buffers), options, nullptr, nullptr}) {
   std::vector<at::Tensor> all;
   for (const auto& parameter : parameters) all.push_back(parameter.detach());
@@ -28,13 +27,15 @@ DataParallel::DataParallel(Communicator& communicator, std::vector<at::Tensor> p
 
   // One bucket until the first backward pass has shown the order in which gradients come.
   const std::vector<bool> sparse(parameters.size(), false);
-  auto buckets = std::get<0>(c10d::compute_bucket_assignment_by_size(parameters, {std::numeric_limits<size_t>::max()}, sparse));
+  auto buckets =
+      std::get<0>(c10d::compute_bucket_assignment_by_size(parameters, {std::numeric_limits<size_t>::max()}, sparse));
   std::reverse(buckets.begin(), buckets.end());
   guarded(communicator.group().rendezvous, "the set-up of data parallelism", [&] {
     state_->reducer = std::make_shared<c10d::Reducer>(
         std::move(parameters), std::move(buckets), communicator.group().processes, sparse, options.bucket_bytes,
         /*find_unused_parameters=*/false, /*gradient_as_bucket_view=*/false, std::unordered_map<size_t, std::string>{},
-        options.first_bucket_bytes, /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false, std::vector<int64_t>{});
+        options.first_bucket_bytes, /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false,
+        std::vector<int64_t>{});
     state_->logger = std::make_shared<c10d::Logger>(state_->reducer);
   });
 }
@@ -49,12 +50,16 @@ void DataParallel::beforeForward() {
   shareBuffers();
 }
 
-void DataParallel::shareBuffers() { state_->communicator.broadcastAll(state_->buffers, 0, state_->options.broadcast_bytes); }
+void DataParallel::shareBuffers() {
+  state_->communicator.broadcastAll(state_->buffers, 0, state_->options.broadcast_bytes);
+}
 
 void DataParallel::beforeBackward() { state_->reducer->prepare_for_backward({}); }
 
 std::vector<int64_t> DataParallel::bucketBytes() const { return state_->logger->get_bucket_sizes(); }
 
-std::vector<std::vector<size_t>> DataParallel::bucketParameters() const { return state_->logger->get_per_bucket_variable_indices(); }
+std::vector<std::vector<size_t>> DataParallel::bucketParameters() const {
+  return state_->logger->get_per_bucket_variable_indices();
+}
 
 }  // namespace expc::comm

@@ -1,7 +1,7 @@
 #pragma once
 
-// DistributedDataParallel (WORKLOADS §9): replicas that start equal and stay equal, because every backward pass leaves the mean of all
-// ranks' gradients. Reduction overlaps with the backward pass (c10d's Reducer).
+// DistributedDataParallel (WORKLOADS §9): replicas that start equal and stay equal, because every backward pass leaves
+// the mean of all ranks' gradients. Reduction overlaps with the backward pass (c10d's Reducer).
 
 #include <ATen/core/Tensor.h>
 
@@ -20,7 +20,8 @@ struct DataParallelOptions {
 
 class DataParallel {
  public:
-  /// Copies rank 0's parameters and buffers to the others and hooks into the parameters' gradients. The communicator must live longer.
+  /// Copies rank 0's parameters and buffers to the others and hooks into the parameters' gradients. The communicator
+  /// must live longer.
   DataParallel(Communicator& communicator, std::vector<at::Tensor> parameters, std::vector<at::Tensor> buffers,
                const DataParallelOptions& options = {});
   /// Removes the hooks; sends nothing.
@@ -28,7 +29,8 @@ class DataParallel {
   DataParallel(const DataParallel&) = delete;
   DataParallel& operator=(const DataParallel&) = delete;
 
-  /// In front of every forward pass in training: buckets are laid out again after the first step, buffers come from rank 0.
+  /// In front of every forward pass in training: buckets are laid out again after the first step, buffers come from
+  /// rank 0.
   void beforeForward();
   /// Rank 0's buffers to all ranks; every rank calls it. For evaluation, so that all ranks judge the same model.
   void shareBuffers();

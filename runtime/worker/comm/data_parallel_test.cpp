@@ -16,8 +16,13 @@ struct Net {
   at::Tensor counter = at::zeros({1});
 
   explicit Net(double fill) {
-    for (auto shape : {std::vector<int64_t>{4, 3}, std::vector<int64_t>{4}, std::vector<int64_t>{2, 4}, std::vector<int64_t>{2}}) {
-      parameters.push_back(at::linspace(-1, 1, c10::multiply_integers(shape)).reshape(shape).mul(fill).to(at::kDouble).requires_grad_(true));
+    for (auto shape :
+         {std::vector<int64_t>{4, 3}, std::vector<int64_t>{4}, std::vector<int64_t>{2, 4}, std::vector<int64_t>{2}}) {
+      parameters.push_back(at::linspace(-1, 1, c10::multiply_integers(shape))
+                               .reshape(shape)
+                               .mul(fill)
+                               .to(at::kDouble)
+                               .requires_grad_(true));
     }
   }
   at::Tensor loss(const at::Tensor& x) const {
@@ -45,7 +50,8 @@ TEST_CASE("every rank ends a backward pass with the mean of all gradients, step 
     auto communicator = Communicator::open(rendezvous);
     Net net(rendezvous.rank == 0 ? 1.0 : 5.0);  // rank 0's values must win
     net.counter.fill_(static_cast<double>(rendezvous.rank));
-    DataParallel parallel(*communicator, net.parameters, {net.counter}, {.first_bucket_bytes = 64, .bucket_bytes = 128});
+    DataParallel parallel(*communicator, net.parameters, {net.counter},
+                          {.first_bucket_bytes = 64, .bucket_bytes = 128});
     const int64_t share = 8 / rendezvous.world_size;
     auto x = inputs().narrow(0, rendezvous.rank * share, share);
     for (int step = 0; step < 3; ++step) {

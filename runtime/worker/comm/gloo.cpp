@@ -1,5 +1,6 @@
-// The one place that sees Gloo's headers. They are Debian's, older than the code inside libtorch_cpu; what crosses here (a shared
-// pointer to a device, options, the group's constructor) agrees in both. GlooStore is not touched: its layout differs.
+// The one place that sees Gloo's headers. They are Debian's, older than the code inside libtorch_cpu; what crosses here
+// (a shared pointer to a device, options, the group's constructor) agrees in both. GlooStore is not touched: its layout
+// differs.
 
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
@@ -8,7 +9,9 @@
 namespace expc::comm {
 namespace {
 
-bool isLocal(const std::string& address) { return address == "127.0.0.1" || address == "localhost" || address == "::1"; }
+bool isLocal(const std::string& address) {
+  return address == "127.0.0.1" || address == "localhost" || address == "::1";
+}
 
 }  // namespace
 
@@ -23,8 +26,8 @@ c10::intrusive_ptr<c10d::Backend> makeGloo(const c10::intrusive_ptr<c10d::Store>
   } else {
     options->devices.push_back(c10d::ProcessGroupGloo::createDefaultDevice());
   }
-  return c10::make_intrusive<c10d::ProcessGroupGloo>(store, static_cast<int>(rendezvous.rank), static_cast<int>(rendezvous.world_size),
-                                                     options);
+  return c10::make_intrusive<c10d::ProcessGroupGloo>(store, static_cast<int>(rendezvous.rank),
+                                                     static_cast<int>(rendezvous.world_size), options);
 }
 
 }  // namespace expc::comm

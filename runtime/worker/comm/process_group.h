@@ -28,8 +28,9 @@ auto guarded(const Rendezvous& rendezvous, const char* operation, Body body) {
   } catch (const CommError&) {
     throw;
   } catch (const std::exception& error) {
-    throw CommError("rank " + std::to_string(rendezvous.rank) + " of " + std::to_string(rendezvous.world_size) + " lost the others in " +
-                    operation + ": " + firstLine(error.what()) + " (another rank died, hangs or cannot be reached; its log says more)");
+    throw CommError("rank " + std::to_string(rendezvous.rank) + " of " + std::to_string(rendezvous.world_size) +
+                    " lost the others in " + operation + ": " + firstLine(error.what()) +
+                    " (another rank died, hangs or cannot be reached; its log says more)");
   }
 }
 

@@ -9,16 +9,17 @@ namespace expc::comm {
 namespace {
 
 llvm::Error badVariable(const char* name, llvm::StringRef value, llvm::StringRef wanted) {
-  return llvm::createStringError("environment variable " + llvm::Twine(name) + " is '" + value + "', it must be " + wanted +
-                                 ": the launcher of the ranks sets it");
+  return llvm::createStringError("environment variable " + llvm::Twine(name) + " is '" + value + "', it must be " +
+                                 wanted + ": the launcher of the ranks sets it");
 }
 
 llvm::Error readNumber(const char* name, uint64_t least, uint64_t most, uint64_t& into) {
   const char* text = std::getenv(name);
   if (!text) {
-    return llvm::createStringError("environment variable " + llvm::Twine(name) +
-                                   " is not set: start the ranks with a launcher that sets RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and "
-                                   "MASTER_PORT, or set none of them to run one rank alone");
+    return llvm::createStringError(
+        "environment variable " + llvm::Twine(name) +
+        " is not set: start the ranks with a launcher that sets RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and "
+        "MASTER_PORT, or set none of them to run one rank alone");
   }
   uint64_t value = 0;
   if (!llvm::to_integer(llvm::StringRef(text), value, 10) || value < least || value > most) {
@@ -38,7 +39,8 @@ llvm::Expected<Rendezvous> rendezvousFromEnvironment() {
     result.timeout = std::chrono::seconds(seconds);
   }
   bool any = false;
-  for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"}) any |= std::getenv(name) != nullptr;
+  for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"})
+    any |= std::getenv(name) != nullptr;
   if (!any) return result;
 
   uint64_t world = 1, rank = 0, local = 0, port = 0;
@@ -47,7 +49,8 @@ llvm::Expected<Rendezvous> rendezvousFromEnvironment() {
   if (auto error = readNumber("LOCAL_RANK", 0, world - 1, local)) return error;
   if (auto error = readNumber("MASTER_PORT", world == 1 ? 0 : 1, 65535, port)) return error;
   const char* address = std::getenv("MASTER_ADDR");
-  if (!address || !*address) return badVariable("MASTER_ADDR", address ? address : "", "the host name or address of rank 0");
+  if (!address || !*address)
+    return badVariable("MASTER_ADDR", address ? address : "", "the host name or address of rank 0");
   result.rank = static_cast<unsigned>(rank);
   result.world_size = static_cast<unsigned>(world);
   result.local_rank = static_cast<unsigned>(local);

@@ -20,8 +20,8 @@ struct Rendezvous {
   std::chrono::milliseconds timeout = std::chrono::minutes(5);
 };
 
-/// Reads RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT and, if set, EXPC_COMM_TIMEOUT_S (seconds, above zero). Without any of
-/// the first five it is one rank alone. The error names the variable and what it must be.
+/// Reads RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT and, if set, EXPC_COMM_TIMEOUT_S (seconds, above zero).
+/// Without any of the first five it is one rank alone. The error names the variable and what it must be.
 llvm::Expected<Rendezvous> rendezvousFromEnvironment();
 
 }  // namespace expc::comm

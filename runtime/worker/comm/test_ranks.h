@@ -19,8 +19,8 @@
 namespace expc::comm {
 
 struct RankOutcome {
-  std::string said;     // what the function returned, or "exception: ..." when it threw
-  bool ended = false;   // before the deadline
+  std::string said;    // what the function returned, or "exception: ..." when it threw
+  bool ended = false;  // before the deadline
   double seconds = 0;
 };
 
@@ -36,9 +36,10 @@ inline uint16_t freePort() {
   return ntohs(address.sin_port);
 }
 
-/// Forks `world` ranks. The caller must not have started threads (no torch operator that runs in parallel). Ranks that have not ended at
-/// the deadline are killed.
-inline std::vector<RankOutcome> runRanks(unsigned world, std::chrono::milliseconds timeout, std::chrono::seconds deadline,
+/// Forks `world` ranks. The caller must not have started threads (no torch operator that runs in parallel). Ranks that
+/// have not ended at the deadline are killed.
+inline std::vector<RankOutcome> runRanks(unsigned world, std::chrono::milliseconds timeout,
+                                         std::chrono::seconds deadline,
                                          const std::function<std::string(const Rendezvous&)>& body) {
   struct Child {
     pid_t pid;
@@ -77,7 +78,8 @@ inline std::vector<RankOutcome> runRanks(unsigned world, std::chrono::millisecon
   for (unsigned rank = 0; rank < world; ++rank) {
     auto& outcome = outcomes[rank];
     while (true) {
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(start + deadline - std::chrono::steady_clock::now());
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(start + deadline - std::chrono::steady_clock::now());
       pollfd waiting{children[rank].fd, POLLIN, 0};
       if (left.count() <= 0 || poll(&waiting, 1, static_cast<int>(left.count())) <= 0) break;
       char buffer[65536];

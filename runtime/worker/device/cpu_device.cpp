@@ -27,7 +27,8 @@ class CpuDevice final : public Device {
   void mark() override { marks_.push_back(Clock::now()); }
   std::vector<double> intervals() override {
     std::vector<double> result;
-    for (size_t i = 1; i < marks_.size(); ++i) result.push_back(std::chrono::duration<double>(marks_[i] - marks_[i - 1]).count());
+    for (size_t i = 1; i < marks_.size(); ++i)
+      result.push_back(std::chrono::duration<double>(marks_[i] - marks_[i - 1]).count());
     return result;
   }
   std::optional<double> memoryPeak() const override { return std::nullopt; }

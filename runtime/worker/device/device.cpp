@@ -2,7 +2,8 @@
 
 namespace expc::device {
 
-llvm::Expected<std::unique_ptr<Device>> openDevice(const std::vector<Backend>& backends, const llvm::json::Value& slot) {
+llvm::Expected<std::unique_ptr<Device>> openDevice(const std::vector<Backend>& backends,
+                                                   const llvm::json::Value& slot) {
   const llvm::json::Object* object = slot.getAsObject();
   const llvm::StringRef name = object ? object->getString("device").value_or("") : "";
   std::string known;

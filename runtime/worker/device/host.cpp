@@ -20,7 +20,8 @@ bool freed_memory_is_kept = false;
 
 void keepFreedMemory() {
   // No separate mappings, no trimming, and growth in large pieces.
-  freed_memory_is_kept = mallopt(M_MMAP_MAX, 0) == 1 && mallopt(M_TRIM_THRESHOLD, -1) == 1 && mallopt(M_TOP_PAD, kTopPad) == 1;
+  freed_memory_is_kept =
+      mallopt(M_MMAP_MAX, 0) == 1 && mallopt(M_TRIM_THRESHOLD, -1) == 1 && mallopt(M_TOP_PAD, kTopPad) == 1;
 }
 
 void describeAllocator(llvm::json::Object& environment) {

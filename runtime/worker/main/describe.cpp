@@ -17,13 +17,16 @@ llvm::json::Value describeOne(const workload::Workload& workload) {
                                          {"kind", std::string(plan::toString(metric.kind))},
                                          {"exact", metric.exact}});
   }
-  return llvm::json::Object{
-      {"name", workload.name}, {"version", workload.version}, {"params", std::move(params)}, {"metrics", std::move(metrics)}};
+  return llvm::json::Object{{"name", workload.name},
+                            {"version", workload.version},
+                            {"params", std::move(params)},
+                            {"metrics", std::move(metrics)}};
 }
 
 }  // namespace
 
-llvm::json::Value describe(const std::vector<workload::Workload>& workloads, const std::vector<device::Backend>& backends) {
+llvm::json::Value describe(const std::vector<workload::Workload>& workloads,
+                           const std::vector<device::Backend>& backends) {
   llvm::json::Object libraries;
   llvm::json::Array devices, described;
   for (const auto& backend : backends) {

@@ -33,7 +33,8 @@ Exit codes: 0 the trial ended well, 1 it did not (the last event says why), 2 us
 
 using workload::Capabilities;
 
-/// Libraries print to standard output now and then; events must not be torn. Gives back the descriptor that the caller wrote to.
+/// Libraries print to standard output now and then; events must not be torn. Gives back the descriptor that the caller
+/// wrote to.
 int takeStandardOutput() {
   std::fflush(stdout);
   const int events = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -59,7 +60,8 @@ int runTrialFile(const Capabilities& capabilities, const char* path) {
   const char* rank = std::getenv("RANK");
   const size_t slot = rank ? std::strtoul(rank, nullptr, 10) : 0;
   if (slot < spec->slots.size() && !device::bindToCores(serve::slotCores(spec->slots[slot]))) {
-    std::fprintf(stderr, "expc-worker: the cores of slot %zu are not ours to use; running where the system puts us\n", slot);
+    std::fprintf(stderr, "expc-worker: the cores of slot %zu are not ours to use; running where the system puts us\n",
+                 slot);
   }
   const int events = takeStandardOutput();
   device::keepFreedMemory();

@@ -16,9 +16,9 @@ class GradScaler {
 
   /// The loss to call backward() on.
   at::Tensor scale(const at::Tensor& loss) const;
-  /// Divides the gradients by the scale, calls `update` unless one of them is infinite or not a number, and adapts the scale: halved
-  /// after such a step, doubled after 2,000 good ones in a row. With data parallelism the gradients are reduced already, so
-  /// all ranks agree. Waits for the device, as the decision is the host's.
+  /// Divides the gradients by the scale, calls `update` unless one of them is infinite or not a number, and adapts the
+  /// scale: halved after such a step, doubled after 2,000 good ones in a row. With data parallelism the gradients are
+  /// reduced already, so all ranks agree. Waits for the device, as the decision is the host's.
   void step(const std::vector<at::Tensor>& parameters, const std::function<void()>& update);
 
   double currentScale() const;

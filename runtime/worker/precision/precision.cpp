@@ -22,7 +22,8 @@ std::optional<c10::ScalarType> autocastType(Precision precision) {
   return std::nullopt;
 }
 
-Autocast::Autocast(c10::DeviceType device, std::optional<c10::ScalarType> type) : device_(device), active_(type.has_value()) {
+Autocast::Autocast(c10::DeviceType device, std::optional<c10::ScalarType> type)
+    : device_(device), active_(type.has_value()) {
   if (!active_) return;
   enabled_before_ = at::autocast::is_autocast_enabled(device);
   type_before_ = at::autocast::get_autocast_dtype(device);

@@ -21,7 +21,8 @@ std::optional<c10::ScalarType> autocastType(Precision precision);
 /// Gradients in fp16 underflow unless the loss is scaled.
 inline bool scalesGradients(Precision precision) { return precision == Precision::Fp16; }
 
-/// As torch.autocast(device, type) around a forward pass: operators pick the type, and weights cast once are kept until the end.
+/// As torch.autocast(device, type) around a forward pass: operators pick the type, and weights cast once are kept until
+/// the end.
 class Autocast {
  public:
   Autocast(c10::DeviceType device, std::optional<c10::ScalarType> type);

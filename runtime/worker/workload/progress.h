@@ -8,7 +8,8 @@
 
 namespace expc::workload {
 
-/// Tells the engine how far a trial is: from rank 0 only, and at most five times a second, so that it costs the clock nothing.
+/// Tells the engine how far a trial is: from rank 0 only, and at most five times a second, so that it costs the clock
+/// nothing.
 class Progress {
  public:
   Progress(serve::EventWriter& writer, bool speaks) : writer_(writer), speaks_(speaks) {}

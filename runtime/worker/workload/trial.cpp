@@ -15,8 +15,9 @@ const Workload* find(const Capabilities& capabilities, const plan::TrialSpec& sp
   for (const Workload& workload : capabilities.workloads) {
     if (workload.name != spec.workload) continue;
     if (workload.version == spec.workload_version) return &workload;
-    why = spec.workload + " has version " + std::to_string(workload.version) + " in this worker, the plan asks for version " +
-          std::to_string(spec.workload_version) + ": plan the study again with the expc of this build";
+    why = spec.workload + " has version " + std::to_string(workload.version) +
+          " in this worker, the plan asks for version " + std::to_string(spec.workload_version) +
+          ": plan the study again with the expc of this build";
     return nullptr;
   }
   why = "this worker has no workload " + spec.workload + " (expc-worker --describe lists them)";
@@ -30,8 +31,8 @@ llvm::Error keepAsked(const plan::TrialSpec& spec, plan::Event& event) {
   for (const std::string& name : spec.metrics) {
     const llvm::json::Value* value = event.metrics.get(name);
     if (!value) {
-      return llvm::createStringError("metric " + name + " is not measured by " + std::string(plan::toString(spec.kind)) + " trials of " +
-                                     spec.workload);
+      return llvm::createStringError("metric " + name + " is not measured by " +
+                                     std::string(plan::toString(spec.kind)) + " trials of " + spec.workload);
     }
     kept[name] = *value;
   }
@@ -80,8 +81,9 @@ struct Rank {
     auto rendezvous = comm::rendezvousFromEnvironment();
     if (!rendezvous) return rendezvous.takeError();
     if (rendezvous->world_size != spec.world_size || spec.slots.size() != spec.world_size) {
-      return llvm::createStringError("the trial is for " + llvm::Twine(spec.world_size) + " ranks on " + llvm::Twine(spec.slots.size()) +
-                                     " slots, WORLD_SIZE says " + llvm::Twine(rendezvous->world_size));
+      return llvm::createStringError("the trial is for " + llvm::Twine(spec.world_size) + " ranks on " +
+                                     llvm::Twine(spec.slots.size()) + " slots, WORLD_SIZE says " +
+                                     llvm::Twine(rendezvous->world_size));
     }
     place = "rank " + std::to_string(rendezvous->rank) + " of " + std::to_string(spec.world_size);
     std::string why;

@@ -17,8 +17,9 @@ struct Capabilities {
   std::vector<device::Backend> backends;
 };
 
-/// Runs one rank of a trial, found by RANK and the other variables, and writes its events. Returns the exit code: 0 when it ended
-/// well. After anything else the caller must leave by _exit(): communicators that broke are not taken down.
+/// Runs one rank of a trial, found by RANK and the other variables, and writes its events. Returns the exit code: 0
+/// when it ended well. After anything else the caller must leave by _exit(): communicators that broke are not taken
+/// down.
 int runRank(const Capabilities& capabilities, const plan::TrialSpec& spec, int event_fd,
             std::chrono::steady_clock::time_point process_start);
 

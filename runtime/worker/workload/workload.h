@@ -19,14 +19,14 @@ namespace expc::workload {
 /// As declared in stdlib/*.exp; a test compares the two.
 struct Param {
   std::string name;
-  std::string type;               // "Pixels", "int", "precision"
-  llvm::json::Value value;        // default, in base units; null: none
+  std::string type;         // "Pixels", "int", "precision"
+  llvm::json::Value value;  // default, in base units; null: none
 };
 
 struct Metric {
   std::string name;
-  std::string dimension;          // "Time", "Images / Time"
-  std::string better;             // "lower", "higher"
+  std::string dimension;  // "Time", "Images / Time"
+  std::string better;     // "lower", "higher"
   plan::TrialKind kind = plan::TrialKind::Timed;
   bool exact = false;
 };
@@ -41,12 +41,12 @@ struct TrialContext {
 };
 
 struct Workload {
-  std::string name;               // "image.mobilenet_v2"
-  int version = 1;                // raised when results would change or a default changes
+  std::string name;  // "image.mobilenet_v2"
+  int version = 1;   // raised when results would change or a default changes
   std::vector<Param> params;
   std::vector<Metric> metrics;
-  /// Runs a trial on this rank. Every rank returns; rank 0's event is the result, with all metrics of the trial's kind (null: not on
-  /// this device). An error is the trial's failure, for a reader; exceptions of torch may leave it too.
+  /// Runs a trial on this rank. Every rank returns; rank 0's event is the result, with all metrics of the trial's kind
+  /// (null: not on this device). An error is the trial's failure, for a reader; exceptions of torch may leave it too.
   llvm::Expected<plan::Event> (*run)(TrialContext& context);
 };
 

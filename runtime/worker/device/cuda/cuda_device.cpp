@@ -38,7 +38,8 @@ class CudaDevice final : public Device {
   std::vector<double> intervals() override {
     synchronize();
     std::vector<double> result;
-    for (size_t i = 1; i < marks_.size(); ++i) result.push_back(static_cast<double>(marks_[i - 1].elapsed_time(marks_[i])) * 1e-3);
+    for (size_t i = 1; i < marks_.size(); ++i)
+      result.push_back(static_cast<double>(marks_[i - 1].elapsed_time(marks_[i])) * 1e-3);
     return result;
   }
   std::optional<double> memoryPeak() const override {
@@ -73,11 +74,12 @@ llvm::Expected<std::unique_ptr<Device>> openCuda(const llvm::json::Value& slot) 
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess) {
-    return llvm::createStringError("CUDA does not start: " + llvm::Twine(cudaGetErrorString(status)) + " (see nvidia-smi)");
+    return llvm::createStringError("CUDA does not start: " + llvm::Twine(cudaGetErrorString(status)) +
+                                   " (see nvidia-smi)");
   }
   if (!index || *index < 0 || *index >= count) {
-    return llvm::createStringError("the slot asks for CUDA device " + llvm::Twine(index.value_or(-1)) + ", this process sees " +
-                                   llvm::Twine(count));
+    return llvm::createStringError("the slot asks for CUDA device " + llvm::Twine(index.value_or(-1)) +
+                                   ", this process sees " + llvm::Twine(count));
   }
   const llvm::json::Array* cores = object->getArray("cores");
   return std::make_unique<CudaDevice>(static_cast<int>(*index),

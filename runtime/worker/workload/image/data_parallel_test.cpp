@@ -1,12 +1,13 @@
 // Data parallelism on the real model, through the real Gloo group and Reducer.
 
+#include "runtime/worker/comm/data_parallel.h"
+
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <doctest/doctest.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/MemoryBuffer.h>
 
-#include "runtime/worker/comm/data_parallel.h"
 #include "runtime/worker/comm/test_ranks.h"
 #include "runtime/worker/model/mobilenet_v2.h"
 
@@ -15,8 +16,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// One backward pass on this rank's share of a global batch of 32; every gradient, one after the other. Batch norm uses its running
-/// statistics, since those of a batch are local by definition, and dropout is off.
+/// One backward pass on this rank's share of a global batch of 32; every gradient, one after the other. Batch norm uses
+/// its running statistics, since those of a batch are local by definition, and dropout is off.
 std::vector<double> gradients(const comm::Rendezvous& rendezvous, at::ScalarType type, bool channels_last) {
   at::set_num_threads(1);
   auto communicator = comm::Communicator::open(rendezvous);
@@ -31,8 +32,8 @@ std::vector<double> gradients(const comm::Rendezvous& rendezvous, at::ScalarType
   auto images = at::randn({32, 3, 32, 32}, type);
   auto labels = at::randint(0, 10, {32}, at::kLong);
   const int64_t share = 32 / rendezvous.world_size;
-  images = images.narrow(0, rendezvous.rank * share, share).contiguous(channels_last ? at::MemoryFormat::ChannelsLast
-                                                                                     : at::MemoryFormat::Contiguous);
+  images = images.narrow(0, rendezvous.rank * share, share)
+               .contiguous(channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
   labels = labels.narrow(0, rendezvous.rank * share, share);
   parallel.beforeForward();
   auto loss = at::cross_entropy_loss(model.forward(images), labels);
@@ -41,7 +42,8 @@ std::vector<double> gradients(const comm::Rendezvous& rendezvous, at::ScalarType
   std::vector<double> result;
   for (const auto& parameter : model.parameterTensors()) {
     auto gradient = parameter.grad().to(at::kDouble).contiguous();
-    result.insert(result.end(), gradient.const_data_ptr<double>(), gradient.const_data_ptr<double>() + gradient.numel());
+    result.insert(result.end(), gradient.const_data_ptr<double>(),
+                  gradient.const_data_ptr<double>() + gradient.numel());
   }
   communicator->shutdown();
   return result;
@@ -112,7 +114,8 @@ void checkBuckets(int64_t classes, llvm::StringRef golden) {
     communicator->shutdown();
     return said;
   });
-  const std::string expected = goldenBuckets(golden, "initial_bucket_bytes") + "\n" + goldenBuckets(golden, "rebuilt_bucket_bytes") + "\n" +
+  const std::string expected = goldenBuckets(golden, "initial_bucket_bytes") + "\n" +
+                               goldenBuckets(golden, "rebuilt_bucket_bytes") + "\n" +
                                goldenBuckets(golden, "rebuilt_param_indices");
   for (const auto& outcome : outcomes) CHECK(outcome.said == expected);
 }

@@ -35,7 +35,8 @@ class Reader {
   }
 
   int64_t whole(llvm::StringRef name, int64_t otherwise, int64_t low, int64_t high) {
-    const double result = number(name, static_cast<double>(otherwise), static_cast<double>(low), static_cast<double>(high));
+    const double result =
+        number(name, static_cast<double>(otherwise), static_cast<double>(low), static_cast<double>(high));
     if (result != std::floor(result)) {
       fail(name, *object_.get(name), "a whole number");
       return otherwise;
@@ -154,8 +155,8 @@ llvm::Expected<Settings> readSettings(const plan::TrialSpec& spec) {
   } else if (spec.kind == plan::TrialKind::Quality) {
     result.epochs = reader.whole("epochs", 0, 1, kMost);
   } else {
-    return llvm::createStringError("image.mobilenet_v2 runs timed and quality trials, not " + std::string(plan::toString(spec.kind)) +
-                                   " ones");
+    return llvm::createStringError("image.mobilenet_v2 runs timed and quality trials, not " +
+                                   std::string(plan::toString(spec.kind)) + " ones");
   }
   if (auto error = reader.take()) return error;
   if (result.steps == 0 && result.epochs == 0) {

@@ -17,8 +17,8 @@ namespace expc::workload::image {
 
 struct Data {
   enum class Kind { Mnist, Synthetic } kind = Kind::Mnist;
-  std::string path;    // Mnist: a folder, as written in the study
-  int64_t count = 0;   // Synthetic: training images
+  std::string path;   // Mnist: a folder, as written in the study
+  int64_t count = 0;  // Synthetic: training images
 };
 
 enum class OptimizerKind { Sgd, Adam };
@@ -42,8 +42,8 @@ struct Parameters {
 /// Names, types and defaults, in the order of stdlib/image.exp.
 std::vector<Param> declaredParameters();
 
-/// Reads {"data":{"mnist":["data/digits"]},"size":32,…}. Absent ones have their default, numbers may be exact decimals in text. The
-/// error names the parameter, what it is and what it may be.
+/// Reads {"data":{"mnist":["data/digits"]},"size":32,…}. Absent ones have their default, numbers may be exact decimals
+/// in text. The error names the parameter, what it is and what it may be.
 llvm::Expected<Parameters> readParameters(const llvm::json::Object& object);
 
 /// Lengths of a trial: timed ones run `steps` after `warmup`, quality ones `epochs`.

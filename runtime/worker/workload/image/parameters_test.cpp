@@ -72,7 +72,8 @@ TEST_CASE("a parameter that makes no sense is named with what it may be") {
 TEST_CASE("a trial has the length of its kind") {
   CHECK(settingsRefusal(plan::TrialKind::Timed, Object{{"steps", 5}, {"warmup", 0}}).empty());
   CHECK(settingsRefusal(plan::TrialKind::Quality, Object{{"epochs", 1}}).empty());
-  CHECK(settingsRefusal(plan::TrialKind::Timed, Object{{"warmup", 1}}) == "a timed trial needs its length: steps is not set");
+  CHECK(settingsRefusal(plan::TrialKind::Timed, Object{{"warmup", 1}}) ==
+        "a timed trial needs its length: steps is not set");
   CHECK(settingsRefusal(plan::TrialKind::Timed, Object{{"steps", 0}}).find("setting steps is 0") == 0);
   CHECK(settingsRefusal(plan::TrialKind::Profile, Object{{"steps", 5}}).find("not profile ones") != std::string::npos);
 }

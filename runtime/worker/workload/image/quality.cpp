@@ -19,7 +19,8 @@ llvm::Expected<double> runEpoch(TrialContext& context, Training& training, int64
   for (int64_t i = 0; i < count; ++i) {
     auto more = training.step();
     if (!more) return more.takeError();
-    context.progress.report(static_cast<uint64_t>(epoch * count + i + 1), static_cast<uint64_t>(epochs * count), "epoch");
+    context.progress.report(static_cast<uint64_t>(epoch * count + i + 1), static_cast<uint64_t>(epochs * count),
+                            "epoch");
   }
   context.device.synchronize();
   context.communicator.barrier();
@@ -45,7 +46,8 @@ llvm::Expected<plan::Event> runQuality(TrialContext& context, const Parameters& 
     wall += *seconds;
     auto epoch_losses = training.takeLosses();
     if (!epoch_losses) return epoch_losses.takeError();
-    final_loss = std::accumulate(epoch_losses->begin(), epoch_losses->end(), 0.0) / static_cast<double>(epoch_losses->size());
+    final_loss =
+        std::accumulate(epoch_losses->begin(), epoch_losses->end(), 0.0) / static_cast<double>(epoch_losses->size());
     losses.insert(losses.end(), epoch_losses->begin(), epoch_losses->end());
     context.progress.report(static_cast<uint64_t>(epoch + 1), static_cast<uint64_t>(settings.epochs), "evaluate");
     auto accuracy = training.accuracy(training.dataset().test);

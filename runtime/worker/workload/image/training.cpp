@@ -23,15 +23,17 @@ llvm::Error checkSupport(const TrialContext& context, const Parameters& paramete
                                    llvm::Twine(context.spec.world_size) + " ranks");
   }
   if (parameters.precision == Precision::Fp16 && context.device.torchDevice().is_cpu()) {
-    return llvm::createStringError("precision fp16 needs a GPU: the CPU's convolutions have no fp16 path worth measuring; use bf16, or "
-                                   "leave the level out with `exclude`");
+    return llvm::createStringError(
+        "precision fp16 needs a GPU: the CPU's convolutions have no fp16 path worth measuring; use bf16, or "
+        "leave the level out with `exclude`");
   }
   return llvm::Error::success();
 }
 
 }  // namespace
 
-llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context, const Parameters& parameters, int64_t epochs) {
+llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context, const Parameters& parameters,
+                                                           int64_t epochs) {
   if (auto error = checkSupport(context, parameters)) return error;
   std::unique_ptr<Training> training(new Training(context, parameters));
   if (auto error = training->readData()) return error;
@@ -62,9 +64,9 @@ llvm::Error Training::readData() {
 }
 
 std::unique_ptr<data::Source> Training::prepared(const data::ImageSet& set) const {
-  return std::make_unique<data::ScaledImages>(set, parameters_.size,
-                                              parameters_.channels_last ? data::Layout::Nhwc : data::Layout::Nchw,
-                                              parameters_.precision == Precision::Fp64 ? data::Element::Float64 : data::Element::Float32);
+  return std::make_unique<data::ScaledImages>(
+      set, parameters_.size, parameters_.channels_last ? data::Layout::Nhwc : data::Layout::Nchw,
+      parameters_.precision == Precision::Fp64 ? data::Element::Float64 : data::Element::Float32);
 }
 
 llvm::Error Training::startLoader(int64_t epochs) {
@@ -78,17 +80,18 @@ llvm::Error Training::startLoader(int64_t epochs) {
   data::LoaderOptions options;
   options.order = [sampler](int64_t epoch) { return sampler.indices(epoch); };
   options.batch = parameters_.batch;
-  // Endless epochs are for timing: every step has the same work. Else only a last batch of one image, whose batch norm has no
-  // variance, is left out.
+  // Endless epochs are for timing: every step has the same work. Else only a last batch of one image, whose batch norm
+  // has no variance, is left out.
   options.drop_last = epochs == 0 || images % parameters_.batch == 1;
   options.epochs = epochs;
   options.workers = static_cast<unsigned>(parameters_.workers);
   options.prefetch = static_cast<unsigned>(parameters_.prefetch);
   steps_per_epoch_ = data::batchesPerEpoch(images, options.batch, options.drop_last);
   if (steps_per_epoch_ == 0) {
-    return llvm::createStringError("batch is " + llvm::Twine(parameters_.batch) + ", but each of " + llvm::Twine(sampler.world) +
-                                   " ranks has only " + llvm::Twine(images) + " of the " + llvm::Twine(dataset_.train.count) +
-                                   " training images in " + dataset_.train.origin + ": lower batch or gpus");
+    return llvm::createStringError("batch is " + llvm::Twine(parameters_.batch) + ", but each of " +
+                                   llvm::Twine(sampler.world) + " ranks has only " + llvm::Twine(images) + " of the " +
+                                   llvm::Twine(dataset_.train.count) + " training images in " + dataset_.train.origin +
+                                   ": lower batch or gpus");
   }
   train_source_ = prepared(dataset_.train);
   auto loader = data::Loader::create(*train_source_, std::move(options));
@@ -115,13 +118,15 @@ void Training::buildModel() {
 
 void Training::buildOptimizer() {
   if (parameters_.optimizer == OptimizerKind::Adam) {
-    optimizer_ = optim::makeAdam(weights_, {.learning_rate = parameters_.learning_rate, .weight_decay = parameters_.weight_decay});
+    optimizer_ = optim::makeAdam(
+        weights_, {.learning_rate = parameters_.learning_rate, .weight_decay = parameters_.weight_decay});
   } else {
     optimizer_ = optim::makeSgd(weights_, {.learning_rate = parameters_.learning_rate,
                                            .momentum = parameters_.momentum,
                                            .weight_decay = parameters_.weight_decay});
   }
-  scaler_ = std::make_unique<precision::GradScaler>(precision::scalesGradients(parameters_.precision), context_.device.torchDevice());
+  scaler_ = std::make_unique<precision::GradScaler>(precision::scalesGradients(parameters_.precision),
+                                                    context_.device.torchDevice());
 }
 
 at::Tensor Training::imagesOf(const data::Batch& batch) const {
@@ -168,8 +173,9 @@ llvm::Expected<std::vector<double>> Training::takeLosses() {
   for (size_t i = 0; i < losses.size(); ++i) {
     losses[i] /= context_.communicator.worldSize();
     if (!std::isfinite(losses[i])) {
-      return llvm::createStringError("the loss of step " + llvm::Twine(first + static_cast<int64_t>(i) + 1) +
-                                     " is not finite: the training diverged; lower learning_rate or use a wider precision");
+      return llvm::createStringError(
+          "the loss of step " + llvm::Twine(first + static_cast<int64_t>(i) + 1) +
+          " is not finite: the training diverged; lower learning_rate or use a wider precision");
     }
   }
   return losses;

@@ -1,7 +1,7 @@
 #pragma once
 
-// One rank's training of MobileNetV2: data, model, data parallelism and optimiser, put together once and then run step by step. Both
-// kinds of trial use it.
+// One rank's training of MobileNetV2: data, model, data parallelism and optimiser, put together once and then run step
+// by step. Both kinds of trial use it.
 
 #include <ATen/core/Tensor.h>
 #include <llvm/Support/Error.h>
@@ -23,17 +23,18 @@ namespace expc::workload::image {
 
 class Training {
  public:
-  /// Reads the data, builds the model from the trial's seed, connects the replicas and does one untimed all-reduce. `epochs` 0: the
-  /// training images come round without end and only in full batches. The context must live longer.
-  static llvm::Expected<std::unique_ptr<Training>> create(TrialContext& context, const Parameters& parameters, int64_t epochs);
+  /// Reads the data, builds the model from the trial's seed, connects the replicas and does one untimed all-reduce.
+  /// `epochs` 0: the training images come round without end and only in full batches. The context must live longer.
+  static llvm::Expected<std::unique_ptr<Training>> create(TrialContext& context, const Parameters& parameters,
+                                                          int64_t epochs);
 
   /// One step on the next batch of this rank. False after the last epoch's last batch.
   llvm::Expected<bool> step();
   int64_t stepsPerEpoch() const { return steps_per_epoch_; }
   double loadWaitSeconds() const { return loader_->waitSeconds(); }
 
-  /// Mean losses over the ranks of the steps since the last call. An error names the first step whose loss is not finite. Waits for
-  /// the device, talks to the other ranks.
+  /// Mean losses over the ranks of the steps since the last call. An error names the first step whose loss is not
+  /// finite. Waits for the device, talks to the other ranks.
   llvm::Expected<std::vector<double>> takeLosses();
 
   /// Share of images that the model classifies correctly in evaluation mode, each image once over all ranks.
