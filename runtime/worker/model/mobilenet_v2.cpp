@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/worker/kernels/batch_norm.h"
 #include "runtime/worker/kernels/depthwise.h"
 
 namespace expc::model {
@@ -139,6 +140,8 @@ at::Tensor MobileNetV2::run(const ConvNorm& layer, const at::Tensor& x) const {
     at::NoGradGuard no_grad;
     at::Tensor(layer.batches).add_(1);
   }
+  if (training_ && options_.own_kernels && kernels::servesBatchNorm(y))
+    return kernels::trainBatchNorm(y, layer.scale, layer.shift, layer.mean, layer.variance, kMomentum, kEpsilon);
   return at::batch_norm(y, layer.scale, layer.shift, layer.mean, layer.variance, training_, kMomentum, kEpsilon, /*cudnn_enabled=*/true);
 }
 

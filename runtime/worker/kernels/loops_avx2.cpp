@@ -1,4 +1,5 @@
 #define EXPC_ISA isa_avx2
 #define EXPC_ISA_NAME "avx2"
 #define EXPC_LANES 4
+#include "runtime/worker/kernels/batch_norm_loops.inc"
 #include "runtime/worker/kernels/depthwise_loops.inc"

@@ -1,4 +1,5 @@
 #define EXPC_ISA isa_avx512
 #define EXPC_ISA_NAME "avx512"
 #define EXPC_LANES 8
+#include "runtime/worker/kernels/batch_norm_loops.inc"
 #include "runtime/worker/kernels/depthwise_loops.inc"

@@ -1,0 +1,28 @@
+#pragma once
+
+// The loops of batch norm over plain memory in NHWC, compiled once for each instruction set. No torch here.
+
+#include <cstdint>
+
+namespace expc::kernels {
+
+/// x, y, g (gradient of y), gx: [pixels][channels].
+struct BatchNormLoops {
+  const char* name;
+  /// Writes sums[c] = sum of x and sums[channels + c] = sum of x squared.
+  void (*sums)(const float* x, int64_t pixels, int64_t channels, double* sums);
+  /// y = (x - mean) factor + shift
+  void (*apply)(const float* x, int64_t pixels, int64_t channels, const float* mean, const float* factor, const float* shift, float* y);
+  /// Writes sums[c] = sum of g and sums[channels + c] = sum of g (x - mean).
+  void (*grad_sums)(const float* x, const float* g, int64_t pixels, int64_t channels, const float* mean, double* sums);
+  /// gx = factor (g - from_g - (x - mean) from_x)
+  void (*grad_apply)(const float* x, const float* g, int64_t pixels, int64_t channels, const float* mean, const float* factor,
+                     const float* from_g, const float* from_x, float* gx);
+};
+
+/// The best loops for this processor.
+const BatchNormLoops& batchNormLoops();
+/// All that this processor runs, for tests; the last is the best. Ends with null.
+const BatchNormLoops* const* allBatchNormLoops();
+
+}  // namespace expc::kernels

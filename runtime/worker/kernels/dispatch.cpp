@@ -1,0 +1,81 @@
+// Chooses, when the program starts, which instruction set's loops run.
+
+#include <array>
+
+#include "runtime/worker/kernels/batch_norm_loops.h"
+#include "runtime/worker/kernels/depthwise_loops.h"
+
+namespace expc::kernels {
+
+#ifdef __x86_64__
+#define EXPC_FOR_EACH_ISA(DO) DO(isa_base) DO(isa_avx2) DO(isa_avx512)
+#else
+#define EXPC_FOR_EACH_ISA(DO) DO(isa_base)
+#endif
+
+#define EXPC_DECLARE(isa)                         \
+  namespace isa {                                 \
+  extern const DepthwiseLoops loops;              \
+  extern const BatchNormLoops batch_norm_loops;   \
+  }
+EXPC_FOR_EACH_ISA(EXPC_DECLARE)
+#undef EXPC_DECLARE
+
+namespace {
+
+/// Instruction sets this processor has, the first ones of EXPC_FOR_EACH_ISA.
+size_t usable() {
+#ifdef __x86_64__
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 1;
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                      __builtin_cpu_supports("avx512bw");
+  return avx512 ? 3 : 2;
+#else
+  return 1;
+#endif
+}
+
+template <typename Loops, size_t N>
+std::array<const Loops*, N> cut(std::array<const Loops*, N> all) {
+  for (size_t i = usable(); i < N; ++i) all[i] = nullptr;
+  return all;
+}
+
+template <typename Loops>
+const Loops& lastOf(const Loops* const* all) {
+  while (all[1] != nullptr) ++all;
+  return **all;
+}
+
+}  // namespace
+
+const DepthwiseLoops* const* allDepthwiseLoops() {
+#define EXPC_LIST(isa) &isa::loops,
+  static const auto list = cut<DepthwiseLoops>(std::array<const DepthwiseLoops*, 4>{EXPC_FOR_EACH_ISA(EXPC_LIST)});
+#undef EXPC_LIST
+  return list.data();
+}
+
+const BatchNormLoops* const* allBatchNormLoops() {
+#define EXPC_LIST(isa) &isa::batch_norm_loops,
+  static const auto list = cut<BatchNormLoops>(std::array<const BatchNormLoops*, 4>{EXPC_FOR_EACH_ISA(EXPC_LIST)});
+#undef EXPC_LIST
+  return list.data();
+}
+
+const DepthwiseLoops& depthwiseLoops() {
+  static const DepthwiseLoops& best = lastOf(allDepthwiseLoops());
+  return best;
+}
+
+const BatchNormLoops& batchNormLoops() {
+  static const BatchNormLoops& best = lastOf(allBatchNormLoops());
+  return best;
+}
+
+int64_t scratchSize(const DepthwiseShape& shape) {
+  // Two rows of padding, two halves of columns, each rounded up by at most three vectors of eight.
+  return (shape.height + 2) * 2 * (shape.width + 2 + 3 * 8);
+}
+
+}  // namespace expc::kernels
