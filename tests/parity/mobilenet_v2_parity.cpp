@@ -24,9 +24,10 @@ struct Variant {
   bool channels_last;
   bool own_kernels;
 };
-const Variant kVariants[] = {{"fp32 nchw", at::kFloat, false, true},   {"fp32 nhwc", at::kFloat, true, true},
-                             {"fp64 nchw", at::kDouble, false, true},  {"fp64 nhwc", at::kDouble, true, true},
-                             {"fp64 nchw torch", at::kDouble, false, false}, {"fp64 nhwc torch", at::kDouble, true, false}};
+const Variant kVariants[] = {
+    {"fp32 nchw", at::kFloat, false, true},         {"fp32 nhwc", at::kFloat, true, true},
+    {"fp64 nchw", at::kDouble, false, true},        {"fp64 nhwc", at::kDouble, true, true},
+    {"fp64 nchw torch", at::kDouble, false, false}, {"fp64 nhwc torch", at::kDouble, true, false}};
 
 struct Fixture {
   io::SafeTensors io = openTensors("mobilenetv2/io.safetensors");
@@ -53,7 +54,8 @@ model::MobileNetV2 makeModel(const Variant& variant) {
   options.channels_last = variant.channels_last;
   options.own_kernels = variant.own_kernels;
   model::MobileNetV2 net(options, 99);
-  const auto error = llvm::toString(model::loadState(openTensors("mobilenetv2/model_w025.safetensors"), net.stateDict()));
+  const auto error =
+      llvm::toString(model::loadState(openTensors("mobilenetv2/model_w025.safetensors"), net.stateDict()));
   REQUIRE_MESSAGE(error.empty(), error);
   return net;
 }
@@ -119,7 +121,8 @@ TEST_CASE("initial weights are torch's after manual_seed") {
         const auto first = numbers(*(*wanted.getArray("first"))[layer].getAsArray());
         CHECK(flat[0].item<double>() == first[0]);
         CHECK(flat[1].item<double>() == first[1]);
-        CHECK(flat.to(at::kDouble).norm().item<double>() == doctest::Approx(*(*wanted.getArray("l2"))[layer].getAsNumber()).epsilon(1e-12));
+        CHECK(flat.to(at::kDouble).norm().item<double>() ==
+              doctest::Approx(*(*wanted.getArray("l2"))[layer].getAsNumber()).epsilon(1e-12));
         ++layer;
       }
       CHECK(layer == 53);
@@ -150,7 +153,8 @@ TEST_CASE("evaluation and one training step") {
         CAPTURE(info.name);
         if (info.name.rfind("grad.", 0) == 0) {
           ++full;
-          CHECK(relativeDifference(find(net.parameters(), info.name.substr(5)).grad(), fixture.expected(info.name)) < 2e-4);
+          CHECK(relativeDifference(find(net.parameters(), info.name.substr(5)).grad(), fixture.expected(info.name)) <
+                2e-4);
         } else if (info.name.rfind("after_fwd.", 0) == 0) {
           ++statistics;
           CHECK(difference(find(net.buffers(), info.name.substr(10)), fixture.expected(info.name)) < 1e-5);
@@ -165,7 +169,8 @@ TEST_CASE("evaluation and one training step") {
       for (const auto& [name, value] : norms) {
         const double wanted = *value.getAsNumber();
         largest = std::max(largest, wanted);
-        worst = std::max(worst, std::abs(find(net.parameters(), name.str()).grad().to(at::kDouble).norm().item<double>() - wanted));
+        worst = std::max(
+            worst, std::abs(find(net.parameters(), name.str()).grad().to(at::kDouble).norm().item<double>() - wanted));
       }
       CHECK(worst / largest < 2e-4);
       CHECK(find(net.buffers(), "features.0.1.num_batches_tracked").item<int64_t>() ==
@@ -271,7 +276,8 @@ TEST_CASE("fp64 agrees with itself whichever kernels and layout, much closer tha
 TEST_CASE("a state survives a file and a foreign one is refused") {
   const Variant variant{"fp32 nhwc", at::kFloat, true, true};
   const auto net = makeModel(variant);
-  const std::string path = std::string(std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "/tmp") + fmt::format("/expc-state-{}.safetensors", getpid());
+  const std::string path = std::string(std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "/tmp") +
+                           fmt::format("/expc-state-{}.safetensors", getpid());
   REQUIRE(llvm::toString(model::saveState(path, net.stateDict())).empty());
   model::MobileNetV2Options options;
   options.width = 0.25;
@@ -280,14 +286,16 @@ TEST_CASE("a state survives a file and a foreign one is refused") {
     auto file = io::SafeTensors::open(path);
     REQUIRE(file);
     REQUIRE(llvm::toString(model::loadState(*file, other.stateDict())).empty());
-    for (size_t i = 0; i < net.stateDict().size(); ++i) CHECK(difference(net.stateDict()[i].tensor, other.stateDict()[i].tensor) == 0);
+    for (size_t i = 0; i < net.stateDict().size(); ++i)
+      CHECK(difference(net.stateDict()[i].tensor, other.stateDict()[i].tensor) == 0);
     options.width = 0.5;
     const model::MobileNetV2 wider(options, 5);
-    CHECK(llvm::toString(model::loadState(*file, wider.stateDict())).find("features.0.0.weight has shape [8, 3, 3, 3], expected [16, 3, 3, 3]") !=
-          std::string::npos);
+    CHECK(llvm::toString(model::loadState(*file, wider.stateDict()))
+              .find("features.0.0.weight has shape [8, 3, 3, 3], expected [16, 3, 3, 3]") != std::string::npos);
     auto fewer = other.stateDict();
     fewer.pop_back();
-    CHECK(llvm::toString(model::loadState(*file, fewer)).find("classifier.1.bias is not part of the model") != std::string::npos);
+    CHECK(llvm::toString(model::loadState(*file, fewer)).find("classifier.1.bias is not part of the model") !=
+          std::string::npos);
     auto more = other.stateDict();
     more.push_back({"extra", at::zeros({1})});
     CHECK(llvm::toString(model::loadState(*file, more)).find("no tensor extra") != std::string::npos);

@@ -1,11 +1,10 @@
-#include "runtime/worker/optim/optimizer.h"
-
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <functional>
 
+#include "runtime/worker/optim/optimizer.h"
 #include "tests/parity/fixtures.h"
 
 namespace expc::parity {
@@ -69,7 +68,8 @@ TEST_CASE("gradients in another memory order, late and missing ones") {
     const auto start = at::randn({6, 4, 3, 3});
     auto a = start.clone().requires_grad_(true);
     auto b = start.clone().contiguous(at::MemoryFormat::ChannelsLast).requires_grad_(true);
-    auto never = at::ones({3}).requires_grad_(true), late = at::ones({3}).requires_grad_(true), alone = at::ones({3}).requires_grad_(true);
+    auto never = at::ones({3}).requires_grad_(true), late = at::ones({3}).requires_grad_(true),
+         alone = at::ones({3}).requires_grad_(true);
     const auto both = make({a, b, never, late}), single = make({alone});
     for (int step = 0; step < 4; ++step) {
       const auto g = at::randn({6, 4, 3, 3});

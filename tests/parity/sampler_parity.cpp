@@ -1,7 +1,6 @@
-#include "runtime/worker/data/sampler.h"
-
 #include <doctest/doctest.h>
 
+#include "runtime/worker/data/sampler.h"
 #include "tests/parity/fixtures.h"
 
 namespace expc::parity {
@@ -32,7 +31,8 @@ TEST_CASE("randomPermutation is torch.randperm") {
   const auto json = readJson("sampler.json");
   for (const auto& value : *json.getAsObject()->getArray("randperm")) {
     const auto& wanted = *value.getAsObject();
-    const auto order = data::randomPermutation(*wanted.getInteger("n"), static_cast<uint64_t>(*wanted.getInteger("seed")));
+    const auto order =
+        data::randomPermutation(*wanted.getInteger("n"), static_cast<uint64_t>(*wanted.getInteger("seed")));
     if (const auto* all = wanted.getArray("perm")) {
       CHECK(order == integers(*all));
     } else {

@@ -1,8 +1,7 @@
-#include "runtime/worker/data/scaler.h"
-
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include "runtime/worker/data/scaler.h"
 #include "tests/parity/fixtures.h"
 
 namespace expc::parity {
@@ -11,8 +10,10 @@ namespace {
 /// What torchvision's tensor path does: convert, resize (antialiased), three channels, normalise.
 at::Tensor reference(const at::Tensor& image, int64_t size, bool antialias) {
   const auto x = (image.to(at::kDouble) / 255).view({1, 1, image.size(0), image.size(1)});
-  const auto scaled = antialias ? at::_upsample_bilinear2d_aa(x, {size, size}, false) : at::upsample_bilinear2d(x, {size, size}, false);
-  const auto mean = at::tensor({0.485, 0.456, 0.406}, at::kDouble).view({3, 1, 1}), std = at::tensor({0.229, 0.224, 0.225}, at::kDouble).view({3, 1, 1});
+  const auto scaled =
+      antialias ? at::_upsample_bilinear2d_aa(x, {size, size}, false) : at::upsample_bilinear2d(x, {size, size}, false);
+  const auto mean = at::tensor({0.485, 0.456, 0.406}, at::kDouble).view({3, 1, 1}),
+             std = at::tensor({0.229, 0.224, 0.225}, at::kDouble).view({3, 1, 1});
   return (scaled[0].expand({3, size, size}) - mean) / std;
 }
 
@@ -21,8 +22,9 @@ TEST_CASE("scaling equals torch's interpolation") {
   struct Case {
     int64_t rows, cols, size;
   };
-  for (const auto& [rows, cols, size] : {Case{28, 28, 300}, Case{28, 28, 224}, Case{8, 8, 32}, Case{8, 8, 100}, Case{28, 28, 28}, Case{28, 28, 16},
-                                         Case{64, 48, 17}, Case{28, 28, 1}, Case{10, 40, 20}, Case{1, 1, 5}}) {
+  for (const auto& [rows, cols, size] :
+       {Case{28, 28, 300}, Case{28, 28, 224}, Case{8, 8, 32}, Case{8, 8, 100}, Case{28, 28, 28}, Case{28, 28, 16},
+        Case{64, 48, 17}, Case{28, 28, 1}, Case{10, 40, 20}, Case{1, 1, 5}}) {
     CAPTURE(rows);
     CAPTURE(size);
     const auto image = at::randint(0, 256, {rows, cols}, at::kByte);

@@ -27,30 +27,36 @@ llvm::Expected<Buffer> readFile(const std::string& path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (buffer) return std::move(*buffer);
   if (llvm::sys::fs::exists(path + ".gz"))
-    return failure("{}: not found, but {}.gz is there; compressed files are not read: unpack it with `gunzip -k {}.gz`", path,
-                   path, path);
+    return failure("{}: not found, but {}.gz is there; compressed files are not read: unpack it with `gunzip -k {}.gz`",
+                   path, path, path);
   return failure("{}: {}", path, buffer.getError().message());
 }
 
-uint32_t bigEndian(const Buffer& file, size_t offset) { return llvm::support::endian::read32be(file->getBufferStart() + offset); }
+uint32_t bigEndian(const Buffer& file, size_t offset) {
+  return llvm::support::endian::read32be(file->getBufferStart() + offset);
+}
 
 /// Checks magic number and header size of one file. `what` is "images" or "labels".
-llvm::Error checkHeader(const std::string& path, const Buffer& file, uint32_t magic, size_t header, llvm::StringRef what) {
+llvm::Error checkHeader(const std::string& path, const Buffer& file, uint32_t magic, size_t header,
+                        llvm::StringRef what) {
   const size_t size = file->getBufferSize();
   const auto* bytes = reinterpret_cast<const unsigned char*>(file->getBufferStart());
   if (size >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
     return failure("{}: gzip data, expected a plain IDX file of {}; unpack it with gunzip", path, what.str());
-  if (size < header) return failure("{}: {} bytes, expected at least the {} bytes of an IDX header", path, size, header);
+  if (size < header)
+    return failure("{}: {} bytes, expected at least the {} bytes of an IDX header", path, size, header);
   const uint32_t found = bigEndian(file, 0);
-  if (found != magic) return failure("{}: magic number 0x{:08x}, expected 0x{:08x} (IDX {})", path, found, magic, what.str());
+  if (found != magic)
+    return failure("{}: magic number 0x{:08x}, expected 0x{:08x} (IDX {})", path, found, magic, what.str());
   return llvm::Error::success();
 }
 
-llvm::Error checkLength(const std::string& path, const Buffer& file, uint64_t header, uint64_t payload, std::string shape) {
+llvm::Error checkLength(const std::string& path, const Buffer& file, uint64_t header, uint64_t payload,
+                        std::string shape) {
   const uint64_t found = file->getBufferSize();
   if (found == header + payload) return llvm::Error::success();
-  return failure("{}: {} bytes, expected {} for the {} in its header: the file is {}", path, found, header + payload, shape,
-                 found < header + payload ? "truncated" : "longer than it should be");
+  return failure("{}: {} bytes, expected {} for the {} in its header: the file is {}", path, found, header + payload,
+                 shape, found < header + payload ? "truncated" : "longer than it should be");
 }
 
 llvm::Error readImages(const std::string& path, ImageSet& set) {
@@ -63,7 +69,8 @@ llvm::Error readImages(const std::string& path, ImageSet& set) {
     return failure("{}: images of {} x {} pixels, expected 1 to {} each way", path, rows, cols, kLargestSide);
   // At most 2^32 x 2^28: fits 64 bits, so a huge count only gives a length that the file does not have.
   const uint64_t payload = uint64_t{count} * rows * cols;
-  if (auto error = checkLength(path, *file, 16, payload, fmt::format("{} images of {} x {}", count, rows, cols))) return error;
+  if (auto error = checkLength(path, *file, 16, payload, fmt::format("{} images of {} x {}", count, rows, cols)))
+    return error;
   set.count = count;
   set.rows = rows;
   set.cols = cols;
@@ -78,9 +85,11 @@ llvm::Error readLabels(const std::string& path, ImageSet& set) {
   const uint32_t count = bigEndian(*file, 4);
   if (auto error = checkLength(path, *file, 8, count, fmt::format("{} labels", count))) return error;
   set.labels.assign((*file)->getBufferStart() + 8, (*file)->getBufferEnd());
-  const auto bad = std::find_if(set.labels.begin(), set.labels.end(), [&](uint8_t label) { return label >= set.classes; });
+  const auto bad =
+      std::find_if(set.labels.begin(), set.labels.end(), [&](uint8_t label) { return label >= set.classes; });
   if (bad != set.labels.end())
-    return failure("{}: label {} at position {}, expected 0 to {}", path, *bad, bad - set.labels.begin(), set.classes - 1);
+    return failure("{}: label {} at position {}, expected 0 to {}", path, *bad, bad - set.labels.begin(),
+                   set.classes - 1);
   return llvm::Error::success();
 }
 
@@ -93,7 +102,8 @@ llvm::Expected<ImageSet> readIdxPair(const std::string& images_path, const std::
   if (auto error = readImages(images_path, set)) return error;
   if (auto error = readLabels(labels_path, set)) return error;
   if (static_cast<int64_t>(set.labels.size()) != set.count)
-    return failure("{}: {} labels, expected {} as there are images in {}", labels_path, set.labels.size(), set.count, images_path);
+    return failure("{}: {} labels, expected {} as there are images in {}", labels_path, set.labels.size(), set.count,
+                   images_path);
   return set;
 }
 
@@ -105,8 +115,8 @@ llvm::Expected<Dataset> readMnist(const std::string& folder) {
   auto test = readIdxPair(folder + "/t10k-images-idx3-ubyte", folder + "/t10k-labels-idx1-ubyte");
   if (!test) return test.takeError();
   if (train->rows != test->rows || train->cols != test->cols)
-    return failure("{}: test images of {} x {}, expected {} x {} as in {}", test->origin, test->rows, test->cols, train->rows,
-                   train->cols, train->origin);
+    return failure("{}: test images of {} x {}, expected {} x {} as in {}", test->origin, test->rows, test->cols,
+                   train->rows, train->cols, train->origin);
   return Dataset{std::move(*train), std::move(*test)};
 }
 

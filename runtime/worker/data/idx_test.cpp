@@ -13,7 +13,8 @@ namespace expc::data {
 namespace {
 
 std::string word(uint32_t value) {
-  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16), static_cast<char>(value >> 8), static_cast<char>(value)};
+  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16), static_cast<char>(value >> 8),
+          static_cast<char>(value)};
 }
 
 /// A folder with the four files of a tiny set (3 training, 2 test images of 2 x 2), removed at the end.
@@ -101,7 +102,8 @@ TEST_CASE("errors name the file, what was expected and what was found") {
   SUBCASE("truncated") {
     const std::string whole = Folder::images(3);
     folder.write("train-images-idx3-ubyte", whole.substr(0, whole.size() - 1));
-    CHECK(contains(folder.error(), "27 bytes, expected 28 for the 3 images of 2 x 2 in its header: the file is truncated"));
+    CHECK(contains(folder.error(),
+                   "27 bytes, expected 28 for the 3 images of 2 x 2 in its header: the file is truncated"));
   }
   SUBCASE("left over") {
     folder.write("train-labels-idx1-ubyte", Folder::labels("\0\1\2\3", 4) + "x");

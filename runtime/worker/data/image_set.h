@@ -29,18 +29,20 @@ struct Dataset {
   ImageSet test;
 };
 
-/// Reads an IDX pair (http://yann.lecun.com/exdb/mnist): images (magic 0x00000803, count, rows, cols, then bytes) and labels
-/// (magic 0x00000801, count, then bytes), all counts big-endian. Errors name the file, what was expected and what was found;
-/// labels must be below `classes`, both counts equal and above zero, and no byte missing or left over.
-llvm::Expected<ImageSet> readIdxPair(const std::string& images_path, const std::string& labels_path, int64_t classes = 10);
+/// Reads an IDX pair (http://yann.lecun.com/exdb/mnist): images (magic 0x00000803, count, rows, cols, then bytes) and
+/// labels (magic 0x00000801, count, then bytes), all counts big-endian. Errors name the file, what was expected and
+/// what was found; labels must be below `classes`, both counts equal and above zero, and no byte missing or left over.
+llvm::Expected<ImageSet> readIdxPair(const std::string& images_path, const std::string& labels_path,
+                                     int64_t classes = 10);
 
-/// Reads the four files of MNIST's folder layout: train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte,
-/// t10k-labels-idx1-ubyte. Compressed files (.gz) are not read; the error says how to unpack them.
+/// Reads the four files of MNIST's folder layout: train-images-idx3-ubyte, train-labels-idx1-ubyte,
+/// t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte. Compressed files (.gz) are not read; the error says how to unpack
+/// them.
 llvm::Expected<Dataset> readMnist(const std::string& folder);
 
-/// Deterministic images of 28 x 28 in ten classes, `count` for training and a fifth of it (at least ten) for testing: three
-/// smooth spots whose places belong to the class, shifted a little, with noise on top. Labels go round in order. The same
-/// arguments give the same bytes on every machine. An error when count is below 1 or above 10 million.
+/// Deterministic images of 28 x 28 in ten classes, `count` for training and a fifth of it (at least ten) for testing:
+/// three smooth spots whose places belong to the class, shifted a little, with noise on top. Labels go round in order.
+/// The same arguments give the same bytes on every machine. An error when count is below 1 or above 10 million.
 llvm::Expected<Dataset> synthetic(int64_t count, uint32_t seed = 0);
 
 }  // namespace expc::data

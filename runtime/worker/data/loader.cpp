@@ -44,7 +44,8 @@ class TaskCutter {
   bool next(Task& task) {
     while (number_ >= batches_) {
       if (options_.epochs > 0 && epoch_ + 1 >= options_.first_epoch + options_.epochs) return false;
-      if (options_.epochs == 0 && epoch_ >= options_.first_epoch && batches_ == 0) return false;  // an epoch without a batch
+      if (options_.epochs == 0 && epoch_ >= options_.first_epoch && batches_ == 0)
+        return false;  // an epoch without a batch
       order_ = options_.order(++epoch_);
       number_ = 0;
       batches_ = batchesPerEpoch(static_cast<int64_t>(order_.size()), options_.batch, options_.drop_last);
@@ -90,7 +91,7 @@ struct LoaderState {
   unsigned held = 0;
   bool exhausted = false;  // no task is left to give out
   bool stopping = false;
-  std::string failure;     // the first error delivered
+  std::string failure;  // the first error delivered
   std::vector<std::thread> threads;
 
   Slot* slotIn(Slot::State state) {
@@ -217,7 +218,9 @@ void Batch::release() {
 }
 
 llvm::Expected<std::unique_ptr<Loader>> Loader::create(const Source& source, LoaderOptions options) {
-  const auto failure = [](const std::string& text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); };
+  const auto failure = [](const std::string& text) {
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), text);
+  };
   if (!options.order || options.batch < 1 || options.held < 1 || (options.workers > 0 && options.prefetch < 1))
     return failure("loader: an order, and a batch, prefetch and held of at least 1 are needed");
   const int64_t batch_bytes = options.batch * source.imageBytes();
@@ -225,8 +228,9 @@ llvm::Expected<std::unique_ptr<Loader>> Loader::create(const Source& source, Loa
   if (state->options.epochs == 0) {
     const auto items = static_cast<int64_t>(state->options.order(state->options.first_epoch).size());
     if (batchesPerEpoch(items, state->options.batch, state->options.drop_last) == 0)
-      return failure(fmt::format("loader: {} items for this rank give no batch of {}; use a smaller batch or fewer ranks", items,
-                                 state->options.batch));
+      return failure(
+          fmt::format("loader: {} items for this rank give no batch of {}; use a smaller batch or fewer ranks", items,
+                      state->options.batch));
   }
   const size_t ahead = size_t{state->options.workers} * state->options.prefetch;
   state->slots.resize(ahead + state->options.held);
@@ -242,8 +246,8 @@ llvm::Expected<std::unique_ptr<Loader>> Loader::create(const Source& source, Loa
     for (unsigned i = 0; i < state->options.workers; ++i)
       state->threads.emplace_back([raw = state.get()] { raw->work(); });
   } catch (const std::system_error& error) {
-    return failure(fmt::format("loader: thread {} of {} does not start: {}", state->threads.size() + 1, state->options.workers,
-                               error.what()));
+    return failure(fmt::format("loader: thread {} of {} does not start: {}", state->threads.size() + 1,
+                               state->options.workers, error.what()));
   }
   return loader;
 }
@@ -251,7 +255,9 @@ llvm::Expected<std::unique_ptr<Loader>> Loader::create(const Source& source, Loa
 Loader::~Loader() { state_->stop(); }
 
 llvm::Expected<std::optional<Batch>> Loader::next() {
-  const auto failure = [](const std::string& text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); };
+  const auto failure = [](const std::string& text) {
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), text);
+  };
   const auto start = std::chrono::steady_clock::now();
   detail::LoaderState& state = *state_;
   std::unique_lock lock(state.mutex);

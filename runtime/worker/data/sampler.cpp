@@ -12,7 +12,8 @@ std::vector<int64_t> randomPermutation(int64_t n, uint64_t seed) {
   std::mt19937 random(static_cast<uint32_t>(seed));
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), int64_t{0});
-  for (int64_t i = 0; i + 1 < n; ++i) std::swap(order[i], order[i + static_cast<int64_t>(random() % static_cast<uint64_t>(n - i))]);
+  for (int64_t i = 0; i + 1 < n; ++i)
+    std::swap(order[i], order[i + static_cast<int64_t>(random() % static_cast<uint64_t>(n - i))]);
   return order;
 }
 

@@ -7,12 +7,12 @@
 
 namespace expc::data {
 
-/// torch.randperm(n) of a fresh CPU generator seeded with `seed` (its low 32 bits count): MT19937, Fisher-Yates from the front.
-/// n below 2^32 / 20, where torch changes to 64-bit draws.
+/// torch.randperm(n) of a fresh CPU generator seeded with `seed` (its low 32 bits count): MT19937, Fisher-Yates from
+/// the front. n below 2^32 / 20, where torch changes to 64-bit draws.
 std::vector<int64_t> randomPermutation(int64_t n, uint64_t seed);
 
-/// torch.utils.data.DistributedSampler: every rank gets the same number of indices; the tail is filled by repeating the order
-/// from its start, or cut with `drop_last`.
+/// torch.utils.data.DistributedSampler: every rank gets the same number of indices; the tail is filled by repeating the
+/// order from its start, or cut with `drop_last`.
 struct DistributedSampler {
   int64_t count = 0;  // images
   int64_t world = 1;
@@ -27,7 +27,8 @@ struct DistributedSampler {
   std::vector<int64_t> indices(int64_t epoch) const;
 };
 
-/// For evaluation: rank, rank + world, … below count. Every image exactly once over all ranks; a rank may get one fewer, or none.
+/// For evaluation: rank, rank + world, … below count. Every image exactly once over all ranks; a rank may get one
+/// fewer, or none.
 std::vector<int64_t> evaluationShard(int64_t count, int64_t world, int64_t rank);
 
 }  // namespace expc::data

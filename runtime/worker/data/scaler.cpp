@@ -5,7 +5,8 @@
 #include <cmath>
 
 // The inner loops are compiled once for each of these and chosen when the program starts.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
 #define EXPC_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define EXPC_CLONES
@@ -45,8 +46,12 @@ __attribute__((always_inline)) inline void blendInterleaved(const Blend<T>& in, 
   }
 }
 
-EXPC_CLONES void planar(const Blend<float>& in, float* red, float* green, float* blue) { blendPlanar(in, red, green, blue); }
-EXPC_CLONES void planar(const Blend<double>& in, double* red, double* green, double* blue) { blendPlanar(in, red, green, blue); }
+EXPC_CLONES void planar(const Blend<float>& in, float* red, float* green, float* blue) {
+  blendPlanar(in, red, green, blue);
+}
+EXPC_CLONES void planar(const Blend<double>& in, double* red, double* green, double* blue) {
+  blendPlanar(in, red, green, blue);
+}
 EXPC_CLONES void interleaved(const Blend<float>& in, float* out) { blendInterleaved(in, out); }
 EXPC_CLONES void interleaved(const Blend<double>& in, double* out) { blendInterleaved(in, out); }
 
@@ -61,7 +66,12 @@ const std::vector<T>& weightsOf(const std::vector<float>& narrow, const std::vec
 }  // namespace
 
 Scaler::Scaler(int64_t rows, int64_t cols, int64_t size, Layout layout)
-    : rows_(rows), cols_(cols), size_(size), layout_(layout), across_(makeTable(cols, size)), down_(makeTable(rows, size)) {
+    : rows_(rows),
+      cols_(cols),
+      size_(size),
+      layout_(layout),
+      across_(makeTable(cols, size)),
+      down_(makeTable(rows, size)) {
   assert(rows > 0 && cols > 0 && size > 0);
 }
 
@@ -99,7 +109,8 @@ Scaler::Table Scaler::makeTable(int64_t inputs, int64_t outputs) {
 template <typename T>
 void Scaler::run(const uint8_t* image, T* out) const {
   const int64_t n = size_;
-  // Rows of the image scaled across, then one row for sums down when more than two rows meet. Kept: nothing is allocated twice.
+  // Rows of the image scaled across, then one row for sums down when more than two rows meet. Kept: nothing is
+  // allocated twice.
   static thread_local std::vector<T> scratch;
   scratch.resize(static_cast<size_t>((rows_ + 1) * n));
   const std::vector<T>& across = weightsOf<T>(across_.weights32, across_.weights64);

@@ -19,7 +19,9 @@ std::vector<uint8_t> randomImage(int64_t pixels, uint32_t seed) {
 
 /// The textbook form: a source coordinate for each output pixel, clamped at the edges, four neighbours.
 double bilinear(const std::vector<uint8_t>& image, int64_t rows, int64_t cols, int64_t size, int64_t y, int64_t x) {
-  const auto at = [&](int64_t r, int64_t c) { return static_cast<double>(image[std::min(r, rows - 1) * cols + std::min(c, cols - 1)]); };
+  const auto at = [&](int64_t r, int64_t c) {
+    return static_cast<double>(image[std::min(r, rows - 1) * cols + std::min(c, cols - 1)]);
+  };
   const double sy = std::max(0.0, (y + 0.5) * rows / size - 0.5), sx = std::max(0.0, (x + 0.5) * cols / size - 0.5);
   const auto r = static_cast<int64_t>(sy), c = static_cast<int64_t>(sx);
   const double fy = sy - r, fx = sx - c;
@@ -30,7 +32,8 @@ TEST_CASE("enlarging equals the textbook form, in both layouts and types") {
   struct Shape {
     int64_t rows, cols, size;
   };
-  for (const auto& [rows, cols, size] : {Shape{28, 28, 300}, Shape{8, 8, 32}, Shape{8, 8, 8}, Shape{5, 9, 31}, Shape{1, 1, 7}, Shape{1, 3, 3}}) {
+  for (const auto& [rows, cols, size] :
+       {Shape{28, 28, 300}, Shape{8, 8, 32}, Shape{8, 8, 8}, Shape{5, 9, 31}, Shape{1, 1, 7}, Shape{1, 3, 3}}) {
     CAPTURE(rows);
     CAPTURE(size);
     const auto image = randomImage(rows * cols, 3);
@@ -74,7 +77,8 @@ TEST_CASE("a constant image stays constant at any size") {
     const std::vector<uint8_t> image(28 * 20, 51);
     std::vector<double> out(3 * size * size);
     Scaler(28, 20, size, Layout::Nhwc).apply(image.data(), out.data());
-    for (int64_t i = 0; i < 3 * size * size; ++i) REQUIRE(out[i] == doctest::Approx((0.2 - kMean[i % 3]) / kStd[i % 3]));
+    for (int64_t i = 0; i < 3 * size * size; ++i)
+      REQUIRE(out[i] == doctest::Approx((0.2 - kMean[i % 3]) / kStd[i % 3]));
   }
 }
 

@@ -6,8 +6,9 @@ namespace expc::data {
 
 llvm::Error ScaledImages::fill(int64_t index, void* image, int64_t* label) const {
   if (index < 0 || index >= set_.count)
-    return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   fmt::format("{}: image {} asked for, expected 0 to {}", set_.origin, index, set_.count - 1));
+    return llvm::createStringError(
+        llvm::inconvertibleErrorCode(),
+        fmt::format("{}: image {} asked for, expected 0 to {}", set_.origin, index, set_.count - 1));
   if (element_ == Element::Float64)
     scaler_.apply(set_.image(index), static_cast<double*>(image));
   else

@@ -18,8 +18,8 @@ struct Spot {
   int row, col;
 };
 
-// Whole-number arithmetic only, and raw generator words instead of distributions (which differ between libraries), so that the
-// bytes are the same everywhere.
+// Whole-number arithmetic only, and raw generator words instead of distributions (which differ between libraries), so
+// that the bytes are the same everywhere.
 int below(std::mt19937& random, int bound) { return static_cast<int>(random() % static_cast<uint32_t>(bound)); }
 
 using Pattern = std::array<Spot, kSpots>;

@@ -70,7 +70,8 @@ std::optional<uint64_t> wholeNumber(const llvm::json::Value& value) {
 }
 
 /// One entry of the header, checked against the `available` bytes after it. Returns what is wrong, or nothing.
-std::optional<std::string> readEntry(const llvm::json::Value& value, llvm::ArrayRef<uint8_t> available, TensorInfo& info) {
+std::optional<std::string> readEntry(const llvm::json::Value& value, llvm::ArrayRef<uint8_t> available,
+                                     TensorInfo& info) {
   const auto* object = value.getAsObject();
   if (object == nullptr) return "expected an object";
   const auto dtype = object->getString("dtype");
@@ -81,12 +82,14 @@ std::optional<std::string> readEntry(const llvm::json::Value& value, llvm::Array
 
   const auto* shape = object->getArray("shape");
   if (shape == nullptr) return "no shape";
-  if (shape->size() > kMostDimensions) return fmt::format("{} dimensions, expected at most {}", shape->size(), kMostDimensions);
+  if (shape->size() > kMostDimensions)
+    return fmt::format("{} dimensions, expected at most {}", shape->size(), kMostDimensions);
   uint64_t bytes = static_cast<uint64_t>(type->bytes);
   for (const auto& dimension : *shape) {
     const auto size = wholeNumber(dimension);
     if (!size) return "a dimension that is not a whole number";
-    if (*size > 0 && bytes > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) / *size) return "a shape too large to address";
+    if (*size > 0 && bytes > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) / *size)
+      return "a shape too large to address";
     bytes *= *size;
     info.shape.push_back(static_cast<int64_t>(*size));
   }
@@ -96,7 +99,8 @@ std::optional<std::string> readEntry(const llvm::json::Value& value, llvm::Array
   const auto begin = wholeNumber((*offsets)[0]), end = wholeNumber((*offsets)[1]);
   if (!begin || !end || *begin > *end || *end > available.size())
     return fmt::format("data_offsets outside of the {} bytes of data", available.size());
-  if (*end - *begin != bytes) return fmt::format("{} bytes of data, expected {} for its shape and type", *end - *begin, bytes);
+  if (*end - *begin != bytes)
+    return fmt::format("{} bytes of data, expected {} for its shape and type", *end - *begin, bytes);
   info.bytes = available.slice(*begin, bytes);
   return std::nullopt;
 }
@@ -122,11 +126,13 @@ llvm::Expected<SafeTensors> SafeTensors::open(const std::string& path) {
 
 llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffer> buffer, const std::string& name) {
   const llvm::StringRef all = buffer->getBuffer();
-  if (all.size() < kPrefix) return failure(fmt::format("{}: {} bytes, expected a safetensors file (at least 8)", name, all.size()));
+  if (all.size() < kPrefix)
+    return failure(fmt::format("{}: {} bytes, expected a safetensors file (at least 8)", name, all.size()));
   const uint64_t length = llvm::support::endian::read64le(all.data());
   if (length > kLargestHeader || length > all.size() - kPrefix)
-    return failure(fmt::format("{}: a header of {} bytes announced, {} are there and {} allowed: truncated, or no safetensors file",
-                               name, length, all.size() - kPrefix, kLargestHeader));
+    return failure(fmt::format(
+        "{}: a header of {} bytes announced, {} are there and {} allowed: truncated, or no safetensors file", name,
+        length, all.size() - kPrefix, kLargestHeader));
   const llvm::StringRef header = all.substr(kPrefix, length);
   if (tooDeep(header)) return failure(fmt::format("{}: header nested deeper than {} levels", name, kDeepest));
   auto json = llvm::json::parse(header);
@@ -142,7 +148,8 @@ llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffe
     if (key == "__metadata__") continue;
     TensorInfo info;
     info.name = key.str();
-    if (auto wrong = readEntry(value, available, info)) return failure(fmt::format("{}: tensor {}: {}", name, info.name, *wrong));
+    if (auto wrong = readEntry(value, available, info))
+      return failure(fmt::format("{}: tensor {}: {}", name, info.name, *wrong));
     file.tensors_.push_back(std::move(info));
   }
   // Empty tensors first where offsets are equal, so that ranges follow each other whatever order the header has.
@@ -193,7 +200,8 @@ llvm::Error writeSafeTensors(const std::string& path, const std::vector<TensorIn
     llvm::support::endian::write64le(prefix, text.size());
     out.write(prefix, kPrefix);
     out << text;
-    for (const TensorInfo& info : tensors) out.write(reinterpret_cast<const char*>(info.bytes.data()), info.bytes.size());
+    for (const TensorInfo& info : tensors)
+      out.write(reinterpret_cast<const char*>(info.bytes.data()), info.bytes.size());
     return llvm::Error::success();
   });
   if (!error) return llvm::Error::success();

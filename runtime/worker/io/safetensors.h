@@ -1,7 +1,7 @@
 #pragma once
 
-// The safetensors format: 8 bytes little-endian header length, a JSON header, then the tensors' bytes. Files may come from anywhere,
-// so nothing in one is believed before it is checked. No torch here.
+// The safetensors format: 8 bytes little-endian header length, a JSON header, then the tensors' bytes. Files may come
+// from anywhere, so nothing in one is believed before it is checked. No torch here.
 
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/StringMap.h>
@@ -28,16 +28,16 @@ const char* dtypeName(DType type);
 struct TensorInfo {
   std::string name;
   DType dtype = DType::F32;
-  std::vector<int64_t> shape;          // row-major; empty for a scalar
-  llvm::ArrayRef<uint8_t> bytes;       // little-endian, not necessarily aligned
+  std::vector<int64_t> shape;     // row-major; empty for a scalar
+  llvm::ArrayRef<uint8_t> bytes;  // little-endian, not necessarily aligned
 
   int64_t elements() const;
 };
 
 class SafeTensors {
  public:
-  /// Opens (memory-maps) a file. Errors name the file and what is wrong: length, header, a type, a shape whose size differs from its
-  /// range, ranges that overlap, leave gaps or reach past the end.
+  /// Opens (memory-maps) a file. Errors name the file and what is wrong: length, header, a type, a shape whose size
+  /// differs from its range, ranges that overlap, leave gaps or reach past the end.
   static llvm::Expected<SafeTensors> open(const std::string& path);
   /// The same for bytes in memory; `name` stands for the file in messages.
   static llvm::Expected<SafeTensors> parse(std::unique_ptr<llvm::MemoryBuffer> buffer, const std::string& name);

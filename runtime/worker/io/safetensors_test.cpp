@@ -36,9 +36,10 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 TEST_CASE("tensors are found by name, in the order of their data") {
-  auto file = parse(fileOf(R"({"__metadata__":{"format":"pt"},"b":{"dtype":"F32","shape":[2],"data_offsets":[2,10]},)"
-                           R"("a":{"dtype":"BF16","shape":[],"data_offsets":[0,2]},"e":{"dtype":"I64","shape":[3,0],"data_offsets":[2,2]}} )",
-                           10));
+  auto file = parse(fileOf(
+      R"({"__metadata__":{"format":"pt"},"b":{"dtype":"F32","shape":[2],"data_offsets":[2,10]},)"
+      R"("a":{"dtype":"BF16","shape":[],"data_offsets":[0,2]},"e":{"dtype":"I64","shape":[3,0],"data_offsets":[2,2]}} )",
+      10));
   REQUIRE(file);
   REQUIRE(file->tensors().size() == 3);
   CHECK(file->tensors()[0].name == "a");
@@ -49,7 +50,9 @@ TEST_CASE("tensors are found by name, in the order of their data") {
 }
 
 TEST_CASE("hostile files are refused with the reason") {
-  const auto one = [](const char* entry, size_t data = 4) { return fileOf(std::string("{\"t\":") + entry + "}", data); };
+  const auto one = [](const char* entry, size_t data = 4) {
+    return fileOf(std::string("{\"t\":") + entry + "}", data);
+  };
   CHECK(contains(errorOf(""), "x.safetensors: 0 bytes"));
   CHECK(contains(errorOf("1234567"), "7 bytes"));
   CHECK(contains(errorOf(std::string(8, '\xff') + "{}"), "a header of 18446744073709551615 bytes announced"));
@@ -61,7 +64,8 @@ TEST_CASE("hostile files are refused with the reason") {
   CHECK(contains(errorOf(fileOf(std::string(1 << 20, '['), 0)), "nested deeper than 4"));
   CHECK(contains(errorOf(one("7")), "tensor t: expected an object"));
   CHECK(contains(errorOf(one(R"({"shape":[1],"data_offsets":[0,4]})")), "no dtype"));
-  CHECK(contains(errorOf(one(R"({"dtype":"F8_E4M3","shape":[4],"data_offsets":[0,4]})")), "dtype F8_E4M3 is not supported"));
+  CHECK(contains(errorOf(one(R"({"dtype":"F8_E4M3","shape":[4],"data_offsets":[0,4]})")),
+                 "dtype F8_E4M3 is not supported"));
   CHECK(contains(errorOf(one(R"({"dtype":"F32","data_offsets":[0,4]})")), "no shape"));
   CHECK(contains(errorOf(one(R"({"dtype":"F32","shape":[-1],"data_offsets":[0,4]})")), "not a whole number"));
   CHECK(contains(errorOf(one(R"({"dtype":"F32","shape":[1.5],"data_offsets":[0,4]})")), "not a whole number"));
@@ -71,17 +75,24 @@ TEST_CASE("hostile files are refused with the reason") {
   CHECK(contains(errorOf(one(R"({"dtype":"F32","shape":[1],"data_offsets":[4,0]})")), "outside of"));
   CHECK(contains(errorOf(one(R"({"dtype":"F32","shape":[1],"data_offsets":[-4,0]})")), "outside of"));
   CHECK(contains(errorOf(one(R"({"dtype":"F32","shape":[2],"data_offsets":[0,4]})")), "4 bytes of data, expected 8"));
-  CHECK(contains(errorOf(one(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})", 5)), "1 bytes after the last tensor"));
+  CHECK(contains(errorOf(one(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})", 5)),
+                 "1 bytes after the last tensor"));
   CHECK(contains(errorOf(one(R"({"dtype":"U8","shape":[2],"data_offsets":[2,4]})")), "leaves a gap"));
-  CHECK(contains(errorOf(fileOf(R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},"b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})", 4)),
-                 "overlaps"));
+  CHECK(contains(
+      errorOf(fileOf(
+          R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},"b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})",
+          4)),
+      "overlaps"));
   std::string dimensions;
   for (int i = 0; i < 65; ++i) dimensions += i ? ",1" : "1";
-  CHECK(contains(errorOf(one(("{\"dtype\":\"F32\",\"shape\":[" + dimensions + "],\"data_offsets\":[0,4]}").c_str())), "65 dimensions"));
+  CHECK(contains(errorOf(one(("{\"dtype\":\"F32\",\"shape\":[" + dimensions + "],\"data_offsets\":[0,4]}").c_str())),
+                 "65 dimensions"));
 }
 
 TEST_CASE("any change of a valid file is read or refused, never worse") {
-  const std::string valid = fileOf(R"({"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"b":{"dtype":"I8","shape":[5],"data_offsets":[24,29]}})", 29);
+  const std::string valid = fileOf(
+      R"({"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"b":{"dtype":"I8","shape":[5],"data_offsets":[24,29]}})",
+      29);
   std::mt19937 random(1);
   int accepted = 0;
   for (int round = 0; round < 20000; ++round) {

@@ -13,9 +13,9 @@
 namespace expc::kernels {
 namespace {
 
-constexpr int64_t kGrain = 1 << 15;       // smallest number of values worth a thread
-constexpr int64_t kMostPieces = 64;       // of a sum; fixed, so that threads change no bit
-constexpr int64_t kSmallestPiece = 256;   // pixels
+constexpr int64_t kGrain = 1 << 15;      // smallest number of values worth a thread
+constexpr int64_t kMostPieces = 64;      // of a sum; fixed, so that threads change no bit
+constexpr int64_t kSmallestPiece = 256;  // pixels
 
 struct Shape {
   int64_t pixels, channels;
@@ -25,7 +25,8 @@ Shape shapeOf(const at::Tensor& x) { return {x.size(0) * x.size(2) * x.size(3), 
 /// Two sums for each channel: `work(first pixel, pixels, sums)` for pieces of the pixels, added up in order.
 template <typename Work>
 std::vector<double> summed(const Shape& s, Work work) {
-  const int64_t piece = std::max(kSmallestPiece, (s.pixels + kMostPieces - 1) / kMostPieces), pieces = (s.pixels + piece - 1) / piece;
+  const int64_t piece = std::max(kSmallestPiece, (s.pixels + kMostPieces - 1) / kMostPieces),
+                pieces = (s.pixels + piece - 1) / piece;
   std::vector<double> parts(static_cast<size_t>(pieces * 2 * s.channels));
   at::parallel_for(0, pieces, std::max<int64_t>(1, kGrain / (piece * s.channels)), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
@@ -47,7 +48,8 @@ using torch::autograd::variable_list;
 
 struct TrainBatchNorm : torch::autograd::Function<TrainBatchNorm> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift,
-                            const at::Tensor& running_mean, const at::Tensor& running_var, double momentum, double epsilon) {
+                            const at::Tensor& running_mean, const at::Tensor& running_var, double momentum,
+                            double epsilon) {
     const Shape s = shapeOf(x);
     const BatchNormLoops& loops = batchNormLoops();
     const float* in = x.const_data_ptr<float>();
@@ -76,7 +78,8 @@ struct TrainBatchNorm : torch::autograd::Function<TrainBatchNorm> {
     float* out = y.mutable_data_ptr<float>();
     const float* shifts = shift.const_data_ptr<float>();
     overPixels(s, [&](int64_t begin, int64_t end) {
-      loops.apply(in + begin * s.channels, end - begin, s.channels, means, factors.data(), shifts, out + begin * s.channels);
+      loops.apply(in + begin * s.channels, end - begin, s.channels, means, factors.data(), shifts,
+                  out + begin * s.channels);
     });
     ctx->save_for_backward({x, scale, mean, deviation});
     return y;
@@ -88,7 +91,8 @@ struct TrainBatchNorm : torch::autograd::Function<TrainBatchNorm> {
     const Shape s = shapeOf(x);
     const BatchNormLoops& loops = batchNormLoops();
     const at::Tensor gradient = gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
-    const float *in = x.const_data_ptr<float>(), *g = gradient.const_data_ptr<float>(), *means = mean.const_data_ptr<float>();
+    const float *in = x.const_data_ptr<float>(), *g = gradient.const_data_ptr<float>(),
+                *means = mean.const_data_ptr<float>();
     const auto sums = summed(s, [&](int64_t first, int64_t pixels, double* out) {
       loops.grad_sums(in + first * s.channels, g + first * s.channels, pixels, s.channels, means, out);
     });
@@ -113,7 +117,8 @@ struct TrainBatchNorm : torch::autograd::Function<TrainBatchNorm> {
     float* out = result[0].mutable_data_ptr<float>();
     overPixels(s, [&](int64_t begin, int64_t end) {
       const int64_t at = begin * s.channels;
-      loops.grad_apply(in + at, g + at, end - begin, s.channels, means, factors.data(), from_g.data(), from_x.data(), out + at);
+      loops.grad_apply(in + at, g + at, end - begin, s.channels, means, factors.data(), from_g.data(), from_x.data(),
+                       out + at);
     });
     return result;
   }
@@ -122,12 +127,13 @@ struct TrainBatchNorm : torch::autograd::Function<TrainBatchNorm> {
 }  // namespace
 
 bool servesBatchNorm(const at::Tensor& x) {
-  return x.scalar_type() == at::kFloat && x.device().is_cpu() && x.dim() == 4 && x.is_contiguous(at::MemoryFormat::ChannelsLast) &&
-         x.size(0) * x.size(2) * x.size(3) > 1;
+  return x.scalar_type() == at::kFloat && x.device().is_cpu() && x.dim() == 4 &&
+         x.is_contiguous(at::MemoryFormat::ChannelsLast) && x.size(0) * x.size(2) * x.size(3) > 1;
 }
 
-at::Tensor trainBatchNorm(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift, const at::Tensor& running_mean,
-                          const at::Tensor& running_var, double momentum, double epsilon) {
+at::Tensor trainBatchNorm(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift,
+                          const at::Tensor& running_mean, const at::Tensor& running_var, double momentum,
+                          double epsilon) {
   return TrainBatchNorm::apply(x, scale, shift, running_mean, running_var, momentum, epsilon);
 }
 

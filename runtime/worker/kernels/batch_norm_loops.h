@@ -12,12 +12,13 @@ struct BatchNormLoops {
   /// Writes sums[c] = sum of x and sums[channels + c] = sum of x squared.
   void (*sums)(const float* x, int64_t pixels, int64_t channels, double* sums);
   /// y = (x - mean) factor + shift
-  void (*apply)(const float* x, int64_t pixels, int64_t channels, const float* mean, const float* factor, const float* shift, float* y);
+  void (*apply)(const float* x, int64_t pixels, int64_t channels, const float* mean, const float* factor,
+                const float* shift, float* y);
   /// Writes sums[c] = sum of g and sums[channels + c] = sum of g (x - mean).
   void (*grad_sums)(const float* x, const float* g, int64_t pixels, int64_t channels, const float* mean, double* sums);
   /// gx = factor (g - from_g - (x - mean) from_x)
-  void (*grad_apply)(const float* x, const float* g, int64_t pixels, int64_t channels, const float* mean, const float* factor,
-                     const float* from_g, const float* from_x, float* gx);
+  void (*grad_apply)(const float* x, const float* g, int64_t pixels, int64_t channels, const float* mean,
+                     const float* factor, const float* from_g, const float* from_x, float* gx);
 };
 
 /// The best loops for this processor.

@@ -14,7 +14,8 @@ namespace {
 constexpr double kEpsilon = 1e-5, kMomentum = 0.1;
 
 double difference(const at::Tensor& a, const at::Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>() / std::max(1e-30, b.abs().max().item<double>());
+  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>() /
+         std::max(1e-30, b.abs().max().item<double>());
 }
 
 struct State {
@@ -28,7 +29,8 @@ struct State {
   }
   State to(at::ScalarType type) const {
     State other = *this;
-    for (at::Tensor* tensor : {&other.x, &other.scale, &other.shift, &other.mean, &other.variance}) *tensor = tensor->detach().to(type, false, true);
+    for (at::Tensor* tensor : {&other.x, &other.scale, &other.shift, &other.mean, &other.variance})
+      *tensor = tensor->detach().to(type, false, true);
     for (at::Tensor* tensor : {&other.x, &other.scale, &other.shift}) tensor->requires_grad_(true);
     return other;
   }
@@ -36,8 +38,14 @@ struct State {
 
 TEST_CASE("value, gradients and running statistics equal torch's in double") {
   at::manual_seed(1);
-  for (const auto& shape : std::vector<std::vector<int64_t>>{{2, 8, 1, 1}, {8, 8, 24, 24}, {3, 5, 7, 6}, {4, 37, 5, 5}, {2, 96, 14, 14}, {1, 40, 3, 2},
-                                                             {16, 16, 64, 64}, {2, 1, 9, 9}}) {
+  for (const auto& shape : std::vector<std::vector<int64_t>>{{2, 8, 1, 1},
+                                                             {8, 8, 24, 24},
+                                                             {3, 5, 7, 6},
+                                                             {4, 37, 5, 5},
+                                                             {2, 96, 14, 14},
+                                                             {1, 40, 3, 2},
+                                                             {16, 16, 64, 64},
+                                                             {2, 1, 9, 9}}) {
     for (const double offset : {0.0, 50.0}) {
       // Two values far from zero differ by little more than their rounding: nothing to compare.
       if (offset != 0 && shape[0] * shape[2] * shape[3] < 8) continue;
@@ -47,8 +55,8 @@ TEST_CASE("value, gradients and running statistics equal torch's in double") {
       const State ours = start.to(at::kFloat), reference = start.to(at::kDouble);
       REQUIRE(servesBatchNorm(ours.x));
       const auto y = trainBatchNorm(ours.x, ours.scale, ours.shift, ours.mean, ours.variance, kMomentum, kEpsilon);
-      const auto wanted = at::batch_norm(reference.x, reference.scale, reference.shift, reference.mean, reference.variance, true, kMomentum,
-                                         kEpsilon, false);
+      const auto wanted = at::batch_norm(reference.x, reference.scale, reference.shift, reference.mean,
+                                         reference.variance, true, kMomentum, kEpsilon, false);
       CHECK(y.suggest_memory_format() == ours.x.suggest_memory_format());
       // The offset costs fp32 digits before any arithmetic here: x and the stored mean are rounded.
       const double bound = offset == 0 ? 1e-6 : 2e-5;
@@ -100,13 +108,14 @@ TEST_CASE("every instruction set gives the same sums") {
     const int64_t pixels = 50;
     const auto x = at::randn({pixels, channels}), g = at::randn({pixels, channels}), mean = at::randn({channels});
     const auto wanted = at::cat({x.to(at::kDouble).sum(0), x.to(at::kDouble).square().sum(0)});
-    const auto grad_wanted = at::cat({g.to(at::kDouble).sum(0), (g.to(at::kDouble) * (x.to(at::kDouble) - mean)).sum(0)});
+    const auto grad_wanted =
+        at::cat({g.to(at::kDouble).sum(0), (g.to(at::kDouble) * (x.to(at::kDouble) - mean)).sum(0)});
     for (const BatchNormLoops* const* loops = allBatchNormLoops(); *loops != nullptr; ++loops) {
       CAPTURE((*loops)->name);
       const auto sums = at::empty({2 * channels}, at::kDouble), grad_sums = at::empty({2 * channels}, at::kDouble);
       (*loops)->sums(x.const_data_ptr<float>(), pixels, channels, sums.mutable_data_ptr<double>());
-      (*loops)->grad_sums(x.const_data_ptr<float>(), g.const_data_ptr<float>(), pixels, channels, mean.const_data_ptr<float>(),
-                          grad_sums.mutable_data_ptr<double>());
+      (*loops)->grad_sums(x.const_data_ptr<float>(), g.const_data_ptr<float>(), pixels, channels,
+                          mean.const_data_ptr<float>(), grad_sums.mutable_data_ptr<double>());
       CHECK(difference(sums, wanted) < 1e-13);
       CHECK(difference(grad_sums, grad_wanted) < 1e-13);
     }

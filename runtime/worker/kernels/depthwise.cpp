@@ -49,7 +49,8 @@ void overPlanes(const DepthwiseShape& s, int64_t count, int64_t flops_each, Work
 }
 
 at::Tensor forward(const at::Tensor& x, const at::Tensor& weight, const DepthwiseShape& s, at::MemoryFormat order) {
-  at::Tensor y = at::empty({s.batch, s.channels, s.out_height, s.out_width}, x.options().memory_format(x.suggest_memory_format()));
+  at::Tensor y =
+      at::empty({s.batch, s.channels, s.out_height, s.out_width}, x.options().memory_format(x.suggest_memory_format()));
   const double* in = x.const_data_ptr<double>();
   double* out = y.mutable_data_ptr<double>();
   const DepthwiseLoops& loops = depthwiseLoops();
@@ -59,8 +60,9 @@ at::Tensor forward(const at::Tensor& x, const at::Tensor& weight, const Depthwis
                      [&](int64_t begin, int64_t end) { loops.forward_nhwc(s, in, taps.data(), out, begin, end); });
   } else {
     const double* w = weight.const_data_ptr<double>();
-    overPlanes(s, s.batch * s.channels, 18 * s.out_height * s.out_width,
-               [&](double* scratch, int64_t begin, int64_t end) { loops.forward_nchw(s, in, w, out, scratch, begin, end); });
+    overPlanes(
+        s, s.batch * s.channels, 18 * s.out_height * s.out_width,
+        [&](double* scratch, int64_t begin, int64_t end) { loops.forward_nchw(s, in, w, out, scratch, begin, end); });
   }
   return y;
 }
@@ -83,7 +85,9 @@ at::Tensor inputGrad(const at::Tensor& gy, const at::Tensor& weight, const Depth
   } else {
     const double* w = weight.const_data_ptr<double>();
     overPlanes(s, s.batch * s.channels, 18 * s.out_height * s.out_width,
-               [&](double* scratch, int64_t begin, int64_t end) { loops.input_grad_nchw(s, in, w, out, scratch, begin, end); });
+               [&](double* scratch, int64_t begin, int64_t end) {
+                 loops.input_grad_nchw(s, in, w, out, scratch, begin, end);
+               });
   }
   return gx;
 }
@@ -100,8 +104,9 @@ at::Tensor weightGrad(const at::Tensor& x, const at::Tensor& gy, const Depthwise
       loops.weight_grad_nhwc(s, in, g, out, 8 * begin, std::min(8 * end, s.channels));
     });
   } else {
-    overPlanes(s, s.channels, flops,
-               [&](double* scratch, int64_t begin, int64_t end) { loops.weight_grad_nchw(s, in, g, out, scratch, begin, end); });
+    overPlanes(s, s.channels, flops, [&](double* scratch, int64_t begin, int64_t end) {
+      loops.weight_grad_nchw(s, in, g, out, scratch, begin, end);
+    });
   }
   return gw;
 }
@@ -133,12 +138,15 @@ struct Depthwise : torch::autograd::Function<Depthwise> {
 
 }  // namespace
 
-bool servesDepthwise3x3(const at::Tensor& x, const at::Tensor& weight, int64_t stride, int64_t padding, int64_t groups) {
+bool servesDepthwise3x3(const at::Tensor& x, const at::Tensor& weight, int64_t stride, int64_t padding,
+                        int64_t groups) {
   return x.scalar_type() == at::kDouble && weight.scalar_type() == at::kDouble && x.device().is_cpu() && x.dim() == 4 &&
          x.numel() > 0 && weight.dim() == 4 && weight.size(0) == groups && x.size(1) == groups && weight.size(1) == 1 &&
          weight.size(2) == 3 && weight.size(3) == 3 && padding == 1 && (stride == 1 || stride == 2);
 }
 
-at::Tensor depthwise3x3(const at::Tensor& x, const at::Tensor& weight, int64_t stride) { return Depthwise::apply(x, weight, stride); }
+at::Tensor depthwise3x3(const at::Tensor& x, const at::Tensor& weight, int64_t stride) {
+  return Depthwise::apply(x, weight, stride);
+}
 
 }  // namespace expc::kernels

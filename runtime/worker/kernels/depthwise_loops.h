@@ -11,24 +11,27 @@ struct DepthwiseShape {
   int64_t batch, channels, height, width, out_height, out_width, stride;
 };
 
-/// x and y are inputs and outputs (or their gradients gx, gy). For NHWC a range is of rows (batch x height of what is written), for NCHW
-/// of planes (batch x channels), for weight gradients of channels. Each element's sum has a fixed order, so ranges may be cut
-/// anywhere. `scratch` is scratchSize() doubles for each call that runs at the same time.
+/// x and y are inputs and outputs (or their gradients gx, gy). For NHWC a range is of rows (batch x height of what is
+/// written), for NCHW of planes (batch x channels), for weight gradients of channels. Each element's sum has a fixed
+/// order, so ranges may be cut anywhere. `scratch` is scratchSize() doubles for each call that runs at the same time.
 struct DepthwiseLoops {
   const char* name;
   /// weight: [9][channels]
-  void (*forward_nhwc)(const DepthwiseShape&, const double* x, const double* weight, double* y, int64_t begin, int64_t end);
-  /// Stride 2 only: with stride 1 the input's gradient is forward_nhwc of gy with the weights turned around.
-  void (*input_grad_nhwc)(const DepthwiseShape&, const double* gy, const double* weight, double* gx, int64_t begin, int64_t end);
-  /// gw: [channels][9], overwritten.
-  void (*weight_grad_nhwc)(const DepthwiseShape&, const double* x, const double* gy, double* gw, int64_t begin, int64_t end);
-  /// weight: [channels][9]
-  void (*forward_nchw)(const DepthwiseShape&, const double* x, const double* weight, double* y, double* scratch, int64_t begin,
+  void (*forward_nhwc)(const DepthwiseShape&, const double* x, const double* weight, double* y, int64_t begin,
                        int64_t end);
-  void (*input_grad_nchw)(const DepthwiseShape&, const double* gy, const double* weight, double* gx, double* scratch, int64_t begin,
+  /// Stride 2 only: with stride 1 the input's gradient is forward_nhwc of gy with the weights turned around.
+  void (*input_grad_nhwc)(const DepthwiseShape&, const double* gy, const double* weight, double* gx, int64_t begin,
                           int64_t end);
-  void (*weight_grad_nchw)(const DepthwiseShape&, const double* x, const double* gy, double* gw, double* scratch, int64_t begin,
+  /// gw: [channels][9], overwritten.
+  void (*weight_grad_nhwc)(const DepthwiseShape&, const double* x, const double* gy, double* gw, int64_t begin,
                            int64_t end);
+  /// weight: [channels][9]
+  void (*forward_nchw)(const DepthwiseShape&, const double* x, const double* weight, double* y, double* scratch,
+                       int64_t begin, int64_t end);
+  void (*input_grad_nchw)(const DepthwiseShape&, const double* gy, const double* weight, double* gx, double* scratch,
+                          int64_t begin, int64_t end);
+  void (*weight_grad_nchw)(const DepthwiseShape&, const double* x, const double* gy, double* gw, double* scratch,
+                           int64_t begin, int64_t end);
 };
 
 /// Doubles of scratch memory that the NCHW loops need.

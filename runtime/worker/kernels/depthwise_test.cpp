@@ -16,9 +16,10 @@ struct Case {
 };
 
 // Odd and even sides, single pixels and rows, channels that fill vectors of 8, 4 and 2 doubles and that do not.
-const std::vector<Case> kCases = {{1, 1, 1, 1},   {1, 3, 2, 2},  {2, 8, 3, 3},   {1, 16, 4, 4},  {3, 5, 1, 7},   {2, 7, 7, 1},   {1, 9, 5, 2},
-                                  {2, 24, 8, 8},  {1, 33, 9, 6}, {2, 12, 17, 16}, {1, 40, 16, 33}, {4, 48, 2, 2}, {2, 96, 1, 1}, {1, 10, 31, 30},
-                                  {2, 6, 56, 57}, {1, 1, 13, 12}};
+const std::vector<Case> kCases = {{1, 1, 1, 1},  {1, 3, 2, 2},    {2, 8, 3, 3},    {1, 16, 4, 4},
+                                  {3, 5, 1, 7},  {2, 7, 7, 1},    {1, 9, 5, 2},    {2, 24, 8, 8},
+                                  {1, 33, 9, 6}, {2, 12, 17, 16}, {1, 40, 16, 33}, {4, 48, 2, 2},
+                                  {2, 96, 1, 1}, {1, 10, 31, 30}, {2, 6, 56, 57},  {1, 1, 13, 12}};
 
 double difference(const at::Tensor& a, const at::Tensor& b) { return (a - b).abs().max().item<double>(); }
 
@@ -31,7 +32,8 @@ TEST_CASE("value and gradients equal torch's convolution") {
         CAPTURE(s.height);
         CAPTURE(s.width);
         CAPTURE(stride);
-        const auto x = at::randn({s.batch, s.channels, s.height, s.width}, at::kDouble).contiguous(format).requires_grad_(true);
+        const auto x =
+            at::randn({s.batch, s.channels, s.height, s.width}, at::kDouble).contiguous(format).requires_grad_(true);
         const auto w = at::randn({s.channels, 1, 3, 3}, at::kDouble).contiguous(format).requires_grad_(true);
         REQUIRE(servesDepthwise3x3(x, w, stride, 1, s.channels));
         const auto ours = depthwise3x3(x, w, stride);
@@ -56,7 +58,8 @@ TEST_CASE("value and gradients equal torch's convolution") {
 TEST_CASE("gradients equal finite differences") {
   at::manual_seed(2);
   for (int64_t stride : {1, 2}) {
-    const auto x = at::randn({2, 3, 5, 4}, at::kDouble).requires_grad_(true), w = at::randn({3, 1, 3, 3}, at::kDouble).requires_grad_(true);
+    const auto x = at::randn({2, 3, 5, 4}, at::kDouble).requires_grad_(true),
+               w = at::randn({3, 1, 3, 3}, at::kDouble).requires_grad_(true);
     const auto loss = [&](const at::Tensor& a, const at::Tensor& b) { return depthwise3x3(a, b, stride).sin().sum(); };
     loss(x, w).backward();
     at::NoGradGuard no_grad;
@@ -94,7 +97,8 @@ TEST_CASE("the number of threads changes no bit") {
   at::manual_seed(4);
   const int before = at::get_num_threads();
   for (const auto format : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast}) {
-    const auto x = at::randn({4, 36, 28, 28}, at::kDouble).contiguous(format), w = at::randn({36, 1, 3, 3}, at::kDouble);
+    const auto x = at::randn({4, 36, 28, 28}, at::kDouble).contiguous(format),
+               w = at::randn({36, 1, 3, 3}, at::kDouble);
     const auto run = [&](int threads) {
       at::set_num_threads(threads);
       const auto a = x.clone().requires_grad_(true), b = w.clone().requires_grad_(true);
@@ -123,8 +127,10 @@ TEST_CASE("every instruction set gives the same values") {
   at::manual_seed(5);
   for (const Case& s : kCases) {
     for (int64_t stride : {1, 2}) {
-      const DepthwiseShape shape{s.batch, s.channels, s.height, s.width, (s.height - 1) / stride + 1, (s.width - 1) / stride + 1, stride};
-      const auto x = at::randn({s.batch, s.channels, s.height, s.width}, at::kDouble), w = at::randn({s.channels, 9}, at::kDouble);
+      const DepthwiseShape shape{
+          s.batch, s.channels, s.height, s.width, (s.height - 1) / stride + 1, (s.width - 1) / stride + 1, stride};
+      const auto x = at::randn({s.batch, s.channels, s.height, s.width}, at::kDouble),
+                 w = at::randn({s.channels, 9}, at::kDouble);
       const auto gy = at::randn({s.batch, s.channels, shape.out_height, shape.out_width}, at::kDouble);
       const auto taps = w.t().contiguous();
       std::vector<double> scratch(static_cast<size_t>(scratchSize(shape)));
@@ -132,13 +138,18 @@ TEST_CASE("every instruction set gives the same values") {
       for (const DepthwiseLoops* const* loops = allDepthwiseLoops(); *loops != nullptr; ++loops) {
         std::vector<at::Tensor> r;
         const auto in = x.const_data_ptr<double>(), g = gy.const_data_ptr<double>();
-        const auto result = [&](const at::Tensor& like) { return r.emplace_back(at::empty_like(like)).mutable_data_ptr<double>(); };
+        const auto result = [&](const at::Tensor& like) {
+          return r.emplace_back(at::empty_like(like)).mutable_data_ptr<double>();
+        };
         // The same bytes seen in either order: any bytes do.
         (*loops)->forward_nhwc(shape, in, taps.const_data_ptr<double>(), result(gy), 0, s.batch * shape.out_height);
-        if (stride == 2) (*loops)->input_grad_nhwc(shape, g, taps.const_data_ptr<double>(), result(x), 0, s.batch * s.height);
+        if (stride == 2)
+          (*loops)->input_grad_nhwc(shape, g, taps.const_data_ptr<double>(), result(x), 0, s.batch * s.height);
         (*loops)->weight_grad_nhwc(shape, in, g, result(w), 0, s.channels);
-        (*loops)->forward_nchw(shape, in, w.const_data_ptr<double>(), result(gy), scratch.data(), 0, s.batch * s.channels);
-        (*loops)->input_grad_nchw(shape, g, w.const_data_ptr<double>(), result(x), scratch.data(), 0, s.batch * s.channels);
+        (*loops)->forward_nchw(shape, in, w.const_data_ptr<double>(), result(gy), scratch.data(), 0,
+                               s.batch * s.channels);
+        (*loops)->input_grad_nchw(shape, g, w.const_data_ptr<double>(), result(x), scratch.data(), 0,
+                                  s.batch * s.channels);
         (*loops)->weight_grad_nchw(shape, in, g, result(w), scratch.data(), 0, s.channels);
         results.push_back(std::move(r));
       }

@@ -13,10 +13,10 @@ namespace expc::kernels {
 #define EXPC_FOR_EACH_ISA(DO) DO(isa_base)
 #endif
 
-#define EXPC_DECLARE(isa)                         \
-  namespace isa {                                 \
-  extern const DepthwiseLoops loops;              \
-  extern const BatchNormLoops batch_norm_loops;   \
+#define EXPC_DECLARE(isa)                       \
+  namespace isa {                               \
+  extern const DepthwiseLoops loops;            \
+  extern const BatchNormLoops batch_norm_loops; \
   }
 EXPC_FOR_EACH_ISA(EXPC_DECLARE)
 #undef EXPC_DECLARE
@@ -27,8 +27,8 @@ namespace {
 size_t usable() {
 #ifdef __x86_64__
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 1;
-  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-                      __builtin_cpu_supports("avx512bw");
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
   return avx512 ? 3 : 2;
 #else
   return 1;

@@ -28,7 +28,7 @@ constexpr double kMomentum = 0.1;
 struct Stage {
   int64_t expansion, channels, repeats, stride;
 };
-constexpr Stage kStages[] = {{1, 16, 1, 1},  {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
+constexpr Stage kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
                              {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
 
 }  // namespace
@@ -44,15 +44,16 @@ MobileNetV2::MobileNetV2(const MobileNetV2Options& options, uint64_t seed) : opt
   initialise(seed);
 }
 
-MobileNetV2::ConvNorm MobileNetV2::makeConvNorm(const std::string& conv, const std::string& norm, int64_t in, int64_t out,
-                                                int64_t kernel, int64_t stride, int64_t groups) {
+MobileNetV2::ConvNorm MobileNetV2::makeConvNorm(const std::string& conv, const std::string& norm, int64_t in,
+                                                int64_t out, int64_t kernel, int64_t stride, int64_t groups) {
   ConvNorm layer;
   layer.stride = stride;
   layer.padding = (kernel - 1) / 2;
   layer.groups = groups;
   const auto type = at::TensorOptions().dtype(options_.dtype).device(options_.device);
-  layer.weight = at::empty({out, in / groups, kernel, kernel},
-                           type.memory_format(options_.channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous));
+  layer.weight = at::empty(
+      {out, in / groups, kernel, kernel},
+      type.memory_format(options_.channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous));
   layer.scale = at::ones({out}, type);
   layer.shift = at::zeros({out}, type);
   layer.mean = at::zeros({out}, type);
@@ -93,18 +94,21 @@ void MobileNetV2::build() {
       Block block;
       if (stage.expansion != 1) block.layers.push_back(activated(channels, 1, 1, 1));
       block.layers.push_back(activated(hidden, 3, stride, hidden));
-      block.layers.push_back(makeConvNorm(fmt::format("{}{}", prefix, part), fmt::format("{}{}", prefix, part + 1), hidden, out, 1, 1, 1));
+      block.layers.push_back(
+          makeConvNorm(fmt::format("{}{}", prefix, part), fmt::format("{}{}", prefix, part + 1), hidden, out, 1, 1, 1));
       block.skip = stride == 1 && channels == out;
       blocks_.push_back(std::move(block));
       channels = out;
     }
   }
   const int64_t last = roundChannels(1280 * std::max(1.0, options_.width));
-  last_ = makeConvNorm(fmt::format("features.{}.0", index), fmt::format("features.{}.1", index), channels, last, 1, 1, 1);
+  last_ =
+      makeConvNorm(fmt::format("features.{}.0", index), fmt::format("features.{}.1", index), channels, last, 1, 1, 1);
   const auto type = at::TensorOptions().dtype(options_.dtype).device(options_.device);
   classifier_weight_ = at::empty({options_.classes, last}, type);
   classifier_bias_ = at::zeros({options_.classes}, type);
-  for (const auto& [name, tensor] : {NamedTensor{"classifier.1.weight", classifier_weight_}, NamedTensor{"classifier.1.bias", classifier_bias_}}) {
+  for (const auto& [name, tensor] :
+       {NamedTensor{"classifier.1.weight", classifier_weight_}, NamedTensor{"classifier.1.bias", classifier_bias_}}) {
     parameters_.push_back({name, tensor});
     state_.push_back({name, tensor});
   }
@@ -113,8 +117,11 @@ void MobileNetV2::build() {
 void MobileNetV2::initialise(uint64_t seed) {
   at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(seed);
   // In fp32 whatever the model's type: all precisions of a study start from the same weights.
-  const auto draw = [](const at::Tensor& like) { return at::empty(like.sizes(), at::TensorOptions().dtype(at::kFloat)); };
-  // torchvision's layers initialise themselves while they are built; only what that takes from the generator matters here.
+  const auto draw = [](const at::Tensor& like) {
+    return at::empty(like.sizes(), at::TensorOptions().dtype(at::kFloat));
+  };
+  // torchvision's layers initialise themselves while they are built; only what that takes from the generator matters
+  // here.
   const auto consume = [&](const at::Tensor& tensor) { draw(tensor).uniform_(0, 1, generator); };
   for (const NamedTensor& parameter : parameters_)
     if (parameter.tensor.dim() == 4) consume(parameter.tensor);
@@ -133,7 +140,8 @@ void MobileNetV2::initialise(uint64_t seed) {
 }
 
 at::Tensor MobileNetV2::run(const ConvNorm& layer, const at::Tensor& x) const {
-  const bool own = options_.own_kernels && kernels::servesDepthwise3x3(x, layer.weight, layer.stride, layer.padding, layer.groups);
+  const bool own =
+      options_.own_kernels && kernels::servesDepthwise3x3(x, layer.weight, layer.stride, layer.padding, layer.groups);
   const at::Tensor y = own ? kernels::depthwise3x3(x, layer.weight, layer.stride)
                            : at::conv2d(x, layer.weight, {}, layer.stride, layer.padding, 1, layer.groups);
   if (training_) {
@@ -142,7 +150,8 @@ at::Tensor MobileNetV2::run(const ConvNorm& layer, const at::Tensor& x) const {
   }
   if (training_ && options_.own_kernels && kernels::servesBatchNorm(y))
     return kernels::trainBatchNorm(y, layer.scale, layer.shift, layer.mean, layer.variance, kMomentum, kEpsilon);
-  return at::batch_norm(y, layer.scale, layer.shift, layer.mean, layer.variance, training_, kMomentum, kEpsilon, /*cudnn_enabled=*/true);
+  return at::batch_norm(y, layer.scale, layer.shift, layer.mean, layer.variance, training_, kMomentum, kEpsilon,
+                        /*cudnn_enabled=*/true);
 }
 
 at::Tensor MobileNetV2::forward(const at::Tensor& images) {

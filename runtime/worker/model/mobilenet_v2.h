@@ -18,22 +18,22 @@ struct NamedTensor {
 
 struct MobileNetV2Options {
   int64_t classes = 10;
-  double width = 1.0;                    // multiplier of all channel counts
-  double dropout = 0.2;                  // in front of the classifier, in training only
-  at::ScalarType dtype = at::kFloat;     // of parameters and running statistics: float or double
+  double width = 1.0;                 // multiplier of all channel counts
+  double dropout = 0.2;               // in front of the classifier, in training only
+  at::ScalarType dtype = at::kFloat;  // of parameters and running statistics: float or double
   at::Device device = at::kCPU;
-  bool channels_last = false;            // 4-D weights in NHWC order
-  bool own_kernels = true;               // on the CPU: depthwise convolution in fp64, batch norm in fp32 and NHWC
+  bool channels_last = false;  // 4-D weights in NHWC order
+  bool own_kernels = true;     // on the CPU: depthwise convolution in fp64, batch norm in fp32 and NHWC
 };
 
 class MobileNetV2 {
  public:
-  /// Weights are drawn on the CPU in fp32 from a generator seeded with `seed`, in torchvision's order, so that they equal
-  /// torchvision's after torch.manual_seed(seed) bit for bit; then they are cast.
+  /// Weights are drawn on the CPU in fp32 from a generator seeded with `seed`, in torchvision's order, so that they
+  /// equal torchvision's after torch.manual_seed(seed) bit for bit; then they are cast.
   MobileNetV2(const MobileNetV2Options& options, uint64_t seed);
 
-  /// images: [batch, 3, H, W] in the model's dtype, or float under autocast. Returns logits [batch, classes] (in autocast's dtype
-  /// under autocast). In training mode batch statistics are used and the running ones updated.
+  /// images: [batch, 3, H, W] in the model's dtype, or float under autocast. Returns logits [batch, classes] (in
+  /// autocast's dtype under autocast). In training mode batch statistics are used and the running ones updated.
   at::Tensor forward(const at::Tensor& images);
 
   void setTraining(bool training) { training_ = training; }
@@ -58,8 +58,8 @@ class MobileNetV2 {
     bool skip = false;
   };
 
-  ConvNorm makeConvNorm(const std::string& conv, const std::string& norm, int64_t in, int64_t out, int64_t kernel, int64_t stride,
-                        int64_t groups);
+  ConvNorm makeConvNorm(const std::string& conv, const std::string& norm, int64_t in, int64_t out, int64_t kernel,
+                        int64_t stride, int64_t groups);
   void build();
   void initialise(uint64_t seed);
   at::Tensor run(const ConvNorm& layer, const at::Tensor& x) const;

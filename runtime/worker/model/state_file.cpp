@@ -17,9 +17,10 @@ struct TypePair {
   io::DType file;
   at::ScalarType torch;
 };
-constexpr TypePair kTypes[] = {{io::DType::Bool, at::kBool}, {io::DType::U8, at::kByte},      {io::DType::I8, at::kChar},
-                               {io::DType::I32, at::kInt},   {io::DType::I64, at::kLong},     {io::DType::F16, at::kHalf},
-                               {io::DType::BF16, at::kBFloat16}, {io::DType::F32, at::kFloat}, {io::DType::F64, at::kDouble}};
+constexpr TypePair kTypes[] = {
+    {io::DType::Bool, at::kBool},     {io::DType::U8, at::kByte},   {io::DType::I8, at::kChar},
+    {io::DType::I32, at::kInt},       {io::DType::I64, at::kLong},  {io::DType::F16, at::kHalf},
+    {io::DType::BF16, at::kBFloat16}, {io::DType::F32, at::kFloat}, {io::DType::F64, at::kDouble}};
 
 at::Tensor copyOf(const io::TensorInfo& info) {
   at::ScalarType type = at::kFloat;
@@ -31,7 +32,9 @@ at::Tensor copyOf(const io::TensorInfo& info) {
   return tensor;
 }
 
-std::string shapeText(at::IntArrayRef shape) { return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ", ")); }
+std::string shapeText(at::IntArrayRef shape) {
+  return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ", "));
+}
 
 }  // namespace
 
@@ -48,11 +51,12 @@ llvm::Error loadState(const io::SafeTensors& file, const std::vector<NamedTensor
     const io::TensorInfo* info = file.find(target.name);
     if (info == nullptr) return failure(fmt::format("{}: no tensor {}", file.path(), target.name));
     if (target.tensor.sizes() != at::IntArrayRef(info->shape))
-      return failure(fmt::format("{}: tensor {} has shape {}, expected {}", file.path(), target.name, shapeText(info->shape),
-                                 shapeText(target.tensor.sizes())));
+      return failure(fmt::format("{}: tensor {} has shape {}, expected {}", file.path(), target.name,
+                                 shapeText(info->shape), shapeText(target.tensor.sizes())));
   }
   for (const io::TensorInfo& info : file.tensors())
-    if (wanted.count(info.name) == 0) return failure(fmt::format("{}: tensor {} is not part of the model", file.path(), info.name));
+    if (wanted.count(info.name) == 0)
+      return failure(fmt::format("{}: tensor {} is not part of the model", file.path(), info.name));
   at::NoGradGuard no_grad;
   for (const NamedTensor& target : state) target.tensor.copy_(copyOf(*file.find(target.name)));
   return llvm::Error::success();

@@ -39,8 +39,8 @@ class Adam : public Optimizer {
     at::_foreach_add_(steps_used_, 1);
     const bool amsgrad = false, maximize = false;
     if (options_.decoupled)
-      at::_fused_adamw_(tensors_, gradients_, first_used_, second_used_, {}, steps_used_, learning_rate_, options_.beta1,
-                        options_.beta2, options_.weight_decay, options_.epsilon, amsgrad, maximize);
+      at::_fused_adamw_(tensors_, gradients_, first_used_, second_used_, {}, steps_used_, learning_rate_,
+                        options_.beta1, options_.beta2, options_.weight_decay, options_.epsilon, amsgrad, maximize);
     else
       at::_fused_adam_(tensors_, gradients_, first_used_, second_used_, {}, steps_used_, learning_rate_, options_.beta1,
                        options_.beta2, options_.weight_decay, options_.epsilon, amsgrad, maximize);

@@ -14,13 +14,15 @@ class Optimizer {
   virtual ~Optimizer() = default;
   /// Updates every parameter that has a gradient. Outside of autograd.
   virtual void step() = 0;
-  /// Drops the gradients (set_to_none), or fills them with zeros: a reducer that lends its buckets as gradients wants the latter.
+  /// Drops the gradients (set_to_none), or fills them with zeros: a reducer that lends its buckets as gradients wants
+  /// the latter.
   void zeroGrad(bool set_to_none = true);
   void setLearningRate(double rate) { learning_rate_ = rate; }
   double learningRate() const { return learning_rate_; }
 
  protected:
-  Optimizer(std::vector<at::Tensor> parameters, double rate) : parameters_(std::move(parameters)), learning_rate_(rate) {}
+  Optimizer(std::vector<at::Tensor> parameters, double rate)
+      : parameters_(std::move(parameters)), learning_rate_(rate) {}
   /// The gradient in its parameter's memory order, as the fused kernels need it.
   static at::Tensor alignedGradient(const at::Tensor& parameter);
 
@@ -28,8 +30,8 @@ class Optimizer {
   double learning_rate_;
 };
 
-/// g += weight_decay p; buffer = g at the first step, then momentum buffer + g; p -= rate buffer, or rate (g + momentum buffer) with
-/// nesterov.
+/// g += weight_decay p; buffer = g at the first step, then momentum buffer + g; p -= rate buffer, or rate (g + momentum
+/// buffer) with nesterov.
 struct SgdOptions {
   double learning_rate = 0.045;
   double momentum = 0.0;
@@ -38,7 +40,8 @@ struct SgdOptions {
 };
 std::unique_ptr<Optimizer> makeSgd(std::vector<at::Tensor> parameters, const SgdOptions& options);
 
-/// Adam; `decoupled` makes it AdamW (p is scaled by 1 - rate weight_decay instead of adding weight_decay p to the gradient).
+/// Adam; `decoupled` makes it AdamW (p is scaled by 1 - rate weight_decay instead of adding weight_decay p to the
+/// gradient).
 struct AdamOptions {
   double learning_rate = 1e-3;
   double beta1 = 0.9;

@@ -14,7 +14,8 @@ class Sgd : public Optimizer {
 
   void step() override {
     at::NoGradGuard no_grad;
-    // Parameters without a buffer take the gradient as it is, in a call of their own; after the others, since that makes them one of these.
+    // Parameters without a buffer take the gradient as it is, in a call of their own; after the others, since that
+    // makes them one of these.
     update(false);
     update(true);
   }
@@ -33,8 +34,8 @@ class Sgd : public Optimizer {
       used_.push_back(buffers_[i]);
     }
     if (tensors_.empty()) return;
-    at::_fused_sgd_(tensors_, gradients_, used_, options_.weight_decay, options_.momentum, learning_rate_, /*dampening=*/0,
-                    options_.nesterov, /*maximize=*/false, first);
+    at::_fused_sgd_(tensors_, gradients_, used_, options_.weight_decay, options_.momentum, learning_rate_,
+                    /*dampening=*/0, options_.nesterov, /*maximize=*/false, first);
     if (first)
       for (size_t i = 0; i < parameters_.size(); ++i)
         if (parameters_[i].grad().defined()) started_[i] = true;
