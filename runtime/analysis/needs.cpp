@@ -97,8 +97,4 @@ Remaining remaining(const plan::Plan& plan, plan::TrialKind kind, const store::R
   return left;
 }
 
-bool isWanted(const plan::Plan& plan, plan::TrialKind kind, const store::Results& results, std::string_view point) {
-  return Deficits(plan, kind, results).of(point) > 0;
-}
-
 }  // namespace expc::analysis

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "runtime/plan/plan.h"
@@ -33,8 +32,5 @@ std::vector<std::string> nextBlock(const plan::Plan& plan, plan::TrialKind kind,
 /// How many blocks and trials nextBlock will still ask for if every trial ends well. Blocks are appended whole, so
 /// `blocks` is the largest need of a point or cell and `trials` the sum over the points.
 Remaining remaining(const plan::Plan& plan, plan::TrialKind kind, const store::Results& results);
-
-/// Whether `point` is still asked for: its verdicts rest on an unfinished design.
-bool isWanted(const plan::Plan& plan, plan::TrialKind kind, const store::Results& results, std::string_view point);
 
 }  // namespace expc::analysis
