@@ -93,16 +93,16 @@ int runIdle(const LaunchRequest& request, int event_fd) {
   double startup = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (fault == "hang") sleepSeconds(1e6);
   if (fault == "garbage") events.writeRaw("step 3 of 10, loss nan\n");
-  double duration = number(spec.parameters, "duration", 0.01);
-  events.progress(0, 2, "steps");
-  sleepSeconds(duration / 2);
-  events.progress(1, 2, "steps");
-  sleepSeconds(duration / 2);
   if (fault == "exit") {
     std::fprintf(stderr, "the last words of rank %u\n", request.rank);
     return 7;
   }
   if (fault == "abort") std::abort();
+  double duration = number(spec.parameters, "duration", 0.01);
+  events.progress(0, 2, "steps");
+  sleepSeconds(duration / 2);
+  events.progress(1, 2, "steps");
+  sleepSeconds(duration / 2);
   if (fault == "silent") return 0;
   if (fault == "refuse") {
     events.failed("null.idle was asked to fail");

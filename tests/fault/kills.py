@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Kills the engine with SIGKILL at 50 random moments, running the same command again each time, and looks at what is left.
+
+The moments are drawn from --seed (printed), so a failure can be repeated roughly: the machine's timing is not part of the seed.
+"""
+import random
+import re
+import shutil
+import sys
+import time
+
+import harness
+from harness import Folder, expect, expect_no_orphans
+
+KILLS = 50
+REPEAT = 20
+QUALITY = 4
+# A session that was last seen before this is over: it is aged here to make several.
+GAP_SECONDS = 31 * 60
+
+
+def check_copy(folder):
+    """The state as the kill left it, journal included; looking at the original would already repair it."""
+    copy = Folder()
+    with copy:
+        shutil.copytree(folder.results, copy.results)
+        copy.check_store()
+        running = copy.one("SELECT count(*) FROM trial WHERE status = 'running'")
+        expect(running <= 1, f"one trial ran at most, found {running}")
+        return copy.valid()
+
+
+def complete(folder):
+    ended = folder.run(timeout=120).expect(0)
+    expect_no_orphans()
+    folder.check_store()
+    folder.check_complete(REPEAT, QUALITY)
+    expect(folder.one("SELECT count(*) FROM trial WHERE status NOT IN ('valid', 'interrupted')") == 0, "no trial failed")
+    expect("PASS" in ended.out, "the criteria pass")
+    sessions = folder.one("SELECT count(*) FROM session")
+    trials = folder.valid()
+    # Whole blocks are never repeated: what is valid beyond the design comes from blocks that a dead session cut.
+    planned = 4 * (REPEAT + QUALITY)
+    expect(planned <= trials <= planned + 3 * sessions * 2, f"{planned} trials and a few cut blocks, found {trials}")
+    again = folder.run().expect(0)
+    expect("nothing to run" in again.err, "a complete study has nothing to run")
+    expect(folder.valid() == trials, "running it again adds nothing")
+    return sessions, trials, folder.one("SELECT count(*) FROM trial WHERE status = 'interrupted'")
+
+
+def kill_at_random_moments():
+    seed = harness.options.seed if harness.options.seed is not None else random.SystemRandom().randrange(2**32)
+    print(f"seed {seed}", flush=True)
+    moments = random.Random(seed)
+    kills = studies = sessions = trials = cut = told = 0
+    folder = None
+    while kills < KILLS:
+        if folder is None:
+            folder = Folder(duration="4ms", gpus="1, 2", timed=REPEAT, quality=QUALITY)
+            told = 0
+        engine = folder.start()
+        time.sleep(moments.choice((0.05, 0.3, 0.8)) * moments.random())
+        alive = engine.poll() is None
+        engine.kill()
+        _, err = engine.communicate()
+        if alive:
+            kills += 1
+        expect_no_orphans()
+        if not (folder.results / "expc.sqlite").exists():
+            continue  # killed before there was anything
+        # A trial is told after it is durable, so nothing that was told may be missing.
+        told += len(re.findall(r": valid in ", err))
+        there = check_copy(folder) if kills % 5 == 0 else None
+        if there is not None:
+            expect(there >= told, f"{told} valid trials were reported, {there} are there")
+        if alive and kills % 17 == 0:
+            folder.query("UPDATE session SET last_seen = last_seen - ?, opened = opened - ?", GAP_SECONDS, GAP_SECONDS)
+        if not alive:
+            expect(engine.returncode == 0, f"a run that ended by itself succeeded\n{err}")
+            with folder:
+                s, t, c = complete(folder)
+            sessions, trials, cut, studies, folder = sessions + s, trials + t, cut + c, studies + 1, None
+    if folder is not None:
+        with folder:
+            s, t, c = complete(folder)
+        sessions, trials, cut, studies = sessions + s, trials + t, cut + c, studies + 1
+    expect(sessions > studies, "some study had several sessions")
+    expect(cut >= 5, f"some kills met a running trial, {cut} did")
+    return f"{kills} kills, {studies} studies, {sessions} sessions, {trials} valid trials, {cut} cut"
+
+
+if __name__ == "__main__":
+    harness.parse_options()
+    sys.exit(harness.main([kill_at_random_moments]))
