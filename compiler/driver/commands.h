@@ -37,6 +37,7 @@ struct RunOptions {
   std::string worker;  // "": beside this program
   std::string html;    // "": in the results folder
   std::optional<double> timeout_seconds;
+  double heat_up_seconds = 2;
   bool verdicts_ok = false;
   bool json = false;
 };

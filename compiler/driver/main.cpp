@@ -80,6 +80,10 @@ int main(int argc, char** argv) {
   run_command->add_option("--html", run_options.html, "Where to write the report page (default: in the results folder)")->type_name("FILE");
   run_command->add_option("--timeout", run_options.timeout_seconds, "Seconds after which a trial ends as a timeout")
       ->type_name("SECONDS")->check(CLI::PositiveNumber);
+  run_command->add_option("--heat-up", run_options.heat_up_seconds, "Seconds of load before the first trial of a session")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("SECONDS")
+      ->capture_default_str();
   run_command->add_flag("--verdicts-ok", run_options.verdicts_ok, "Exit with 0 when every criterion has a verdict, whatever it is");
 
   ReportOptions report_options;

@@ -25,6 +25,7 @@ int runOne(const plan::Plan& plan, const RunOptions& options, const Console& con
   engine_options.worker = options.worker.empty() ? workerBesideThis() : options.worker;
   engine_options.devices = options.devices;
   engine_options.timeout_seconds = options.timeout_seconds;
+  engine_options.heat_up_seconds = options.heat_up_seconds;
 
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress();
   llvm::Expected<engine::RunOutcome> outcome = engine::run(plan, engine_options, *progress);
