@@ -223,6 +223,11 @@ llvm::Expected<std::unique_ptr<Loader>> Loader::create(const Source& source, Loa
   };
   if (!options.order || options.batch < 1 || options.held < 1 || (options.workers > 0 && options.prefetch < 1))
     return failure("loader: an order, and a batch, prefetch and held of at least 1 are needed");
+  // Above this no allocation can work, and products would overflow.
+  constexpr int64_t kMostBytes = int64_t{1} << 40;
+  if (options.batch > kMostBytes / std::max<int64_t>(source.imageBytes(), sizeof(int64_t)))
+    return failure(fmt::format("loader: no memory for batches of {} items of {} bytes; lower batch or size",
+                               options.batch, source.imageBytes()));
   const int64_t batch_bytes = options.batch * source.imageBytes();
   auto state = std::make_shared<detail::LoaderState>(source, std::move(options));
   if (state->options.epochs == 0) {
