@@ -1,10 +1,10 @@
 #include "runtime/engine/campaign.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "runtime/analysis/needs.h"
 #include "runtime/engine/heat_up.h"
@@ -34,10 +34,12 @@ bool lacksTrials(const plan::Plan& plan, const store::Results& results) {
   for (const plan::KindDesign& design : plan.design.kinds) {
     for (const plan::Point& point : plan.points) {
       // Two blocks without memory settle it, however many were planned.
-      bool infeasible = std::count_if(results.trials.begin(), results.trials.end(), [&](const store::Trial& trial) {
-                          return trial.kind == design.kind && trial.point == point.id && trial.status == TrialStatus::Infeasible;
-                        }) >= 2;
-      if (point.unavailable.empty() && !infeasible && ended[{design.kind, point.id}].size() < design.repeat) return true;
+      bool infeasible =
+          std::count_if(results.trials.begin(), results.trials.end(), [&](const store::Trial& trial) {
+            return trial.kind == design.kind && trial.point == point.id && trial.status == TrialStatus::Infeasible;
+          }) >= 2;
+      if (point.unavailable.empty() && !infeasible && ended[{design.kind, point.id}].size() < design.repeat)
+        return true;
     }
   }
   return false;
@@ -63,7 +65,12 @@ bool needsTrials(const plan::Plan& plan, const store::Results& results) {
 
 Campaign::Campaign(const Setup& setup, const EngineOptions& options, store::Store& store, const Interrupts& interrupts,
                    ProgressListener& listener, RunOutcome& outcome)
-    : setup_(setup), plan_(setup.plan), options_(options), store_(store), interrupts_(interrupts), listener_(listener),
+    : setup_(setup),
+      plan_(setup.plan),
+      options_(options),
+      store_(store),
+      interrupts_(interrupts),
+      listener_(listener),
       outcome_(outcome) {}
 
 llvm::Error Campaign::run(store::Results results) {
@@ -115,7 +122,8 @@ llvm::Error Campaign::openSession() {
         session.worker_build == setup_.match.worker_build &&
         session.environment_class == setup_.match.environment_class && gap <= kSessionGapSeconds) {
       session_ = session.id;
-      if (gap > 1) say(fmt::format("session {} goes on (last seen {} ago)", session_, durationText(std::max(0.0, gap))));
+      if (gap > 1)
+        say(fmt::format("session {} goes on (last seen {} ago)", session_, durationText(std::max(0.0, gap))));
       return store_.touchSession(session_, time);
     }
   }
@@ -148,11 +156,13 @@ llvm::Error Campaign::startWorker() {
 llvm::Error Campaign::restartWorker() {
   if (++restarts_ > kMaxRestarts) {
     return llvm::createStringError(
-        fmt::format("the worker's launch server died {} times; see {}/worker-server.log. What was measured is kept, and the same command "
+        fmt::format("the worker's launch server died {} times; see {}/worker-server.log. What was measured is kept, "
+                    "and the same command "
                     "continues",
                     restarts_, options_.results));
   }
-  say(fmt::format("the worker's launch server {}: starting it again ({} of {})", server_.deathText(), restarts_, kMaxRestarts));
+  say(fmt::format("the worker's launch server {}: starting it again ({} of {})", server_.deathText(), restarts_,
+                  kMaxRestarts));
   return startWorker();
 }
 
@@ -199,7 +209,8 @@ llvm::Expected<std::optional<store::BlockPlan>> Campaign::unfinishedBlock(plan::
     auto trials = store_.trialsOfBlock(block->block.id);
     if (!trials) return trials.takeError();
     for (const store::Trial& trial : *trials) {
-      bool counts = std::any_of(results_.trials.begin(), results_.trials.end(), [&](const store::Trial& t) { return t.id == trial.id; });
+      bool counts = std::any_of(results_.trials.begin(), results_.trials.end(),
+                                [&](const store::Trial& t) { return t.id == trial.id; });
       if (!counts && trial.status != TrialStatus::Interrupted) return none;
     }
     for (unsigned position = 0; position < block->points.size(); ++position) {

@@ -1,14 +1,13 @@
 // Campaign: the trials of one block.
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-
-#include <fmt/format.h>
 
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/schedule.h"
@@ -19,8 +18,8 @@ namespace {
 
 using store::TrialStatus;
 
-/// A port that nobody listens on now. Another process may take it before rank 0 does: that fails the attempt, and the next has
-/// another port.
+/// A port that nobody listens on now. Another process may take it before rank 0 does: that fails the attempt, and the
+/// next has another port.
 int freePort() {
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return 29500;
@@ -38,11 +37,14 @@ int freePort() {
 }
 
 std::vector<std::string> rankEnvironment(unsigned rank, unsigned world_size, int port, const machine::Slot& slot) {
-  std::vector<std::string> environment{
-      fmt::format("RANK={}", rank),           fmt::format("WORLD_SIZE={}", world_size),
-      fmt::format("LOCAL_RANK={}", rank),     fmt::format("LOCAL_WORLD_SIZE={}", world_size),
-      "MASTER_ADDR=127.0.0.1",                fmt::format("MASTER_PORT={}", port),
-      "CUDA_DEVICE_ORDER=PCI_BUS_ID",         fmt::format("CUDA_VISIBLE_DEVICES={}", slot.gpu ? slot.uuid : "")};
+  std::vector<std::string> environment{fmt::format("RANK={}", rank),
+                                       fmt::format("WORLD_SIZE={}", world_size),
+                                       fmt::format("LOCAL_RANK={}", rank),
+                                       fmt::format("LOCAL_WORLD_SIZE={}", world_size),
+                                       "MASTER_ADDR=127.0.0.1",
+                                       fmt::format("MASTER_PORT={}", port),
+                                       "CUDA_DEVICE_ORDER=PCI_BUS_ID",
+                                       fmt::format("CUDA_VISIBLE_DEVICES={}", slot.gpu ? slot.uuid : "")};
   return environment;
 }
 
@@ -83,8 +85,8 @@ llvm::Expected<Campaign::BlockEnd> Campaign::runPlace(const store::BlockPlan& bl
   return BlockEnd::Whole;
 }
 
-llvm::Expected<store::Trial> Campaign::runAttempt(const store::BlockPlan& block, unsigned position, const plan::Point& point,
-                                                  unsigned attempt) {
+llvm::Expected<store::Trial> Campaign::runAttempt(const store::BlockPlan& block, unsigned position,
+                                                  const plan::Point& point, unsigned attempt) {
   std::vector<unsigned> slots = slotSet(devicesOf(point), setup_.slots.size(), block.block.number);
   llvm::json::Array devices;
   for (unsigned slot : slots) devices.push_back(setup_.slots[slot].toJson());
@@ -109,7 +111,9 @@ llvm::Expected<store::Trial> Campaign::runAttempt(const store::BlockPlan& block,
   listener_.trialStarted(shown);
   TrialHooks hooks;
   hooks.tick = [this] { return tick(); };
-  hooks.progress = [&](const plan::Event& event) { listener_.trialProgress(shown, event.phase, event.done, event.total); };
+  hooks.progress = [&](const plan::Event& event) {
+    listener_.trialProgress(shown, event.phase, event.done, event.total);
+  };
   auto end = runTrial(server_, interrupts_, request(block, point, trial, slots), hooks);
   if (!end) return end.takeError();
 
@@ -201,10 +205,17 @@ void Campaign::count(const store::Trial& trial) {
       ++outcome_.valid;
       pace_.learn(trial.kind, trial.point, trial.ended - trial.started);
       break;
-    case TrialStatus::Failed: ++outcome_.failed; break;
-    case TrialStatus::Timeout: ++outcome_.timeouts; break;
-    case TrialStatus::Infeasible: ++outcome_.infeasible; break;
-    default: break;
+    case TrialStatus::Failed:
+      ++outcome_.failed;
+      break;
+    case TrialStatus::Timeout:
+      ++outcome_.timeouts;
+      break;
+    case TrialStatus::Infeasible:
+      ++outcome_.infeasible;
+      break;
+    default:
+      break;
   }
 }
 

@@ -1,5 +1,9 @@
 #include "runtime/engine/data.h"
 
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/BLAKE3.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -7,10 +11,6 @@
 #include <filesystem>
 #include <memory>
 #include <vector>
-
-#include <fmt/format.h>
-#include <llvm/ADT/StringExtras.h>
-#include <llvm/Support/BLAKE3.h>
 
 namespace expc::engine {
 namespace {
@@ -61,7 +61,8 @@ llvm::Error checkDataExists(const plan::Plan& plan) {
     std::error_code error;
     if (fs::exists(full, error)) continue;
     return llvm::createStringError(
-        fmt::format("the data '{}' does not exist (looked for {}): put it there (the comments of the study and a README beside the data "
+        fmt::format("the data '{}' does not exist (looked for {}): put it there (the comments of the study and a "
+                    "README beside the data "
                     "folder say where it comes from), or name other data in the study or with -D",
                     path, full.string()));
   }

@@ -1,6 +1,7 @@
 #pragma once
 
-// The data that a plan's points read: there at all, the same as before (digest), and in the page cache (reading it for the digest).
+// The data that a plan's points read: there at all, the same as before (digest), and in the page cache (reading it for
+// the digest).
 
 #include <llvm/Support/Error.h>
 
@@ -15,8 +16,8 @@ namespace expc::engine {
 /// An error that names the path and how to get it, if any data path of the plan does not exist.
 llvm::Error checkDataExists(const plan::Plan& plan);
 
-/// A digest for each data path: BLAKE3 over names, sizes and contents, in the order of names. Calls `tick` between pieces; its
-/// error ends the reading.
+/// A digest for each data path: BLAKE3 over names, sizes and contents, in the order of names. Calls `tick` between
+/// pieces; its error ends the reading.
 llvm::Expected<std::map<std::string, std::string>> digestData(const plan::Plan& plan,
                                                               const std::function<llvm::Error()>& tick);
 

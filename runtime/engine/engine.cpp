@@ -1,10 +1,10 @@
 #include "runtime/engine/engine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-
-#include <fmt/format.h>
 
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/data.h"
@@ -17,9 +17,11 @@ llvm::Error checkWorkload(const plan::Plan& plan, const WorkerDescription& worke
   auto found = worker.workloads.find(plan.workload);
   if (found != worker.workloads.end() && found->second == plan.workload_version) return llvm::Error::success();
   std::string offered;
-  for (const auto& [name, version] : worker.workloads) offered += fmt::format("{}{} version {}", offered.empty() ? "" : ", ", name, version);
+  for (const auto& [name, version] : worker.workloads)
+    offered += fmt::format("{}{} version {}", offered.empty() ? "" : ", ", name, version);
   return llvm::createStringError(
-      fmt::format("the workload {} version {} is not in this build of '{}' (it has {}): build worker and expc from one tree, or name "
+      fmt::format("the workload {} version {} is not in this build of '{}' (it has {}): build worker and expc from one "
+                  "tree, or name "
                   "the right worker with --worker PATH",
                   plan.workload, plan.workload_version, path, offered.empty() ? "none" : offered));
 }
@@ -31,24 +33,29 @@ llvm::Error markUnavailable(Setup& setup, std::vector<std::string>& messages) {
   for (plan::Point& point : setup.plan.points) {
     unsigned wanted = devicesOf(point);
     if (point.unavailable.empty() && wanted > setup.slots.size()) {
-      point.unavailable = fmt::format("needs {} devices, there {} {}", wanted, setup.slots.size() == 1 ? "is" : "are", setup.slots.size());
+      point.unavailable = fmt::format("needs {} devices, there {} {}", wanted, setup.slots.size() == 1 ? "is" : "are",
+                                      setup.slots.size());
       ++too_large;
     }
-    if (point.unavailable.empty()) ++available;
-    else if (why.empty()) why = point.unavailable;
+    if (point.unavailable.empty())
+      ++available;
+    else if (why.empty())
+      why = point.unavailable;
   }
   if (too_large > 0) {
-    messages.push_back(fmt::format("{} point{} not available on this machine: {}", too_large, too_large == 1 ? " is" : "s are", why));
+    messages.push_back(
+        fmt::format("{} point{} not available on this machine: {}", too_large, too_large == 1 ? " is" : "s are", why));
   }
   if (available > 0) return llvm::Error::success();
   if (setup.plan.points.empty()) return llvm::createStringError("the plan has no points: nothing to run");
-  return llvm::createStringError(
-      fmt::format("none of the {} points is available on this machine ({}; the first one: {}): use another machine or --devices",
-                  setup.plan.points.size(), machine::summary(setup.machine, setup.slots), why));
+  return llvm::createStringError(fmt::format(
+      "none of the {} points is available on this machine ({}; the first one: {}): use another machine or --devices",
+      setup.plan.points.size(), machine::summary(setup.machine, setup.slots), why));
 }
 
 /// Everything that can refuse a run without touching the results folder.
-llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& options, std::vector<std::string>& messages) {
+llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& options,
+                              std::vector<std::string>& messages) {
   Setup setup;
   setup.plan = plan;
   setup.machine = machine::probe();
@@ -81,9 +88,7 @@ llvm::Error recordRun(const Setup& setup, store::Store& store, int64_t session, 
 
 }  // namespace
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener) {
   Interrupts interrupts;
@@ -123,8 +128,10 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
     outcome.messages.push_back(fmt::format("nothing to run: all {} trials are there", outcome.reused));
     tell();
     auto session = store->latestSession();
-    if (!session) error = session.takeError();
-    else if (*session) error = recordRun(*setup, *store, (*session)->id, "nothing to do");
+    if (!session)
+      error = session.takeError();
+    else if (*session)
+      error = recordRun(*setup, *store, (*session)->id, "nothing to do");
   } else {
     error = Campaign(*setup, absolute, *store, interrupts, listener, outcome).run(std::move(*results));
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Runs a plan: opens a session, appends blocks until nothing is missing, starts one trial at a time on the device slots and writes
-// what happened to the store before it goes on.
+// Runs a plan: opens a session, appends blocks until nothing is missing, starts one trial at a time on the device slots
+// and writes what happened to the store before it goes on.
 
 #include <llvm/Support/Error.h>
 
@@ -34,13 +34,13 @@ enum class Ending {
 struct RunOutcome {
   Ending ending = Ending::Complete;
   unsigned trials = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0;  // of this run
-  unsigned reused = 0;                     // valid trials that were there before
-  std::vector<std::string> messages;       // one line each, already shown by the listener
+  unsigned reused = 0;                                                       // valid trials that were there before
+  std::vector<std::string> messages;  // one line each, already shown by the listener
 };
 
-/// Never starts a trial and returns an error when: the worker is missing or does not offer the plan's workload in the plan's
-/// version, data is missing, the results folder cannot be written or is in use, no point is available on this machine.
-/// A failing trial is a result, not an error. Handles SIGINT and SIGTERM while it runs.
+/// Never starts a trial and returns an error when: the worker is missing or does not offer the plan's workload in the
+/// plan's version, data is missing, the results folder cannot be written or is in use, no point is available on this
+/// machine. A failing trial is a result, not an error. Handles SIGINT and SIGTERM while it runs.
 llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener);
 
 }  // namespace expc::engine

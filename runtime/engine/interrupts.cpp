@@ -29,7 +29,7 @@ void handle(int) {
 Interrupts::Interrupts() {
   count = 0;
   if (pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0) pipe_ends[0] = pipe_ends[1] = -1;
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = handle;
   action.sa_flags = SA_RESTART;
   for (int i = 0; i < 3; ++i) {

@@ -17,9 +17,11 @@ std::string logTail(const std::string& path) {
   std::string text((std::istreambuf_iterator<char>(in)), {});
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   size_t begin = text.size();
-  for (int line = 0; line < kLines && begin != std::string::npos && begin > 0; ++line) begin = text.rfind('\n', begin - 1);
+  for (int line = 0; line < kLines && begin != std::string::npos && begin > 0; ++line)
+    begin = text.rfind('\n', begin - 1);
   if (begin != std::string::npos && begin > 0) text.erase(0, begin + 1);
-  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; }, '?');
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; }, '?');
   return text;
 }
 

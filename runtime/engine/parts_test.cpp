@@ -121,16 +121,20 @@ Rank rankThatWrote(std::string_view text) {
 }  // namespace
 
 TEST_CASE("nonsense on the event pipe is noted, once, and never a crash") {
-  for (const char* text : {"\n", "{}\n", "{\"v\":1,\"event\":\"result\"}\n", "[[[[\n", "\xff\xfe\n", "{\"v\":9,\"event\":\"started\"}\n",
-                           "{\"v\":1,\"event\":\"result\",\"metrics\":{\"a\":\"nan\"}}\n", "{\"v\":1,\"event\":\"started\"}"
-                           "{\"v\":1,\"event\":\"started\"}\n", "{\"v\":1,\"eve"}) {
+  for (const char* text :
+       {"\n", "{}\n", "{\"v\":1,\"event\":\"result\"}\n", "[[[[\n", "\xff\xfe\n", "{\"v\":9,\"event\":\"started\"}\n",
+        "{\"v\":1,\"event\":\"result\",\"metrics\":{\"a\":\"nan\"}}\n",
+        "{\"v\":1,\"event\":\"started\"}"
+        "{\"v\":1,\"event\":\"started\"}\n",
+        "{\"v\":1,\"eve"}) {
     CAPTURE(text);
     Rank rank = rankThatWrote(text);
     CHECK(rank.read().empty());
     CHECK((rank.weight == Weight::Nonsense));
     CHECK(rank.reason.find("no event") != std::string::npos);
   }
-  Rank twice = rankThatWrote("{\"v\":1,\"event\":\"result\",\"metrics\":{}}\n{\"v\":1,\"event\":\"result\",\"metrics\":{}}\n");
+  Rank twice =
+      rankThatWrote("{\"v\":1,\"event\":\"result\",\"metrics\":{}}\n{\"v\":1,\"event\":\"result\",\"metrics\":{}}\n");
   twice.read();
   CHECK(twice.reason == "sent a second result");
 }

@@ -1,10 +1,9 @@
 #include "runtime/engine/progress.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cmath>
-
-#include <fmt/format.h>
 
 namespace expc::engine {
 namespace {
@@ -40,7 +39,8 @@ std::string durationText(double seconds) {
 
 std::string remainingText(const TrialNote& trial) {
   if (!trial.remaining_seconds) return "";
-  return fmt::format("{}{} left", trial.remaining_is_least ? "at least " : "about ", durationText(*trial.remaining_seconds));
+  return fmt::format("{}{} left", trial.remaining_is_least ? "at least " : "about ",
+                     durationText(*trial.remaining_seconds));
 }
 
 }  // namespace expc::engine

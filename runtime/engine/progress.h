@@ -17,10 +17,10 @@ struct TrialNote {
   int64_t trial = 0;
   std::string point_label;  // "precision=fp32 gpus=2"
   plan::TrialKind kind = plan::TrialKind::Timed;
-  uint64_t block = 0;       // number within its kind
+  uint64_t block = 0;  // number within its kind
   unsigned attempt = 1;
-  unsigned done = 0;        // trials of this run that ended before it
-  unsigned expected = 0;    // trials that this run is expected to need, this one included
+  unsigned done = 0;                        // trials of this run that ended before it
+  unsigned expected = 0;                    // trials that this run is expected to need, this one included
   std::optional<double> remaining_seconds;  // from medians of past durations; absent: nothing known yet
   bool remaining_is_least = false;          // some kind of trial was never timed: it comes on top
 };
@@ -34,7 +34,8 @@ class ProgressListener {
   virtual void trialStarted(const TrialNote& trial) = 0;
   /// The worker's own progress within the trial; may come often.
   virtual void trialProgress(const TrialNote& trial, std::string_view phase, uint64_t done, uint64_t total) = 0;
-  virtual void trialEnded(const TrialNote& trial, store::TrialStatus status, double seconds, std::string_view reason) = 0;
+  virtual void trialEnded(const TrialNote& trial, store::TrialStatus status, double seconds,
+                          std::string_view reason) = 0;
   /// Nothing more will come.
   virtual void finished() = 0;
 };

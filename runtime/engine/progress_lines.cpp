@@ -12,13 +12,15 @@ class LineProgress : public ProgressListener {
 
   void message(std::string_view text) override { line(text); }
   void blockStarted(plan::TrialKind kind, uint64_t number, unsigned points) override {
-    line(fmt::format("block {} of {} trials: {} point{}", number + 1, plan::toString(kind), points, points == 1 ? "" : "s"));
+    line(fmt::format("block {} of {} trials: {} point{}", number + 1, plan::toString(kind), points,
+                     points == 1 ? "" : "s"));
   }
   void trialStarted(const TrialNote&) override {}
   void trialProgress(const TrialNote&, std::string_view, uint64_t, uint64_t) override {}
   void trialEnded(const TrialNote& trial, store::TrialStatus status, double seconds, std::string_view reason) override {
-    std::string text = fmt::format("[{}/{}] {} {}: {} in {}", trial.done + 1, trial.expected, plan::toString(trial.kind),
-                                   trial.point_label, store::toString(status), durationText(seconds));
+    std::string text =
+        fmt::format("[{}/{}] {} {}: {} in {}", trial.done + 1, trial.expected, plan::toString(trial.kind),
+                    trial.point_label, store::toString(status), durationText(seconds));
     if (!reason.empty()) text += fmt::format(": {}", reason);
     std::string left = remainingText(trial);
     if (!left.empty()) text += fmt::format(" ({})", left);

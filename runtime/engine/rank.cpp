@@ -1,13 +1,12 @@
 #include "runtime/engine/rank.h"
 
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-
-#include <fmt/format.h>
 
 #include "runtime/engine/worker_client.h"
 
@@ -30,8 +29,16 @@ Rank::Rank(unsigned number, uint64_t launch, int event_fd, std::string log)
     : number(number), launch(launch), log(std::move(log)), fd_(event_fd) {}
 
 Rank::Rank(Rank&& other) noexcept
-    : number(other.number), launch(other.launch), log(other.log), pid(other.pid), weight(other.weight), reason(std::move(other.reason)),
-      killed(other.killed), fd_(other.fd_), exited_(other.exited_), had_result_(other.had_result_),
+    : number(other.number),
+      launch(other.launch),
+      log(other.log),
+      pid(other.pid),
+      weight(other.weight),
+      reason(std::move(other.reason)),
+      killed(other.killed),
+      fd_(other.fd_),
+      exited_(other.exited_),
+      had_result_(other.had_result_),
       buffer_(std::move(other.buffer_)) {
   other.fd_ = -1;
 }
@@ -53,18 +60,23 @@ void Rank::take(std::string_view line, std::vector<plan::Event>& events) {
   if (weight == Weight::Nonsense) return;  // the first such line is enough
   auto event = plan::eventFromLine(line);
   if (!event) {
-    complain(Weight::Nonsense, fmt::format("wrote a line that is no event: '{}' ({})", excerpt(line),
-                                           llvm::toString(event.takeError())));
+    complain(Weight::Nonsense,
+             fmt::format("wrote a line that is no event: '{}' ({})", excerpt(line), llvm::toString(event.takeError())));
     return;
   }
   switch (event->type) {
-    case plan::Event::Type::Failed: complain(Weight::SaidFailed, event->reason); break;
-    case plan::Event::Type::Infeasible: complain(Weight::OutOfMemory, event->reason); break;
+    case plan::Event::Type::Failed:
+      complain(Weight::SaidFailed, event->reason);
+      break;
+    case plan::Event::Type::Infeasible:
+      complain(Weight::OutOfMemory, event->reason);
+      break;
     case plan::Event::Type::Result:
       if (had_result_) complain(Weight::Nonsense, "sent a second result");
       had_result_ = true;
       break;
-    default: break;
+    default:
+      break;
   }
   events.push_back(std::move(*event));
 }

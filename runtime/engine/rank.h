@@ -13,7 +13,8 @@
 
 namespace expc::engine {
 
-/// Why a trial fails. Of several reasons the weightiest is told, then the first: when one rank dies the others complain about it.
+/// Why a trial fails. Of several reasons the weightiest is told, then the first: when one rank dies the others complain
+/// about it.
 enum class Weight {
   None,
   SaidFailed,  // an event `failed`

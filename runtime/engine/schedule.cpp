@@ -1,9 +1,9 @@
 #include "runtime/engine/schedule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace expc::engine {
 namespace {

@@ -10,7 +10,8 @@
 
 namespace expc::engine {
 
-/// The seed that all trials of a block share (initial weights, data order, dropout): 53 bits, so that any JSON reader keeps it.
+/// The seed that all trials of a block share (initial weights, data order, dropout): 53 bits, so that any JSON reader
+/// keeps it.
 uint64_t blockSeed(uint64_t design_seed, plan::TrialKind kind, uint64_t number);
 
 /// `points` in the order of a block (Fisher and Yates, from the block's seed).
@@ -19,7 +20,8 @@ std::vector<std::string> blockOrder(std::vector<std::string> points, uint64_t bl
 /// How many devices a point takes: its parameter `gpus`, else 1.
 unsigned devicesOf(const plan::Point& point);
 
-/// The slots (of `available`) of every trial with `wanted` devices in a block: the same within it, rotating over blocks; ascending.
+/// The slots (of `available`) of every trial with `wanted` devices in a block: the same within it, rotating over
+/// blocks; ascending.
 std::vector<unsigned> slotSet(unsigned wanted, unsigned available, uint64_t block_number);
 
 }  // namespace expc::engine

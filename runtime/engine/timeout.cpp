@@ -4,7 +4,8 @@
 
 namespace expc::engine {
 
-double trialTimeout(std::optional<double> asked, const store::Results& results, plan::TrialKind kind, std::string_view point) {
+double trialTimeout(std::optional<double> asked, const store::Results& results, plan::TrialKind kind,
+                    std::string_view point) {
   if (asked) return *asked;
   double own = 0, any = 0;
   for (const store::Trial& trial : results.trials) {

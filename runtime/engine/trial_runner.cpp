@@ -1,6 +1,7 @@
 #include "runtime/engine/trial_runner.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,8 +12,6 @@
 #include <csignal>
 #include <cstring>
 #include <optional>
-
-#include <fmt/format.h>
 
 #include "runtime/engine/log_tail.h"
 #include "runtime/engine/rank.h"
@@ -174,9 +173,10 @@ void Runner::readRank(Rank& rank) {
 llvm::Error Runner::checkEachSecond() {
   next_check_ = Clock::now() + std::chrono::seconds(1);
   for (const Rank& rank : ranks_) {
-    struct stat state {};
+    struct stat state{};
     if (!stopping_ && stat(rank.log.c_str(), &state) == 0 && state.st_size > kMaxLogBytes) {
-      stop(TrialStatus::Failed, fmt::format("{} wrote more than {} MiB of log", nameOf(rank), kMaxLogBytes >> 20), rank.number);
+      stop(TrialStatus::Failed, fmt::format("{} wrote more than {} MiB of log", nameOf(rank), kMaxLogBytes >> 20),
+           rank.number);
     }
   }
   return hooks_.tick ? hooks_.tick() : llvm::Error::success();
@@ -198,13 +198,14 @@ void Runner::judge() {
     return;
   }
   if (now >= deadline_) {
-    return stop(TrialStatus::Timeout, fmt::format("not finished after {:.3g} s (--timeout sets another limit)", request_.timeout_seconds));
+    return stop(TrialStatus::Timeout,
+                fmt::format("not finished after {:.3g} s (--timeout sets another limit)", request_.timeout_seconds));
   }
   if (result_until_ && now >= *result_until_) {
     auto late = std::find_if(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return !rank.isExited(); });
     if (late != ranks_.end()) {
-      stop(TrialStatus::Failed, fmt::format("{} did not end within {} s of the result", nameOf(*late), kEndGrace.count()),
-           late->number);
+      stop(TrialStatus::Failed,
+           fmt::format("{} did not end within {} s of the result", nameOf(*late), kEndGrace.count()), late->number);
     }
   }
 }
@@ -243,9 +244,11 @@ const Rank* Runner::worst() const {
 void Runner::settleFailure() {
   const Rank* rank = worst();
   TrialStatus status = rank->weight == Weight::OutOfMemory ? TrialStatus::Infeasible : TrialStatus::Failed;
-  stop(status, fmt::format("{}{}{}", nameOf(*rank), rank->weight == Weight::SaidFailed || rank->weight == Weight::OutOfMemory ? ": " : " ",
-                           rank->reason),
-       rank->number);
+  stop(
+      status,
+      fmt::format("{}{}{}", nameOf(*rank),
+                  rank->weight == Weight::SaidFailed || rank->weight == Weight::OutOfMemory ? ": " : " ", rank->reason),
+      rank->number);
 }
 
 std::string Runner::nameOf(const Rank& rank) const {
@@ -282,7 +285,7 @@ TrialEnd Runner::finish() {
                    end_.status == TrialStatus::Infeasible;
   if (wants_log && blamed_ < ranks_.size()) end_.log_tail = logTail(ranks_[blamed_].log);
   for (const Rank& rank : ranks_) {
-    struct stat state {};
+    struct stat state{};
     if (stat(rank.log.c_str(), &state) == 0 && state.st_size == 0) unlink(rank.log.c_str());
   }
   return std::move(end_);

@@ -40,7 +40,8 @@ struct TrialHooks {
   std::function<void(const plan::Event&)> progress;
 };
 
-/// The error is the environment's (no descriptors, no log file, the tick's); whatever the worker does wrong is in TrialEnd.
+/// The error is the environment's (no descriptors, no log file, the tick's); whatever the worker does wrong is in
+/// TrialEnd.
 llvm::Expected<TrialEnd> runTrial(WorkerServer& server, const Interrupts& interrupts, const TrialRequest& request,
                                   const TrialHooks& hooks);
 

@@ -1,6 +1,7 @@
 #include "runtime/engine/worker_client.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/socket.h>
@@ -11,8 +12,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-
-#include <fmt/format.h>
 
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/log_tail.h"
@@ -42,8 +41,8 @@ struct Spawned {
   int error = 0;
 };
 
-/// Starts `path argument...` in its own process group, stdin from /dev/null. `out` becomes stdout, `err` stderr and `channel` (if
-/// not -1) descriptor kChannel.
+/// Starts `path argument...` in its own process group, stdin from /dev/null. `out` becomes stdout, `err` stderr and
+/// `channel` (if not -1) descriptor kChannel.
 Spawned spawn(const std::string& path, std::vector<std::string> arguments, int out, int err, int channel) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -67,10 +66,10 @@ Spawned spawn(const std::string& path, std::vector<std::string> arguments, int o
 }
 
 llvm::Error missing(const std::string& path, int error) {
-  return llvm::createStringError(
-      fmt::format("the worker '{}' cannot be started: {}; build it with `make` (or `cmake --build BUILD --target expc-worker`), "
-                  "or name another with --worker PATH",
-                  path, std::strerror(error)));
+  return llvm::createStringError(fmt::format(
+      "the worker '{}' cannot be started: {}; build it with `make` (or `cmake --build BUILD --target expc-worker`), "
+      "or name another with --worker PATH",
+      path, std::strerror(error)));
 }
 
 /// Everything up to the end of file, an excess or the end of patience; false for the last two.
@@ -92,8 +91,8 @@ bool readAll(int fd, std::string& text) {
 
 llvm::Expected<WorkerDescription> parseDescription(const std::string& path, const std::string& text) {
   auto bad = [&](const std::string& why) {
-    return llvm::createStringError(
-        fmt::format("what '{} --describe' printed is no description of a worker: {}; is it expc-worker of this build?", path, why));
+    return llvm::createStringError(fmt::format(
+        "what '{} --describe' printed is no description of a worker: {}; is it expc-worker of this build?", path, why));
   };
   auto value = plan::parseJson(text);
   if (!value) return bad(llvm::toString(value.takeError()));
@@ -120,7 +119,8 @@ llvm::Expected<WorkerDescription> parseDescription(const std::string& path, cons
 }  // namespace
 
 std::string statusText(int status) {
-  if (WIFSIGNALED(status)) return fmt::format("killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  if (WIFSIGNALED(status))
+    return fmt::format("killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
   return fmt::format("exited with code {}", WEXITSTATUS(status));
 }
 
@@ -142,12 +142,14 @@ llvm::Expected<WorkerDescription> describeWorker(const std::string& path) {
   while (waitpid(process.pid, &status, 0) < 0 && errno == EINTR) {
   }
   if (!complete) {
-    return llvm::createStringError(fmt::format("the worker '{}' did not describe itself in {} s", path, kStartPatience.count()));
+    return llvm::createStringError(
+        fmt::format("the worker '{}' did not describe itself in {} s", path, kStartPatience.count()));
   }
   if (status != 0) {
-    return llvm::createStringError(fmt::format("the worker '{}' does not run: `{} --describe` {}; see above for what it said, and "
-                                               "build it again with `make`",
-                                               path, path, statusText(status)));
+    return llvm::createStringError(
+        fmt::format("the worker '{}' does not run: `{} --describe` {}; see above for what it said, and "
+                    "build it again with `make`",
+                    path, path, statusText(status)));
   }
   return parseDescription(path, text);
 }
@@ -172,11 +174,12 @@ WorkerServer& WorkerServer::operator=(WorkerServer&& other) noexcept {
 
 WorkerServer::~WorkerServer() { stop(); }
 
-llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const std::string& log, const Interrupts& interrupts) {
+llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const std::string& log,
+                                                 const Interrupts& interrupts) {
   int log_fd = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (log_fd < 0) {
-    return llvm::createStringError(fmt::format("{}: {}; make the results folder writable or choose another with --results DIR", log,
-                                               std::strerror(errno)));
+    return llvm::createStringError(fmt::format(
+        "{}: {}; make the results folder writable or choose another with --results DIR", log, std::strerror(errno)));
   }
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -202,9 +205,11 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
     auto reply = server.receive();
     if (reply && reply->type == plan::LaunchReply::Type::Ready) return server;
   }
-  std::string how = server.alive() ? fmt::format("was not ready after {} s", kStartPatience.count()) : server.deathText();
-  return llvm::createStringError(fmt::format("the worker '{}' does not start: it {}; its last words (all of them are in {}):\n{}",
-                                             path, how, log, logTail(log)));
+  std::string how =
+      server.alive() ? fmt::format("was not ready after {} s", kStartPatience.count()) : server.deathText();
+  return llvm::createStringError(
+      fmt::format("the worker '{}' does not start: it {}; its last words (all of them are in {}):\n{}", path, how, log,
+                  logTail(log)));
 }
 
 bool WorkerServer::send(const std::string& text, const int* fds, unsigned count) {

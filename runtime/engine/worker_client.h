@@ -1,6 +1,7 @@
 #pragma once
 
-// The engine's end of the launch channel (runtime/plan/trial.h): a worker program, what it offers, and its launch server.
+// The engine's end of the launch channel (runtime/plan/trial.h): a worker program, what it offers, and its launch
+// server.
 
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
@@ -35,8 +36,10 @@ class WorkerServer {
   WorkerServer& operator=(WorkerServer&& other) noexcept;
   ~WorkerServer();  // stops it: its children die with it
 
-  /// Starts `path --serve FD` and waits until it is ready; its own output goes to `log`. An interrupt ends the wait with an error.
-  static llvm::Expected<WorkerServer> start(const std::string& path, const std::string& log, const Interrupts& interrupts);
+  /// Starts `path --serve FD` and waits until it is ready; its own output goes to `log`. An interrupt ends the wait
+  /// with an error.
+  static llvm::Expected<WorkerServer> start(const std::string& path, const std::string& log,
+                                            const Interrupts& interrupts);
 
   /// Hands over the two descriptors (the caller keeps its copies). False when the server is gone.
   bool launch(const plan::LaunchRequest& request, int event_fd, int log_fd);

@@ -1,5 +1,6 @@
 #include "runtime/machine/machine.h"
 
+#include <fmt/format.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -7,8 +8,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
-
-#include <fmt/format.h>
 
 #include "runtime/machine/nvml.h"
 #include "runtime/machine/topology.h"

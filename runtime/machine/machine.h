@@ -1,7 +1,7 @@
 #pragma once
 
-// What is there: this host's CPU, memory, kernel and GPUs, and the device slots that trials run on. No torch, no CUDA runtime; a
-// machine without a GPU or without NVML is described just the same.
+// What is there: this host's CPU, memory, kernel and GPUs, and the device slots that trials run on. No torch, no CUDA
+// runtime; a machine without a GPU or without NVML is described just the same.
 
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
@@ -17,8 +17,8 @@ struct Gpu {
   unsigned index = 0;  // NVML's, the order of nvidia-smi
   std::string name, uuid;
   uint64_t memory_bytes = 0;
-  std::string pci_bus;      // "0000:17:00.0"
-  std::vector<int> cores;   // the allowed cores next to it; all of them when the topology does not say
+  std::string pci_bus;     // "0000:17:00.0"
+  std::vector<int> cores;  // the allowed cores next to it; all of them when the topology does not say
 };
 
 struct Machine {
@@ -28,9 +28,9 @@ struct Machine {
   std::vector<int> allowed;  // one CPU number for each physical core that the affinity mask allows, ascending
   double cpu_quota = 0;      // CPUs that the control group grants; 0: no limit
   uint64_t memory_bytes = 0;
-  std::string governor;      // "" when the kernel does not say (virtual machines)
-  std::string gpu_driver;    // "" without an NVIDIA driver
-  std::vector<Gpu> gpus;     // that CUDA_VISIBLE_DEVICES leaves
+  std::string governor;            // "" when the kernel does not say (virtual machines)
+  std::string gpu_driver;          // "" without an NVIDIA driver
+  std::vector<Gpu> gpus;           // that CUDA_VISIBLE_DEVICES leaves
   std::vector<std::string> notes;  // what could not be found out, in words
 };
 
@@ -40,20 +40,22 @@ Machine probe();
 /// What a rank gets for itself: a GPU with cores near it, or a share of the cores.
 struct Slot {
   bool gpu = false;
-  unsigned index = 0;      // GPU: Gpu::index; CPU: number of the slot
-  std::string name, uuid;  // of the GPU
-  std::vector<int> cores;  // CPU numbers that the rank is bound to
+  unsigned index = 0;                 // GPU: Gpu::index; CPU: number of the slot
+  std::string name, uuid;             // of the GPU
+  std::vector<int> cores;             // CPU numbers that the rank is bound to
   llvm::json::Object toJson() const;  // {"device":"cpu","index":0,"cores":[0]}: an entry of TrialSpec::slots
 };
 
-/// The slots of `machine`. `devices` as in `--devices`: "" for the GPUs if there are any, else CPU slots, one for each physical core
-/// and at most four; "N" for the first N of these (more CPU slots than four, if asked for, up to the cores); "cpu:N" for N CPU slots
-/// even where there are GPUs. CPU slots share the allowed cores in equal contiguous parts. The error says what is possible.
+/// The slots of `machine`. `devices` as in `--devices`: "" for the GPUs if there are any, else CPU slots, one for each
+/// physical core and at most four; "N" for the first N of these (more CPU slots than four, if asked for, up to the
+/// cores); "cpu:N" for N CPU slots even where there are GPUs. CPU slots share the allowed cores in equal contiguous
+/// parts. The error says what is possible.
 llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view devices = "");
 
-/// A stable hash (16 hex digits) of what must agree for two trials to be the same measurement: slots, driver, CPU model and the
-/// worker's libraries (as `expc-worker --describe` gives them). Host names and boots are no part of it.
-std::string environmentClass(const Machine& machine, const std::vector<Slot>& slots, const llvm::json::Value& libraries);
+/// A stable hash (16 hex digits) of what must agree for two trials to be the same measurement: slots, driver, CPU model
+/// and the worker's libraries (as `expc-worker --describe` gives them). Host names and boots are no part of it.
+std::string environmentClass(const Machine& machine, const std::vector<Slot>& slots,
+                             const llvm::json::Value& libraries);
 
 /// For the report and the store: everything above as JSON.
 llvm::json::Object toJson(const Machine& machine);

@@ -1,12 +1,11 @@
 #include "runtime/machine/nvml.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-
-#include <fmt/format.h>
 
 namespace expc::machine {
 namespace {
@@ -69,13 +68,15 @@ NvmlAnswer askNvml() {
   Library nvml(override_name && *override_name ? override_name : "libnvidia-ml.so.1");
   if (!nvml) return answer;  // no NVIDIA driver: nothing to tell
   if (!nvml.call("nvmlInit_v2")) {
-    answer.note = "NVML is installed but does not start (no NVIDIA device, or driver and library differ): GPUs are not used";
+    answer.note =
+        "NVML is installed but does not start (no NVIDIA device, or driver and library differ): GPUs are not used";
     return answer;
   }
   char text[kTextSize] = {};
   if (nvml.call("nvmlSystemGetDriverVersion", &text[0], kTextSize)) answer.driver = text;
   unsigned count = 0;
-  if (!nvml.call("nvmlDeviceGetCount_v2", &count)) answer.note = "NVML does not say how many GPUs there are: GPUs are not used";
+  if (!nvml.call("nvmlDeviceGetCount_v2", &count))
+    answer.note = "NVML does not say how many GPUs there are: GPUs are not used";
   for (unsigned i = 0; i < count; ++i) answer.gpus.push_back(describe(nvml, i));
   nvml.call("nvmlShutdown");
   return answer;
@@ -97,7 +98,8 @@ std::vector<Gpu> visible(std::vector<Gpu> gpus, std::string_view list, std::stri
     });
     if (found == gpus.end()) {
       // "-1" and "NoDevFiles" are the usual ways to say none.
-      if (entry != "-1" && entry != "NoDevFiles") note = fmt::format("CUDA_VISIBLE_DEVICES names no GPU with '{}'", entry);
+      if (entry != "-1" && entry != "NoDevFiles")
+        note = fmt::format("CUDA_VISIBLE_DEVICES names no GPU with '{}'", entry);
       break;
     }
     kept.push_back(*found);

@@ -18,8 +18,8 @@ struct NvmlAnswer {
 /// Asks libnvidia-ml.so.1, or the library that EXPC_NVML_LIBRARY names (for tests and odd installations).
 NvmlAnswer askNvml();
 
-/// Keeps what CUDA_VISIBLE_DEVICES names (indices, UUIDs or their beginnings), in its order; like CUDA it stops at the first entry
-/// that names nothing, which is then noted.
+/// Keeps what CUDA_VISIBLE_DEVICES names (indices, UUIDs or their beginnings), in its order; like CUDA it stops at the
+/// first entry that names nothing, which is then noted.
 std::vector<Gpu> visible(std::vector<Gpu> gpus, std::string_view cuda_visible_devices, std::string& note);
 
 }  // namespace expc::machine

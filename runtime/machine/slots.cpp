@@ -1,9 +1,9 @@
+#include <fmt/format.h>
+#include <llvm/Support/BLAKE3.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-
-#include <fmt/format.h>
-#include <llvm/Support/BLAKE3.h>
 
 #include "runtime/machine/machine.h"
 #include "runtime/machine/topology.h"
@@ -78,7 +78,8 @@ llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view
   unsigned there = use_gpus ? machine.gpus.size() : usableCores(machine);
   if (count > there) {
     return bad(devices, fmt::format("this machine offers {} {}", there,
-                                    use_gpus ? (there == 1 ? "GPU" : "GPUs") : (there == 1 ? "core" : "cores, one for each CPU slot")));
+                                    use_gpus ? (there == 1 ? "GPU" : "GPUs")
+                                             : (there == 1 ? "core" : "cores, one for each CPU slot")));
   }
   if (!use_gpus) return cpuSlots(machine, count);
   std::vector<Slot> result = gpuSlots(machine);
@@ -86,10 +87,12 @@ llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view
   return result;
 }
 
-std::string environmentClass(const Machine& machine, const std::vector<Slot>& slots, const llvm::json::Value& libraries) {
+std::string environmentClass(const Machine& machine, const std::vector<Slot>& slots,
+                             const llvm::json::Value& libraries) {
   // Written out rather than hashed from JSON, whose key order is the library's business.
   std::string text = fmt::format("cpu={}\ndriver={}\n", machine.cpu_model, machine.gpu_driver);
-  for (const Slot& slot : slots) text += fmt::format("slot={}:{}:{}\n", slot.gpu ? "cuda" : "cpu", slot.name, slot.cores.size());
+  for (const Slot& slot : slots)
+    text += fmt::format("slot={}:{}:{}\n", slot.gpu ? "cuda" : "cpu", slot.name, slot.cores.size());
   if (const llvm::json::Object* object = libraries.getAsObject()) {
     std::vector<std::string> lines;
     for (const auto& [key, value] : *object) {
@@ -108,13 +111,13 @@ std::string environmentClass(const Machine& machine, const std::vector<Slot>& sl
 }
 
 std::string summary(const Machine& machine, const std::vector<Slot>& slots) {
-  std::string text = fmt::format("{}, {} core{}, {:.0f} GiB", machine.cpu_model, machine.cores, machine.cores == 1 ? "" : "s",
-                                 double(machine.memory_bytes) / double(1ull << 30));
+  std::string text = fmt::format("{}, {} core{}, {:.0f} GiB", machine.cpu_model, machine.cores,
+                                 machine.cores == 1 ? "" : "s", double(machine.memory_bytes) / double(1ull << 30));
   if (slots.empty()) return text;
   const Slot& first = slots.front();
   if (first.gpu) return fmt::format("{}; {} x {}", text, slots.size(), first.name);
-  return fmt::format("{}; {} CPU slot{} of {} core{}", text, slots.size(), slots.size() == 1 ? "" : "s", first.cores.size(),
-                     first.cores.size() == 1 ? "" : "s");
+  return fmt::format("{}; {} CPU slot{} of {} core{}", text, slots.size(), slots.size() == 1 ? "" : "s",
+                     first.cores.size(), first.cores.size() == 1 ? "" : "s");
 }
 
 }  // namespace expc::machine

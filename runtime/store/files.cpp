@@ -1,10 +1,10 @@
 #include "runtime/store/files.h"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-
-#include <fmt/format.h>
 
 namespace expc::store {
 
@@ -12,8 +12,8 @@ llvm::Error cannotWrite(const std::string& folder, int error) {
   const char* way_out = error == ENOSPC || error == EDQUOT || error == EFBIG
                             ? "free some space and run the same command again; what was measured before is kept"
                             : "make it writable, or choose another folder with --results DIR";
-  return llvm::createStringError(fmt::format("the results folder '{}' cannot be written: {}; {}", folder,
-                                             std::strerror(error), way_out));
+  return llvm::createStringError(
+      fmt::format("the results folder '{}' cannot be written: {}; {}", folder, std::strerror(error), way_out));
 }
 
 llvm::Error makeFolder(const std::string& folder) {

@@ -1,6 +1,7 @@
 #include "runtime/store/lease.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,8 +16,6 @@
 #include <optional>
 #include <thread>
 
-#include <fmt/format.h>
-
 #include "runtime/plan/json.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/files.h"
@@ -27,7 +26,8 @@ namespace {
 // A reader holds the lease while it copies the database: longer than this, something is wrong with it.
 constexpr auto kReaderPatience = std::chrono::seconds(10);
 
-/// Field 22 of /proc/PID/stat; the name in field 2 may hold anything, so count from its closing bracket. 0: no such process.
+/// Field 22 of /proc/PID/stat; the name in field 2 may hold anything, so count from its closing bracket. 0: no such
+/// process.
 uint64_t startTicks(int64_t pid) {
   std::ifstream in(fmt::format("/proc/{}/stat", pid));
   std::string text((std::istreambuf_iterator<char>(in)), {});
@@ -85,7 +85,7 @@ struct Found {
 };
 
 std::optional<Found> find(const std::string& path) {
-  struct stat state {};
+  struct stat state{};
   if (stat(path.c_str(), &state) != 0) return std::nullopt;
   Found found;
   found.text = readFile(path);
@@ -182,17 +182,17 @@ llvm::Expected<Lease> Lease::acquire(const std::string& folder, std::string_view
       found = find(path);
       if (found && !isAlive(found->holder)) {
         if (removeStale(path, found->text) && found->holder.purpose != "report") {
-          messages.push_back(fmt::format("took over the results folder '{}' from {}, which is gone", folder,
-                                         nameOf(found->holder)));
+          messages.push_back(
+              fmt::format("took over the results folder '{}' from {}, which is gone", folder, nameOf(found->holder)));
         }
         continue;
       }
     }
     if (found && (found->holder.purpose != "report" || std::chrono::steady_clock::now() > give_up)) {
-      return llvm::createStringError(
-          fmt::format("the results folder '{}' is in use by {} (expc {}): wait for it, stop it, or choose another folder with "
-                      "--results DIR",
-                      folder, nameOf(found->holder), found->holder.purpose));
+      return llvm::createStringError(fmt::format(
+          "the results folder '{}' is in use by {} (expc {}): wait for it, stop it, or choose another folder with "
+          "--results DIR",
+          folder, nameOf(found->holder), found->holder.purpose));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
@@ -218,17 +218,17 @@ Lease& Lease::operator=(Lease&& other) noexcept {
 Lease::~Lease() { release(); }
 
 bool Lease::ours() const {
-  struct stat held {}, there {};
+  struct stat held{}, there{};
   return fd_ >= 0 && fstat(fd_, &held) == 0 && stat(path_.c_str(), &there) == 0 && held.st_ino == there.st_ino &&
          held.st_dev == there.st_dev;
 }
 
 llvm::Error Lease::heartbeat() {
   if (!ours()) {
-    return llvm::createStringError(
-        fmt::format("'{}' is not ours any more: another process took the results folder over, or somebody removed the file; "
-                    "the same command continues once the folder is free",
-                    path_));
+    return llvm::createStringError(fmt::format(
+        "'{}' is not ours any more: another process took the results folder over, or somebody removed the file; "
+        "the same command continues once the folder is free",
+        path_));
   }
   futimens(fd_, nullptr);
   return llvm::Error::success();

@@ -1,6 +1,7 @@
 #pragma once
 
-// One writer for a results folder, without file locks (network file systems): a lease file made by link(2), which names its holder.
+// One writer for a results folder, without file locks (network file systems): a lease file made by link(2), which names
+// its holder.
 
 #include <llvm/Support/Error.h>
 
@@ -31,8 +32,8 @@ class Lease {
   Lease& operator=(Lease&& other) noexcept;
   ~Lease();
 
-  /// Takes the lease of `folder`. A stale one is taken over and `messages` says from whom. A live one is refused by an error
-  /// that names pid and host; a reader's (purpose "report", held for milliseconds) is waited for.
+  /// Takes the lease of `folder`. A stale one is taken over and `messages` says from whom. A live one is refused by an
+  /// error that names pid and host; a reader's (purpose "report", held for milliseconds) is waited for.
   static llvm::Expected<Lease> acquire(const std::string& folder, std::string_view purpose,
                                        std::vector<std::string>& messages);
   /// Is a live process holding it? Never changes anything.

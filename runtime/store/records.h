@@ -13,12 +13,12 @@
 namespace expc::store {
 
 enum class TrialStatus {
-  Running,      // started, no end seen: what a killed engine leaves behind
+  Running,  // started, no end seen: what a killed engine leaves behind
   Valid,
-  Failed,       // worker error, nonsense, dead rank
-  Timeout,      // worse than every value, in the ranks
-  Infeasible,   // out of memory
-  Interrupted   // the engine stopped it or died
+  Failed,      // worker error, nonsense, dead rank
+  Timeout,     // worse than every value, in the ranks
+  Infeasible,  // out of memory
+  Interrupted  // the engine stopped it or died
 };
 std::string_view toString(TrialStatus status);
 
@@ -44,19 +44,19 @@ struct Trial {
   int64_t id = 0;
   std::string point;
   plan::TrialKind kind = plan::TrialKind::Timed;
-  std::string settings;           // canonical JSON of the kind's settings
+  std::string settings;  // canonical JSON of the kind's settings
   int64_t block = 0, session = 0;
-  unsigned position = 0;          // in the block's order
+  unsigned position = 0;  // in the block's order
   unsigned attempt = 1;
   TrialStatus status = TrialStatus::Running;
   std::string reason, log_tail;
   double started = 0, ended = 0;  // Unix time
   std::string environment_class, worker_build, data_digest;
-  std::string devices;            // JSON: the slots used
+  std::string devices;  // JSON: the slots used
   std::map<std::string, double> metrics;
   std::vector<std::string> not_on_device;  // metrics asked for that the worker said this device cannot give
   std::map<std::string, std::vector<double>> series;
-  std::string environment_json;   // what the worker said of itself
+  std::string environment_json;  // what the worker said of itself
   std::vector<std::string> notes;
 };
 

@@ -5,7 +5,8 @@
 namespace expc::store {
 namespace {
 
-/// What is in the database was written by us; a hand-edited row must not crash a reader, so anything odd reads as empty.
+/// What is in the database was written by us; a hand-edited row must not crash a reader, so anything odd reads as
+/// empty.
 llvm::json::Value parse(const std::string& text) {
   auto value = plan::parseJson(text);
   if (value) return std::move(*value);

@@ -67,23 +67,24 @@ llvm::Error checkSchema(sqlite3* db, const std::string& path) {
   auto version = number(db, path, "PRAGMA user_version");
   if (!version) return version.takeError();
   if (*application != kApplicationId) {
-    return llvm::createStringError(
-        fmt::format("{}: is a database of some other program; move it away or choose another folder with --results DIR", path));
+    return llvm::createStringError(fmt::format(
+        "{}: is a database of some other program; move it away or choose another folder with --results DIR", path));
   }
   if (*version != kSchemaVersion) {
-    return llvm::createStringError(
-        fmt::format("{}: has schema version {}, this expc knows version {}; use the expc that wrote it, or another folder with "
-                    "--results DIR",
-                    path, *version, kSchemaVersion));
+    return llvm::createStringError(fmt::format(
+        "{}: has schema version {}, this expc knows version {}; use the expc that wrote it, or another folder with "
+        "--results DIR",
+        path, *version, kSchemaVersion));
   }
   Statement check(db, path, "PRAGMA quick_check(1)");
   std::string verdict = check.step() ? check.text(0) : "";
   if (auto error = check.take()) return error;
   if (verdict == "ok") return llvm::Error::success();
-  return llvm::createStringError(fmt::format(
-      "{}: is damaged ({}); move it away (mv '{}' '{}.damaged') and either start anew or put the last snapshot in its place (cp "
-      "snapshot.sqlite expc.sqlite in that folder)",
-      path, verdict, path, path));
+  return llvm::createStringError(
+      fmt::format("{}: is damaged ({}); move it away (mv '{}' '{}.damaged') and either start anew or put the last "
+                  "snapshot in its place (cp "
+                  "snapshot.sqlite expc.sqlite in that folder)",
+                  path, verdict, path, path));
 }
 
 llvm::Error createSchema(sqlite3* db, const std::string& path) {
@@ -92,7 +93,8 @@ llvm::Error createSchema(sqlite3* db, const std::string& path) {
   if (*objects != 0) return llvm::Error::success();
   return transaction(db, path, [&]() -> llvm::Error {
     if (auto error = execute(db, path, kTables)) return error;
-    std::string marks = fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, kSchemaVersion);
+    std::string marks =
+        fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, kSchemaVersion);
     return execute(db, path, marks.c_str());
   });
 }

@@ -10,7 +10,8 @@ struct sqlite3;
 
 namespace expc::store {
 
-/// Refuses a file that is no intact database of expc, or of a schema that this program does not know; a new, empty file passes.
+/// Refuses a file that is no intact database of expc, or of a schema that this program does not know; a new, empty file
+/// passes.
 llvm::Error checkSchema(sqlite3* db, const std::string& path);
 
 /// Makes the tables if the file is new.

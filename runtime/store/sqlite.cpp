@@ -1,8 +1,8 @@
 #include "runtime/store/sqlite.h"
 
-#include <cstring>
-
 #include <fmt/format.h>
+
+#include <cstring>
 
 namespace expc::store {
 namespace {
@@ -10,19 +10,27 @@ namespace {
 std::string explain(const std::string& path, int code, std::string_view said) {
   switch (code & 0xff) {
     case SQLITE_FULL:
-      return fmt::format("{}: the disk is full; free some space and run the same command again: what was measured before is kept", path);
+      return fmt::format(
+          "{}: the disk is full; free some space and run the same command again: what was measured before is kept",
+          path);
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
-      return fmt::format("{}: cannot be opened for writing ({}); make it and its folder writable, or choose another folder with "
-                         "--results DIR", path, said);
+      return fmt::format(
+          "{}: cannot be opened for writing ({}); make it and its folder writable, or choose another folder with "
+          "--results DIR",
+          path, said);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return fmt::format("{}: is no intact database ({}); move it away (mv '{}' '{}.damaged') and either start anew or put the last "
-                         "snapshot in its place (cp snapshot.sqlite expc.sqlite in that folder)", path, said, path, path);
+      return fmt::format(
+          "{}: is no intact database ({}); move it away (mv '{}' '{}.damaged') and either start anew or put the last "
+          "snapshot in its place (cp snapshot.sqlite expc.sqlite in that folder)",
+          path, said, path, path);
     case SQLITE_IOERR:
-      return fmt::format("{}: reading or writing failed ({}); check the disk (space, quota, network) and run the same command "
-                         "again: what was measured before is kept", path, said);
+      return fmt::format(
+          "{}: reading or writing failed ({}); check the disk (space, quota, network) and run the same command "
+          "again: what was measured before is kept",
+          path, said);
     default:
       return fmt::format("{}: {} (SQLite code {})", path, said, code);
   }
@@ -52,11 +60,14 @@ Statement& Statement::bind(std::initializer_list<Bound> values) {
   int parameter = 0;
   for (const Bound& value : values) {
     ++parameter;
-    if (auto* integer = std::get_if<int64_t>(&value)) check(sqlite3_bind_int64(statement_, parameter, *integer));
-    else if (auto* real = std::get_if<double>(&value)) check(sqlite3_bind_double(statement_, parameter, *real));
+    if (auto* integer = std::get_if<int64_t>(&value))
+      check(sqlite3_bind_int64(statement_, parameter, *integer));
+    else if (auto* real = std::get_if<double>(&value))
+      check(sqlite3_bind_double(statement_, parameter, *real));
     else if (auto* text = std::get_if<std::string>(&value))
       check(sqlite3_bind_text(statement_, parameter, text->data(), int(text->size()), SQLITE_TRANSIENT));
-    else check(sqlite3_bind_null(statement_, parameter));
+    else
+      check(sqlite3_bind_null(statement_, parameter));
   }
   return *this;
 }

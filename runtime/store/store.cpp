@@ -1,14 +1,13 @@
 #include "runtime/store/store.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
-
-#include <fmt/format.h>
 
 #include "runtime/store/files.h"
 #include "runtime/store/schema.h"
@@ -34,7 +33,8 @@ std::string fileUri(const std::string& path) {
 
 bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-/// Does a killed writer's transaction wait to be undone? In exclusive mode the journal of a finished one has a zeroed head.
+/// Does a killed writer's transaction wait to be undone? In exclusive mode the journal of a finished one has a zeroed
+/// head.
 bool hasHotJournal(const std::string& path) {
   std::ifstream journal(path + "-journal", std::ios::binary);
   char first = 0;
@@ -43,7 +43,7 @@ bool hasHotJournal(const std::string& path) {
 
 /// Is the snapshot at least as new as the database?
 bool isFresh(const std::string& snapshot, const std::string& path) {
-  struct stat a {}, b {};
+  struct stat a{}, b{};
   if (stat(snapshot.c_str(), &a) != 0 || stat(path.c_str(), &b) != 0) return false;
   if (a.st_mtim.tv_sec != b.st_mtim.tv_sec) return a.st_mtim.tv_sec > b.st_mtim.tv_sec;
   return a.st_mtim.tv_nsec >= b.st_mtim.tv_nsec;
@@ -53,18 +53,27 @@ bool isFresh(const std::string& snapshot, const std::string& path) {
 
 std::string_view toString(TrialStatus status) {
   switch (status) {
-    case TrialStatus::Running: return "running";
-    case TrialStatus::Valid: return "valid";
-    case TrialStatus::Failed: return "failed";
-    case TrialStatus::Timeout: return "timeout";
-    case TrialStatus::Infeasible: return "infeasible";
-    case TrialStatus::Interrupted: return "interrupted";
+    case TrialStatus::Running:
+      return "running";
+    case TrialStatus::Valid:
+      return "valid";
+    case TrialStatus::Failed:
+      return "failed";
+    case TrialStatus::Timeout:
+      return "timeout";
+    case TrialStatus::Infeasible:
+      return "infeasible";
+    case TrialStatus::Interrupted:
+      return "interrupted";
   }
   return "failed";
 }
 
 Store::Store(Store&& other) noexcept
-    : folder_(std::move(other.folder_)), path_(std::move(other.path_)), db_(other.db_), lease_(std::move(other.lease_)) {
+    : folder_(std::move(other.folder_)),
+      path_(std::move(other.path_)),
+      db_(other.db_),
+      lease_(std::move(other.lease_)) {
   other.db_ = nullptr;
   other.lease_.reset();
 }
@@ -93,7 +102,8 @@ llvm::Error Store::open(const std::string& path, bool writable, bool immutable) 
   if (code != SQLITE_OK) return sqliteError(db_, path_, code);
   sqlite3_extended_result_codes(db_, 1);
   if (writable) {
-    if (auto error = execute(db_, path_, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA foreign_keys=ON; PRAGMA synchronous=FULL;"))
+    if (auto error =
+            execute(db_, path_, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA foreign_keys=ON; PRAGMA synchronous=FULL;"))
       return error;
   }
   return checkSchema(db_, path_);
@@ -110,7 +120,8 @@ llvm::Expected<Store> Store::openForWriting(const std::string& folder, std::vect
   if (auto error = createSchema(store.db_, store.path_)) return error;
   // What a dead engine was doing has no end of its own: the last sign of life of its session stands in.
   const char* close_dead =
-      "UPDATE trial SET status = 'interrupted', reason = 'expc died while it ran', ended = max(started, (SELECT last_seen FROM "
+      "UPDATE trial SET status = 'interrupted', reason = 'expc died while it ran', ended = max(started, (SELECT "
+      "last_seen FROM "
       "session WHERE id = trial.session)) WHERE status = 'running';"
       "UPDATE run SET outcome = 'killed' WHERE outcome = '';";
   auto error = transaction(store.db_, store.path_, [&] { return execute(store.db_, store.path_, close_dead); });
@@ -122,8 +133,8 @@ llvm::Expected<Store> Store::openForReading(const std::string& folder, std::vect
   std::string path = folder + "/" + std::string(kDatabaseName), snapshot = folder + "/" + std::string(kSnapshotName);
   if (!exists(path)) {
     return llvm::createStringError(
-        fmt::format("no results in '{}' (no {} there): run the study first, or name the folder with --results DIR", folder,
-                    kDatabaseName));
+        fmt::format("no results in '{}' (no {} there): run the study first, or name the folder with --results DIR",
+                    folder, kDatabaseName));
   }
   Store store;
   store.folder_ = folder;
@@ -180,7 +191,8 @@ llvm::Error Store::heartbeat() { return lease_ ? lease_->heartbeat() : llvm::Err
 
 llvm::Error Store::close() {
   llvm::Error error = llvm::Error::success();
-  if (db_ && lease_) {
+  if (db_ && lease_) error = heartbeat();  // a folder that was taken over is another's to publish
+  if (db_ && lease_ && !error) {
     // Folding the journal away first keeps the snapshot newer than the database.
     error = execute(db_, path_, "PRAGMA locking_mode=NORMAL; SELECT count(*) FROM sqlite_master;");
     if (!error) error = publishSnapshot();

@@ -1,7 +1,7 @@
 #pragma once
 
-// Everything that was measured, in one SQLite file of a results folder. One process writes (it holds the lease); readers see
-// snapshots. A killed writer loses at most the trial that ran.
+// Everything that was measured, in one SQLite file of a results folder. One process writes (it holds the lease);
+// readers see snapshots. A killed writer loses at most the trial that ran.
 
 #include <llvm/Support/Error.h>
 
@@ -47,8 +47,10 @@ struct BlockPlan {
   std::vector<std::string> points;  // in running order
 };
 
-/// The data digest of a trial: of the digests of those data paths that the point's parameters name; "" when it reads none.
-std::string dataDigest(const plan::Plan& plan, const plan::Point& point, const std::map<std::string, std::string>& digests);
+/// The data digest of a trial: of the digests of those data paths that the point's parameters name; "" when it reads
+/// none.
+std::string dataDigest(const plan::Plan& plan, const plan::Point& point,
+                       const std::map<std::string, std::string>& digests);
 
 /// The settings of `kind` as a trial stores them.
 std::string settingsText(const plan::Plan& plan, plan::TrialKind kind);
@@ -59,11 +61,13 @@ class Store {
   Store& operator=(Store&&) noexcept;
   ~Store();  // closes without publishing; call close()
 
-  /// Takes the lease of `folder` (made if missing), opens or creates the database and marks what a dead engine left Running as
-  /// Interrupted. `messages` gets what the user should know (a stale lease taken over). Errors name the path and the way out.
+  /// Takes the lease of `folder` (made if missing), opens or creates the database and marks what a dead engine left
+  /// Running as Interrupted. `messages` gets what the user should know (a stale lease taken over). Errors name the path
+  /// and the way out.
   static llvm::Expected<Store> openForWriting(const std::string& folder, std::vector<std::string>& messages);
 
-  /// A consistent view for reading; never disturbs a live writer. With no writer it is the current state, else the last block end.
+  /// A consistent view for reading; never disturbs a live writer. With no writer it is the current state, else the last
+  /// block end.
   static llvm::Expected<Store> openForReading(const std::string& folder, std::vector<std::string>& messages);
 
   /// What counts for `plan`. Without `match`, that of the newest run of the same study in this store.

@@ -1,9 +1,9 @@
 // Store: what is there, and what of it counts for a plan (DESIGN §3).
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "runtime/store/rows.h"
 #include "runtime/store/sqlite.h"
@@ -58,7 +58,8 @@ llvm::Expected<std::vector<Record>> readAll(Statement& statement, Read read) {
 
 }  // namespace
 
-std::string dataDigest(const plan::Plan& plan, const plan::Point& point, const std::map<std::string, std::string>& digests) {
+std::string dataDigest(const plan::Plan& plan, const plan::Point& point,
+                       const std::map<std::string, std::string>& digests) {
   std::set<std::string> found;
   for (const auto& [name, value] : point.parameters) collectStrings(value, digests, found);
   if (found.empty()) return "";
@@ -75,7 +76,8 @@ std::string settingsText(const plan::Plan& plan, plan::TrialKind kind) {
 }
 
 llvm::Expected<std::optional<Session>> Store::latestSession() const {
-  Statement statement(db_, path_, fmt::format("SELECT {} FROM session ORDER BY id DESC LIMIT 1", kSessionColumns).c_str());
+  Statement statement(db_, path_,
+                      fmt::format("SELECT {} FROM session ORDER BY id DESC LIMIT 1", kSessionColumns).c_str());
   std::optional<Session> session;
   if (statement.step()) session = readSession(statement);
   if (auto error = statement.take()) return error;
@@ -93,8 +95,9 @@ llvm::Expected<std::optional<Run>> Store::latestRun(std::string_view study) cons
 }
 
 llvm::Expected<std::vector<BlockPlan>> Store::blocksOfSession(int64_t session, std::string_view study) const {
-  Statement statement(db_, path_,
-                      fmt::format("SELECT {} FROM block WHERE session = ?1 AND study = ?2 ORDER BY id", kBlockColumns).c_str());
+  Statement statement(
+      db_, path_,
+      fmt::format("SELECT {} FROM block WHERE session = ?1 AND study = ?2 ORDER BY id", kBlockColumns).c_str());
   statement.bind({session, std::string(study)});
   return readAll<BlockPlan>(statement, readBlock);
 }
@@ -108,7 +111,8 @@ llvm::Expected<uint64_t> Store::nextBlockNumber(std::string_view study, plan::Tr
 }
 
 llvm::Expected<std::vector<Trial>> Store::trialsOfBlock(int64_t block) const {
-  Statement statement(db_, path_, fmt::format("SELECT {} FROM trial WHERE block = ?1 ORDER BY id", kTrialColumns).c_str());
+  Statement statement(db_, path_,
+                      fmt::format("SELECT {} FROM trial WHERE block = ?1 ORDER BY id", kTrialColumns).c_str());
   statement.bind({block});
   return readAll<Trial>(statement, readTrial);
 }
@@ -127,10 +131,11 @@ llvm::Expected<Results> Store::load(const plan::Plan& plan, const std::optional<
 
   std::map<std::string, uint64_t> objections;
   std::set<int64_t> blocks, sessions;
-  Statement trials(db_, path_,
-                   fmt::format("SELECT {} FROM trial WHERE point = ?1 AND status NOT IN ('running', 'interrupted') ORDER BY id",
-                               kTrialColumns)
-                       .c_str());
+  Statement trials(
+      db_, path_,
+      fmt::format("SELECT {} FROM trial WHERE point = ?1 AND status NOT IN ('running', 'interrupted') ORDER BY id",
+                  kTrialColumns)
+          .c_str());
   for (const plan::Point& point : plan.points) {
     std::string digest = dataDigest(plan, point, match.data_digests);
     trials.bind({point.id});

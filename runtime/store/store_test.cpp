@@ -1,8 +1,8 @@
 #include "runtime/store/store.h"
 
 #include <doctest/doctest.h>
-#include <sqlite3.h>
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -138,7 +138,8 @@ TEST_CASE("only what agrees with the plan counts, and the rest says why not") {
   unsigned position = 0;
   auto add = [&](auto change) {
     Trial trial = trialOf(plan, 0, filled.block, filled.session, position++);
-    trial.block = llvm::cantFail(store.addBlock({{0, "test", plan::TrialKind::Timed, position, 0, filled.session}, "", {}}));
+    trial.block =
+        llvm::cantFail(store.addBlock({{0, "test", plan::TrialKind::Timed, position, 0, filled.session}, "", {}}));
     change(trial);
     finish(store, trial, trial.status == TrialStatus::Running ? TrialStatus::Valid : trial.status);
   };
@@ -243,8 +244,8 @@ TEST_CASE("a reused process number does not keep a lease alive, a fresh foreign 
   LeaseHolder self = LeaseHolder::self("run");
   auto write = [&](const std::string& host, int64_t pid, uint64_t ticks) {
     std::ofstream(folder.path + "/expc.lease")
-        << R"({"boot_id":")" << self.boot_id << R"(","host":")" << host << R"(","pid":)" << pid << R"(,"pid_namespace":")"
-        << self.pid_namespace << R"(","purpose":"run","start_ticks":)" << ticks << "}";
+        << R"({"boot_id":")" << self.boot_id << R"(","host":")" << host << R"(","pid":)" << pid
+        << R"(,"pid_namespace":")" << self.pid_namespace << R"(","purpose":"run","start_ticks":)" << ticks << "}";
   };
   write(self.host, self.pid, self.start_ticks);
   CHECK(Lease::isLive(folder.path));
@@ -265,6 +266,11 @@ TEST_CASE("a lease that was taken away is noticed") {
   llvm::Error error = store.heartbeat();
   CHECK(bool(error));
   CHECK(has(llvm::toString(std::move(error)), "not ours any more"));
+  CHECK(has(errorOf(store.addBlock({})), "not ours any more"));
+  llvm::Error closing = store.close();
+  CHECK(bool(closing));
+  llvm::consumeError(std::move(closing));
+  CHECK(!std::filesystem::exists(folder.path + "/snapshot.sqlite"));
 }
 
 TEST_CASE("readers see the last published state beside a live writer, and never disturb it") {
@@ -317,7 +323,8 @@ TEST_CASE("a damaged page is found when the file is opened") {
   {
     Store store = openWriter(folder.path);
     Filled filled = fill(store);
-    for (unsigned i = 0; i < 60; ++i) finish(store, trialOf(plan, i % 2, filled.block, filled.session, i), TrialStatus::Failed);
+    for (unsigned i = 0; i < 60; ++i)
+      finish(store, trialOf(plan, i % 2, filled.block, filled.session, i), TrialStatus::Failed);
     llvm::cantFail(store.close());
   }
   std::string path = folder.path + "/expc.sqlite";

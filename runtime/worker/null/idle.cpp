@@ -35,7 +35,8 @@ double uniform(const std::string& text) {
 
 /// Standard normal, a function of the text alone (Box and Muller 1958).
 double normal(const std::string& text) {
-  return std::sqrt(-2 * std::log(uniform(text + "/radius"))) * std::cos(2 * std::numbers::pi * uniform(text + "/angle"));
+  return std::sqrt(-2 * std::log(uniform(text + "/radius"))) *
+         std::cos(2 * std::numbers::pi * uniform(text + "/angle"));
 }
 
 void sleepSeconds(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
@@ -67,7 +68,8 @@ plan::Event result(const TrialSpec& spec, double startup, bool leave_one_out) {
     } else if (name == "startup_time") {
       event.metrics[name] = startup;
     } else if (name == "accuracy") {
-      event.metrics[name] = std::min(1.0, number(parameters, "quality", 0.9) * std::exp(noise * normal(own + "/accuracy")));
+      event.metrics[name] =
+          std::min(1.0, number(parameters, "quality", 0.9) * std::exp(noise * normal(own + "/accuracy")));
     } else {
       event.metrics[name] = nullptr;  // not on this device
     }

@@ -1,10 +1,10 @@
 // expc-worker-null: `--describe` or `--serve FD`, as every worker.
 
+#include <llvm/Support/raw_ostream.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
-
-#include <llvm/Support/raw_ostream.h>
 
 #include "runtime/worker/null/idle.h"
 #include "runtime/worker/serve/serve.h"

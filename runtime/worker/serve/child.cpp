@@ -1,6 +1,9 @@
 #include "runtime/worker/serve/child.h"
 
 #include <fcntl.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/BLAKE3.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -11,10 +14,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-
-#include <llvm/Support/BLAKE3.h>
-#include <llvm/ADT/StringExtras.h>
-#include <llvm/Support/MemoryBuffer.h>
 
 namespace expc::serve {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The worker's side of the launch channel (runtime/plan/trial.h): a server that has loaded what is slow to load and forks one child
-// for each launch request. Knows nothing of torch or of any workload.
+// The worker's side of the launch channel (runtime/plan/trial.h): a server that has loaded what is slow to load and
+// forks one child for each launch request. Knows nothing of torch or of any workload.
 
 #include <cstdint>
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace expc::serve {
 
-/// Writes events to the engine, a whole line in one piece. Never raises SIGPIPE and never throws: an engine that is gone ends the
-/// trial anyway. Not thread-safe: one writer per process, used from one thread.
+/// Writes events to the engine, a whole line in one piece. Never raises SIGPIPE and never throws: an engine that is
+/// gone ends the trial anyway. Not thread-safe: one writer per process, used from one thread.
 class EventWriter {
  public:
   explicit EventWriter(int fd);
@@ -33,7 +33,8 @@ class EventWriter {
   bool open_ = true;
 };
 
-/// Runs one rank in its own process: returns the exit code (0: it ended well). `event_fd` is for an EventWriter. When it is called
+/// Runs one rank in its own process: returns the exit code (0: it ended well). `event_fd` is for an EventWriter. When
+/// it is called
 ///   - stdout and stderr go to the trial's log, stdin is /dev/null,
 ///   - the request's environment is set (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, …),
 ///   - the process leads its own process group, is bound to the cores of spec.slots[rank] and dies with the server,
@@ -41,14 +42,16 @@ class EventWriter {
 /// It may start threads. An exception that leaves it ends the rank as `failed` with its what().
 using Child = std::function<int(const plan::LaunchRequest& request, int event_fd)>;
 
-/// Serves the launch channel on `control_fd` until the other end closes, then kills what is left of its children and returns the
-/// process's exit code. Call it before any thread is started (it forks), after everything slow is loaded: it begins by sending Ready.
+/// Serves the launch channel on `control_fd` until the other end closes, then kills what is left of its children and
+/// returns the process's exit code. Call it before any thread is started (it forks), after everything slow is loaded:
+/// it begins by sending Ready.
 int run(int control_fd, const Child& child);
 
 /// The core numbers in one entry of TrialSpec::slots; empty when it has none.
 std::vector<int> slotCores(const llvm::json::Value& slot);
 
-/// First 16 hex digits of BLAKE3 over this program's file: the `build` that `--describe` gives. Any new build is another one.
+/// First 16 hex digits of BLAKE3 over this program's file: the `build` that `--describe` gives. Any new build is
+/// another one.
 std::string executableDigest();
 
 }  // namespace expc::serve
