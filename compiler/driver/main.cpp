@@ -17,10 +17,10 @@ void addStudyOptions(CLI::App& command, StudyOptions& options, const char* file_
   command.add_option("file", options.file, file_help)->required()->type_name("FILE");
   command.add_option("--study", options.study, "Which study, where the file holds several (all, if not given)")->type_name("NAME");
   command.add_option("--preset", options.presets, "Apply a preset of the study; repeat for several, in order")
-      ->type_name("NAME")->expected(1)->allow_extra_args(false);
+      ->type_name("NAME")->allow_extra_args(false);
   command.add_option("-D", options.overrides,
                      "NAME=VALUE: select levels of a factor, replace an argument or a design setting (-D design.timed.repeat=20)")
-      ->type_name("NAME=VALUE")->expected(1)->allow_extra_args(false);
+      ->type_name("NAME=VALUE")->allow_extra_args(false);
 }
 
 void addDevices(CLI::App& command, std::string& devices) {
