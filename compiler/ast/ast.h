@@ -65,7 +65,22 @@ struct UnaryExpr {
   UnaryOp op;
   ExprPtr operand;
 };
-enum class BinaryOp { Or, And, Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, In, NotIn, Add, Subtract, Multiply, Divide };
+enum class BinaryOp {
+  Or,
+  And,
+  Equal,
+  NotEqual,
+  Less,
+  LessEqual,
+  Greater,
+  GreaterEqual,
+  In,
+  NotIn,
+  Add,
+  Subtract,
+  Multiply,
+  Divide
+};
 struct BinaryExpr {
   BinaryOp op;
   Range op_range;

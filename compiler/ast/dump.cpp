@@ -7,7 +7,8 @@ namespace expc::ast {
 namespace {
 
 std::string_view symbol(BinaryOp op) {
-  static constexpr std::string_view kSymbols[] = {"or", "and", "==", "!=", "<", "<=", ">", ">=", "in", "not-in", "+", "-", "*", "/"};
+  static constexpr std::string_view kSymbols[] = {"or", "and", "==",     "!=", "<", "<=", ">",
+                                                  ">=", "in",  "not-in", "+",  "-", "*",  "/"};
   return kSymbols[static_cast<size_t>(op)];
 }
 
@@ -38,7 +39,8 @@ std::string list(const std::vector<ExprPtr>& elements) {
 std::string list(const std::vector<CallArgument>& arguments) {
   std::string out;
   for (const CallArgument& argument : arguments)
-    out += " " + (argument.name ? fmt::format("{}={}", argument.name->name, dump(*argument.value)) : dump(*argument.value));
+    out += " " +
+           (argument.name ? fmt::format("{}={}", argument.name->name, dump(*argument.value)) : dump(*argument.value));
   return out;
 }
 
@@ -55,7 +57,9 @@ struct ExprDumper {
   std::string operator()(const StringLiteral& text) const { return quoted(text.value); }
   std::string operator()(const BoolLiteral& literal) const { return literal.value ? "true" : "false"; }
   std::string operator()(const NameExpr& expr) const { return name(expr.name); }
-  std::string operator()(const CallExpr& call) const { return fmt::format("(call {}{})", name(call.callee), list(call.arguments)); }
+  std::string operator()(const CallExpr& call) const {
+    return fmt::format("(call {}{})", name(call.callee), list(call.arguments));
+  }
   std::string operator()(const IndexExpr& index) const {
     return fmt::format("(index {}{})", dump(*index.base), list(index.selectors));
   }
@@ -144,8 +148,9 @@ class ModuleDumper {
   }
 
   void constraint(const RuleDecl& rule) {
-    line("{}{} {}{}", rule.kind == RuleKind::Require ? "require" : "exclude", rule.name ? " " + rule.name->name + ":" : "",
-         dump(*rule.condition), rule.because ? " because " + quoted(*rule.because) : "");
+    line("{}{} {}{}", rule.kind == RuleKind::Require ? "require" : "exclude",
+         rule.name ? " " + rule.name->name + ":" : "", dump(*rule.condition),
+         rule.because ? " because " + quoted(*rule.because) : "");
     ++depth_;
     doc(rule.doc);
     --depth_;
@@ -174,7 +179,8 @@ class ModuleDumper {
     ++depth_;
     doc(criterion.doc);
     for (const Quantifier& quantifier : criterion.quantifiers) {
-      line("{} {}", quantifier.kind == QuantifierKind::ForAll ? "forall" : "exists", quantifier.all ? "*" : names(quantifier.factors));
+      line("{} {}", quantifier.kind == QuantifierKind::ForAll ? "forall" : "exists",
+           quantifier.all ? "*" : names(quantifier.factors));
       optional("where", quantifier.where);
     }
     line("subject {}", dump(*criterion.subject));
@@ -201,7 +207,8 @@ class ModuleDumper {
     line("preset {}", preset.name.name);
     ++depth_;
     doc(preset.doc);
-    for (const Assignment& assignment : preset.assignments) line("{} = {}", name(assignment.target), dump(*assignment.value));
+    for (const Assignment& assignment : preset.assignments)
+      line("{} = {}", name(assignment.target), dump(*assignment.value));
     for (const OnlyClause& only : preset.only) line("only {} in {}", only.factor.name, dump(*only.levels));
     for (const RemoveClause& removed : preset.removed) line("remove criterion {}", names(removed.criteria));
     for (const DesignDecl& merged : preset.designs) design(merged);
@@ -224,13 +231,16 @@ class ModuleDumper {
     for (const MetricDecl& declared : study.metrics) metric(declared);
     for (const MeasureDecl& measure : study.measures) line("measure {}", names(measure.metrics));
     for (const CompareDecl& compare : study.compares) {
-      line("compare {} = (call {}{}) over {}", compare.name.name, name(compare.call.callee), list(compare.call.arguments), compare.over.name);
+      line("compare {} = (call {}{}) over {}", compare.name.name, name(compare.call.callee),
+           list(compare.call.arguments), compare.over.name);
       optional("against", compare.against);
     }
     for (const CriterionDecl& claimed : study.criteria) criterion(claimed);
     for (const DesignDecl& planned : study.designs) design(planned);
-    for (const TableDecl& table : study.tables) line("table {}{}", table.metric.name, table.by.empty() ? "" : " by " + names(table.by));
-    for (const PlotDecl& plot : study.plots) line("plot {} over {}{}", plot.subject.name, plot.over.name, plot.by.empty() ? "" : " by " + names(plot.by));
+    for (const TableDecl& table : study.tables)
+      line("table {}{}", table.metric.name, table.by.empty() ? "" : " by " + names(table.by));
+    for (const PlotDecl& plot : study.plots)
+      line("plot {} over {}{}", plot.subject.name, plot.over.name, plot.by.empty() ? "" : " by " + names(plot.by));
     for (const PresetDecl& declared : study.presets) preset(declared);
     --depth_;
   }

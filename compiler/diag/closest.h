@@ -7,8 +7,8 @@
 
 namespace expc::diag {
 
-/// The candidate that `name` most likely meant: the least edit distance (case counts little), at most a third of the length,
-/// the first on a tie; nothing when none is near.
+/// The candidate that `name` most likely meant: the least edit distance (case counts little), at most a third of the
+/// length, the first on a tie; nothing when none is near.
 std::optional<std::string> closest(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace expc::diag

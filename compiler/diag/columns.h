@@ -7,8 +7,8 @@
 
 namespace expc::diag {
 
-/// A line of source made fit for a terminal: tabs become spaces up to the next multiple of four, bytes that are no UTF-8 and
-/// control characters become U+FFFD (so that a file cannot steer the terminal).
+/// A line of source made fit for a terminal: tabs become spaces up to the next multiple of four, bytes that are no
+/// UTF-8 and control characters become U+FFFD (so that a file cannot steer the terminal).
 struct DisplayLine {
   std::string text;
   /// columns[i]: where byte i of the source line begins on the screen; the last entry is the width of the whole.
@@ -19,8 +19,8 @@ DisplayLine displayLine(std::string_view line);
 /// `text` with control characters and bytes that are no UTF-8 replaced by U+FFFD; newlines become spaces.
 std::string printable(std::string_view text);
 
-/// Length of the UTF-8 sequence at the front of `text` (which is not empty), 0 if it is not valid UTF-8 (overlong forms,
-/// surrogates and code points past U+10FFFF are not).
+/// Length of the UTF-8 sequence at the front of `text` (which is not empty), 0 if it is not valid UTF-8 (overlong
+/// forms, surrogates and code points past U+10FFFF are not).
 unsigned utf8Length(std::string_view text);
 
 }  // namespace expc::diag

@@ -36,9 +36,9 @@ struct Definition {
   std::string_view format;
 };
 
-#define EXPC_DIAGNOSTIC(Name, SeverityName, Format, ...)                                     \
-  static constexpr ::expc::diag::Definition<__VA_ARGS__> Name {                              \
-    ::expc::diag::Kind::Name, ::expc::diag::Severity::SeverityName, Format                    \
+#define EXPC_DIAGNOSTIC(Name, SeverityName, Format, ...)                   \
+  static constexpr ::expc::diag::Definition<__VA_ARGS__> Name {            \
+    ::expc::diag::Kind::Name, ::expc::diag::Severity::SeverityName, Format \
   }
 
 /// A related place.
@@ -103,8 +103,9 @@ class Emitter {
   template <typename... Params>
   Builder build(source::Range range, const Definition<Params...>& definition, std::type_identity_t<Params>... args) {
     if (definition.severity == Severity::Error) ++errors_;
-    return Builder(consumer_, {definition.kind, definition.severity, range,
-                               fmt::format(fmt::runtime(definition.format), args...), {}, {}});
+    return Builder(
+        consumer_,
+        {definition.kind, definition.severity, range, fmt::format(fmt::runtime(definition.format), args...), {}, {}});
   }
   template <typename... Params>
   void emit(source::Range range, const Definition<Params...>& definition, std::type_identity_t<Params>... args) {

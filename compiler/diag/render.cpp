@@ -84,9 +84,7 @@ llvm::json::Value positionJson(const source::SourceManager& sources, source::Fil
 }
 
 /// JSON holds Unicode only; a name or a replacement could hold any bytes.
-std::string jsonText(std::string_view text) {
-  return llvm::json::fixUTF8(llvm::StringRef(text.data(), text.size()));
-}
+std::string jsonText(std::string_view text) { return llvm::json::fixUTF8(llvm::StringRef(text.data(), text.size())); }
 
 void addRange(llvm::json::Object& object, const source::SourceManager& sources, source::Range range) {
   if (!range.isValid()) return;

@@ -18,11 +18,13 @@ namespace expc::diag {
 /// The carets stand under the range also after tabs, wide and non-ASCII characters. `colour` adds ANSI colours.
 std::string renderText(const source::SourceManager& sources, const Diagnostic& diagnostic, bool colour);
 
-/// One object: code, slug, severity, message, file, range {begin, end: {line, column, offset}}, notes, fixes. `file` and
-/// `range` are absent where the diagnostic has no place. Lines and columns count from one, offsets (bytes) from zero.
+/// One object: code, slug, severity, message, file, range {begin, end: {line, column, offset}}, notes, fixes. `file`
+/// and `range` are absent where the diagnostic has no place. Lines and columns count from one, offsets (bytes) from
+/// zero.
 llvm::json::Value renderJson(const source::SourceManager& sources, const Diagnostic& diagnostic);
 
-/// Orders by file and place (those without a place first) and drops exact duplicates; otherwise keeps the order of emission.
+/// Orders by file and place (those without a place first) and drops exact duplicates; otherwise keeps the order of
+/// emission.
 void sortAndDeduplicate(std::vector<Diagnostic>& diagnostics);
 
 }  // namespace expc::diag

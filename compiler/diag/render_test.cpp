@@ -112,7 +112,7 @@ TEST_CASE("JSON names every part") {
 TEST_CASE("diagnostics are sorted by place and told once") {
   source::FileId first{0}, second{1};
   std::vector<Diagnostic> all = {make({second, 1, 2}, "c"), make({first, 5, 6}, "b"), make({first, 1, 2}, "a"),
-                                 make({first, 1, 2}, "z"), make({first, 1, 2}, "a"), make({}, "whole")};
+                                 make({first, 1, 2}, "z"),  make({first, 1, 2}, "a"), make({}, "whole")};
   sortAndDeduplicate(all);
   std::string order;
   for (const Diagnostic& diagnostic : all) order += diagnostic.message + " ";

@@ -4,9 +4,11 @@ namespace expc::parse {
 
 std::string_view spelling(Token token) {
   switch (token) {
-    case Token::EndOfFile: return "";
+    case Token::EndOfFile:
+      return "";
 #define X(name, unused, text) \
-  case Token::name: return text;
+  case Token::name:           \
+    return text;
       EXPC_PARSE_TOKENS(X)
 #undef X
   }

@@ -8,7 +8,8 @@ EXPC_DIAGNOSTIC(FileTooLarge, Error, "this file is larger than {0} bytes, the mo
 EXPC_DIAGNOSTIC(InvalidUtf8, Error, "byte {0} (0x{1:02X}) is not UTF-8; save the file as UTF-8", size_t, unsigned);
 EXPC_DIAGNOSTIC(NulByte, Error, "byte {0} is zero: this is not a text file", size_t);
 
-std::optional<source::FileId> load(source::SourceManager& sources, std::string name, std::string text, diag::Emitter& emitter) {
+std::optional<source::FileId> load(source::SourceManager& sources, std::string name, std::string text,
+                                   diag::Emitter& emitter) {
   if (text.size() > kMaxFileSize) {
     source::FileId file = sources.add(std::move(name), "");
     emitter.emit({file, 0, 0}, FileTooLarge, kMaxFileSize);

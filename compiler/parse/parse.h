@@ -6,8 +6,8 @@
 
 namespace expc::parse {
 
-/// Parses a whole file that load() took in. Reports at most twenty errors; what is broken is left out of the module, so a caller
-/// that finds `emitter.errors()` raised should not check it: what follows would mostly be consequences.
+/// Parses a whole file that load() took in. Reports at most twenty errors; what is broken is left out of the module, so
+/// a caller that finds `emitter.errors()` raised should not check it: what follows would mostly be consequences.
 ast::Module parse(const source::SourceManager& sources, source::FileId file, diag::Emitter& emitter);
 
 /// Parses a file that holds one expression or set, such as the value of `-D gpus=2`; null after an error.

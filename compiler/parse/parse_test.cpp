@@ -52,7 +52,8 @@ std::string readFile(const std::filesystem::path& path) {
 
 std::string rendered(const Parsed& parsed) {
   std::string out;
-  for (const diag::Diagnostic& diagnostic : parsed.said.diagnostics) out += diag::renderText(parsed.sources, diagnostic, false);
+  for (const diag::Diagnostic& diagnostic : parsed.said.diagnostics)
+    out += diag::renderText(parsed.sources, diagnostic, false);
   return out;
 }
 
@@ -94,7 +95,8 @@ TEST_CASE("operators bind as the language says") {
   CHECK(expr("not not a") == "(not (not a))");
   CHECK(expr("--a * b") == "(* (neg (neg a)) b)");
   CHECK(expr("(1 + 2) * 3") == "(* (+ 1 2) 3)");
-  CHECK(expr("gpus in 1..4 and method not in { lora, qlora }") == "(and (in gpus (range 1 4)) (not-in method (set lora qlora)))");
+  CHECK(expr("gpus in 1..4 and method not in { lora, qlora }") ==
+        "(and (in gpus (range 1 4)) (not-in method (set lora qlora)))");
   CHECK(expr("gain[precision = fp32][gpus = 2] / 2") == "(/ (index (index gain precision=fp32) gpus=2) 2)");
   CHECK(expr("f(a, b = 1,)") == "(call f a b=1)");
   CHECK(expr("(dali, nhwc)") == "(tuple dali nhwc)");

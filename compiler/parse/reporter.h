@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <string>
 
 #include "compiler/diag/diagnostic.h"
 #include "compiler/source/source.h"
@@ -20,6 +20,8 @@ class Reporter {
 
   /// Null once the limit is reached (which it reports, once).
   diag::Emitter* next(uint32_t at);
+  /// "expected …, found …": something else has to stand at `range`.
+  void syntaxError(source::Range range, std::string message);
   bool exhausted() const { return count_ > kLimit; }
   source::FileId file() const { return file_; }
 

@@ -18,8 +18,8 @@ namespace {
 constexpr size_t kLongestQuote = 40;
 
 bool isExpression(Rule rule) {
-  return (rule >= Rule::Value && rule <= Rule::Argument && rule != Rule::Set && rule != Rule::Arguments) || rule == Rule::Number ||
-         rule == Rule::Refinement || rule == Rule::SettingValue;
+  return (rule >= Rule::Value && rule <= Rule::Argument && rule != Rule::Set && rule != Rule::Arguments) ||
+         rule == Rule::Number || rule == Rule::Refinement || rule == Rule::SettingValue;
 }
 
 std::string quote(std::string_view text) {
@@ -32,10 +32,12 @@ std::string quote(std::string_view text) {
   return "'" + shown + "'";
 }
 
-std::string describeFound(const source::SourceManager& sources, source::FileId file, const Located& found, bool wants_name) {
+std::string describeFound(const source::SourceManager& sources, source::FileId file, const Located& found,
+                          bool wants_name) {
   if (found.token == Token::EndOfFile) return "the end of the file";
   std::string_view text = sources.text({file, found.begin, found.end});
-  if (found.token == Token::String || found.token == Token::UnterminatedString) return fmt::format("the text {}", diag::printable(text).substr(0, 200));
+  if (found.token == Token::String || found.token == Token::UnterminatedString)
+    return fmt::format("the text {}", diag::printable(text).substr(0, 200));
   if (wants_name && isReserved(found.token)) return quote(text) + ", which is a reserved word";
   return quote(text);
 }
@@ -44,36 +46,58 @@ std::string describeFound(const source::SourceManager& sources, source::FileId f
 std::string_view nameIn(Rule rule, Token previous) {
   if (previous == Token::By || previous == Token::Over) return "the name of a factor";
   switch (rule) {
-    case Rule::EnumDecl: return "the enum's name";
-    case Rule::EnumLevel: return "the name of a level";
-    case Rule::WorkloadDecl: return "the workload's name";
-    case Rule::WorkloadUse: return "the workload's name";
-    case Rule::ParamDecl: return "the parameter's name";
-    case Rule::MetricDecl: return "the metric's name";
-    case Rule::StudyDecl: return "the study's name";
-    case Rule::FactorDecl: return "the factor's name";
-    case Rule::CompareDecl: return "the comparison's name";
-    case Rule::CriterionDecl: return "the criterion's name";
-    case Rule::PresetDecl: return "the preset's name";
+    case Rule::EnumDecl:
+      return "the enum's name";
+    case Rule::EnumLevel:
+      return "the name of a level";
+    case Rule::WorkloadDecl:
+      return "the workload's name";
+    case Rule::WorkloadUse:
+      return "the workload's name";
+    case Rule::ParamDecl:
+      return "the parameter's name";
+    case Rule::MetricDecl:
+      return "the metric's name";
+    case Rule::StudyDecl:
+      return "the study's name";
+    case Rule::FactorDecl:
+      return "the factor's name";
+    case Rule::CompareDecl:
+      return "the comparison's name";
+    case Rule::CriterionDecl:
+      return "the criterion's name";
+    case Rule::PresetDecl:
+      return "the preset's name";
     case Rule::MeasureDecl:
-    case Rule::TableDecl: return "the name of a metric";
-    case Rule::PlotDecl: return "the name of a metric or comparison";
+    case Rule::TableDecl:
+      return "the name of a metric";
+    case Rule::PlotDecl:
+      return "the name of a metric or comparison";
     case Rule::Quantifier:
-    case Rule::OnlyClause: return "the name of a factor";
-    case Rule::RemoveClause: return "the name of a criterion";
+    case Rule::OnlyClause:
+      return "the name of a factor";
+    case Rule::RemoveClause:
+      return "the name of a criterion";
     case Rule::Setting:
-    case Rule::DesignItem: return "a setting";
-    default: return "a name";
+    case Rule::DesignItem:
+      return "a setting";
+    default:
+      return "a name";
   }
 }
 
 std::string describeToken(Token token) {
   switch (token) {
-    case Token::EndOfFile: return "the end of the file";
-    case Token::Number: return "a number";
-    case Token::String: return "a text in double quotes";
-    case Token::Identifier: return "a name";
-    default: return fmt::format("'{}'", spelling(token));
+    case Token::EndOfFile:
+      return "the end of the file";
+    case Token::Number:
+      return "a number";
+    case Token::String:
+      return "a text in double quotes";
+    case Token::Identifier:
+      return "a name";
+    default:
+      return fmt::format("'{}'", spelling(token));
   }
 }
 
@@ -103,28 +127,39 @@ std::string describeExpected(const Situation& situation) {
   const Rule inner = situation.rules.front();
   const Token previous = situation.has_previous ? situation.previous.token : Token::EndOfFile;
   const auto outer = std::find_if(situation.rules.begin(), situation.rules.end(), [](Rule rule) {
-    return !isExpression(rule) && rule != Rule::Word && rule != Rule::AnyWord && rule != Rule::Words && rule != Rule::Name;
+    return !isExpression(rule) && rule != Rule::Word && rule != Rule::AnyWord && rule != Rule::Words &&
+           rule != Rule::Name;
   });
   const Rule statement = outer == situation.rules.end() ? Rule::File : *outer;
   switch (inner) {
     case Rule::Word:
     case Rule::AnyWord:
-    case Rule::Words: return std::string(statement == Rule::Type ? "a type" : nameIn(statement, previous));
-    case Rule::Name: return std::string(statement == Rule::Type ? "a type" : nameIn(statement, previous));
+    case Rule::Words:
+      return std::string(statement == Rule::Type ? "a type" : nameIn(statement, previous));
+    case Rule::Name:
+      return std::string(statement == Rule::Type ? "a type" : nameIn(statement, previous));
     case Rule::Type:
-    case Rule::RefinedType: return "a type";
-    case Rule::Text: return "a text in double quotes";
+    case Rule::RefinedType:
+      return "a type";
+    case Rule::Text:
+      return "a text in double quotes";
     case Rule::Claim:
       if (situation.expected.size() == 1) return "'..' and the upper end of the band";
       return "a comparison (>=, >, <=, <, == or 'within')";
-    case Rule::ImportDecl: return "a module, such as std.image, or a path in double quotes,";
+    case Rule::ImportDecl:
+      return "a module, such as std.image, or a path in double quotes,";
     case Rule::Group:
-    case Rule::Arguments: return "',' or ')'";
-    case Rule::Selectors: return "',' or ']'";
-    case Rule::Set: return "',' or '}'";
-    case Rule::DesignItem: return "a value or '{'";
+    case Rule::Arguments:
+      return "',' or ')'";
+    case Rule::Selectors:
+      return "',' or ']'";
+    case Rule::Set:
+      return "',' or '}'";
+    case Rule::DesignItem:
+      return "a value or '{'";
     case Rule::Refinement:
-    case Rule::Number: break;
+    case Rule::Number:
+      break;
     default:
       if (!isExpression(inner)) break;
       if (situation.expected.size() == 1) break;
@@ -132,8 +167,10 @@ std::string describeExpected(const Situation& situation) {
   }
   if (inner == Rule::Refinement) return describeOperand(statement, previous);
   if (inner == Rule::Number) return statement == Rule::VersionDecl ? "a whole number" : "a number";
-  if (inner == Rule::EnumDecl && situation.expected.size() == 1 && situation.expected[0] == Token::RightBrace) return "',' or '}'";
-  if (inner == Rule::EnumLevel && situation.expected.size() == 1 && situation.expected[0] == Token::RightParen) return "',' or ')'";
+  if (inner == Rule::EnumDecl && situation.expected.size() == 1 && situation.expected[0] == Token::RightBrace)
+    return "',' or '}'";
+  if (inner == Rule::EnumLevel && situation.expected.size() == 1 && situation.expected[0] == Token::RightParen)
+    return "',' or ')'";
   return situation.expected.empty() ? "something else" : listOf(situation.expected, "or");
 }
 
@@ -153,31 +190,44 @@ std::string suggestion(const source::SourceManager& sources, source::FileId file
   return best ? fmt::format("; did you mean '{}'?", *best) : "";
 }
 
-bool onLaterLine(const source::SourceManager& sources, source::FileId file, const Located& previous, const Located& found) {
+bool onLaterLine(const source::SourceManager& sources, source::FileId file, const Located& previous,
+                 const Located& found) {
   return sources.text({file, previous.end, found.begin}).find('\n') != std::string_view::npos;
 }
 
 std::string_view blockName(Rule block) {
   switch (block) {
-    case Rule::File: return "file";
-    case Rule::WorkloadBody: return "workload";
-    case Rule::StudyBody: return "study";
-    case Rule::PresetBody: return "preset";
-    case Rule::KindBody: return "kind of trial";
-    default: return "design";
+    case Rule::File:
+      return "file";
+    case Rule::WorkloadBody:
+      return "workload";
+    case Rule::StudyBody:
+      return "study";
+    case Rule::PresetBody:
+      return "preset";
+    case Rule::KindBody:
+      return "kind of trial";
+    default:
+      return "design";
   }
 }
 
 std::string_view describeStatements(Rule block) {
   switch (block) {
-    case Rule::File: return "a declaration (import, enum, let, workload or study)";
-    case Rule::WorkloadBody: return "a statement of a workload (version, param, metric, require or exclude)";
+    case Rule::File:
+      return "a declaration (import, enum, let, workload or study)";
+    case Rule::WorkloadBody:
+      return "a statement of a workload (version, param, metric, require or exclude)";
     case Rule::StudyBody:
-      return "a statement of a study (workload, factor, let, require, exclude, measure, metric, compare, criterion, design, "
+      return "a statement of a study (workload, factor, let, require, exclude, measure, metric, compare, criterion, "
+             "design, "
              "table, plot or preset)";
-    case Rule::PresetBody: return "a statement of a preset (an assignment, only, remove, criterion or design)";
-    case Rule::KindBody: return "a setting, such as 'repeat 10',";
-    default: return "a setting, such as 'repeat 10', or a kind of trial, such as 'timed { … }',";
+    case Rule::PresetBody:
+      return "a statement of a preset (an assignment, only, remove, criterion or design)";
+    case Rule::KindBody:
+      return "a setting, such as 'repeat 10',";
+    default:
+      return "a setting, such as 'repeat 10', or a kind of trial, such as 'timed { … }',";
   }
 }
 
@@ -212,16 +262,20 @@ void reportNoStatement(const source::SourceManager& sources, Reporter& reporter,
   if (!emitter) return;
   const source::Range range{file, found.begin, found.end};
   if (found.token == Token::Assign) {
-    emitter->build(range, SyntaxError, "'=' gives a value and cannot follow here; a comparison is written '=='").fix(range, "==").emit();
+    emitter->build(range, SyntaxError, "'=' gives a value and cannot follow here; a comparison is written '=='")
+        .fix(range, "==")
+        .emit();
     return;
   }
   std::vector<Token> words = heads;
-  words.insert(words.end(), {Token::Baseline, Token::Because, Token::By, Token::Over, Token::Against, Token::When, Token::Where,
-                             Token::With, Token::Within, Token::As, Token::In, Token::And, Token::Or, Token::Not});
+  words.insert(words.end(),
+               {Token::Baseline, Token::Because, Token::By, Token::Over, Token::Against, Token::When, Token::Where,
+                Token::With, Token::Within, Token::As, Token::In, Token::And, Token::Or, Token::Not});
   const std::string near = suggestion(sources, file, found, words);
   if (!near.empty()) {
-    emitter->emit(range, SyntaxError, fmt::format("{} begins no statement of a {}{}", describeFound(sources, file, found, false),
-                                                  blockName(block), near));
+    emitter->emit(range, SyntaxError,
+                  fmt::format("{} begins no statement of a {}{}", describeFound(sources, file, found, false),
+                              blockName(block), near));
     return;
   }
   std::string message = fmt::format("expected {}", describeStatements(block));
@@ -234,11 +288,14 @@ void reportUnclosed(const source::SourceManager& sources, Reporter& reporter, Ru
   const source::FileId file = reporter.file();
   const Located& found = situation.found;
   uint32_t begin = found.begin, end = found.end;
-  if (situation.has_previous && onLaterLine(sources, file, situation.previous, found)) begin = end = situation.previous.end;
+  if (situation.has_previous && onLaterLine(sources, file, situation.previous, found))
+    begin = end = situation.previous.end;
   diag::Emitter* emitter = reporter.next(begin);
   if (!emitter) return;
-  emitter->build({file, begin, end}, SyntaxError,
-                 fmt::format("expected '}}' to close the {}, found {}", blockName(block), describeFound(sources, file, found, false)))
+  emitter
+      ->build({file, begin, end}, SyntaxError,
+              fmt::format("expected '}}' to close the {}, found {}", blockName(block),
+                          describeFound(sources, file, found, false)))
       .note({file, open.begin, open.end}, "it was opened here")
       .emit();
 }
@@ -267,10 +324,13 @@ void reportCharacters(const source::SourceManager& sources, Reporter& reporter, 
       builder.fix(range, fmt::format("\"{}\"", inner));
     builder.emit();
   } else if (text.front() == '#') {
-    emitter->build({file, begin, begin + 1}, UnexpectedCharacter, "comments begin with '//'").fix({file, begin, begin + 1}, "//").emit();
+    emitter->build({file, begin, begin + 1}, UnexpectedCharacter, "comments begin with '//'")
+        .fix({file, begin, begin + 1}, "//")
+        .emit();
   } else {
     std::string message = fmt::format("{} has no meaning here", quote(text));
-    if (static_cast<unsigned char>(text.front()) >= 0x80) message += "; names and signs are ASCII, other characters stand in texts and comments";
+    if (static_cast<unsigned char>(text.front()) >= 0x80)
+      message += "; names and signs are ASCII, other characters stand in texts and comments";
     emitter->emit(range, UnexpectedCharacter, message);
   }
 }

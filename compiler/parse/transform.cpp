@@ -4,10 +4,9 @@
 
 namespace expc::parse {
 
-EXPC_DIAGNOSTIC(InvalidEscape, Error, "'{0}' is no escape; there are \\\" \\\\ \\n \\t \\r and \\u{{1F600}}", std::string_view);
+EXPC_DIAGNOSTIC(InvalidEscape, Error, "'{0}' is no escape; there are \\\" \\\\ \\n \\t \\r and \\u{{1F600}}",
+                std::string_view);
 EXPC_DIAGNOSTIC(DuplicateClause, Error, "{0} is given twice", std::string_view);
-EXPC_DIAGNOSTIC(SyntaxError, Error, "{0}", std::string);
-
 std::vector<uint32_t> Transform::children(uint32_t index) const {
   std::vector<uint32_t> out;
   for (uint32_t at = node(index).child; at != kNone; at = node(at).next) out.push_back(at);
@@ -42,9 +41,7 @@ void Transform::checkCommas(uint32_t index, std::string_view what) {
   bool after_comma = false;
   for (uint32_t at = node(index).child; at != kNone; at = node(at).next) {
     const bool comma = isToken(at, Token::Comma);
-    if (comma && after_comma)
-      if (diag::Emitter* emitter = reporter_.next(node(at).begin))
-        emitter->emit(range(at), SyntaxError, fmt::format("expected {} after ',', found ','", what));
+    if (comma && after_comma) reporter_.syntaxError(range(at), fmt::format("expected {} after ',', found ','", what));
     after_comma = comma;
   }
 }
@@ -85,24 +82,37 @@ void appendUtf8(std::string& out, uint32_t code) {
   }
 }
 
-/// Reads the escape at the front of `text` (which begins with a backslash) into `out`; returns its length, 0 if it is none.
+/// Reads the escape at the front of `text` (which begins with a backslash) into `out`; returns its length, 0 if it is
+/// none.
 size_t readEscape(std::string_view text, std::string& out) {
   if (text.size() < 2) return 0;
   switch (text[1]) {
     case '"':
-    case '\\': out += text[1]; return 2;
-    case 'n': out += '\n'; return 2;
-    case 't': out += '\t'; return 2;
-    case 'r': out += '\r'; return 2;
-    case 'u': break;
-    default: return 0;
+    case '\\':
+      out += text[1];
+      return 2;
+    case 'n':
+      out += '\n';
+      return 2;
+    case 't':
+      out += '\t';
+      return 2;
+    case 'r':
+      out += '\r';
+      return 2;
+    case 'u':
+      break;
+    default:
+      return 0;
   }
   const size_t close = text.find('}');
   if (text.size() < 3 || text[2] != '{' || close == std::string_view::npos || close == 3 || close > 9) return 0;
   uint32_t code = 0;
   auto [end, error] = std::from_chars(text.data() + 3, text.data() + close, code, 16);
   // A zero would cut the text short for whoever hands it to the system.
-  if (error != std::errc() || end != text.data() + close || code == 0 || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return 0;
+  if (error != std::errc() || end != text.data() + close || code == 0 || code > 0x10FFFF ||
+      (code >= 0xD800 && code < 0xE000))
+    return 0;
   appendUtf8(out, code);
   return close + 1;
 }
@@ -137,8 +147,7 @@ std::string Transform::string(uint32_t index) {
 std::optional<ast::Identifier> Transform::asName(const ast::Expr& expr, std::string_view sign) {
   const auto* name = std::get_if<ast::NameExpr>(&expr.node);
   if (name && name->name.parts.size() == 1) return name->name.parts.front();
-  if (diag::Emitter* emitter = reporter_.next(expr.range.begin))
-    emitter->emit(expr.range, SyntaxError, fmt::format("expected a single name before '{}'", sign));
+  reporter_.syntaxError(expr.range, fmt::format("expected a single name before '{}'", sign));
   return std::nullopt;
 }
 
@@ -156,12 +165,23 @@ ast::Module Transform::module() {
     const uint32_t inner = node(declaration).child;
     if (inner == kNone || broken(inner)) continue;
     switch (node(inner).rule) {
-      case Rule::ImportDecl: out.imports.push_back(importDecl(inner)); break;
-      case Rule::EnumDecl: out.enums.push_back(enumDecl(inner)); break;
-      case Rule::LetDecl: out.lets.push_back(letDecl(inner)); break;
-      case Rule::WorkloadDecl: out.workloads.push_back(workloadDecl(inner)); break;
-      case Rule::StudyDecl: out.studies.push_back(studyDecl(inner)); break;
-      default: break;
+      case Rule::ImportDecl:
+        out.imports.push_back(importDecl(inner));
+        break;
+      case Rule::EnumDecl:
+        out.enums.push_back(enumDecl(inner));
+        break;
+      case Rule::LetDecl:
+        out.lets.push_back(letDecl(inner));
+        break;
+      case Rule::WorkloadDecl:
+        out.workloads.push_back(workloadDecl(inner));
+        break;
+      case Rule::StudyDecl:
+        out.studies.push_back(studyDecl(inner));
+        break;
+      default:
+        break;
     }
   }
   return out;

@@ -1,7 +1,8 @@
 #pragma once
 
-// Turns the concrete tree into the syntax tree of ast.h: one file for each group of constructs (transform_expressions.cpp,
-// transform_declarations.cpp, transform_studies.cpp, transform_presets.cpp). Statements with a syntax error are left out.
+// Turns the concrete tree into the syntax tree of ast.h: one file for each group of constructs
+// (transform_expressions.cpp, transform_declarations.cpp, transform_studies.cpp, transform_presets.cpp). Statements
+// with a syntax error are left out.
 
 #include <optional>
 #include <string>

@@ -5,10 +5,9 @@
 
 namespace expc::parse {
 
-EXPC_DIAGNOSTIC(UnknownTrait, Error, "'{0}' says nothing about a metric{1}; it may be lower or higher; timed, quality or profile; exact",
+EXPC_DIAGNOSTIC(UnknownTrait, Error,
+                "'{0}' says nothing about a metric{1}; it may be lower or higher; timed, quality or profile; exact",
                 std::string_view, std::string);
-EXPC_DIAGNOSTIC(SyntaxError, Error, "{0}", std::string);
-
 ast::Import Transform::importDecl(uint32_t index) {
   ast::Import out;
   out.range = range(index);
@@ -48,8 +47,8 @@ ast::EnumField Transform::enumField(uint32_t index) {
   const ast::TypeExpr before = type(types[0]);
   if (before.name.parts.size() == 1 && before.per.empty() && !before.refinement)
     out.name = before.name.parts[0];
-  else if (diag::Emitter* emitter = reporter_.next(before.range.begin))
-    emitter->emit(before.range, SyntaxError, "expected a single name before ':'");
+  else
+    reporter_.syntaxError(before.range, "expected a single name before ':'");
   return out;
 }
 
@@ -66,11 +65,20 @@ ast::WorkloadDecl Transform::workloadDecl(uint32_t index) {
     if (broken(item) || broken(node(item).child)) continue;
     const uint32_t inner = node(item).child;
     switch (node(inner).rule) {
-      case Rule::VersionDecl: versionDecl(inner, out); break;
-      case Rule::ParamDecl: out.params.push_back(paramDecl(inner)); break;
-      case Rule::MetricDecl: out.metrics.push_back(metricDecl(inner)); break;
-      case Rule::RuleDecl: out.rules.push_back(ruleDecl(inner)); break;
-      default: break;
+      case Rule::VersionDecl:
+        versionDecl(inner, out);
+        break;
+      case Rule::ParamDecl:
+        out.params.push_back(paramDecl(inner));
+        break;
+      case Rule::MetricDecl:
+        out.metrics.push_back(metricDecl(inner));
+        break;
+      case Rule::RuleDecl:
+        out.rules.push_back(ruleDecl(inner));
+        break;
+      default:
+        break;
     }
   }
   return out;
@@ -86,8 +94,7 @@ void Transform::versionDecl(uint32_t index, ast::WorkloadDecl& workload) {
   int version = 0;
   auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), version);
   if (error != std::errc() || end != written.data() + written.size()) {
-    if (diag::Emitter* emitter = reporter_.next(node(literal).begin))
-      emitter->emit(range(literal), SyntaxError, fmt::format("expected a whole number after 'version', found '{}'", written));
+    reporter_.syntaxError(range(literal), fmt::format("expected a whole number after 'version', found '{}'", written));
     return;
   }
   workload.version = version;

@@ -6,25 +6,36 @@ namespace expc::parse {
 
 EXPC_DIAGNOSTIC(ChainedComparison, Error, "comparisons do not chain: join two of them by 'and'");
 EXPC_DIAGNOSTIC(NestingTooDeep, Error, "this expression is nested more than {0} deep; name a part of it by 'let'", int);
-EXPC_DIAGNOSTIC(SyntaxError, Error, "{0}", std::string);
-
 namespace {
 
 std::optional<ast::BinaryOp> operatorOf(Token token) {
   switch (token) {
-    case Token::Or: return ast::BinaryOp::Or;
-    case Token::And: return ast::BinaryOp::And;
-    case Token::Equal: return ast::BinaryOp::Equal;
-    case Token::NotEqual: return ast::BinaryOp::NotEqual;
-    case Token::Less: return ast::BinaryOp::Less;
-    case Token::LessEqual: return ast::BinaryOp::LessEqual;
-    case Token::Greater: return ast::BinaryOp::Greater;
-    case Token::GreaterEqual: return ast::BinaryOp::GreaterEqual;
-    case Token::Plus: return ast::BinaryOp::Add;
-    case Token::Minus: return ast::BinaryOp::Subtract;
-    case Token::Star: return ast::BinaryOp::Multiply;
-    case Token::Slash: return ast::BinaryOp::Divide;
-    default: return std::nullopt;
+    case Token::Or:
+      return ast::BinaryOp::Or;
+    case Token::And:
+      return ast::BinaryOp::And;
+    case Token::Equal:
+      return ast::BinaryOp::Equal;
+    case Token::NotEqual:
+      return ast::BinaryOp::NotEqual;
+    case Token::Less:
+      return ast::BinaryOp::Less;
+    case Token::LessEqual:
+      return ast::BinaryOp::LessEqual;
+    case Token::Greater:
+      return ast::BinaryOp::Greater;
+    case Token::GreaterEqual:
+      return ast::BinaryOp::GreaterEqual;
+    case Token::Plus:
+      return ast::BinaryOp::Add;
+    case Token::Minus:
+      return ast::BinaryOp::Subtract;
+    case Token::Star:
+      return ast::BinaryOp::Multiply;
+    case Token::Slash:
+      return ast::BinaryOp::Divide;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -54,20 +65,31 @@ Transform::Built Transform::binary(ast::BinaryOp op, uint32_t sign, Built left, 
 
 Transform::Built Transform::build(uint32_t index) {
   switch (node(index).rule) {
-    case Rule::Set: return set(index);
+    case Rule::Set:
+      return set(index);
     case Rule::Condition:
     case Rule::Conjunction:
     case Rule::Sum:
-    case Rule::Product: return chain(index);
-    case Rule::Negation: return negation(index, Token::Not, ast::UnaryOp::Not);
-    case Rule::Comparison: return comparison(index);
-    case Rule::Members: return members(index);
-    case Rule::Unary: return negation(index, Token::Minus, ast::UnaryOp::Negate);
-    case Rule::Postfix: return postfix(index);
-    case Rule::Primary: return primary(index);
-    case Rule::Group: return group(index);
-    case Rule::Refinement: return refinement(index);
-    default: return build(node(index).child);  // value, settingValue: one child
+    case Rule::Product:
+      return chain(index);
+    case Rule::Negation:
+      return negation(index, Token::Not, ast::UnaryOp::Not);
+    case Rule::Comparison:
+      return comparison(index);
+    case Rule::Members:
+      return members(index);
+    case Rule::Unary:
+      return negation(index, Token::Minus, ast::UnaryOp::Negate);
+    case Rule::Postfix:
+      return postfix(index);
+    case Rule::Primary:
+      return primary(index);
+    case Rule::Group:
+      return group(index);
+    case Rule::Refinement:
+      return refinement(index);
+    default:
+      return build(node(index).child);  // value, settingValue: one child
   }
 }
 
@@ -99,7 +121,8 @@ Transform::Built Transform::comparison(uint32_t index) {
       continue;
     }
     const bool negated = isToken(sign, Token::Not);
-    left = binary(negated ? ast::BinaryOp::NotIn : ast::BinaryOp::In, sign, std::move(left), build(parts[at + (negated ? 2 : 1)]));
+    left = binary(negated ? ast::BinaryOp::NotIn : ast::BinaryOp::In, sign, std::move(left),
+                  build(parts[at + (negated ? 2 : 1)]));
     at += negated ? 3 : 2;
   }
   return left;
@@ -164,10 +187,14 @@ Transform::Built Transform::primary(uint32_t index) {
   const uint32_t first = node(index).child;
   if (node(first).is_token) return make(range(index), ast::BoolLiteral{isToken(first, Token::True)}, 1);
   switch (node(first).rule) {
-    case Rule::Number: return make(range(index), number(first), 1);
-    case Rule::Text: return make(range(index), ast::StringLiteral{string(first)}, 1);
-    case Rule::Group: return group(first);
-    default: break;
+    case Rule::Number:
+      return make(range(index), number(first), 1);
+    case Rule::Text:
+      return make(range(index), ast::StringLiteral{string(first)}, 1);
+    case Rule::Group:
+      return group(first);
+    default:
+      break;
   }
   ast::QualifiedName name = qualifiedName(first);
   const uint32_t given = child(index, Rule::Arguments);

@@ -17,13 +17,23 @@ ast::PresetDecl Transform::presetDecl(uint32_t index) {
 void Transform::presetItem(uint32_t index, ast::PresetDecl& preset) {
   switch (node(index).rule) {
     case Rule::OnlyClause:
-      preset.only.push_back({range(index), identifier(child(index, Rule::Word)), expression(child(index, Rule::Value))});
+      preset.only.push_back(
+          {range(index), identifier(child(index, Rule::Word)), expression(child(index, Rule::Value))});
       break;
-    case Rule::RemoveClause: preset.removed.push_back({range(index), identifiers(child(index, Rule::Words))}); break;
-    case Rule::CriterionDecl: preset.criteria.push_back(criterionDecl(index)); break;
-    case Rule::PresetDesign: presetDesign(index, preset); break;
-    case Rule::Assignment: preset.assignments.push_back(assignment(index)); break;
-    default: break;
+    case Rule::RemoveClause:
+      preset.removed.push_back({range(index), identifiers(child(index, Rule::Words))});
+      break;
+    case Rule::CriterionDecl:
+      preset.criteria.push_back(criterionDecl(index));
+      break;
+    case Rule::PresetDesign:
+      presetDesign(index, preset);
+      break;
+    case Rule::Assignment:
+      preset.assignments.push_back(assignment(index));
+      break;
+    default:
+      break;
   }
 }
 

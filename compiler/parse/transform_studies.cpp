@@ -2,8 +2,6 @@
 
 namespace expc::parse {
 
-EXPC_DIAGNOSTIC(SyntaxError, Error, "{0}", std::string);
-
 ast::StudyDecl Transform::studyDecl(uint32_t index) {
   ast::StudyDecl out;
   out.range = range(index);
@@ -18,17 +16,33 @@ ast::StudyDecl Transform::studyDecl(uint32_t index) {
 
 void Transform::studyItem(uint32_t index, ast::StudyDecl& study) {
   switch (node(index).rule) {
-    case Rule::WorkloadUse: study.workloads.push_back(workloadUse(index)); break;
-    case Rule::FactorDecl: study.factors.push_back(factorDecl(index)); break;
-    case Rule::LetDecl: study.lets.push_back(letDecl(index)); break;
-    case Rule::RuleDecl: study.rules.push_back(ruleDecl(index)); break;
-    case Rule::MetricDecl: study.metrics.push_back(metricDecl(index)); break;
-    case Rule::MeasureDecl: study.measures.push_back({range(index), identifiers(child(index, Rule::Words))}); break;
+    case Rule::WorkloadUse:
+      study.workloads.push_back(workloadUse(index));
+      break;
+    case Rule::FactorDecl:
+      study.factors.push_back(factorDecl(index));
+      break;
+    case Rule::LetDecl:
+      study.lets.push_back(letDecl(index));
+      break;
+    case Rule::RuleDecl:
+      study.rules.push_back(ruleDecl(index));
+      break;
+    case Rule::MetricDecl:
+      study.metrics.push_back(metricDecl(index));
+      break;
+    case Rule::MeasureDecl:
+      study.measures.push_back({range(index), identifiers(child(index, Rule::Words))});
+      break;
     case Rule::CompareDecl:
       if (auto compare = compareDecl(index)) study.compares.push_back(std::move(*compare));
       break;
-    case Rule::CriterionDecl: study.criteria.push_back(criterionDecl(index)); break;
-    case Rule::DesignDecl: study.designs.push_back(designDecl(index)); break;
+    case Rule::CriterionDecl:
+      study.criteria.push_back(criterionDecl(index));
+      break;
+    case Rule::DesignDecl:
+      study.designs.push_back(designDecl(index));
+      break;
     case Rule::TableDecl: {
       const uint32_t by = child(index, Rule::Words);
       study.tables.push_back({range(index), identifier(child(index, Rule::Word)),
@@ -42,8 +56,11 @@ void Transform::studyItem(uint32_t index, ast::StudyDecl& study) {
                              by == kNone ? std::vector<ast::Identifier>{} : identifiers(by)});
       break;
     }
-    case Rule::PresetDecl: study.presets.push_back(presetDecl(index)); break;
-    default: break;
+    case Rule::PresetDecl:
+      study.presets.push_back(presetDecl(index));
+      break;
+    default:
+      break;
   }
 }
 
@@ -79,8 +96,7 @@ std::optional<ast::CompareDecl> Transform::compareDecl(uint32_t index) {
   ast::ExprPtr value = expression(conditions[0]);
   auto* call = std::get_if<ast::CallExpr>(&value->node);
   if (!call) {
-    if (diag::Emitter* emitter = reporter_.next(value->range.begin))
-      emitter->emit(value->range, SyntaxError, "expected a call such as speedup(step_time) after '='");
+    reporter_.syntaxError(value->range, "expected a call such as speedup(step_time) after '='");
     return std::nullopt;
   }
   ast::CompareDecl out;
@@ -113,8 +129,8 @@ ast::Quantifier Transform::quantifier(uint32_t index) {
   if (const uint32_t words = child(index, Rule::Words); words != kNone) out.factors = identifiers(words);
   if (const uint32_t where = child(index, Rule::Condition); where != kNone) out.where = expression(where);
   if (!out.all && out.factors.empty() && !out.where)
-    if (diag::Emitter* emitter = reporter_.next(node(index).begin))
-      emitter->emit(out.range, SyntaxError, fmt::format("expected the names of factors, '*' or 'where' after '{}'", text(index)));
+    reporter_.syntaxError(out.range,
+                          fmt::format("expected the names of factors, '*' or 'where' after '{}'", text(index)));
   return out;
 }
 
@@ -128,11 +144,21 @@ void Transform::claim(uint32_t index, ast::CriterionDecl& criterion) {
   }
   criterion.bound = expression(sums[1]);
   switch (node(node(child(index, Rule::Relation)).child).token) {
-    case Token::Equal: criterion.relation = ast::BinaryOp::Equal; break;
-    case Token::Less: criterion.relation = ast::BinaryOp::Less; break;
-    case Token::LessEqual: criterion.relation = ast::BinaryOp::LessEqual; break;
-    case Token::Greater: criterion.relation = ast::BinaryOp::Greater; break;
-    default: criterion.relation = ast::BinaryOp::GreaterEqual; break;
+    case Token::Equal:
+      criterion.relation = ast::BinaryOp::Equal;
+      break;
+    case Token::Less:
+      criterion.relation = ast::BinaryOp::Less;
+      break;
+    case Token::LessEqual:
+      criterion.relation = ast::BinaryOp::LessEqual;
+      break;
+    case Token::Greater:
+      criterion.relation = ast::BinaryOp::Greater;
+      break;
+    default:
+      criterion.relation = ast::BinaryOp::GreaterEqual;
+      break;
   }
 }
 

@@ -1,4 +1,5 @@
-// Feeds files to the function that the fuzzer calls, so that every build replays what fuzzing once found, without clang.
+// Feeds files to the function that the fuzzer calls, so that every build replays what fuzzing once found, without
+// clang.
 
 #include <fmt/format.h>
 

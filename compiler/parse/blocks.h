@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "compiler/parse/cst.h"
+
+namespace expc::parse {
+
+/// A rule that holds statements: the file, or what stands in braces.
+bool isBlock(Rule rule);
+
+/// The rules that catch an error inside them, so that the next statement is read again.
+bool isStatement(Rule rule);
+
+/// The words that begin a statement of a block.
+const std::vector<Token>& headsOf(Rule block);
+bool isHead(Rule block, Token token);
+
+/// Words that show that a block's brace is missing: nothing in it can begin with them.
+bool endsBlock(Rule block, Token token);
+
+}  // namespace expc::parse
