@@ -102,6 +102,7 @@ inline Example exampleResults() {
   lost.status = store::TrialStatus::Failed;
   lost.reason = "rank 1 died of signal 11 \033[31m<script>alert(1)</script>";
   lost.log_tail = "loading data/digits\n</pre><script>alert(2)</script>\nSegmentation fault";
+  lost.environment_json = R"({"threads":2,"torch":"2.11.0"})";
   lost.notes = {"core dumped"};
   example.results.trials = {good, lost};
   example.results.kept_not_counted = 3;

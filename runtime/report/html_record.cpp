@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kMaxFailures = 50;
 constexpr size_t kMaxReasons = 50;
+constexpr size_t kMaxValues = 4;
 
 std::string fact(std::string_view name, const std::string& value_html) {
   return value_html.empty() ? "" : fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", html(name), value_html);
@@ -28,10 +29,18 @@ void flatten(const llvm::json::Value& value, const std::string& prefix, std::map
       flatten(member, prefix.empty() ? llvm::StringRef(key).str() : prefix + "." + llvm::StringRef(key).str(), rows);
     return;
   }
-  if (const auto text = value.getAsString())
-    rows[prefix] = text->str();
-  else
-    rows[prefix] = plan::canonicalJson(value);
+  if (const auto* array = value.getAsArray(); array && array->empty()) return;
+  const auto text = value.getAsString();
+  if (text && text->empty()) return;
+  rows[prefix] = text ? text->str() : plan::canonicalJson(value);
+}
+
+std::string factTable(const std::map<std::string, std::string>& rows) {
+  if (rows.empty()) return "";
+  std::string out = "<table class=\"facts\"><tbody>";
+  for (const auto& [name, text] : rows)
+    out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>", html(name), html(text));
+  return scrolled(out + "</tbody></table>");
 }
 
 std::string environmentTable(const std::string& json) {
@@ -43,11 +52,30 @@ std::string environmentTable(const std::string& json) {
   }
   std::map<std::string, std::string> rows;
   flatten(*value, "", rows);
-  if (rows.empty()) return "";
-  std::string out = "<table class=\"facts\"><tbody>";
-  for (const auto& [name, text] : rows)
-    out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>", html(name), html(text));
-  return scrolled(out + "</tbody></table>");
+  return factTable(rows);
+}
+
+/// What the workers said of themselves: what all agree on as it is, what differs as a list of values with their trials.
+std::string workerTable(const store::Results& results) {
+  std::map<std::string, std::map<std::string, unsigned>> values;
+  for (const store::Trial& trial : results.trials) {
+    auto value = plan::parseJson(trial.environment_json);
+    if (!value) {
+      llvm::consumeError(value.takeError());
+      continue;
+    }
+    std::map<std::string, std::string> rows;
+    flatten(*value, "", rows);
+    for (const auto& [name, text] : rows) ++values[name][text];
+  }
+  std::map<std::string, std::string> merged;
+  for (const auto& [name, counts] : values) {
+    std::vector<std::string> texts;
+    for (const auto& [text, count] : counts)
+      texts.push_back(counts.size() == 1 ? text : fmt::format("{} ({})", text, counted(count, "trial")));
+    merged[name] = texts.size() <= kMaxValues ? joined(texts, "; ") : fmt::format("{} different values", texts.size());
+  }
+  return merged.empty() ? "" : "<h3>What the workers said of themselves</h3>" + factTable(merged);
 }
 
 std::string statusTable(const Page& page) {
@@ -205,17 +233,7 @@ std::string environmentSection(const Page& page) {
                        html(session.environment_class));
     out += environmentTable(session.environment_json);
   }
-  // Workers of one plan mostly say the same of themselves; each distinct text once.
-  std::map<std::string, unsigned> workers;
-  for (const store::Trial& trial : page.results.trials)
-    if (!trial.environment_json.empty() && trial.environment_json != "{}") ++workers[trial.environment_json];
-  size_t shown = 0;
-  for (const auto& [json, count] : workers) {
-    if (++shown > 8) break;
-    out += fmt::format("<details><summary>What the worker said of itself ({})</summary>{}</details>", counted(count, "trial"),
-                       environmentTable(json));
-  }
-  if (workers.size() > 8) out += fmt::format("<p class=\"quiet\">… and {} more kinds.</p>", workers.size() - 8);
+  out += workerTable(page.results);
   return out + "</section>\n";
 }
 

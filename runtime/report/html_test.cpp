@@ -50,7 +50,7 @@ TEST_CASE("the page holds every part, verdicts first") {
                            "<h2>Results</h2>", "step_time by gpus, precision", "41.2 ms", "id=\"chart-1\"", "gain over gpus by precision",
                            "id=\"chart-2\"", "<h2>Comparisons</h2>", "<h2>All measurements</h2>", "<h2>Points left out</h2>",
                            "half precision is not in this preset", "<h2>Design</h2>", "18446744073709551557", "<h2>Trials</h2>",
-                           "Segmentation fault", "<h2>Environment</h2>", "Example CPU @ 2.4 GHz", "<h2>How to repeat it</h2>",
+                           "Segmentation fault", "<h2>Environment</h2>", "Example CPU @ 2.4 GHz", "What the workers said of themselves", "1 (1 trial); 2 (1 trial)", "<h2>How to repeat it</h2>",
                            "expc run experiments/precision.exp --study precision --preset quick -D gpus=1,2"}) {
     CAPTURE(part);
     const size_t at = text.find(part, last);

@@ -175,5 +175,6 @@ TEST_CASE("wording") {
                                "-D 'data=mnist('\\''x'\\'')'");
   const auto fixed = fixedParameters(plan);
   REQUIRE(fixed.size() == 2);
+  CHECK(fixed[0] == std::pair<std::string, std::string>("data", "mnist(\"data/digits\")"));
   CHECK(fixed[1] == std::pair<std::string, std::string>("width", "0.5"));
 }

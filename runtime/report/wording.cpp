@@ -22,6 +22,14 @@ std::string shellWord(const std::string& text) {
   return quoted + "'";
 }
 
+/// A parameter as the language writes it where that is plain: text without quotes, a variant as name(value).
+std::string parameterText(const llvm::json::Value& value) {
+  if (const auto text = value.getAsString()) return text->str();
+  if (const auto* object = value.getAsObject(); object && object->size() == 1)
+    return fmt::format("{}({})", llvm::StringRef(object->begin()->first).str(), plan::canonicalJson(object->begin()->second));
+  return plan::canonicalJson(value);
+}
+
 std::string percent(double share) { return fmt::format("{:.2g} %", 100 * share); }
 
 }  // namespace
@@ -141,8 +149,7 @@ std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Pla
       return other && *other == value;
     });
     if (factor || !same) continue;
-    const auto text = value.getAsString();
-    fixed.emplace_back(name.str(), text ? text->str() : plan::canonicalJson(value));
+    fixed.emplace_back(name.str(), parameterText(value));
   }
   std::sort(fixed.begin(), fixed.end());
   return fixed;
