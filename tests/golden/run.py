@@ -56,7 +56,7 @@ def write(path: pathlib.Path, text: str) -> None:
 def discover(patterns: list) -> list:
     cases = []
     for path in sorted(ROOT.rglob("*.exp")):
-        if path.name != "main.exp" and (path.parent / "main.exp").exists():
+        if path.name != "main.exp" and any((folder / "main.exp").exists() for folder in path.parents):
             continue  # imported by the case of this folder
         case = Case(path)
         if not patterns or any(pattern in case.name for pattern in patterns):
@@ -228,10 +228,12 @@ def check_output(case: Case, expc: str, update: bool) -> list:
                 return [f"a RUN line begins with expc, not {words[0]}"]
             words = [word.replace("%s", case.main.name) for word in words[1:]]
             result = execute(expc, words, folder)
-            parts.append(f"$ {value}\n")
-            parts.append(result.stdout.decode("utf-8", "replace"))
-            if result.stderr:
-                parts.append("--- standard error\n" + result.stderr.decode("utf-8", "replace"))
+            stdout, stderr = (
+                text.decode("utf-8", "replace").replace(str(folder.resolve()), "%d") for text in (result.stdout, result.stderr)
+            )
+            parts.append(f"$ {value}\n" + stdout)
+            if stderr:
+                parts.append("--- standard error\n" + stderr)
             parts.append(f"--- exit {result.returncode}\n")
     found = "".join(parts)
     before = case.golden.read_text(encoding="utf-8") if case.golden.exists() else ""
