@@ -29,82 +29,86 @@ DepthwiseShape shapeOf(const at::Tensor& x, int64_t stride) {
 }
 
 /// [C, 1, 3, 3] as [9][C], the kernel turned around if asked.
-std::vector<double> byTap(const at::Tensor& weight, bool turned) {
+template <typename T>
+std::vector<T> byTap(const at::Tensor& weight, bool turned) {
   const int64_t channels = weight.size(0);
-  const double* from = weight.const_data_ptr<double>();
-  std::vector<double> to(static_cast<size_t>(9 * channels));
+  const T* from = weight.const_data_ptr<T>();
+  std::vector<T> to(static_cast<size_t>(9 * channels));
   for (int64_t k = 0; k < 9; ++k)
     for (int64_t c = 0; c < channels; ++c) to[k * channels + c] = from[c * 9 + (turned ? 8 - k : k)];
   return to;
 }
 
 /// Runs an NCHW loop over [0, count) in parallel, each piece with scratch memory of its own.
-template <typename Work>
+template <typename T, typename Work>
 void overPlanes(const DepthwiseShape& s, int64_t count, int64_t flops_each, Work work) {
   at::parallel_for(0, count, grain(flops_each), [&](int64_t begin, int64_t end) {
-    static thread_local std::vector<double> scratch;
+    static thread_local std::vector<T> scratch;
     scratch.resize(std::max(scratch.size(), static_cast<size_t>(scratchSize(s))));
     work(scratch.data(), begin, end);
   });
 }
 
+template <typename T>
 at::Tensor forward(const at::Tensor& x, const at::Tensor& weight, const DepthwiseShape& s, at::MemoryFormat order) {
   at::Tensor y =
       at::empty({s.batch, s.channels, s.out_height, s.out_width}, x.options().memory_format(x.suggest_memory_format()));
-  const double* in = x.const_data_ptr<double>();
-  double* out = y.mutable_data_ptr<double>();
-  const DepthwiseLoops& loops = depthwiseLoops();
+  const T* in = x.const_data_ptr<T>();
+  T* out = y.mutable_data_ptr<T>();
+  const DepthwiseLoops<T>& loops = depthwiseLoops<T>();
   if (order == at::MemoryFormat::ChannelsLast) {
-    const auto taps = byTap(weight, false);
+    const auto taps = byTap<T>(weight, false);
     at::parallel_for(0, s.batch * s.out_height, grain(18 * s.out_width * s.channels),
                      [&](int64_t begin, int64_t end) { loops.forward_nhwc(s, in, taps.data(), out, begin, end); });
   } else {
-    const double* w = weight.const_data_ptr<double>();
-    overPlanes(
+    const T* w = weight.const_data_ptr<T>();
+    overPlanes<T>(
         s, s.batch * s.channels, 18 * s.out_height * s.out_width,
-        [&](double* scratch, int64_t begin, int64_t end) { loops.forward_nchw(s, in, w, out, scratch, begin, end); });
+        [&](T* scratch, int64_t begin, int64_t end) { loops.forward_nchw(s, in, w, out, scratch, begin, end); });
   }
   return y;
 }
 
+template <typename T>
 at::Tensor inputGrad(const at::Tensor& gy, const at::Tensor& weight, const DepthwiseShape& s, at::MemoryFormat order,
                      const at::Tensor& x) {
-  at::Tensor gx = at::empty(x.sizes(), x.options().memory_format(x.suggest_memory_format()));
-  const double* in = gy.const_data_ptr<double>();
-  double* out = gx.mutable_data_ptr<double>();
-  const DepthwiseLoops& loops = depthwiseLoops();
+  at::Tensor gx = at::empty(x.sizes(), gy.options().memory_format(x.suggest_memory_format()));
+  const T* in = gy.const_data_ptr<T>();
+  T* out = gx.mutable_data_ptr<T>();
+  const DepthwiseLoops<T>& loops = depthwiseLoops<T>();
   const int64_t row_flops = 18 * s.width * s.channels / s.stride;
   if (order == at::MemoryFormat::ChannelsLast && s.stride == 1) {
-    const auto taps = byTap(weight, true);
+    const auto taps = byTap<T>(weight, true);
     at::parallel_for(0, s.batch * s.height, grain(row_flops),
                      [&](int64_t begin, int64_t end) { loops.forward_nhwc(s, in, taps.data(), out, begin, end); });
   } else if (order == at::MemoryFormat::ChannelsLast) {
-    const auto taps = byTap(weight, false);
+    const auto taps = byTap<T>(weight, false);
     at::parallel_for(0, s.batch * s.height, grain(row_flops),
                      [&](int64_t begin, int64_t end) { loops.input_grad_nhwc(s, in, taps.data(), out, begin, end); });
   } else {
-    const double* w = weight.const_data_ptr<double>();
-    overPlanes(s, s.batch * s.channels, 18 * s.out_height * s.out_width,
-               [&](double* scratch, int64_t begin, int64_t end) {
-                 loops.input_grad_nchw(s, in, w, out, scratch, begin, end);
-               });
+    const T* w = weight.const_data_ptr<T>();
+    overPlanes<T>(
+        s, s.batch * s.channels, 18 * s.out_height * s.out_width,
+        [&](T* scratch, int64_t begin, int64_t end) { loops.input_grad_nchw(s, in, w, out, scratch, begin, end); });
   }
   return gx;
 }
 
+template <typename T>
 at::Tensor weightGrad(const at::Tensor& x, const at::Tensor& gy, const DepthwiseShape& s, at::MemoryFormat order) {
-  at::Tensor gw = at::empty({s.channels, 1, 3, 3}, x.options());
-  const double *in = x.const_data_ptr<double>(), *g = gy.const_data_ptr<double>();
-  double* out = gw.mutable_data_ptr<double>();
-  const DepthwiseLoops& loops = depthwiseLoops();
+  at::Tensor gw = at::empty({s.channels, 1, 3, 3}, gy.options().memory_format(at::MemoryFormat::Contiguous));
+  const T *in = x.const_data_ptr<T>(), *g = gy.const_data_ptr<T>();
+  T* out = gw.mutable_data_ptr<T>();
+  const DepthwiseLoops<T>& loops = depthwiseLoops<T>();
   const int64_t flops = 18 * s.batch * s.out_height * s.out_width;
   if (order == at::MemoryFormat::ChannelsLast) {
-    // Eight channels at a time: a cache line, and a whole vector.
-    at::parallel_for(0, (s.channels + 7) / 8, grain(8 * flops), [&](int64_t begin, int64_t end) {
-      loops.weight_grad_nhwc(s, in, g, out, 8 * begin, std::min(8 * end, s.channels));
+    // A cache line of channels at a time, which is a whole vector too.
+    constexpr int64_t kLine = 64 / sizeof(T);
+    at::parallel_for(0, (s.channels + kLine - 1) / kLine, grain(kLine * flops), [&](int64_t begin, int64_t end) {
+      loops.weight_grad_nhwc(s, in, g, out, kLine * begin, std::min(kLine * end, s.channels));
     });
   } else {
-    overPlanes(s, s.channels, flops, [&](double* scratch, int64_t begin, int64_t end) {
+    overPlanes<T>(s, s.channels, flops, [&](T* scratch, int64_t begin, int64_t end) {
       loops.weight_grad_nchw(s, in, g, out, scratch, begin, end);
     });
   }
@@ -114,24 +118,44 @@ at::Tensor weightGrad(const at::Tensor& x, const at::Tensor& gy, const Depthwise
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+/// What sums are made in: bf16 is widened.
+at::ScalarType arithmetic(const at::Tensor& x) { return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat; }
+
 struct Depthwise : torch::autograd::Function<Depthwise> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, int64_t stride) {
     const at::MemoryFormat order = orderOf(x);
-    const at::Tensor input = x.contiguous(order), kernel = weight.contiguous();
+    const at::Tensor input = x.contiguous(order);
+    // As autocast would: the weight is rounded to the input's type.
+    const at::Tensor kernel = weight.to(x.scalar_type()).to(arithmetic(x)).contiguous();
     ctx->save_for_backward({input, kernel});
     ctx->saved_data["stride"] = stride;
-    return kernels::forward(input, kernel, shapeOf(input, stride), order);
+    ctx->saved_data["weight_type"] = static_cast<int64_t>(weight.scalar_type());
+    const at::Tensor wide = input.to(arithmetic(x));
+    const DepthwiseShape shape = shapeOf(x, stride);
+    const at::Tensor y = x.scalar_type() == at::kDouble ? kernels::forward<double>(wide, kernel, shape, order)
+                                                        : kernels::forward<float>(wide, kernel, shape, order);
+    return y.to(x.scalar_type());
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
+    const int64_t stride = ctx->saved_data["stride"].toInt();
+    return ctx->get_saved_variables()[0].scalar_type() == at::kDouble ? run<double>(ctx, gradients[0], stride)
+                                                                      : run<float>(ctx, gradients[0], stride);
+  }
+
+  template <typename T>
+  static variable_list run(AutogradContext* ctx, const at::Tensor& gradient, int64_t stride) {
     const auto saved = ctx->get_saved_variables();
-    const at::Tensor &x = saved[0], &weight = saved[1];
-    const DepthwiseShape shape = shapeOf(x, ctx->saved_data["stride"].toInt());
-    const at::MemoryFormat order = orderOf(x);
-    const at::Tensor gy = gradients[0].contiguous(order);
+    const at::Tensor &input = saved[0], &kernel = saved[1];
+    const at::MemoryFormat order = orderOf(input);
+    const DepthwiseShape shape = shapeOf(input, stride);
+    const at::Tensor gy = gradient.contiguous(order).to(kernel.scalar_type());
     variable_list result(3);
-    if (ctx->needs_input_grad(0)) result[0] = inputGrad(gy, weight, shape, order, x);
-    if (ctx->needs_input_grad(1)) result[1] = weightGrad(x, gy, shape, order);
+    if (ctx->needs_input_grad(0)) result[0] = inputGrad<T>(gy, kernel, shape, order, input).to(input.scalar_type());
+    if (ctx->needs_input_grad(1)) {
+      const auto type = static_cast<at::ScalarType>(ctx->saved_data["weight_type"].toInt());
+      result[1] = weightGrad<T>(input.to(kernel.scalar_type()), gy, shape, order).to(type);
+    }
     return result;
   }
 };
@@ -140,9 +164,31 @@ struct Depthwise : torch::autograd::Function<Depthwise> {
 
 bool servesDepthwise3x3(const at::Tensor& x, const at::Tensor& weight, int64_t stride, int64_t padding,
                         int64_t groups) {
-  return x.scalar_type() == at::kDouble && weight.scalar_type() == at::kDouble && x.device().is_cpu() && x.dim() == 4 &&
-         x.numel() > 0 && weight.dim() == 4 && weight.size(0) == groups && x.size(1) == groups && weight.size(1) == 1 &&
-         weight.size(2) == 3 && weight.size(3) == 3 && padding == 1 && (stride == 1 || stride == 2);
+  if (!x.device().is_cpu() || x.dim() != 4 || x.numel() == 0 || padding != 1 || (stride != 1 && stride != 2))
+    return false;
+  if (weight.dim() != 4 || weight.size(0) != groups || x.size(1) != groups || weight.size(1) != 1) return false;
+  if (weight.size(2) != 3 || weight.size(3) != 3) return false;
+  switch (x.scalar_type()) {
+    case at::kDouble:
+      return weight.scalar_type() == at::kDouble;
+    case at::kFloat:
+    case at::kBFloat16:
+      return weight.scalar_type() == at::kFloat || weight.scalar_type() == x.scalar_type();
+    default:
+      return false;
+  }
+}
+
+bool fasterDepthwise3x3(const at::Tensor& x, int64_t stride) {
+  const bool tiny = x.size(2) * x.size(3) <= 4;
+  switch (x.scalar_type()) {
+    case at::kDouble:
+      return true;
+    case at::kFloat:
+      return tiny || x.is_contiguous(at::MemoryFormat::ChannelsLast);
+    default:
+      return tiny || stride == 2;
+  }
 }
 
 at::Tensor depthwise3x3(const at::Tensor& x, const at::Tensor& weight, int64_t stride) {

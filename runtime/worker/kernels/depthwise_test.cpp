@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 #include <doctest/doctest.h>
 
+#include <utility>
 #include <vector>
 
 #include "runtime/worker/kernels/depthwise_loops.h"
@@ -115,7 +116,8 @@ TEST_CASE("the number of threads changes no bit") {
 TEST_CASE("other convolutions are left to torch") {
   const auto x = at::zeros({1, 4, 5, 5}, at::kDouble), w = at::zeros({4, 1, 3, 3}, at::kDouble);
   CHECK(servesDepthwise3x3(x, w, 1, 1, 4));
-  CHECK_FALSE(servesDepthwise3x3(x.to(at::kFloat), w.to(at::kFloat), 1, 1, 4));
+  CHECK_FALSE(servesDepthwise3x3(x.to(at::kHalf), w.to(at::kHalf), 1, 1, 4));
+  CHECK_FALSE(servesDepthwise3x3(x, w.to(at::kFloat), 1, 1, 4));
   CHECK_FALSE(servesDepthwise3x3(x, w, 3, 1, 4));
   CHECK_FALSE(servesDepthwise3x3(x, w, 1, 0, 4));
   CHECK_FALSE(servesDepthwise3x3(x, at::zeros({4, 4, 3, 3}, at::kDouble), 1, 1, 1));
@@ -123,38 +125,77 @@ TEST_CASE("other convolutions are left to torch") {
   CHECK_FALSE(servesDepthwise3x3(at::zeros({0, 4, 5, 5}, at::kDouble), w, 1, 1, 4));
 }
 
-TEST_CASE("every instruction set gives the same values") {
+/// Runs all of one type's loops on every instruction set and compares them with the first.
+template <typename T>
+void compareInstructionSets(at::ScalarType type, double bound) {
   at::manual_seed(5);
   for (const Case& s : kCases) {
     for (int64_t stride : {1, 2}) {
       const DepthwiseShape shape{
           s.batch, s.channels, s.height, s.width, (s.height - 1) / stride + 1, (s.width - 1) / stride + 1, stride};
-      const auto x = at::randn({s.batch, s.channels, s.height, s.width}, at::kDouble),
-                 w = at::randn({s.channels, 9}, at::kDouble);
-      const auto gy = at::randn({s.batch, s.channels, shape.out_height, shape.out_width}, at::kDouble);
+      const auto x = at::randn({s.batch, s.channels, s.height, s.width}, type), w = at::randn({s.channels, 9}, type);
+      const auto gy = at::randn({s.batch, s.channels, shape.out_height, shape.out_width}, type);
       const auto taps = w.t().contiguous();
-      std::vector<double> scratch(static_cast<size_t>(scratchSize(shape)));
+      std::vector<T> scratch(static_cast<size_t>(scratchSize(shape)));
       std::vector<std::vector<at::Tensor>> results;
-      for (const DepthwiseLoops* const* loops = allDepthwiseLoops(); *loops != nullptr; ++loops) {
+      for (const DepthwiseLoops<T>* const* loops = allDepthwiseLoops<T>(); *loops != nullptr; ++loops) {
         std::vector<at::Tensor> r;
-        const auto in = x.const_data_ptr<double>(), g = gy.const_data_ptr<double>();
+        const T *in = x.const_data_ptr<T>(), *g = gy.const_data_ptr<T>(), *weight = w.const_data_ptr<T>();
         const auto result = [&](const at::Tensor& like) {
-          return r.emplace_back(at::empty_like(like)).mutable_data_ptr<double>();
+          return r.emplace_back(at::empty_like(like)).template mutable_data_ptr<T>();
         };
         // The same bytes seen in either order: any bytes do.
-        (*loops)->forward_nhwc(shape, in, taps.const_data_ptr<double>(), result(gy), 0, s.batch * shape.out_height);
-        if (stride == 2)
-          (*loops)->input_grad_nhwc(shape, g, taps.const_data_ptr<double>(), result(x), 0, s.batch * s.height);
+        const T* by_tap = taps.const_data_ptr<T>();
+        (*loops)->forward_nhwc(shape, in, by_tap, result(gy), 0, s.batch * shape.out_height);
+        if (stride == 2) (*loops)->input_grad_nhwc(shape, g, by_tap, result(x), 0, s.batch * s.height);
         (*loops)->weight_grad_nhwc(shape, in, g, result(w), 0, s.channels);
-        (*loops)->forward_nchw(shape, in, w.const_data_ptr<double>(), result(gy), scratch.data(), 0,
-                               s.batch * s.channels);
-        (*loops)->input_grad_nchw(shape, g, w.const_data_ptr<double>(), result(x), scratch.data(), 0,
-                                  s.batch * s.channels);
+        (*loops)->forward_nchw(shape, in, weight, result(gy), scratch.data(), 0, s.batch * s.channels);
+        (*loops)->input_grad_nchw(shape, g, weight, result(x), scratch.data(), 0, s.batch * s.channels);
         (*loops)->weight_grad_nchw(shape, in, g, result(w), scratch.data(), 0, s.channels);
         results.push_back(std::move(r));
       }
       for (size_t i = 1; i < results.size(); ++i)
-        for (size_t j = 0; j < results[i].size(); ++j) CHECK(difference(results[i][j], results[0][j]) < 1e-11);
+        for (size_t j = 0; j < results[i].size(); ++j) CHECK(difference(results[i][j], results[0][j]) < bound);
+    }
+  }
+}
+
+TEST_CASE("every instruction set gives the same values") {
+  compareInstructionSets<double>(at::kDouble, 1e-11);
+  compareInstructionSets<float>(at::kFloat, 1e-3);
+}
+
+TEST_CASE("fp32 and bf16 are as near to fp64 as their digits allow") {
+  at::manual_seed(6);
+  for (const Case& s : kCases) {
+    for (int64_t stride : {1, 2}) {
+      for (const auto format : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast}) {
+        for (const auto type : {at::kFloat, at::kBFloat16}) {
+          CAPTURE(s.channels);
+          CAPTURE(s.height);
+          CAPTURE(stride);
+          // Rounded first, so that only the arithmetic differs. Under autocast the weight stays in fp32.
+          const auto x =
+              at::randn({s.batch, s.channels, s.height, s.width}).contiguous(format).to(type).requires_grad_(true);
+          const auto w = at::randn({s.channels, 1, 3, 3}).to(type).to(at::kFloat).requires_grad_(true);
+          REQUIRE(servesDepthwise3x3(x, w, stride, 1, s.channels));
+          const auto y = depthwise3x3(x, w, stride);
+          CHECK((y.scalar_type() == type));
+          const auto g = at::randn_like(y);
+          y.backward(g);
+          CHECK((x.grad().scalar_type() == type));
+          CHECK((w.grad().scalar_type() == at::kFloat));
+          const auto x64 = x.detach().to(at::kDouble).requires_grad_(true),
+                     w64 = w.detach().to(at::kDouble).requires_grad_(true);
+          const auto wanted = at::conv2d(x64, w64, {}, stride, 1, 1, s.channels);
+          wanted.backward(g.to(at::kDouble));
+          // Results of up to 20, rounded once: half of bf16's last digit is 2^-9 of that.
+          const double bound = type == at::kFloat ? 1e-5 : 0.07;
+          CHECK(difference(y.detach().to(at::kDouble), wanted.detach()) < bound);
+          CHECK(difference(x.grad().to(at::kDouble), x64.grad()) < bound);
+          CHECK(difference(w.grad().to(at::kDouble), w64.grad()) < 2e-4);
+        }
+      }
     }
   }
 }

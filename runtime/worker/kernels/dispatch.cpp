@@ -15,7 +15,8 @@ namespace expc::kernels {
 
 #define EXPC_DECLARE(isa)                       \
   namespace isa {                               \
-  extern const DepthwiseLoops loops;            \
+  extern const DepthwiseLoops<double> loops64;  \
+  extern const DepthwiseLoops<float> loops32;   \
   extern const BatchNormLoops batch_norm_loops; \
   }
 EXPC_FOR_EACH_ISA(EXPC_DECLARE)
@@ -49,24 +50,36 @@ const Loops& lastOf(const Loops* const* all) {
 
 }  // namespace
 
-const DepthwiseLoops* const* allDepthwiseLoops() {
-#define EXPC_LIST(isa) &isa::loops,
-  static const auto list = cut<DepthwiseLoops>(std::array<const DepthwiseLoops*, 4>{EXPC_FOR_EACH_ISA(EXPC_LIST)});
+template <>
+const DepthwiseLoops<double>* const* allDepthwiseLoops<double>() {
+#define EXPC_LIST(isa) &isa::loops64,
+  static const auto list = cut(std::array<const DepthwiseLoops<double>*, 4>{EXPC_FOR_EACH_ISA(EXPC_LIST)});
+#undef EXPC_LIST
+  return list.data();
+}
+
+template <>
+const DepthwiseLoops<float>* const* allDepthwiseLoops<float>() {
+#define EXPC_LIST(isa) &isa::loops32,
+  static const auto list = cut(std::array<const DepthwiseLoops<float>*, 4>{EXPC_FOR_EACH_ISA(EXPC_LIST)});
 #undef EXPC_LIST
   return list.data();
 }
 
 const BatchNormLoops* const* allBatchNormLoops() {
 #define EXPC_LIST(isa) &isa::batch_norm_loops,
-  static const auto list = cut<BatchNormLoops>(std::array<const BatchNormLoops*, 4>{EXPC_FOR_EACH_ISA(EXPC_LIST)});
+  static const auto list = cut(std::array<const BatchNormLoops*, 4>{EXPC_FOR_EACH_ISA(EXPC_LIST)});
 #undef EXPC_LIST
   return list.data();
 }
 
-const DepthwiseLoops& depthwiseLoops() {
-  static const DepthwiseLoops& best = lastOf(allDepthwiseLoops());
+template <typename T>
+const DepthwiseLoops<T>& depthwiseLoops() {
+  static const DepthwiseLoops<T>& best = lastOf(allDepthwiseLoops<T>());
   return best;
 }
+template const DepthwiseLoops<double>& depthwiseLoops<double>();
+template const DepthwiseLoops<float>& depthwiseLoops<float>();
 
 const BatchNormLoops& batchNormLoops() {
   static const BatchNormLoops& best = lastOf(allBatchNormLoops());
@@ -74,8 +87,8 @@ const BatchNormLoops& batchNormLoops() {
 }
 
 int64_t scratchSize(const DepthwiseShape& shape) {
-  // Two rows of padding, two halves of columns, each rounded up by at most three vectors of eight.
-  return (shape.height + 2) * 2 * (shape.width + 2 + 3 * 8);
+  // Two rows of padding, two halves of columns, each rounded up by at most three vectors of sixteen.
+  return (shape.height + 2) * 2 * (shape.width + 2 + 3 * 16);
 }
 
 }  // namespace expc::kernels

@@ -140,8 +140,9 @@ void MobileNetV2::initialise(uint64_t seed) {
 }
 
 at::Tensor MobileNetV2::run(const ConvNorm& layer, const at::Tensor& x) const {
-  const bool own =
-      options_.own_kernels && kernels::servesDepthwise3x3(x, layer.weight, layer.stride, layer.padding, layer.groups);
+  const bool own = options_.own_kernels &&
+                   kernels::servesDepthwise3x3(x, layer.weight, layer.stride, layer.padding, layer.groups) &&
+                   kernels::fasterDepthwise3x3(x, layer.stride);
   const at::Tensor y = own ? kernels::depthwise3x3(x, layer.weight, layer.stride)
                            : at::conv2d(x, layer.weight, {}, layer.stride, layer.padding, 1, layer.groups);
   if (training_) {

@@ -23,7 +23,7 @@ struct MobileNetV2Options {
   at::ScalarType dtype = at::kFloat;  // of parameters and running statistics: float or double
   at::Device device = at::kCPU;
   bool channels_last = false;  // 4-D weights in NHWC order
-  bool own_kernels = true;     // on the CPU: depthwise convolution in fp64, batch norm in fp32 and NHWC
+  bool own_kernels = true;     // on the CPU, where they are faster or more exact than torch's
 };
 
 class MobileNetV2 {
