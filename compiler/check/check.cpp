@@ -28,10 +28,8 @@ Program check(source::SourceManager& sources, source::FileId root, const FileSys
   program.sources = &sources;
   program.root = root;
   Context context{sources, emitter, program};
-  size_t before = emitter.errors();
-  loadModules(context, root, files);
   // Behind a syntax error stand declarations that the parser dropped; what they would break is noise.
-  if (emitter.errors() != before) return program;
+  if (!loadModules(context, root, files)) return program;
   for (auto& scope : program.scopes) declareModule(context, *scope);
   ModuleScope& scope = rootScope(program);
   for (const ast::StudyDecl& declaration : scope.ast->studies) {

@@ -17,8 +17,8 @@ struct Context {
 };
 
 /// Loads what `root` imports, recursively; scopes are made, with imports bound (null where one failed). Imported modules come
-/// before their importers in Program::scopes.
-void loadModules(Context& context, source::FileId root, const FileSystem& files);
+/// before their importers in Program::scopes. False where a file has syntax errors.
+bool loadModules(Context& context, source::FileId root, const FileSystem& files);
 
 ModuleScope& rootScope(Program& program);
 

@@ -88,8 +88,9 @@ bool resolveAgainst(StudyContext& context, const ast::CompareDecl& declaration, 
   }
   std::vector<std::string> labels;
   for (const Level& level : factor.levels) labels.push_back(level.label);
-  errors::unknownName(context.emitter(), declaration.against->range, fmt::format("level of '{}'", factor.name),
-                      squeeze(context.context.sources.text(declaration.against->range)), labels);
+  errors::unknownName(context.emitter(), declaration.against->range, "level",
+                      squeeze(context.context.sources.text(declaration.against->range)), labels,
+                      fmt::format(" of '{}'", factor.name));
   return false;
 }
 

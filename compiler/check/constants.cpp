@@ -9,7 +9,6 @@ namespace expc::check {
 namespace {
 
 EXPC_DIAGNOSTIC(NotConstant, Error, "{0} must be constant", std::string_view);
-EXPC_DIAGNOSTIC(NoLevels, Error, "{0} has no levels", std::string_view);
 
 constexpr size_t kMaxLevels = 10000;
 
@@ -118,10 +117,6 @@ std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, co
     std::string label = rangeText(sources_, expr.range);
     result.levels.push_back({std::move(*value), label, expr.range});
     result.declared.push_back(label);
-  }
-  if (result.levels.empty()) {
-    emitter_.emit(expr.range, NoLevels, what);
-    return std::nullopt;
   }
   return result;
 }

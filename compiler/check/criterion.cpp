@@ -194,8 +194,9 @@ class CriterionChecker {
     if (!value) return std::nullopt;
     const Value::Number& number = std::get<Value::Number>(value->node);
     if (number.dimension == dimension()) return number.value;
+    auto name = [](const Dimension& unit) { return unit.isPlain() ? "a plain number" : unit.typeName(); };
     auto builder = context_.emitter().build(expr.range, errors::UnitMismatch, fmt::format("'{}'", subjectName()),
-                                            dimension().typeName(), what, number.dimension.typeName());
+                                            name(dimension()), what, name(number.dimension));
     if (dimension() == Dimension::ratio()) builder.note({}, "a Ratio is written with 'x', as in 1.2x");
     if (dimension() == Dimension::share()) builder.note({}, "a Share is written with '%', as in 95%");
     builder.emit();

@@ -47,8 +47,8 @@ class DesignChecker {
       if (fresh) at->second.range = name.range;
       return inKind(TrialKind::Timed, name, value);
     }
-    errors::unknownName(context_.emitter(), name.range, "setting of a design", name.name,
-                        {"order", "seed", "budget", "repeat", "steps", "warmup"});
+    errors::unknownName(context_.emitter(), name.range, "setting", name.name,
+                        {"order", "seed", "budget", "repeat", "steps", "warmup"}, " of a design");
   }
 
   void inKind(TrialKind kind, const ast::Identifier& name, const ast::Expr& value) {
@@ -57,8 +57,8 @@ class DesignChecker {
       if (rule.name == name.name) return whole(name, value, rule.least, rule.most, design_.kinds[kind].settings);
       names.emplace_back(rule.name);
     }
-    errors::unknownName(context_.emitter(), name.range, fmt::format("setting of {} trials", toString(kind)), name.name,
-                        names);
+    errors::unknownName(context_.emitter(), name.range, "setting", name.name, names,
+                        fmt::format(" of {} trials", toString(kind)));
   }
 
   std::optional<TrialKind> kindOf(const ast::Identifier& word) {
@@ -80,7 +80,7 @@ class DesignChecker {
     if (!fresh) errors::duplicateName(context_.emitter(), name.range, "setting", name.name, at->second.range);
   }
 
-  Place place() { return {&context_.scope, nullptr, &context_.lets, &context_.study}; }
+  Place place() { return context_.place(); }
 
   void whole(const ast::Identifier& name, const ast::Expr& expr, int64_t least, int64_t most, Settings& settings) {
     std::string what = fmt::format("'{}'", name.name);
@@ -140,6 +140,13 @@ std::optional<Design> checkDesign(StudyContext& context, const std::vector<ast::
   return design;
 }
 
+/// Whether the study or one of its presets designs trials of a kind.
+static bool designed(const Study& study, TrialKind kind) {
+  for (const Change& preset : study.presets)
+    if (preset.design && preset.design->kinds.contains(kind)) return true;
+  return study.design && study.design->kinds.contains(kind);
+}
+
 bool checkDesignSetting(StudyContext& context, const ast::QualifiedName& path, const ast::Expr& value, Design& design) {
   size_t before = context.emitter().errors();
   DesignChecker checker(context, design);
@@ -148,6 +155,10 @@ bool checkDesignSetting(StudyContext& context, const ast::QualifiedName& path, c
     checker.top(path.parts[1], value);
   } else if (path.parts.size() == 3) {
     if (auto kind = checker.kindOf(path.parts[1])) {
+      if (!designed(context.study, *kind)) {
+        errors::unknownName(context.emitter(), path.parts[1].range, "block", path.parts[1].name, {}, " of the design");
+        return false;
+      }
       design.kinds[*kind].range = path.parts[1].range;
       checker.inKind(*kind, path.parts[2], value);
     }

@@ -20,8 +20,8 @@ std::string list(const std::vector<std::string>& names, std::string_view last) {
 }
 
 void unknownName(diag::Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
-                 const std::vector<std::string>& candidates) {
-  auto builder = emitter.build(range, UnknownName, what, shortened(name));
+                 const std::vector<std::string>& candidates, std::string_view of) {
+  auto builder = emitter.build(range, UnknownName, what, shortened(name), of);
   if (auto best = diag::closest(name, candidates)) {
     builder.note({}, "did you mean '{}'?", *best);
     if (range.isValid()) builder.fix(range, *best);

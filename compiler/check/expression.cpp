@@ -19,6 +19,7 @@ EXPC_DIAGNOSTIC(MisplacedSystem, Error, "only rules may ask about 'system'");
 constexpr unsigned kMaxLetDepth = 100;
 
 std::string plural(size_t count, std::string_view word) {
+  if (count == 0) return fmt::format("no {}", word);
   return count == 1 ? fmt::format("one {}", word) : fmt::format("{} {}s", count, word);
 }
 
@@ -173,9 +174,7 @@ FormulaPtr Expressions::qualified(const ast::NameExpr& name, source::Range range
   }
   auto module = place.module->imports.find(parts[0].name);
   if (module == place.module->imports.end()) {
-    std::vector<std::string> names = {"system"};
-    for (const auto& [alias, scope] : place.module->imports) names.push_back(alias);
-    errors::unknownName(emitter_, parts[0].range, "module", parts[0].name, names);
+    unknownModule(emitter_, parts[0], *place.module);
     return error(range);
   }
   if (!module->second) return error(range);  // its import failed, and said so
@@ -187,6 +186,15 @@ FormulaPtr Expressions::qualified(const ast::NameExpr& name, source::Range range
     return error(range);
   }
   return at(let(found->second, {module->second}), range);
+}
+
+void unknownModule(diag::Emitter& emitter, const ast::Identifier& name, const ModuleScope& scope) {
+  std::vector<std::string> names;
+  for (const auto& [alias, target] : scope.imports) {
+    if (!target) return;  // most likely the one that failed, and that was said
+    names.push_back(alias);
+  }
+  errors::unknownName(emitter, name.range, "module", name.name, names);
 }
 
 void Expressions::unknown(const ast::Identifier& word, const Place& place) {

@@ -71,6 +71,9 @@ class Expressions {
   unsigned let_depth_ = 0;
 };
 
+/// Reports a name before a dot that is no module, unless an import failed.
+void unknownModule(diag::Emitter& emitter, const ast::Identifier& name, const ModuleScope& scope);
+
 /// A file's path for use from the root file's folder: `directory`/`path` without dots; absolute paths stay.
 std::string relativeTo(std::string_view directory, std::string_view path);
 

@@ -35,8 +35,10 @@ class Loader {
       : context_(context), files_(files), root_directory_(std::move(root_directory)) {}
 
   ModuleScope* load(source::FileId file, std::string key, std::string directory, std::string prefix, bool is_stdlib) {
+    size_t before = context_.emitter.errors();
     context_.program.modules.push_back(
         std::make_unique<ast::Module>(parse::parse(context_.sources, file, context_.emitter)));
+    parsed_ &= context_.emitter.errors() == before;
     auto scope = std::make_unique<ModuleScope>();
     scope->ast = context_.program.modules.back().get();
     scope->path = std::string(context_.sources.name(file));
@@ -51,6 +53,8 @@ class Loader {
     context_.program.scopes.push_back(std::move(scope));
     return result;
   }
+
+  bool parsed() const { return parsed_; }
 
  private:
   void bind(ModuleScope& scope, const ast::Import& import) {
@@ -130,13 +134,17 @@ class Loader {
       return nullptr;
     }
     auto file = parse::load(context_.sources, path, std::move(*text), context_.emitter);
-    if (!file) return loaded_[key] = nullptr;
+    if (!file) {
+      parsed_ = false;
+      return loaded_[key] = nullptr;
+    }
     return load(*file, key, llvm::sys::path::parent_path(relative).str(), stem(written) + ".", false);
   }
 
   Context& context_;
   const FileSystem& files_;
   std::string root_directory_;
+  bool parsed_ = true;
   std::vector<std::string> active_;
   std::map<std::string, ModuleScope*> loaded_;
   std::map<std::pair<const ModuleScope*, std::string>, source::Range> ranges_;
@@ -170,11 +178,12 @@ std::optional<source::FileId> open(source::SourceManager& sources, const std::st
   return std::nullopt;
 }
 
-void loadModules(Context& context, source::FileId root, const FileSystem& files) {
+bool loadModules(Context& context, source::FileId root, const FileSystem& files) {
   std::string_view name = context.sources.name(root);
   Loader loader(context, files, llvm::sys::path::parent_path(llvm::StringRef(name)).str());
   std::string file = llvm::sys::path::filename(llvm::StringRef(name)).str();
   loader.load(root, file, "", "", false);
+  return loader.parsed();
 }
 
 }  // namespace expc::check

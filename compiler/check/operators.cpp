@@ -47,8 +47,9 @@ std::string describe(const Type& type) {
 
 void Expressions::mismatch(source::Range range, std::string_view what, const Type& expected, const Type& found) {
   auto builder = emitter_.build(range, errors::TypeMismatch, what, describe(expected), describe(found));
-  bool ratio_and_share = expected.kind == Type::Kind::Number && found.kind == Type::Kind::Number &&
-                         expected.dimension.isPure() && found.dimension.isPure();
+  using Flavor = Dimension::Flavor;
+  bool ratio_and_share = expected.dimension.flavor != Flavor::Plain && found.dimension.flavor != Flavor::Plain &&
+                         expected.dimension != found.dimension;
   if (ratio_and_share) builder.note({}, "'x' writes a Ratio (1.2x), '%' a Share (95%); they never mix");
   builder.emit();
 }

@@ -17,7 +17,7 @@ EXPC_DIAGNOSTIC(BadOverride, Error, "-D {0}: {1}", std::string_view, std::string
 std::optional<Only> pick(StudyContext& context, unsigned index, const ast::Expr& expr) {
   const Factor& factor = context.study.factors[index];
   const Type& type = context.study.workload->parameters[factor.parameter].type;
-  Place place{&context.scope, nullptr, &context.lets, &context.study};
+  Place place = context.place();
   auto levels = context.expressions().levels(expr, place, type, fmt::format("a level of '{}'", factor.name));
   if (!levels) return std::nullopt;
   Only only{index, {}, expr.range};
@@ -70,8 +70,8 @@ class PresetChecker {
     if (index < 0) {
       std::vector<std::string> names;
       for (const Parameter& parameter : study_.workload->parameters) names.push_back(parameter.name);
-      errors::unknownName(context_.emitter(), target.range, fmt::format("parameter of {}", study_.workload->name),
-                          squeeze(context_.context.sources.text(target.range)), names);
+      errors::unknownName(context_.emitter(), target.range, "parameter",
+                          squeeze(context_.context.sources.text(target.range)), names, " of " + study_.workload->name);
       return;
     }
     if (auto [at, fresh] = assigned_.emplace(name.name, name.range); !fresh)
@@ -79,7 +79,7 @@ class PresetChecker {
     if (int factor = study_.findFactor(name.name); factor >= 0) return levels(assignment, static_cast<unsigned>(factor));
     const Parameter& parameter = study_.workload->parameters[index];
     std::string what = fmt::format("'{}'", parameter.name);
-    Place place{&context_.scope, nullptr, &context_.lets, &study_};
+    Place place = context_.place();
     auto value = context_.expressions().constant(*assignment.value, place, parameter.type, what);
     if (value && context_.expressions().allows(*value, assignment.value->range, parameter.type, parameter.refinement, what))
       change_.assigned.push_back({static_cast<unsigned>(index), std::move(*value), assignment.range});

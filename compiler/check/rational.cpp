@@ -94,7 +94,13 @@ std::optional<Rational> Rational::parse(std::string_view digits) {
   return make(mantissa, denominator);
 }
 
-double Rational::toDouble() const { return static_cast<double>(static_cast<long double>(numerator_) / denominator_); }
+double Rational::toDouble() const {
+  // Up to 2^53 both are exact as doubles and one division rounds to the nearest; beyond, the wider type comes close.
+  constexpr int64_t kExact = int64_t{1} << 53;
+  if (numerator_ >= -kExact && numerator_ <= kExact && denominator_ <= kExact)
+    return static_cast<double>(numerator_) / static_cast<double>(denominator_);
+  return static_cast<double>(static_cast<long double>(numerator_) / denominator_);
+}
 
 std::string Rational::toString() const {
   if (denominator_ == 1) return std::to_string(numerator_);

@@ -22,9 +22,7 @@ const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::Qu
   if (name.parts.size() > 1) {
     auto module = scope.imports.find(name.parts[0].name);
     if (module == scope.imports.end()) {
-      std::vector<std::string> names;
-      for (const auto& [alias, target] : scope.imports) names.push_back(alias);
-      errors::unknownName(context.emitter, name.parts[0].range, "module", name.parts[0].name, names);
+      unknownModule(context.emitter, name.parts[0], scope);
       return nullptr;
     }
     if (!module->second) return nullptr;
@@ -58,8 +56,8 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& use, NameMap<
     const ast::Identifier& name = *argument.name;
     int index = workload.findParameter(name.name);
     if (index < 0) {
-      errors::unknownName(context.emitter(), name.range, fmt::format("parameter of {}", workload.name), name.name,
-                          parameterNames(workload));
+      errors::unknownName(context.emitter(), name.range, "parameter", name.name, parameterNames(workload),
+                          " of " + workload.name);
       continue;
     }
     if (auto [at, fresh] = ranges.emplace(name.name, name.range); !fresh) {
@@ -68,7 +66,7 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& use, NameMap<
     }
     const Parameter& parameter = workload.parameters[index];
     std::string what = fmt::format("'{}'", parameter.name);
-    auto value = context.expressions().constant(*argument.value, {&context.scope, nullptr, &context.lets, &study},
+    auto value = context.expressions().constant(*argument.value, context.place(),
                                                 parameter.type, what);
     if (value && context.expressions().allows(*value, argument.value->range, parameter.type, parameter.refinement, what))
       study.arguments[index] = std::move(value);
@@ -77,7 +75,7 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& use, NameMap<
 
 void checkLevels(StudyContext& context, const ast::FactorDecl& declaration, Factor& factor, const Parameter& parameter) {
   std::string what = fmt::format("a level of '{}'", factor.name);
-  Place place{&context.scope, nullptr, &context.lets, &context.study};
+  Place place = context.place();
   auto levels = context.expressions().levels(*declaration.levels, place, parameter.type, what);
   if (!levels) return;
   factor.declared = std::move(levels->declared);
@@ -112,8 +110,8 @@ void checkFactor(StudyContext& context, const ast::FactorDecl& declaration, cons
   const ast::Identifier& name = declaration.name;
   int index = study.workload->findParameter(name.name);
   if (index < 0) {
-    errors::unknownName(context.emitter(), name.range, fmt::format("parameter of {}", study.workload->name), name.name,
-                        parameterNames(*study.workload));
+    errors::unknownName(context.emitter(), name.range, "parameter", name.name, parameterNames(*study.workload),
+                        " of " + study.workload->name);
     return;
   }
   if (int first = study.findFactor(name.name); first >= 0)
@@ -204,8 +202,8 @@ std::vector<std::string> StudyContext::subjectNames() const {
 int StudyContext::factor(const ast::Identifier& name) {
   if (int index = study.findFactor(name.name); index >= 0) return index;
   if (study.workload->findParameter(name.name) >= 0) {
-    emitter().build(name.range, errors::UnknownName, "factor", name.name)
-        .note(study.range, "it is a parameter that this study does not vary").emit();
+    emitter().build(name.range, errors::UnknownName, "factor", name.name, "")
+        .note({}, "it is a parameter that this study does not vary").emit();
   } else {
     errors::unknownName(emitter(), name.range, "factor", name.name, factorNames());
   }

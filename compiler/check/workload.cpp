@@ -34,9 +34,7 @@ Type namedType(Context& context, const ast::QualifiedName& name, const ModuleSco
   if (name.parts.size() == 2) {
     auto module = scope.imports.find(name.parts[0].name);
     if (module == scope.imports.end()) {
-      std::vector<std::string> names;
-      for (const auto& [alias, target] : scope.imports) names.push_back(alias);
-      errors::unknownName(context.emitter, name.parts[0].range, "module", name.parts[0].name, names);
+      unknownModule(context.emitter, name.parts[0], scope);
       return Type::error();
     }
     if (!module->second) return Type::error();

@@ -8,6 +8,7 @@ namespace {
 EXPC_DIAGNOSTIC(TooManyPoints, Error, "the study '{0}' has more than {1} points", std::string_view, uint64_t);
 
 constexpr uint64_t kMaxSteps = 20'000'000;
+constexpr uint64_t kMaxConflictSteps = 200'000;
 constexpr size_t kExamples = 3;
 
 uint64_t saturatingMultiply(uint64_t a, uint64_t b) {
@@ -24,11 +25,16 @@ class Walker {
     const check::Study& study = *selected.study;
     rules_at_.resize(study.factors.size() + 1);
     needs_.resize(study.rules.size());
+    involved_.resize(study.factors.size());
     for (unsigned i = 0; i < study.rules.size(); ++i) {
       if (!active[i] || study.rules[i].usesSystem()) continue;
       needs_[i] = closure(*study.workload, study.rules[i].parameters);
       int last = -1;
-      for (unsigned parameter : needs_[i]) last = std::max(last, study.factor_of[parameter]);
+      for (unsigned parameter : needs_[i]) {
+        int factor = study.factor_of[parameter];
+        last = std::max(last, factor);
+        if (factor >= 0) involved_[factor] = true;
+      }
       rules_at_[last + 1].push_back(i);
     }
     rest_.assign(study.factors.size() + 1, 1);
@@ -42,6 +48,7 @@ class Walker {
   /// With `first_only` it stops at the first point.
   End run(bool first_only) {
     first_only_ = first_only;
+    most_steps_ = first_only ? kMaxConflictSteps : kMaxSteps;
     return descend(0);
   }
 
@@ -50,7 +57,7 @@ class Walker {
  private:
   /// All factors before `depth` are chosen.
   End descend(unsigned depth) {
-    if (++steps_ > kMaxSteps) return End::TooLarge;
+    if (++steps_ > most_steps_) return End::TooLarge;
     for (unsigned rule : rules_at_[depth]) {
       bool failed = false;
       if (holds(rule, failed)) continue;
@@ -69,6 +76,8 @@ class Walker {
       at_.set(depth, level);
       End end = descend(depth + 1);
       if (end != End::Done) return end;
+      // What no rule looks at cannot make the rest empty.
+      if (first_only_ && !involved_[depth]) break;
     }
     at_.set(depth, kOpen);
     return End::Done;
@@ -102,8 +111,9 @@ class Walker {
   Assignment at_;
   std::vector<std::vector<unsigned>> rules_at_;  // by the number of factors that must be chosen
   std::vector<std::vector<unsigned>> needs_;     // parameters each rule depends on
+  std::vector<bool> involved_;                   // factors that some rule reads
   std::vector<uint64_t> rest_;                   // product of the levels from a factor on
-  uint64_t steps_ = 0;
+  uint64_t steps_ = 0, most_steps_ = kMaxSteps;
   bool first_only_ = false;
 };
 

@@ -7,14 +7,16 @@ namespace {
 
 EXPC_DIAGNOSTIC(EmptyGrid, Error, "the rules leave the study '{0}' no point", std::string_view);
 EXPC_DIAGNOSTIC(UselessRule, Warning, "this rule removes nothing");
-EXPC_DIAGNOSTIC(LevelNeverOccurs, Warning, "the level {0} of '{1}' never occurs", std::string_view, std::string_view);
+EXPC_DIAGNOSTIC(LevelNeverOccurs, Warning, "the {0} of '{1}' never occur{2}", std::string, std::string_view,
+                std::string_view);
+
+constexpr size_t kShownLevels = 5;
 
 void noteRules(diag::Builder& builder, const check::Study& study, const std::vector<unsigned>& rules) {
   for (unsigned index : rules) {
     const check::Rule& rule = study.rules[index];
     std::string because = rule.because.empty() ? "" : fmt::format(" because \"{}\"", rule.because);
-    builder.note(rule.range, "{} removes points{}", rules.size() == 1 ? "this rule alone" : "together with the others, this rule",
-                 because);
+    builder.note(rule.range, "this rule is {}to blame{}", rules.size() == 1 ? "" : "one of those ", because);
   }
 }
 
@@ -55,16 +57,25 @@ void lintLevels(const check::Selected& whole, const Grid& grid, diag::Emitter& e
   for (const check::Factor& factor : study.factors) seen.emplace_back(factor.levels.size(), false);
   for (size_t i = 0; i < grid.size(); ++i)
     for (size_t factor = 0; factor < grid.width; ++factor) seen[factor][grid.point(i)[factor]] = true;
-  for (unsigned factor = 0; factor < seen.size(); ++factor)
+  for (unsigned factor = 0; factor < seen.size(); ++factor) {
+    std::vector<unsigned> missing;
+    std::string labels;
     for (unsigned level = 0; level < seen[factor].size(); ++level) {
       if (seen[factor][level]) continue;
-      check::Selected alone = whole;
-      alone.levels[factor] = {level};
-      const check::Level& declared = study.factors[factor].levels[level];
-      auto builder = emitter.build(declared.range, LevelNeverOccurs, declared.label, study.factors[factor].name);
-      noteRules(builder, study, minimalConflict(alone));
-      builder.emit();
+      if (missing.size() < kShownLevels)
+        labels += (missing.empty() ? " " : ", ") + study.factors[factor].levels[level].label;
+      missing.push_back(level);
     }
+    if (missing.empty()) continue;
+    if (missing.size() > kShownLevels) labels += fmt::format(" and {} more", missing.size() - kShownLevels);
+    check::Selected alone = whole;
+    alone.levels[factor] = missing;
+    bool one = missing.size() == 1;
+    auto builder = emitter.build(study.factors[factor].levels[missing[0]].range, LevelNeverOccurs,
+                                 (one ? "level" : "levels") + labels, study.factors[factor].name, one ? "s" : "");
+    noteRules(builder, study, minimalConflict(alone));
+    builder.emit();
+  }
 }
 
 }  // namespace

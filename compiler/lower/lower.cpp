@@ -1,5 +1,7 @@
 #include "compiler/lower/lower.h"
 
+#include <cassert>
+
 #include "compiler/check/errors.h"
 #include "compiler/expand/lints.h"
 #include "compiler/lower/lints.h"
@@ -9,7 +11,6 @@ namespace expc::lower {
 namespace {
 
 EXPC_DIAGNOSTIC(NoStudy, Error, "there is no study in {0}", std::string_view);
-EXPC_DIAGNOSTIC(SeveralStudies, Error, "{0} has several studies", std::string_view);
 EXPC_DIAGNOSTIC(EmptySelection, Error, "{0} leaves the study '{1}' no point", std::string, std::string_view);
 
 using Reported = std::set<std::pair<diag::Kind, const check::Criterion*>>;
@@ -42,7 +43,7 @@ std::optional<check::Selected> select(const check::Program& program, const check
     }
     std::vector<std::string> names;
     for (const check::Change& preset : study.presets) names.push_back(preset.name);
-    check::errors::unknownName(emitter, {}, fmt::format("preset of the study '{}'", study.name), name, names);
+    check::errors::unknownName(emitter, {}, "preset", name, names, fmt::format(" of the study '{}'", study.name));
     good = false;
   }
   for (const std::string& text : selection.overrides) {
@@ -69,7 +70,7 @@ std::optional<expand::Grid> expandSelected(const check::Program& program, const 
   if (grid->size() == 0) {
     auto builder = emitter.build(range, EmptySelection, describe(selection), selected.study->name);
     for (unsigned index : expand::minimalConflict(selected))
-      builder.note(selected.study->rules[index].range, "this rule removes points");
+      builder.note(selected.study->rules[index].range, "this rule is to blame");
     builder.emit();
     return std::nullopt;
   }
@@ -133,25 +134,9 @@ bool verify(const check::Program& program, const Selection& selection, diag::Emi
 std::optional<plan::Plan> compile(const check::Program& program, const Selection& selection, const SystemFacts& facts,
                                   diag::Emitter& emitter) {
   std::vector<const check::Study*> studies = chosen(program, selection, emitter);
-  if (studies.size() > 1) {
-    std::vector<std::string> names;
-    for (const check::Study* study : studies) names.push_back(study->name);
-    emitter.build({}, SeveralStudies, program.sources->name(program.root))
-        .note({}, "pick one with --study: {}", check::errors::list(names, "or")).emit();
-    return std::nullopt;
-  }
+  assert(studies.size() <= 1 && "name one of the studies");
   if (studies.empty()) return std::nullopt;
   return compileStudy(program, *studies[0], selection, facts, emitter);
-}
-
-std::vector<plan::Plan> compileAll(const check::Program& program, const Selection& selection, const SystemFacts& facts,
-                                   diag::Emitter& emitter) {
-  std::vector<plan::Plan> plans;
-  size_t before = emitter.errors();
-  for (const check::Study* study : chosen(program, selection, emitter))
-    if (auto plan = compileStudy(program, *study, selection, facts, emitter)) plans.push_back(std::move(*plan));
-  if (emitter.errors() != before) plans.clear();
-  return plans;
 }
 
 }  // namespace expc::lower

@@ -27,13 +27,9 @@ struct SystemFacts {
 /// Returns whether no error was reported.
 bool verify(const check::Program& program, const Selection& selection, diag::Emitter& emitter);
 
-/// Builds the plan of one study. Reports what `verify` reports for it, with the effective design; nothing after an error.
-/// `program` must come from a check without errors. Plan::root is the absolute folder of the root file.
+/// Builds the plan of one study: the selected one, which must be named where the file has several. Reports what `verify` reports
+/// for it, with the effective design; nothing after an error. `program` must come from a check without errors. Plan::root is the absolute folder of the root file.
 std::optional<plan::Plan> compile(const check::Program& program, const Selection& selection, const SystemFacts& facts,
                                   diag::Emitter& emitter);
-
-/// The plans of all studies of the file, or of the selected one; empty after an error.
-std::vector<plan::Plan> compileAll(const check::Program& program, const Selection& selection, const SystemFacts& facts,
-                                   diag::Emitter& emitter);
 
 }  // namespace expc::lower
