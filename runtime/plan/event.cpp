@@ -16,8 +16,8 @@ constexpr llvm::StringLiteral kTypes[] = {"started", "progress", "result", "infe
 /// A line longer than this is nonsense; a long run's series of losses takes a few megabytes.
 constexpr size_t kMaxLine = 64u << 20;
 
-/// JSON has no NaN, and null means "not on this device": so a value that is not finite is written as a word, which the reader
-/// refuses by name (a diverged training, a division by zero).
+/// JSON has no NaN, and null means "not on this device": so a value that is not finite is written as a word, which the
+/// reader refuses by name (a diverged training, a division by zero).
 Value wordIfNotFinite(const Value& value) {
   const auto number = value.getAsNumber();
   if (!number || std::isfinite(*number)) return value;
@@ -84,7 +84,8 @@ void readResult(JsonErrors& errors, JsonFields& in, const JsonPath& root, Event&
 std::string toLine(const Event& event) {
   Object object{{"v", kTrialVersion}, {"event", kTypes[static_cast<size_t>(event.type)]}};
   switch (event.type) {
-    case Event::Type::Started: break;
+    case Event::Type::Started:
+      break;
     case Event::Type::Progress:
       object["done"] = event.done;
       object["total"] = event.total;
@@ -97,7 +98,9 @@ std::string toLine(const Event& event) {
       object["notes"] = jsonTexts(event.notes);
       break;
     case Event::Type::Infeasible:
-    case Event::Type::Failed: object["reason"] = jsonText(event.reason); break;
+    case Event::Type::Failed:
+      object["reason"] = jsonText(event.reason);
+      break;
   }
   return canonicalJson(std::move(object));
 }
@@ -121,15 +124,20 @@ llvm::Expected<Event> eventFromLine(std::string_view line) {
   event.type = in.word<Event::Type>("event", kTypes);
   if (errors.any()) return errors.take("the event");
   switch (event.type) {
-    case Event::Type::Started: break;
+    case Event::Type::Started:
+      break;
     case Event::Type::Progress:
       event.done = in.whole("done");
       event.total = in.whole("total");
       event.phase = in.string("phase");
       break;
-    case Event::Type::Result: readResult(errors, in, root, event); break;
+    case Event::Type::Result:
+      readResult(errors, in, root, event);
+      break;
     case Event::Type::Infeasible:
-    case Event::Type::Failed: event.reason = in.string("reason"); break;
+    case Event::Type::Failed:
+      event.reason = in.string("reason");
+      break;
   }
   // Other members are left alone: a worker may say more than this reader knows.
   if (errors.any()) return errors.take("the event");

@@ -14,8 +14,8 @@ inline TermPtr ratioTerm(TermPtr numerator, TermPtr denominator) {
   return std::make_shared<const Term>(Term{RatioTerm{std::move(numerator), std::move(denominator)}});
 }
 
-/// The quick preset of experiments/precision.exp as a compiler would lower it: precision x gpus, 6 points, one gain over
-/// precision, one criterion with confidence, one without, one not asked.
+/// The quick preset of experiments/precision.exp as a compiler would lower it: precision x gpus, 6 points, one gain
+/// over precision, one criterion with confidence, one without, one not asked.
 inline Plan examplePlan() {
   using llvm::json::Array;
   using llvm::json::Object;
@@ -43,7 +43,8 @@ inline Plan examplePlan() {
       plan.points.push_back(std::move(point));
     }
   plan.points[5].unavailable = "rule 'cards': the node has fewer cards";
-  plan.removed = {{"narrow", "half precision is not in this preset", "precision.exp:11:3", 2, {{"fp16", "1"}, {"fp16", "2"}}}};
+  plan.removed = {
+      {"narrow", "half precision is not in this preset", "precision.exp:11:3", 2, {{"fp16", "1"}, {"fp16", "2"}}}};
   plan.product = 8;
   plan.metrics = {{"step_time", "time", "s", Direction::Lower, TrialKind::Timed, false},
                   {"host_memory_peak", "bytes", "B", Direction::Lower, TrialKind::Timed, true},
@@ -51,10 +52,24 @@ inline Plan examplePlan() {
   plan.data_paths = {"data/digits"};
 
   const auto id = [&](unsigned precision, unsigned gpus) { return plan.points[2 * precision + gpus].id; };
-  Comparison gain{"gain", "speedup(step_time) over precision against fp64", "precision", "x", {"precision", "gpus"}, {}, 1,
+  Comparison gain{"gain",
+                  "speedup(step_time) over precision against fp64",
+                  "precision",
+                  "x",
+                  {"precision", "gpus"},
+                  {},
+                  1,
                   "'fp16' has no partner"};
-  Criterion pays{"fp32_pays", "forall gpus: gain[precision = fp32] >= 1.2x with confidence 95%", "Half the width, less time.",
-                 {"gpus"}, {}, {Relation::GreaterEqual, 1.2, 0, ">= 1.2x"}, 0.95, "x", {}, "gpus 1, 2 of 1..4; precision fp32",
+  Criterion pays{"fp32_pays",
+                 "forall gpus: gain[precision = fp32] >= 1.2x with confidence 95%",
+                 "Half the width, less time.",
+                 {"gpus"},
+                 {},
+                 {Relation::GreaterEqual, 1.2, 0, ">= 1.2x"},
+                 0.95,
+                 "x",
+                 {},
+                 "gpus 1, 2 of 1..4; precision fp32",
                  false};
   for (unsigned precision = 1; precision < 3; ++precision)
     for (unsigned gpus = 0; gpus < 2; ++gpus) {
@@ -69,18 +84,27 @@ inline Plan examplePlan() {
       pays.claim.children.push_back({Claim::Kind::Cell, {}, static_cast<unsigned>(pays.cells.size())});
       pays.cells.push_back(std::move(cell));
     }
-  Criterion learns{"learns", "forall *: accuracy >= 90%", "", {"precision", "gpus"}, {}, {Relation::GreaterEqual, 0.9, 0, ">= 90%"},
-                   std::nullopt, "", {}, "precision fp64, fp32, bf16 of 4; gpus 1, 2 of 1..4", false};
+  Criterion learns{"learns",     "forall *: accuracy >= 90%",
+                   "",           {"precision", "gpus"},
+                   {},           {Relation::GreaterEqual, 0.9, 0, ">= 90%"},
+                   std::nullopt, "",
+                   {},           "precision fp64, fp32, bf16 of 4; gpus 1, 2 of 1..4",
+                   false};
   for (const Point& point : plan.points) {
     learns.claim.children.push_back({Claim::Kind::Cell, {}, static_cast<unsigned>(learns.cells.size())});
-    learns.cells.push_back({{plan.factors[0].levels[point.levels[0]].label, plan.factors[1].levels[point.levels[1]].label},
-                            metricTerm("accuracy", point.id),
-                            Estimator::Median,
-                            TrialKind::Quality,
-                            {point.id}});
+    learns.cells.push_back(
+        {{plan.factors[0].levels[point.levels[0]].label, plan.factors[1].levels[point.levels[1]].label},
+         metricTerm("accuracy", point.id),
+         Estimator::Median,
+         TrialKind::Quality,
+         {point.id}});
   }
-  Criterion fp16{"fp16_pays", "forall gpus: gain[precision = fp16] >= 2.0x with confidence 95%", "", {"gpus"}, {},
-                 {Relation::Within, 2.0, 9.0, "within 2.0x..9.0x"}, 0.95, "x", {}, "precision fp16 of 4", true};
+  Criterion fp16{"fp16_pays", "forall gpus: gain[precision = fp16] >= 2.0x with confidence 95%",
+                 "",          {"gpus"},
+                 {},          {Relation::Within, 2.0, 9.0, "within 2.0x..9.0x"},
+                 0.95,        "x",
+                 {},          "precision fp16 of 4",
+                 true};
   plan.comparisons = {std::move(gain)};
   plan.criteria = {std::move(pays), std::move(learns), std::move(fp16)};
   plan.design.kinds = {{TrialKind::Timed, 7, Object{{"steps", 20}, {"warmup", 5}}},

@@ -38,11 +38,21 @@ void appendString(std::string& out, llvm::StringRef text) {
   out += '"';
   for (const char c : text) {
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
       default:
         if (static_cast<unsigned char>(c) < 0x20)
           fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
@@ -90,12 +100,24 @@ class Printer {
  private:
   void append(const llvm::json::Value& value) {
     switch (value.kind()) {
-      case llvm::json::Value::Null: out_ += "null"; return;
-      case llvm::json::Value::Boolean: out_ += *value.getAsBoolean() ? "true" : "false"; return;
-      case llvm::json::Value::Number: appendNumber(out_, value); return;
-      case llvm::json::Value::String: appendString(out_, *value.getAsString()); return;
-      case llvm::json::Value::Array: appendArray(*value.getAsArray()); return;
-      case llvm::json::Value::Object: appendObject(*value.getAsObject()); return;
+      case llvm::json::Value::Null:
+        out_ += "null";
+        return;
+      case llvm::json::Value::Boolean:
+        out_ += *value.getAsBoolean() ? "true" : "false";
+        return;
+      case llvm::json::Value::Number:
+        appendNumber(out_, value);
+        return;
+      case llvm::json::Value::String:
+        appendString(out_, *value.getAsString());
+        return;
+      case llvm::json::Value::Array:
+        appendArray(*value.getAsArray());
+        return;
+      case llvm::json::Value::Object:
+        appendObject(*value.getAsObject());
+        return;
     }
   }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// JSON as plans and trials use it: reading that no input can crash, printing that is exact and stable, and a strict reader of
-// objects whose errors name the path of what is wrong.
+// JSON as plans and trials use it: reading that no input can crash, printing that is exact and stable, and a strict
+// reader of objects whose errors name the path of what is wrong.
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/ADT/SmallVector.h>
@@ -26,8 +26,8 @@ llvm::Expected<llvm::json::Value> parseJson(std::string_view text);
 /// Canonical text (plan.h says what that is).
 std::string canonicalJson(const llvm::json::Value& value);
 
-/// The same value for a reader: two spaces an indent, keys sorted, numbers as in canonicalJson, short arrays on one line. No
-/// newline at the end.
+/// The same value for a reader: two spaces an indent, keys sorted, numbers as in canonicalJson, short arrays on one
+/// line. No newline at the end.
 std::string prettyJson(const llvm::json::Value& value);
 
 /// A JSON string of any bytes: what is not UTF-8 (a path, a worker's log) is replaced by U+FFFD.
@@ -56,8 +56,8 @@ class JsonErrors {
   std::string first_;
 };
 
-/// Reads the members of one object. Getters report what is missing or of another type and return a neutral value, so a caller
-/// reads on and asks the JsonErrors at the end.
+/// Reads the members of one object. Getters report what is missing or of another type and return a neutral value, so a
+/// caller reads on and asks the JsonErrors at the end.
 class JsonFields {
  public:
   JsonFields(JsonErrors& errors, const llvm::json::Value& value, const JsonPath& at);

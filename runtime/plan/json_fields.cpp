@@ -11,12 +11,18 @@ namespace {
 
 llvm::StringRef kindName(const llvm::json::Value& value) {
   switch (value.kind()) {
-    case llvm::json::Value::Null: return "null";
-    case llvm::json::Value::Boolean: return "a truth value";
-    case llvm::json::Value::Number: return "a number";
-    case llvm::json::Value::String: return "a string";
-    case llvm::json::Value::Array: return "an array";
-    case llvm::json::Value::Object: return "an object";
+    case llvm::json::Value::Null:
+      return "null";
+    case llvm::json::Value::Boolean:
+      return "a truth value";
+    case llvm::json::Value::Number:
+      return "a number";
+    case llvm::json::Value::String:
+      return "a string";
+    case llvm::json::Value::Array:
+      return "an array";
+    case llvm::json::Value::Object:
+      return "an object";
   }
   return "unknown";
 }
@@ -124,8 +130,7 @@ llvm::json::Object JsonFields::object(llvm::StringRef key) {
   return {};
 }
 
-void JsonFields::each(llvm::StringRef key,
-                      llvm::function_ref<void(const llvm::json::Value&, const JsonPath&)> read) {
+void JsonFields::each(llvm::StringRef key, llvm::function_ref<void(const llvm::json::Value&, const JsonPath&)> read) {
   const llvm::json::Value* found = value(key);
   if (!found) return fail(key, "missing, expected an array");
   const auto* array = found->getAsArray();

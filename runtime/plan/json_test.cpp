@@ -13,7 +13,8 @@ using llvm::json::Object;
 using llvm::json::Value;
 
 TEST_CASE("canonical JSON sorts keys and drops white space") {
-  CHECK(canonicalJson(Object{{"b", 1}, {"a", Array{true, nullptr, "x"}}, {"", 0}}) == R"({"":0,"a":[true,null,"x"],"b":1})");
+  CHECK(canonicalJson(Object{{"b", 1}, {"a", Array{true, nullptr, "x"}}, {"", 0}}) ==
+        R"({"":0,"a":[true,null,"x"],"b":1})");
   const auto parsed = llvm::cantFail(parseJson(" { \"b\" : 2.50, \"a\":\"\\u0041\" } "));
   CHECK(canonicalJson(parsed) == R"({"a":"A","b":2.5})");
 }

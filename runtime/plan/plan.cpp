@@ -28,9 +28,12 @@ std::string Plan::label(const Point& point) const {
 
 std::string_view toString(TrialKind kind) {
   switch (kind) {
-    case TrialKind::Timed: return "timed";
-    case TrialKind::Quality: return "quality";
-    case TrialKind::Profile: return "profile";
+    case TrialKind::Timed:
+      return "timed";
+    case TrialKind::Quality:
+      return "quality";
+    case TrialKind::Profile:
+      return "profile";
   }
   return "unknown";
 }

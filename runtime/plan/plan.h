@@ -1,7 +1,8 @@
 #pragma once
 
-// The plan: what crosses from the compiler to the runtime, in a versioned schema ("expc.plan/1"). A plan can be run and judged
-// by a program that knows nothing of the language: points are resolved parameters, criteria are closed terms over point ids.
+// The plan: what crosses from the compiler to the runtime, in a versioned schema ("expc.plan/1"). A plan can be run and
+// judged by a program that knows nothing of the language: points are resolved parameters, criteria are closed terms
+// over point ids.
 
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
@@ -27,24 +28,25 @@ struct Level {
 
 struct Factor {
   std::string name;
-  std::vector<Level> levels;             // of this (perhaps restricted) plan, in declared order
-  std::optional<unsigned> baseline;      // index into levels; absent: none declared, or restricted away
-  std::vector<std::string> declared;     // labels of the unrestricted study: "gpus 1, 2 of 1..4"
+  std::vector<Level> levels;          // of this (perhaps restricted) plan, in declared order
+  std::optional<unsigned> baseline;   // index into levels; absent: none declared, or restricted away
+  std::vector<std::string> declared;  // labels of the unrestricted study: "gpus 1, 2 of 1..4"
 };
 
-/// A resolved set of parameters. `id` is the first 16 hex digits of BLAKE3 over canonical JSON (DESIGN §3), never a position.
+/// A resolved set of parameters. `id` is the first 16 hex digits of BLAKE3 over canonical JSON (DESIGN §3), never a
+/// position.
 struct Point {
   std::string id;
-  std::vector<unsigned> levels;    // one index for each factor of the plan
-  llvm::json::Object parameters;   // every active parameter, defaults included, in base units
-  std::string unavailable;         // "" or why this system cannot run it (rules with `system`)
+  std::vector<unsigned> levels;   // one index for each factor of the plan
+  llvm::json::Object parameters;  // every active parameter, defaults included, in base units
+  std::string unavailable;        // "" or why this system cannot run it (rules with `system`)
 };
 
 /// Points that a rule left out, counted by rule; `examples` are the first few as factor labels.
 struct RemovedGroup {
-  std::string rule;       // its name, or "line 12"
+  std::string rule;  // its name, or "line 12"
   std::string because;
-  std::string location;   // "precision.exp:11:3"
+  std::string location;  // "precision.exp:11:3"
   uint64_t count = 0;
   std::vector<std::vector<std::string>> examples;
 };
@@ -57,22 +59,36 @@ struct Metric {
   std::string unit;       // base unit: "s", "B", "", "img/s"
   Direction better = Direction::Lower;
   TrialKind kind = TrialKind::Timed;
-  bool exact = false;     // bytes and counts: compared as they are
+  bool exact = false;  // bytes and counts: compared as they are
 };
 
 /// A closed term, evaluated inside one block.
 struct Term;
 using TermPtr = std::shared_ptr<const Term>;
-struct ConstantTerm { double value; };
-struct MetricTerm { std::string metric; std::string point; };
+struct ConstantTerm {
+  double value;
+};
+struct MetricTerm {
+  std::string metric;
+  std::string point;
+};
 /// A derived value inside one point (no comparison).
-struct QuotientTerm { TermPtr numerator, denominator; };
+struct QuotientTerm {
+  TermPtr numerator, denominator;
+};
 /// A comparison of two positive values: estimated on log differences.
-struct RatioTerm { TermPtr numerator, denominator; };
+struct RatioTerm {
+  TermPtr numerator, denominator;
+};
 /// A comparison by difference: estimated without logs.
-struct DifferenceTerm { TermPtr minuend, subtrahend; };
+struct DifferenceTerm {
+  TermPtr minuend, subtrahend;
+};
 /// `factor` x term; keeps the estimator of its operand.
-struct ScaleTerm { double factor; TermPtr term; };
+struct ScaleTerm {
+  double factor;
+  TermPtr term;
+};
 struct Term {
   std::variant<ConstantTerm, MetricTerm, QuotientTerm, RatioTerm, DifferenceTerm, ScaleTerm> node;
 };
@@ -86,21 +102,21 @@ enum class Estimator {
 
 /// One cell of a comparison or criterion: a term at given levels. `treated` and `baseline` are the points paired.
 struct Cell {
-  std::vector<std::string> labels;      // one for each name in the owner's `factors`
+  std::vector<std::string> labels;  // one for each name in the owner's `factors`
   TermPtr term;
   Estimator estimator = Estimator::Median;
   TrialKind kind = TrialKind::Timed;
-  std::vector<std::string> points;      // every point the term reads, treated first
+  std::vector<std::string> points;  // every point the term reads, treated first
 };
 
 struct Comparison {
   std::string name;
-  std::string text;                  // "speedup(step_time) over precision against fp64"
+  std::string text;  // "speedup(step_time) over precision against fp64"
   std::string over;
   std::string unit;                  // "x" for ratios, else the metric's unit
   std::vector<std::string> factors;  // names of Cell::labels: the plan's factors in order
   std::vector<Cell> cells;
-  uint64_t without_partner = 0;      // treated points whose partner a rule removed
+  uint64_t without_partner = 0;  // treated points whose partner a rule removed
   std::string without_partner_why;
 };
 
@@ -123,16 +139,16 @@ struct Claim {
 
 struct Criterion {
   std::string name;
-  std::string text;                   // source text without the name
+  std::string text;  // source text without the name
   std::string doc;
-  std::vector<std::string> factors;   // names of Cell::labels
+  std::vector<std::string> factors;  // names of Cell::labels
   std::vector<Cell> cells;
   Bound bound;
-  std::optional<double> confidence;   // absent: must hold in every valid trial
-  std::string unit;                   // of the subject, for printing: "x", "s", "" (share prints as %)
+  std::optional<double> confidence;  // absent: must hold in every valid trial
+  std::string unit;                  // of the subject, for printing: "x", "s", "" (share prints as %)
   Claim claim;
-  std::string domain;                 // "gpus 1, 2 of 1..4; precision fp32"
-  bool not_asked = false;             // a restricted study left it no cell
+  std::string domain;      // "gpus 1, 2 of 1..4; precision fp32"
+  bool not_asked = false;  // a restricted study left it no cell
 };
 
 struct KindDesign {
@@ -147,8 +163,15 @@ struct Design {
   std::optional<double> budget_seconds;
 };
 
-struct Table { std::string subject; std::vector<std::string> by; };
-struct Plot { std::string subject; std::string over; std::vector<std::string> by; };
+struct Table {
+  std::string subject;
+  std::vector<std::string> by;
+};
+struct Plot {
+  std::string subject;
+  std::string over;
+  std::vector<std::string> by;
+};
 
 struct Plan {
   int version = kPlanVersion;
@@ -160,13 +183,14 @@ struct Plan {
   std::vector<std::string> overrides;  // "-D" texts
   std::string workload;                // "image.mobilenet_v2"
   int workload_version = 1;
-  std::string digest;                  // of the lowered study, without platform data
+  std::string digest;  // of the lowered study, without platform data
   std::vector<Factor> factors;
   std::vector<Point> points;
   std::vector<RemovedGroup> removed;
-  uint64_t product = 0;                // size of the grid before rules
-  std::vector<Metric> metrics;         // measured, in order
-  std::vector<std::string> data_paths; // distinct paths (as in parameters) that points read, for digests and cache warming
+  uint64_t product = 0;         // size of the grid before rules
+  std::vector<Metric> metrics;  // measured, in order
+  std::vector<std::string>
+      data_paths;  // distinct paths (as in parameters) that points read, for digests and cache warming
   std::vector<Comparison> comparisons;
   std::vector<Criterion> criteria;
   Design design;
@@ -182,7 +206,8 @@ struct Plan {
 std::string_view toString(TrialKind kind);
 std::optional<TrialKind> trialKindFromString(std::string_view text);
 
-/// Serialisation to and from the JSON schema. Reading checks the version and every field; the error names the JSON path.
+/// Serialisation to and from the JSON schema. Reading checks the version and every field; the error names the JSON
+/// path.
 llvm::json::Value toJson(const Plan& plan);
 llvm::Expected<Plan> planFromJson(const llvm::json::Value& value);
 

@@ -56,8 +56,8 @@ TEST_CASE("every kind of term comes back") {
   const std::string point = plan.points[0].id;
   const auto make = [](auto node) { return std::make_shared<const Term>(Term{std::move(node)}); };
   const TermPtr metric = metricTerm("step_time", point);
-  plan.comparisons[0].cells[0].term =
-      make(ScaleTerm{0.5, make(DifferenceTerm{make(QuotientTerm{metric, make(ConstantTerm{-0.1})}), ratioTerm(metric, metric)})});
+  plan.comparisons[0].cells[0].term = make(ScaleTerm{
+      0.5, make(DifferenceTerm{make(QuotientTerm{metric, make(ConstantTerm{-0.1})}), ratioTerm(metric, metric)})});
   const Value json = toJson(plan);
   CHECK(canonicalJson(toJson(llvm::cantFail(planFromJson(json)))) == canonicalJson(json));
 }
@@ -73,7 +73,8 @@ TEST_CASE("labels name every factor") {
 
 TEST_CASE("another version is refused before anything else") {
   CHECK(refusal(Object{{"schema", "expc.plan/2"}}) ==
-        "the plan cannot be read: $.schema: this expc reads 'expc.plan/1', the plan is 'expc.plan/2'; make it again from its "
+        "the plan cannot be read: $.schema: this expc reads 'expc.plan/1', the plan is 'expc.plan/2'; make it again "
+        "from its "
         "study with `expc plan --format json`");
   CHECK(refusal(Object{}) == "the plan cannot be read: $.schema: missing, expected a string");
   CHECK(refusal(Value(3)) == "the plan cannot be read: $: expected an object, found a number");
@@ -100,8 +101,9 @@ TEST_CASE("every member of another type is named") {
 TEST_CASE("unknown members are refused") {
   CHECK(refusalAfter([](Object& plan) { plan["colour"] = "red"; }) ==
         "the plan cannot be read: $.colour: unknown field; was this written by a newer expc?");
-  CHECK(refusalAfter([](Object& plan) { at(at(plan, "comparisons", 0), "cells", 1)["colour"] = 1; })
-            .find("$.comparisons[0].cells[1].colour: unknown field") != std::string::npos);
+  CHECK(refusalAfter([](Object& plan) {
+          at(at(plan, "comparisons", 0), "cells", 1)["colour"] = 1;
+        }).find("$.comparisons[0].cells[1].colour: unknown field") != std::string::npos);
 }
 
 TEST_CASE("indices and references are checked") {
@@ -111,9 +113,12 @@ TEST_CASE("indices and references are checked") {
   };
   has(refusalAfter([](Object& p) { at(p, "points", 0)["levels"] = Array{3, 0}; }),
       "$.points[0].levels[0]: level 3 of 'precision', which has 3");
-  has(refusalAfter([](Object& p) { at(p, "points", 0)["levels"] = Array{-1, 0}; }), "$.points[0].levels[0]: expected the index");
-  has(refusalAfter([](Object& p) { at(p, "points", 0)["levels"] = Array{0}; }), "$.points[0].levels: 1 levels for 2 factors");
-  has(refusalAfter([](Object& p) { at(p, "points", 0)["levels"] = Array{0, 0, 0}; }), "$.points[0].levels[2]: the plan has 2");
+  has(refusalAfter([](Object& p) { at(p, "points", 0)["levels"] = Array{-1, 0}; }),
+      "$.points[0].levels[0]: expected the index");
+  has(refusalAfter([](Object& p) { at(p, "points", 0)["levels"] = Array{0}; }),
+      "$.points[0].levels: 1 levels for 2 factors");
+  has(refusalAfter([](Object& p) { at(p, "points", 0)["levels"] = Array{0, 0, 0}; }),
+      "$.points[0].levels[2]: the plan has 2");
   has(refusalAfter([](Object& p) { at(p, "points", 0)["id"] = at(p, "points", 1)["id"]; }), "$.points[1].id:");
   has(refusalAfter([](Object& p) { at(p, "factors", 1)["baseline"] = 2; }), "$.factors[1].baseline: level 2 of 2");
   has(refusalAfter([](Object& p) { at(p, "factors", 1)["name"] = "precision"; }), "$.factors[1].name:");
@@ -124,9 +129,11 @@ TEST_CASE("indices and references are checked") {
       "$.criteria[0].claim: claims nothing");
   has(refusalAfter([](Object& p) { at(p, "criteria", 0)["confidence"] = 1.0; }), "$.criteria[0].confidence:");
   has(refusalAfter([](Object& p) { at(at(p, "criteria", 2), "bound")["high"] = 1; }), "$.criteria[2].bound.high:");
-  has(refusalAfter([](Object& p) { at(at(p, "criteria", 2), "bound")["relation"] = "=>"; }), "'=>' is none of >=, >, <=");
+  has(refusalAfter([](Object& p) { at(at(p, "criteria", 2), "bound")["relation"] = "=>"; }),
+      "'=>' is none of >=, >, <=");
   has(refusalAfter([](Object& p) { at(p, "criteria", 0)["factors"] = Array{"speed"}; }), "'speed' is no factor");
-  has(refusalAfter([](Object& p) { at(at(p, "criteria", 0), "cells", 0)["labels"] = Array{}; }), "0 labels for 1 factors");
+  has(refusalAfter([](Object& p) { at(at(p, "criteria", 0), "cells", 0)["labels"] = Array{}; }),
+      "0 labels for 1 factors");
   has(refusalAfter([](Object& p) { at(p, "comparisons", 0)["over"] = "speed"; }), "$.comparisons[0].over:");
   has(refusalAfter([](Object& p) { at(p, "tables", 0)["subject"] = "speed"; }), "$.tables[0].subject:");
   has(refusalAfter([](Object& p) { at(p, "plots", 0)["over"] = "speed"; }), "$.plots[0].over:");
@@ -145,7 +152,8 @@ TEST_CASE("terms are checked") {
     CHECK(text.find(part) != std::string::npos);
   };
   const std::string point = examplePlan().points[0].id;
-  has(refusalOf(Object{{"metric", "speed"}, {"point", point}}), "cells[0].term.metric: 'speed' is no metric of the plan");
+  has(refusalOf(Object{{"metric", "speed"}, {"point", point}}),
+      "cells[0].term.metric: 'speed' is no metric of the plan");
   has(refusalOf(Object{{"metric", "step_time"}, {"point", "nowhere"}}), "cells[0].term.point: 'nowhere' is no point");
   has(refusalOf(Object{{"metric", "accuracy"}, {"point", point}}),
       "'accuracy' is measured by quality trials, the cell reads timed ones");
@@ -164,8 +172,9 @@ TEST_CASE("terms are checked") {
 TEST_CASE("deep claims are refused") {
   Value claim = Object{{"is", "cell"}, {"cell", 0}};
   for (int i = 0; i < 90; ++i) claim = Object{{"is", "forall"}, {"children", Array{std::move(claim)}}};
-  CHECK(refusalAfter([&](Object& p) { at(p, "criteria", 0)["claim"] = claim; }).find("quantifiers nested deeper than 64") !=
-        std::string::npos);
+  CHECK(refusalAfter([&](Object& p) {
+          at(p, "criteria", 0)["claim"] = claim;
+        }).find("quantifiers nested deeper than 64") != std::string::npos);
 }
 
 TEST_CASE("no damaged text is accepted in silence or crashes the reader") {

@@ -60,9 +60,8 @@ Value write(const RemovedGroup& group) {
                 {"because", jsonText(group.because)},
                 {"location", jsonText(group.location)},
                 {"count", group.count},
-                {"examples", list(group.examples, [](const std::vector<std::string>& labels) {
-                   return Value(jsonTexts(labels));
-                 })}};
+                {"examples", list(group.examples,
+                                  [](const std::vector<std::string>& labels) { return Value(jsonTexts(labels)); })}};
 }
 
 Value write(const Metric& metric) {
@@ -87,12 +86,9 @@ Array write(const std::vector<Cell>& cells) {
 }
 
 Value write(const Comparison& comparison) {
-  Object object{{"name", jsonText(comparison.name)},
-                {"text", jsonText(comparison.text)},
-                {"over", jsonText(comparison.over)},
-                {"unit", jsonText(comparison.unit)},
-                {"factors", jsonTexts(comparison.factors)},
-                {"cells", write(comparison.cells)}};
+  Object object{{"name", jsonText(comparison.name)},        {"text", jsonText(comparison.text)},
+                {"over", jsonText(comparison.over)},        {"unit", jsonText(comparison.unit)},
+                {"factors", jsonTexts(comparison.factors)}, {"cells", write(comparison.cells)}};
   if (comparison.without_partner) {
     object["without_partner"] = comparison.without_partner;
     object["without_partner_why"] = jsonText(comparison.without_partner_why);
@@ -110,22 +106,18 @@ Value write(const Claim& claim) {
 }
 
 Value write(const Bound& bound) {
-  Object object{{"relation", words::name(words::kRelation, bound.relation)}, {"low", bound.low}, {"text", jsonText(bound.text)}};
+  Object object{
+      {"relation", words::name(words::kRelation, bound.relation)}, {"low", bound.low}, {"text", jsonText(bound.text)}};
   if (bound.relation == Relation::Within) object["high"] = bound.high;
   return object;
 }
 
 Value write(const Criterion& criterion) {
-  Object object{{"name", jsonText(criterion.name)},
-                {"text", jsonText(criterion.text)},
-                {"doc", jsonText(criterion.doc)},
-                {"factors", jsonTexts(criterion.factors)},
-                {"cells", write(criterion.cells)},
-                {"bound", write(criterion.bound)},
-                {"unit", jsonText(criterion.unit)},
-                {"claim", write(criterion.claim)},
-                {"domain", jsonText(criterion.domain)},
-                {"not_asked", criterion.not_asked}};
+  Object object{{"name", jsonText(criterion.name)},     {"text", jsonText(criterion.text)},
+                {"doc", jsonText(criterion.doc)},       {"factors", jsonTexts(criterion.factors)},
+                {"cells", write(criterion.cells)},      {"bound", write(criterion.bound)},
+                {"unit", jsonText(criterion.unit)},     {"claim", write(criterion.claim)},
+                {"domain", jsonText(criterion.domain)}, {"not_asked", criterion.not_asked}};
   if (criterion.confidence) object["confidence"] = *criterion.confidence;
   return object;
 }
@@ -145,33 +137,33 @@ Value write(const Design& design) {
 }  // namespace
 
 Value toJson(const Plan& plan) {
-  return Object{
-      {"schema", "expc.plan/" + std::to_string(plan.version)},
-      {"study", jsonText(plan.study)},
-      {"doc", jsonText(plan.doc)},
-      {"source", jsonText(plan.source)},
-      {"root", jsonText(plan.root)},
-      {"presets", jsonTexts(plan.presets)},
-      {"overrides", jsonTexts(plan.overrides)},
-      {"workload", jsonText(plan.workload)},
-      {"workload_version", plan.workload_version},
-      {"digest", jsonText(plan.digest)},
-      {"factors", list(plan.factors, [](const Factor& factor) { return write(factor); })},
-      {"points", list(plan.points, [](const Point& point) { return write(point); })},
-      {"removed", list(plan.removed, [](const RemovedGroup& group) { return write(group); })},
-      {"product", plan.product},
-      {"metrics", list(plan.metrics, [](const Metric& metric) { return write(metric); })},
-      {"data_paths", jsonTexts(plan.data_paths)},
-      {"comparisons", list(plan.comparisons, [](const Comparison& comparison) { return write(comparison); })},
-      {"criteria", list(plan.criteria, [](const Criterion& criterion) { return write(criterion); })},
-      {"design", write(plan.design)},
-      {"tables", list(plan.tables,
-                      [](const Table& table) {
-                        return Object{{"subject", jsonText(table.subject)}, {"by", jsonTexts(table.by)}};
-                      })},
-      {"plots", list(plan.plots, [](const Plot& plot) {
-         return Object{{"subject", jsonText(plot.subject)}, {"over", jsonText(plot.over)}, {"by", jsonTexts(plot.by)}};
-       })}};
+  return Object{{"schema", "expc.plan/" + std::to_string(plan.version)},
+                {"study", jsonText(plan.study)},
+                {"doc", jsonText(plan.doc)},
+                {"source", jsonText(plan.source)},
+                {"root", jsonText(plan.root)},
+                {"presets", jsonTexts(plan.presets)},
+                {"overrides", jsonTexts(plan.overrides)},
+                {"workload", jsonText(plan.workload)},
+                {"workload_version", plan.workload_version},
+                {"digest", jsonText(plan.digest)},
+                {"factors", list(plan.factors, [](const Factor& factor) { return write(factor); })},
+                {"points", list(plan.points, [](const Point& point) { return write(point); })},
+                {"removed", list(plan.removed, [](const RemovedGroup& group) { return write(group); })},
+                {"product", plan.product},
+                {"metrics", list(plan.metrics, [](const Metric& metric) { return write(metric); })},
+                {"data_paths", jsonTexts(plan.data_paths)},
+                {"comparisons", list(plan.comparisons, [](const Comparison& comparison) { return write(comparison); })},
+                {"criteria", list(plan.criteria, [](const Criterion& criterion) { return write(criterion); })},
+                {"design", write(plan.design)},
+                {"tables", list(plan.tables,
+                                [](const Table& table) {
+                                  return Object{{"subject", jsonText(table.subject)}, {"by", jsonTexts(table.by)}};
+                                })},
+                {"plots", list(plan.plots, [](const Plot& plot) {
+                   return Object{
+                       {"subject", jsonText(plot.subject)}, {"over", jsonText(plot.over)}, {"by", jsonTexts(plot.by)}};
+                 })}};
 }
 
 }  // namespace expc::plan

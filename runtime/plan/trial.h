@@ -1,7 +1,7 @@
 #pragma once
 
-// What crosses between engine and worker: a trial's specification in, events out, each a JSON line with a schema version; and the
-// messages of the launch channel (`expc-worker --serve`).
+// What crosses between engine and worker: a trial's specification in, events out, each a JSON line with a schema
+// version; and the messages of the launch channel (`expc-worker --serve`).
 
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
@@ -16,17 +16,18 @@ namespace expc::plan {
 
 inline constexpr int kTrialVersion = 1;
 
-/// One trial, the same for all its ranks. The ranks find each other by RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT.
+/// One trial, the same for all its ranks. The ranks find each other by RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR,
+/// MASTER_PORT.
 struct TrialSpec {
-  std::string trial;             // id in the store, for logs
+  std::string trial;  // id in the store, for logs
   std::string point;
-  std::string workload;          // "image.mobilenet_v2"
+  std::string workload;  // "image.mobilenet_v2"
   int workload_version = 1;
   TrialKind kind = TrialKind::Timed;
-  llvm::json::Object settings;   // steps, warmup, epochs
+  llvm::json::Object settings;  // steps, warmup, epochs
   llvm::json::Object parameters;
-  std::string root;              // relative paths in parameters start here
-  uint64_t seed = 0;             // the block's seed: initial weights, data order, dropout
+  std::string root;                  // relative paths in parameters start here
+  uint64_t seed = 0;                 // the block's seed: initial weights, data order, dropout
   std::vector<std::string> metrics;  // asked for
   unsigned world_size = 1;
   /// For each rank: what it owns, e.g. {"device":"cpu","cores":[0]} or {"device":"cuda","index":0,"cores":[0,1]}.
@@ -49,7 +50,8 @@ struct Event {
   uint64_t done = 0, total = 0;
   std::string phase;
   std::string reason;
-  llvm::json::Object metrics;      // every metric asked for: a number in base units, or null when this device cannot give it
+  llvm::json::Object
+      metrics;  // every metric asked for: a number in base units, or null when this device cannot give it
   llvm::json::Object series;
   llvm::json::Object environment;  // threads, allocator, libraries, what influences the time
   std::vector<std::string> notes;
@@ -59,10 +61,10 @@ std::string toLine(const Event& event);  // without the newline
 /// The error says what is wrong with the line; a line that is no event is the worker's fault, never a crash.
 llvm::Expected<Event> eventFromLine(std::string_view line);
 
-/// Launch channel: the engine starts `expc-worker --serve FD` once a session (FD: a SOCK_SEQPACKET unix socket), which loads what is
-/// slow to load and forks one child for each request. One JSON message a packet; a `launch` packet carries two descriptors
-/// (SCM_RIGHTS): the write end of the event pipe and the log file. A packet {"v":1,"kill":ID} kills the process group of launch ID.
-/// When the socket closes, the server kills its children and exits.
+/// Launch channel: the engine starts `expc-worker --serve FD` once a session (FD: a SOCK_SEQPACKET unix socket), which
+/// loads what is slow to load and forks one child for each request. One JSON message a packet; a `launch` packet
+/// carries two descriptors (SCM_RIGHTS): the write end of the event pipe and the log file. A packet {"v":1,"kill":ID}
+/// kills the process group of launch ID. When the socket closes, the server kills its children and exits.
 struct LaunchRequest {
   uint64_t id = 0;
   unsigned rank = 0;
@@ -80,6 +82,7 @@ llvm::Expected<LaunchRequest> launchRequestFromJson(const llvm::json::Value& val
 llvm::json::Value toJson(const LaunchReply& reply);
 llvm::Expected<LaunchReply> launchReplyFromJson(const llvm::json::Value& value);
 
-/// What `expc-worker --describe` prints: {"v":1,"build":…,"libraries":{…},"workloads":[{name,version,params:[{name,type,default}],metrics:[{name,…}]}]}.
+/// What `expc-worker --describe` prints:
+/// {"v":1,"build":…,"libraries":{…},"workloads":[{name,version,params:[{name,type,default}],metrics:[{name,…}]}]}.
 
 }  // namespace expc::plan

@@ -50,7 +50,8 @@ TEST_CASE("a specification that no worker could run is refused") {
         "the trial's specification cannot be read: $.slots: 2 slots for 3 ranks");
   Object object = *toJson(exampleSpec()).getAsObject();
   object["v"] = 2;
-  CHECK(refusal(trialSpecFromJson(Object(object))).find("$.v: this program reads version 1, found 2") != std::string::npos);
+  CHECK(refusal(trialSpecFromJson(Object(object))).find("$.v: this program reads version 1, found 2") !=
+        std::string::npos);
   const Object whole = *toJson(exampleSpec()).getAsObject();
   for (const auto& member : whole) {
     Object without = whole;
@@ -71,15 +72,17 @@ TEST_CASE("launch messages come back") {
   CHECK(refusal(launchRequestFromJson(toJson(request))).find("'RANK' is not NAME=value") != std::string::npos);
   CHECK(refusal(launchRequestFromJson(Value(nullptr))).find("$: expected an object") != std::string::npos);
 
-  for (const LaunchReply& reply : {LaunchReply{LaunchReply::Type::Ready, 0, 0, 0}, LaunchReply{LaunchReply::Type::Started, 7, 99, 0},
-                                   LaunchReply{LaunchReply::Type::Exited, 7, 99, 139}}) {
+  for (const LaunchReply& reply :
+       {LaunchReply{LaunchReply::Type::Ready, 0, 0, 0}, LaunchReply{LaunchReply::Type::Started, 7, 99, 0},
+        LaunchReply{LaunchReply::Type::Exited, 7, 99, 139}}) {
     const LaunchReply back = llvm::cantFail(launchReplyFromJson(toJson(reply)));
     CHECK(back.type == reply.type);
     CHECK(back.id == reply.id);
     CHECK(back.pid == reply.pid);
     CHECK(back.status == reply.status);
   }
-  CHECK(refusal(launchReplyFromJson(Object{{"v", 1}, {"reply", "gone"}})).find("'gone' is none of ready") != std::string::npos);
+  CHECK(refusal(launchReplyFromJson(Object{{"v", 1}, {"reply", "gone"}})).find("'gone' is none of ready") !=
+        std::string::npos);
 }
 
 TEST_CASE("events come back from their lines") {
@@ -117,7 +120,8 @@ TEST_CASE("a value that is not finite is refused by name, not taken for an absen
   Event result;
   result.type = Event::Type::Result;
   result.metrics = Object{{"final_loss", std::nan("")}};
-  CHECK(refusal(eventFromLine(toLine(result))) == "the event cannot be read: $.metrics.final_loss: is not finite (nan)");
+  CHECK(refusal(eventFromLine(toLine(result))) ==
+        "the event cannot be read: $.metrics.final_loss: is not finite (nan)");
   result.metrics = Object{};
   result.series = Object{{"loss", Array{1, HUGE_VAL}}};
   CHECK(refusal(eventFromLine(toLine(result))) == "the event cannot be read: $.series.loss[1]: is not finite (inf)");
@@ -130,9 +134,10 @@ TEST_CASE("nonsense on the event pipe is an error") {
   CHECK(refusal(eventFromLine(R"({"v":9,"event":"started"})")).find("this expc reads version 1") != std::string::npos);
   CHECK(refusal(eventFromLine(R"({"v":1,"event":"dance"})")).find("'dance' is none of started") != std::string::npos);
   CHECK(refusal(eventFromLine(R"({"v":1,"event":"result"})")).find("$.metrics: missing") != std::string::npos);
-  CHECK(refusal(eventFromLine(R"({"v":1,"event":"result","metrics":{"a":"fast"}})")).find("$.metrics.a: is not a finite number") !=
+  CHECK(refusal(eventFromLine(R"({"v":1,"event":"result","metrics":{"a":"fast"}})"))
+            .find("$.metrics.a: is not a finite number") != std::string::npos);
+  CHECK(refusal(eventFromLine(R"({"v":1,"event":"result","metrics":{"a":1e999}})")).find("$.metrics.a") !=
         std::string::npos);
-  CHECK(refusal(eventFromLine(R"({"v":1,"event":"result","metrics":{"a":1e999}})")).find("$.metrics.a") != std::string::npos);
   CHECK(refusal(eventFromLine(std::string(100000, '['))).find("nested deeper") != std::string::npos);
   // What this reader does not know is left alone.
   CHECK(refusal(eventFromLine(R"({"v":1,"event":"started","pid":12})")) == "(accepted)");

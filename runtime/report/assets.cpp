@@ -1,22 +1,22 @@
 #include "runtime/report/assets.h"
 
 // The assembler copies the files in; a string literal of a megabyte takes a compiler seconds and much memory.
-#define EXPC_ASSET(name, path)                         \
-  __asm__(                                             \
-      ".section .rodata\n"                             \
-      ".global expc_asset_" #name                      \
-      "\n"                                             \
-      ".global expc_asset_" #name                      \
-      "_end\n"                                         \
-      "expc_asset_" #name                              \
-      ":\n"                                            \
-      ".incbin \"" path                                \
-      "\"\n"                                           \
-      "expc_asset_" #name                              \
-      "_end:\n"                                        \
-      ".byte 0\n"                                      \
-      ".previous\n");                                  \
-  extern "C" const char expc_asset_##name[];           \
+#define EXPC_ASSET(name, path)               \
+  __asm__(                                   \
+      ".section .rodata\n"                   \
+      ".global expc_asset_" #name            \
+      "\n"                                   \
+      ".global expc_asset_" #name            \
+      "_end\n"                               \
+      "expc_asset_" #name                    \
+      ":\n"                                  \
+      ".incbin \"" path                      \
+      "\"\n"                                 \
+      "expc_asset_" #name                    \
+      "_end:\n"                              \
+      ".byte 0\n"                            \
+      ".previous\n");                        \
+  extern "C" const char expc_asset_##name[]; \
   extern "C" const char expc_asset_##name##_end[];
 
 EXPC_ASSET(style, EXPC_ASSET_STYLE)

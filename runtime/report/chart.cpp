@@ -14,8 +14,10 @@ using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
 
-/// Okabe and Ito's palette, told apart by people with any of the common colour deficiencies; yellow is left out for white paper.
-constexpr const char* kPalette[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#7F7F7F"};
+/// Okabe and Ito's palette, told apart by people with any of the common colour deficiencies; yellow is left out for
+/// white paper.
+constexpr const char* kPalette[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                    "#E69F00", "#56B4E9", "#8C6D31", "#7F7F7F"};
 constexpr const char* kShapes[] = {"circle", "square", "triangle-up", "diamond", "triangle-down", "cross"};
 /// The values of single blocks stand this many pixels left of their estimate.
 constexpr double kDotsAside = 11;
@@ -47,9 +49,7 @@ Extent extentOf(const Grid& grid) {
   return extent;
 }
 
-bool isNumber(const std::string& label) {
-  return !label.empty() && std::isdigit(static_cast<unsigned char>(label[0]));
-}
+bool isNumber(const std::string& label) { return !label.empty() && std::isdigit(static_cast<unsigned char>(label[0])); }
 
 /// What all charts of one grid share.
 struct Frame {
@@ -59,7 +59,7 @@ struct Frame {
   bool log = false, dots = true, lines = false;
   std::vector<std::string> xs;  // labels in order
   std::string x_title;
-  std::vector<size_t> looks;    // of each column: its level, so that fp32 looks the same in every chart of a page
+  std::vector<size_t> looks;  // of each column: its level, so that fp32 looks the same in every chart of a page
 
   /// Where a column stands beside its x, in pixels: closer together the more there are.
   double offset(size_t column) const {
@@ -125,8 +125,8 @@ Object sharedEncoding(const Frame& frame) {
 }
 
 Object yEncoding(const Frame& frame, llvm::StringRef name) {
-  const std::string title = frame.unit.symbol.empty() ? frame.grid.subject
-                                                      : fmt::format("{} ({})", frame.grid.subject, frame.unit.symbol);
+  const std::string title =
+      frame.unit.symbol.empty() ? frame.grid.subject : fmt::format("{} ({})", frame.grid.subject, frame.unit.symbol);
   Object y = field(name, "quantitative");
   y["scale"] = frame.yScale();
   y["axis"] = Object{{"title", plan::jsonText(title)}, {"tickCount", 6}};
@@ -148,36 +148,42 @@ Object specification(const Frame& frame, Array cells, Array dots) {
   };
   Array layers;
   if (grid.neutral)
-    layers.push_back(Object{{"data", Object{{"values", Array{Object{{"r", frame.unit.factor * *grid.neutral}}}}}},
-                            {"mark", Object{{"type", "rule"}, {"strokeDash", Array{4, 3}}, {"color", "currentColor"}, {"opacity", 0.55}}},
-                            {"encoding", Object{{"y", yEncoding(frame, "r")}}}});
+    layers.push_back(Object{
+        {"data", Object{{"values", Array{Object{{"r", frame.unit.factor * *grid.neutral}}}}}},
+        {"mark", Object{{"type", "rule"}, {"strokeDash", Array{4, 3}}, {"color", "currentColor"}, {"opacity", 0.55}}},
+        {"encoding", Object{{"y", yEncoding(frame, "r")}}}});
   if (frame.dots && !dots.empty())
     layers.push_back(layer(Object{{"type", "circle"}, {"size", 24}, {"opacity", 0.35}}, with("v"), "dots"));
   if (frame.lines)
     layers.push_back(layer(Object{{"type", "line"}, {"strokeWidth", 1.2}, {"opacity", 0.55}}, with("e"), "cells"));
-  layers.push_back(layer(Object{{"type", "errorbar"}, {"ticks", Object{{"size", 9}}}, {"rule", Object{{"size", 2}}}}, with("l", "h"), "intervals"));
+  layers.push_back(layer(Object{{"type", "errorbar"}, {"ticks", Object{{"size", 9}}}, {"rule", Object{{"size", 2}}}},
+                         with("l", "h"), "intervals"));
   Object points = with("e");
   if (series) {
     Array shapes;
     for (const size_t look : frame.looks) shapes.push_back(kShapes[look % std::size(kShapes)]);
-    points["shape"] = Object{{"field", "s"},
-                             {"type", "nominal"},
-                             {"scale", Object{{"domain", plan::jsonTexts(grid.columns)}, {"range", std::move(shapes)}}}};
+    points["shape"] =
+        Object{{"field", "s"},
+               {"type", "nominal"},
+               {"scale", Object{{"domain", plan::jsonTexts(grid.columns)}, {"range", std::move(shapes)}}}};
   }
   Array tooltip{Object{{"field", "x"}, {"type", "nominal"}, {"title", plan::jsonText(frame.x_title)}}};
-  if (series) tooltip.push_back(Object{{"field", "s"}, {"type", "nominal"}, {"title", plan::jsonText(grid.column_factor)}});
+  if (series)
+    tooltip.push_back(Object{{"field", "s"}, {"type", "nominal"}, {"title", plan::jsonText(grid.column_factor)}});
   tooltip.push_back(Object{{"field", "t"}, {"type", "nominal"}, {"title", plan::jsonText(grid.subject)}});
   tooltip.push_back(Object{{"field", "n"}, {"type", "quantitative"}, {"title", grid.comparison ? "pairs" : "runs"}});
   points["tooltip"] = std::move(tooltip);
-  layers.push_back(layer(Object{{"type", "point"}, {"filled", true}, {"size", 75}, {"opacity", 1}}, std::move(points), "cells"));
+  layers.push_back(
+      layer(Object{{"type", "point"}, {"filled", true}, {"size", 75}, {"opacity", 1}}, std::move(points), "cells"));
 
   Array intervals;
   for (const Value& cell : cells)
     if (cell.getAsObject()->get("l")) intervals.push_back(cell);
-  return Object{{"width", "container"},
-                {"height", 260},
-                {"datasets", Object{{"cells", std::move(cells)}, {"intervals", std::move(intervals)}, {"dots", std::move(dots)}}},
-                {"layer", std::move(layers)}};
+  return Object{
+      {"width", "container"},
+      {"height", 260},
+      {"datasets", Object{{"cells", std::move(cells)}, {"intervals", std::move(intervals)}, {"dots", std::move(dots)}}},
+      {"layer", std::move(layers)}};
 }
 
 }  // namespace
@@ -197,9 +203,14 @@ AxisUnit axisUnit(const std::string& unit, const std::string& dimension, double 
   };
   // Minutes and hours start late, so that 90 s is not 1.5 min.
   if (unit == "s")
-    return pick({{0, 1e-9, "ns"}, {1e-6, 1e-6, "µs"}, {1e-3, 1e-3, "ms"}, {1, 1, "s"}, {300, 60, "min"}, {7200, 3600, "h"}});
+    return pick(
+        {{0, 1e-9, "ns"}, {1e-6, 1e-6, "µs"}, {1e-3, 1e-3, "ms"}, {1, 1, "s"}, {300, 60, "min"}, {7200, 3600, "h"}});
   if (unit == "B")
-    return pick({{0, 1, "B"}, {0x1p10, 0x1p10, "KiB"}, {0x1p20, 0x1p20, "MiB"}, {0x1p30, 0x1p30, "GiB"}, {0x1p40, 0x1p40, "TiB"}});
+    return pick({{0, 1, "B"},
+                 {0x1p10, 0x1p10, "KiB"},
+                 {0x1p20, 0x1p20, "MiB"},
+                 {0x1p30, 0x1p30, "GiB"},
+                 {0x1p40, 0x1p40, "TiB"}});
   return {1, unit};
 }
 
@@ -208,8 +219,15 @@ std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left
   left_out = 0;
   const Extent extent = extentOf(grid);
   if (extent.empty()) return charts;
-  Frame frame{grid, axisUnit(grid.unit, grid.dimension, std::max(std::fabs(extent.low), std::fabs(extent.high))), extent,
-              false, extent.dots <= kMaxDots, false, {}, {}, {}};
+  Frame frame{grid,
+              axisUnit(grid.unit, grid.dimension, std::max(std::fabs(extent.low), std::fabs(extent.high))),
+              extent,
+              false,
+              extent.dots <= kMaxDots,
+              false,
+              {},
+              {},
+              {}};
   for (const std::string& column : grid.columns) frame.looks.push_back(levelIndex(plan, grid.column_factor, column));
   frame.log = extent.low > 0 && (grid.neutral == 1.0 || extent.high > kLogSpread * extent.low);
   frame.x_title = grid.row_factors.empty() ? "" : grid.row_factors.back();

@@ -24,7 +24,8 @@ inline std::vector<double> exampleValues(double centre, unsigned n = 7) {
   return values;
 }
 
-inline analysis::CellEstimate exampleCell(unsigned cell, double estimate, analysis::Verdict verdict, std::string why = "") {
+inline analysis::CellEstimate exampleCell(unsigned cell, double estimate, analysis::Verdict verdict,
+                                          std::string why = "") {
   analysis::CellEstimate result;
   result.cell = cell;
   result.estimate = estimate;
@@ -45,19 +46,23 @@ inline Example exampleResults() {
   for (size_t i = 0; i < plan.points.size(); ++i) {
     const std::string& id = plan.points[i].id;
     const bool ran = plan.points[i].unavailable.empty();
-    example.judgement.points.push_back({id, plan::TrialKind::Timed, 7, ran ? 7u : 0u, i == 4 ? 1u : 0u, 0, 0, i == 4 ? "rank 1 died" : ""});
+    example.judgement.points.push_back(
+        {id, plan::TrialKind::Timed, 7, ran ? 7u : 0u, i == 4 ? 1u : 0u, 0, 0, i == 4 ? "rank 1 died" : ""});
     example.judgement.points.push_back({id, plan::TrialKind::Quality, 1, ran ? 1u : 0u, 0, 0, 0, ""});
     if (!ran) continue;
     example.judgement.summaries.push_back({id, "step_time", 7, 0, false, times[i], times[i] * 0.98, times[i] * 1.02,
-                                           stats::Interval{times[i] * 0.984, times[i] * 1.019, 0.984}, exampleValues(times[i]),
+                                           stats::Interval{times[i] * 0.984, times[i] * 1.019, 0.984},
+                                           exampleValues(times[i]),
                                            i == 2 ? std::vector<unsigned>{2} : std::vector<unsigned>{}});
-    example.judgement.summaries.push_back({id, "host_memory_peak", 7, 0, true, 0x1p29, 0x1p29, 0x1p29, std::nullopt,
-                                           std::vector<double>(7, 0x1p29), {}});
-    example.judgement.summaries.push_back({id, "accuracy", 1, 0, false, shares[i], shares[i], shares[i], std::nullopt, {shares[i]}, {}});
+    example.judgement.summaries.push_back(
+        {id, "host_memory_peak", 7, 0, true, 0x1p29, 0x1p29, 0x1p29, std::nullopt, std::vector<double>(7, 0x1p29), {}});
+    example.judgement.summaries.push_back(
+        {id, "accuracy", 1, 0, false, shares[i], shares[i], shares[i], std::nullopt, {shares[i]}, {}});
   }
 
   analysis::ComparisonResult gain{"gain", {}};
-  gain.cells = {exampleCell(0, 1.54, Verdict::Pass), exampleCell(1, 1.55, Verdict::Pass), exampleCell(2, 1.245, Verdict::Pass)};
+  gain.cells = {exampleCell(0, 1.54, Verdict::Pass), exampleCell(1, 1.55, Verdict::Pass),
+                exampleCell(2, 1.245, Verdict::Pass)};
   analysis::CellEstimate missing;
   missing.cell = 3;
   missing.scope = {7, 0, 7, 0, 0};
@@ -65,10 +70,16 @@ inline Example exampleResults() {
   gain.cells.push_back(missing);
   example.judgement.comparisons = {gain};
 
-  analysis::CriterionResult pays{"fp32_pays", Verdict::Pass, "every cell's interval lies above 1.2x", plan.criteria[0].domain, {7, 7, 0, 1, 1}, {}};
+  analysis::CriterionResult pays{
+      "fp32_pays", Verdict::Pass, "every cell's interval lies above 1.2x", plan.criteria[0].domain, {7, 7, 0, 1, 1},
+      {}};
   pays.cells = {exampleCell(0, 1.54, Verdict::Pass), exampleCell(1, 1.55, Verdict::Pass)};
-  analysis::CriterionResult learns{"learns", Verdict::Fail, "accuracy < 90% at precision=fp32 gpus=2: \"<b>87.1 %</b>\" & so on",
-                                   plan.criteria[1].domain, {1, 1, 0, 1, 1}, {}};
+  analysis::CriterionResult learns{"learns",
+                                   Verdict::Fail,
+                                   "accuracy < 90% at precision=fp32 gpus=2: \"<b>87.1 %</b>\" & so on",
+                                   plan.criteria[1].domain,
+                                   {1, 1, 0, 1, 1},
+                                   {}};
   for (unsigned cell = 0; cell < 5; ++cell) {
     analysis::CellEstimate estimate;
     estimate.cell = cell;
@@ -79,7 +90,8 @@ inline Example exampleResults() {
     if (cell == 3) estimate.why = "1 of 1 below 90 %";
     learns.cells.push_back(estimate);
   }
-  analysis::CriterionResult asked{"fp16_pays", Verdict::NotAsked, "the preset leaves it no point", plan.criteria[2].domain, {}, {}};
+  analysis::CriterionResult asked{
+      "fp16_pays", Verdict::NotAsked, "the preset leaves it no point", plan.criteria[2].domain, {}, {}};
   example.judgement.criteria = {pays, learns, asked};
 
   store::Session session;
@@ -87,7 +99,8 @@ inline Example exampleResults() {
   session.host = "node07";
   session.environment_class = "cpu-4f1c";
   session.worker_build = "0.1.0+8be2";
-  session.environment_json = R"({"cpu":{"model":"Example CPU @ 2.4 GHz","cores":2},"kernel":"6.1.0","governor":"performance"})";
+  session.environment_json =
+      R"({"cpu":{"model":"Example CPU @ 2.4 GHz","cores":2},"kernel":"6.1.0","governor":"performance"})";
   session.opened = 1763700000;
   session.last_seen = 1763700600;
   example.results.sessions = {session};

@@ -62,11 +62,19 @@ std::string Forest::marks() const {
     double from = 0, to = kWidth;
     switch (bound_->relation) {
       case plan::Relation::GreaterEqual:
-      case plan::Relation::Greater: from = at(bound_->low); break;
+      case plan::Relation::Greater:
+        from = at(bound_->low);
+        break;
       case plan::Relation::LessEqual:
-      case plan::Relation::Less: to = at(bound_->low); break;
-      case plan::Relation::Within: from = at(bound_->low), to = at(bound_->high); break;
-      case plan::Relation::Equal: from = at(bound_->low) - 0.75, to = from + 1.5; break;
+      case plan::Relation::Less:
+        to = at(bound_->low);
+        break;
+      case plan::Relation::Within:
+        from = at(bound_->low), to = at(bound_->high);
+        break;
+      case plan::Relation::Equal:
+        from = at(bound_->low) - 0.75, to = from + 1.5;
+        break;
     }
     out += fmt::format("<rect class=\"ok\" x=\"{:.1f}\" y=\"0\" width=\"{:.1f}\" height=\"{}\"/>", from,
                        std::max(0.0, to - from), kHeight);
@@ -74,33 +82,37 @@ std::string Forest::marks() const {
       out += fmt::format("<line class=\"bound\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"0\" y2=\"{1}\"/>", at(end), kHeight);
   }
   if (neutral_)
-    out += fmt::format("<line class=\"neutral\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"0\" y2=\"{1}\"/>", at(*neutral_), kHeight);
+    out += fmt::format("<line class=\"neutral\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"0\" y2=\"{1}\"/>", at(*neutral_),
+                       kHeight);
   return out;
 }
 
 std::string Forest::row(const GridCell& cell) const {
   if (empty_) return "";
-  std::string out = fmt::format("<svg class=\"forest\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" aria-label=\"{2}\">",
-                                kWidth, kHeight, html(cellText(cell, unit_, dimension_, " ")));
+  std::string out = fmt::format(
+      "<svg class=\"forest\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" aria-label=\"{2}\">",
+      kWidth, kHeight, html(cellText(cell, unit_, dimension_, " ")));
   out += marks();
   for (size_t i = 0; i < cell.values.size() && cell.values.size() <= kMaxDots; ++i)
     if (std::isfinite(cell.values[i]))
-      out += fmt::format("<circle class=\"block\" cx=\"{:.1f}\" cy=\"{}\" r=\"2.2\"/>", at(cell.values[i]), kMiddle + 7.5);
+      out +=
+          fmt::format("<circle class=\"block\" cx=\"{:.1f}\" cy=\"{}\" r=\"2.2\"/>", at(cell.values[i]), kMiddle + 7.5);
   if (cell.interval)
-    out += fmt::format("<line class=\"interval\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at(cell.interval->low),
-                       at(cell.interval->high), kMiddle - 2, kMiddle - 2);
+    out += fmt::format("<line class=\"interval\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>",
+                       at(cell.interval->low), at(cell.interval->high), kMiddle - 2, kMiddle - 2);
   if (cell.estimate && !std::isnan(*cell.estimate))
-    out += fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{}\" r=\"4.2\"/>", cell.interval ? "estimate" : "estimate alone",
-                       at(*cell.estimate), kMiddle - 2);
+    out += fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{}\" r=\"4.2\"/>",
+                       cell.interval ? "estimate" : "estimate alone", at(*cell.estimate), kMiddle - 2);
   return out + "</svg>";
 }
 
 std::string Forest::axis() const {
   if (empty_) return "";
   const auto shown = [&](double position) { return log_ ? std::exp(position) : position; };
-  std::string out = fmt::format("<svg class=\"forest axis\" viewBox=\"0 0 {0} 16\" width=\"{0}\" height=\"16\" aria-hidden=\"true\">"
-                                "<line class=\"scale\" x1=\"{1}\" x2=\"{2}\" y1=\"0.5\" y2=\"0.5\"/>",
-                                kWidth, kMargin, kWidth - kMargin);
+  std::string out = fmt::format(
+      "<svg class=\"forest axis\" viewBox=\"0 0 {0} 16\" width=\"{0}\" height=\"16\" aria-hidden=\"true\">"
+      "<line class=\"scale\" x1=\"{1}\" x2=\"{2}\" y1=\"0.5\" y2=\"0.5\"/>",
+      kWidth, kMargin, kWidth - kMargin);
   const auto tick = [&](double value, const char* anchor, double x) {
     out += fmt::format("<text x=\"{:.1f}\" y=\"13\" text-anchor=\"{}\">{}</text>", x, anchor,
                        html(analysis::formatQuantity(value, unit_, dimension_)));

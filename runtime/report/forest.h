@@ -1,6 +1,7 @@
 #pragma once
 
-// Estimates and intervals of many cells on one scale, as small SVG drawings inside table rows. They need no script and print.
+// Estimates and intervals of many cells on one scale, as small SVG drawings inside table rows. They need no script and
+// print.
 
 #include <optional>
 #include <string>
@@ -13,10 +14,10 @@ namespace expc::report {
 
 class Forest {
  public:
-  /// The scale spans every finite number of `cells` and the bound's ends; it is logarithmic if `ratio` and all of them are positive.
-  /// `bound` (of a criterion) shades the side that satisfies it; `neutral` draws a dashed line.
-  Forest(const std::vector<GridCell>& cells, std::optional<plan::Bound> bound, std::optional<double> neutral, bool ratio,
-         std::string unit, std::string dimension);
+  /// The scale spans every finite number of `cells` and the bound's ends; it is logarithmic if `ratio` and all of them
+  /// are positive. `bound` (of a criterion) shades the side that satisfies it; `neutral` draws a dashed line.
+  Forest(const std::vector<GridCell>& cells, std::optional<plan::Bound> bound, std::optional<double> neutral,
+         bool ratio, std::string unit, std::string dimension);
 
   /// Whether there is anything to draw.
   bool empty() const { return empty_; }

@@ -17,8 +17,8 @@ struct Entry {
   GridCell cell;
 };
 
-std::string whyMissing(const analysis::Judgement& judgement, const store::Results& results,
-                       const plan::Point& point, const plan::Metric& metric) {
+std::string whyMissing(const analysis::Judgement& judgement, const store::Results& results, const plan::Point& point,
+                       const plan::Metric& metric) {
   if (!point.unavailable.empty()) return "not available";
   const auto status = std::find_if(judgement.points.begin(), judgement.points.end(), [&](const auto& candidate) {
     return candidate.point == point.id && candidate.kind == metric.kind;
@@ -40,7 +40,8 @@ std::vector<Entry> metricEntries(const plan::Plan& plan, const analysis::Judgeme
   std::vector<Entry> entries;
   for (const plan::Point& point : plan.points) {
     Entry entry;
-    for (size_t i = 0; i < plan.factors.size(); ++i) entry.labels.push_back(plan.factors[i].levels[point.levels[i]].label);
+    for (size_t i = 0; i < plan.factors.size(); ++i)
+      entry.labels.push_back(plan.factors[i].levels[point.levels[i]].label);
     entry.cell = metricCell(judgement, results, point, metric);
     entries.push_back(std::move(entry));
   }
@@ -111,8 +112,8 @@ void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>
     const auto row = static_cast<size_t>(std::distance(rows.begin(), rows.find(rowKey(entry))));
     size_t at = 0;
     if (column)
-      at = static_cast<size_t>(std::distance(
-          columns.begin(), columns.find(levelIndex(plan, grid.column_factor, entry.labels[*column]))));
+      at = static_cast<size_t>(
+          std::distance(columns.begin(), columns.find(levelIndex(plan, grid.column_factor, entry.labels[*column]))));
     grid.cells[row][at] = std::move(entry.cell);
   }
 }
@@ -129,12 +130,12 @@ size_t levelIndex(const plan::Plan& plan, const std::string& factor, const std::
   return 0;
 }
 
-GridCell metricCell(const analysis::Judgement& judgement, const store::Results& results,
-                    const plan::Point& point, const plan::Metric& metric) {
+GridCell metricCell(const analysis::Judgement& judgement, const store::Results& results, const plan::Point& point,
+                    const plan::Metric& metric) {
   const analysis::Summary* summary = judgement.find(point.id, metric.name);
   if (summary && summary->n > 0)
-    return {summary->median, summary->interval, summary->n,        summary->timeouts,
-            summary->constant, summary->values, summary->outliers, ""};
+    return {summary->median,   summary->interval, summary->n,        summary->timeouts,
+            summary->constant, summary->values,   summary->outliers, ""};
   GridCell cell;
   cell.note = whyMissing(judgement, results, point, metric);
   return cell;

@@ -16,39 +16,43 @@ namespace expc::report {
 struct GridCell {
   std::optional<double> estimate;
   std::optional<stats::Interval> interval;
-  unsigned n = 0;                 // values, or complete pairs
-  unsigned timeouts = 0;          // of n: worse than every value, so estimate and ends may be infinite
+  unsigned n = 0;         // values, or complete pairs
+  unsigned timeouts = 0;  // of n: worse than every value, so estimate and ends may be infinite
   bool constant = false;
-  std::vector<double> values;     // by block
+  std::vector<double> values;  // by block
   std::vector<unsigned> outliers;
-  std::string note;               // why there is no estimate (an interval may still be there): "not run", "failed", "not on this device"; else ""
+  std::string note;  // why there is no estimate (an interval may still be there): "not run", "failed", "not on this
+                     // device"; else ""
 };
 
 struct Grid {
   std::string subject;
-  std::string text;       // of a comparison: its definition
+  std::string text;  // of a comparison: its definition
   std::string unit, dimension;
   bool comparison = false;
-  std::optional<double> neutral;            // of a comparison: 1 for ratios, 0 for differences
+  std::optional<double> neutral;  // of a comparison: 1 for ratios, 0 for differences
   std::vector<std::string> row_factors;
-  std::string column_factor;                // "" if there is a single column
+  std::string column_factor;  // "" if there is a single column
   std::vector<std::vector<std::string>> rows;
   std::vector<std::string> columns;
-  std::vector<std::vector<GridCell>> cells;  // [row][column]; a cell that the grid does not have is empty, without a note
+  std::vector<std::vector<GridCell>>
+      cells;  // [row][column]; a cell that the grid does not have is empty, without a note
 };
 
-/// `subject` by the factors `by`: the last one makes the columns, the others the rows. Factors of the subject that `by` does not name
-/// but that vary come first in the rows, so no two values fall into one cell. An unknown subject gives a grid without rows.
+/// `subject` by the factors `by`: the last one makes the columns, the others the rows. Factors of the subject that `by`
+/// does not name but that vary come first in the rows, so no two values fall into one cell. An unknown subject gives a
+/// grid without rows.
 Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
                const std::string& subject, const std::vector<std::string>& by);
 
-/// "12.3 ms [12.1 ms, 12.6 ms]", "64.0 MiB constant, n=7", "97.2 % n=1", "not run". `separator` stands before interval or n.
+/// "12.3 ms [12.1 ms, 12.6 ms]", "64.0 MiB constant, n=7", "97.2 % n=1", "not run". `separator` stands before interval
+/// or n.
 std::string cellText(const GridCell& cell, const std::string& unit, const std::string& dimension,
                      const std::string& separator);
 
 /// A metric at a point.
-GridCell metricCell(const analysis::Judgement& judgement, const store::Results& results,
-                    const plan::Point& point, const plan::Metric& metric);
+GridCell metricCell(const analysis::Judgement& judgement, const store::Results& results, const plan::Point& point,
+                    const plan::Metric& metric);
 
 /// The value of one cell of a comparison or criterion.
 GridCell gridCell(const analysis::CellEstimate& estimate);

@@ -123,7 +123,9 @@ TEST_CASE("infinite values stay out of drawings, and a grid without values draws
   for (const char* word : {"inf\"", "nan"}) CHECK(forest.row(cells[0]).find(word) == std::string::npos);
 
   example.judgement.summaries.clear();
-  CHECK(charts(example.plan, buildGrid(example.plan, example.judgement, example.results, "step_time", {"gpus"}), left_out).empty());
+  CHECK(
+      charts(example.plan, buildGrid(example.plan, example.judgement, example.results, "step_time", {"gpus"}), left_out)
+          .empty());
   CHECK(Forest({GridCell{}}, std::nullopt, 1.0, true, "x", "").empty());
 }
 

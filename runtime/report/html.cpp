@@ -17,8 +17,8 @@
 namespace expc::report {
 namespace {
 
-/// The page is for a browser with scripts on or off, online or not: the policy lets it load nothing. Vega compiles its expressions,
-/// which takes 'unsafe-eval'.
+/// The page is for a browser with scripts on or off, online or not: the policy lets it load nothing. Vega compiles its
+/// expressions, which takes 'unsafe-eval'.
 constexpr std::string_view kPolicy =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; img-src data: blob:";
 
@@ -27,8 +27,8 @@ llvm::Error systemError(const std::string& path, const char* doing) {
   std::string way_out;
   if (code == ENOSPC || code == EDQUOT) way_out = "; free some space, or write it elsewhere with --html";
   if (code == EACCES || code == EROFS || code == ENOENT) way_out = "; write it elsewhere with --html";
-  return llvm::createStringError(std::error_code(code, std::generic_category()), "the report %s: cannot %s: %s%s", path.c_str(), doing,
-                                 std::strerror(code), way_out.c_str());
+  return llvm::createStringError(std::error_code(code, std::generic_category()), "the report %s: cannot %s: %s%s",
+                                 path.c_str(), doing, std::strerror(code), way_out.c_str());
 }
 
 /// Writes and syncs; on an error nothing of the file is left.
@@ -55,8 +55,8 @@ llvm::Error writeWhole(const std::string& path, std::string_view text) {
 std::string navigation(const std::string& body) {
   std::string out = "<nav aria-label=\"Sections\">";
   static constexpr std::pair<const char*, const char*> kSections[] = {
-      {"verdicts", "Verdicts"}, {"tables", "Results"},       {"comparisons", "Comparisons"}, {"measurements", "Measurements"},
-      {"points", "Points"},     {"design", "Design"},        {"trials", "Trials"},           {"environment", "Environment"},
+      {"verdicts", "Verdicts"}, {"tables", "Results"}, {"comparisons", "Comparisons"}, {"measurements", "Measurements"},
+      {"points", "Points"},     {"design", "Design"},  {"trials", "Trials"},           {"environment", "Environment"},
       {"repeat", "Repeat"}};
   for (const auto& [id, title] : kSections)
     if (body.find(fmt::format("<section id=\"{}\"", id)) != std::string::npos)
@@ -83,24 +83,33 @@ std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgemen
   const bool charts = options.charts && hasChartLibrary();
 
   std::string body = verdictSection(page) + tableSection(page) + comparisonSection(page) + measurementSection(page) +
-                     pointSection(page) + designSection(page) + trialSection(page) + environmentSection(page) + repeatSection(page);
+                     pointSection(page) + designSection(page) + trialSection(page) + environmentSection(page) +
+                     repeatSection(page);
   std::string out = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n";
   out += fmt::format("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", kPolicy);
-  out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n";
+  out +=
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" "
+      "content=\"light dark\">\n";
   out += "<title>" + html(plan.study) + " – expc report</title>\n<style>\n";
   out += assets::style();
   out += "</style></head>\n<body><main>\n" + headSection(page) + navigation(body);
   if (!page.specifications.empty()) {
     if (!charts)
-      out += "<p class=\"notice\">The charts are not drawn: this expc was built without its chart library. Run <code>make "
-             "run</code> (or <code>tools/setup</code> and a new build), then <code>expc report</code>. Every number is in the tables.</p>\n";
+      out +=
+          "<p class=\"notice\">The charts are not drawn: this expc was built without its chart library. Run <code>make "
+          "run</code> (or <code>tools/setup</code> and a new build), then <code>expc report</code>. Every number is in "
+          "the tables.</p>\n";
     else
-      out += "<noscript><p class=\"notice\">Charts need scripts, which are off. Every number is in the tables.</p></noscript>\n";
+      out +=
+          "<noscript><p class=\"notice\">Charts need scripts, which are off. Every number is in the "
+          "tables.</p></noscript>\n";
   }
   out += body + "</main>\n";
-  out += "<script type=\"application/json\" id=\"data\">" + scriptJson(resultJson(plan, judgement, results)) + "</script>\n";
+  out += "<script type=\"application/json\" id=\"data\">" + scriptJson(resultJson(plan, judgement, results)) +
+         "</script>\n";
   if (charts) {
-    out += "<script type=\"application/json\" id=\"charts\">" + scriptJson(std::move(page.specifications)) + "</script>\n<script>";
+    out += "<script type=\"application/json\" id=\"charts\">" + scriptJson(std::move(page.specifications)) +
+           "</script>\n<script>";
     out += scriptText(assets::chartLibrary());
     out += "</script>\n";
   }
@@ -115,7 +124,8 @@ llvm::Error writeHtml(const std::string& path, const plan::Plan& plan, const ana
     std::error_code ignored;  // open says it better
     std::filesystem::create_directories(target.parent_path(), ignored);
   }
-  // Beside the page, so that the rename stays on one file system; with the process, so that two reports do not share it.
+  // Beside the page, so that the rename stays on one file system; with the process, so that two reports do not share
+  // it.
   const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
   if (llvm::Error error = writeWhole(temporary, htmlPage(plan, judgement, results, options))) return error;
   if (::rename(temporary.c_str(), path.c_str()) == 0) return llvm::Error::success();

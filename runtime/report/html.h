@@ -20,8 +20,8 @@ struct HtmlOptions {
 std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
                      const HtmlOptions& options);
 
-/// Writes htmlPage to `path` atomically (a temporary file beside it, synced, then renamed). The error names the path and what the
-/// system said; an old page stays as it was.
+/// Writes htmlPage to `path` atomically (a temporary file beside it, synced, then renamed). The error names the path
+/// and what the system said; an old page stays as it was.
 llvm::Error writeHtml(const std::string& path, const plan::Plan& plan, const analysis::Judgement& judgement,
                       const store::Results& results, const HtmlOptions& options);
 

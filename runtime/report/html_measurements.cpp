@@ -58,25 +58,29 @@ std::string chartFigures(Page& page, const Grid& grid) {
   std::string out = all.size() > 1 ? "<div class=\"facets\">" : "";
   for (Chart& chart : all) {
     const std::string label = grid.subject + (chart.caption.empty() ? "" : " at " + chart.caption);
-    out += "<figure>" + (chart.caption.empty() ? std::string() : "<figcaption>" + html(chart.caption) + "</figcaption>") +
+    out += "<figure>" +
+           (chart.caption.empty() ? std::string() : "<figcaption>" + html(chart.caption) + "</figcaption>") +
            page.place(std::move(chart.specification), label) + "</figure>";
   }
   if (all.size() > 1) out += "</div>";
-  if (left_out) out += fmt::format("<p class=\"quiet\">{} not drawn; the table has them.</p>", counted(left_out, "more chart"));
+  if (left_out)
+    out += fmt::format("<p class=\"quiet\">{} not drawn; the table has them.</p>", counted(left_out, "more chart"));
   return out;
 }
 
 std::string describe(const plan::Plan& plan, const Grid& grid) {
   if (grid.comparison)
-    return "<code>" + html(grid.text) + "</code>: estimate over pairs of the same block, 95 % interval, values of single blocks as dots";
+    return "<code>" + html(grid.text) +
+           "</code>: estimate over pairs of the same block, 95 % interval, values of single blocks as dots";
   const plan::Metric* metric = plan.findMetric(grid.subject);
   if (!metric) return "";
-  return fmt::format("Median over {} runs with its 95 % interval; {} is better. Dots are single runs.", toString(metric->kind),
-                     metric->better == plan::Direction::Lower ? "lower" : "higher");
+  return fmt::format("Median over {} runs with its 95 % interval; {} is better. Dots are single runs.",
+                     toString(metric->kind), metric->better == plan::Direction::Lower ? "lower" : "higher");
 }
 
 std::string subjectBlock(Page& page, const Grid& grid, const std::string& title, bool chart_first) {
-  std::string out = fmt::format("<article class=\"measure\"><h3>{}</h3><p class=\"quiet\">{}</p>", html(title), describe(page.plan, grid));
+  std::string out = fmt::format("<article class=\"measure\"><h3>{}</h3><p class=\"quiet\">{}</p>", html(title),
+                                describe(page.plan, grid));
   if (grid.rows.empty()) return out + "<p>Nothing to show.</p></article>\n";
   const std::string figures = chartFigures(page, grid);
   if (chart_first)
@@ -117,7 +121,8 @@ std::string tableSection(Page& page) {
   if (plan.tables.empty() && plan.plots.empty()) {
     const plan::Table table = defaultTable(plan);
     if (!table.subject.empty())
-      out += subjectBlock(page, buildGrid(plan, page.judgement, page.results, table.subject, table.by), table.subject, false);
+      out += subjectBlock(page, buildGrid(plan, page.judgement, page.results, table.subject, table.by), table.subject,
+                          false);
   }
   if (out.empty()) return "";
   return "<section id=\"tables\"><h2>Results</h2>\n" + out + "</section>\n";
@@ -129,14 +134,15 @@ std::string comparisonSection(const Page& page) {
     const auto result = std::find_if(page.judgement.comparisons.begin(), page.judgement.comparisons.end(),
                                      [&](const auto& candidate) { return candidate.name == comparison.name; });
     if (result == page.judgement.comparisons.end()) continue;
-    const bool difference = !comparison.cells.empty() && comparison.cells[0].estimator == plan::Estimator::PairedDifference;
-    out += fmt::format("<article class=\"measure\"><h3>{}</h3><p class=\"law\"><code>{}</code></p>", html(comparison.name),
-                       html(comparison.text));
+    const bool difference =
+        !comparison.cells.empty() && comparison.cells[0].estimator == plan::Estimator::PairedDifference;
+    out += fmt::format("<article class=\"measure\"><h3>{}</h3><p class=\"law\"><code>{}</code></p>",
+                       html(comparison.name), html(comparison.text));
     out += cellTable(page, comparison.factors, comparison.cells, result->cells, comparison.unit, std::nullopt,
                      difference ? 0.0 : 1.0, false);
     if (comparison.without_partner)
-      out += fmt::format("<p class=\"quiet\">{} without a partner: {}</p>", counted(comparison.without_partner, "point"),
-                         html(comparison.without_partner_why));
+      out += fmt::format("<p class=\"quiet\">{} without a partner: {}</p>",
+                         counted(comparison.without_partner, "point"), html(comparison.without_partner_why));
     out += "</article>\n";
   }
   if (out.empty()) return "";
@@ -149,7 +155,8 @@ std::string measurementSection(const Page& page) {
   // One row for each point: a grid per metric, whose single column is that metric.
   std::string out = "<table class=\"grid\"><thead><tr>";
   for (const plan::Factor& factor : plan.factors) out += "<th scope=\"col\">" + html(factor.name) + "</th>";
-  for (const plan::Metric& metric : plan.metrics) out += "<th scope=\"col\" class=\"num\">" + html(metric.name) + "</th>";
+  for (const plan::Metric& metric : plan.metrics)
+    out += "<th scope=\"col\" class=\"num\">" + html(metric.name) + "</th>";
   out += "</tr></thead><tbody>";
   for (size_t i = 0; i < plan.points.size() && i < kMaxRows; ++i) {
     const plan::Point& point = plan.points[i];
@@ -162,9 +169,10 @@ std::string measurementSection(const Page& page) {
   }
   out += "</tbody></table>";
   if (plan.points.size() > kMaxRows)
-    out += fmt::format("<p class=\"quiet\">The first {} of {} points; the data at the end of the page has all.</p>", kMaxRows,
-                       plan.points.size());
-  return "<section id=\"measurements\"><h2>All measurements</h2><details><summary>Every metric at every point</summary>" +
+    out += fmt::format("<p class=\"quiet\">The first {} of {} points; the data at the end of the page has all.</p>",
+                       kMaxRows, plan.points.size());
+  return "<section id=\"measurements\"><h2>All measurements</h2><details><summary>Every metric at every "
+         "point</summary>" +
          scrolled(out) + "</details></section>\n";
 }
 

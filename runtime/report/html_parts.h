@@ -8,9 +8,9 @@
 
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
-#include "runtime/report/html.h"
 #include "runtime/report/forest.h"
 #include "runtime/report/grid.h"
+#include "runtime/report/html.h"
 #include "runtime/store/records.h"
 
 namespace expc::report {

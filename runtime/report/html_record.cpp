@@ -94,7 +94,8 @@ std::string statusTable(const Page& page) {
       infeasible += status.infeasible;
     }
     out += fmt::format("<tr><th scope=\"row\">{}</th>", toString(kind.kind));
-    for (const unsigned count : {planned, valid, failed, timeouts, infeasible}) out += fmt::format("<td class=\"num\">{}</td>", count);
+    for (const unsigned count : {planned, valid, failed, timeouts, infeasible})
+      out += fmt::format("<td class=\"num\">{}</td>", count);
     out += "</tr>";
   }
   return scrolled(out + "</tbody></table>");
@@ -141,9 +142,10 @@ std::string pointSection(const Page& page) {
     std::vector<std::string> examples;
     for (const auto& labels : group.examples) examples.push_back(exampleText(plan, labels));
     if (group.count > group.examples.size()) examples.emplace_back("…");
-    rows += fmt::format("<tr><th scope=\"row\">{}<small>{}</small></th><td class=\"num\">{}</td><td>{}</td><td class=\"quiet\">{}</td></tr>",
-                        html(group.rule), html(group.location), group.count, htmlProse(group.because),
-                        html(joined(examples, "; ")));
+    rows += fmt::format(
+        "<tr><th scope=\"row\">{}<small>{}</small></th><td class=\"num\">{}</td><td>{}</td><td "
+        "class=\"quiet\">{}</td></tr>",
+        html(group.rule), html(group.location), group.count, htmlProse(group.because), html(joined(examples, "; ")));
   }
   std::map<std::string, std::vector<std::string>> unavailable;
   for (const plan::Point& point : plan.points)
@@ -153,17 +155,22 @@ std::string pointSection(const Page& page) {
     if (++shown > kMaxReasons) break;
     const size_t count = labels.size();
     if (labels.size() > 4) labels.resize(4), labels.emplace_back("…");
-    rows += fmt::format("<tr><th scope=\"row\">not available here</th><td class=\"num\">{}</td><td>{}</td><td class=\"quiet\">{}</td></tr>",
-                        count, html(reason), html(joined(labels, "; ")));
+    rows += fmt::format(
+        "<tr><th scope=\"row\">not available here</th><td class=\"num\">{}</td><td>{}</td><td "
+        "class=\"quiet\">{}</td></tr>",
+        count, html(reason), html(joined(labels, "; ")));
   }
   std::string out = "<section id=\"points\"><h2>Points left out</h2>";
   if (rows.empty())
-    return out + fmt::format("<p>None: all {} of the product were planned, and this system can run them all.</p></section>\n",
-                             counted(plan.points.size(), "point"));
+    return out +
+           fmt::format("<p>None: all {} of the product were planned, and this system can run them all.</p></section>\n",
+                       counted(plan.points.size(), "point"));
   out += fmt::format("<p>The product has {}; {} planned.</p>", counted(plan.product, "point"),
                      plan.points.size() == 1 ? "1 is" : fmt::format("{} are", plan.points.size()));
-  out += scrolled("<table class=\"cells\"><thead><tr><th scope=\"col\">rule</th><th scope=\"col\" class=\"num\">points</th>"
-                  "<th scope=\"col\">because</th><th scope=\"col\">for example</th></tr></thead><tbody>" + rows + "</tbody></table>");
+  out += scrolled(
+      "<table class=\"cells\"><thead><tr><th scope=\"col\">rule</th><th scope=\"col\" class=\"num\">points</th>"
+      "<th scope=\"col\">because</th><th scope=\"col\">for example</th></tr></thead><tbody>" +
+      rows + "</tbody></table>");
   return out + "</section>\n";
 }
 
@@ -175,20 +182,24 @@ std::string designSection(const Page& page) {
     std::string levels;
     for (size_t i = 0; i < factor.levels.size(); ++i) {
       if (i) levels += ", ";
-      levels += factor.baseline == i ? "<b title=\"baseline\">" + html(factor.levels[i].label) + "</b>" : html(factor.levels[i].label);
+      levels += factor.baseline == i ? "<b title=\"baseline\">" + html(factor.levels[i].label) + "</b>"
+                                     : html(factor.levels[i].label);
     }
-    if (factor.declared.size() > factor.levels.size()) levels += "<small>of " + html(joined(factor.declared)) + "</small>";
+    if (factor.declared.size() > factor.levels.size())
+      levels += "<small>of " + html(joined(factor.declared)) + "</small>";
     factors += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>", html(factor.name), levels);
   }
   out += scrolled(factors + "</tbody></table>") + "<p class=\"quiet\">Baselines are bold.</p><h3>Trials</h3>";
   std::string kinds = "<table class=\"cells\"><tbody>";
   for (const plan::KindDesign& kind : plan.design.kinds)
-    kinds += fmt::format("<tr><th scope=\"row\">{}</th><td>{}<small>{}</small><small>measures {}</small></td></tr>", toString(kind.kind),
-                         counted(kind.repeat, "block"), html(settingsText(kind.settings)), html(joined(metricsOf(plan, kind.kind))));
+    kinds += fmt::format("<tr><th scope=\"row\">{}</th><td>{}<small>{}</small><small>measures {}</small></td></tr>",
+                         toString(kind.kind), counted(kind.repeat, "block"), html(settingsText(kind.settings)),
+                         html(joined(metricsOf(plan, kind.kind))));
   out += scrolled(kinds + "</tbody></table>");
-  out += fmt::format("<p class=\"quiet\">Each block runs every point once in a fresh random order (seed {}). Weights, data order and "
-                     "dropout start from one seed within a block.</p></div><div><h3>Held fixed</h3>",
-                     plan.design.seed);
+  out += fmt::format(
+      "<p class=\"quiet\">Each block runs every point once in a fresh random order (seed {}). Weights, data order and "
+      "dropout start from one seed within a block.</p></div><div><h3>Held fixed</h3>",
+      plan.design.seed);
   std::string fixed = "<table class=\"facts\"><tbody>";
   for (const auto& [name, text] : fixedParameters(plan))
     fixed += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>", html(name), html(text));
@@ -202,22 +213,27 @@ std::string trialSection(const Page& page) {
   for (size_t i = 0; i < lost.size() && i < kMaxFailures; ++i) {
     const store::Trial& trial = *lost[i];
     const plan::Point* point = page.plan.findPoint(trial.point);
-    out += fmt::format("<details class=\"failure\"><summary><b>{}</b> {} {}: {}</summary>", html(store::toString(trial.status)),
-                       toString(trial.kind), html(point ? page.plan.label(*point) : trial.point), html(trial.reason));
-    out += trial.log_tail.empty() ? "<p class=\"quiet\">It wrote no log.</p>" : "<pre>" + html(trial.log_tail) + "</pre>";
+    out += fmt::format("<details class=\"failure\"><summary><b>{}</b> {} {}: {}</summary>",
+                       html(store::toString(trial.status)), toString(trial.kind),
+                       html(point ? page.plan.label(*point) : trial.point), html(trial.reason));
+    out +=
+        trial.log_tail.empty() ? "<p class=\"quiet\">It wrote no log.</p>" : "<pre>" + html(trial.log_tail) + "</pre>";
     out += "</details>";
   }
-  if (lost.size() > kMaxFailures) out += fmt::format("<p class=\"quiet\">… and {} more.</p>", lost.size() - kMaxFailures);
+  if (lost.size() > kMaxFailures)
+    out += fmt::format("<p class=\"quiet\">… and {} more.</p>", lost.size() - kMaxFailures);
   std::map<std::string, unsigned> notes;
   for (const store::Trial& trial : page.results.trials)
     for (const std::string& note : trial.notes) ++notes[note];
   if (!notes.empty()) {
     out += "<h3>Notes of the workers</h3><ul>";
-    for (const auto& [note, count] : notes) out += fmt::format("<li>{} <small>({})</small></li>", html(note), counted(count, "trial"));
+    for (const auto& [note, count] : notes)
+      out += fmt::format("<li>{} <small>({})</small></li>", html(note), counted(count, "trial"));
     out += "</ul>";
   }
   if (page.results.kept_not_counted) {
-    out += fmt::format("<p>{} of these points are stored and do not count here:</p><ul>", counted(page.results.kept_not_counted, "more trial"));
+    out += fmt::format("<p>{} of these points are stored and do not count here:</p><ul>",
+                       counted(page.results.kept_not_counted, "more trial"));
     for (const std::string& reason : page.results.not_counted_reasons) out += "<li>" + html(reason) + "</li>";
     out += "</ul>";
   }
@@ -228,9 +244,10 @@ std::string environmentSection(const Page& page) {
   std::string out = "<section id=\"environment\"><h2>Environment</h2>";
   if (page.results.sessions.empty()) out += "<p>No session: nothing ran.</p>";
   for (const store::Session& session : page.results.sessions) {
-    out += fmt::format("<h3>Session {} on {}</h3><p class=\"quiet\">{} to {}; worker build {}; environment class {}</p>", session.id,
-                       html(session.host), timeText(session.opened), timeText(session.last_seen), html(session.worker_build),
-                       html(session.environment_class));
+    out +=
+        fmt::format("<h3>Session {} on {}</h3><p class=\"quiet\">{} to {}; worker build {}; environment class {}</p>",
+                    session.id, html(session.host), timeText(session.opened), timeText(session.last_seen),
+                    html(session.worker_build), html(session.environment_class));
     out += environmentTable(session.environment_json);
   }
   out += workerTable(page.results);
@@ -240,16 +257,23 @@ std::string environmentSection(const Page& page) {
 std::string repeatSection(const Page& page) {
   const plan::Plan& plan = page.plan;
   const std::string command = page.options.command.empty() ? repeatCommand(plan) : page.options.command;
-  std::string out = "<section id=\"repeat\"><h2>How to repeat it</h2><pre class=\"command\"><code>" + html(command) + "</code></pre>";
+  std::string out =
+      "<section id=\"repeat\"><h2>How to repeat it</h2><pre class=\"command\"><code>" + html(command) + "</code></pre>";
   out += "<dl class=\"strip\">" + fact("Study", html(plan.source)) +
          fact("Digest of the lowered study", "<code>" + html(plan.digest) + "</code>") +
          fact("Workload", html(fmt::format("{} version {}", plan.workload, plan.workload_version))) + "</dl>";
-  out += "<h3>How to read it</h3><p>One run of a point in a process of its own is one value; steps inside a run make no more. A metric "
-         "at a point is the median over runs with the exact order-statistic interval (6 runs at least for 95 %). A comparison pairs "
-         "runs of the same block and session: the estimate is the Hodges–Lehmann centre of the blocks’ ratios or differences, the "
-         "interval comes from the signed-rank test. A criterion passes if its whole interval satisfies the bound, fails if none of it "
-         "does, and is inconclusive otherwise. Outliers are flagged and never dropped. Where n is too small for an interval, none is "
-         "given.</p>";
+  out +=
+      "<h3>How to read it</h3><p>One run of a point in a process of its own is one value; steps inside a run make no "
+      "more. A metric "
+      "at a point is the median over runs with the exact order-statistic interval (6 runs at least for 95 %). A "
+      "comparison pairs "
+      "runs of the same block and session: the estimate is the Hodges–Lehmann centre of the blocks’ ratios or "
+      "differences, the "
+      "interval comes from the signed-rank test. A criterion passes if its whole interval satisfies the bound, fails "
+      "if none of it "
+      "does, and is inconclusive otherwise. Outliers are flagged and never dropped. Where n is too small for an "
+      "interval, none is "
+      "given.</p>";
   return out + "<p><button type=\"button\" id=\"download\" hidden>Save the data (JSON)</button></p></section>\n";
 }
 

@@ -46,11 +46,31 @@ size_t count(const std::string& text, const std::string& part) {
 TEST_CASE("the page holds every part, verdicts first") {
   const std::string text = page(exampleResults());
   size_t last = 0;
-  for (const char* part : {"<h1>precision</h1>", "<h2>Verdicts</h2>", "PASS</span>", "fp32_pays", "FAIL</span>", "NOT ASKED</span>",
-                           "<h2>Results</h2>", "step_time by gpus, precision", "41.2 ms", "id=\"chart-1\"", "gain over gpus by precision",
-                           "id=\"chart-2\"", "<h2>Comparisons</h2>", "<h2>All measurements</h2>", "<h2>Points left out</h2>",
-                           "half precision is not in this preset", "<h2>Design</h2>", "18446744073709551557", "<h2>Trials</h2>",
-                           "Segmentation fault", "<h2>Environment</h2>", "Example CPU @ 2.4 GHz", "What the workers said of themselves", "1 (1 trial); 2 (1 trial)", "<h2>How to repeat it</h2>",
+  for (const char* part : {"<h1>precision</h1>",
+                           "<h2>Verdicts</h2>",
+                           "PASS</span>",
+                           "fp32_pays",
+                           "FAIL</span>",
+                           "NOT ASKED</span>",
+                           "<h2>Results</h2>",
+                           "step_time by gpus, precision",
+                           "41.2 ms",
+                           "id=\"chart-1\"",
+                           "gain over gpus by precision",
+                           "id=\"chart-2\"",
+                           "<h2>Comparisons</h2>",
+                           "<h2>All measurements</h2>",
+                           "<h2>Points left out</h2>",
+                           "half precision is not in this preset",
+                           "<h2>Design</h2>",
+                           "18446744073709551557",
+                           "<h2>Trials</h2>",
+                           "Segmentation fault",
+                           "<h2>Environment</h2>",
+                           "Example CPU @ 2.4 GHz",
+                           "What the workers said of themselves",
+                           "1 (1 trial); 2 (1 trial)",
+                           "<h2>How to repeat it</h2>",
                            "expc run experiments/precision.exp --study precision --preset quick -D gpus=1,2"}) {
     CAPTURE(part);
     const size_t at = text.find(part, last);
@@ -142,7 +162,8 @@ TEST_CASE("a full disk is named, with the way out") {
   REQUIRE(::symlink("/dev/full", (path + "." + std::to_string(::getpid()) + ".tmp").c_str()) == 0);
   const Example example = exampleResults();
   const std::string message = llvm::toString(writeHtml(path, example.plan, example.judgement, example.results, {}));
-  CHECK(message.find("cannot write: No space left on device; free some space, or write it elsewhere with --html") != std::string::npos);
+  CHECK(message.find("cannot write: No space left on device; free some space, or write it elsewhere with --html") !=
+        std::string::npos);
   CHECK_FALSE(std::filesystem::exists(path));
   CHECK(std::distance(std::filesystem::directory_iterator(place), {}) == 0);
   std::filesystem::remove_all(place);

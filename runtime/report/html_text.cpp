@@ -10,13 +10,25 @@ std::string html(std::string_view text) {
   out.reserve(safe.size());
   for (const char c : safe) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
       case '\n':
-      case '\t': out += c; break;
+      case '\t':
+        out += c;
+        break;
       default:
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
           out += "\xef\xbf\xbd";  // a page may not hold control characters
@@ -52,10 +64,17 @@ std::string scriptJson(const llvm::json::Value& value) {
   out.reserve(text.size());
   for (const char c : text) {
     switch (c) {
-      case '<': out += "\\u003c"; break;
-      case '>': out += "\\u003e"; break;
-      case '&': out += "\\u0026"; break;
-      default: out += c;
+      case '<':
+        out += "\\u003c";
+        break;
+      case '>':
+        out += "\\u003e";
+        break;
+      case '&':
+        out += "\\u0026";
+        break;
+      default:
+        out += c;
     }
   }
   return out;

@@ -9,13 +9,15 @@
 
 namespace expc::report {
 
-/// For element content and quoted attributes: & < > " ' escaped, control characters and invalid UTF-8 replaced (line breaks kept).
+/// For element content and quoted attributes: & < > " ' escaped, control characters and invalid UTF-8 replaced (line
+/// breaks kept).
 std::string html(std::string_view text);
 
 /// `html` with text between backticks as <code>.
 std::string htmlProse(std::string_view text);
 
-/// JSON for a <script> element: no "<", ">" or "&" outside escapes, so nothing in it can end the element or open a comment.
+/// JSON for a <script> element: no "<", ">" or "&" outside escapes, so nothing in it can end the element or open a
+/// comment.
 std::string scriptJson(const llvm::json::Value& value);
 
 /// A JavaScript library for a <script> element: "</script" and "<!--" inside it are split by a backslash.

@@ -21,12 +21,18 @@ struct Look {
 
 Look lookOf(analysis::Verdict verdict) {
   switch (verdict) {
-    case analysis::Verdict::Pass: return {"pass", "✓"};
-    case analysis::Verdict::Fail: return {"fail", "✕"};
-    case analysis::Verdict::Inconclusive: return {"open", "?"};
-    case analysis::Verdict::Infeasible: return {"fail", "⊘"};
-    case analysis::Verdict::NotRun: return {"none", "…"};
-    case analysis::Verdict::NotAsked: return {"none", "–"};
+    case analysis::Verdict::Pass:
+      return {"pass", "✓"};
+    case analysis::Verdict::Fail:
+      return {"fail", "✕"};
+    case analysis::Verdict::Inconclusive:
+      return {"open", "?"};
+    case analysis::Verdict::Infeasible:
+      return {"fail", "⊘"};
+    case analysis::Verdict::NotRun:
+      return {"none", "…"};
+    case analysis::Verdict::NotAsked:
+      return {"none", "–"};
   }
   return {"none", ""};
 }
@@ -49,8 +55,9 @@ std::string intervalText(const GridCell& cell, const std::vector<double>& bounds
 }
 
 std::string claim(const Page& page, const analysis::CriterionResult& result, const plan::Criterion& criterion) {
-  std::string out = fmt::format("<article class=\"claim {}\" id=\"claim-{}\"><header>{}<h3>{}</h3></header>",
-                                lookOf(result.verdict).style, html(result.name), badge(result.verdict), html(result.name));
+  std::string out =
+      fmt::format("<article class=\"claim {}\" id=\"claim-{}\"><header>{}<h3>{}</h3></header>",
+                  lookOf(result.verdict).style, html(result.name), badge(result.verdict), html(result.name));
   out += fmt::format("<p class=\"law\"><code>{}</code></p>", html(criterion.text));
   out += sentence("doc", criterion.doc) + sentence("why", result.why);
   std::vector<std::string> scope;
@@ -64,7 +71,8 @@ std::string claim(const Page& page, const analysis::CriterionResult& result, con
   }
   out += sentence("scope", joined(scope, "; "));
   if (!result.cells.empty())
-    out += cellTable(page, criterion.factors, criterion.cells, result.cells, criterion.unit, criterion.bound, std::nullopt, true);
+    out += cellTable(page, criterion.factors, criterion.cells, result.cells, criterion.unit, criterion.bound,
+                     std::nullopt, true);
   return out + "</article>\n";
 }
 
@@ -88,8 +96,9 @@ std::string cellTable(const Page& page, const std::vector<std::string>& factors,
   const std::vector<double> bounds = bound ? boundEnds(*bound) : std::vector<double>();
   std::string out = "<table class=\"cells\"><thead><tr>";
   for (const std::string& factor : factors) out += "<th scope=\"col\">" + html(factor) + "</th>";
-  out += "<th scope=\"col\" class=\"num\">estimate</th><th scope=\"col\" class=\"num\">interval</th>"
-         "<th scope=\"col\" class=\"num\">n</th>";
+  out +=
+      "<th scope=\"col\" class=\"num\">estimate</th><th scope=\"col\" class=\"num\">interval</th>"
+      "<th scope=\"col\" class=\"num\">n</th>";
   if (verdicts) out += "<th scope=\"col\">verdict</th>";
   if (!forest.empty()) out += "<th scope=\"col\" class=\"drawing\"></th>";
   out += "</tr></thead><tbody>";
@@ -106,7 +115,8 @@ std::string cellTable(const Page& page, const std::vector<std::string>& factors,
     out += fmt::format("<td class=\"num\">{}</td>", cell.n);
     if (verdicts) {
       out += fmt::format("<td class=\"word {}\">{}", lookOf(shown[i]->verdict).style, verdictWord(shown[i]->verdict));
-      if ((cell.estimate || cell.interval) && !shown[i]->why.empty()) out += fmt::format("<br><small>{}</small>", html(shown[i]->why));
+      if ((cell.estimate || cell.interval) && !shown[i]->why.empty())
+        out += fmt::format("<br><small>{}</small>", html(shown[i]->why));
       out += "</td>";
     }
     if (!forest.empty()) out += "<td class=\"drawing\">" + forest.row(cell) + "</td>";
@@ -119,8 +129,8 @@ std::string cellTable(const Page& page, const std::vector<std::string>& factors,
     out += "</tbody>";
   out += "</table>";
   if (estimates.size() > shown.size())
-    out += fmt::format("<p class=\"quiet\">The first {} of {} cells; the data at the end of the page has all.</p>", shown.size(),
-                       estimates.size());
+    out += fmt::format("<p class=\"quiet\">The first {} of {} cells; the data at the end of the page has all.</p>",
+                       shown.size(), estimates.size());
   return scrolled(out);
 }
 
@@ -128,22 +138,27 @@ std::string verdictSection(const Page& page) {
   std::string cards;
   std::vector<std::pair<analysis::Verdict, unsigned>> counts;
   for (const analysis::CriterionResult& result : page.judgement.criteria) {
-    const auto criterion = std::find_if(page.plan.criteria.begin(), page.plan.criteria.end(),
-                                        [&](const plan::Criterion& candidate) { return candidate.name == result.name; });
+    const auto criterion =
+        std::find_if(page.plan.criteria.begin(), page.plan.criteria.end(),
+                     [&](const plan::Criterion& candidate) { return candidate.name == result.name; });
     if (criterion == page.plan.criteria.end()) continue;
     cards += claim(page, result, *criterion);
-    const auto count = std::find_if(counts.begin(), counts.end(), [&](const auto& entry) { return entry.first == result.verdict; });
+    const auto count =
+        std::find_if(counts.begin(), counts.end(), [&](const auto& entry) { return entry.first == result.verdict; });
     if (count == counts.end())
       counts.emplace_back(result.verdict, 1);
     else
       ++count->second;
   }
-  if (cards.empty()) return "<section id=\"verdicts\"><h2>Verdicts</h2><p>The study claims nothing: it has no criterion.</p></section>\n";
+  if (cards.empty())
+    return "<section id=\"verdicts\"><h2>Verdicts</h2><p>The study claims nothing: it has no "
+           "criterion.</p></section>\n";
   std::string summary;
   for (const auto& [verdict, count] : counts)
     summary += fmt::format("<span class=\"tally {}\"><b>{}</b> {}</span>", lookOf(verdict).style, count,
                            llvm::StringRef(verdictWord(verdict)).lower());
-  return fmt::format("<section id=\"verdicts\"><h2>Verdicts</h2><p class=\"tallies\">{}</p>\n{}</section>\n", summary, cards);
+  return fmt::format("<section id=\"verdicts\"><h2>Verdicts</h2><p class=\"tallies\">{}</p>\n{}</section>\n", summary,
+                     cards);
 }
 
 }  // namespace expc::report

@@ -11,11 +11,12 @@ namespace expc::report {
 /// Display columns of `text`, which has no line breaks.
 unsigned displayWidth(std::string_view text);
 
-/// `text` with control characters made visible (a worker's message may hold terminal escapes) and invalid UTF-8 replaced; line
-/// breaks become spaces.
+/// `text` with control characters made visible (a worker's message may hold terminal escapes) and invalid UTF-8
+/// replaced; line breaks become spaces.
 std::string printable(std::string_view text);
 
-/// Words of `text` in lines of at most `width` columns, each line after the first indented by `indent`. No newline at the end.
+/// Words of `text` in lines of at most `width` columns, each line after the first indented by `indent`. No newline at
+/// the end.
 std::string wrapped(std::string_view text, unsigned width, unsigned indent);
 
 /// "1 point", "3 points".
@@ -39,8 +40,9 @@ class Paint {
   bool on_;
 };
 
-/// A table; cells may have several lines ('\n'). The first `label_columns` columns are left-aligned and repeated when a table that
-/// is too wide is cut into several; the others are right-aligned, except a last one marked as prose, which is wrapped.
+/// A table; cells may have several lines ('\n'). The first `label_columns` columns are left-aligned and repeated when a
+/// table that is too wide is cut into several; the others are right-aligned, except a last one marked as prose, which
+/// is wrapped.
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> header, unsigned label_columns = 1, bool prose_last = false)

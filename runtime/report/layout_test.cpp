@@ -13,7 +13,8 @@ TEST_CASE("widths are display columns") {
 TEST_CASE("text from outside cannot steer the terminal") {
   CHECK(printable("a\033[31mb\nc\td") == "a\\x1b[31mb c d");
   CHECK(printable("bad \xff") == "bad \xef\xbf\xbd");
-  CHECK(printable("\xc2\x9b" "2J") == "\\x9b2J");
+  CHECK(printable("\xc2\x9b"
+                  "2J") == "\\x9b2J");
   CHECK(printable("µs 中") == "µs 中");
 }
 

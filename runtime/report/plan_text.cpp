@@ -83,8 +83,7 @@ class PlanPrinter {
     const size_t shown = all ? plan_.points.size() : kFirstPoints;
     for (size_t i = 0; i < shown; ++i) table.add(pointRow(plan_.points[i]));
     out_ += table.render(extras_.width, 2, paint_);
-    if (!all)
-      line(fmt::format("… and {} more; `--format jsonl` lists every point", plan_.points.size() - shown), 2, 4);
+    if (!all) line(fmt::format("… and {} more; `--format jsonl` lists every point", plan_.points.size() - shown), 2, 4);
   }
 
   std::vector<std::string> pointHeader() const {
@@ -117,7 +116,8 @@ class PlanPrinter {
     std::vector<std::pair<std::string, std::vector<const plan::Point*>>> reasons;
     for (const plan::Point& point : plan_.points) {
       if (point.unavailable.empty()) continue;
-      auto found = std::find_if(reasons.begin(), reasons.end(), [&](const auto& entry) { return entry.first == point.unavailable; });
+      auto found = std::find_if(reasons.begin(), reasons.end(),
+                                [&](const auto& entry) { return entry.first == point.unavailable; });
       if (found == reasons.end()) found = reasons.insert(reasons.end(), {point.unavailable, {}});
       found->second.push_back(&point);
     }
@@ -131,7 +131,8 @@ class PlanPrinter {
       }
       line(printable(text), 2, 6);
     }
-    if (reasons.size() > kListedReasons) line(fmt::format("… and {} more reasons", reasons.size() - kListedReasons), 2, 6);
+    if (reasons.size() > kListedReasons)
+      line(fmt::format("… and {} more reasons", reasons.size() - kListedReasons), 2, 6);
   }
 
   void printTrials() {
@@ -142,7 +143,8 @@ class PlanPrinter {
     for (const plan::KindDesign& kind : plan_.design.kinds) {
       total += kind.repeat * points;
       table.add({std::string(toString(kind.kind)), std::to_string(kind.repeat), std::to_string(points),
-                 std::to_string(kind.repeat * points), settingsText(kind.settings), joined(metricsOf(plan_, kind.kind))});
+                 std::to_string(kind.repeat * points), settingsText(kind.settings),
+                 joined(metricsOf(plan_, kind.kind))});
     }
     std::string rest = std::to_string(total);
     if (extras_.seconds) rest += ", about " + durationText(*extras_.seconds) + " (from stored trials)";
@@ -158,7 +160,9 @@ class PlanPrinter {
     if (plan_.comparisons.empty()) return;
     section("Comparisons");
     for (const plan::Comparison& comparison : plan_.comparisons) {
-      line(printable(fmt::format("{} = {}: {}", comparison.name, comparison.text, counted(comparison.cells.size(), "cell"))), 2, 6);
+      line(printable(
+               fmt::format("{} = {}: {}", comparison.name, comparison.text, counted(comparison.cells.size(), "cell"))),
+           2, 6);
       if (comparison.without_partner)
         line(printable(fmt::format("{} without a partner: {}", counted(comparison.without_partner, "point"),
                                    comparison.without_partner_why)),
@@ -217,7 +221,8 @@ std::string planJsonLines(const plan::Plan& plan) {
     Object labels;
     for (size_t i = 0; i < plan.factors.size(); ++i)
       labels[plan.factors[i].name] = plan::jsonText(plan.factors[i].levels[point.levels[i]].label);
-    Object line{{"point", plan::jsonText(point.id)}, {"levels", std::move(labels)}, {"parameters", Object(point.parameters)}};
+    Object line{
+        {"point", plan::jsonText(point.id)}, {"levels", std::move(labels)}, {"parameters", Object(point.parameters)}};
     if (!point.unavailable.empty()) line["unavailable"] = plan::jsonText(point.unavailable);
     out += plan::canonicalJson(std::move(line)) + '\n';
   }

@@ -15,11 +15,12 @@ struct PlanExtras {
   double noise = 0.01;            // coefficient of variation of one run, for the expected resolution
 };
 
-/// The plan for a reader: factors, points, what rules removed and why, trials, criteria with their domain and resolution.
+/// The plan for a reader: factors, points, what rules removed and why, trials, criteria with their domain and
+/// resolution.
 std::string planText(const plan::Plan& plan, const PlanExtras& extras);
 
-/// The plan as JSON lines: a header ("expc.plan-lines/1", with counts, factors, rules, criteria, design), then a line for each
-/// point with its labels and parameters.
+/// The plan as JSON lines: a header ("expc.plan-lines/1", with counts, factors, rules, criteria, design), then a line
+/// for each point with its labels and parameters.
 std::string planJsonLines(const plan::Plan& plan);
 
 }  // namespace expc::report

@@ -84,9 +84,8 @@ Array criteria(const plan::Plan& plan, const analysis::Judgement& judgement) {
 Array comparisons(const plan::Plan& plan, const analysis::Judgement& judgement) {
   Array array;
   for (const analysis::ComparisonResult& result : judgement.comparisons) {
-    const auto found = std::find_if(plan.comparisons.begin(), plan.comparisons.end(), [&](const plan::Comparison& comparison) {
-      return comparison.name == result.name;
-    });
+    const auto found = std::find_if(plan.comparisons.begin(), plan.comparisons.end(),
+                                    [&](const plan::Comparison& comparison) { return comparison.name == result.name; });
     if (found == plan.comparisons.end()) continue;
     array.push_back(Object{{"name", plan::jsonText(result.name)},
                            {"text", plan::jsonText(found->text)},

@@ -46,19 +46,24 @@ class ResultPrinter {
   std::string painted(analysis::Verdict verdict) const {
     const std::string word = verdictWord(verdict);
     switch (verdict) {
-      case analysis::Verdict::Pass: return paint_.green(word);
+      case analysis::Verdict::Pass:
+        return paint_.green(word);
       case analysis::Verdict::Fail:
-      case analysis::Verdict::Infeasible: return paint_.red(word);
-      case analysis::Verdict::Inconclusive: return paint_.yellow(word);
+      case analysis::Verdict::Infeasible:
+        return paint_.red(word);
+      case analysis::Verdict::Inconclusive:
+        return paint_.yellow(word);
       case analysis::Verdict::NotRun:
-      case analysis::Verdict::NotAsked: return paint_.faint(word);
+      case analysis::Verdict::NotAsked:
+        return paint_.faint(word);
     }
     return word;
   }
 
   void printCriterion(const analysis::CriterionResult& result) {
-    const auto criterion = std::find_if(plan_.criteria.begin(), plan_.criteria.end(),
-                                        [&](const plan::Criterion& candidate) { return candidate.name == result.name; });
+    const auto criterion =
+        std::find_if(plan_.criteria.begin(), plan_.criteria.end(),
+                     [&](const plan::Criterion& candidate) { return candidate.name == result.name; });
     if (criterion == plan_.criteria.end()) return;
     out_ += '\n';
     line(painted(result.verdict) + "  " + paint_.bold(result.name) + ": " + printable(criterion->text), 0, 6);
@@ -86,7 +91,8 @@ class ResultPrinter {
       table.add(std::move(row));
     }
     out_ += table.render(options_.width, 6, paint_);
-    if (result.cells.size() > kListedCells) line(fmt::format("… and {} more; the page has all", result.cells.size() - kListedCells), 6, 6);
+    if (result.cells.size() > kListedCells)
+      line(fmt::format("… and {} more; the page has all", result.cells.size() - kListedCells), 6, 6);
   }
 
   /// Three columns: estimate, interval, n.
@@ -143,9 +149,12 @@ class ResultPrinter {
       table.add(std::move(row));
     }
     out_ += table.render(options_.width, 2, paint_);
-    if (result->cells.size() > kListedCells) line(fmt::format("… and {} more; the page has all", result->cells.size() - kListedCells), 2, 4);
+    if (result->cells.size() > kListedCells)
+      line(fmt::format("… and {} more; the page has all", result->cells.size() - kListedCells), 2, 4);
     if (comparison.without_partner)
-      line(printable(fmt::format("{} without a partner: {}", counted(comparison.without_partner, "point"), comparison.without_partner_why)), 2, 4);
+      line(printable(fmt::format("{} without a partner: {}", counted(comparison.without_partner, "point"),
+                                 comparison.without_partner_why)),
+           2, 4);
   }
 
   void printLost() {

@@ -36,7 +36,8 @@ plan::Plan bigPlan(unsigned points) {
   plan.points.clear();
   plan.comparisons.clear();
   plan.criteria.clear();
-  for (unsigned i = 0; i < points; ++i) plan.points.push_back({plan::shortHash(std::to_string(i)), {i % 3, i % 2}, {}, ""});
+  for (unsigned i = 0; i < points; ++i)
+    plan.points.push_back({plan::shortHash(std::to_string(i)), {i % 3, i % 2}, {}, ""});
   return plan;
 }
 
@@ -66,7 +67,8 @@ TEST_CASE("lines keep to the width of the terminal") {
     ResultTextOptions options;
     options.width = width;
     const Example example = exampleResults();
-    for (const std::string& text : {planText(example.plan, extras), resultText(example.plan, example.judgement, example.results, options)})
+    for (const std::string& text :
+         {planText(example.plan, extras), resultText(example.plan, example.judgement, example.results, options)})
       for (const std::string& line : lines(text)) {
         CAPTURE(line);
         CHECK(displayWidth(line) <= width + 4);  // the narrowest prose column and single words may stand out
@@ -171,8 +173,9 @@ TEST_CASE("wording") {
   CHECK(scopeText({10, 9, 1, 2, 1}, true) == "9 pairs of 10, 1 lost, 2 sessions, 1 node");
   plan::Plan plan = plan::examplePlan();
   plan.overrides = {"precision={fp32, bf16}", "data=mnist('x')"};
-  CHECK(repeatCommand(plan) == "expc run experiments/precision.exp --study precision --preset quick -D 'precision={fp32, bf16}' "
-                               "-D 'data=mnist('\\''x'\\'')'");
+  CHECK(repeatCommand(plan) ==
+        "expc run experiments/precision.exp --study precision --preset quick -D 'precision={fp32, bf16}' "
+        "-D 'data=mnist('\\''x'\\'')'");
   const auto fixed = fixedParameters(plan);
   REQUIRE(fixed.size() == 2);
   CHECK(fixed[0] == std::pair<std::string, std::string>("data", "mnist(\"data/digits\")"));

@@ -15,7 +15,10 @@ namespace {
 
 /// A shell word; quoted only if it needs to be.
 std::string shellWord(const std::string& text) {
-  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || std::string_view("._-/=:,+@%").find(c) != std::string_view::npos; };
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) ||
+           std::string_view("._-/=:,+@%").find(c) != std::string_view::npos;
+  };
   if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -26,7 +29,8 @@ std::string shellWord(const std::string& text) {
 std::string parameterText(const llvm::json::Value& value) {
   if (const auto text = value.getAsString()) return text->str();
   if (const auto* object = value.getAsObject(); object && object->size() == 1)
-    return fmt::format("{}({})", llvm::StringRef(object->begin()->first).str(), plan::canonicalJson(object->begin()->second));
+    return fmt::format("{}({})", llvm::StringRef(object->begin()->first).str(),
+                       plan::canonicalJson(object->begin()->second));
   return plan::canonicalJson(value);
 }
 
@@ -36,12 +40,18 @@ std::string percent(double share) { return fmt::format("{:.2g} %", 100 * share);
 
 std::string verdictWord(analysis::Verdict verdict) {
   switch (verdict) {
-    case analysis::Verdict::Pass: return "PASS";
-    case analysis::Verdict::Fail: return "FAIL";
-    case analysis::Verdict::Inconclusive: return "INCONCLUSIVE";
-    case analysis::Verdict::Infeasible: return "INFEASIBLE";
-    case analysis::Verdict::NotRun: return "NOT RUN";
-    case analysis::Verdict::NotAsked: return "NOT ASKED";
+    case analysis::Verdict::Pass:
+      return "PASS";
+    case analysis::Verdict::Fail:
+      return "FAIL";
+    case analysis::Verdict::Inconclusive:
+      return "INCONCLUSIVE";
+    case analysis::Verdict::Infeasible:
+      return "INFEASIBLE";
+    case analysis::Verdict::NotRun:
+      return "NOT RUN";
+    case analysis::Verdict::NotAsked:
+      return "NOT ASKED";
   }
   return "UNKNOWN";
 }
@@ -51,7 +61,8 @@ std::string durationText(double seconds) {
   if (seconds < 0.95) return fmt::format("{:.0f} ms", 1000 * seconds);
   const auto whole = static_cast<uint64_t>(std::llround(seconds));
   if (whole < 60) return fmt::format("{} s", whole);
-  if (whole < 600) return whole % 60 ? fmt::format("{} min {} s", whole / 60, whole % 60) : fmt::format("{} min", whole / 60);
+  if (whole < 600)
+    return whole % 60 ? fmt::format("{} min {} s", whole / 60, whole % 60) : fmt::format("{} min", whole / 60);
   if (whole < 3600) return fmt::format("{:.0f} min", seconds / 60);
   if (whole < 48 * 3600) {
     const uint64_t minutes = (whole + 30) / 60;
@@ -90,7 +101,8 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
     return fmt::format("{} cannot give an interval at {}: {} are needed", counted(n, "block"),
                        analysis::formatConfidence(*criterion.confidence), needed);
   if (criterion.cells[0].estimator != plan::Estimator::PairedRatio)
-    return fmt::format("{} give an interval at {}", counted(n, "block"), analysis::formatConfidence(*criterion.confidence));
+    return fmt::format("{} give an interval at {}", counted(n, "block"),
+                       analysis::formatConfidence(*criterion.confidence));
   const double half_width = stats::expectedHalfWidth(noise, n, *criterion.confidence);
   return fmt::format("expected resolution ±{} at {} noise ({}, {})", percent(half_width), percent(noise),
                      counted(n, "block"), analysis::formatConfidence(*criterion.confidence));
@@ -106,7 +118,8 @@ std::string withoutConfidenceText(unsigned failed, unsigned n) {
 
 std::string settingsText(const llvm::json::Object& settings) {
   std::vector<std::string> texts;
-  for (const auto& [name, value] : settings) texts.push_back(llvm::StringRef(name).str() + " " + plan::canonicalJson(value));
+  for (const auto& [name, value] : settings)
+    texts.push_back(llvm::StringRef(name).str() + " " + plan::canonicalJson(value));
   std::sort(texts.begin(), texts.end());
   return joined(texts);
 }
@@ -163,7 +176,8 @@ std::vector<double> boundEnds(const plan::Bound& bound) {
 std::vector<const store::Trial*> lostTrials(const store::Results& results) {
   std::vector<const store::Trial*> lost;
   for (const store::Trial& trial : results.trials)
-    if (trial.status != store::TrialStatus::Valid && trial.status != store::TrialStatus::Running) lost.push_back(&trial);
+    if (trial.status != store::TrialStatus::Valid && trial.status != store::TrialStatus::Running)
+      lost.push_back(&trial);
   return lost;
 }
 

@@ -20,7 +20,8 @@ std::string durationText(double seconds);
 /// "7 pairs of 7, 1 session, 1 node"; what was lost, if anything. `pairs` false: "7 values of 7".
 std::string scopeText(const analysis::Scope& scope, bool pairs);
 
-/// "10 blocks at 1 % noise resolve ±1.0 %" for a ratio with a confidence, or what else can be said before a run; "" if nothing.
+/// "10 blocks at 1 % noise resolve ±1.0 %" for a ratio with a confidence, or what else can be said before a run; "" if
+/// nothing.
 std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criterion, double noise);
 
 /// What n trials without a failure can show (DESIGN §2): "0 of 10 failed: with 95 % confidence at most 26 % would".
