@@ -1,13 +1,12 @@
 #include "compiler/driver/verdicts.h"
 
-#include <llvm/Support/FormatVariadic.h>
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
 
 #include "compiler/driver/exit_codes.h"
 #include "runtime/analysis/judgement.h"
+#include "runtime/plan/json.h"
 #include "runtime/report/html.h"
 #include "runtime/report/result_json.h"
 #include "runtime/report/result_text.h"
@@ -43,7 +42,7 @@ int showVerdicts(const plan::Plan& plan, const VerdictOptions& options, const Co
 
   bool printed;
   if (options.json) {
-    printed = console.print(llvm::formatv("{0:2}\n", report::resultJson(plan, judgement, *results)).str());
+    printed = console.print(plan::prettyJson(report::resultJson(plan, judgement, *results)) + "\n");
   } else {
     report::ResultTextOptions text;
     text.width = console.width();
