@@ -10,14 +10,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import ranks  # noqa: E402
 
 # As the preset `quick` of experiments/precision.exp sets them.
-SETTINGS = {"epochs": 10}
-PARAMETERS = {"size": 32, "width": 0.5, "batch": 32, "optimizer": "adam", "learning_rate": 0.003, "weight_decay": 0}
+SETTINGS = {"epochs": 12}
+PARAMETERS = {"size": 32, "width": 0.5, "batch": 32, "layout": "nhwc", "optimizer": "sgd", "learning_rate": 0.02}
 
 
 def main():
     failed = False
-    for precision in ("fp32", "bf16"):  # fp64 trains as fp32 does, and slower
-        for count in (1, 2):
+    # The rest of the grid lies between these: fp64 trains as fp32 does, and one rank makes twice as many updates as two.
+    for precision in ("fp32", "bf16"):
+        for count in (2,) if precision == "bf16" else (1, 2):
             spec = ranks.specification("quality", count, SETTINGS, precision=precision, metrics=["accuracy"], **PARAMETERS)
             accuracy = ranks.result(sys.argv[1], spec, timeout=500)["metrics"]["accuracy"]
             print(f"{precision}, {count} ranks: {accuracy:.1%}", flush=True)

@@ -60,7 +60,7 @@ class Metrics(unittest.TestCase):
         losses = {layout: self.check_timed(1, "fp64", layout=layout, learning_rate=0.0005)["series"]["loss"]
                   for layout in ("nchw", "nhwc")}
         for a, b in zip(losses["nchw"], losses["nhwc"]):
-            self.assertAlmostEqual(a, b, places=9)
+            self.assertAlmostEqual(a, b, places=6)
 
     def test_synthetic_data_and_no_loader_threads(self):
         self.check_timed(1, "fp32", data={"synthetic": [64]}, workers=0)
@@ -149,6 +149,8 @@ class Failures(unittest.TestCase):
             for line in iter(processes[0].stdout.readline, ""):
                 if '"steps"' in line:
                     break
+            else:
+                self.fail("rank 0 ended before its steps")
             processes[1].send_signal(how)
             self.when = time.monotonic()
             # What the other rank does must not depend on us: read it to its end, then free the stopped one.
@@ -169,7 +171,7 @@ class Failures(unittest.TestCase):
         self.end_one_rank(signal.SIGKILL, {"EXPC_COMM_TIMEOUT_S": "60"}, 20)
 
     def test_a_rank_that_hangs_ends_the_other_after_the_timeout(self):
-        self.end_one_rank(signal.SIGSTOP, {"EXPC_COMM_TIMEOUT_S": "3"}, 20)
+        self.end_one_rank(signal.SIGSTOP, {"EXPC_COMM_TIMEOUT_S": "12"}, 40)
 
 
 class CommandLine(unittest.TestCase):
