@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import ranks  # noqa: E402
 
 # As the preset `quick` of experiments/precision.exp sets them.
-SETTINGS = {"epochs": 12}
+SETTINGS = {"epochs": 14}
 PARAMETERS = {"size": 32, "width": 0.5, "batch": 32, "layout": "nhwc", "optimizer": "sgd", "learning_rate": 0.02}
 
 
