@@ -107,8 +107,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
       if (next == Token::EndOfFile || isHead(block, next) || endsBlock(block, next)) return;
       if (next == Token::RightBrace && block != Rule::File) return;
       const uint32_t column = columnOf(parser->getCurrentToken());
-      if (next != Token::Unexpected)
-        reportNoStatement(sources_, reporter_, block, located(parser->getCurrentToken()), headsOf(block));
+      if (next != Token::Unexpected) reportNoStatement(sources_, reporter_, block, situation(parser), headsOf(block));
       throwIfExhausted();
       skip(parser, block, {}, column);
     }

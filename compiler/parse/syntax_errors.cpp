@@ -195,6 +195,23 @@ bool onLaterLine(const source::SourceManager& sources, source::FileId file, cons
   return sources.text({file, previous.end, found.begin}).find('\n') != std::string_view::npos;
 }
 
+/// What a common slip was meant to be, "" for none.
+std::string hint(const source::SourceManager& sources, source::FileId file, const Located& previous,
+                 const Located& found) {
+  const std::string_view before = sources.text({file, previous.begin, previous.end});
+  const std::string_view text = sources.text({file, found.begin, found.end});
+  static constexpr std::string_view kUnits[] = {"px", "x",  "s",  "ms", "us",  "ns",  "min", "h",   "B",
+                                                "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "img"};
+  if (previous.token == Token::Number && before.back() >= '0' && before.back() <= '9' &&
+      std::find(std::begin(kUnits), std::end(kUnits), text) != std::end(kUnits))
+    return fmt::format("; a unit is written without a space: '{}{}'", before, text);
+  if (found.token == Token::Assign) {
+    const std::string_view sign = sources.text({file, found.begin, found.begin + 2});
+    if (sign == "=>" || sign == "=<") return fmt::format("; did you mean '{}='?", sign[1]);
+  }
+  return "";
+}
+
 std::string_view blockName(Rule block) {
   switch (block) {
     case Rule::File:
@@ -220,8 +237,7 @@ std::string_view describeStatements(Rule block) {
       return "a statement of a workload (version, param, metric, require or exclude)";
     case Rule::StudyBody:
       return "a statement of a study (workload, factor, let, require, exclude, measure, metric, compare, criterion, "
-             "design, "
-             "table, plot or preset)";
+             "design, table, plot or preset)";
     case Rule::PresetBody:
       return "a statement of a preset (an assignment, only, remove, criterion or design)";
     case Rule::KindBody:
@@ -252,12 +268,14 @@ void reportUnexpected(const source::SourceManager& sources, Reporter& reporter, 
   if (message.back() == ',') message.pop_back();
   message += ", found " + describeFound(sources, file, found, wantsName(situation) && !later_line);
   message += suggestion(sources, file, found, situation.expected);
+  if (situation.has_previous) message += hint(sources, file, situation.previous, found);
   if (diag::Emitter* emitter = reporter.next(begin)) emitter->emit({file, begin, end}, SyntaxError, message);
 }
 
-void reportNoStatement(const source::SourceManager& sources, Reporter& reporter, Rule block, const Located& found,
+void reportNoStatement(const source::SourceManager& sources, Reporter& reporter, Rule block, const Situation& situation,
                        const std::vector<Token>& heads) {
   const source::FileId file = reporter.file();
+  const Located& found = situation.found;
   diag::Emitter* emitter = reporter.next(found.begin);
   if (!emitter) return;
   const source::Range range{file, found.begin, found.end};
@@ -267,20 +285,30 @@ void reportNoStatement(const source::SourceManager& sources, Reporter& reporter,
         .emit();
     return;
   }
+  const std::string shown = describeFound(sources, file, found, false);
   std::vector<Token> words = heads;
   words.insert(words.end(),
                {Token::Baseline, Token::Because, Token::By, Token::Over, Token::Against, Token::When, Token::Where,
                 Token::With, Token::Within, Token::As, Token::In, Token::And, Token::Or, Token::Not});
-  const std::string near = suggestion(sources, file, found, words);
-  if (!near.empty()) {
-    emitter->emit(range, SyntaxError,
-                  fmt::format("{} begins no statement of a {}{}", describeFound(sources, file, found, false),
-                              blockName(block), near));
-    return;
+  std::string near = suggestion(sources, file, found, words);
+  const Located& previous = situation.previous;
+  const bool begins =
+      !situation.has_previous || previous.token == Token::LeftBrace || onLaterLine(sources, file, previous, found);
+  std::string message;
+  if (!begins) {
+    // On a line that has begun, what is wrong is what goes on and not a new statement.
+    const std::string before =
+        previous.token == Token::String ? "the text" : quote(sources.text({file, previous.begin, previous.end}));
+    message = fmt::format("{} cannot follow {}{}", shown, before, near);
+    message += hint(sources, file, previous, found);
+  } else if (!near.empty()) {
+    message = fmt::format("{} begins no statement of a {}{}", shown, blockName(block), near);
+  } else {
+    message = fmt::format("expected {}", describeStatements(block));
+    if (message.back() == ',') message.pop_back();
+    message += fmt::format(", found {}", shown);
   }
-  std::string message = fmt::format("expected {}", describeStatements(block));
-  if (message.back() == ',') message.pop_back();
-  emitter->emit(range, SyntaxError, fmt::format("{}, found {}", message, describeFound(sources, file, found, false)));
+  emitter->emit(range, SyntaxError, message);
 }
 
 void reportUnclosed(const source::SourceManager& sources, Reporter& reporter, Rule block, const Located& open,

@@ -31,7 +31,7 @@ struct Situation {
 void reportUnexpected(const source::SourceManager& sources, Reporter& reporter, const Situation& situation);
 
 /// In a block (or the file): the next token begins no statement. `heads` are the words that do.
-void reportNoStatement(const source::SourceManager& sources, Reporter& reporter, Rule block, const Located& found,
+void reportNoStatement(const source::SourceManager& sources, Reporter& reporter, Rule block, const Situation& situation,
                        const std::vector<Token>& heads);
 
 /// A block ends without its brace; `open` is its `{`.
