@@ -157,8 +157,8 @@ at::Tensor MobileNetV2::run(const ConvNorm& layer, const at::Tensor& x) const {
 
 at::Tensor MobileNetV2::forward(const at::Tensor& images) {
   const auto clamped = [&](const ConvNorm& layer, const at::Tensor& x) {
-    at::Tensor y = run(layer, x);
-    return at::hardtanh_(y, 0, 6);  // ReLU6
+    // ReLU6. Not in place: that would clone its input for the backward pass.
+    return at::hardtanh(run(layer, x), 0, 6);
   };
   at::Tensor x = clamped(first_, images);
   for (const Block& block : blocks_) {
