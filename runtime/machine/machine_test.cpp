@@ -129,3 +129,24 @@ TEST_CASE("an NVML that is not there is no error") {
   CHECK(answer.gpus.empty());
   CHECK(answer.note.empty());
 }
+
+TEST_CASE("what NVML says becomes GPUs with cores, and slots") {
+  setenv("EXPC_NVML_LIBRARY", EXPC_FAKE_NVML, 1);
+  NvmlAnswer answer = askNvml();
+  CHECK(answer.driver == "580.00");
+  REQUIRE(answer.gpus.size() == 2);
+  CHECK(answer.gpus[1].name == "Fake GPU");
+  CHECK(answer.gpus[1].uuid == "GPU-fake-1");
+  CHECK(answer.gpus[1].memory_bytes == 2ull << 30);
+  CHECK(answer.gpus[1].pci_bus == "0000:18:00.0");
+  setenv("CUDA_VISIBLE_DEVICES", "1", 1);
+  Machine machine = probe();
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  unsetenv("EXPC_NVML_LIBRARY");
+  auto found = llvm::cantFail(slots(machine));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].gpu);
+  CHECK(found[0].uuid == "GPU-fake-1");
+  CHECK(!found[0].cores.empty());
+  CHECK(machine.gpu_driver == "580.00");
+}
