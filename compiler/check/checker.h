@@ -62,8 +62,9 @@ void checkComparisons(StudyContext& context);
 std::optional<Criterion> checkCriterion(StudyContext& context, const ast::CriterionDecl& declaration);
 /// A design or the part of one that a preset gives; nothing if there is none or after a report.
 std::optional<Design> checkDesign(StudyContext& context, const std::vector<ast::DesignDecl>& designs, bool partial);
-/// `design.timed.repeat = 20`: the same settings, by path.
-bool checkDesignSetting(StudyContext& context, const ast::QualifiedName& path, const ast::Expr& value, Design& design);
+/// `design.timed.repeat = 20`: the same settings, by path. With `known_kind` only in a block that is designed already.
+bool checkDesignSetting(StudyContext& context, const ast::QualifiedName& path, const ast::Expr& value, bool known_kind,
+                        Design& design);
 /// That every measured kind has a design with all it needs, and the other way round.
 void checkDesignCovers(StudyContext& context);
 /// Metrics of the study: `measure`, then what comparisons, criteria, tables and plots use.

@@ -147,7 +147,8 @@ static bool designed(const Study& study, TrialKind kind) {
   return study.design && study.design->kinds.contains(kind);
 }
 
-bool checkDesignSetting(StudyContext& context, const ast::QualifiedName& path, const ast::Expr& value, Design& design) {
+bool checkDesignSetting(StudyContext& context, const ast::QualifiedName& path, const ast::Expr& value, bool known_kind,
+                        Design& design) {
   size_t before = context.emitter().errors();
   DesignChecker checker(context, design);
   design.range = path.range;
@@ -155,7 +156,7 @@ bool checkDesignSetting(StudyContext& context, const ast::QualifiedName& path, c
     checker.top(path.parts[1], value);
   } else if (path.parts.size() == 3) {
     if (auto kind = checker.kindOf(path.parts[1])) {
-      if (!designed(context.study, *kind)) {
+      if (known_kind && !designed(context.study, *kind)) {
         errors::unknownName(context.emitter(), path.parts[1].range, "block", path.parts[1].name, {}, " of the design");
         return false;
       }

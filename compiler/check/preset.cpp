@@ -47,12 +47,12 @@ class PresetChecker {
     size_t before = context_.emitter().errors();
     change_.name = declaration_.name.name;
     change_.range = declaration_.name.range;
+    if (!declaration_.designs.empty()) change_.design = checkDesign(context_, declaration_.designs, true);
     for (const ast::Assignment& assignment : declaration_.assignments) assign(assignment);
     for (const ast::OnlyClause& clause : declaration_.only) only(clause);
     for (const ast::RemoveClause& clause : declaration_.removed)
       for (const ast::Identifier& name : clause.criteria) remove(name);
     for (const ast::CriterionDecl& criterion : declaration_.criteria) add(criterion);
-    if (!declaration_.designs.empty()) change_.design = checkDesign(context_, declaration_.designs, true);
     if (context_.emitter().errors() != before) return std::nullopt;
     return std::move(change_);
   }
@@ -61,9 +61,9 @@ class PresetChecker {
   void assign(const ast::Assignment& assignment) {
     const ast::QualifiedName& target = assignment.target;
     const ast::Identifier& name = target.parts[0];
-    if (is_override_ && name.name == "design" && target.parts.size() > 1) {
+    if (name.name == "design" && target.parts.size() > 1) {
       if (!change_.design) change_.design.emplace();
-      checkDesignSetting(context_, target, *assignment.value, *change_.design);
+      checkDesignSetting(context_, target, *assignment.value, is_override_, *change_.design);
       return;
     }
     int index = target.parts.size() == 1 ? study_.workload->findParameter(name.name) : -1;
