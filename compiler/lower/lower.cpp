@@ -139,4 +139,14 @@ std::optional<plan::Plan> compile(const check::Program& program, const Selection
   return compileStudy(program, *studies[0], selection, facts, emitter);
 }
 
+std::vector<plan::Plan> compileAll(const check::Program& program, const Selection& selection, const SystemFacts& facts,
+                                   diag::Emitter& emitter) {
+  std::vector<plan::Plan> plans;
+  size_t before = emitter.errors();
+  for (const check::Study* study : chosen(program, selection, emitter))
+    if (auto plan = compileStudy(program, *study, selection, facts, emitter)) plans.push_back(std::move(*plan));
+  if (emitter.errors() != before) plans.clear();
+  return plans;
+}
+
 }  // namespace expc::lower

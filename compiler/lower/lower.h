@@ -32,4 +32,8 @@ bool verify(const check::Program& program, const Selection& selection, diag::Emi
 std::optional<plan::Plan> compile(const check::Program& program, const Selection& selection, const SystemFacts& facts,
                                   diag::Emitter& emitter);
 
+/// The plans of all studies of the file, or of the selected one; empty after an error.
+std::vector<plan::Plan> compileAll(const check::Program& program, const Selection& selection, const SystemFacts& facts,
+                                   diag::Emitter& emitter);
+
 }  // namespace expc::lower
