@@ -20,7 +20,8 @@ int check(const CheckOptions& options, const Console& console) {
   llvm::json::Array diagnostics;
   for (const diag::Diagnostic& diagnostic : compilation.diagnostics.diagnostics)
     diagnostics.push_back(diag::renderJson(compilation.sources, diagnostic));
-  const llvm::json::Value document = llvm::json::Object{{"schema", "expc.diagnostics/1"}, {"diagnostics", std::move(diagnostics)}};
+  const llvm::json::Value document =
+      llvm::json::Object{{"schema", "expc.diagnostics/1"}, {"diagnostics", std::move(diagnostics)}};
   if (!console.print(llvm::formatv("{0:2}\n", document).str())) return kError;
   return compilation.failed ? kError : kSuccess;
 }

@@ -26,7 +26,7 @@ struct PlanOptions {
   StudyOptions study;
   PlanFormat format = PlanFormat::Text;
   bool all_points = false;  // text: also where there are many
-  std::string devices;  // "", "4", "cpu:2"
+  std::string devices;      // "", "4", "cpu:2"
   std::string results = "results";
 };
 

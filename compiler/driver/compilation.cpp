@@ -20,8 +20,8 @@ bool looksLikePlan(llvm::StringRef text) { return text.ltrim().starts_with("{");
 llvm::Expected<plan::Plan> readPlan(const std::string& path, llvm::StringRef text) {
   llvm::Expected<llvm::json::Value> json = llvm::json::parse(text);
   if (!json)
-    return llvm::createStringError(fmt::format("{} is no plan: {}; write one with `expc plan STUDY.exp --format json`", path,
-                                               llvm::toString(json.takeError())));
+    return llvm::createStringError(fmt::format("{} is no plan: {}; write one with `expc plan STUDY.exp --format json`",
+                                               path, llvm::toString(json.takeError())));
   llvm::Expected<plan::Plan> plan = plan::planFromJson(*json);
   if (!plan) return llvm::createStringError(fmt::format("{}: {}", path, llvm::toString(plan.takeError())));
   return plan;
@@ -36,11 +36,13 @@ void compilePlans(const check::Program& program, lower::Selection selection, con
   if (studies.size() < 2) studies = {""};  // `compile` itself says what is wrong with none or an unknown one
   for (const std::string& study : studies) {
     if (!study.empty()) selection.study = study;
-    if (std::optional<plan::Plan> plan = lower::compile(program, selection, facts, emitter)) plans.push_back(std::move(*plan));
+    if (std::optional<plan::Plan> plan = lower::compile(program, selection, facts, emitter))
+      plans.push_back(std::move(*plan));
   }
 }
 
-std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, const std::string& devices, const Console& console) {
+std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, const std::string& devices,
+                                                  const Console& console) {
   const machine::Machine machine = machine::probe();
   llvm::Expected<std::vector<machine::Slot>> slots = machine::slots(machine, devices);
   if (!slots) {
@@ -92,12 +94,15 @@ void showDiagnostics(const Compilation& compilation, const Console& console) {
                                   : counted(errors, "error") + ", " + counted(warnings, "warning"));
 }
 
-std::optional<std::vector<plan::Plan>> loadPlans(const StudyOptions& options, const std::string& devices, const Console& console) {
+std::optional<std::vector<plan::Plan>> loadPlans(const StudyOptions& options, const std::string& devices,
+                                                 const Console& console) {
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer = llvm::MemoryBuffer::getFile(options.file);
   if (!buffer || !looksLikePlan((*buffer)->getBuffer())) return compileFor(options, devices, console);
 
   if (options.study || !options.presets.empty() || !options.overrides.empty()) {
-    console.error(fmt::format("{} is a plan: --study, --preset and -D were decided when it was made; repeat `expc plan` with them", options.file));
+    console.error(fmt::format(
+        "{} is a plan: --study, --preset and -D were decided when it was made; repeat `expc plan` with them",
+        options.file));
     return std::nullopt;
   }
   llvm::Expected<plan::Plan> plan = readPlan(options.file, (*buffer)->getBuffer());

@@ -19,9 +19,8 @@ struct Compilation {
   bool failed = false;
 };
 
-/// Reads and compiles the studies that `options` selects. Without `facts` it checks only, and makes no plan: it never looks
-/// at the machine.
-/// A root file that cannot be read is said on `console`.
+/// Reads and compiles the studies that `options` selects. Without `facts` it checks only, and makes no plan: it never
+/// looks at the machine. A root file that cannot be read is said on `console`.
 void compile(const StudyOptions& options, const std::optional<lower::SystemFacts>& facts, const Console& console,
              Compilation& compilation);
 
@@ -29,6 +28,7 @@ void compile(const StudyOptions& options, const std::optional<lower::SystemFacts
 void showDiagnostics(const Compilation& compilation, const Console& console);
 
 /// The plans of a study file (compiled for this machine's slots) or of a plan file; nothing after saying why.
-std::optional<std::vector<plan::Plan>> loadPlans(const StudyOptions& options, const std::string& devices, const Console& console);
+std::optional<std::vector<plan::Plan>> loadPlans(const StudyOptions& options, const std::string& devices,
+                                                 const Console& console);
 
 }  // namespace expc::driver

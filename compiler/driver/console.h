@@ -9,8 +9,8 @@ namespace expc::driver {
 
 enum class ColourMode { Auto, Always, Never };
 
-/// Where a command writes: results to standard output, everything else to standard error. Commands get it passed, so that what they
-/// print is decided in one place.
+/// Where a command writes: results to standard output, everything else to standard error. Commands get it passed, so
+/// that what they print is decided in one place.
 class Console {
  public:
   explicit Console(ColourMode mode) : mode_(mode) {}

@@ -19,17 +19,21 @@ double median(std::vector<double> values) {
 }
 
 /// Nothing if no point of the kind was ever measured.
-std::optional<double> secondsOfKind(const plan::Plan& plan, const plan::KindDesign& kind, const store::Results& results) {
+std::optional<double> secondsOfKind(const plan::Plan& plan, const plan::KindDesign& kind,
+                                    const store::Results& results) {
   std::map<std::string, std::vector<double>> durations;
   for (const store::Trial& trial : results.trials)
-    if (trial.kind == kind.kind && trial.status == store::TrialStatus::Valid) durations[trial.point].push_back(trial.ended - trial.started);
+    if (trial.kind == kind.kind && trial.status == store::TrialStatus::Valid)
+      durations[trial.point].push_back(trial.ended - trial.started);
   if (durations.empty()) return std::nullopt;
 
   std::vector<double> medians;
   for (const auto& [point, values] : durations) medians.push_back(median(values));
-  const auto available = std::count_if(plan.points.begin(), plan.points.end(), [](const plan::Point& p) { return p.unavailable.empty(); });
+  const auto available =
+      std::count_if(plan.points.begin(), plan.points.end(), [](const plan::Point& p) { return p.unavailable.empty(); });
   const double known = std::accumulate(medians.begin(), medians.end(), 0.0);
-  const double unknown = std::max<double>(0, static_cast<double>(available) - static_cast<double>(medians.size())) * median(medians);
+  const double unknown =
+      std::max<double>(0, static_cast<double>(available) - static_cast<double>(medians.size())) * median(medians);
   return (known + unknown) * kind.repeat;
 }
 

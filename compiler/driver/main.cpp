@@ -1,7 +1,6 @@
 // The `expc` command: options in, one call out.
 
 #include <CLI/CLI.hpp>
-
 #include <csignal>
 #include <map>
 #include <string>
@@ -15,27 +14,38 @@ using namespace expc::driver;
 
 void addStudyOptions(CLI::App& command, StudyOptions& options, const char* file_help) {
   command.add_option("file", options.file, file_help)->required()->type_name("FILE");
-  command.add_option("--study", options.study, "Which study, where the file holds several (all, if not given)")->type_name("NAME");
+  command.add_option("--study", options.study, "Which study, where the file holds several (all, if not given)")
+      ->type_name("NAME");
   command.add_option("--preset", options.presets, "Apply a preset of the study; repeat for several, in order")
-      ->type_name("NAME")->allow_extra_args(false);
-  command.add_option("-D", options.overrides,
-                     "NAME=VALUE: select levels of a factor, replace an argument or a design setting (-D design.timed.repeat=20)")
-      ->type_name("NAME=VALUE")->allow_extra_args(false);
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  command
+      .add_option(
+          "-D", options.overrides,
+          "NAME=VALUE: select levels of a factor, replace an argument or a design setting (-D design.timed.repeat=20)")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
 }
 
 void addDevices(CLI::App& command, std::string& devices) {
-  command.add_option("--devices", devices, "Slots to use: N, or cpu:N for N groups of cores (default: every GPU, else up to 4 groups)")
+  command
+      .add_option("--devices", devices,
+                  "Slots to use: N, or cpu:N for N groups of cores (default: every GPU, else up to 4 groups)")
       ->type_name("N|cpu:N");
 }
 
 void addResults(CLI::App& command, std::string& results) {
-  command.add_option("--results", results, "Folder that holds the measurements")->type_name("DIR")->capture_default_str();
+  command.add_option("--results", results, "Folder that holds the measurements")
+      ->type_name("DIR")
+      ->capture_default_str();
 }
 
 void addJson(CLI::App& command, bool& json) {
-  command.add_option_function<std::string>("--format", [&json](const std::string& value) { json = value == "json"; },
-                                           "text or json (default text)")
-      ->check(CLI::IsMember({"text", "json"}))->type_name("FORMAT");
+  command
+      .add_option_function<std::string>(
+          "--format", [&json](const std::string& value) { json = value == "json"; }, "text or json (default text)")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->type_name("FORMAT");
 }
 
 }  // namespace
@@ -46,23 +56,28 @@ int main(int argc, char** argv) {
   CLI::App app{"expc: performance studies as source code"};
   app.set_version_flag("--version", "expc 0.1.0");
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 all criteria pass, 1 error, 2 usage, 3 some criterion fails, 4 some undecided, 5 nothing ran, 130 interrupted.");
+  app.footer(
+      "Exit codes: 0 all criteria pass, 1 error, 2 usage, 3 some criterion fails, 4 some undecided, 5 nothing ran, 130 "
+      "interrupted.");
   ColourMode colour = ColourMode::Auto;
   app.add_option("--color", colour, "auto, always or never")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, ColourMode>{{"auto", ColourMode::Auto}, {"always", ColourMode::Always}, {"never", ColourMode::Never}}))
+      ->transform(CLI::CheckedTransformer(std::map<std::string, ColourMode>{
+          {"auto", ColourMode::Auto}, {"always", ColourMode::Always}, {"never", ColourMode::Never}}))
       ->type_name("WHEN");
   app.fallthrough();
 
   CheckOptions check_options;
-  CLI::App* check_command = app.add_subcommand("check", "Report every mistake in a study that can be known before a run");
+  CLI::App* check_command =
+      app.add_subcommand("check", "Report every mistake in a study that can be known before a run");
   addStudyOptions(*check_command, check_options.study, "Study file (.exp)");
   addJson(*check_command, check_options.json);
 
   PlanOptions plan_options;
-  CLI::App* plan_command = app.add_subcommand("plan", "Show every point and trial, what each rule removed, and what it costs");
+  CLI::App* plan_command =
+      app.add_subcommand("plan", "Show every point and trial, what each rule removed, and what it costs");
   addStudyOptions(*plan_command, plan_options.study, "Study file (.exp)");
-  plan_command->add_option("--format", plan_options.format, "text, json (what `expc run` accepts) or jsonl (default text)")
+  plan_command
+      ->add_option("--format", plan_options.format, "text, json (what `expc run` accepts) or jsonl (default text)")
       ->transform(CLI::CheckedTransformer(std::map<std::string, PlanFormat>{
           {"text", PlanFormat::Text}, {"json", PlanFormat::Json}, {"jsonl", PlanFormat::JsonLines}}))
       ->type_name("FORMAT");
@@ -76,15 +91,21 @@ int main(int argc, char** argv) {
   addDevices(*run_command, run_options.devices);
   addResults(*run_command, run_options.results);
   addJson(*run_command, run_options.json);
-  run_command->add_option("--worker", run_options.worker, "The program that runs trials (default: expc-worker beside expc)")->type_name("PATH");
-  run_command->add_option("--html", run_options.html, "Where to write the report page (default: in the results folder)")->type_name("FILE");
+  run_command
+      ->add_option("--worker", run_options.worker, "The program that runs trials (default: expc-worker beside expc)")
+      ->type_name("PATH");
+  run_command->add_option("--html", run_options.html, "Where to write the report page (default: in the results folder)")
+      ->type_name("FILE");
   run_command->add_option("--timeout", run_options.timeout_seconds, "Seconds after which a trial ends as a timeout")
-      ->type_name("SECONDS")->check(CLI::PositiveNumber);
-  run_command->add_option("--heat-up", run_options.heat_up_seconds, "Seconds of load before the first trial of a session")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber);
+  run_command
+      ->add_option("--heat-up", run_options.heat_up_seconds, "Seconds of load before the first trial of a session")
       ->check(CLI::NonNegativeNumber)
       ->type_name("SECONDS")
       ->capture_default_str();
-  run_command->add_flag("--verdicts-ok", run_options.verdicts_ok, "Exit with 0 when every criterion has a verdict, whatever it is");
+  run_command->add_flag("--verdicts-ok", run_options.verdicts_ok,
+                        "Exit with 0 when every criterion has a verdict, whatever it is");
 
   ReportOptions report_options;
   CLI::App* report_command = app.add_subcommand("report", "Judge and report what is stored; measures nothing");
@@ -92,7 +113,9 @@ int main(int argc, char** argv) {
   addDevices(*report_command, report_options.devices);
   addResults(*report_command, report_options.results);
   addJson(*report_command, report_options.json);
-  report_command->add_option("--html", report_options.html, "Where to write the report page (default: in the results folder)")->type_name("FILE");
+  report_command
+      ->add_option("--html", report_options.html, "Where to write the report page (default: in the results folder)")
+      ->type_name("FILE");
 
   try {
     app.parse(argc, argv);

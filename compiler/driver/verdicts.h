@@ -14,8 +14,8 @@ struct VerdictOptions {
   bool json = false;
 };
 
-/// Judges what is stored for `plan`, prints it and writes the report page. Returns the exit code of the verdicts, or kError
-/// after saying why.
+/// Judges what is stored for `plan`, prints it and writes the report page. Returns the exit code of the verdicts, or
+/// kError after saying why.
 int showVerdicts(const plan::Plan& plan, const VerdictOptions& options, const Console& console);
 
 /// Of several studies the worst decides: 130, 1, 3, 4, 5, 0.
