@@ -25,8 +25,8 @@ struct FileSystem {
 
 struct ModuleScope;  // names of one file; internal to check
 
-/// A checked file with everything it imports. Errors were reported; what could not be resolved is left out, and a study with
-/// an error inside is marked (`Study::valid`), so that later phases can go on with the others.
+/// A checked file with everything it imports. Errors were reported; what could not be resolved is left out, and a study
+/// with an error inside is marked (`Study::valid`), so that later phases can go on with the others.
 struct Program {
   source::SourceManager* sources = nullptr;
   source::FileId root;
@@ -48,15 +48,16 @@ struct Program {
 std::optional<source::FileId> open(source::SourceManager& sources, const std::string& path, const FileSystem& files,
                                    diag::Emitter& emitter);
 
-/// Parses and checks the file `root` (already in `sources`) and all it imports. Reports: everything of parse, and E02xx, E03xx.
-/// Never looks at the machine. Always returns; whether it succeeded is `emitter.errors()`.
+/// Parses and checks the file `root` (already in `sources`) and all it imports. Reports: everything of parse, and
+/// E02xx, E03xx. Never looks at the machine. Always returns; whether it succeeded is `emitter.errors()`.
 Program check(source::SourceManager& sources, source::FileId root, const FileSystem& files, diag::Emitter& emitter);
 
 /// Whether the root file declares something to import, so that it needs no study.
 bool declaresAnything(const Program& program);
 
-/// Resolves one `-D` text ("gpus=2", "precision={fp32,bf16}", "size=64px", "design.timed.repeat=20") against a study: by the
-/// declared type, a factor's value selects levels. Nothing after reporting (E0601 for a malformed one, else E02xx, E03xx).
+/// Resolves one `-D` text ("gpus=2", "precision={fp32,bf16}", "size=64px", "design.timed.repeat=20") against a study:
+/// by the declared type, a factor's value selects levels. Nothing after reporting (E0601 for a malformed one, else
+/// E02xx, E03xx).
 std::optional<Change> resolveOverride(const Program& program, const Study& study, const std::string& text,
                                       diag::Emitter& emitter);
 
@@ -67,7 +68,7 @@ struct Selected {
   std::vector<std::vector<unsigned>> levels;    // kept levels of each factor, in declared order
   std::vector<const Criterion*> criteria;       // the study's, then presets'
   Design design;
-  bool restricted = false;                      // something is not as the study has it
+  bool restricted = false;  // something is not as the study has it
 
   /// The study as it stands.
   static Selected whole(const Study& study);

@@ -50,13 +50,16 @@ TEST_CASE("imports are found from the file that writes them") {
                   {"dir/a/b/two.exp", "let value = 20"}});
   CHECK_MESSAGE(nested.collector.diagnostics.empty(), nested.text());
   CHECK(Fixture("import \"x.exp\"").slugs() == std::vector<std::string>{"import-not-found"});
-  CHECK(Fixture("import \"x.exp\"", {{"dir/x.exp", "unreadable"}}).slugs() == std::vector<std::string>{"import-unreadable"});
+  CHECK(Fixture("import \"x.exp\"", {{"dir/x.exp", "unreadable"}}).slugs() ==
+        std::vector<std::string>{"import-unreadable"});
   CHECK(Fixture("import \"study.exp\"").slugs() == std::vector<std::string>{"import-cycle"});
-  CHECK(Fixture("import \"a.exp\"", {{"dir/a.exp", "import \"././b.exp\""}, {"dir/b.exp", "import \"a.exp\""}}).slugs() ==
-        std::vector<std::string>{"import-cycle"});
+  CHECK(
+      Fixture("import \"a.exp\"", {{"dir/a.exp", "import \"././b.exp\""}, {"dir/b.exp", "import \"a.exp\""}}).slugs() ==
+      std::vector<std::string>{"import-cycle"});
   // One file by two ways is one module, not a cycle.
   Fixture diamond("import \"a.exp\"\nimport \"b.exp\"\nlet z = a.x + b.x",
-                  {{"dir/a.exp", "import \"c.exp\"\nlet x = c.x"}, {"dir/b.exp", "import \"c.exp\"\nlet x = c.x"},
+                  {{"dir/a.exp", "import \"c.exp\"\nlet x = c.x"},
+                   {"dir/b.exp", "import \"c.exp\"\nlet x = c.x"},
                    {"dir/c.exp", "let x = 1"}});
   CHECK_MESSAGE(diamond.collector.diagnostics.empty(), diamond.text());
   CHECK(diamond.sources.size() == 4);
@@ -64,7 +67,8 @@ TEST_CASE("imports are found from the file that writes them") {
 
 TEST_CASE("a chain of imports that never ends is stopped") {
   std::map<std::string, std::string> files;
-  for (int i = 0; i < 200; ++i) files["dir/f" + std::to_string(i) + ".exp"] = "import \"f" + std::to_string(i + 1) + ".exp\"";
+  for (int i = 0; i < 200; ++i)
+    files["dir/f" + std::to_string(i) + ".exp"] = "import \"f" + std::to_string(i + 1) + ".exp\"";
   Fixture fixture("import \"f0.exp\"", files);
   CHECK(fixture.slugs() == std::vector<std::string>{"import-unreadable"});
 }

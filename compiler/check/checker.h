@@ -16,8 +16,8 @@ struct Context {
   Expressions expressions{sources, emitter};
 };
 
-/// Loads what `root` imports, recursively; scopes are made, with imports bound (null where one failed). Imported modules come
-/// before their importers in Program::scopes. False where a file has syntax errors.
+/// Loads what `root` imports, recursively; scopes are made, with imports bound (null where one failed). Imported
+/// modules come before their importers in Program::scopes. False where a file has syntax errors.
 bool loadModules(Context& context, source::FileId root, const FileSystem& files);
 
 ModuleScope& rootScope(Program& program);

@@ -68,8 +68,10 @@ bool resolveAgainst(StudyContext& context, const ast::CompareDecl& declaration, 
       comparison.against = *factor.baseline;
       return true;
     }
-    context.emitter().build(declaration.over.range, CompareWithoutBaseline, comparison.name, factor.name)
-        .note(factor.range, "give the factor a 'baseline', or the comparison 'against' a level").emit();
+    context.emitter()
+        .build(declaration.over.range, CompareWithoutBaseline, comparison.name, factor.name)
+        .note(factor.range, "give the factor a 'baseline', or the comparison 'against' a level")
+        .emit();
     return false;
   }
   const Parameter& parameter = context.study.workload->parameters[factor.parameter];
@@ -79,7 +81,8 @@ bool resolveAgainst(StudyContext& context, const ast::CompareDecl& declaration, 
     comparison.previous = true;
     return true;
   }
-  auto value = context.expressions().constant(*declaration.against, context.place(), parameter.type, "the level after 'against'");
+  auto value = context.expressions().constant(*declaration.against, context.place(), parameter.type,
+                                              "the level after 'against'");
   if (!value) return false;
   for (size_t i = 0; i < factor.levels.size(); ++i) {
     if (!(factor.levels[i].value == *value)) continue;
@@ -111,10 +114,11 @@ bool checkEfficiency(StudyContext& context, const ast::CompareDecl& declaration,
   for (const Level& level : factor.levels) {
     const Rational* number = level.value.asNumber();
     if (number && number->sign() > 0) continue;
-    context.emitter().build(declaration.over.range, EfficiencyOverNonNumber,
-                            fmt::format("{} of '{}' is {}", level.label, factor.name,
-                                        number ? "not above zero" : "no number"))
-        .note(factor.range, "the factor is declared here").emit();
+    context.emitter()
+        .build(declaration.over.range, EfficiencyOverNonNumber,
+               fmt::format("{} of '{}' is {}", level.label, factor.name, number ? "not above zero" : "no number"))
+        .note(factor.range, "the factor is declared here")
+        .emit();
     return false;
   }
   return good;
@@ -142,8 +146,8 @@ void checkComparison(StudyContext& context, const ast::CompareDecl& declaration)
   int metric = metricOf(context, declaration);
   int over = study.findFactor(declaration.over.name);
   if (over < 0) {
-    auto builder = context.emitter().build(declaration.over.range, CompareOverNonFactor, comparison.name,
-                                           declaration.over.name);
+    auto builder =
+        context.emitter().build(declaration.over.range, CompareOverNonFactor, comparison.name, declaration.over.name);
     std::vector<std::string> names = context.factorNames();
     if (!names.empty()) builder.note({}, "the factors are {}", errors::list(names));
     builder.emit();
@@ -158,8 +162,10 @@ void checkComparison(StudyContext& context, const ast::CompareDecl& declaration)
   if (!resolveAgainst(context, declaration, factor, comparison)) return;
   if (*function == Function::Efficiency && !checkEfficiency(context, declaration, measured, factor)) return;
   if (*function != Function::Difference && canBeNonPositive(measured)) {
-    context.emitter().build(declaration.call.arguments[0].value->range, RatioOfNonPositive, measured.name)
-        .note(measured.refinement->range, "its values are declared here; 'difference' compares such values").emit();
+    context.emitter()
+        .build(declaration.call.arguments[0].value->range, RatioOfNonPositive, measured.name)
+        .note(measured.refinement->range, "its values are declared here; 'difference' compares such values")
+        .emit();
     return;
   }
   std::string against = comparison.previous ? "previous" : factor.levels[comparison.against].label;

@@ -12,7 +12,9 @@ EXPC_DIAGNOSTIC(NotConstant, Error, "{0} must be constant", std::string_view);
 
 constexpr size_t kMaxLevels = 10000;
 
-std::string rangeText(const source::SourceManager& sources, source::Range range) { return squeeze(sources.text(range)); }
+std::string rangeText(const source::SourceManager& sources, source::Range range) {
+  return squeeze(sources.text(range));
+}
 
 }  // namespace
 
@@ -45,7 +47,8 @@ bool Expressions::allows(const Value& value, source::Range range, const Type& ty
   }
   if (!refinement || refinement->allows(value)) return true;
   emitter_.build(range, errors::OutOfRange, what, value.toString(), refinement->text)
-      .note(refinement->range, "the values allowed are declared here").emit();
+      .note(refinement->range, "the values allowed are declared here")
+      .emit();
   return false;
 }
 
@@ -99,11 +102,12 @@ std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, co
     auto step = range->step ? constant(*range->step, place, step_type, "the step") : std::nullopt;
     if (!lower || (range->upper && !upper) || (range->step && !step)) return std::nullopt;
     if (!lower->asNumber()) {
-      emitter_.emit(expr.range, errors::TypeMismatch, what, fmt::format("of type {}", expected.name()), "a range of numbers");
+      emitter_.emit(expr.range, errors::TypeMismatch, what, fmt::format("of type {}", expected.name()),
+                    "a range of numbers");
       return std::nullopt;
     }
-    auto values = enumerateRange(*lower, upper ? &*upper : nullptr, step ? &*step : nullptr, range->geometric, expr.range,
-                                 kMaxLevels, emitter_);
+    auto values = enumerateRange(*lower, upper ? &*upper : nullptr, step ? &*step : nullptr, range->geometric,
+                                 expr.range, kMaxLevels, emitter_);
     if (!values) return std::nullopt;
     for (Value& value : *values) {
       if (!allows(value, expr.range, expected, std::nullopt, what)) return std::nullopt;

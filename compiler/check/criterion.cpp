@@ -12,7 +12,8 @@ EXPC_DIAGNOSTIC(QuantifiedTwice, Error, "the factor '{0}' is bound twice", std::
 EXPC_DIAGNOSTIC(SelectsBaseline, Error, "'{0}' compares with {1}, so it has no value there", std::string_view,
                 std::string_view);
 EXPC_DIAGNOSTIC(EmptyBand, Error, "the band {0}..{1} holds nothing", std::string, std::string);
-EXPC_DIAGNOSTIC(ConfidenceRange, Error, "a confidence lies between 50% and 100%, both excluded, not at {0}", std::string);
+EXPC_DIAGNOSTIC(ConfidenceRange, Error, "a confidence lies between 50% and 100%, both excluded, not at {0}",
+                std::string);
 EXPC_DIAGNOSTIC(EqualityWithConfidence, Error, "'{0}' varies from trial to trial, so no interval ever equals one value",
                 std::string_view);
 EXPC_DIAGNOSTIC(UnreachableBound, Error, "{0} can never be {1}", std::string, std::string_view);
@@ -61,8 +62,10 @@ class CriterionChecker {
     if (index) expr = index->base.get();
     auto* name = std::get_if<ast::NameExpr>(&expr->node);
     if (!name || name->name.parts.size() != 1) {
-      context_.emitter().build(expr->range, CriterionShape, "a criterion judges a metric or a comparison")
-          .note({}, "write its name, and '[factor = level]' to look at one level").emit();
+      context_.emitter()
+          .build(expr->range, CriterionShape, "a criterion judges a metric or a comparison")
+          .note({}, "write its name, and '[factor = level]' to look at one level")
+          .emit();
       return false;
     }
     const ast::Identifier& word = name->name.parts[0];
@@ -104,19 +107,25 @@ class CriterionChecker {
       const Comparison* compared = comparison();
       if (compared && compared->over == static_cast<unsigned>(index) &&
           level == (compared->previous ? 0 : compared->against))
-        context_.emitter().build(selector.value->range, SelectsBaseline, compared->name, factor.levels[i].label)
-            .note(compared->range, "the comparison is declared here").emit();
+        context_.emitter()
+            .build(selector.value->range, SelectsBaseline, compared->name, factor.levels[i].label)
+            .note(compared->range, "the comparison is declared here")
+            .emit();
       return;
     }
-    context_.emitter().build(selector.value->range, UnknownLevel, value->toString(), factor.name)
-        .note(factor.range, "its levels are {}", errors::list(factor.declared)).emit();
+    context_.emitter()
+        .build(selector.value->range, UnknownLevel, value->toString(), factor.name)
+        .note(factor.range, "its levels are {}", errors::list(factor.declared))
+        .emit();
   }
 
   /// Marks a factor as bound at `range`; false after reporting that it was.
   bool bind(unsigned factor, source::Range range) {
     if (bound_[factor].isValid()) {
-      context_.emitter().build(range, QuantifiedTwice, study_.factors[factor].name)
-          .note(bound_[factor], "it is bound here").emit();
+      context_.emitter()
+          .build(range, QuantifiedTwice, study_.factors[factor].name)
+          .note(bound_[factor], "it is bound here")
+          .emit();
       return false;
     }
     bound_[factor] = range;
@@ -166,9 +175,9 @@ class CriterionChecker {
     for (unsigned parameter : parametersOf(*quantifier.where)) {
       int factor = study_.factor_of[parameter];
       if (factor < 0 || known[factor]) continue;
-      context_.emitter().emit(declared.where->range, CriterionShape,
-                              fmt::format("'where' may only ask about factors bound so far, not about '{}'",
-                                          study_.factors[factor].name));
+      context_.emitter().emit(
+          declared.where->range, CriterionShape,
+          fmt::format("'where' may only ask about factors bound so far, not about '{}'", study_.factors[factor].name));
     }
   }
 
@@ -178,9 +187,11 @@ class CriterionChecker {
     for (size_t i = 0; i < bound_.size(); ++i)
       if (!bound_[i].isValid()) names.push_back(fmt::format("'{}'", study_.factors[i].name));
     if (names.empty()) return;
-    context_.emitter().build(declaration_.name.range, CriterionSilent, criterion_.name, errors::list(names))
+    context_.emitter()
+        .build(declaration_.name.range, CriterionSilent, criterion_.name, errors::list(names))
         .note(declaration_.subject->range, "quantify each factor ('forall gpus:'), or select a level ('{}[gpus = 2]')",
-              subjectName()).emit();
+              subjectName())
+        .emit();
   }
 
   Dimension dimension() const {
@@ -205,12 +216,18 @@ class CriterionChecker {
 
   static std::optional<Bound::Relation> relationOf(ast::BinaryOp op) {
     switch (op) {
-      case ast::BinaryOp::GreaterEqual: return Bound::Relation::GreaterEqual;
-      case ast::BinaryOp::Greater: return Bound::Relation::Greater;
-      case ast::BinaryOp::LessEqual: return Bound::Relation::LessEqual;
-      case ast::BinaryOp::Less: return Bound::Relation::Less;
-      case ast::BinaryOp::Equal: return Bound::Relation::Equal;
-      default: return std::nullopt;
+      case ast::BinaryOp::GreaterEqual:
+        return Bound::Relation::GreaterEqual;
+      case ast::BinaryOp::Greater:
+        return Bound::Relation::Greater;
+      case ast::BinaryOp::LessEqual:
+        return Bound::Relation::LessEqual;
+      case ast::BinaryOp::Less:
+        return Bound::Relation::Less;
+      case ast::BinaryOp::Equal:
+        return Bound::Relation::Equal;
+      default:
+        return std::nullopt;
     }
   }
 
@@ -232,19 +249,23 @@ class CriterionChecker {
     }
     auto relation = declaration_.relation ? relationOf(*declaration_.relation) : std::nullopt;
     if (!relation || !declaration_.bound) {
-      context_.emitter().build(declaration_.subject->range, CriterionShape,
-                               fmt::format("the criterion '{}' has no bound that can be judged", criterion_.name))
-          .note({}, "write '>= 1.2x', '<= 80GiB' or 'within 0.9x..1.1x'").emit();
+      context_.emitter()
+          .build(declaration_.subject->range, CriterionShape,
+                 fmt::format("the criterion '{}' has no bound that can be judged", criterion_.name))
+          .note({}, "write '>= 1.2x', '<= 80GiB' or 'within 0.9x..1.1x'")
+          .emit();
       return;
     }
     auto low = limit(*declaration_.bound, "the bound");
     if (!low) return;
     static constexpr std::string_view kSigns[] = {">=", ">", "<=", "<", "=="};
-    bound = {*relation, *low, *low, fmt::format("{} {}", kSigns[static_cast<int>(*relation)], written(*declaration_.bound))};
+    bound = {*relation, *low, *low,
+             fmt::format("{} {}", kSigns[static_cast<int>(*relation)], written(*declaration_.bound))};
     unreachable(declaration_.bound->range);
   }
 
-  /// Refuses bounds outside what the subject's dimension can take: shares lie in 0..100%, quantities and ratios above 0.
+  /// Refuses bounds outside what the subject's dimension can take: shares lie in 0..100%, quantities and ratios above
+  /// 0.
   void unreachable(source::Range range) {
     using Relation = Bound::Relation;
     if (comparison() && comparison()->function == Comparison::Function::Difference) return;
@@ -259,14 +280,17 @@ class CriterionChecker {
     bool too_high = share && ((lower || relation == Relation::Within) && Rational(1) < bound.low);
     too_high |= share && relation == Relation::Greater && bound.low == Rational(1);
     if (!too_low && !too_high) return;
-    context_.emitter().build(range, UnreachableBound, fmt::format("'{}'", subjectName()), bound.text)
-        .note({}, "{}", share ? "a Share lies between 0% and 100%" : "its values are never negative").emit();
+    context_.emitter()
+        .build(range, UnreachableBound, fmt::format("'{}'", subjectName()), bound.text)
+        .note({}, "{}", share ? "a Share lies between 0% and 100%" : "its values are never negative")
+        .emit();
   }
 
   void confidence() {
     if (!declaration_.confidence) return;
     const ast::Expr& expr = *declaration_.confidence;
-    auto value = context_.expressions().constant(expr, context_.place(), Type::number(Dimension::share()), "a confidence");
+    auto value =
+        context_.expressions().constant(expr, context_.place(), Type::number(Dimension::share()), "a confidence");
     if (!value) return;
     const Rational& share = *value->asNumber();
     if (share <= *Rational::make(1, 2) || Rational(1) <= share) {
@@ -275,9 +299,10 @@ class CriterionChecker {
     }
     criterion_.confidence = share.toDouble();
     if (criterion_.bound.relation == Bound::Relation::Equal && !metric().exact)
-      context_.emitter().build(declaration_.bound ? declaration_.bound->range : expr.range, EqualityWithConfidence,
-                               subjectName())
-          .note({}, "write a band: 'within 0.98x..1.02x'").emit();
+      context_.emitter()
+          .build(declaration_.bound ? declaration_.bound->range : expr.range, EqualityWithConfidence, subjectName())
+          .note({}, "write a band: 'within 0.98x..1.02x'")
+          .emit();
   }
 
   StudyContext& context_;

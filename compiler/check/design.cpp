@@ -9,7 +9,8 @@ EXPC_DIAGNOSTIC(MissingDesign, Error, "the study '{0}' has no design", std::stri
 EXPC_DIAGNOSTIC(MissingSetting, Error, "{0} trials need '{1}'", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(KindWithoutDesign, Error, "'{0}' comes from {1} trials, and the design has none", std::string_view,
                 std::string_view);
-EXPC_DIAGNOSTIC(UnusedDesign, Warning, "{0} trials are designed, but nothing measured comes from them", std::string_view);
+EXPC_DIAGNOSTIC(UnusedDesign, Warning, "{0} trials are designed, but nothing measured comes from them",
+                std::string_view);
 
 struct SettingRule {
   std::string_view name;
@@ -88,14 +89,16 @@ class DesignChecker {
     if (!value) return;
     const Rational& number = *value->asNumber();
     if (number < Rational(least) || Rational(most) < number) {
-      context_.emitter().emit(expr.range, errors::OutOfRange, what, number.toString(), fmt::format("{}..{}", least, most));
+      context_.emitter().emit(expr.range, errors::OutOfRange, what, number.toString(),
+                              fmt::format("{}..{}", least, most));
       return;
     }
     add(name, number, settings);
   }
 
   void budget(const ast::Identifier& name, const ast::Expr& expr) {
-    auto value = context_.expressions().constant(expr, place(), Type::number(Dimension::of(Dimension::Time)), "'budget'");
+    auto value =
+        context_.expressions().constant(expr, place(), Type::number(Dimension::of(Dimension::Time)), "'budget'");
     if (!value) return;
     if (value->asNumber()->sign() <= 0) {
       context_.emitter().emit(expr.range, errors::OutOfRange, "'budget'", value->toString(), "what is above 0s");
@@ -120,16 +123,21 @@ class DesignChecker {
 std::optional<Design> checkDesign(StudyContext& context, const std::vector<ast::DesignDecl>& designs, bool partial) {
   if (designs.empty()) {
     if (!partial)
-      context.emitter().build(context.study.range, MissingDesign, context.study.name)
-          .note({}, "write 'design full {{ timed {{ repeat 10  steps 300  warmup 30 }}  order blocks  seed 7 }}'").emit();
+      context.emitter()
+          .build(context.study.range, MissingDesign, context.study.name)
+          .note({}, "write 'design full {{ timed {{ repeat 10  steps 300  warmup 30 }}  order blocks  seed 7 }}'")
+          .emit();
     return std::nullopt;
   }
   const ast::DesignDecl& declaration = designs[0];
   if (designs.size() > 1)
-    context.emitter().build(designs[1].range, errors::DuplicateName, "block", "design")
-        .note(declaration.range, "the first one is here").emit();
+    context.emitter()
+        .build(designs[1].range, errors::DuplicateName, "block", "design")
+        .note(declaration.range, "the first one is here")
+        .emit();
   if (declaration.shape && declaration.shape->name != "full")
-    errors::unknownName(context.emitter(), declaration.shape->range, "shape of a design", declaration.shape->name, {"full"});
+    errors::unknownName(context.emitter(), declaration.shape->range, "shape of a design", declaration.shape->name,
+                        {"full"});
   size_t before = context.emitter().errors();
   Design design;
   design.range = declaration.range;
@@ -181,8 +189,10 @@ void checkDesignCovers(StudyContext& context) {
     const Metric& metric = study.workload->metrics[index];
     used[metric.kind] = true;
     if (design.kinds.contains(metric.kind)) continue;
-    context.emitter().build(design.range, KindWithoutDesign, metric.name, toString(metric.kind))
-        .note(metric.range, "the metric is declared here").emit();
+    context.emitter()
+        .build(design.range, KindWithoutDesign, metric.name, toString(metric.kind))
+        .note(metric.range, "the metric is declared here")
+        .emit();
   }
   for (const Change& preset : study.presets)
     for (const Criterion& criterion : preset.criteria) {

@@ -20,22 +20,38 @@ const std::vector<NamedUnit>& units() {
     Dimension time = Dimension::of(Dimension::Time), bytes = Dimension::of(Dimension::Bytes);
     Dimension energy = Dimension::of(Dimension::Energy);
     int64_t kib = 1024;
-    return std::vector<NamedUnit>{
-        {"ns", time, inverse(1'000'000'000)}, {"us", time, inverse(1'000'000)}, {"ms", time, inverse(1000)},
-        {"s", time, 1}, {"min", time, 60}, {"h", time, 3600},
-        {"B", bytes, 1}, {"kB", bytes, 1000}, {"MB", bytes, 1'000'000}, {"GB", bytes, 1'000'000'000},
-        {"TB", bytes, 1'000'000'000'000}, {"KiB", bytes, kib}, {"MiB", bytes, kib * kib},
-        {"GiB", bytes, kib * kib * kib}, {"TiB", bytes, kib * kib * kib * kib},
-        {"px", Dimension::of(Dimension::Pixels), 1}, {"img", Dimension::of(Dimension::Images), 1},
-        {"tok", Dimension::of(Dimension::Tokens), 1},
-        {"J", energy, 1}, {"kJ", energy, 1000}, {"Wh", energy, 3600}, {"kWh", energy, 3'600'000},
-        {"W", power(), 1}, {"kW", power(), 1000},
-        {"x", Dimension::ratio(), 1}, {"%", Dimension::share(), inverse(100)}};
+    return std::vector<NamedUnit>{{"ns", time, inverse(1'000'000'000)},
+                                  {"us", time, inverse(1'000'000)},
+                                  {"ms", time, inverse(1000)},
+                                  {"s", time, 1},
+                                  {"min", time, 60},
+                                  {"h", time, 3600},
+                                  {"B", bytes, 1},
+                                  {"kB", bytes, 1000},
+                                  {"MB", bytes, 1'000'000},
+                                  {"GB", bytes, 1'000'000'000},
+                                  {"TB", bytes, 1'000'000'000'000},
+                                  {"KiB", bytes, kib},
+                                  {"MiB", bytes, kib * kib},
+                                  {"GiB", bytes, kib * kib * kib},
+                                  {"TiB", bytes, kib * kib * kib * kib},
+                                  {"px", Dimension::of(Dimension::Pixels), 1},
+                                  {"img", Dimension::of(Dimension::Images), 1},
+                                  {"tok", Dimension::of(Dimension::Tokens), 1},
+                                  {"J", energy, 1},
+                                  {"kJ", energy, 1000},
+                                  {"Wh", energy, 3600},
+                                  {"kWh", energy, 3'600'000},
+                                  {"W", power(), 1},
+                                  {"kW", power(), 1000},
+                                  {"x", Dimension::ratio(), 1},
+                                  {"%", Dimension::share(), inverse(100)}};
   }();
   return all;
 }
 
-constexpr std::array<std::string_view, Dimension::kBases> kTypeNames = {"Time", "Bytes", "Pixels", "Images", "Tokens", "Energy"};
+constexpr std::array<std::string_view, Dimension::kBases> kTypeNames = {"Time",   "Bytes",  "Pixels",
+                                                                        "Images", "Tokens", "Energy"};
 constexpr std::array<std::string_view, Dimension::kBases> kBaseUnits = {"s", "B", "px", "img", "tok", "J"};
 
 /// "a b / c" from one name for each base; `one` stands for an empty numerator.
@@ -157,7 +173,7 @@ std::optional<Dimension> findDimension(std::string_view type_name) {
 }
 
 const std::vector<std::string_view>& dimensionNames() {
-  static const std::vector<std::string_view> names = {"Time",  "Bytes", "Pixels", "Images", "Tokens",
+  static const std::vector<std::string_view> names = {"Time",   "Bytes", "Pixels", "Images", "Tokens",
                                                       "Energy", "Power", "Ratio",  "Share"};
   return names;
 }

@@ -19,8 +19,8 @@ EXPC_DIAGNOSTIC(NumberTooLarge, Error, "the number {0} cannot be held exactly", 
 EXPC_DIAGNOSTIC(NotSupported, Error, "{0} is not available in this version", std::string_view);
 EXPC_DIAGNOSTIC(OutOfRange, Error, "{0} is {1}, outside {2}", std::string_view, std::string_view, std::string_view);
 
-/// Emits UnknownName with the nearest candidate as a note and a fix-it, or else the list of candidates if it is short. `of`
-/// says whose name it is: " of the design".
+/// Emits UnknownName with the nearest candidate as a note and a fix-it, or else the list of candidates if it is short.
+/// `of` says whose name it is: " of the design".
 void unknownName(diag::Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
                  const std::vector<std::string>& candidates, std::string_view of = "");
 /// Emits DuplicateName with a note at the first one.

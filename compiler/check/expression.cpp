@@ -59,7 +59,8 @@ FormulaPtr Expressions::make(Formula formula) {
   }
   if (size > kMaxFormulaSize) {
     emitter_.build(formula.range, ExpressionTooLarge)
-        .note({}, "with its 'let's written out it has more than {} parts", kMaxFormulaSize).emit();
+        .note({}, "with its 'let's written out it has more than {} parts", kMaxFormulaSize)
+        .emit();
     return error(formula.range);
   }
   formula.size = static_cast<uint32_t>(size);
@@ -106,7 +107,8 @@ FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, source::Range
   if (value) value = *value * unit->scale;
   if (!value) {
     emitter_.build(range, errors::NumberTooLarge, literal.digits + literal.unit)
-        .note({}, "numbers are exact fractions of 64-bit whole numbers, in base units").emit();
+        .note({}, "numbers are exact fractions of 64-bit whole numbers, in base units")
+        .emit();
     return error(range);
   }
   return constantOf(Value::number(*value, unit->dimension), Type::number(unit->dimension), range);
@@ -114,7 +116,8 @@ FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, source::Range
 
 FormulaPtr Expressions::text(const ast::StringLiteral& literal, source::Range range, const Place& place,
                              const Type* expected) {
-  if (!expected || expected->kind != Type::Kind::Path) return constantOf(Value::text(literal.value), Type::string(), range);
+  if (!expected || expected->kind != Type::Kind::Path)
+    return constantOf(Value::text(literal.value), Type::string(), range);
   return constantOf(Value::text(relativeTo(place.module->directory, literal.value)), Type::path(), range);
 }
 
@@ -129,7 +132,8 @@ bool Expressions::namesValue(const ast::Expr& expr, const Place& place) const {
   auto* node = std::get_if<ast::NameExpr>(&expr.node);
   if (!node || node->name.parts.size() != 1) return !std::holds_alternative<ast::CallExpr>(expr.node);
   const std::string& word = node->name.parts[0].name;
-  return findParameter(place, word) >= 0 || (place.lets && place.lets->contains(word)) || place.module->lets.contains(word);
+  return findParameter(place, word) >= 0 || (place.lets && place.lets->contains(word)) ||
+         place.module->lets.contains(word);
 }
 
 FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, const Place& place, const Type* expected) {
@@ -162,7 +166,8 @@ FormulaPtr Expressions::qualified(const ast::NameExpr& name, source::Range range
     }
     if (!place.system) {
       emitter_.build(range, MisplacedSystem)
-          .note({}, "a rule with it marks points that a machine cannot run; everything else holds on every machine").emit();
+          .note({}, "a rule with it marks points that a machine cannot run; everything else holds on every machine")
+          .emit();
       return error(range);
     }
     Formula formula;
@@ -204,7 +209,8 @@ void Expressions::unknown(const ast::Identifier& word, const Place& place) {
   if (study && study->workload && study->workload->findMetric(word.name) >= 0) measured = "metric";
   if (!measured.empty()) {
     emitter_.build(word.range, NotAValue, fmt::format("the {} '{}'", measured, word.name))
-        .note({}, "it is known only after a run; criteria judge it").emit();
+        .note({}, "it is known only after a run; criteria judge it")
+        .emit();
     return;
   }
   std::vector<std::string> names;
@@ -230,13 +236,15 @@ FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type)
   }
   if (size_t fields = type.levels[index].fields.size(); fields > 0) {
     emitter_.build(word.range, WrongArguments, word.name, plural(fields, "argument"), "none")
-        .note(type.levels[index].range, "'{}' is declared here", word.name).emit();
+        .note(type.levels[index].range, "'{}' is declared here", word.name)
+        .emit();
     return error(word.range);
   }
   return constantOf(Value::level(type, static_cast<unsigned>(index)), Type::of(type), word.range);
 }
 
-FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, const Place& place, const Type* expected) {
+FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, const Place& place,
+                                const Type* expected) {
   if (!expected || expected->kind != Type::Kind::Enum || call.callee.parts.size() != 1) {
     emitter_.emit(range, NotAValue, fmt::format("the call '{}(…)'", call.callee.parts.back().name));
     return error(range);
@@ -247,9 +255,11 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
   if (index < 0) return level(word, type);
   const EnumType::Level& declared = type.levels[index];
   if (declared.fields.size() != call.arguments.size()) {
-    emitter_.build(range, WrongArguments, word.name, plural(declared.fields.size(), "argument"),
-                   std::to_string(call.arguments.size()))
-        .note(declared.range, "'{}' is declared here", word.name).emit();
+    emitter_
+        .build(range, WrongArguments, word.name, plural(declared.fields.size(), "argument"),
+               std::to_string(call.arguments.size()))
+        .note(declared.range, "'{}' is declared here", word.name)
+        .emit();
     return error(range);
   }
   Formula formula;
@@ -281,7 +291,8 @@ FormulaPtr Expressions::let(LetEntry& entry, const Place& place) {
   }
   if (let_depth_ == kMaxLetDepth) {
     emitter_.build(word.range, ExpressionTooLarge)
-        .note({}, "more than {} 'let's are defined by each other here", kMaxLetDepth).emit();
+        .note({}, "more than {} 'let's are defined by each other here", kMaxLetDepth)
+        .emit();
     return error(word.range);
   }
   entry.state = LetEntry::State::Active;

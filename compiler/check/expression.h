@@ -13,8 +13,8 @@ class Expressions {
  public:
   Expressions(const source::SourceManager& sources, diag::Emitter& emitter) : sources_(sources), emitter_(emitter) {}
 
-  /// Never null; of type Error after a report. `expected` gives bare words and string literals their meaning (enum level,
-  /// path); that the result agrees with it is checked by the caller.
+  /// Never null; of type Error after a report. `expected` gives bare words and string literals their meaning (enum
+  /// level, path); that the result agrees with it is checked by the caller.
   FormulaPtr build(const ast::Expr& expr, const Place& place, const Type* expected = nullptr);
 
   /// Resolves a `let` if nothing has used it yet, so that its mistakes are reported.

@@ -16,7 +16,8 @@ struct Fixture {
   explicit Fixture(const std::string& text, std::map<std::string, std::string> files = {}) : emitter(collector) {
     FileSystem system{[files](const std::string& path) -> llvm::Expected<std::string> {
       auto found = files.find(path);
-      if (found == files.end()) return llvm::errorCodeToError(std::make_error_code(std::errc::no_such_file_or_directory));
+      if (found == files.end())
+        return llvm::errorCodeToError(std::make_error_code(std::errc::no_such_file_or_directory));
       if (found->second == "unreadable")
         return llvm::errorCodeToError(std::make_error_code(std::errc::permission_denied));
       return found->second;

@@ -56,12 +56,18 @@ struct Evaluator {
     auto right = run(*formula.operands[1]);
     if (!right) return right;
     switch (formula.op) {
-      case Op::Equal: return Value::boolean(*left == *right);
-      case Op::NotEqual: return Value::boolean(!(*left == *right));
-      case Op::Less: return Value::boolean(order(*left, *right) < 0);
-      case Op::LessEqual: return Value::boolean(order(*left, *right) <= 0);
-      case Op::Greater: return Value::boolean(order(*left, *right) > 0);
-      default: return Value::boolean(order(*left, *right) >= 0);
+      case Op::Equal:
+        return Value::boolean(*left == *right);
+      case Op::NotEqual:
+        return Value::boolean(!(*left == *right));
+      case Op::Less:
+        return Value::boolean(order(*left, *right) < 0);
+      case Op::LessEqual:
+        return Value::boolean(order(*left, *right) <= 0);
+      case Op::Greater:
+        return Value::boolean(order(*left, *right) > 0);
+      default:
+        return Value::boolean(order(*left, *right) >= 0);
     }
   }
 
@@ -106,7 +112,8 @@ struct Evaluator {
   }
 
   /// Whether `value` is `lower` plus (or times) a whole number of steps.
-  std::optional<Value> steps(const Rational& value, const Rational& lower, const Rational& step, const Formula& formula) {
+  std::optional<Value> steps(const Rational& value, const Rational& lower, const Rational& step,
+                             const Formula& formula) {
     if (!formula.geometric) {
       auto distance = value - lower;
       if (!distance) return fail(Failure::Kind::Overflow, formula.range);
@@ -133,8 +140,10 @@ struct Evaluator {
 
   std::optional<Value> run(const Formula& formula) {
     switch (formula.op) {
-      case Op::Constant: return formula.constant;
-      case Op::Parameter: return parameter(formula);
+      case Op::Constant:
+        return formula.constant;
+      case Op::Parameter:
+        return parameter(formula);
       case Op::SystemGpus:
         if (!environment.gpus) return fail(Failure::Kind::NoSystem, formula.range);
         return Value::number(*environment.gpus);
@@ -150,15 +159,21 @@ struct Evaluator {
         return Value::number(*result, formula.type.dimension);
       }
       case Op::Or:
-      case Op::And: return logic(formula);
-      case Op::InSet: return inSet(formula);
-      case Op::InRange: return inRange(formula);
+      case Op::And:
+        return logic(formula);
+      case Op::InSet:
+        return inSet(formula);
+      case Op::InRange:
+        return inRange(formula);
       case Op::Add:
       case Op::Subtract:
       case Op::Multiply:
-      case Op::Divide: return arithmetic(formula);
-      case Op::Variant: return variant(formula);
-      default: return compare(formula);
+      case Op::Divide:
+        return arithmetic(formula);
+      case Op::Variant:
+        return variant(formula);
+      default:
+        return compare(formula);
     }
   }
 };
@@ -192,13 +207,17 @@ void reportFailure(const Failure& failure, std::string_view parameter_name, cons
   };
   switch (failure.kind) {
     case Failure::Kind::Overflow:
-      return finish(std::move(emitter.build(failure.range, Overflow)
-                                  .note({}, "numbers are exact fractions of 64-bit whole numbers")));
-    case Failure::Kind::DivisionByZero: return finish(emitter.build(failure.range, DivisionByZero));
+      return finish(std::move(
+          emitter.build(failure.range, Overflow).note({}, "numbers are exact fractions of 64-bit whole numbers")));
+    case Failure::Kind::DivisionByZero:
+      return finish(emitter.build(failure.range, DivisionByZero));
     case Failure::Kind::Inactive:
-      return finish(std::move(emitter.build(failure.range, InactiveParameter, parameter_name)
-                                  .note({}, "test the condition of its 'when' first, as in 'method == lora and rank > 8'")));
-    case Failure::Kind::NoSystem: assert(false && "a rule with 'system' is evaluated without a system"); return;
+      return finish(
+          std::move(emitter.build(failure.range, InactiveParameter, parameter_name)
+                        .note({}, "test the condition of its 'when' first, as in 'method == lora and rank > 8'")));
+    case Failure::Kind::NoSystem:
+      assert(false && "a rule with 'system' is evaluated without a system");
+      return;
   }
 }
 

@@ -17,17 +17,32 @@ struct Formula;
 using FormulaPtr = std::shared_ptr<const Formula>;
 struct Formula {
   enum class Op {
-    Constant, Parameter, SystemGpus, Not, Negate, Or, And, Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual,
+    Constant,
+    Parameter,
+    SystemGpus,
+    Not,
+    Negate,
+    Or,
+    And,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
     InSet,    // operands: the value, then the elements
     InRange,  // operands: the value, lower, upper (may be null), step (may be null)
-    Add, Subtract, Multiply, Divide,
-    Variant   // operands: the payload of `constant`'s level
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Variant  // operands: the payload of `constant`'s level
   };
   Op op = Op::Constant;
   bool geometric = false;    // InRange: the step multiplies
   bool uses_system = false;  // anywhere below
   unsigned parameter = 0;
-  uint32_t size = 1;         // nodes of the tree, a shared one counted at each use
+  uint32_t size = 1;  // nodes of the tree, a shared one counted at each use
   Type type;
   source::Range range;
   Value constant;
@@ -64,8 +79,8 @@ Outcome evaluate(const Formula& formula, const Environment& environment);
 void reportFailure(const Failure& failure, std::string_view parameter_name, const std::string& context,
                    diag::Emitter& emitter);
 
-/// The values of `lower..upper`, stepped, or nothing after reporting (empty, endless, a step that does not advance, more
-/// than `limit` values, overflow).
+/// The values of `lower..upper`, stepped, or nothing after reporting (empty, endless, a step that does not advance,
+/// more than `limit` values, overflow).
 std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value* upper, const Value* step,
                                                  bool geometric, source::Range range, size_t limit,
                                                  diag::Emitter& emitter);

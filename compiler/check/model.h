@@ -1,7 +1,7 @@
 #pragma once
 
-// What `check` hands on: every name resolved, every value constant and in base units, nothing expanded yet. Pointers between
-// parts stay valid as long as their Program.
+// What `check` hands on: every name resolved, every value constant and in base units, nothing expanded yet. Pointers
+// between parts stay valid as long as their Program.
 
 #include <map>
 #include <memory>
@@ -19,8 +19,8 @@ struct Refinement {
   std::optional<Rational> lower, upper;
   std::optional<Rational> step;  // with lower
   bool geometric = false;
-  std::vector<Value> set;        // used if not empty
-  std::string text;              // "1..64"
+  std::vector<Value> set;  // used if not empty
+  std::string text;        // "1..64"
   source::Range range;
 
   bool allows(const Value& value) const;
@@ -183,17 +183,17 @@ struct Study {
   const Workload* workload = nullptr;
   std::vector<std::optional<Value>> arguments;  // one for each parameter: the argument, else the default
   std::vector<Factor> factors;
-  std::vector<int> factor_of;  // parameter → factor, or -1
-  std::vector<Rule> rules;     // the workload's first
+  std::vector<int> factor_of;      // parameter → factor, or -1
+  std::vector<Rule> rules;         // the workload's first
   std::vector<unsigned> measured;  // metrics, in order: `measure`, then what comparisons, tables and plots use
   std::vector<Comparison> comparisons;
   std::vector<Criterion> criteria;
   std::optional<Design> design;
   std::vector<Output> outputs;
   std::vector<Change> presets;
-  source::Range range;       // of its name
+  source::Range range;  // of its name
   const ast::StudyDecl* declaration = nullptr;
-  bool valid = true;         // false: errors were reported inside; do not expand it
+  bool valid = true;  // false: errors were reported inside; do not expand it
 
   /// What a selection of criteria measures: `measured`, then what the criteria add.
   std::vector<unsigned> measuredWith(const std::vector<const Criterion*>& criteria) const;

@@ -12,20 +12,33 @@ using Op = Formula::Op;
 
 Op opOf(ast::BinaryOp op) {
   switch (op) {
-    case ast::BinaryOp::Or: return Op::Or;
-    case ast::BinaryOp::And: return Op::And;
-    case ast::BinaryOp::Equal: return Op::Equal;
-    case ast::BinaryOp::NotEqual: return Op::NotEqual;
-    case ast::BinaryOp::Less: return Op::Less;
-    case ast::BinaryOp::LessEqual: return Op::LessEqual;
-    case ast::BinaryOp::Greater: return Op::Greater;
-    case ast::BinaryOp::GreaterEqual: return Op::GreaterEqual;
+    case ast::BinaryOp::Or:
+      return Op::Or;
+    case ast::BinaryOp::And:
+      return Op::And;
+    case ast::BinaryOp::Equal:
+      return Op::Equal;
+    case ast::BinaryOp::NotEqual:
+      return Op::NotEqual;
+    case ast::BinaryOp::Less:
+      return Op::Less;
+    case ast::BinaryOp::LessEqual:
+      return Op::LessEqual;
+    case ast::BinaryOp::Greater:
+      return Op::Greater;
+    case ast::BinaryOp::GreaterEqual:
+      return Op::GreaterEqual;
     case ast::BinaryOp::In:
-    case ast::BinaryOp::NotIn: return Op::InSet;
-    case ast::BinaryOp::Add: return Op::Add;
-    case ast::BinaryOp::Subtract: return Op::Subtract;
-    case ast::BinaryOp::Multiply: return Op::Multiply;
-    case ast::BinaryOp::Divide: return Op::Divide;
+    case ast::BinaryOp::NotIn:
+      return Op::InSet;
+    case ast::BinaryOp::Add:
+      return Op::Add;
+    case ast::BinaryOp::Subtract:
+      return Op::Subtract;
+    case ast::BinaryOp::Multiply:
+      return Op::Multiply;
+    case ast::BinaryOp::Divide:
+      return Op::Divide;
   }
   return Op::And;
 }
@@ -36,10 +49,12 @@ std::string_view kindName(Type::Kind kind) {
 
 std::string describe(const Type& type) {
   switch (type.kind) {
-    case Type::Kind::Bool: return "a condition";
+    case Type::Kind::Bool:
+      return "a condition";
     case Type::Kind::Number:
       return type.dimension.isPlain() ? "a plain number" : fmt::format("of type {}", type.name());
-    default: return fmt::format("of type {}", type.name());
+    default:
+      return fmt::format("of type {}", type.name());
   }
 }
 
@@ -62,8 +77,9 @@ bool Expressions::want(const Formula& formula, Type::Kind kind, std::string_view
 
 bool Expressions::agree(const Formula& left, const Formula& right) {
   if (left.type.agreesWith(right.type)) return true;
-  emitter_.build(source::join(left.range, right.range), errors::UnitMismatch, "the left side", describe(left.type),
-                 "the right side", describe(right.type))
+  emitter_
+      .build(source::join(left.range, right.range), errors::UnitMismatch, "the left side", describe(left.type),
+             "the right side", describe(right.type))
       .emit();
   return false;
 }
@@ -81,7 +97,8 @@ FormulaPtr Expressions::unary(const ast::UnaryExpr& unary, source::Range range, 
   formula.op = negate ? Op::Negate : Op::Not;
   formula.range = range;
   FormulaPtr operand = build(*unary.operand, place);
-  if (!want(*operand, negate ? Type::Kind::Number : Type::Kind::Bool, negate ? "what '-' negates" : "what 'not' negates"))
+  if (!want(*operand, negate ? Type::Kind::Number : Type::Kind::Bool,
+            negate ? "what '-' negates" : "what 'not' negates"))
     return error(range);
   formula.type = operand->type;
   formula.operands = {std::move(operand)};
@@ -104,12 +121,15 @@ FormulaPtr Expressions::binary(const ast::BinaryExpr& binary, source::Range rang
       return good ? make(std::move(formula)) : error(range);
     }
     case BinaryOp::In:
-    case BinaryOp::NotIn: return membership(binary, range, place);
+    case BinaryOp::NotIn:
+      return membership(binary, range, place);
     case BinaryOp::Add:
     case BinaryOp::Subtract:
     case BinaryOp::Multiply:
-    case BinaryOp::Divide: return arithmetic(binary, range, place);
-    default: return equality(binary, range, place);
+    case BinaryOp::Divide:
+      return arithmetic(binary, range, place);
+    default:
+      return equality(binary, range, place);
   }
 }
 

@@ -79,12 +79,15 @@ void checkMeasures(StudyContext& context) {
     }
   for (const Comparison& comparison : study.comparisons) measure(study, comparison.metric);
   for (const Output& output : study.outputs)
-    if (int metric = study.workload->findMetric(output.subject); metric >= 0) measure(study, static_cast<unsigned>(metric));
+    if (int metric = study.workload->findMetric(output.subject); metric >= 0)
+      measure(study, static_cast<unsigned>(metric));
   bool nothing = study.measured.empty() && study.criteria.empty() && context.declaration->criteria.empty();
   if (nothing && context.emitter().errors() == before)
-    context.emitter().build(study.range, NothingMeasured, study.name)
+    context.emitter()
+        .build(study.range, NothingMeasured, study.name)
         .note({}, "write 'measure' and what {} yields, such as '{}'", study.workload->name,
-              study.workload->metrics.empty() ? "step_time" : study.workload->metrics[0].name).emit();
+              study.workload->metrics.empty() ? "step_time" : study.workload->metrics[0].name)
+        .emit();
 }
 
 }  // namespace expc::check

@@ -26,8 +26,10 @@ std::optional<Only> pick(StudyContext& context, unsigned index, const ast::Expr&
     auto found = std::find_if(factor.levels.begin(), factor.levels.end(),
                               [&](const Level& level) { return level.value == wanted.value; });
     if (found == factor.levels.end()) {
-      context.emitter().build(wanted.range, UnknownLevel, wanted.label, factor.name)
-          .note(factor.range, "its levels are {}", errors::list(factor.declared)).emit();
+      context.emitter()
+          .build(wanted.range, UnknownLevel, wanted.label, factor.name)
+          .note(factor.range, "its levels are {}", errors::list(factor.declared))
+          .emit();
       good = false;
       continue;
     }
@@ -76,12 +78,14 @@ class PresetChecker {
     }
     if (auto [at, fresh] = assigned_.emplace(name.name, name.range); !fresh)
       return errors::duplicateName(context_.emitter(), name.range, "argument", name.name, at->second);
-    if (int factor = study_.findFactor(name.name); factor >= 0) return levels(assignment, static_cast<unsigned>(factor));
+    if (int factor = study_.findFactor(name.name); factor >= 0)
+      return levels(assignment, static_cast<unsigned>(factor));
     const Parameter& parameter = study_.workload->parameters[index];
     std::string what = fmt::format("'{}'", parameter.name);
     Place place = context_.place();
     auto value = context_.expressions().constant(*assignment.value, place, parameter.type, what);
-    if (value && context_.expressions().allows(*value, assignment.value->range, parameter.type, parameter.refinement, what))
+    if (value &&
+        context_.expressions().allows(*value, assignment.value->range, parameter.type, parameter.refinement, what))
       change_.assigned.push_back({static_cast<unsigned>(index), std::move(*value), assignment.range});
   }
 
@@ -93,18 +97,22 @@ class PresetChecker {
     const std::string& name = study_.factors[factor].name;
     std::string value = squeeze(context_.context.sources.text(assignment.value->range));
     if (value.empty() || value.front() != '{') value = fmt::format("{{ {} }}", value);
-    context_.emitter().build(assignment.range, AssignsFactor, name)
+    context_.emitter()
+        .build(assignment.range, AssignsFactor, name)
         .note(study_.factors[factor].range, "the factor is declared here")
         .note({}, "write 'only {} in {}'", name, value)
-        .fix(assignment.range, fmt::format("only {} in {}", name, value)).emit();
+        .fix(assignment.range, fmt::format("only {} in {}", name, value))
+        .emit();
   }
 
   void only(const ast::OnlyClause& clause) {
     int factor = context_.factor(clause.factor);
     if (factor < 0) return;
     if (auto [at, fresh] = only_.emplace(clause.factor.name, clause.factor.range); !fresh)
-      return errors::duplicateName(context_.emitter(), clause.factor.range, "'only' for", clause.factor.name, at->second);
-    if (auto picked = pick(context_, static_cast<unsigned>(factor), *clause.levels)) change_.only.push_back(std::move(*picked));
+      return errors::duplicateName(context_.emitter(), clause.factor.range, "'only' for", clause.factor.name,
+                                   at->second);
+    if (auto picked = pick(context_, static_cast<unsigned>(factor), *clause.levels))
+      change_.only.push_back(std::move(*picked));
   }
 
   /// What may be removed: criteria of the study, and those that any preset adds.

@@ -21,7 +21,8 @@ TEST_CASE("decimals are exact") {
 }
 
 TEST_CASE("what does not fit or is malformed gives nothing") {
-  for (const char* text : {"", ".", "e5", "1e", "1e+", "1.2.3", "99999999999999999999", "1e19", "1e-19", "1e999999999", "12x"})
+  for (const char* text :
+       {"", ".", "e5", "1e", "1e+", "1.2.3", "99999999999999999999", "1e19", "1e-19", "1e999999999", "12x"})
     CHECK_MESSAGE(!Rational::parse(text), text);
   CHECK(Rational::parse("0e999999") == Rational(0));
   Rational least(std::numeric_limits<int64_t>::min());

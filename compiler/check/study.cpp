@@ -66,14 +66,15 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& use, NameMap<
     }
     const Parameter& parameter = workload.parameters[index];
     std::string what = fmt::format("'{}'", parameter.name);
-    auto value = context.expressions().constant(*argument.value, context.place(),
-                                                parameter.type, what);
-    if (value && context.expressions().allows(*value, argument.value->range, parameter.type, parameter.refinement, what))
+    auto value = context.expressions().constant(*argument.value, context.place(), parameter.type, what);
+    if (value &&
+        context.expressions().allows(*value, argument.value->range, parameter.type, parameter.refinement, what))
       study.arguments[index] = std::move(value);
   }
 }
 
-void checkLevels(StudyContext& context, const ast::FactorDecl& declaration, Factor& factor, const Parameter& parameter) {
+void checkLevels(StudyContext& context, const ast::FactorDecl& declaration, Factor& factor,
+                 const Parameter& parameter) {
   std::string what = fmt::format("a level of '{}'", factor.name);
   Place place = context.place();
   auto levels = context.expressions().levels(*declaration.levels, place, parameter.type, what);
@@ -83,8 +84,10 @@ void checkLevels(StudyContext& context, const ast::FactorDecl& declaration, Fact
     auto same = std::find_if(factor.levels.begin(), factor.levels.end(),
                              [&](const Level& known) { return known.value == level.value; });
     if (same != factor.levels.end()) {
-      context.emitter().build(level.range, DuplicateLevel, level.label, factor.name)
-          .note(same->range, "the first one is here").emit();
+      context.emitter()
+          .build(level.range, DuplicateLevel, level.label, factor.name)
+          .note(same->range, "the first one is here")
+          .emit();
       continue;
     }
     // A range is refused once, not for each of its values.
@@ -101,8 +104,10 @@ void checkLevels(StudyContext& context, const ast::FactorDecl& declaration, Fact
   for (size_t i = 0; i < factor.levels.size(); ++i)
     if (factor.levels[i].value == *baseline) factor.baseline = static_cast<unsigned>(i);
   if (factor.baseline) return;
-  context.emitter().build(declaration.baseline->range, BaselineNotLevel, baseline->toString(), factor.name)
-      .note(declaration.levels->range, "its levels are here").emit();
+  context.emitter()
+      .build(declaration.baseline->range, BaselineNotLevel, baseline->toString(), factor.name)
+      .note(declaration.levels->range, "its levels are here")
+      .emit();
 }
 
 void checkFactor(StudyContext& context, const ast::FactorDecl& declaration, const NameMap<source::Range>& arguments) {
@@ -117,10 +122,13 @@ void checkFactor(StudyContext& context, const ast::FactorDecl& declaration, cons
   if (int first = study.findFactor(name.name); first >= 0)
     return errors::duplicateName(context.emitter(), name.range, "factor", name.name, study.factors[first].range);
   if (auto argument = arguments.find(name.name); argument != arguments.end())
-    context.emitter().build(name.range, FactorIsArgument, name.name)
-        .note(argument->second, "it is fixed here; a factor varies, an argument does not").emit();
+    context.emitter()
+        .build(name.range, FactorIsArgument, name.name)
+        .note(argument->second, "it is fixed here; a factor varies, an argument does not")
+        .emit();
   if (study.factors.size() == kMaxFactors) {
-    context.emitter().emit(name.range, errors::NotSupported, fmt::format("a study with more than {} factors", kMaxFactors));
+    context.emitter().emit(name.range, errors::NotSupported,
+                           fmt::format("a study with more than {} factors", kMaxFactors));
     return;
   }
   const Parameter& parameter = study.workload->parameters[index];
@@ -145,7 +153,8 @@ void checkRules(StudyContext& context) {
       if (!fresh)
         errors::duplicateName(context.emitter(), declaration.name->range, "rule", declaration.name->name, at->second);
     }
-    if (auto rule = checkRule(context.context, declaration, context.place(true))) study.rules.push_back(std::move(*rule));
+    if (auto rule = checkRule(context.context, declaration, context.place(true)))
+      study.rules.push_back(std::move(*rule));
   }
 }
 
@@ -154,13 +163,15 @@ void checkAllArgumentsThere(StudyContext& context, const ast::WorkloadUse& use) 
   std::vector<std::string> missing;
   for (size_t i = 0; i < study.arguments.size(); ++i) {
     const Parameter& parameter = study.workload->parameters[i];
-    bool given = std::any_of(use.arguments.begin(), use.arguments.end(),
-                             [&](const auto& argument) { return argument.name && argument.name->name == parameter.name; });
+    bool given = std::any_of(use.arguments.begin(), use.arguments.end(), [&](const auto& argument) {
+      return argument.name && argument.name->name == parameter.name;
+    });
     if (!study.arguments[i] && !given && study.factor_of[i] < 0 && !parameter.type.isError())
       missing.push_back(fmt::format("'{}'", parameter.name));
   }
   if (missing.empty()) return;
-  context.emitter().build(use.name.range, MissingArgument, study.workload->name, errors::list(missing))
+  context.emitter()
+      .build(use.name.range, MissingArgument, study.workload->name, errors::list(missing))
       .note(study.workload->range, "the workload is declared here; what has no default must be an argument or a factor")
       .emit();
 }
@@ -202,8 +213,10 @@ std::vector<std::string> StudyContext::subjectNames() const {
 int StudyContext::factor(const ast::Identifier& name) {
   if (int index = study.findFactor(name.name); index >= 0) return index;
   if (study.workload->findParameter(name.name) >= 0) {
-    emitter().build(name.range, errors::UnknownName, "factor", name.name, "")
-        .note({}, "it is a parameter that this study does not vary").emit();
+    emitter()
+        .build(name.range, errors::UnknownName, "factor", name.name, "")
+        .note({}, "it is a parameter that this study does not vary")
+        .emit();
   } else {
     errors::unknownName(emitter(), name.range, "factor", name.name, factorNames());
   }
@@ -219,7 +232,8 @@ std::unique_ptr<Study> checkStudy(Context& context, ModuleScope& scope, const as
   study->valid = false;
   if (declaration.workloads.empty()) {
     context.emitter.build(declaration.name.range, NoWorkload, study->name)
-        .note({}, "write 'workload image.mobilenet_v2(…)' in it").emit();
+        .note({}, "write 'workload image.mobilenet_v2(…)' in it")
+        .emit();
     return study;
   }
   if (declaration.workloads.size() > 1) {

@@ -14,12 +14,18 @@ bool Type::agreesWith(const Type& other) const {
 
 std::string Type::name() const {
   switch (kind) {
-    case Kind::Error: return "?";
-    case Kind::Bool: return "bool";
-    case Kind::Number: return whole ? "int" : dimension.isPlain() ? "float" : dimension.typeName();
-    case Kind::String: return "string";
-    case Kind::Path: return "path";
-    case Kind::Enum: return enumeration->name;
+    case Kind::Error:
+      return "?";
+    case Kind::Bool:
+      return "bool";
+    case Kind::Number:
+      return whole ? "int" : dimension.isPlain() ? "float" : dimension.typeName();
+    case Kind::String:
+      return "string";
+    case Kind::Path:
+      return "path";
+    case Kind::Enum:
+      return enumeration->name;
   }
   return "?";
 }

@@ -135,7 +135,8 @@ Parameter checkParameter(Context& context, ModuleScope& scope, const ast::ParamD
 /// `when` reads only what comes before, so that activity is decided in one pass.
 void checkWhen(Context& context, ModuleScope& scope, const ast::ParamDecl& declaration, Workload& workload) {
   int index = workload.findParameter(declaration.name.name);
-  FormulaPtr when = context.expressions.condition(*declaration.when, {&scope, &workload.parameters}, "the condition of 'when'");
+  FormulaPtr when =
+      context.expressions.condition(*declaration.when, {&scope, &workload.parameters}, "the condition of 'when'");
   if (!when) return;
   std::vector<unsigned> read = parametersOf(*when);
   if (!read.empty() && static_cast<int>(read.back()) >= index) {
@@ -181,8 +182,7 @@ void declareWorkload(Context& context, ModuleScope& scope, const ast::WorkloadDe
   workload->name = scope.prefix + declaration.name.name;
   workload->range = declaration.name.range;
   if (declaration.version) workload->version = *declaration.version;
-  if (workload->version < 1)
-    context.emitter.emit(declaration.version_range, BadVersion, workload->version);
+  if (workload->version < 1) context.emitter.emit(declaration.version_range, BadVersion, workload->version);
   for (const ast::ParamDecl& param : declaration.params) {
     Parameter parameter = checkParameter(context, scope, param);
     if (int first = workload->findParameter(parameter.name); first >= 0) {
@@ -211,7 +211,8 @@ void declareWorkload(Context& context, ModuleScope& scope, const ast::WorkloadDe
   }
   auto [at, added] = scope.workloads.emplace(declaration.name.name, workload.get());
   if (!added)
-    errors::duplicateName(context.emitter, declaration.name.range, "workload", declaration.name.name, at->second->range);
+    errors::duplicateName(context.emitter, declaration.name.range, "workload", declaration.name.name,
+                          at->second->range);
   workload->valid = context.emitter.errors() == errors_before;
   context.program.workloads.push_back(std::move(workload));
 }

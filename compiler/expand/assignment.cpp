@@ -61,7 +61,8 @@ std::vector<unsigned> closure(const check::Workload& workload, const std::vector
   return {found.begin(), found.end()};
 }
 
-void reportAt(const check::Failure& failure, const check::Selected& selected, const Assignment& at, diag::Emitter& emitter) {
+void reportAt(const check::Failure& failure, const check::Selected& selected, const Assignment& at,
+              diag::Emitter& emitter) {
   std::string label = at.label();
   check::reportFailure(failure, selected.study->workload->parameters[failure.parameter].name,
                        label.empty() ? "" : "at " + label, emitter);

@@ -21,8 +21,8 @@ class Assignment {
   void set(std::span<const unsigned> levels);
   unsigned level(unsigned factor) const { return levels_[factor]; }
 
-  /// Applies the `when` of the parameters in `wanted` (null: of all); false after reporting a condition that has no value. The
-  /// factors that they read must be chosen.
+  /// Applies the `when` of the parameters in `wanted` (null: of all); false after reporting a condition that has no
+  /// value. The factors that they read must be chosen.
   bool settle(const std::vector<unsigned>* wanted, diag::Emitter& emitter);
 
   check::Environment environment(std::optional<int64_t> gpus = std::nullopt) const {
@@ -35,15 +35,16 @@ class Assignment {
 
  private:
   const check::Selected& selected_;
-  std::vector<unsigned> levels_;                // by factor
-  std::vector<const check::Value*> given_;      // by parameter, as if all were active
-  std::vector<const check::Value*> values_;     // by parameter, null where inactive
+  std::vector<unsigned> levels_;             // by factor
+  std::vector<const check::Value*> given_;   // by parameter, as if all were active
+  std::vector<const check::Value*> values_;  // by parameter, null where inactive
 };
 
 /// The parameters that a formula depends on through `when` too, sorted.
 std::vector<unsigned> closure(const check::Workload& workload, const std::vector<unsigned>& parameters);
 
 /// Reports why a formula has no value at a point.
-void reportAt(const check::Failure& failure, const check::Selected& selected, const Assignment& at, diag::Emitter& emitter);
+void reportAt(const check::Failure& failure, const check::Selected& selected, const Assignment& at,
+              diag::Emitter& emitter);
 
 }  // namespace expc::expand

@@ -35,7 +35,9 @@ TEST_CASE("points come in declared order") {
 }
 
 TEST_CASE("a rule is applied as soon as its factors are chosen, and counts all that it cuts off") {
-  Expanded study("factor gpus in 1..10 factor batch in 1..1000 factor method in { none, lora } require gpus <= 2 exclude batch > 1");
+  Expanded study(
+      "factor gpus in 1..10 factor batch in 1..1000 factor method in { none, lora } require gpus <= 2 exclude batch > "
+      "1");
   CHECK(study.grid->size() == 4);
   CHECK(study.grid->removed[0].count == 8 * 1000 * 2);
   CHECK(study.grid->removed[1].count == 2 * 999 * 2);
@@ -63,13 +65,16 @@ TEST_CASE("lints") {
   CHECK(Expanded("factor gpus in 1..4 require batch == 33").lints() == Slugs{"empty-grid"});
   CHECK(Expanded("factor gpus in 1..4 require 1 / (gpus - 3) < 9").lints() == Slugs{"division-by-zero"});
   CHECK(Expanded("factor method in { none, lora } require rank == 8").lints() == Slugs{"inactive-parameter"});
-  CHECK(Expanded("factor method in { none, lora } exclude method == lora and rank != 8").lints() == Slugs{"useless-rule"});
+  CHECK(Expanded("factor method in { none, lora } exclude method == lora and rank != 8").lints() ==
+        Slugs{"useless-rule"});
   // A rule that another one shadows does remove points.
   CHECK(Expanded("factor gpus in 1..4 require gpus < 4 exclude gpus == 4").lints() == Slugs{"level-never-occurs"});
 }
 
 TEST_CASE("a smallest conflict misses no rule and needs each") {
-  Expanded study("factor gpus in 1..4 factor batch in 1..4 require gpus + batch > 6 require gpus < 3 require batch < 4 require gpus != 9");
+  Expanded study(
+      "factor gpus in 1..4 factor batch in 1..4 require gpus + batch > 6 require gpus < 3 require batch < 4 require "
+      "gpus != 9");
   CHECK(study.grid->size() == 0);
   CHECK(expand::minimalConflict(study.selected) == std::vector<unsigned>{0, 1});
   Expanded fine("factor gpus in 1..4");

@@ -122,12 +122,15 @@ class Walker {
 std::optional<Grid> expandGrid(const check::Selected& selected, diag::Emitter& emitter) {
   Walker walker(selected, std::vector<bool>(selected.study->rules.size(), true), emitter);
   switch (walker.run(false)) {
-    case Walker::End::Failed: return std::nullopt;
+    case Walker::End::Failed:
+      return std::nullopt;
     case Walker::End::TooLarge:
       emitter.build(selected.study->range, TooManyPoints, selected.study->name, kMaxPoints)
-          .note({}, "restrict its factors with 'only' in a preset, with -D, or with rules over the first factors").emit();
+          .note({}, "restrict its factors with 'only' in a preset, with -D, or with rules over the first factors")
+          .emit();
       return std::nullopt;
-    default: return std::move(walker.grid);
+    default:
+      return std::move(walker.grid);
   }
 }
 

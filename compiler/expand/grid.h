@@ -28,12 +28,12 @@ struct Grid {
   size_t size() const { return points; }
 };
 
-/// Walks the factors in declared order and applies each rule as soon as its factors are chosen. Nothing after reporting: a
-/// rule without a value somewhere (E0210, E0211, E0223), too many points (E0404).
+/// Walks the factors in declared order and applies each rule as soon as its factors are chosen. Nothing after
+/// reporting: a rule without a value somewhere (E0210, E0211, E0223), too many points (E0404).
 std::optional<Grid> expandGrid(const check::Selected& selected, diag::Emitter& emitter);
 
-/// A smallest set of rules (indices) that together leave no point: none can be missed. Empty if the grid is not empty, or if it
-/// is too large to tell.
+/// A smallest set of rules (indices) that together leave no point: none can be missed. Empty if the grid is not empty,
+/// or if it is too large to tell.
 std::vector<unsigned> minimalConflict(const check::Selected& selected);
 
 }  // namespace expc::expand

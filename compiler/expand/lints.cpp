@@ -85,7 +85,8 @@ std::string ruleName(const check::Rule& rule, const source::SourceManager& sourc
   return fmt::format("line {}", sources.position(rule.range.file, rule.range.begin).line);
 }
 
-void lintGrid(const check::Selected& whole, const Grid& grid, const source::SourceManager& sources, diag::Emitter& emitter) {
+void lintGrid(const check::Selected& whole, const Grid& grid, const source::SourceManager& sources,
+              diag::Emitter& emitter) {
   const check::Study& study = *whole.study;
   if (grid.size() == 0) {
     auto builder = emitter.build(study.range, EmptyGrid, study.name);

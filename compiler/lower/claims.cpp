@@ -25,7 +25,8 @@ plan::Claim build(const check::Criterion& criterion, const expand::Grid& grid, c
     for (unsigned factor : quantifier.factors) key.push_back(grid.point(points[cell])[factor]);
     groups[std::move(key)].push_back(cell);
   }
-  for (const auto& [key, members] : groups) claim.children.push_back(build(criterion, grid, points, members, depth + 1));
+  for (const auto& [key, members] : groups)
+    claim.children.push_back(build(criterion, grid, points, members, depth + 1));
   return claim;
 }
 

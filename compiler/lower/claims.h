@@ -14,14 +14,14 @@ struct ClaimCells {
   plan::Claim claim;           // cells are indices into `points`
 };
 
-/// `skip` marks points that this machine cannot run (empty: none); a cell that reads one is left out. Nothing after reporting a
-/// `where` that has no value somewhere.
+/// `skip` marks points that this machine cannot run (empty: none); a cell that reads one is left out. Nothing after
+/// reporting a `where` that has no value somewhere.
 std::optional<ClaimCells> claimCells(const check::Selected& selected, const expand::Grid& grid,
                                      const check::Criterion& criterion, const Pairing* pairing,
                                      const std::vector<bool>& skip, diag::Emitter& emitter);
 
-/// How many repetitions the outcome needs at least, by DESIGN §5: a pass of a forall and a fail of an exists want every cell at
-/// alpha; a fail of a forall and a pass of an exists want one cell at Holm's first step.
+/// How many repetitions the outcome needs at least, by DESIGN §5: a pass of a forall and a fail of an exists want every
+/// cell at alpha; a fail of a forall and a pass of an exists want one cell at Holm's first step.
 unsigned repetitionsToPass(const plan::Claim& claim, double confidence, bool median);
 unsigned repetitionsToFail(const plan::Claim& claim, double confidence, bool median);
 

@@ -4,13 +4,14 @@ namespace expc::lower {
 namespace {
 
 EXPC_DIAGNOSTIC(NoPartner, Error, "the comparison '{0}' has no pair of points", std::string_view);
-EXPC_DIAGNOSTIC(SomeWithoutPartner, Warning, "{0} of {1} points of the comparison '{2}' have no partner", uint64_t, uint64_t,
-                std::string_view);
+EXPC_DIAGNOSTIC(SomeWithoutPartner, Warning, "{0} of {1} points of the comparison '{2}' have no partner", uint64_t,
+                uint64_t, std::string_view);
 EXPC_DIAGNOSTIC(EmptyCriterion, Error, "the criterion '{0}' asks about no point", std::string_view);
 EXPC_DIAGNOSTIC(CannotPass, Error, "the criterion '{0}' can never pass: it needs {1} repetitions, the design has {2}",
                 std::string_view, unsigned, unsigned);
-EXPC_DIAGNOSTIC(CannotFail, Warning, "the criterion '{0}' can never fail: that takes {1} repetitions, the design has {2}",
-                std::string_view, unsigned, unsigned);
+EXPC_DIAGNOSTIC(CannotFail, Warning,
+                "the criterion '{0}' can never fail: that takes {1} repetitions, the design has {2}", std::string_view,
+                unsigned, unsigned);
 
 }  // namespace
 
@@ -28,8 +29,11 @@ void lintPairs(const check::Selected& whole, const expand::Grid& grid, const sou
         builder.note(study.factors[comparison.over].range, "every point is at the level that it compares with");
       builder.emit();
     } else if (pairing.without > 0) {
-      emitter.build(comparison.range, SomeWithoutPartner, pairing.without, pairing.without + pairing.pairs, comparison.name)
-          .note({}, "{}", pairing.why).emit();
+      emitter
+          .build(comparison.range, SomeWithoutPartner, pairing.without, pairing.without + pairing.pairs,
+                 comparison.name)
+          .note({}, "{}", pairing.why)
+          .emit();
     }
     pairings.push_back(std::move(pairing));
   }
@@ -39,7 +43,8 @@ void lintPairs(const check::Selected& whole, const expand::Grid& grid, const sou
     auto cells = claimCells(whole, grid, criterion, pairing, {}, emitter);
     if (cells && cells->points.empty())
       emitter.build(criterion.range, EmptyCriterion, criterion.name)
-          .note({}, "no point has the levels that it selects and satisfies its 'where'").emit();
+          .note({}, "no point has the levels that it selects and satisfies its 'where'")
+          .emit();
   }
 }
 

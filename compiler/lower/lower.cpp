@@ -16,7 +16,8 @@ EXPC_DIAGNOSTIC(EmptySelection, Error, "{0} leaves the study '{1}' no point", st
 using Reported = std::set<std::pair<diag::Kind, const check::Criterion*>>;
 
 /// The studies that a selection means; empty after a report.
-std::vector<const check::Study*> chosen(const check::Program& program, const Selection& selection, diag::Emitter& emitter) {
+std::vector<const check::Study*> chosen(const check::Program& program, const Selection& selection,
+                                        diag::Emitter& emitter) {
   std::vector<const check::Study*> result;
   std::vector<std::string> names;
   for (const auto& study : program.studies) {
@@ -32,8 +33,8 @@ std::vector<const check::Study*> chosen(const check::Program& program, const Sel
 }
 
 /// Applies the presets and overrides of a selection; nothing after a report.
-std::optional<check::Selected> select(const check::Program& program, const check::Study& study, const Selection& selection,
-                                      diag::Emitter& emitter) {
+std::optional<check::Selected> select(const check::Program& program, const check::Study& study,
+                                      const Selection& selection, diag::Emitter& emitter) {
   check::Selected selected = check::Selected::whole(study);
   bool good = true;
   for (const std::string& name : selection.presets) {
@@ -56,8 +57,10 @@ std::optional<check::Selected> select(const check::Program& program, const check
 
 std::string describe(const Selection& selection) {
   std::string text;
-  for (const std::string& preset : selection.presets) text += fmt::format("{}preset {}", text.empty() ? "" : ", ", preset);
-  for (const std::string& change : selection.overrides) text += fmt::format("{}-D {}", text.empty() ? "" : ", ", change);
+  for (const std::string& preset : selection.presets)
+    text += fmt::format("{}preset {}", text.empty() ? "" : ", ", preset);
+  for (const std::string& change : selection.overrides)
+    text += fmt::format("{}-D {}", text.empty() ? "" : ", ", change);
   return text;
 }
 
@@ -79,7 +82,8 @@ std::optional<expand::Grid> expandSelected(const check::Program& program, const 
 }
 
 /// The whole study: its grid, rules and pairs.
-std::optional<expand::Grid> verifyWhole(const check::Program& program, const check::Selected& whole, diag::Emitter& emitter) {
+std::optional<expand::Grid> verifyWhole(const check::Program& program, const check::Selected& whole,
+                                        diag::Emitter& emitter) {
   auto grid = expand::expandGrid(whole, emitter);
   if (!grid) return std::nullopt;
   expand::lintGrid(whole, *grid, *program.sources, emitter);
@@ -106,8 +110,8 @@ void verifyStudy(const check::Program& program, const check::Study& study, const
     expandSelected(program, *selected, selection, study.range, reported, emitter);
 }
 
-std::optional<plan::Plan> compileStudy(const check::Program& program, const check::Study& study, const Selection& selection,
-                                       const SystemFacts& facts, diag::Emitter& emitter) {
+std::optional<plan::Plan> compileStudy(const check::Program& program, const check::Study& study,
+                                       const Selection& selection, const SystemFacts& facts, diag::Emitter& emitter) {
   if (!study.valid) return std::nullopt;
   size_t before = emitter.errors();
   auto whole = verifyWhole(program, check::Selected::whole(study), emitter);
@@ -127,7 +131,8 @@ bool verify(const check::Program& program, const Selection& selection, diag::Emi
   if (program.scopes.empty() || (before > 0 && program.studies.empty())) return false;
   bool library = program.studies.empty() && !selection.study && check::declaresAnything(program);
   if (library) return true;
-  for (const check::Study* study : chosen(program, selection, emitter)) verifyStudy(program, *study, selection, emitter);
+  for (const check::Study* study : chosen(program, selection, emitter))
+    verifyStudy(program, *study, selection, emitter);
   return emitter.errors() == before;
 }
 

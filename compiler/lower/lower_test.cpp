@@ -60,12 +60,14 @@ TEST_CASE("a point's id comes from what it means") {
 
 TEST_CASE("a new level, a factor at its default and another order change no other id") {
   std::string rule = " require fits: batch * gpus <= 128 ";
-  std::string a = "factor gpus in { 1, 2, 4 } factor batch in { 32, 64 }", b = "factor batch in { 64, 32 } factor gpus in { 4, 2, 1 }";
+  std::string a = "factor gpus in { 1, 2, 4 } factor batch in { 32, 64 }",
+              b = "factor batch in { 64, 32 } factor gpus in { 4, 2, 1 }";
   auto first = ids(planOf(check::jobStudy(a + rule + kMeasure)));
   CHECK(first.size() == 5);
   CHECK(ids(planOf(check::jobStudy(kMeasure + rule + b))) == first);
   CHECK(ids(planOf(check::jobStudy(a + rule + kMeasure + "factor method in { none }"))) == first);
-  auto more = ids(planOf(check::jobStudy("factor gpus in { 8, 1, 2, 4 } factor batch in { 16, 32, 64 }" + rule + kMeasure)));
+  auto more =
+      ids(planOf(check::jobStudy("factor gpus in { 8, 1, 2, 4 } factor batch in { 16, 32, 64 }" + rule + kMeasure)));
   CHECK(std::includes(more.begin(), more.end(), first.begin(), first.end()));
 }
 
@@ -78,7 +80,8 @@ TEST_CASE("the size is the product without what was removed, for random studies"
     std::string method[] = {"none", "lora", "qlora"};
     std::string levels;
     for (int i = 0; i < methods; ++i) levels += (i ? ", " : "") + method[i];
-    std::vector<std::string> parts = {fmt::format("factor gpus in 1..{}", gpus), fmt::format("factor batch in 1..{}", batch),
+    std::vector<std::string> parts = {fmt::format("factor gpus in 1..{}", gpus),
+                                      fmt::format("factor batch in 1..{}", batch),
                                       "factor method in { " + levels + " }"};
     int limit = 1 + below(30), forbidden = 1 + below(5);
     parts.push_back(fmt::format("require a: gpus * batch <= {}", limit));
@@ -102,8 +105,10 @@ TEST_CASE("the size is the product without what was removed, for random studies"
 }
 
 TEST_CASE("a huge product with tight rules stays cheap") {
-  std::string body = "factor batch in 1..1000 factor gpus in 1..64 factor size in 1px..4000px by 1px require batch == 7 "
-                     "require gpus == 2 require size <= 3px" + kMeasure;
+  std::string body =
+      "factor batch in 1..1000 factor gpus in 1..64 factor size in 1px..4000px by 1px require batch == 7 "
+      "require gpus == 2 require size <= 3px" +
+      kMeasure;
   plan::Plan plan = planOf(check::jobStudy(body));
   CHECK(plan.product == 1000ull * 64 * 4000);
   CHECK(plan.points.size() == 3);
@@ -123,7 +128,8 @@ TEST_CASE("inactive parameters are absent") {
 
 TEST_CASE("comparisons point the right way") {
   plan::Plan plan = planOf(check::jobStudy(
-      "factor gpus in { 1, 2, 4 } baseline 1 compare a = speedup(step_time) over gpus compare b = speedup(speed) over gpus "
+      "factor gpus in { 1, 2, 4 } baseline 1 compare a = speedup(step_time) over gpus compare b = speedup(speed) over "
+      "gpus "
       "compare c = ratio(step_time) over gpus against 2 compare d = difference(accuracy) over gpus "
       "compare e = efficiency(speed) over gpus compare f = speedup(step_time) over gpus against previous"));
   std::string one = plan.points[0].id, two = plan.points[1].id, four = plan.points[2].id;
@@ -150,9 +156,10 @@ TEST_CASE("comparisons point the right way") {
 }
 
 TEST_CASE("partners that a rule removed are counted") {
-  std::string body = "factor gpus in { 1, 2 } factor method in { none, lora } baseline none "
-                     "exclude alone: method == none and gpus == 2 because \"it fits on one\" "
-                     "compare gain = speedup(step_time) over method measure accuracy";
+  std::string body =
+      "factor gpus in { 1, 2 } factor method in { none, lora } baseline none "
+      "exclude alone: method == none and gpus == 2 because \"it fits on one\" "
+      "compare gain = speedup(step_time) over method measure accuracy";
   plan::Plan plan = planOf(check::jobStudy(body));
   CHECK(plan.comparisons[0].cells.size() == 1);
   CHECK(plan.comparisons[0].without_partner == 1);
@@ -164,12 +171,12 @@ TEST_CASE("partners that a rule removed are counted") {
 }
 
 TEST_CASE("criteria become trees over cells") {
-  plan::Plan plan = planOf(check::jobStudy(
-      "factor gpus in 1..3 baseline 1 factor method in { none, lora } "
-      "criterion c: exists method where method == lora: forall gpus where gpus > 1: accuracy >= 90% "
-      "criterion one: forall gpus: accuracy[method = none] within 10% .. 20% "
-      "compare gain = speedup(step_time) over gpus "
-      "criterion all: forall *: gain >= 1x with confidence 95%"));
+  plan::Plan plan = planOf(
+      check::jobStudy("factor gpus in 1..3 baseline 1 factor method in { none, lora } "
+                      "criterion c: exists method where method == lora: forall gpus where gpus > 1: accuracy >= 90% "
+                      "criterion one: forall gpus: accuracy[method = none] within 10% .. 20% "
+                      "compare gain = speedup(step_time) over gpus "
+                      "criterion all: forall *: gain >= 1x with confidence 95%"));
   const plan::Criterion& nested = plan.criteria.at(0);
   CHECK(nested.cells.size() == 2);
   CHECK(nested.claim.kind == plan::Claim::Kind::Exists);
@@ -192,7 +199,8 @@ TEST_CASE("presets and overrides restrict, in order") {
   std::string text = check::jobStudy(
       "factor gpus in 1..4 baseline 1 factor method in { none, lora } compare gain = speedup(step_time) over gpus "
       "criterion c: forall gpus: gain[method = lora] >= 1x "
-      "preset quick { batch = 8 only gpus in { 1, 2 } design { timed { repeat 7 } } criterion d: forall *: accuracy >= 90% }");
+      "preset quick { batch = 8 only gpus in { 1, 2 } design { timed { repeat 7 } } criterion d: forall *: accuracy >= "
+      "90% }");
   plan::Plan full = planOf(text);
   CHECK(full.points.size() == 8);
   plan::Plan quick = planOf(text, {{}, {"quick"}, {}});
@@ -205,7 +213,8 @@ TEST_CASE("presets and overrides restrict, in order") {
   CHECK(quick.metrics.size() == 2);
   CHECK(quick.design.kinds[0].repeat == 7);
   CHECK(quick.design.kinds[0].settings.getInteger("steps") == 5);
-  plan::Plan over = planOf(text, {{}, {"quick"}, {"batch=16", "gpus={1,4}", "design.timed.repeat=12", "design.seed=9"}});
+  plan::Plan over =
+      planOf(text, {{}, {"quick"}, {"batch=16", "gpus={1,4}", "design.timed.repeat=12", "design.seed=9"}});
   CHECK(over.points[0].parameters.getInteger("batch") == 16);
   CHECK(over.factors[0].levels[1].label == "4");
   CHECK(over.design.kinds[0].repeat == 12);
@@ -231,7 +240,8 @@ TEST_CASE("a restriction of factors changes no id; the digest follows the meanin
 TEST_CASE("the machine only marks points") {
   std::string text = check::jobStudy(
       "factor gpus in 1..4 baseline 1 require cards: gpus <= system.gpus because \"too few cards\" "
-      "compare gain = speedup(step_time) over gpus criterion c: forall gpus: gain >= 1x with confidence 95% measure accuracy");
+      "compare gain = speedup(step_time) over gpus criterion c: forall gpus: gain >= 1x with confidence 95% measure "
+      "accuracy");
   plan::Plan here = planOf(text, {}, 2), anywhere = planOf(text);
   CHECK(here.points.size() == 4);
   CHECK(here.points[1].unavailable.empty());
@@ -248,7 +258,8 @@ TEST_CASE("repetitions decide what a criterion can show") {
   auto study = [](const std::string& levels, int repeat, const std::string& quantifier) {
     return std::string(check::kJob) + "study s { workload job() factor gpus in " + levels +
            " baseline 1 compare gain = speedup(step_time) over gpus criterion c: " + quantifier +
-           " gpus: gain >= 1x with confidence 95% design full { timed { repeat " + std::to_string(repeat) + " steps 5 } } }";
+           " gpus: gain >= 1x with confidence 95% design full { timed { repeat " + std::to_string(repeat) +
+           " steps 5 } } }";
   };
   using Slugs = std::vector<std::string>;
   CHECK(slugsOf(study("{ 1, 2 }", 5, "forall")) == Slugs{"cannot-pass"});
@@ -265,8 +276,9 @@ TEST_CASE("repetitions decide what a criterion can show") {
 }
 
 TEST_CASE("an empty grid names a smallest set of rules") {
-  check::Fixture fixture(check::jobStudy("factor gpus in 1..4 factor batch in { 32, 64 } require a: gpus >= 3 "
-                                         "require b: batch <= 64 require c: gpus <= 2 require d: batch >= 33 measure accuracy, step_time"));
+  check::Fixture fixture(check::jobStudy(
+      "factor gpus in 1..4 factor batch in { 32, 64 } require a: gpus >= 3 "
+      "require b: batch <= 64 require c: gpus <= 2 require d: batch >= 33 measure accuracy, step_time"));
   lower::verify(fixture.program, {}, fixture.emitter);
   REQUIRE_MESSAGE(fixture.collector.diagnostics.size() == 1, fixture.text());
   CHECK(fixture.slugs()[0] == "empty-grid");
@@ -275,14 +287,18 @@ TEST_CASE("an empty grid names a smallest set of rules") {
 
 TEST_CASE("paths are collected as they are written, from where they are written") {
   std::map<std::string, std::string> files = {
-      {"dir/shared/job.exp", "enum source { real(path) }\nworkload job { param data : source = real(\"set\") metric t : Time lower }"}};
-  check::Fixture fixture("import \"shared/job.exp\"\nstudy s { workload job.job() factor data in { real(\"mine\"), real(\"./set\") } "
-                         "measure t design full { repeat 6 steps 1 } }", files);
+      {"dir/shared/job.exp",
+       "enum source { real(path) }\nworkload job { param data : source = real(\"set\") metric t : Time lower }"}};
+  check::Fixture fixture(
+      "import \"shared/job.exp\"\nstudy s { workload job.job() factor data in { real(\"mine\"), real(\"./set\") } "
+      "measure t design full { repeat 6 steps 1 } }",
+      files);
   auto plan = lower::compile(fixture.program, {}, {}, fixture.emitter);
   REQUIRE_MESSAGE(plan.has_value(), fixture.text());
   CHECK(plan->workload == "job.job");
   CHECK(plan->data_paths == std::vector<std::string>{"mine", "set"});
-  check::Fixture fallback("import \"shared/job.exp\"\nstudy s { workload job.job() measure t design full { repeat 6 steps 1 } }", files);
+  check::Fixture fallback(
+      "import \"shared/job.exp\"\nstudy s { workload job.job() measure t design full { repeat 6 steps 1 } }", files);
   plan = lower::compile(fallback.program, {}, {}, fallback.emitter);
   REQUIRE_MESSAGE(plan.has_value(), fallback.text());
   CHECK(plan->data_paths == std::vector<std::string>{"shared/set"});

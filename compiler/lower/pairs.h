@@ -28,7 +28,7 @@ struct Pairing {
   static constexpr int kNotTreated = -2;  // it is a baseline itself
   std::vector<int> partner;               // by point
   uint64_t pairs = 0, without = 0;
-  std::string why;                        // of `without`: "rule 'one_card' removes it"
+  std::string why;  // of `without`: "rule 'one_card' removes it"
 };
 Pairing pairUp(const check::Selected& selected, const expand::Grid& grid, const PointIndex& index,
                const check::Comparison& comparison, const source::SourceManager& sources);

@@ -15,8 +15,14 @@ namespace expc::lower {
 
 PlanBuilder::PlanBuilder(const check::Program& program, const check::Selected& selected, const expand::Grid& grid,
                          const Selection& selection, const SystemFacts& facts, diag::Emitter& emitter)
-    : program_(program), selected_(selected), study_(*selected.study), grid_(grid), selection_(selection), facts_(facts),
-      emitter_(emitter), index_(grid) {}
+    : program_(program),
+      selected_(selected),
+      study_(*selected.study),
+      grid_(grid),
+      selection_(selection),
+      facts_(facts),
+      emitter_(emitter),
+      index_(grid) {}
 
 std::optional<plan::Plan> PlanBuilder::build() {
   header();
@@ -85,7 +91,8 @@ void PlanBuilder::points() {
     point.id = pointId(*study_.workload, at);
     for (unsigned factor = 0; factor < levels.size(); ++factor) {
       const auto& kept = selected_.levels[factor];
-      point.levels.push_back(static_cast<unsigned>(std::lower_bound(kept.begin(), kept.end(), levels[factor]) - kept.begin()));
+      point.levels.push_back(
+          static_cast<unsigned>(std::lower_bound(kept.begin(), kept.end(), levels[factor]) - kept.begin()));
     }
     point.parameters = parametersOf(*study_.workload, at);
     for (unsigned parameter = 0; parameter < parameters.size(); ++parameter)
@@ -120,7 +127,8 @@ void PlanBuilder::removed() {
 
 void PlanBuilder::design() {
   std::set<check::TrialKind> measured;
-  for (unsigned metric : study_.measuredWith(selected_.criteria)) measured.insert(study_.workload->metrics[metric].kind);
+  for (unsigned metric : study_.measuredWith(selected_.criteria))
+    measured.insert(study_.workload->metrics[metric].kind);
   for (const auto& [kind, block] : selected_.design.kinds) {
     if (!measured.contains(kind)) continue;
     plan::KindDesign design;

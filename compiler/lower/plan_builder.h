@@ -23,7 +23,8 @@ class PlanBuilder {
   void outputs();
   /// Cells of comparisons and criteria, without those that read a point marked in `skip` (empty: none).
   bool claims(const std::vector<bool>& skip);
-  plan::Comparison comparison(const check::Comparison& declared, const Pairing& pairing, const std::vector<bool>& skip) const;
+  plan::Comparison comparison(const check::Comparison& declared, const Pairing& pairing,
+                              const std::vector<bool>& skip) const;
   bool criterion(const check::Criterion& declared, const Pairing* pairing, const std::vector<bool>& skip);
   plan::Cell cell(size_t point, const check::Metric& metric, const check::Comparison* comparison,
                   const Pairing* pairing) const;

@@ -51,7 +51,8 @@ plan::Comparison PlanBuilder::comparison(const check::Comparison& declared, cons
   return result;
 }
 
-/// "precision fp32; gpus 1, 2 of 1..4": what was asked, and of how much where a selection or the machine left levels out.
+/// "precision fp32; gpus 1, 2 of 1..4": what was asked, and of how much where a selection or the machine left levels
+/// out.
 std::string PlanBuilder::domain(const check::Criterion& criterion, const ClaimCells& cells,
                                 const check::Comparison* comparison) const {
   std::string text;

@@ -34,9 +34,8 @@ std::string pointId(const check::Workload& workload, const expand::Assignment& a
     if (!value || (parameter.fallback && *parameter.fallback == *value)) continue;
     parameters[parameter.name] = write(*value, true);
   }
-  return plan::shortHash(plan::canonicalJson(llvm::json::Object{{"workload", workload.name},
-                                                                {"version", workload.version},
-                                                                {"parameters", std::move(parameters)}}));
+  return plan::shortHash(plan::canonicalJson(llvm::json::Object{
+      {"workload", workload.name}, {"version", workload.version}, {"parameters", std::move(parameters)}}));
 }
 
 llvm::json::Object parametersOf(const check::Workload& workload, const expand::Assignment& at) {

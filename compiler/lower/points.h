@@ -14,8 +14,9 @@ namespace expc::lower {
 /// A value as a parameter: base units; whole numbers stay whole; variants as {"mnist": ["data/mnist"]}.
 llvm::json::Value toJson(const check::Value& value);
 
-/// The id of a point (DESIGN §3): the hash of workload, version and the active parameters that differ from their default, with
-/// numbers as exact decimals in base units. What is not in it changes no id: defaults, order, the study's other levels.
+/// The id of a point (DESIGN §3): the hash of workload, version and the active parameters that differ from their
+/// default, with numbers as exact decimals in base units. What is not in it changes no id: defaults, order, the study's
+/// other levels.
 std::string pointId(const check::Workload& workload, const expand::Assignment& at);
 
 /// Every active parameter with its value.

@@ -14,9 +14,12 @@ plan::TermPtr term(Node node) {
 
 plan::TrialKind toPlan(check::TrialKind kind) {
   switch (kind) {
-    case check::TrialKind::Timed: return plan::TrialKind::Timed;
-    case check::TrialKind::Quality: return plan::TrialKind::Quality;
-    case check::TrialKind::Profile: return plan::TrialKind::Profile;
+    case check::TrialKind::Timed:
+      return plan::TrialKind::Timed;
+    case check::TrialKind::Quality:
+      return plan::TrialKind::Quality;
+    case check::TrialKind::Profile:
+      return plan::TrialKind::Profile;
   }
   return plan::TrialKind::Timed;
 }
@@ -36,12 +39,24 @@ plan::Bound toPlan(const check::Bound& bound) {
   using From = check::Bound::Relation;
   plan::Bound result;
   switch (bound.relation) {
-    case From::GreaterEqual: result.relation = plan::Relation::GreaterEqual; break;
-    case From::Greater: result.relation = plan::Relation::Greater; break;
-    case From::LessEqual: result.relation = plan::Relation::LessEqual; break;
-    case From::Less: result.relation = plan::Relation::Less; break;
-    case From::Equal: result.relation = plan::Relation::Equal; break;
-    case From::Within: result.relation = plan::Relation::Within; break;
+    case From::GreaterEqual:
+      result.relation = plan::Relation::GreaterEqual;
+      break;
+    case From::Greater:
+      result.relation = plan::Relation::Greater;
+      break;
+    case From::LessEqual:
+      result.relation = plan::Relation::LessEqual;
+      break;
+    case From::Less:
+      result.relation = plan::Relation::Less;
+      break;
+    case From::Equal:
+      result.relation = plan::Relation::Equal;
+      break;
+    case From::Within:
+      result.relation = plan::Relation::Within;
+      break;
   }
   result.low = bound.low.toDouble();
   result.high = bound.high.toDouble();
@@ -62,12 +77,16 @@ plan::TermPtr comparisonTerm(const check::Study& study, const check::Comparison&
     case Function::Speedup:
       if (metric.better == check::Direction::Lower) return term(plan::RatioTerm{theirs, mine});
       return term(plan::RatioTerm{mine, theirs});
-    case Function::Ratio: return term(plan::RatioTerm{mine, theirs});
-    case Function::Difference: return term(plan::DifferenceTerm{mine, theirs});
-    case Function::Efficiency: break;
+    case Function::Ratio:
+      return term(plan::RatioTerm{mine, theirs});
+    case Function::Difference:
+      return term(plan::DifferenceTerm{mine, theirs});
+    case Function::Efficiency:
+      break;
   }
   const auto& levels = study.factors[comparison.over].levels;
-  double scale = levels[baseline_level].value.asNumber()->toDouble() / levels[treated_level].value.asNumber()->toDouble();
+  double scale =
+      levels[baseline_level].value.asNumber()->toDouble() / levels[treated_level].value.asNumber()->toDouble();
   return term(plan::ScaleTerm{scale, term(plan::RatioTerm{mine, theirs})});
 }
 
