@@ -21,9 +21,11 @@ setup:
 setup-tests:
 	@tools/setup --tests
 
-# Ten minutes of fuzzing the front end under ASan and UBSan (SECONDS=600 by default).
-fuzz: setup
-	@tests/fuzz/run.sh
+# Fuzzes the front end under ASan and UBSan for FUZZ_SECONDS.
+FUZZ_SECONDS ?= 600
+fuzz:
+	@tools/setup --fuzz
+	@tests/fuzz/run $(FUZZ_SECONDS)
 
 bench: build
 	@python3 tests/bench/check.py --expc $(BUILD)/bin/expc
