@@ -92,7 +92,8 @@ int main(int argc, char** argv) {
   addResults(*run_command, run_options.results);
   addJson(*run_command, run_options.json);
   run_command
-      ->add_option("--worker", run_options.worker, "The program that runs trials (default: expc-worker beside expc)")
+      ->add_option("--worker", run_options.worker,
+                   "The program that runs trials (default: beside expc, expc-worker, or expc-worker-cuda for GPUs)")
       ->type_name("PATH");
   run_command->add_option("--html", run_options.html, "Where to write the report page (default: in the results folder)")
       ->type_name("FILE");

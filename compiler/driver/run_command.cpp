@@ -7,22 +7,30 @@
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/verdicts.h"
 #include "runtime/engine/engine.h"
+#include "runtime/machine/machine.h"
 
 namespace expc::driver {
 
 namespace {
 
-/// `expc-worker` in the folder of this program, wherever that was moved to.
-std::string workerBesideThis() {
+/// The worker in the folder of this program, wherever that was moved to: `expc-worker-cuda` where trials get GPUs.
+/// Devices that cannot be had are the engine's to refuse.
+std::string workerBesideThis(const std::string& devices) {
+  bool gpu = false;
+  if (llvm::Expected<std::vector<machine::Slot>> slots = machine::slots(machine::probe(), devices))
+    gpu = !slots->empty() && slots->front().gpu;
+  else
+    llvm::consumeError(slots.takeError());
+  const char* name = gpu ? "expc-worker-cuda" : "expc-worker";
   std::error_code failed;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
-  return failed ? "expc-worker" : (self.parent_path() / "expc-worker").string();
+  return failed ? name : (self.parent_path() / name).string();
 }
 
 int runOne(const plan::Plan& plan, const RunOptions& options, const Console& console) {
   engine::EngineOptions engine_options;
   engine_options.results = options.results;
-  engine_options.worker = options.worker.empty() ? workerBesideThis() : options.worker;
+  engine_options.worker = options.worker.empty() ? workerBesideThis(options.devices) : options.worker;
   engine_options.devices = options.devices;
   engine_options.timeout_seconds = options.timeout_seconds;
   engine_options.heat_up_seconds = options.heat_up_seconds;
