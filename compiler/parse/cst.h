@@ -14,56 +14,41 @@
 
 namespace expc::parse {
 
-// X(enumerator, rule of ExpParser.g4), in the grammar's order.
-#define EXPC_PARSE_RULES(X)                                                                                            \
-  X(File)                                                                                                              \
-  X(ValueFile)                                                                                                         \
-  X(Declaration)                                                                                                       \
-  X(ImportDecl)                                                                                                        \
-  X(EnumDecl) X(EnumLevel) X(EnumField) X(LetDecl) X(WorkloadDecl) X(WorkloadBody) X(WorkloadItem) X(VersionDecl)      \
-      X(ParamDecl) X(MetricDecl) X(MetricTrait) X(RuleDecl) X(StudyDecl) X(StudyBody) X(StudyItem) X(WorkloadUse)      \
-          X(FactorDecl) X(FactorClause) X(MeasureDecl) X(CompareDecl) X(CriterionDecl) X(Quantifier) X(Claim)          \
-              X(Relation) X(TableDecl) X(PlotDecl) X(DesignDecl) X(DesignBody) X(DesignItem) X(KindBody) X(Setting)    \
-                  X(SettingValue) X(PresetDecl) X(PresetBody) X(PresetItem) X(OnlyClause) X(RemoveClause)              \
-                      X(PresetDesign) X(Assignment) X(Type) X(RefinedType) X(Refinement) X(Value) X(Set) X(Condition)  \
-                          X(Conjunction) X(Negation) X(Comparison) X(RangeTail) X(Comparator) X(Members) X(Sum)        \
-                              X(Product) X(Unary) X(Postfix) X(Primary) X(Group) X(Arguments) X(Selectors) X(Argument) \
-                                  X(Number) X(Text) X(Name) X(Words) X(Word) X(AnyWord)
+// clang-format off
+// X(enumerator): the rules of ExpParser.g4, in the grammar's order.
+#define EXPC_PARSE_RULES(X) \
+  X(ValueFile) X(Declaration) X(ImportDecl) X(EnumDecl) X(EnumLevel) X(EnumField) X(LetDecl) X(WorkloadDecl) \
+  X(WorkloadBody) X(WorkloadItem) X(VersionDecl) X(ParamDecl) X(MetricDecl) X(MetricTrait) X(RuleDecl) X(StudyDecl) \
+  X(StudyBody) X(StudyItem) X(WorkloadUse) X(FactorDecl) X(FactorClause) X(MeasureDecl) X(CompareDecl) \
+  X(CriterionDecl) X(Quantifier) X(Claim) X(Relation) X(TableDecl) X(PlotDecl) X(DesignDecl) X(DesignBody) \
+  X(DesignItem) X(KindBody) X(Setting) X(SettingValue) X(PresetDecl) X(PresetBody) X(PresetItem) X(OnlyClause) \
+  X(RemoveClause) X(PresetDesign) X(Assignment) X(Type) X(RefinedType) X(Refinement) X(Value) X(Set) X(Condition) \
+  X(Conjunction) X(Negation) X(Comparison) X(RangeTail) X(Comparator) X(Members) X(Sum) X(Product) X(Unary) \
+  X(Postfix) X(Primary) X(Group) X(Arguments) X(Selectors) X(Argument) X(Number) X(Text) X(Name) X(Words) X(Word) \
+  X(AnyWord)
 
 // X(enumerator, token of ExpLexer.g4, how it is written; "" where the text varies), in the grammar's order.
-#define EXPC_PARSE_TOKENS(X)                                                                                           \
-  X(Import, IMPORT, "import")                                                                                          \
-  X(Enum, ENUM, "enum")                                                                                                \
-  X(Let, LET, "let")                                                                                                   \
-  X(Workload, WORKLOAD, "workload")                                                                                    \
-  X(System, SYSTEM, "system") X(Reference, REFERENCE, "reference") X(Preset, PRESET, "preset")                         \
-      X(Study, STUDY, "study") X(Param, PARAM, "param") X(Metric, METRIC, "metric") X(Require, REQUIRE, "require")     \
-          X(Exclude, EXCLUDE, "exclude") X(Factor, FACTOR, "factor") X(Measure, MEASURE, "measure")                    \
-              X(Compare, COMPARE, "compare") X(Control, CONTROL, "control") X(Criterion, CRITERION, "criterion")       \
-                  X(Design, DESIGN, "design") X(Table, TABLE, "table") X(Plot, PLOT, "plot") X(Only, ONLY, "only")     \
-                      X(Remove, REMOVE, "remove") X(Baseline, BASELINE, "baseline") X(Because, BECAUSE, "because") X(  \
-                          By, BY, "by") X(Over, OVER, "over") X(Against, AGAINST, "against") X(When, WHEN, "when")     \
-                          X(Where, WHERE, "where") X(With, WITH, "with") X(Within, WITHIN, "within")                   \
-                              X(Until, UNTIL, "until") X(From, FROM, "from") X(In, IN, "in") X(And, AND, "and") X(     \
-                                  Or, OR, "or") X(Not, NOT, "not") X(ForAll, FORALL, "forall")                         \
-                                  X(Exists, EXISTS, "exists") X(True, TRUE, "true") X(False, FALSE, "false") X(        \
-                                      As, AS, "as") X(Ordered, ORDERED, "ordered")                                     \
-                                      X(Version, VERSION, "version") X(Confidence, CONFIDENCE, "confidence") X(        \
-                                          LeftBrace, LBRACE, "{") X(RightBrace, RBRACE, "}") X(LeftParen, LPAREN, "(") \
-                                          X(RightParen, RPAREN, ")") X(LeftBracket, LBRACK, "[")                       \
-                                              X(RightBracket, RBRACK, "]") X(Comma, COMMA, ",") X(Colon, COLON, ":")   \
-                                                  X(Range, RANGE, "..") X(Dot, DOT, ".") X(Equal, EQUAL, "==")         \
-                                                      X(NotEqual, NOT_EQUAL, "!=") X(LessEqual, LESS_EQUAL, "<=")      \
-                                                          X(GreaterEqual, GREATER_EQUAL, ">=") X(Less, LESS, "<")      \
-                                                              X(Greater, GREATER, ">") X(Assign, ASSIGN, "=")          \
-                                                                  X(Plus, PLUS, "+") X(Minus, MINUS, "-") X(           \
-                                                                      Star, STAR, "*") X(Slash, SLASH, "/")            \
-                                                                      X(Number, NUMBER, "") X(String, STRING, "") X(   \
-                                                                          UnterminatedString, UNTERMINATED_STRING, "") \
-                                                                          X(Identifier, IDENTIFIER, "")                \
-                                                                              X(Doc, DOC, "") X(Comment, COMMENT, "")  \
-                                                                                  X(Whitespace, WHITESPACE, "")        \
-                                                                                      X(Unexpected, UNEXPECTED, "")
+#define EXPC_PARSE_TOKENS(X) \
+  X(Import, IMPORT, "import") X(Enum, ENUM, "enum") X(Let, LET, "let") X(Workload, WORKLOAD, "workload") \
+  X(System, SYSTEM, "system") X(Reference, REFERENCE, "reference") X(Preset, PRESET, "preset") \
+  X(Study, STUDY, "study") X(Param, PARAM, "param") X(Metric, METRIC, "metric") X(Require, REQUIRE, "require") \
+  X(Exclude, EXCLUDE, "exclude") X(Factor, FACTOR, "factor") X(Measure, MEASURE, "measure") \
+  X(Compare, COMPARE, "compare") X(Control, CONTROL, "control") X(Criterion, CRITERION, "criterion") \
+  X(Design, DESIGN, "design") X(Table, TABLE, "table") X(Plot, PLOT, "plot") X(Only, ONLY, "only") \
+  X(Remove, REMOVE, "remove") X(Baseline, BASELINE, "baseline") X(Because, BECAUSE, "because") X(By, BY, "by") \
+  X(Over, OVER, "over") X(Against, AGAINST, "against") X(When, WHEN, "when") X(Where, WHERE, "where") \
+  X(With, WITH, "with") X(Within, WITHIN, "within") X(Until, UNTIL, "until") X(From, FROM, "from") X(In, IN, "in") \
+  X(And, AND, "and") X(Or, OR, "or") X(Not, NOT, "not") X(ForAll, FORALL, "forall") X(Exists, EXISTS, "exists") \
+  X(True, TRUE, "true") X(False, FALSE, "false") X(As, AS, "as") X(Ordered, ORDERED, "ordered") \
+  X(Version, VERSION, "version") X(Confidence, CONFIDENCE, "confidence") X(LeftBrace, LBRACE, "{") \
+  X(RightBrace, RBRACE, "}") X(LeftParen, LPAREN, "(") X(RightParen, RPAREN, ")") X(LeftBracket, LBRACK, "[") \
+  X(RightBracket, RBRACK, "]") X(Comma, COMMA, ",") X(Colon, COLON, ":") X(Range, RANGE, "..") X(Dot, DOT, ".") \
+  X(Equal, EQUAL, "==") X(NotEqual, NOT_EQUAL, "!=") X(LessEqual, LESS_EQUAL, "<=") \
+  X(GreaterEqual, GREATER_EQUAL, ">=") X(Less, LESS, "<") X(Greater, GREATER, ">") X(Assign, ASSIGN, "=") \
+  X(Plus, PLUS, "+") X(Minus, MINUS, "-") X(Star, STAR, "*") X(Slash, SLASH, "/") X(Number, NUMBER, "") \
+  X(String, STRING, "") X(UnterminatedString, UNTERMINATED_STRING, "") X(Identifier, IDENTIFIER, "") X(Doc, DOC, "") \
+  X(Comment, COMMENT, "") X(Whitespace, WHITESPACE, "") X(Unexpected, UNEXPECTED, "")
+// clang-format on
 
 enum class Rule : uint8_t {
 #define X(name) name,
