@@ -17,7 +17,7 @@ namespace expc::parse {
 // clang-format off
 // X(enumerator): the rules of ExpParser.g4, in the grammar's order.
 #define EXPC_PARSE_RULES(X) \
-  X(ValueFile) X(Declaration) X(ImportDecl) X(EnumDecl) X(EnumLevel) X(EnumField) X(LetDecl) X(WorkloadDecl) \
+  X(File) X(ValueFile) X(Declaration) X(ImportDecl) X(EnumDecl) X(EnumLevel) X(EnumField) X(LetDecl) X(WorkloadDecl) \
   X(WorkloadBody) X(WorkloadItem) X(VersionDecl) X(ParamDecl) X(MetricDecl) X(MetricTrait) X(RuleDecl) X(StudyDecl) \
   X(StudyBody) X(StudyItem) X(WorkloadUse) X(FactorDecl) X(FactorClause) X(MeasureDecl) X(CompareDecl) \
   X(CriterionDecl) X(Quantifier) X(Claim) X(Relation) X(TableDecl) X(PlotDecl) X(DesignDecl) X(DesignBody) \
