@@ -27,20 +27,6 @@ llvm::Expected<plan::Plan> readPlan(const std::string& path, llvm::StringRef tex
   return plan;
 }
 
-/// The selected study, or each of the file's in order.
-void compilePlans(const check::Program& program, lower::Selection selection, const lower::SystemFacts& facts,
-                  diag::Emitter& emitter, std::vector<plan::Plan>& plans) {
-  std::vector<std::string> studies;
-  if (!selection.study)
-    for (const auto& study : program.studies) studies.push_back(study->name);
-  if (studies.size() < 2) studies = {""};  // `compile` itself says what is wrong with none or an unknown one
-  for (const std::string& study : studies) {
-    if (!study.empty()) selection.study = study;
-    if (std::optional<plan::Plan> plan = lower::compile(program, selection, facts, emitter))
-      plans.push_back(std::move(*plan));
-  }
-}
-
 std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, const std::string& devices,
                                                   const Console& console) {
   const machine::Machine machine = machine::probe();
@@ -75,7 +61,7 @@ void compile(const StudyOptions& options, const std::optional<lower::SystemFacts
     if (!facts)
       lower::verify(program, selection, emitter);
     else if (emitter.errors() == 0)
-      compilePlans(program, selection, *facts, emitter, compilation.plans);
+      compilation.plans = lower::compileAll(program, selection, *facts, emitter);
   }
   compilation.failed = emitter.errors() > 0;
   diag::sortAndDeduplicate(compilation.diagnostics.diagnostics);
