@@ -79,7 +79,8 @@ enum class BinaryOp {
   Add,
   Subtract,
   Multiply,
-  Divide
+  Divide,
+  Coalesce  // `rank ?? 0`: the right side where the left is not active
 };
 struct BinaryExpr {
   BinaryOp op;
@@ -100,11 +101,19 @@ struct RangeExpr {
 struct TupleExpr {
   std::vector<ExprPtr> elements;
 };
+/// `["python", "train.py"]`
+struct ListExpr {
+  std::vector<ExprPtr> elements;
+};
+/// `{ rank = 8, alpha = 16 }`
+struct RecordExpr {
+  std::vector<CallArgument> fields;  // every one has a name
+};
 
 struct Expr {
   Range range;
   std::variant<NumberLiteral, StringLiteral, BoolLiteral, NameExpr, CallExpr, IndexExpr, UnaryExpr, BinaryExpr, SetExpr,
-               RangeExpr, TupleExpr>
+               RangeExpr, TupleExpr, ListExpr, RecordExpr>
       node;
 };
 
@@ -135,12 +144,17 @@ struct EnumDecl {
   std::vector<EnumLevel> levels;
 };
 
-/// `int`, `precision`, `Pixels`, `Images / Time`, `int in 1..64`, `Ratio in { 0.5x, 1.0x }`.
+/// `int`, `precision`, `Pixels`, `Images / Time`, `int in 1..64`, `Ratio in { 0.5x, 1.0x }`, `list(int)`,
+/// `(int, string)`, `{ rank : int, alpha : float }`.
 struct TypeExpr {
+  enum class Shape { Named, List, Tuple, Record };
   Range range;
-  QualifiedName name;
-  std::vector<Identifier> per;  // `Images / Time`: the dimensions below
-  ExprPtr refinement;           // may be null
+  Shape shape = Shape::Named;
+  QualifiedName name;              // Named
+  std::vector<TypeExpr> parts;     // List (one), Tuple, Record
+  std::vector<Identifier> fields;  // Record: a name for each part
+  std::vector<Identifier> per;     // `Images / Time`: the dimensions below
+  ExprPtr refinement;              // may be null
 };
 
 struct LetDecl {
@@ -169,7 +183,17 @@ struct MetricDecl {
   std::optional<Identifier> direction;  // lower, higher
   std::optional<Identifier> kind;       // timed, quality, profile
   bool exact = false;                   // bytes, counts: compared as they are
+  bool series = false;                  // a value for each epoch or logged step
   ExprPtr derived;                      // may be null
+  ExprPtr source;  // of a command's metric: `from regex(…)`, `json(…)`, `csv(…)`, a CallExpr; may be null
+};
+
+/// `estimate device_memory_peak = 2B * parameters`: what a workload expects of a metric before it runs.
+struct EstimateDecl {
+  Range range;
+  std::string doc;
+  Identifier metric;
+  ExprPtr value;
 };
 
 enum class RuleKind { Require, Exclude };
@@ -183,29 +207,50 @@ struct RuleDecl {
   std::optional<std::string> because;
 };
 
+/// A text in a place where nothing else may stand.
+struct Text {
+  std::string value;  // escapes resolved
+  Range range;
+};
+
+/// `command ["python", "train.py", "--gpus", "${gpus}"] timeout 2h`
+struct Command {
+  Range range;
+  std::vector<Text> arguments;
+  ExprPtr timeout;  // may be null
+};
+
 struct WorkloadDecl {
   Range range;
   std::string doc;
   Identifier name;
+  std::optional<Command> command;
+  std::vector<Text> inputs;    // of a command: files and patterns that it reads
   std::optional<int> version;  // `version 2`: raised only when results would change
   Range version_range;
   std::vector<ParamDecl> params;
   std::vector<MetricDecl> metrics;
+  std::vector<EstimateDecl> estimates;
   std::vector<RuleDecl> rules;
 };
 
 /// `workload image.mobilenet_v2(size = 300px)`
+/// or `workload ours = image.mobilenet_v2(size = 300px)` where a study has several.
 struct WorkloadUse {
   Range range;
+  std::optional<Identifier> label;
   QualifiedName name;
   std::vector<CallArgument> arguments;
 };
 
-/// `factor precision in { fp64, fp32 } baseline fp64 when …`
+/// `factor precision in { fp64, fp32 } baseline fp64 when …`. In `factor (loader, layout) in { (dali, nhwc), … }` the
+/// name is "(loader, layout)", written so wherever a factor is named: a reader that sees a name in parentheses in a
+/// place of a factor (quantifier, over, by, only, selector) makes one identifier of it, with single blanks.
 struct FactorDecl {
   Range range;
   std::string doc;
   Identifier name;
+  std::vector<Identifier> parts;  // of a lockstep factor; empty for a simple one
   ExprPtr levels;
   ExprPtr baseline;  // may be null
   ExprPtr when;      // may be null
@@ -227,8 +272,16 @@ struct CompareDecl {
   ExprPtr against;  // may be null; the bare name `previous` is the level before
 };
 
+/// `control twice = [method = lora, rank = 8]`: a second label on one point.
+struct ControlDecl {
+  Range range;
+  std::string doc;
+  Identifier name;
+  std::vector<CallArgument> selectors;  // each has a name
+};
+
 enum class QuantifierKind { ForAll, Exists };
-/// `forall gpus, loader where gpus > 1:`; `forall *` has all = true.
+/// `forall gpus, loader where gpus > 1:`; `forall *` and `forall where gpus > 1` have all = true.
 struct Quantifier {
   Range range;
   QuantifierKind kind;
@@ -236,24 +289,31 @@ struct Quantifier {
   std::vector<Identifier> factors;
   ExprPtr where;  // may be null
 };
-/// `criterion name: Q* subject >= bound with confidence 95%`; the subject is compared with one bound or a band.
+/// `criterion name: Q* subject >= bound with confidence 95%`; the subject is compared with one bound, a band, or what
+/// a reference publishes (`gain like table2 within 5%`). `criterion oom: Q* infeasible` has no subject.
 struct CriterionDecl {
   Range range;
   std::string doc;
   Identifier name;
   std::vector<Quantifier> quantifiers;
-  ExprPtr subject;
+  bool infeasible = false;
+  Range claim_range;                 // of what follows the quantifiers, up to `with`
+  ExprPtr subject;                   // null with `infeasible`
+  std::optional<Identifier> like;    // a reference
+  ExprPtr like_within;               // `within 5%` after it; may be null
   std::optional<BinaryOp> relation;  // >=, >, <=, <, ==
   ExprPtr bound;                     // with relation
   ExprPtr band_low, band_high;       // `within low..high`, without relation
   ExprPtr confidence;                // may be null
 };
 
-/// One setting of a design block: `repeat 10`, `steps 300`, `order blocks`, `seed 7`, `budget 24h`.
+/// One setting of a design block: `repeat 10`, `steps 300`, `order blocks`, `seed 7`, `budget 24h`,
+/// `repeat 10..20 until half_width(gain) <= 1%`.
 struct DesignSetting {
   Range range;
   Identifier name;
   ExprPtr value;
+  ExprPtr until;  // may be null
 };
 struct DesignKindBlock {
   Range range;
@@ -319,11 +379,34 @@ struct StudyDecl {
   std::vector<MetricDecl> metrics;
   std::vector<MeasureDecl> measures;
   std::vector<CompareDecl> compares;
+  std::vector<ControlDecl> controls;
   std::vector<CriterionDecl> criteria;
   std::vector<DesignDecl> designs;
   std::vector<TableDecl> tables;
   std::vector<PlotDecl> plots;
   std::vector<PresetDecl> presets;
+};
+
+/// `system box { gpus = 4  gpu.memory = 94GB }`
+struct SystemDecl {
+  Range range;
+  std::string doc;
+  Identifier name;
+  std::vector<Assignment> properties;
+};
+
+/// `reference table2 from "precision.csv" { gpus : gpus  train_time : column("total_time_s", unit = 1s) }`
+struct ReferenceColumn {
+  Range range;
+  Identifier name;  // a parameter or metric of the studies that use it
+  ExprPtr column;   // a bare name, or `column("…", unit = …)`
+};
+struct ReferenceDecl {
+  Range range;
+  std::string doc;
+  Identifier name;
+  Text path;
+  std::vector<ReferenceColumn> columns;
 };
 
 /// One file.
@@ -333,6 +416,9 @@ struct Module {
   std::vector<EnumDecl> enums;
   std::vector<LetDecl> lets;
   std::vector<WorkloadDecl> workloads;
+  std::vector<SystemDecl> systems;
+  std::vector<ReferenceDecl> references;
+  std::vector<PresetDecl> presets;  // for every study of the file
   std::vector<StudyDecl> studies;
 };
 

@@ -75,6 +75,8 @@ struct ExprDumper {
     if (range.step) out += fmt::format(" {} {}", range.geometric ? "by*" : "by", dump(*range.step));
     return out + ")";
   }
+  std::string operator()(const ListExpr& values) const { return fmt::format("(list{})", list(values.elements)); }
+  std::string operator()(const RecordExpr& record) const { return fmt::format("(record{})", list(record.fields)); }
   std::string operator()(const TupleExpr& tuple) const { return fmt::format("(tuple{})", list(tuple.elements)); }
 };
 
