@@ -188,12 +188,14 @@ struct MetricDecl {
   ExprPtr source;  // of a command's metric: `from regex(…)`, `json(…)`, `csv(…)`, a CallExpr; may be null
 };
 
-/// `estimate device_memory_peak = 2B * parameters`: what a workload expects of a metric before it runs.
+/// `estimate device_memory_peak = 4B * parameters when precision == fp32`: a part of what a workload expects of a
+/// metric before it runs; the parts of one metric whose `when` holds add up.
 struct EstimateDecl {
   Range range;
   std::string doc;
   Identifier metric;
   ExprPtr value;
+  ExprPtr when;  // may be null
 };
 
 enum class RuleKind { Require, Exclude };
