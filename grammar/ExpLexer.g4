@@ -85,7 +85,7 @@ UNTERMINATED_STRING : '"' CHARACTER*;
 IDENTIFIER : LETTER (LETTER | DIGIT)*;
 
 DOC        : '///' ~[\r\n]* -> channel(HIDDEN);
-COMMENT    : '//' ~[\r\n]* -> skip;
+COMMENT    : '//' ~[\r\n]* -> channel(HIDDEN);
 WHITESPACE : [ \t\r\n]+ -> skip;
 
 UNEXPECTED : .;

@@ -8,6 +8,7 @@
 #include "ExpParser.h"
 #include "compiler/parse/antlr_strategy.h"
 #include "compiler/parse/antlr_tokens.h"
+#include "compiler/parse/tokens.h"
 
 namespace expc::parse {
 
@@ -19,6 +20,7 @@ EXPC_PARSE_RULES(X)
   static_assert(static_cast<size_t>(Token::name) == ExpLexer::token, "cst.h and ExpLexer.g4 differ");
 EXPC_PARSE_TOKENS(X)
 #undef X
+
 Tree parseTree(const source::SourceManager& sources, source::FileId file, Rule start, Reporter& reporter) {
   Tree tree;
   tree.file = file;
@@ -43,6 +45,27 @@ Tree parseTree(const source::SourceManager& sources, source::FileId file, Rule s
     tree.nodes.clear();  // rules were left half-way
   }
   return tree;
+}
+
+std::vector<LexedToken> tokens(const source::SourceManager& sources, source::FileId file) {
+  const std::string_view text = sources.text(file);
+  bridge::ByteStream stream(text);
+  if (text.starts_with(bridge::kByteOrderMark)) stream.seek(bridge::kByteOrderMark.size());
+  ExpLexer lexer(&stream);
+  lexer.removeErrorListeners();
+  std::vector<LexedToken> out;
+  uint32_t before = 0;
+  for (;;) {
+    const std::unique_ptr<antlr4::Token> token = lexer.nextToken();
+    if (bridge::kindOf(token->getType()) == Token::Number) bridge::splitNumber(text, token.get(), stream, lexer);
+    const Located place = bridge::located(token.get());
+    LexedToken entry{place.token, {file, place.begin, place.end}, 0};
+    if (entry.kind == Token::Doc && text.substr(place.begin).starts_with("////")) entry.kind = Token::Comment;
+    for (char c : text.substr(before, place.begin - before)) entry.lines_before += c == '\n';
+    before = place.end;
+    out.push_back(entry);
+    if (entry.kind == Token::EndOfFile) return out;
+  }
 }
 
 }  // namespace expc::parse

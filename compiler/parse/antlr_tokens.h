@@ -48,6 +48,22 @@ class ByteStream : public antlr4::CharStream {
   size_t at_ = 0;
 };
 
+/// `80GiB/gpus` is a division; only times stand below the stroke of a unit. Cuts the token off there and lets the lexer
+/// go on behind it.
+inline void splitNumber(std::string_view text, antlr4::Token* number, ByteStream& stream, ExpLexer& lexer) {
+  static constexpr std::string_view kTimes[] = {"ns", "us", "ms", "s", "min", "h", "d"};
+  const Located place = located(number);
+  const std::string_view written = text.substr(place.begin, place.end - place.begin);
+  const size_t stroke = written.find('/');
+  if (stroke == std::string_view::npos) return;
+  if (std::find(std::begin(kTimes), std::end(kTimes), written.substr(stroke + 1)) != std::end(kTimes)) return;
+  static_cast<antlr4::CommonToken*>(number)->setStopIndex(place.begin + stroke - 1);
+  stream.seek(place.begin + stroke);
+  lexer.hitEOF = false;
+}
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 /// Reads all tokens: mends what the lexer cannot decide, reports what is none, keeps doc comments aside, checks the
 /// limits.
 class TokenReader {
@@ -60,7 +76,7 @@ class TokenReader {
         stream_(text_),
         lexer_(&stream_) {
     lexer_.removeErrorListeners();
-    if (text_.substr(0, 3) == "\xEF\xBB\xBF") stream_.seek(3);
+    if (text_.starts_with(kByteOrderMark)) stream_.seek(kByteOrderMark.size());
   }
 
   /// False when the parser must not see them.
@@ -70,6 +86,7 @@ class TokenReader {
       const Token kind = kindOf(token->getType());
       if (kind != Token::Unexpected) flushUnexpected();
       if (reporter_.exhausted()) return false;
+      if (kind == Token::Comment) continue;
       if (kind == Token::Doc) {
         addDoc(located(token.get()));
         continue;
@@ -78,7 +95,7 @@ class TokenReader {
         addUnexpected(std::move(token));
         continue;
       }
-      if (kind == Token::Number) splitNumber(static_cast<antlr4::CommonToken&>(*token));
+      if (kind == Token::Number) splitNumber(text_, token.get(), stream_, lexer_);
       if (kind == Token::UnterminatedString) {
         const Located place = located(token.get());
         reportUnterminated(reporter_, place.begin, place.end);
@@ -106,19 +123,6 @@ class TokenReader {
     while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
     if (!doc_.empty()) doc_ += '\n';
     doc_ += line;
-  }
-
-  /// `80GiB/gpus` is a division; only times stand below the stroke of a unit.
-  void splitNumber(antlr4::CommonToken& token) {
-    static constexpr std::string_view kTimes[] = {"ns", "us", "ms", "s", "min", "h", "d"};
-    const Located place = located(&token);
-    const std::string_view written = text_.substr(place.begin, place.end - place.begin);
-    const size_t stroke = written.find('/');
-    if (stroke == std::string_view::npos) return;
-    if (std::find(std::begin(kTimes), std::end(kTimes), written.substr(stroke + 1)) != std::end(kTimes)) return;
-    token.setStopIndex(place.begin + stroke - 1);
-    stream_.seek(place.begin + stroke);
-    lexer_.hitEOF = false;
   }
 
   /// Characters that begin no token are gathered into one report. They stay in the stream, so that the parser does not
