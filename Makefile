@@ -28,7 +28,9 @@ fuzz:
 	@tests/fuzz/run $(FUZZ_SECONDS)
 
 bench: build
+	@tools/setup --bench
 	@python3 tests/bench/check.py --expc $(BUILD)/bin/expc
+	@python3 tests/bench/planner.py --expc $(BUILD)/bin/expc
 
 clean:
 	rm -rf build
