@@ -7,23 +7,41 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/exit_codes.h"
+#include "compiler/driver/fix.h"
+#include "compiler/driver/version.h"
+#include "compiler/explain/sarif.h"
 
 namespace expc::driver {
 
-int check(const CheckOptions& options, const Console& console) {
-  Compilation compilation;
-  compile(options.study, std::nullopt, console, compilation);
-  if (!options.json) {
-    showDiagnostics(compilation, console);
-    return compilation.failed ? kError : kSuccess;
-  }
+namespace {
+
+llvm::json::Value document(const Compilation& compilation, CheckFormat format) {
+  if (format == CheckFormat::Sarif)
+    return explain::sarifLog(compilation.sources, compilation.diagnostics.diagnostics, kVersion);
   llvm::json::Array diagnostics;
   for (const diag::Diagnostic& diagnostic : compilation.diagnostics.diagnostics)
     diagnostics.push_back(diag::renderJson(compilation.sources, diagnostic));
-  const llvm::json::Value document =
-      llvm::json::Object{{"schema", "expc.diagnostics/1"}, {"diagnostics", std::move(diagnostics)}};
-  if (!console.print(llvm::formatv("{0:2}\n", document).str())) return kError;
-  return compilation.failed ? kError : kSuccess;
+  return llvm::json::Object{{"schema", "expc.diagnostics/1"}, {"diagnostics", std::move(diagnostics)}};
+}
+
+}  // namespace
+
+int check(const CheckOptions& options, const Console& console) {
+  if (options.diff && options.format != CheckFormat::Text) {
+    console.error("--diff and --format both say what standard output holds; give one of them");
+    return kUsage;
+  }
+  Compilation compilation;
+  if (!options.fix)
+    compile(options.study, std::nullopt, check::FileSystem::real(), console, compilation);
+  else if (!fix(options.study, options.diff, console, compilation))
+    return kError;
+  const int code = compilation.failed ? kError : kSuccess;
+  if (options.format == CheckFormat::Text) {
+    showDiagnostics(compilation, console);
+    return code;
+  }
+  return console.print(llvm::formatv("{0:2}\n", document(compilation, options.format)).str()) ? code : kError;
 }
 
 }  // namespace expc::driver

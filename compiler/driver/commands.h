@@ -16,9 +16,17 @@ struct StudyOptions {
   std::vector<std::string> overrides;  // -D name=value
 };
 
+enum class CheckFormat { Text, Json, Sarif };
 struct CheckOptions {
   StudyOptions study;
-  bool json = false;
+  CheckFormat format = CheckFormat::Text;
+  bool fix = false;
+  bool diff = false;  // with fix: show, do not write
+};
+
+struct ExplainOptions {
+  std::optional<std::string> code;  // "E0203", "e0203" or "unknown-unit"; nothing lists all kinds
+  bool list = false;
 };
 
 enum class PlanFormat { Text, Json, JsonLines };
@@ -52,6 +60,7 @@ struct ReportOptions {
 
 /// Each returns the process's exit code (exit_codes.h).
 int check(const CheckOptions& options, const Console& console);
+int explain(const ExplainOptions& options, const Console& console);
 int plan(const PlanOptions& options, const Console& console);
 int run(const RunOptions& options, const Console& console);
 int report(const ReportOptions& options, const Console& console);

@@ -27,6 +27,16 @@ llvm::Expected<plan::Plan> readPlan(const std::string& path, llvm::StringRef tex
   return plan;
 }
 
+/// How to learn more; several kinds are named, since each has a page of its own.
+std::string explainHint(const std::vector<diag::Kind>& kinds) {
+  constexpr size_t kNamed = 4;
+  std::string others;
+  for (size_t i = 1; i < std::min(kinds.size(), kNamed); ++i) others += fmt::format(", {}", diag::code(kinds[i]));
+  if (kinds.size() > kNamed) others += ", …";
+  return fmt::format("run 'expc explain {}' for more{}", diag::code(kinds.front()),
+                     others.empty() ? "" : fmt::format(" (also{})", others.substr(1)));
+}
+
 std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, const std::string& devices,
                                                   const Console& console) {
   const machine::Machine machine = machine::probe();
@@ -36,7 +46,8 @@ std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, c
     return std::nullopt;
   }
   Compilation compilation;
-  compile(options, lower::SystemFacts{.gpus = static_cast<int>(slots->size())}, console, compilation);
+  compile(options, lower::SystemFacts{.gpus = static_cast<int>(slots->size())}, check::FileSystem::real(), console,
+          compilation);
   showDiagnostics(compilation, console);
   if (compilation.failed) return std::nullopt;
   return std::move(compilation.plans);
@@ -44,9 +55,8 @@ std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, c
 
 }  // namespace
 
-void compile(const StudyOptions& options, const std::optional<lower::SystemFacts>& facts, const Console& console,
-             Compilation& compilation) {
-  const check::FileSystem files = check::FileSystem::real();
+void compile(const StudyOptions& options, const std::optional<lower::SystemFacts>& facts,
+             const check::FileSystem& files, const Console& console, Compilation& compilation) {
   llvm::Expected<std::string> text = files.read(options.file);
   if (!text) {
     console.error(fmt::format("cannot read {}: {}", options.file, llvm::toString(text.takeError())));
@@ -69,6 +79,11 @@ void compile(const StudyOptions& options, const std::optional<lower::SystemFacts
 
 void showDiagnostics(const Compilation& compilation, const Console& console) {
   size_t errors = 0, warnings = 0;
+  std::vector<diag::Kind> kinds;  // each once, those of errors first
+  for (const diag::Severity severity : {diag::Severity::Error, diag::Severity::Warning})
+    for (const diag::Diagnostic& diagnostic : compilation.diagnostics.diagnostics)
+      if (diagnostic.severity == severity && std::find(kinds.begin(), kinds.end(), diagnostic.kind) == kinds.end())
+        kinds.push_back(diagnostic.kind);
   for (const diag::Diagnostic& diagnostic : compilation.diagnostics.diagnostics) {
     console.message(diag::renderText(compilation.sources, diagnostic, console.colourErr()));
     (diagnostic.severity == diag::Severity::Error ? errors : warnings)++;
@@ -78,6 +93,7 @@ void showDiagnostics(const Compilation& compilation, const Console& console) {
   console.message(errors == 0     ? counted(warnings, "warning")
                   : warnings == 0 ? counted(errors, "error")
                                   : counted(errors, "error") + ", " + counted(warnings, "warning"));
+  console.message(explainHint(kinds));
 }
 
 std::optional<std::vector<plan::Plan>> loadPlans(const StudyOptions& options, const std::string& devices,

@@ -21,8 +21,8 @@ struct Compilation {
 
 /// Reads and compiles the studies that `options` selects. Without `facts` it checks only, and makes no plan: it never
 /// looks at the machine. A root file that cannot be read is said on `console`.
-void compile(const StudyOptions& options, const std::optional<lower::SystemFacts>& facts, const Console& console,
-             Compilation& compilation);
+void compile(const StudyOptions& options, const std::optional<lower::SystemFacts>& facts,
+             const check::FileSystem& files, const Console& console, Compilation& compilation);
 
 /// Diagnostics by position, each once: as text on standard error, with a closing count.
 void showDiagnostics(const Compilation& compilation, const Console& console);

@@ -7,6 +7,8 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/exit_codes.h"
+#include "compiler/driver/tools.h"
+#include "compiler/driver/version.h"
 
 namespace {
 
@@ -54,7 +56,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write, not the end of a run
 
   CLI::App app{"expc: performance studies as source code"};
-  app.set_version_flag("--version", "expc 0.1.0");
+  app.set_version_flag("--version", "expc " + std::string(kVersion));
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 all criteria pass, 1 error, 2 usage, 3 some criterion fails, 4 some undecided, 5 nothing ran, 130 "
@@ -70,7 +72,16 @@ int main(int argc, char** argv) {
   CLI::App* check_command =
       app.add_subcommand("check", "Report every mistake in a study that can be known before a run");
   addStudyOptions(*check_command, check_options.study, "Study file (.exp)");
-  addJson(*check_command, check_options.json);
+  check_command
+      ->add_option("--format", check_options.format,
+                   "text, json or sarif (SARIF 2.1.0, for editors and CI; default text)")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, CheckFormat>{
+          {"text", CheckFormat::Text}, {"json", CheckFormat::Json}, {"sarif", CheckFormat::Sarif}}))
+      ->type_name("FORMAT");
+  CLI::Option* fix_flag = check_command->add_flag("--fix", check_options.fix,
+                                                  "Carry out the changes that are certain, then report what is left");
+  check_command->add_flag("--diff", check_options.diff, "With --fix: show the changes and write nothing")
+      ->needs(fix_flag);
 
   PlanOptions plan_options;
   CLI::App* plan_command =
@@ -118,6 +129,8 @@ int main(int argc, char** argv) {
       ->add_option("--html", report_options.html, "Where to write the report page (default: in the results folder)")
       ->type_name("FILE");
 
+  Tools tools(app);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -129,5 +142,6 @@ int main(int argc, char** argv) {
   if (*check_command) return check(check_options, console);
   if (*plan_command) return plan(plan_options, console);
   if (*run_command) return run(run_options, console);
-  return report(report_options, console);
+  if (*report_command) return report(report_options, console);
+  return tools.run(console);
 }

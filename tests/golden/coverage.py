@@ -46,7 +46,7 @@ def main() -> int:
         problems.append(f"{code} is expected by a golden case and not registered")
 
     page = (ROOT / "docs/diagnostics.md").read_text()
-    rows = dict(re.findall(r"^\| ([EW]\d{4}) \| `([a-z0-9-]+)` \|", page, re.M))
+    rows = dict(re.findall(r"^\| \[?([EW]\d{4})[^|]* \| `([a-z0-9-]+)` \|", page, re.M))
     for name, code, slug in kinds:
         if rows.get(code) != slug:
             problems.append(f"{code} {slug} is not in the table of docs/diagnostics.md")

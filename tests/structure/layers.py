@@ -19,6 +19,7 @@ ARROWS = {
     "compiler/expand": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/check", "runtime/stats"},
     "compiler/lower": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/check", "compiler/expand",
                        "runtime/stats", "runtime/plan"},
+    "compiler/explain": {"compiler/source", "compiler/diag"},
     "runtime/plan": set(),
     "runtime/stats": set(),
     "runtime/machine": set(),

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "compiler/driver/commands.h"
+#include "compiler/driver/console.h"
+
+namespace expc::driver {
+
+/// The subcommands that help to write studies: their options and help texts. They neither measure nor judge.
+class Tools {
+ public:
+  explicit Tools(CLI::App& app);
+  /// Runs the one that was asked for.
+  int run(const Console& console) const;
+
+ private:
+  ExplainOptions explain_options_;
+  CLI::App* explain_command_;
+};
+
+}  // namespace expc::driver

@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""The commands that help to write studies: explain, check --fix, SARIF. Measures nothing.
+
+usage: tools_test.py --expc PATH
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import stat
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OPTIONS = None
+
+STUDY = """import std.image
+import "shared/limits.exp"
+
+study sizes {
+  workload image.mobilenet_v2(data = mnist("data/digits"))
+  factor precision in { fp64, fp32 } baseline fp64
+  measure step_time
+  compare gain = speedup(step_time) over precision
+  criterion c: forall *: gain >= limits.least
+  design full { timed { repeat 10  steps 30 } }
+}
+"""
+
+
+class Command(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="expc-tools-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def expc(self, *arguments, code=0, environment=None):
+        result = subprocess.run([OPTIONS.expc, *map(str, arguments)], capture_output=True, text=True, timeout=120,
+                                cwd=self.folder, stdin=subprocess.DEVNULL, env={**os.environ, **(environment or {})})
+        self.assertEqual(result.returncode, code, f"expc {arguments}\n{result.stdout}\n{result.stderr}")
+        return result
+
+
+class Explain(Command):
+    def test_by_code_in_any_case_and_by_name(self):
+        page = self.expc("explain", "E0203").stdout
+        self.assertTrue(page.startswith("E0203 unknown-unit\n\n"))
+        for part in ("Wrong", "Right", "How to mend it", "    let window = 3sec            // E0203"):
+            self.assertIn(part, page)
+        self.assertEqual(page, self.expc("explain", "e0203").stdout)
+        self.assertEqual(page, self.expc("explain", "unknown-unit").stdout)
+        self.assertLessEqual(max(map(len, page.splitlines())), 100)
+
+    def test_list_has_a_line_for_each_kind(self):
+        kinds = re.findall(r'^EXPC_DIAGNOSTIC_KIND\(\w+, "([EW]\d{4})", "([a-z0-9-]+)"\)',
+                           (ROOT / "compiler/diag/kinds.def").read_text(), re.M)
+        lines = self.expc("explain", "--list").stdout.splitlines()
+        self.assertEqual([tuple(line.split()[:2]) for line in lines], kinds)
+        self.assertTrue(all(len(line.split()) > 4 for line in lines))
+        self.assertEqual("\n".join(lines) + "\n", self.expc("explain").stdout)
+
+    def test_unknown_code_suggests(self):
+        self.assertIn("did you mean 'unknown-unit'?", self.expc("explain", "unkown-unit", code=2).stderr)
+        self.assertIn("'expc explain' without a code", self.expc("explain", "quite another thing", code=2).stderr)
+
+    def test_colour_only_where_asked(self):
+        self.assertNotIn("\x1b", self.expc("explain", "E0203").stdout)
+        self.assertIn("\x1b[1;31m// E0203\x1b[0m", self.expc("--color", "always", "explain", "E0203").stdout)
+        self.assertIn("\x1b[1;35mW0402\x1b[0m", self.expc("--color", "always", "explain").stdout)
+
+    def test_diagnostics_end_with_how_to_learn_more(self):
+        self.write("two.exp", "let a = 3sec\nlet b = 4sec\nlet c = 1s + 1B\n")
+        lines = self.expc("check", "two.exp", code=1).stderr.splitlines()
+        self.assertEqual(lines[-1], "run 'expc explain E0203' for more (also E0207)")
+        self.assertEqual(sum("expc explain" in line for line in lines), 1)
+        self.assertNotIn("expc explain", self.expc("check", "two.exp", "--format", "json", code=1).stderr)
+        self.write("fine.exp", "let a = 3s\n")
+        self.assertEqual(self.expc("check", "fine.exp").stderr, "")
+
+
+class Fix(Command):
+    def setUp(self):
+        super().setUp()
+        # The first round mends what cannot be parsed; only then are names looked up.
+        self.study = self.write("sizes.exp", STUDY.replace("(step_time)", "(step_tme)").replace("std.image\n", "std.image;\n"))
+        self.limits = self.write("shared/limits.exp", "# shared\nlet least = 1.2x\n")
+
+    def test_writes_study_and_import_and_says_what(self):
+        result = self.expc("check", "sizes.exp", "--fix")
+        self.assertEqual(self.study.read_text(), STUDY)
+        self.assertEqual(self.limits.read_text(), "// shared\nlet least = 1.2x\n")
+        self.assertEqual(result.stderr.splitlines(), [
+            "sizes.exp:1:17: removed `;` (E0102 unexpected-character)",
+            "shared/limits.exp:1:1: replaced `#` by `//` (E0102 unexpected-character)",
+            "sizes.exp:8:26: replaced `step_tme` by `step_time` (E0201 unknown-name)",
+            "3 changes in 2 files"])
+        self.assertEqual(self.expc("check", "sizes.exp", "--fix").stderr, "nothing to fix\n")
+
+    def test_reports_what_is_left(self):
+        self.study.write_text(self.study.read_text().replace("steps 30", "steps 30sec"))
+        result = self.expc("check", "sizes.exp", "--fix", code=1)
+        self.assertIn("3 changes in 2 files", result.stderr)
+        self.assertIn("error[E0203]", result.stderr)
+        self.assertNotIn("E0102]", result.stderr)
+        self.assertIn("step_time) over", self.study.read_text())
+
+    def test_diff_shows_and_writes_nothing(self):
+        before = self.study.read_text(), self.limits.read_text()
+        diff = self.expc("check", "sizes.exp", "--fix", "--diff").stdout
+        self.assertEqual((self.study.read_text(), self.limits.read_text()), before)
+        subprocess.run(["git", "apply"], input=diff, text=True, cwd=self.folder, check=True)
+        self.assertEqual(self.study.read_text(), STUDY)
+        self.assertEqual(self.limits.read_text(), "// shared\nlet least = 1.2x\n")
+
+    def test_diff_needs_fix_and_text(self):
+        self.expc("check", "sizes.exp", "--diff", code=2)
+        self.expc("check", "sizes.exp", "--fix", "--diff", "--format", "json", code=2)
+
+    def test_keeps_mode_and_link_and_leaves_no_other_file(self):
+        self.study.chmod(0o640)
+        link = self.folder / "link.exp"
+        link.symlink_to("sizes.exp")
+        self.expc("check", "link.exp", "--fix")
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(self.study.read_text(), STUDY)
+        self.assertEqual(stat.S_IMODE(self.study.stat().st_mode), 0o640)
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["link.exp", "shared", "sizes.exp"])
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write everything")
+    def test_a_file_that_may_not_be_written_changes_none(self):
+        self.limits.chmod(0o444)
+        before = self.study.read_text()
+        self.assertIn("limits.exp", self.expc("check", "sizes.exp", "--fix", code=1).stderr)
+        self.assertEqual(self.study.read_text(), before)
+
+    def test_clean_study_is_untouched(self):
+        self.study.write_text(STUDY)
+        self.limits.write_text("let least = 1.2x\n")
+        stamp = self.study.stat().st_mtime_ns
+        self.expc("check", "sizes.exp", "--fix")
+        self.assertEqual(self.study.stat().st_mtime_ns, stamp)
+
+    def test_missing_file(self):
+        result = self.expc("check", "nowhere.exp", "--fix", code=1)
+        self.assertIn("nowhere.exp", result.stderr)
+        self.assertNotIn("nothing to fix", result.stderr)
+
+    def test_rest_as_json(self):
+        document = json.loads(self.expc("check", "sizes.exp", "--fix", "--format", "json").stdout)
+        self.assertEqual(document["diagnostics"], [])
+
+
+class Sarif(Command):
+    def log(self, path, code):
+        return json.loads(self.expc("check", path, "--format", "sarif", code=code).stdout)
+
+    def test_essentials_of_the_schema(self):
+        self.write("shared/limits.exp", "let least = 1.2x\n")
+        self.write("my study.exp", STUDY.replace("(step_time)", "(step_tme)").replace("steps 30", "steps 30sec"))
+        log = self.log("my study.exp", 1)
+        self.assertEqual(log["version"], "2.1.0")
+        self.assertIn("sarif-2.1.0", log["$schema"])
+        run, = log["runs"]
+        self.assertEqual(run["columnKind"], "unicodeCodePoints")
+        driver = run["tool"]["driver"]
+        self.assertEqual(driver["name"], "expc")
+        self.assertEqual([rule["id"] for rule in driver["rules"]], ["E0201", "E0203"])
+        for rule in driver["rules"]:
+            self.assertTrue(rule["help"]["text"].startswith(rule["id"]))
+            self.assertTrue(rule["help"]["markdown"].startswith("# " + rule["id"]))
+            self.assertTrue(rule["shortDescription"]["text"].endswith("."))
+            self.assertEqual(rule["defaultConfiguration"]["level"], "error")
+        self.assertEqual([result["ruleId"] for result in run["results"]], ["E0201", "E0203"])
+        for result in run["results"]:
+            self.assertEqual(driver["rules"][result["ruleIndex"]]["id"], result["ruleId"])
+            self.assertEqual(result["level"], "error")
+            self.assertTrue(result["message"]["text"])
+            place, = result["locations"]
+            self.assertEqual(place["physicalLocation"]["artifactLocation"]["uri"], "my%20study.exp")
+            region = place["physicalLocation"]["region"]
+            self.assertGreaterEqual((region["endLine"], region["endColumn"]), (region["startLine"], region["startColumn"]))
+
+    def test_fixes_mend(self):
+        text = "let a = 1;\nlet größe = 2\n"
+        path = self.write("a.exp", text.replace("größe", "groesse") + 'let b = "ä" == "ä" && 1 > 0\n')
+        before = path.read_text()
+        result = self.log("a.exp", 1)["runs"][0]["results"]
+        lines = before.splitlines(keepends=True)
+        for entry in reversed(result):
+            fix, = entry["fixes"]
+            change, = fix["artifactChanges"]
+            self.assertEqual(change["artifactLocation"]["uri"], "a.exp")
+            for replacement in change["replacements"]:
+                region = replacement["deletedRegion"]
+                line = lines[region["startLine"] - 1]
+                self.assertEqual(region["startLine"], region["endLine"])
+                lines[region["startLine"] - 1] = (line[:region["startColumn"] - 1] + replacement["insertedContent"]["text"] +
+                                                  line[region["endColumn"] - 1:])
+        path.write_text("".join(lines))
+        self.assertEqual(path.read_text().splitlines()[0], "let a = 1")
+        self.expc("check", path)
+
+    def test_related_places_and_nothing_to_say(self):
+        self.write("twice.exp", "let a = 1\nlet a = 2\n")
+        result, = self.log("twice.exp", 1)["runs"][0]["results"]
+        related, = result["relatedLocations"]
+        self.assertEqual(related["physicalLocation"]["region"]["startLine"], 1)
+        self.assertTrue(related["message"]["text"])
+        self.write("fine.exp", "let a = 1\n")
+        self.assertEqual(self.log("fine.exp", 0)["runs"][0]["results"], [])
+
+    def test_what_has_no_place(self):
+        self.write("only.exp", "import std.image\n")
+        result, = self.log("only.exp", 1)["runs"][0]["results"]
+        self.assertEqual(result["ruleId"], "E0301")
+        self.assertNotIn("locations", result)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--expc", required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    OPTIONS.expc = str(pathlib.Path(OPTIONS.expc).resolve())
+    unittest.main(argv=["tools_test.py", *rest], verbosity=1)
