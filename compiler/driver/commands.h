@@ -58,11 +58,18 @@ struct ReportOptions {
   bool json = false;
 };
 
+struct FmtOptions {
+  std::vector<std::string> paths;  // files and folders, or "-" alone
+  bool check = false;
+  bool diff = false;
+};
+
 /// Each returns the process's exit code (exit_codes.h).
 int check(const CheckOptions& options, const Console& console);
 int explain(const ExplainOptions& options, const Console& console);
 int plan(const PlanOptions& options, const Console& console);
 int run(const RunOptions& options, const Console& console);
 int report(const ReportOptions& options, const Console& console);
+int format(const FmtOptions& options, const Console& console);
 
 }  // namespace expc::driver

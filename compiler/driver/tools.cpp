@@ -9,9 +9,18 @@ Tools::Tools(CLI::App& app) {
   explain_command_->add_option("code", explain_options_.code, "A code or name, such as E0203 or unknown-unit")
       ->type_name("CODE");
   explain_command_->add_flag("--list", explain_options_.list, "List every diagnostic (also without a CODE)");
+
+  fmt_command_ = app.add_subcommand("fmt", "Give study files the one layout; there is no style to choose");
+  fmt_command_->add_option("paths", fmt_options_.paths, "Files and folders, or - for standard input to standard output")
+      ->required()
+      ->type_name("PATH");
+  fmt_command_->add_flag("--check", fmt_options_.check,
+                         "Write nothing, name the files that would change; exit with 1 then");
+  fmt_command_->add_flag("--diff", fmt_options_.diff, "Write nothing, print what would change");
 }
 
 int Tools::run(const Console& console) const {
+  if (*fmt_command_) return format(fmt_options_, console);
   assert(*explain_command_);
   return explain(explain_options_, console);
 }

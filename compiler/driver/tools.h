@@ -17,6 +17,8 @@ class Tools {
  private:
   ExplainOptions explain_options_;
   CLI::App* explain_command_;
+  FmtOptions fmt_options_;
+  CLI::App* fmt_command_;
 };
 
 }  // namespace expc::driver

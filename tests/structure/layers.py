@@ -15,6 +15,7 @@ ARROWS = {
     "compiler/diag": {"compiler/source"},
     "compiler/ast": {"compiler/source"},
     "compiler/parse": {"compiler/source", "compiler/diag", "compiler/ast"},
+    "compiler/format": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/parse"},
     "compiler/check": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/parse", "runtime/stats", "stdlib"},
     "compiler/expand": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/check", "runtime/stats"},
     "compiler/lower": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/check", "compiler/expand",

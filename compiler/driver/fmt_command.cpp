@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/Path.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+
+#include "compiler/diag/render.h"
+#include "compiler/driver/commands.h"
+#include "compiler/driver/compilation.h"
+#include "compiler/driver/exit_codes.h"
+#include "compiler/format/diff.h"
+#include "compiler/format/format.h"
+#include "compiler/parse/load.h"
+
+namespace expc::driver {
+
+namespace {
+
+namespace fs = llvm::sys::fs;
+namespace path = llvm::sys::path;
+
+llvm::Error cannot(std::string_view what, const std::string& name, std::error_code code) {
+  return llvm::createStringError(code, fmt::format("cannot {} {}: {}", what, name, code.message()));
+}
+
+/// Adds the .exp files of a folder and the folders in it, by name; hidden ones (`.git`) are left alone.
+llvm::Error addFolder(const std::string& folder, std::vector<std::string>& files) {
+  std::vector<std::string> entries;
+  std::error_code code;
+  for (fs::directory_iterator at(folder, code, /*follow_symlinks=*/false), end; !code && at != end; at.increment(code))
+    entries.push_back(at->path());
+  if (code) return cannot("read the folder", folder, code);
+  std::sort(entries.begin(), entries.end());
+  for (const std::string& entry : entries) {
+    if (path::filename(entry).starts_with(".")) continue;
+    fs::file_status status;
+    if (fs::status(entry, status, /*follow=*/false)) continue;  // gone again
+    if (fs::is_directory(status)) {
+      if (llvm::Error error = addFolder(entry, files)) return error;
+    } else if (path::extension(entry) == ".exp" && fs::is_regular_file(entry)) {
+      files.push_back(entry);
+    }
+  }
+  return llvm::Error::success();
+}
+
+/// Puts `text` in the place of a file's, whole or not at all; its mode stays, and a link goes on to point at it.
+llvm::Error replaceFile(const std::string& name, const std::string& text) {
+  llvm::SmallString<256> target;
+  if (std::error_code code = fs::real_path(name, target)) return cannot("write", name, code);
+  if (std::error_code code = fs::access(target, fs::AccessMode::Write)) return cannot("write", name, code);
+  const llvm::ErrorOr<fs::perms> mode = fs::getPermissions(target);
+  if (!mode) return cannot("write", name, mode.getError());
+
+  llvm::SmallString<256> model = path::parent_path(target);
+  path::append(model, "." + path::filename(target) + ".%%%%%%%%");
+  llvm::Expected<fs::TempFile> file = fs::TempFile::create(model, *mode);
+  if (!file) return cannot("write", name, llvm::errorToErrorCode(file.takeError()));
+  llvm::raw_fd_ostream out(file->FD, /*shouldClose=*/false);
+  out << text;
+  out.flush();
+  std::error_code code = out.error();
+  out.clear_error();
+  if (!code) code = fs::setPermissions(file->FD, *mode);  // past the umask
+  if (code) {
+    llvm::consumeError(file->discard());
+    return cannot("write", name, code);
+  }
+  if (llvm::Error error = file->keep(target)) return cannot("write", name, llvm::errorToErrorCode(std::move(error)));
+  return llvm::Error::success();
+}
+
+class Formatter {
+ public:
+  Formatter(const FmtOptions& options, const Console& console) : options_(options), console_(console) {}
+
+  int run() {
+    for (const std::string& name : options_.paths) addPath(name);
+    for (const std::string& name : files_) formatFile(name);
+    diag::sortAndDeduplicate(compilation_.diagnostics.diagnostics);
+    showDiagnostics(compilation_, console_);
+    if (options_.check && changed_ > 0)
+      console_.message(fmt::format("{} of {} file{} would change: run `expc fmt` on {}", changed_, files_.size(),
+                                   files_.size() == 1 ? "" : "s", changed_ == 1 ? "it" : "them"));
+    return failed_ || (options_.check && changed_ > 0) ? kError : kSuccess;
+  }
+
+ private:
+  static bool isInput(const std::string& name) { return name == "-"; }
+
+  void addPath(const std::string& name) {
+    if (isInput(name) || !fs::is_directory(name)) {
+      files_.push_back(name);
+      return;
+    }
+    const size_t before = files_.size();
+    if (llvm::Error error = addFolder(name, files_))
+      fail(std::move(error));
+    else if (files_.size() == before)
+      fail(llvm::createStringError(fmt::format("there is no .exp file in the folder {}", name)));
+  }
+
+  void fail(llvm::Error error) {
+    console_.error(std::move(error));
+    failed_ = true;
+  }
+
+  void print(std::string_view text) {
+    if (!console_.print(text) && !std::exchange(mute_, true))
+      fail(llvm::createStringError("standard output took no more (closed pipe or full disk)"));
+  }
+
+  void formatFile(const std::string& name) {
+    auto buffer = isInput(name) ? llvm::MemoryBuffer::getSTDIN() : llvm::MemoryBuffer::getFile(name);
+    if (!buffer) return fail(cannot("read", name, buffer.getError()));
+    const std::string shown = isInput(name) ? "<stdin>" : name;
+    diag::Emitter emitter(compilation_.diagnostics);
+    const auto file = parse::load(compilation_.sources, shown, (*buffer)->getBuffer().str(), emitter);
+    const auto text = file ? format::format(compilation_.sources, *file, emitter) : std::nullopt;
+    if (!text) {
+      failed_ = true;
+      return;
+    }
+    take(name, shown, compilation_.sources.text(*file), *text);
+  }
+
+  void take(const std::string& name, const std::string& shown, std::string_view before, const std::string& after) {
+    const bool same = before == after;
+    if (!same) ++changed_;
+    if (options_.diff) return print(format::unifiedDiff(shown, before, after));
+    if (options_.check) {
+      if (!same) print(shown + "\n");
+      return;
+    }
+    if (isInput(name)) return print(after);
+    if (same) return;
+    if (llvm::Error error = replaceFile(name, after)) return fail(std::move(error));
+    print(fmt::format("formatted {}\n", name));
+  }
+
+  const FmtOptions& options_;
+  const Console& console_;
+  std::vector<std::string> files_;
+  Compilation compilation_;
+  size_t changed_ = 0;
+  bool failed_ = false;
+  bool mute_ = false;  // standard output is gone, which was said
+};
+
+}  // namespace
+
+int format(const FmtOptions& options, const Console& console) {
+  const bool has_input = std::find(options.paths.begin(), options.paths.end(), "-") != options.paths.end();
+  if (has_input && options.paths.size() > 1) {
+    console.error("'-' (standard input) cannot be formatted together with files");
+    return kUsage;
+  }
+  return Formatter(options, console).run();
+}
+
+}  // namespace expc::driver

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace expc::format {
+
+constexpr unsigned kIndent = 2;
+constexpr unsigned kContinuation = 4;
+constexpr unsigned kMaxWidth = 120;
+
+/// What lines must be to have their columns aligned: neighbours of one kind.
+enum class LineKind {
+  Other,  // never aligned
+  Import,
+  Let,
+  Param,
+  Metric,
+  Estimate,
+  Rule,
+  Factor,
+  Workload,
+  Compare,
+  Control,
+  Criterion,
+  Output,  // table and plot
+  Only,
+  Assignment,
+  Column,   // of a reference
+  Setting,  // of a design
+  KindBlock
+};
+
+/// A part of a line whose beginning is aligned with that of cells in the same place and of the same column.
+struct Cell {
+  std::string text;
+  unsigned gap = 0;     // blanks before it, at least
+  unsigned column = 0;  // only cells of one column are aligned
+};
+
+struct Line {
+  unsigned indent = 0;
+  bool blank_before = false;
+  LineKind kind = LineKind::Other;
+  std::vector<Cell> cells;
+  std::string_view comment;  // at the end; the whole line where there are no cells
+
+  unsigned width() const;  // without the comment
+};
+
+/// Widens gaps so that the columns of neighbouring lines of one kind begin in one place. A line that would pass
+/// kMaxWidth stays out.
+void alignColumns(std::vector<Line>& lines);
+
+/// The text of the lines, with comments that end neighbouring lines in one column.
+std::string print(const std::vector<Line>& lines);
+
+}  // namespace expc::format

@@ -1,0 +1,171 @@
+#include "compiler/format/pieces.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "compiler/parse/blocks.h"
+
+namespace expc::format {
+
+using parse::kNone;
+using parse::Node;
+using parse::Rule;
+using parse::Token;
+
+namespace {
+
+/// Counts the line breaks at the front of `gap` (\n, \r\n or \r) and takes them and the blanks off.
+unsigned takeBlanks(std::string_view& gap) {
+  unsigned breaks = 0;
+  while (!gap.empty() && !gap.starts_with("//")) {
+    const bool pair = gap.starts_with("\r\n");
+    if (gap.front() == '\n' || gap.front() == '\r') ++breaks;
+    gap.remove_prefix(pair ? 2 : 1);
+  }
+  return breaks;
+}
+
+std::string_view takeComment(std::string_view& gap) {
+  const size_t end = std::min(gap.find_first_of("\r\n"), gap.size());
+  std::string_view text = gap.substr(0, end);
+  gap.remove_prefix(end);
+  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
+  return text;
+}
+
+class Reader {
+ public:
+  Reader(std::string_view text, const parse::Tree& tree, File& file) : text_(text), tree_(tree), file_(file) {}
+
+  void read() {
+    visit(0, file_.top);
+    if (file_.pieces.empty() || file_.pieces.back().token != Token::EndOfFile) {
+      Piece end;
+      addPiece(end, static_cast<uint32_t>(text_.size()), static_cast<uint32_t>(text_.size()));
+    }
+    matchBrackets();
+  }
+
+ private:
+  /// Reads what is below a node; statements go to `block`.
+  void visit(uint32_t at, Block& block) {
+    const Node& node = tree_.nodes[at];
+    for (uint32_t child = node.child; child != kNone; child = tree_.nodes[child].next) visitChild(child, node, block);
+  }
+
+  void visitChild(uint32_t at, const Node& parent, Block& block) {
+    const Node& node = tree_.nodes[at];
+    if (node.is_token) return addToken(node, parent.rule);
+    if (!parse::isStatement(node.rule)) return visit(at, block);
+    Statement statement;
+    statement.begin = next();
+    statement.rule = block.rule;
+    const Token outer = head_;
+    head_ = Token::EndOfFile;
+    Block body;
+    visitStatement(at, statement, block);
+    statement.end = next();
+    head_ = outer;
+    block.statements.push_back(std::move(statement));
+  }
+
+  void visitStatement(uint32_t at, Statement& statement, Block& block) {
+    for (uint32_t child = tree_.nodes[at].child; child != kNone; child = tree_.nodes[child].next) {
+      const Node& node = tree_.nodes[child];
+      if (node.is_token) {
+        addToken(node, tree_.nodes[at].rule);
+      } else if (parse::isBlock(node.rule)) {
+        assert(!statement.body && "a statement has one body");
+        statement.body.emplace();
+        statement.body->rule = node.rule;
+        statement.body->open = next();
+        visit(child, *statement.body);
+        statement.body->close = next() - 1;
+        file_.pieces[statement.body->open].brace_of_block = true;
+        file_.pieces[statement.body->close].brace_of_block = true;
+      } else {
+        visitStatement(child, statement, block);
+      }
+    }
+  }
+
+  void addToken(const Node& node, Rule rule) {
+    Piece piece;
+    piece.token = node.token;
+    piece.rule = rule;
+    piece.begins_statement = head_ == Token::EndOfFile && node.token != Token::EndOfFile;
+    if (piece.begins_statement) head_ = node.token;
+    piece.head = head_;
+    addPiece(piece, node.begin, node.end);
+  }
+
+  /// Adds a token with what stands between it and the one before.
+  void addPiece(Piece piece, uint32_t begin, uint32_t end) {
+    if (piece.token == Token::EndOfFile) begin = end = static_cast<uint32_t>(text_.size());
+    std::string_view gap = text_.substr(at_, begin - at_);
+    if (at_ == 0 && gap.starts_with("\xEF\xBB\xBF")) gap.remove_prefix(3);
+    unsigned breaks = takeBlanks(gap);
+    if (!gap.empty() && breaks == 0 && !file_.pieces.empty()) {
+      file_.pieces.back().trailing = takeComment(gap);
+      breaks = takeBlanks(gap);
+    }
+    while (!gap.empty()) {
+      const std::string_view text = takeComment(gap);
+      piece.leading.push_back({text, breaks});
+      breaks = takeBlanks(gap);
+    }
+    piece.breaks_before = breaks;
+    piece.text = text_.substr(begin, end - begin);
+    piece.width = widthOf(piece.text);
+    at_ = end;
+    file_.pieces.push_back(std::move(piece));
+  }
+
+  void matchBrackets() {
+    std::vector<uint32_t> open;
+    for (uint32_t at = 0; at < file_.pieces.size(); ++at) {
+      if (file_.pieces[at].opens()) open.push_back(at);
+      if (!file_.pieces[at].closes()) continue;
+      assert(!open.empty() && "the parser let a bracket through that nothing opened");
+      file_.pieces[at].partner = open.back();
+      file_.pieces[open.back()].partner = at;
+      open.pop_back();
+    }
+  }
+
+  uint32_t next() const { return static_cast<uint32_t>(file_.pieces.size()); }
+
+  std::string_view text_;
+  const parse::Tree& tree_;
+  File& file_;
+  uint32_t at_ = 0;                // the end of the last token
+  Token head_ = Token::EndOfFile;  // of the statement that is being read; none before its first token
+};
+
+}  // namespace
+
+bool Piece::opens() const {
+  return token == Token::LeftParen || token == Token::LeftBracket || token == Token::LeftBrace;
+}
+
+bool Piece::closes() const {
+  return token == Token::RightParen || token == Token::RightBracket || token == Token::RightBrace;
+}
+
+bool File::startsLine(uint32_t piece) const {
+  return pieces[piece].breaks_before > 0 || !pieces[piece].leading.empty() ||
+         (piece > 0 && pieces[piece - 1].trailing.has_value());
+}
+
+unsigned widthOf(std::string_view text) {
+  return static_cast<unsigned>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+File takeApart(const source::SourceManager& sources, const parse::Tree& tree) {
+  File file;
+  Reader(sources.text(tree.file), tree, file).read();
+  return file;
+}
+
+}  // namespace expc::format

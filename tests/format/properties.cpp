@@ -1,0 +1,81 @@
+#include "tests/format/properties.h"
+
+#include <fmt/format.h>
+
+#include "compiler/ast/dump.h"
+#include "compiler/format/diff.h"
+#include "compiler/format/format.h"
+#include "compiler/parse/load.h"
+#include "compiler/parse/parse.h"
+#include "compiler/parse/tokens.h"
+
+namespace expc::format_test {
+
+namespace {
+
+std::optional<std::string> formatted(const std::string& text) {
+  source::SourceManager sources;
+  diag::Collector said;
+  diag::Emitter emitter(said);
+  const auto file = parse::load(sources, "text.exp", text, emitter);
+  return file ? format::format(sources, *file, emitter) : std::nullopt;
+}
+
+/// The tokens and comments of a text, a line each. A comment that ends a line of code says so.
+std::string tokensOf(const std::string& text) {
+  source::SourceManager sources;
+  diag::Collector said;
+  diag::Emitter emitter(said);
+  const auto file = parse::load(sources, "text.exp", text, emitter);
+  if (!file) return "not read";
+  std::string out;
+  uint32_t end = 0;
+  bool any = false;
+  for (const parse::SourceToken& token : parse::tokens(sources, *file)) {
+    const std::string_view gap = std::string_view(text).substr(end, token.range.begin - end);
+    std::string_view written = sources.text(token.range);
+    const bool comment = token.kind == parse::Token::Comment || token.kind == parse::Token::Doc;
+    if (comment) written = written.substr(0, written.find_last_not_of(" \t") + 1);
+    const bool own_line = !any || gap.find_first_of("\r\n") != std::string_view::npos;
+    out += fmt::format("{} {}{}\n", static_cast<int>(token.kind), comment && !own_line ? "after " : "", written);
+    end = token.range.end;
+    any = true;
+  }
+  return out;
+}
+
+std::string treeOf(const std::string& text) {
+  source::SourceManager sources;
+  diag::Collector said;
+  diag::Emitter emitter(said);
+  const auto file = parse::load(sources, "text.exp", text, emitter);
+  return file ? ast::dump(parse::parse(sources, *file, emitter)) : "not read";
+}
+
+std::string difference(std::string_view what, const std::string& before, const std::string& after) {
+  return fmt::format("{}:\n{}", what, format::unifiedDiff("text.exp", before, after));
+}
+
+}  // namespace
+
+bool isFormatted(const std::string& text) { return formatted(text).has_value(); }
+
+std::optional<std::string> brokenPromise(const std::string& text) {
+  const std::optional<std::string> once = formatted(text);
+  if (!once) return std::nullopt;
+  const std::string tokens = tokensOf(text), tokens_after = tokensOf(*once);
+  if (tokens != tokens_after) return difference("the tokens change", tokens, tokens_after);
+  const std::string tree = treeOf(text), tree_after = treeOf(*once);
+  if (tree != tree_after) return difference("the syntax tree changes", tree, tree_after);
+  const std::optional<std::string> twice = formatted(*once);
+  if (!twice) return "what it wrote cannot be read:\n" + *once;
+  if (*twice != *once) return difference("formatting again changes it", *once, *twice);
+  for (const char* end : {" \n", "\t\n", "\r"})
+    if (once->find(end) != std::string::npos) return "blanks end a line:\n" + *once;
+  if (once->find("\n\n\n") != std::string::npos || once->starts_with('\n') || once->ends_with("\n\n"))
+    return "there are blank lines too many:\n" + *once;
+  if ((format::unifiedDiff("text.exp", text, *once) == "") != (text == *once)) return "the diff says nothing";
+  return std::nullopt;
+}
+
+}  // namespace expc::format_test
