@@ -29,17 +29,11 @@ std::string tokensOf(const std::string& text) {
   const auto file = parse::load(sources, "text.exp", text, emitter);
   if (!file) return "not read";
   std::string out;
-  uint32_t end = 0;
-  bool any = false;
-  for (const parse::SourceToken& token : parse::tokens(sources, *file)) {
-    const std::string_view gap = std::string_view(text).substr(end, token.range.begin - end);
+  for (const parse::LexedToken& token : parse::tokens(sources, *file)) {
     std::string_view written = sources.text(token.range);
-    const bool comment = token.kind == parse::Token::Comment || token.kind == parse::Token::Doc;
-    if (comment) written = written.substr(0, written.find_last_not_of(" \t") + 1);
-    const bool own_line = !any || gap.find_first_of("\r\n") != std::string_view::npos;
-    out += fmt::format("{} {}{}\n", static_cast<int>(token.kind), comment && !own_line ? "after " : "", written);
-    end = token.range.end;
-    any = true;
+    if (token.isComment()) written = written.substr(0, written.find_last_not_of(" \t") + 1);
+    const bool after_code = token.isComment() && token.lines_before == 0 && !out.empty();
+    out += fmt::format("{} {}{}\n", static_cast<int>(token.kind), after_code ? "after " : "", written);
   }
   return out;
 }
