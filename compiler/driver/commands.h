@@ -29,6 +29,12 @@ struct ExplainOptions {
   bool list = false;
 };
 
+struct DocOptions {
+  std::optional<std::string> module;    // "std.image", "image" or a file; nothing lists the built-in ones
+  std::optional<std::string> workload;  // only this one
+  bool markdown = false;
+};
+
 enum class PlanFormat { Text, Json, JsonLines };
 struct PlanOptions {
   StudyOptions study;
@@ -67,6 +73,7 @@ struct FmtOptions {
 /// Each returns the process's exit code (exit_codes.h).
 int check(const CheckOptions& options, const Console& console);
 int explain(const ExplainOptions& options, const Console& console);
+int doc(const DocOptions& options, const Console& console);
 int plan(const PlanOptions& options, const Console& console);
 int run(const RunOptions& options, const Console& console);
 int report(const ReportOptions& options, const Console& console);

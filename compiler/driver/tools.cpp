@@ -17,10 +17,25 @@ Tools::Tools(CLI::App& app) {
   fmt_command_->add_flag("--check", fmt_options_.check,
                          "Write nothing, name the files that would change; exit with 1 then");
   fmt_command_->add_flag("--diff", fmt_options_.diff, "Write nothing, print what would change");
+
+  doc_command_ = app.add_subcommand("doc", "Print what a module declares: workloads, parameters, metrics, enums");
+  doc_command_
+      ->add_option("module", doc_options_.module,
+                   "A built-in module, such as std.image, or a file (.exp); without one, "
+                   "the built-in modules are listed")
+      ->type_name("MODULE|FILE");
+  doc_command_->add_option("workload", doc_options_.workload, "Only this workload of it")->type_name("WORKLOAD");
+  doc_command_
+      ->add_option_function<std::string>(
+          "--format", [this](const std::string& value) { doc_options_.markdown = value == "markdown"; },
+          "text or markdown (default text)")
+      ->check(CLI::IsMember({"text", "markdown"}))
+      ->type_name("FORMAT");
 }
 
 int Tools::run(const Console& console) const {
   if (*fmt_command_) return format(fmt_options_, console);
+  if (*doc_command_) return doc(doc_options_, console);
   assert(*explain_command_);
   return explain(explain_options_, console);
 }

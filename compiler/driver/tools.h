@@ -19,6 +19,8 @@ class Tools {
   CLI::App* explain_command_;
   FmtOptions fmt_options_;
   CLI::App* fmt_command_;
+  DocOptions doc_options_;
+  CLI::App* doc_command_;
 };
 
 }  // namespace expc::driver

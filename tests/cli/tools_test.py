@@ -224,6 +224,96 @@ class Sarif(Command):
         self.assertNotIn("locations", result)
 
 
+LIBRARY = """// Jobs of the group.
+// Everyone may use them.
+
+/// How it is tuned.
+ordered enum method { none, lora }
+
+/// A job of ours. It has
+/// a long comment.
+workload train {
+  version 3
+  /// The data; `none` of it by default.
+  param data : path
+  param method : method = none
+  param rank : int in 1..256 by *2 = 8  when method == lora
+  /// Wall time.
+  metric wall : Time lower
+  metric images_s : Images / Time higher timed
+  metric memory : Bytes lower timed exact
+  metric accuracy : Share in 0%..100% higher quality
+  require small: method == none or rank <= 64   // a remark
+    because "it is slow"
+}
+/// The least gain.
+let least = 1.2x
+/// A study of jobs.
+study jobs {
+  workload train(data = "x")
+  factor method in { none, lora }
+  measure wall
+  design full { timed { repeat 10  steps 1 } }
+}
+"""
+
+
+class Doc(Command):
+    def test_lists_the_modules(self):
+        lines = self.expc("doc").stdout.splitlines()
+        self.assertEqual([line.split()[0] for line in lines],
+                         sorted(f"std.{path.stem}" for path in (ROOT / "stdlib").glob("*.exp")))
+        self.assertTrue(all(len(line.split()) > 3 for line in lines))
+
+    def test_module_by_both_names_and_one_workload(self):
+        page = self.expc("doc", "std.image").stdout
+        self.assertEqual(page, self.expc("doc", "image").stdout)
+        self.assertIn("workload image.mobilenet_v2", page)
+        self.assertIn("    size : Pixels in 16px..1024px = 224px\n        Height and width of the input.\n", page)
+        self.assertIn("precision { fp64, fp32, bf16, fp16 }", page)
+        one = self.expc("doc", "image", "mobilenet_v2").stdout
+        self.assertIn("mnist(path)", one)
+
+    def test_file(self):
+        self.write("jobs.exp", LIBRARY)
+        page = self.expc("doc", "jobs.exp").stdout
+        for part in ("jobs.exp\n\nJobs of the group. Everyone may use them.\n",
+                     "workload jobs.train  version 3\n\n  A job of ours. It has a long comment.\n",
+                     "    data : path\n        The data; `none` of it by default.\n",
+                     "    rank : int in 1..256 by *2 = 8  when method == lora\n",
+                     "    wall : Time lower timed\n        Wall time.\n",
+                     "    images_s : Images / Time higher timed\n", "    memory : Bytes lower timed exact\n",
+                     "    accuracy : Share in 0%..100% higher quality\n",
+                     "    require small: method == none or rank <= 64\n        because it is slow\n",
+                     "  ordered method { none, lora }\n      How it is tuned.\n",
+                     "  least = 1.2x\n      The least gain.\n",
+                     "study jobs\n\n  A study of jobs.\n", "    method in { none, lora }\n"):
+            self.assertIn(part, page)
+        one = self.expc("doc", "jobs.exp", "train").stdout
+        self.assertIn("jobs.train", one)
+        self.assertNotIn("least", one)
+
+    def test_markdown(self):
+        self.write("jobs.exp", LIBRARY)
+        page = self.expc("doc", "jobs.exp", "--format", "markdown").stdout
+        for part in ("# jobs.exp\n\nJobs of the group.\nEveryone may use them.\n", "## workload jobs.train\n",
+                     "| parameter | type | range | default | active when | meaning |\n",
+                     "| `data` | `path` |  | must be given |  | The data; `none` of it by default. |\n",
+                     "| `rank` | `int` | `1..256 by *2` | `8` | `method == lora` |  |\n",
+                     "| `memory` | `Bytes` | lower | timed exact |  |\n",
+                     "| `small` | `require method == none or rank <= 64` | it is slow |\n",
+                     "| `method` | in order: `none`, `lora` | How it is tuned. |\n"):
+            self.assertIn(part, page)
+
+    def test_refusals(self):
+        self.assertIn("did you mean 'std.image'?", self.expc("doc", "std.imag", code=1).stderr)
+        self.assertIn("'expc doc' lists them", self.expc("doc", "nothingness", code=1).stderr)
+        self.assertIn("did you mean 'mobilenet_v2'?", self.expc("doc", "image", "mobilnet_v2", code=1).stderr)
+        self.assertIn("nowhere.exp", self.expc("doc", "nowhere.exp", code=1).stderr)
+        self.write("broken.exp", "let = 3\n")
+        self.assertIn("error[E0101]", self.expc("doc", "broken.exp", code=1).stderr)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--expc", required=True)

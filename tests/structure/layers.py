@@ -21,6 +21,7 @@ ARROWS = {
     "compiler/lower": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/check", "compiler/expand",
                        "runtime/stats", "runtime/plan"},
     "compiler/explain": {"compiler/source", "compiler/diag"},
+    "compiler/doc": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/explain"},
     "runtime/plan": set(),
     "runtime/stats": set(),
     "runtime/machine": set(),
