@@ -8,7 +8,7 @@
 #include "compiler/diag/columns.h"
 #include "compiler/diag/fixes.h"
 #include "compiler/driver/overlay.h"
-#include "compiler/source/diff.h"
+#include "compiler/format/diff.h"
 
 namespace expc::driver {
 
@@ -64,7 +64,7 @@ bool fix(const StudyOptions& options, bool diff, const Console& console, Compila
   const std::vector<Overlay::Change> changes = overlay.changes();
   if (diff) {
     std::string text;
-    for (const Overlay::Change& change : changes) text += source::unifiedDiff(change.before, change.after, change.path);
+    for (const Overlay::Change& change : changes) text += format::unifiedDiff(change.path, change.before, change.after);
     if (!text.empty() && !console.print(text)) {
       console.error("standard output took no more (closed pipe or full disk)");
       return false;

@@ -116,7 +116,7 @@ class Fix(Command):
         before = self.study.read_text(), self.limits.read_text()
         diff = self.expc("check", "sizes.exp", "--fix", "--diff").stdout
         self.assertEqual((self.study.read_text(), self.limits.read_text()), before)
-        subprocess.run(["git", "apply"], input=diff, text=True, cwd=self.folder, check=True)
+        subprocess.run(["git", "apply", "-p0"], input=diff, text=True, cwd=self.folder, check=True)
         self.assertEqual(self.study.read_text(), STUDY)
         self.assertEqual(self.limits.read_text(), "// shared\nlet least = 1.2x\n")
 
