@@ -60,8 +60,7 @@ void PlanBuilder::header() {
   plan_.root = std::string(folder.str());
   plan_.presets = selection_.presets;
   plan_.overrides = selection_.overrides;
-  plan_.workload = study_.workload->name;
-  plan_.workload_version = study_.workload->version;
+  plan_.workloads = {{"", study_.workload->name, study_.workload->version, std::nullopt}};
   for (unsigned metric : study_.measuredWith(selected_.criteria))
     plan_.metrics.push_back(toPlan(study_.workload->metrics[metric]));
 }

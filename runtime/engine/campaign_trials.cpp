@@ -138,8 +138,8 @@ TrialRequest Campaign::request(const store::BlockPlan& block, const plan::Point&
   plan::TrialSpec& spec = request.spec;
   spec.trial = std::to_string(trial.id);
   spec.point = point.id;
-  spec.workload = plan_.workload;
-  spec.workload_version = plan_.workload_version;
+  spec.workload = plan_.workloads[0].name;
+  spec.workload_version = plan_.workloads[0].version;
   spec.kind = trial.kind;
   for (const plan::KindDesign& design : plan_.design.kinds) {
     if (design.kind == trial.kind) spec.settings = design.settings;

@@ -14,8 +14,8 @@ namespace expc::engine {
 namespace {
 
 llvm::Error checkWorkload(const plan::Plan& plan, const WorkerDescription& worker, const std::string& path) {
-  auto found = worker.workloads.find(plan.workload);
-  if (found != worker.workloads.end() && found->second == plan.workload_version) return llvm::Error::success();
+  auto found = worker.workloads.find(plan.workloads[0].name);
+  if (found != worker.workloads.end() && found->second == plan.workloads[0].version) return llvm::Error::success();
   std::string offered;
   for (const auto& [name, version] : worker.workloads)
     offered += fmt::format("{}{} version {}", offered.empty() ? "" : ", ", name, version);
@@ -23,7 +23,7 @@ llvm::Error checkWorkload(const plan::Plan& plan, const WorkerDescription& worke
       fmt::format("the workload {} version {} is not in this build of '{}' (it has {}): build worker and expc from one "
                   "tree, or name "
                   "the right worker with --worker PATH",
-                  plan.workload, plan.workload_version, path, offered.empty() ? "none" : offered));
+                  plan.workloads[0].name, plan.workloads[0].version, path, offered.empty() ? "none" : offered));
 }
 
 /// Points that need more devices than there are cannot run here; an error if that leaves none.

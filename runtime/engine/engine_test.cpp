@@ -32,7 +32,7 @@ class TestFolder {
 plan::Plan nullPlan(unsigned points, unsigned repeat, bool quality = false) {
   plan::Plan plan;
   plan.study = "test";
-  plan.workload = "null.idle";
+  plan.workloads = {{"", "null.idle", 1, std::nullopt}};
   plan.root = "/tmp";
   plan.digest = "digest";
   plan.design.seed = 7;
@@ -232,9 +232,9 @@ TEST_CASE("what can be refused is refused before the first trial") {
   TestFolder folder;
   EngineOptions options = optionsFor(folder);
   plan::Plan plan = nullPlan(1, 1);
-  plan.workload_version = 2;
+  plan.workloads[0].version = 2;
   CHECK(has(errorOf(plan, options), "null.idle version 2 is not in this build"));
-  plan.workload_version = 1;
+  plan.workloads[0].version = 1;
   plan.data_paths = {"no/such/data"};
   CHECK(has(errorOf(plan, options), "/tmp/no/such/data"));
   plan.data_paths.clear();

@@ -26,7 +26,7 @@ inline Plan examplePlan() {
   plan.root = "/work/experiments";
   plan.presets = {"quick"};
   plan.overrides = {"gpus=1,2"};
-  plan.workload = "image.mobilenet_v2";
+  plan.workloads = {{"", "image.mobilenet_v2", 1, std::nullopt}};
   plan.digest = "00112233445566778899aabbccddeeff";
   plan.factors = {
       Factor{"precision", {{"fp64", "fp64"}, {"fp32", "fp32"}, {"bf16", "bf16"}}, 0, {"fp64", "fp32", "bf16", "fp16"}},

@@ -1,6 +1,6 @@
 #pragma once
 
-// The plan: what crosses from the compiler to the runtime, in a versioned schema ("expc.plan/1"). A plan can be run and
+// The plan: what crosses from the compiler to the runtime, in a versioned schema ("expc.plan/2"). A plan can be run and
 // judged by a program that knows nothing of the language: points are resolved parameters, criteria are closed terms
 // over point ids.
 
@@ -16,7 +16,7 @@
 
 namespace expc::plan {
 
-inline constexpr int kPlanVersion = 1;
+inline constexpr int kPlanVersion = 2;
 
 /// Kinds of trial; never mixed.
 enum class TrialKind { Timed, Quality, Profile };
@@ -26,6 +26,7 @@ struct Level {
   llvm::json::Value value;  // as a parameter: base units
 };
 
+/// A factor of the study. One in lockstep is called "(loader, layout)", its values are arrays.
 struct Factor {
   std::string name;
   std::vector<Level> levels;          // of this (perhaps restricted) plan, in declared order
@@ -33,13 +34,19 @@ struct Factor {
   std::vector<std::string> declared;  // labels of the unrestricted study: "gpus 1, 2 of 1..4"
 };
 
+/// In Point::levels: the factor is not active there (its `when` does not hold). `null` in JSON.
+inline constexpr unsigned kInactive = ~0u;
+
 /// A resolved set of parameters. `id` is the first 16 hex digits of BLAKE3 over canonical JSON (DESIGN §3), never a
 /// position.
 struct Point {
   std::string id;
-  std::vector<unsigned> levels;   // one index for each factor of the plan
+  unsigned workload = 0;          // index into Plan::workloads
+  std::vector<unsigned> levels;   // one index for each factor of the plan, or kInactive
   llvm::json::Object parameters;  // every active parameter, defaults included, in base units
   std::string unavailable;        // "" or why this system cannot run it (rules with `system`)
+  /// "" or why the workload's estimate does not fit the system: planned, not started unless asked for.
+  std::string expected_infeasible;
 };
 
 /// Points that a rule left out, counted by rule; `examples` are the first few as factor labels.
@@ -59,7 +66,21 @@ struct Metric {
   std::string unit;       // base unit: "s", "B", "", "img/s"
   Direction better = Direction::Lower;
   TrialKind kind = TrialKind::Timed;
-  bool exact = false;  // bytes and counts: compared as they are
+  bool exact = false;   // bytes and counts: compared as they are
+  bool series = false;  // a value for each epoch or logged step
+  /// Of a derived metric: a term over metrics of the point in question, whose MetricTerms have an empty `point`. Null:
+  /// it is measured.
+  std::shared_ptr<const struct Term> derived;
+  std::string text;  // of a derived metric: "launch_time / wall"
+};
+
+enum class Relation { GreaterEqual, Greater, LessEqual, Less, Equal, Within };
+
+struct Bound {
+  Relation relation = Relation::GreaterEqual;
+  double low = 0;    // the bound, or the band's lower end
+  double high = 0;   // the band's upper end
+  std::string text;  // ">= 1.2x"
 };
 
 /// A closed term, evaluated inside one block.
@@ -84,13 +105,32 @@ struct RatioTerm {
 struct DifferenceTerm {
   TermPtr minuend, subtrahend;
 };
+/// Derived values inside one point.
+struct SumTerm {
+  TermPtr left, right;
+};
+struct ProductTerm {
+  TermPtr left, right;
+};
+/// `epochs_to(accuracy >= 97%)`: the place, from 1, of the first value of a series that satisfies the bound. Where none
+/// does it is infinite: worse than every value, in the ranks.
+struct FirstTerm {
+  MetricTerm series;
+  Bound bound;
+};
+/// `max_gap(loss)`: the largest distance of two series at one place, as far as both go.
+struct GapTerm {
+  MetricTerm treated, baseline;
+};
 /// `factor` x term; keeps the estimator of its operand.
 struct ScaleTerm {
   double factor;
   TermPtr term;
 };
 struct Term {
-  std::variant<ConstantTerm, MetricTerm, QuotientTerm, RatioTerm, DifferenceTerm, ScaleTerm> node;
+  std::variant<ConstantTerm, MetricTerm, QuotientTerm, RatioTerm, DifferenceTerm, SumTerm, ProductTerm, FirstTerm,
+               GapTerm, ScaleTerm>
+      node;
 };
 
 /// How the block values of a term become an estimate with an interval (DESIGN §5).
@@ -107,6 +147,8 @@ struct Cell {
   Estimator estimator = Estimator::Median;
   TrialKind kind = TrialKind::Timed;
   std::vector<std::string> points;  // every point the term reads, treated first
+  /// What is published for this cell, with the band around it, where the criterion asks for agreement with a reference.
+  std::optional<Bound> bound;
 };
 
 struct Comparison {
@@ -118,15 +160,6 @@ struct Comparison {
   std::vector<Cell> cells;
   uint64_t without_partner = 0;  // treated points whose partner a rule removed
   std::string without_partner_why;
-};
-
-enum class Relation { GreaterEqual, Greater, LessEqual, Less, Equal, Within };
-
-struct Bound {
-  Relation relation = Relation::GreaterEqual;
-  double low = 0;    // the bound, or the band's lower end
-  double high = 0;   // the band's upper end
-  std::string text;  // ">= 1.2x"
 };
 
 /// The tree of quantifiers over cells.
@@ -143,6 +176,8 @@ struct Criterion {
   std::string doc;
   std::vector<std::string> factors;  // names of Cell::labels
   std::vector<Cell> cells;
+  /// The claim is that the points of its cells (one each, with a constant term) run out of memory.
+  bool infeasible = false;
   Bound bound;
   std::optional<double> confidence;  // absent: must hold in every valid trial
   std::string unit;                  // of the subject, for printing: "x", "s", "" (share prints as %)
@@ -151,9 +186,19 @@ struct Criterion {
   bool not_asked = false;  // a restricted study left it no cell
 };
 
+/// `until half_width(gain) <= 1%`: repetitions go on until the interval of every cell of a comparison (or of every
+/// point of a metric) is at most this wide on each side, of the estimate if `relative`, else in the subject's unit.
+struct Until {
+  std::string subject;
+  double half_width = 0;
+  bool relative = false;
+};
+
 struct KindDesign {
   TrialKind kind = TrialKind::Timed;
   unsigned repeat = 1;
+  unsigned repeat_most = 1;     // above `repeat` only with `until`
+  std::vector<Until> until;     // all of them, judged at the ends of blocks
   llvm::json::Object settings;  // {"steps": 20, "warmup": 5} or {"epochs": 10}
 };
 
@@ -173,6 +218,47 @@ struct Plot {
   std::vector<std::string> by;
 };
 
+/// A workload of the user's: an argument vector, never a shell.
+struct CommandMetric {
+  std::string name;
+  enum class From { Regex, Json, Csv } from = From::Regex;
+  std::string file;     // relative to the trial's folder; "" is standard output (Regex only)
+  std::string where;    // the pattern with one group, the JSON pointer, or the column
+  double scale = 1;     // what is read times this is in base units
+  bool series = false;  // every match or row; else the last
+};
+struct Command {
+  std::vector<std::string> arguments;  // "${gpus}" stands for the parameter, "$$" for a dollar sign
+  std::optional<double> timeout_seconds;
+  std::vector<std::string> inputs;  // files and patterns it reads, for digests
+  std::vector<CommandMetric> metrics;
+};
+
+struct Workload {
+  std::string label;  // of the study: "ours"; "" where it has one workload
+  std::string name;   // "image.mobilenet_v2"
+  int version = 1;
+  std::optional<Command> command;  // absent: built in, run by expc-worker
+};
+
+/// A second label on a point: run once more in every block, to see what the same twice differs by.
+struct Control {
+  std::string name;
+  std::string point;
+};
+
+/// Published values, for a report that shows ours beside them.
+struct Reference {
+  std::string name;
+  std::string source;  // the file, as it was written
+  struct Value {
+    std::string point;
+    std::string metric;
+    double value = 0;
+  };
+  std::vector<Value> values;
+};
+
 struct Plan {
   int version = kPlanVersion;
   std::string study;
@@ -181,9 +267,9 @@ struct Plan {
   std::string root;                    // absolute folder that relative paths in parameters start from
   std::vector<std::string> presets;    // in the order applied
   std::vector<std::string> overrides;  // "-D" texts
-  std::string workload;                // "image.mobilenet_v2"
-  int workload_version = 1;
-  std::string digest;  // of the lowered study, without platform data
+  std::vector<Workload> workloads;     // at least one; Point::workload says which
+  std::string system;                  // what the plan was made for: "local", "proxima"; "" where none was asked
+  std::string digest;                  // of the lowered study, without platform data
   std::vector<Factor> factors;
   std::vector<Point> points;
   std::vector<RemovedGroup> removed;
@@ -193,6 +279,8 @@ struct Plan {
       data_paths;  // distinct paths (as in parameters) that points read, for digests and cache warming
   std::vector<Comparison> comparisons;
   std::vector<Criterion> criteria;
+  std::vector<Control> controls;
+  std::vector<Reference> references;
   Design design;
   std::vector<Table> tables;
   std::vector<Plot> plots;

@@ -88,11 +88,12 @@ void PlanReader::readHead(JsonFields& in) {
   plan_.root = in.string("root");
   plan_.presets = in.strings("presets");
   plan_.overrides = in.strings("overrides");
-  plan_.workload = in.string("workload");
-  plan_.workload_version = static_cast<int>(in.small("workload_version", 0, INT32_MAX));
+  plan_.workloads.emplace_back();
+  plan_.workloads[0].name = in.string("workload");
+  plan_.workloads[0].version = static_cast<int>(in.small("workload_version", 0, INT32_MAX));
   plan_.digest = in.string("digest");
   if (plan_.study.empty()) in.fail("study", "is empty");
-  if (plan_.workload.empty()) in.fail("workload", "is empty");
+  if (plan_.workloads[0].name.empty()) in.fail("workload", "is empty");
 }
 
 void PlanReader::readFactor(const Value& value, const JsonPath& at) {

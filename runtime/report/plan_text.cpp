@@ -54,7 +54,7 @@ class PlanPrinter {
     for (const std::string& text : plan_.overrides) origin.push_back("-D " + text);
     line(fmt::format("{} ({})", paint_.bold("study " + plan_.study), printable(joined(origin))), 0, 2);
     if (!plan_.doc.empty()) line(printable(plan_.doc), 0, 0);
-    line(fmt::format("workload {} version {}", plan_.workload, plan_.workload_version), 0, 2);
+    line(fmt::format("workload {} version {}", plan_.workloads[0].name, plan_.workloads[0].version), 0, 2);
   }
 
   void printFactors() {
