@@ -295,7 +295,7 @@ TEST_CASE("paths are collected as they are written, from where they are written"
       files);
   auto plan = lower::compile(fixture.program, {}, {}, fixture.emitter);
   REQUIRE_MESSAGE(plan.has_value(), fixture.text());
-  CHECK(plan->workload == "job.job");
+  CHECK(plan->workloads[0].name == "job.job");
   CHECK(plan->data_paths == std::vector<std::string>{"mine", "set"});
   check::Fixture fallback(
       "import \"shared/job.exp\"\nstudy s { workload job.job() measure t design full { repeat 6 steps 1 } }", files);

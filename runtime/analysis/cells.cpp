@@ -46,32 +46,12 @@ Reading read(const Evidence& evidence, const plan::MetricTerm& term, const Outco
   return {std::nullopt, false, term.metric + " is missing from the trials of " + labelOf(evidence.plan, term.point)};
 }
 
-/// Calls `visit` with each metric term.
-template <class Visit>
-void forEachMetric(const plan::Term& term, const Visit& visit) {
-  if (const auto* metric = std::get_if<plan::MetricTerm>(&term.node)) return visit(*metric);
-  if (const auto* quotient = std::get_if<plan::QuotientTerm>(&term.node)) {
-    forEachMetric(*quotient->numerator, visit);
-    forEachMetric(*quotient->denominator, visit);
-  } else if (const auto* ratio = std::get_if<plan::RatioTerm>(&term.node)) {
-    forEachMetric(*ratio->numerator, visit);
-    forEachMetric(*ratio->denominator, visit);
-  } else if (const auto* difference = std::get_if<plan::DifferenceTerm>(&term.node)) {
-    forEachMetric(*difference->minuend, visit);
-    forEachMetric(*difference->subtrahend, visit);
-  } else if (const auto* scale = std::get_if<plan::ScaleTerm>(&term.node)) {
-    forEachMetric(*scale->term, visit);
-  }
-}
-
 bool isExact(const plan::Plan& plan, const plan::Term& term) {
-  bool any = false, all = true;
-  forEachMetric(term, [&](const plan::MetricTerm& metric) {
+  const std::vector<plan::MetricTerm> metrics = metricTerms(term);
+  return !metrics.empty() && std::all_of(metrics.begin(), metrics.end(), [&](const plan::MetricTerm& metric) {
     const plan::Metric* declared = plan.findMetric(metric.metric);
-    any = true;
-    all = all && declared && declared->exact;
+    return declared && declared->exact;
   });
-  return any && all;
 }
 
 /// Block values of one cell, with what was lost.

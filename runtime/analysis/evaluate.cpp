@@ -1,7 +1,10 @@
 #include "runtime/analysis/evaluate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "runtime/analysis/bound.h"
 
 namespace expc::analysis {
 namespace {
@@ -11,6 +14,41 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 Reading make(double value, bool timed_out) {
   if (!std::isnan(value)) return {value, timed_out, ""};
   return {std::nullopt, timed_out, timed_out ? "both timed out, which says nothing of their ratio" : "0 divided by 0"};
+}
+
+/// Two operands of a sum or product; NaN comes of infinities that cannot be weighed against each other.
+template <class Combine>
+Reading combined(const Reading& left, const Reading& right, Combine combine) {
+  if (!left.value) return left;
+  if (!right.value) return right;
+  const double value = combine(*left.value, *right.value);
+  const bool timed_out = left.timed_out || right.timed_out;
+  if (std::isnan(value)) return {std::nullopt, timed_out, "both are worse than every value, which cannot be compared"};
+  return {value, timed_out, ""};
+}
+
+Reading firstOf(const plan::FirstTerm& term, const Reading& reading) {
+  if (reading.timed_out) return {kInfinity, true, ""};
+  if (!reading.series) {
+    return {std::nullopt, false, reading.why.empty() ? term.series.metric + " is no series" : reading.why};
+  }
+  const std::vector<double>& values = *reading.series;
+  const auto found =
+      std::find_if(values.begin(), values.end(), [&](double value) { return satisfies(term.bound, value, value); });
+  return {found == values.end() ? kInfinity : static_cast<double>(found - values.begin() + 1), false, ""};
+}
+
+Reading gapOf(const plan::GapTerm& term, const Reading& treated, const Reading& baseline) {
+  if (treated.timed_out || baseline.timed_out) return {kInfinity, true, ""};
+  for (const Reading* side : {&treated, &baseline}) {
+    if (side->series) continue;
+    return {std::nullopt, false, side->why.empty() ? term.treated.metric + " is no series" : side->why};
+  }
+  const size_t common = std::min(treated.series->size(), baseline.series->size());
+  if (common == 0) return {std::nullopt, false, "the series of " + term.treated.metric + " have no place in common"};
+  double gap = 0;
+  for (size_t i = 0; i < common; ++i) gap = std::max(gap, std::abs((*treated.series)[i] - (*baseline.series)[i]));
+  return {gap, false, ""};
 }
 
 /// A positive operand; the worst of a rate is 0.
@@ -46,10 +84,20 @@ struct Evaluator {
     return ratio(evaluate(*term.numerator, lookup), evaluate(*term.denominator, lookup));
   }
   Reading operator()(const plan::DifferenceTerm& term) const {
-    const Reading minuend = evaluate(*term.minuend, lookup), subtrahend = evaluate(*term.subtrahend, lookup);
-    if (!minuend.value) return minuend;
-    if (!subtrahend.value) return subtrahend;
-    return make(*minuend.value - *subtrahend.value, minuend.timed_out || subtrahend.timed_out);
+    return combined(evaluate(*term.minuend, lookup), evaluate(*term.subtrahend, lookup),
+                    [](double a, double b) { return a - b; });
+  }
+  Reading operator()(const plan::SumTerm& term) const {
+    return combined(evaluate(*term.left, lookup), evaluate(*term.right, lookup),
+                    [](double a, double b) { return a + b; });
+  }
+  Reading operator()(const plan::ProductTerm& term) const {
+    return combined(evaluate(*term.left, lookup), evaluate(*term.right, lookup),
+                    [](double a, double b) { return a * b; });
+  }
+  Reading operator()(const plan::FirstTerm& term) const { return firstOf(term, lookup(term.series)); }
+  Reading operator()(const plan::GapTerm& term) const {
+    return gapOf(term, lookup(term.treated), lookup(term.baseline));
   }
   Reading operator()(const plan::ScaleTerm& term) const {
     const Reading inner = evaluate(*term.term, lookup);
@@ -57,7 +105,32 @@ struct Evaluator {
   }
 };
 
+struct Collector {
+  std::vector<plan::MetricTerm>& found;
+
+  void operator()(const plan::ConstantTerm&) const {}
+  void operator()(const plan::MetricTerm& term) const { found.push_back(term); }
+  void operator()(const plan::QuotientTerm& term) const { both(term.numerator, term.denominator); }
+  void operator()(const plan::RatioTerm& term) const { both(term.numerator, term.denominator); }
+  void operator()(const plan::DifferenceTerm& term) const { both(term.minuend, term.subtrahend); }
+  void operator()(const plan::SumTerm& term) const { both(term.left, term.right); }
+  void operator()(const plan::ProductTerm& term) const { both(term.left, term.right); }
+  void operator()(const plan::FirstTerm& term) const { found.push_back(term.series); }
+  void operator()(const plan::GapTerm& term) const { found.insert(found.end(), {term.treated, term.baseline}); }
+  void operator()(const plan::ScaleTerm& term) const { std::visit(*this, term.term->node); }
+  void both(const plan::TermPtr& first, const plan::TermPtr& second) const {
+    std::visit(*this, first->node);
+    std::visit(*this, second->node);
+  }
+};
+
 }  // namespace
+
+std::vector<plan::MetricTerm> metricTerms(const plan::Term& term) {
+  std::vector<plan::MetricTerm> found;
+  std::visit(Collector{found}, term.node);
+  return found;
+}
 
 Reading evaluate(const plan::Term& term, const Lookup& lookup) { return std::visit(Evaluator{lookup}, term.node); }
 

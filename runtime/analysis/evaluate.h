@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/plan/plan.h"
 
@@ -16,12 +17,18 @@ struct Reading {
   std::optional<double> value;
   bool timed_out = false;
   std::string why;  // when there is no value
+  /// Of a series metric: what was recorded; its value is the last of these. Points into the results.
+  const std::vector<double>* series = nullptr;
 };
 using Lookup = std::function<Reading(const plan::MetricTerm&)>;
 
 /// The value of `term`, perhaps infinite. Without one, `why` says what is missing: a metric, a positive operand of a
 /// ratio, or a sense (two members of a pair that both timed out cannot be told apart). In quotients and ratios the
-/// worst of a metric that is better when higher is 0: rates are positive.
+/// worst of a metric that is better when higher is 0: rates are positive. A series that never gets to the bound of a
+/// FirstTerm gives +inf.
 Reading evaluate(const plan::Term& term, const Lookup& lookup);
+
+/// Every metric term in `term`, the operands of FirstTerm and GapTerm included.
+std::vector<plan::MetricTerm> metricTerms(const plan::Term& term);
 
 }  // namespace expc::analysis

@@ -33,15 +33,15 @@ inline plan::Plan study(unsigned repeat = 7, unsigned quality = 1) {
                   {"gpus", {{"1", 1}, {"2", 2}}, 0, {"1", "2"}}};
   for (unsigned p = 0; p < 3; ++p) {
     for (unsigned g = 0; g < 2; ++g) {
-      plan.points.push_back({id(plan.factors[0].levels[p].label, g + 1), {p, g}, {}, ""});
+      plan.points.push_back({id(plan.factors[0].levels[p].label, g + 1), 0, {p, g}, {}, "", ""});
     }
   }
   plan.metrics = {{"step_time", "time", "s", plan::Direction::Lower, TrialKind::Timed, false},
                   {"images_per_s", "images/time", "img/s", plan::Direction::Higher, TrialKind::Timed, false},
                   {"memory", "bytes", "B", plan::Direction::Lower, TrialKind::Timed, true},
                   {"accuracy", "share", "", plan::Direction::Higher, TrialKind::Quality, false}};
-  plan.design.kinds.push_back({TrialKind::Timed, repeat, {}});
-  if (quality > 0) plan.design.kinds.push_back({TrialKind::Quality, quality, {}});
+  plan.design.kinds.push_back({TrialKind::Timed, repeat, repeat, {}, {}});
+  if (quality > 0) plan.design.kinds.push_back({TrialKind::Quality, quality, quality, {}, {}});
   return plan;
 }
 

@@ -49,10 +49,10 @@ plan::Plan nullPlan(unsigned points, unsigned repeat, bool quality = false) {
   plan.factors.push_back(std::move(factor));
   plan.metrics.push_back({"step_time", "time", "s", plan::Direction::Lower, plan::TrialKind::Timed, false});
   plan.metrics.push_back({"device_memory_peak", "bytes", "B", plan::Direction::Lower, plan::TrialKind::Timed, true});
-  plan.design.kinds.push_back({plan::TrialKind::Timed, repeat, llvm::json::Object{{"steps", 5}}});
+  plan.design.kinds.push_back({plan::TrialKind::Timed, repeat, repeat, {}, llvm::json::Object{{"steps", 5}}});
   if (quality) {
     plan.metrics.push_back({"accuracy", "share", "", plan::Direction::Higher, plan::TrialKind::Quality, false});
-    plan.design.kinds.push_back({plan::TrialKind::Quality, 1, llvm::json::Object{{"epochs", 1}}});
+    plan.design.kinds.push_back({plan::TrialKind::Quality, 1, 1, {}, llvm::json::Object{{"epochs", 1}}});
   }
   return plan;
 }

@@ -65,6 +65,7 @@ inline Plan examplePlan() {
                  "Half the width, less time.",
                  {"gpus"},
                  {},
+                 false,
                  {Relation::GreaterEqual, 1.2, 0, ">= 1.2x"},
                  0.95,
                  "x",
@@ -84,11 +85,17 @@ inline Plan examplePlan() {
       pays.claim.children.push_back({Claim::Kind::Cell, {}, static_cast<unsigned>(pays.cells.size())});
       pays.cells.push_back(std::move(cell));
     }
-  Criterion learns{"learns",     "forall *: accuracy >= 90%",
-                   "",           {"precision", "gpus"},
-                   {},           {Relation::GreaterEqual, 0.9, 0, ">= 90%"},
-                   std::nullopt, "",
-                   {},           "precision fp64, fp32, bf16 of 4; gpus 1, 2 of 1..4",
+  Criterion learns{"learns",
+                   "forall *: accuracy >= 90%",
+                   "",
+                   {"precision", "gpus"},
+                   {},
+                   false,
+                   {Relation::GreaterEqual, 0.9, 0, ">= 90%"},
+                   std::nullopt,
+                   "",
+                   {},
+                   "precision fp64, fp32, bf16 of 4; gpus 1, 2 of 1..4",
                    false};
   for (const Point& point : plan.points) {
     learns.claim.children.push_back({Claim::Kind::Cell, {}, static_cast<unsigned>(learns.cells.size())});
@@ -99,16 +106,22 @@ inline Plan examplePlan() {
          TrialKind::Quality,
          {point.id}});
   }
-  Criterion fp16{"fp16_pays", "forall gpus: gain[precision = fp16] >= 2.0x with confidence 95%",
-                 "",          {"gpus"},
-                 {},          {Relation::Within, 2.0, 9.0, "within 2.0x..9.0x"},
-                 0.95,        "x",
-                 {},          "precision fp16 of 4",
+  Criterion fp16{"fp16_pays",
+                 "forall gpus: gain[precision = fp16] >= 2.0x with confidence 95%",
+                 "",
+                 {"gpus"},
+                 {},
+                 false,
+                 {Relation::Within, 2.0, 9.0, "within 2.0x..9.0x"},
+                 0.95,
+                 "x",
+                 {},
+                 "precision fp16 of 4",
                  true};
   plan.comparisons = {std::move(gain)};
   plan.criteria = {std::move(pays), std::move(learns), std::move(fp16)};
-  plan.design.kinds = {{TrialKind::Timed, 7, Object{{"steps", 20}, {"warmup", 5}}},
-                       {TrialKind::Quality, 1, Object{{"epochs", 10}}}};
+  plan.design.kinds = {{TrialKind::Timed, 7, 7, {}, Object{{"steps", 20}, {"warmup", 5}}},
+                       {TrialKind::Quality, 1, 1, {}, Object{{"epochs", 10}}}};
   plan.design.seed = 18446744073709551557u;
   plan.design.budget_seconds = 86400;
   plan.tables = {{"step_time", {"gpus", "precision"}}};

@@ -19,11 +19,17 @@ std::string Plan::label(const Point& point) const {
   std::string text;
   const size_t count = std::min(point.levels.size(), factors.size());
   for (size_t i = 0; i < count; ++i) {
-    if (point.levels[i] >= factors[i].levels.size()) continue;
+    if (point.levels[i] >= factors[i].levels.size()) continue;  // not active there
     if (!text.empty()) text += ' ';
     text += factors[i].name + "=" + factors[i].levels[point.levels[i]].label;
   }
   return text;
+}
+
+std::string Plan::levelLabel(const Point& point, size_t factor) const {
+  if (factor >= factors.size() || factor >= point.levels.size()) return "–";
+  const std::vector<Level>& levels = factors[factor].levels;
+  return point.levels[factor] < levels.size() ? levels[point.levels[factor]].label : "–";
 }
 
 std::string_view toString(TrialKind kind) {

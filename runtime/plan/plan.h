@@ -7,6 +7,7 @@
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -70,8 +71,8 @@ struct Metric {
   bool series = false;  // a value for each epoch or logged step
   /// Of a derived metric: a term over metrics of the point in question, whose MetricTerms have an empty `point`. Null:
   /// it is measured.
-  std::shared_ptr<const struct Term> derived;
-  std::string text;  // of a derived metric: "launch_time / wall"
+  std::shared_ptr<const struct Term> derived = nullptr;
+  std::string text = "";  // of a derived metric: "launch_time / wall"
 };
 
 enum class Relation { GreaterEqual, Greater, LessEqual, Less, Equal, Within };
@@ -89,9 +90,10 @@ using TermPtr = std::shared_ptr<const Term>;
 struct ConstantTerm {
   double value;
 };
+/// A metric of a point: measured, derived, or a series (then its last value, but for FirstTerm and GapTerm).
 struct MetricTerm {
   std::string metric;
-  std::string point;
+  std::string point;  // empty inside Metric::derived: the point in question
 };
 /// A derived value inside one point (no comparison).
 struct QuotientTerm {
@@ -148,7 +150,7 @@ struct Cell {
   TrialKind kind = TrialKind::Timed;
   std::vector<std::string> points;  // every point the term reads, treated first
   /// What is published for this cell, with the band around it, where the criterion asks for agreement with a reference.
-  std::optional<Bound> bound;
+  std::optional<Bound> bound = std::nullopt;
 };
 
 struct Comparison {
@@ -200,6 +202,9 @@ struct KindDesign {
   unsigned repeat_most = 1;     // above `repeat` only with `until`
   std::vector<Until> until;     // all of them, judged at the ends of blocks
   llvm::json::Object settings;  // {"steps": 20, "warmup": 5} or {"epochs": 10}
+
+  /// The most repetitions there can be.
+  unsigned most() const { return until.empty() ? repeat : std::max(repeat, repeat_most); }
 };
 
 struct Design {
@@ -288,7 +293,10 @@ struct Plan {
   const Point* findPoint(std::string_view id) const;
   const Metric* findMetric(std::string_view name) const;
   /// "fp32 gpus=2"-like text: bare labels for enum factors would be ambiguous, so always "precision=fp32 gpus=2".
+  /// Factors that are not active at the point are left out.
   std::string label(const Point& point) const;
+  /// The point's level of a factor as tables show it: "–" where the factor is not active.
+  std::string levelLabel(const Point& point, size_t factor) const;
 };
 
 std::string_view toString(TrialKind kind);

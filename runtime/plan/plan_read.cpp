@@ -1,54 +1,17 @@
 #include <fmt/format.h>
-#include <llvm/ADT/StringMap.h>
-#include <llvm/ADT/StringSet.h>
 
-#include "runtime/plan/json.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/plan_reader.h"
 #include "runtime/plan/plan_words.h"
 
 namespace expc::plan {
 namespace {
 
-using llvm::json::Value;
-
-/// Terms and claims are evaluated by recursion; the compiler writes far shallower ones.
-constexpr unsigned kMaxTermDepth = 64;
 /// A plan with more repetitions than this is a slip: it bounds what the engine allocates for blocks.
 constexpr unsigned kMaxRepeat = 1000000;
 
-std::string quoted(const std::string& text) { return fmt::format("'{}'", text); }
+}  // namespace
 
-class PlanReader {
- public:
-  llvm::Expected<Plan> read(const Value& value);
-
- private:
-  void readHead(JsonFields& in);
-  void readFactor(const Value& value, const JsonPath& at);
-  void readPoint(const Value& value, const JsonPath& at);
-  void readRemoved(const Value& value, const JsonPath& at);
-  void readMetric(const Value& value, const JsonPath& at);
-  void readComparison(const Value& value, const JsonPath& at);
-  void readCriterion(const Value& value, const JsonPath& at);
-  void readDesign(const Value& value, const JsonPath& at);
-  void readKindDesign(const Value& value, const JsonPath& at);
-  void readTable(const Value& value, const JsonPath& at);
-  void readPlot(const Value& value, const JsonPath& at);
-
-  Cell readCell(const Value& value, const JsonPath& at, size_t label_count);
-  TermPtr readTerm(const Value& value, const JsonPath& at, TrialKind kind, unsigned depth);
-  std::pair<TermPtr, TermPtr> readPair(JsonFields& in, llvm::StringRef key, const JsonPath& at, TrialKind kind,
-                                       unsigned depth);
-  Bound readBound(const Value& value, const JsonPath& at);
-  Claim readClaim(const Value& value, const JsonPath& at, size_t cells, unsigned depth, bool& reaches_cell);
-  std::vector<std::string> factorNames(JsonFields& in, llvm::StringRef key);
-  void requireSubject(JsonFields& in, const std::string& subject);
-
-  JsonErrors errors_;
-  Plan plan_;
-  llvm::StringSet<> factors_, points_, comparisons_, criteria_;
-  llvm::StringMap<TrialKind> metrics_;
-};
+using llvm::json::Value;
 
 llvm::Expected<Plan> PlanReader::read(const Value& value) {
   const JsonPath root;
@@ -70,6 +33,8 @@ llvm::Expected<Plan> PlanReader::read(const Value& value) {
   plan_.data_paths = in.strings("data_paths");
   in.each("comparisons", [&](const Value& item, const JsonPath& at) { readComparison(item, at); });
   in.each("criteria", [&](const Value& item, const JsonPath& at) { readCriterion(item, at); });
+  in.each("controls", [&](const Value& item, const JsonPath& at) { readControl(item, at); });
+  in.each("references", [&](const Value& item, const JsonPath& at) { readReference(item, at); });
   if (const Value* design = in.value("design"))
     readDesign(*design, JsonPath{&root, "design", std::nullopt});
   else
@@ -88,12 +53,60 @@ void PlanReader::readHead(JsonFields& in) {
   plan_.root = in.string("root");
   plan_.presets = in.strings("presets");
   plan_.overrides = in.strings("overrides");
-  plan_.workloads.emplace_back();
-  plan_.workloads[0].name = in.string("workload");
-  plan_.workloads[0].version = static_cast<int>(in.small("workload_version", 0, INT32_MAX));
+  in.each("workloads", [&](const Value& item, const JsonPath& at) { readWorkload(item, at); });
+  plan_.system = in.string("system");
   plan_.digest = in.string("digest");
   if (plan_.study.empty()) in.fail("study", "is empty");
-  if (plan_.workloads[0].name.empty()) in.fail("workload", "is empty");
+  if (plan_.workloads.empty()) in.fail("workloads", "a plan needs a workload");
+}
+
+void PlanReader::readWorkload(const Value& value, const JsonPath& at) {
+  JsonFields in(errors_, value, at);
+  Workload workload;
+  workload.label = in.string("label");
+  workload.name = in.string("name");
+  workload.version = static_cast<int>(in.small("version", 0, INT32_MAX));
+  if (in.has("command")) workload.command = readCommand(*in.value("command"), JsonPath{&at, "command", std::nullopt});
+  if (workload.name.empty()) in.fail("name", "is empty");
+  for (const Workload& other : plan_.workloads)
+    if (other.label == workload.label) in.fail("label", quoted(workload.label) + " is a second workload of that label");
+  in.refuseOthers();
+  plan_.workloads.push_back(std::move(workload));
+}
+
+Command PlanReader::readCommand(const Value& value, const JsonPath& at) {
+  JsonFields in(errors_, value, at);
+  Command command;
+  command.arguments = in.strings("arguments");
+  if (command.arguments.empty()) in.fail("arguments", "a command needs a program to run");
+  if (in.has("timeout_seconds")) {
+    command.timeout_seconds = in.number("timeout_seconds");
+    if (*command.timeout_seconds <= 0) in.fail("timeout_seconds", "is not positive");
+  }
+  command.inputs = in.strings("inputs");
+  in.each("metrics", [&](const Value& item, const JsonPath& metric_at) {
+    command.metrics.push_back(readCommandMetric(item, metric_at));
+    for (size_t i = 0; i + 1 < command.metrics.size(); ++i)
+      if (command.metrics[i].name == command.metrics.back().name)
+        errors_.add(metric_at, quoted(command.metrics.back().name) + " is read twice");
+  });
+  in.refuseOthers();
+  return command;
+}
+
+CommandMetric PlanReader::readCommandMetric(const Value& value, const JsonPath& at) {
+  JsonFields in(errors_, value, at);
+  CommandMetric metric;
+  metric.name = in.string("name");
+  metric.from = in.word<CommandMetric::From>("from", words::kFrom);
+  metric.file = in.string("file");
+  metric.where = in.string("where");
+  metric.scale = in.number("scale");
+  metric.series = in.boolean("series");
+  if (metric.file.empty() && metric.from != CommandMetric::From::Regex)
+    in.fail("file", "only a regex reads standard output");
+  in.refuseOthers();
+  return metric;
 }
 
 void PlanReader::readFactor(const Value& value, const JsonPath& at) {
@@ -127,19 +140,23 @@ void PlanReader::readPoint(const Value& value, const JsonPath& at) {
   in.each("levels", [&](const Value& item, const JsonPath& level_at) {
     const size_t factor = point.levels.size();
     const auto level = item.getAsUINT64();
-    if (!level)
-      errors_.add(level_at, "expected the index of a level");
+    if (!level && !item.getAsNull())
+      errors_.add(level_at, "expected the index of a level, or null where the factor is not active");
     else if (factor >= plan_.factors.size())
       errors_.add(level_at, fmt::format("the plan has {} factors", plan_.factors.size()));
-    else if (*level >= plan_.factors[factor].levels.size())
+    else if (level && *level >= plan_.factors[factor].levels.size())
       errors_.add(level_at, fmt::format("level {} of '{}', which has {}", *level, plan_.factors[factor].name,
                                         plan_.factors[factor].levels.size()));
     else
-      point.levels.push_back(static_cast<unsigned>(*level));
+      point.levels.push_back(level ? static_cast<unsigned>(*level) : kInactive);
   });
   if (point.levels.size() != plan_.factors.size())
     in.fail("levels", fmt::format("{} levels for {} factors", point.levels.size(), plan_.factors.size()));
   point.parameters = in.object("parameters");
+  if (in.has("workload")) point.workload = in.small("workload");
+  if (point.workload >= plan_.workloads.size())
+    in.fail("workload", fmt::format("workload {} of {}", point.workload, plan_.workloads.size()));
+  if (in.has("expected_infeasible")) point.expected_infeasible = in.string("expected_infeasible");
   if (in.has("unavailable")) point.unavailable = in.string("unavailable");
   if (point.id.empty())
     in.fail("id", "is empty");
@@ -181,7 +198,15 @@ void PlanReader::readMetric(const Value& value, const JsonPath& at) {
   metric.better = in.word<Direction>("better", words::kDirection);
   metric.kind = in.word<TrialKind>("kind", words::kKind);
   metric.exact = in.boolean("exact");
-  if (!metrics_.try_emplace(metric.name, metric.kind).second)
+  metric.series = in.boolean("series");
+  if (in.has("derived")) {
+    metric.derived =
+        readTerm(*in.value("derived"), JsonPath{&at, "derived", std::nullopt}, Scope{metric.kind, true}, 0);
+    metric.text = in.string("text");
+    if (metric.series) in.fail("series", "a derived metric is one value");
+  }
+  // Derived ones come after what they read.
+  if (!metrics_.try_emplace(metric.name, KnownMetric{metric.kind, metric.series, metric.derived != nullptr}).second)
     in.fail("name", quoted(metric.name) + " is a second metric of that name");
   in.refuseOthers();
   plan_.metrics.push_back(std::move(metric));
@@ -194,178 +219,55 @@ std::vector<std::string> PlanReader::factorNames(JsonFields& in, llvm::StringRef
   return names;
 }
 
-Cell PlanReader::readCell(const Value& value, const JsonPath& at, size_t label_count) {
-  JsonFields in(errors_, value, at);
-  Cell cell;
-  cell.labels = in.strings("labels");
-  if (cell.labels.size() != label_count)
-    in.fail("labels", fmt::format("{} labels for {} factors", cell.labels.size(), label_count));
-  cell.estimator = in.word<Estimator>("estimator", words::kEstimator);
-  cell.kind = in.word<TrialKind>("kind", words::kKind);
-  if (const Value* term = in.value("term"))
-    cell.term = readTerm(*term, JsonPath{&at, "term", std::nullopt}, cell.kind, 0);
-  else
-    in.fail("term", "missing, expected an object");
-  cell.points = in.strings("points");
-  for (const std::string& point : cell.points)
-    if (!points_.contains(point)) in.fail("points", quoted(point) + " is no point of the plan");
-  in.refuseOthers();
-  return cell;
-}
-
-std::pair<TermPtr, TermPtr> PlanReader::readPair(JsonFields& in, llvm::StringRef key, const JsonPath& at,
-                                                 TrialKind kind, unsigned depth) {
-  TermPtr terms[2];
-  size_t count = 0;
-  in.each(key, [&](const Value& item, const JsonPath& item_at) {
-    if (count < 2) terms[count] = readTerm(item, item_at, kind, depth + 1);
-    ++count;
-  });
-  if (count != 2) in.fail(key, fmt::format("expected two terms, found {}", count));
-  return {terms[0], terms[1]};
-}
-
-TermPtr PlanReader::readTerm(const Value& value, const JsonPath& at, TrialKind kind, unsigned depth) {
-  if (depth > kMaxTermDepth) {
-    errors_.add(at, fmt::format("terms nested deeper than {}", kMaxTermDepth));
-    return nullptr;
-  }
-  JsonFields in(errors_, value, at);
-  Term term;
-  if (in.has("constant")) {
-    term.node = ConstantTerm{in.number("constant")};
-  } else if (in.has("metric")) {
-    MetricTerm metric{in.string("metric"), in.string("point")};
-    const auto known = metrics_.find(metric.metric);
-    if (known == metrics_.end())
-      in.fail("metric", quoted(metric.metric) + " is no metric of the plan");
-    else if (known->second != kind)
-      in.fail("metric", fmt::format("'{}' is measured by {} trials, the cell reads {} ones", metric.metric,
-                                    toString(known->second), toString(kind)));
-    if (!points_.contains(metric.point)) in.fail("point", quoted(metric.point) + " is no point of the plan");
-    term.node = std::move(metric);
-  } else if (in.has("quotient")) {
-    auto [numerator, denominator] = readPair(in, "quotient", at, kind, depth);
-    term.node = QuotientTerm{numerator, denominator};
-  } else if (in.has("ratio")) {
-    auto [numerator, denominator] = readPair(in, "ratio", at, kind, depth);
-    term.node = RatioTerm{numerator, denominator};
-  } else if (in.has("difference")) {
-    auto [minuend, subtrahend] = readPair(in, "difference", at, kind, depth);
-    term.node = DifferenceTerm{minuend, subtrahend};
-  } else if (in.has("scale")) {
-    ScaleTerm scale{in.number("scale"), nullptr};
-    if (const Value* inner = in.value("of"))
-      scale.term = readTerm(*inner, JsonPath{&at, "of", std::nullopt}, kind, depth + 1);
-    else
-      in.fail("of", "missing, expected a term");
-    term.node = std::move(scale);
-  } else {
-    errors_.add(at, "expected a term: constant, metric, quotient, ratio, difference or scale");
-  }
-  in.refuseOthers();
-  return std::make_shared<const Term>(std::move(term));
-}
-
-void PlanReader::readComparison(const Value& value, const JsonPath& at) {
-  JsonFields in(errors_, value, at);
-  Comparison comparison;
-  comparison.name = in.string("name");
-  comparison.text = in.string("text");
-  comparison.over = in.string("over");
-  comparison.unit = in.string("unit");
-  comparison.factors = factorNames(in, "factors");
-  if (!factors_.contains(comparison.over)) in.fail("over", quoted(comparison.over) + " is no factor of the plan");
-  in.each("cells", [&](const Value& item, const JsonPath& cell_at) {
-    comparison.cells.push_back(readCell(item, cell_at, comparison.factors.size()));
-  });
-  if (in.has("without_partner")) comparison.without_partner = in.whole("without_partner");
-  if (in.has("without_partner_why")) comparison.without_partner_why = in.string("without_partner_why");
-  if (metrics_.contains(comparison.name) || !comparisons_.insert(comparison.name).second)
-    in.fail("name", quoted(comparison.name) + " is taken by another comparison or metric");
-  in.refuseOthers();
-  plan_.comparisons.push_back(std::move(comparison));
-}
-
-Bound PlanReader::readBound(const Value& value, const JsonPath& at) {
-  JsonFields in(errors_, value, at);
-  Bound bound;
-  bound.relation = in.word<Relation>("relation", words::kRelation);
-  bound.low = in.number("low");
-  if (bound.relation == Relation::Within) {
-    bound.high = in.number("high");
-    if (bound.low > bound.high) in.fail("high", "the band's upper end is below its lower end");
-  }
-  bound.text = in.string("text");
-  in.refuseOthers();
-  return bound;
-}
-
-Claim PlanReader::readClaim(const Value& value, const JsonPath& at, size_t cells, unsigned depth, bool& reaches_cell) {
-  Claim claim;
-  if (depth > kMaxTermDepth) {
-    errors_.add(at, fmt::format("quantifiers nested deeper than {}", kMaxTermDepth));
-    return claim;
-  }
-  JsonFields in(errors_, value, at);
-  claim.kind = in.word<Claim::Kind>("is", words::kClaim);
-  if (claim.kind == Claim::Kind::Cell) {
-    claim.cell = in.small("cell");
-    if (claim.cell >= cells) in.fail("cell", fmt::format("cell {} of {}", claim.cell, cells));
-    reaches_cell = true;
-  } else {
-    in.each("children", [&](const Value& item, const JsonPath& child_at) {
-      claim.children.push_back(readClaim(item, child_at, cells, depth + 1, reaches_cell));
-    });
-  }
-  in.refuseOthers();
-  return claim;
-}
-
-void PlanReader::readCriterion(const Value& value, const JsonPath& at) {
-  JsonFields in(errors_, value, at);
-  Criterion criterion;
-  criterion.name = in.string("name");
-  criterion.text = in.string("text");
-  criterion.doc = in.string("doc");
-  criterion.factors = factorNames(in, "factors");
-  in.each("cells", [&](const Value& item, const JsonPath& cell_at) {
-    criterion.cells.push_back(readCell(item, cell_at, criterion.factors.size()));
-  });
-  if (const Value* bound = in.value("bound"))
-    criterion.bound = readBound(*bound, JsonPath{&at, "bound", std::nullopt});
-  else
-    in.fail("bound", "missing, expected an object");
-  if (in.has("confidence")) {
-    criterion.confidence = in.number("confidence");
-    if (*criterion.confidence <= 0 || *criterion.confidence >= 1) in.fail("confidence", "is not between 0 and 1");
-  }
-  criterion.unit = in.string("unit");
-  criterion.domain = in.string("domain");
-  criterion.not_asked = in.boolean("not_asked");
-  bool reaches_cell = false;
-  if (const Value* claim = in.value("claim"))
-    criterion.claim = readClaim(*claim, JsonPath{&at, "claim", std::nullopt}, criterion.cells.size(), 0, reaches_cell);
-  else
-    in.fail("claim", "missing, expected an object");
-  // Such a criterion would pass whatever is measured.
-  if (!reaches_cell && !criterion.not_asked) in.fail("claim", "claims nothing: no cell is reached");
-  if (!criteria_.insert(criterion.name).second)
-    in.fail("name", quoted(criterion.name) + " is a second criterion of that name");
-  in.refuseOthers();
-  plan_.criteria.push_back(std::move(criterion));
-}
-
 void PlanReader::readKindDesign(const Value& value, const JsonPath& at) {
   JsonFields in(errors_, value, at);
   KindDesign kind;
   kind.kind = in.word<TrialKind>("kind", words::kKind);
-  kind.repeat = in.small("repeat", 1, kMaxRepeat);
+  kind.repeat = kind.repeat_most = in.small("repeat", 1, kMaxRepeat);
+  if (in.has("repeat_most")) kind.repeat_most = in.small("repeat_most", kind.repeat, kMaxRepeat);
+  if (in.has("until"))
+    in.each("until", [&](const Value& item, const JsonPath& until_at) {
+      JsonFields fields(errors_, item, until_at);
+      Until until{fields.string("subject"), fields.number("half_width"), fields.boolean("relative")};
+      requireSubject(fields, until.subject);
+      if (until.half_width <= 0) fields.fail("half_width", "is not positive");
+      fields.refuseOthers();
+      kind.until.push_back(std::move(until));
+    });
+  if (kind.repeat_most > kind.repeat && kind.until.empty()) in.fail("repeat_most", "says nothing without 'until'");
   kind.settings = in.object("settings");
   for (const KindDesign& other : plan_.design.kinds)
     if (other.kind == kind.kind) in.fail("kind", "a second design for this kind of trial");
   in.refuseOthers();
   plan_.design.kinds.push_back(std::move(kind));
+}
+
+void PlanReader::readControl(const Value& value, const JsonPath& at) {
+  JsonFields in(errors_, value, at);
+  Control control{in.string("name"), in.string("point")};
+  if (control.name.empty()) in.fail("name", "is empty");
+  for (const Control& other : plan_.controls)
+    if (other.name == control.name) in.fail("name", quoted(control.name) + " is a second control of that name");
+  if (!points_.contains(control.point)) in.fail("point", quoted(control.point) + " is no point of the plan");
+  in.refuseOthers();
+  plan_.controls.push_back(std::move(control));
+}
+
+void PlanReader::readReference(const Value& value, const JsonPath& at) {
+  JsonFields in(errors_, value, at);
+  Reference reference;
+  reference.name = in.string("name");
+  reference.source = in.string("source");
+  in.each("values", [&](const Value& item, const JsonPath& value_at) {
+    JsonFields fields(errors_, item, value_at);
+    Reference::Value read{fields.string("point"), fields.string("metric"), fields.number("value")};
+    if (!points_.contains(read.point)) fields.fail("point", quoted(read.point) + " is no point of the plan");
+    if (!metrics_.contains(read.metric)) fields.fail("metric", quoted(read.metric) + " is no metric of the plan");
+    fields.refuseOthers();
+    reference.values.push_back(std::move(read));
+  });
+  in.refuseOthers();
+  plan_.references.push_back(std::move(reference));
 }
 
 void PlanReader::readDesign(const Value& value, const JsonPath& at) {
@@ -400,8 +302,6 @@ void PlanReader::readPlot(const Value& value, const JsonPath& at) {
   in.refuseOthers();
   plan_.plots.push_back(std::move(plot));
 }
-
-}  // namespace
 
 llvm::Expected<Plan> planFromJson(const Value& value) { return PlanReader().read(value); }
 

@@ -21,6 +21,45 @@ std::string refusal(const Value& value) {
   return llvm::toString(plan.takeError());
 }
 
+/// The example with what only larger studies have.
+Plan wholePlan() {
+  Plan plan = examplePlan();
+  const auto make = [](auto node) { return std::make_shared<const Term>(Term{std::move(node)}); };
+  Command command{{"python3", "train.py", "--gpus", "${gpus}"},
+                  7200,
+                  {"train.py", "src/**"},
+                  {{"step_time", CommandMetric::From::Regex, "", "step ([0-9.]+) ms", 0.001, false},
+                   {"loss", CommandMetric::From::Csv, "log.csv", "loss", 1, true},
+                   {"launch_time", CommandMetric::From::Json, "out.json", "/api/launch", 1e-6, false}}};
+  plan.workloads[0].label = "ours";
+  plan.workloads.push_back({"theirs", "train", 3, command});
+  plan.system = "proxima";
+  plan.points[1].workload = 1;
+  plan.points[2].levels[1] = kInactive;
+  plan.points[4].expected_infeasible = "needs 120 GiB, a GPU of proxima has 96 GB";
+  plan.metrics.push_back({"loss", "", "", Direction::Lower, TrialKind::Quality, false, true});
+  plan.metrics.push_back({"launch_time", "time", "s"});
+  const auto here = [](const char* name) { return metricTerm(name, ""); };
+  plan.metrics.push_back({"launch_share", "share", "", Direction::Lower, TrialKind::Timed, false, false,
+                          make(QuotientTerm{here("launch_time"), here("step_time")}), "launch_time / step_time"});
+  plan.metrics.push_back({"epochs", "", "", Direction::Lower, TrialKind::Quality, false, false,
+                          make(FirstTerm{{"loss", ""}, {Relation::LessEqual, 0.5, 0, "<= 0.5"}}),
+                          "epochs_to(loss <= 0.5)"});
+  plan.controls = {{"twice", plan.points[0].id}};
+  plan.references = {{"table2", "table2.csv", {{plan.points[0].id, "step_time", 0.04}}}};
+  plan.criteria[0].cells[0].bound = Bound{Relation::Within, 0.9, 1.1, "within 10 % of 1.0x"};
+  Criterion oom;
+  oom.name = "oom";
+  oom.infeasible = true;
+  oom.cells = {{{}, make(ConstantTerm{0}), Estimator::Median, TrialKind::Timed, {plan.points[4].id}}};
+  oom.claim.children = {{Claim::Kind::Cell, {}, 0}};
+  plan.criteria.push_back(oom);
+  plan.design.kinds[0].repeat_most = 20;
+  plan.design.kinds[0].until = {{"gain", 0.01, true}, {"step_time", 0.002, false}};
+  plan.design.kinds.push_back({TrialKind::Profile, 1, 1, {}, Object{{"steps", 5}}});
+  return plan;
+}
+
 Object exampleObject() { return *toJson(examplePlan()).getAsObject(); }
 
 Object& at(Object& object, llvm::StringRef key) { return *object.getObject(key); }
@@ -51,6 +90,80 @@ TEST_CASE("a plan comes back from its text as it was") {
         canonicalJson(first));
 }
 
+TEST_CASE("what only larger studies have comes back") {
+  const Plan whole = wholePlan();
+  const Value json = toJson(whole);
+  const Plan back = llvm::cantFail(planFromJson(llvm::cantFail(parseJson(canonicalJson(json)))));
+  CHECK(canonicalJson(toJson(back)) == canonicalJson(json));
+  CHECK(back.system == "proxima");
+  REQUIRE(back.workloads.size() == 2);
+  CHECK_FALSE(back.workloads[0].command.has_value());
+  const Command& command = *back.workloads[1].command;
+  CHECK(command.arguments.back() == "${gpus}");
+  CHECK(command.timeout_seconds == 7200);
+  CHECK(command.inputs == std::vector<std::string>{"train.py", "src/**"});
+  CHECK((command.metrics[1].from == CommandMetric::From::Csv));
+  CHECK(command.metrics[1].series);
+  CHECK(command.metrics[2].scale == 1e-6);
+  CHECK(back.points[1].workload == 1);
+  CHECK(back.points[2].levels[1] == kInactive);
+  CHECK(back.levelLabel(back.points[2], 1) == "–");
+  CHECK(back.label(back.points[2]) == "precision=fp32");
+  CHECK(back.points[4].expected_infeasible == whole.points[4].expected_infeasible);
+  CHECK(back.findMetric("loss")->series);
+  CHECK(back.findMetric("launch_share")->text == "launch_time / step_time");
+  CHECK(std::get<FirstTerm>(back.findMetric("epochs")->derived->node).bound.low == 0.5);
+  CHECK(back.controls[0].point == back.points[0].id);
+  CHECK(back.references[0].values[0].value == 0.04);
+  CHECK(back.criteria[0].cells[0].bound->high == 1.1);
+  CHECK(back.criteria.back().infeasible);
+  CHECK(back.design.kinds[0].most() == 20);
+  CHECK(back.design.kinds[0].until[1].subject == "step_time");
+  CHECK_FALSE(back.design.kinds[0].until[1].relative);
+  CHECK(back.design.kinds[1].most() == back.design.kinds[1].repeat);
+  CHECK(toString(back.design.kinds[2].kind) == "profile");
+}
+
+TEST_CASE("what only larger studies have is checked") {
+  const auto refusalAfterChange = [](const std::function<void(Object&)>& change) {
+    Object object = *toJson(wholePlan()).getAsObject();
+    change(object);
+    return refusal(std::move(object));
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    CAPTURE(text);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  has(refusalAfterChange([](Object& p) { p["workloads"] = Array{}; }), "$.workloads: a plan needs a workload");
+  has(refusalAfterChange([](Object& p) { at(p, "workloads", 1)["label"] = "ours"; }),
+      "$.workloads[1].label: 'ours' is a second");
+  has(refusalAfterChange([](Object& p) { at(at(p, "workloads", 1), "command")["arguments"] = Array{}; }),
+      "$.workloads[1].command.arguments: a command needs");
+  has(refusalAfterChange([](Object& p) { at(at(at(p, "workloads", 1), "command"), "metrics", 1)["file"] = ""; }),
+      "metrics[1].file: only a regex reads standard output");
+  has(refusalAfterChange([](Object& p) { at(p, "points", 1)["workload"] = 2; }),
+      "$.points[1].workload: workload 2 of 2");
+  has(refusalAfterChange([](Object& p) { at(p, "controls", 0)["point"] = "nowhere"; }),
+      "$.controls[0].point: 'nowhere' is no point");
+  has(refusalAfterChange([](Object& p) { at(at(p, "references", 0), "values", 0)["metric"] = "speed"; }),
+      "$.references[0].values[0].metric: 'speed' is no metric");
+  has(refusalAfterChange([](Object& p) { at(at(p, "design"), "kinds", 0)["repeat_most"] = 3; }),
+      "$.design.kinds[0].repeat_most: 3 is outside 7..");
+  has(refusalAfterChange([](Object& p) { at(at(at(p, "design"), "kinds", 0), "until", 0)["subject"] = "speed"; }),
+      "until[0].subject: 'speed' is no metric or comparison");
+  has(refusalAfterChange([](Object& p) { at(at(p, "design"), "kinds", 0)["until"] = Array{}; }),
+      "repeat_most: says nothing without 'until'");
+  has(refusalAfterChange(
+          [](Object& p) { at(at(p, "metrics", 6), "derived")["first"] = Object{{"metric", "accuracy"}}; }),
+      "$.metrics[6].derived.first.metric: 'accuracy' is no series");
+  has(refusalAfterChange([](Object& p) {
+        at(p, "metrics", 5)["derived"] = Object{{"ratio", Array{Object{{"constant", 1}}, Object{{"constant", 2}}}}};
+      }),
+      "$.metrics[5].derived: expected a term of a derived metric");
+  has(refusalAfterChange([](Object& p) { at(p, "metrics", 5)["derived"] = Object{{"metric", "epochs"}}; }),
+      "$.metrics[5].derived.metric: 'epochs' is no metric of the plan");
+}
+
 TEST_CASE("every kind of term comes back") {
   Plan plan = examplePlan();
   const std::string point = plan.points[0].id;
@@ -58,6 +171,12 @@ TEST_CASE("every kind of term comes back") {
   const TermPtr metric = metricTerm("step_time", point);
   plan.comparisons[0].cells[0].term = make(ScaleTerm{
       0.5, make(DifferenceTerm{make(QuotientTerm{metric, make(ConstantTerm{-0.1})}), ratioTerm(metric, metric)})});
+  plan.comparisons[0].cells[1].term = make(SumTerm{metric, make(ProductTerm{metric, metric})});
+  plan.metrics[2].series = true;
+  plan.comparisons[0].cells[2].kind = TrialKind::Quality;
+  plan.comparisons[0].cells[2].term =
+      make(DifferenceTerm{make(FirstTerm{{"accuracy", point}, {Relation::Within, 0.2, 0.3, "within 0.2..0.3"}}),
+                          make(GapTerm{{"accuracy", point}, {"accuracy", plan.points[1].id}})});
   const Value json = toJson(plan);
   CHECK(canonicalJson(toJson(llvm::cantFail(planFromJson(json)))) == canonicalJson(json));
 }
@@ -72,8 +191,8 @@ TEST_CASE("labels name every factor") {
 }
 
 TEST_CASE("another version is refused before anything else") {
-  CHECK(refusal(Object{{"schema", "expc.plan/2"}}) ==
-        "the plan cannot be read: $.schema: this expc reads 'expc.plan/1', the plan is 'expc.plan/2'; make it again "
+  CHECK(refusal(Object{{"schema", "expc.plan/3"}}) ==
+        "the plan cannot be read: $.schema: this expc reads 'expc.plan/2', the plan is 'expc.plan/3'; make it again "
         "from its "
         "study with `expc plan --format json`");
   CHECK(refusal(Object{}) == "the plan cannot be read: $.schema: missing, expected a string");
@@ -160,7 +279,7 @@ TEST_CASE("terms are checked") {
   has(refusalOf(Object{{"ratio", Array{Object{{"constant", 1}}}}}), "cells[0].term.ratio: expected two terms, found 1");
   has(refusalOf(Object{{"ratio", Array{Object{{"constant", 1}}, 7}}}), "cells[0].term.ratio[1]: expected an object");
   has(refusalOf(Object{{"scale", 2}}), "cells[0].term.of: missing");
-  has(refusalOf(Object{{"sum", 2}}), "cells[0].term: expected a term");
+  has(refusalOf(Object{{"mean", 2}}), "cells[0].term: expected a term");
   has(refusalOf(nullptr), "cells[0].term: expected an object, found null");
   has(refusalOf(llvm::cantFail(parseJson(R"({"constant":1e999})"))), "the number is not finite");
 

@@ -19,18 +19,38 @@ Array list(const std::vector<T>& items, F write) {
 
 Value write(const TermPtr& term);
 
+Value write(const Bound& bound) {
+  Object object{
+      {"relation", words::name(words::kRelation, bound.relation)}, {"low", bound.low}, {"text", jsonText(bound.text)}};
+  if (bound.relation == Relation::Within) object["high"] = bound.high;
+  return object;
+}
+
+Object write(const MetricTerm& term) {
+  // Inside a derived metric the point is the one in question.
+  Object object{{"metric", jsonText(term.metric)}};
+  if (!term.point.empty()) object["point"] = jsonText(term.point);
+  return object;
+}
+
 Object pair(llvm::StringRef name, const TermPtr& first, const TermPtr& second) {
   return Object{{name, Array{write(first), write(second)}}};
 }
 
 struct TermWriter {
   Object operator()(const ConstantTerm& term) const { return Object{{"constant", term.value}}; }
-  Object operator()(const MetricTerm& term) const {
-    return Object{{"metric", jsonText(term.metric)}, {"point", jsonText(term.point)}};
-  }
+  Object operator()(const MetricTerm& term) const { return write(term); }
   Object operator()(const QuotientTerm& term) const { return pair("quotient", term.numerator, term.denominator); }
   Object operator()(const RatioTerm& term) const { return pair("ratio", term.numerator, term.denominator); }
   Object operator()(const DifferenceTerm& term) const { return pair("difference", term.minuend, term.subtrahend); }
+  Object operator()(const SumTerm& term) const { return pair("sum", term.left, term.right); }
+  Object operator()(const ProductTerm& term) const { return pair("product", term.left, term.right); }
+  Object operator()(const FirstTerm& term) const {
+    return Object{{"first", write(term.series)}, {"bound", write(term.bound)}};
+  }
+  Object operator()(const GapTerm& term) const {
+    return Object{{"gap", Array{write(term.treated), write(term.baseline)}}};
+  }
   Object operator()(const ScaleTerm& term) const { return Object{{"scale", term.factor}, {"of", write(term.term)}}; }
 };
 
@@ -48,9 +68,12 @@ Value write(const Factor& factor) {
 }
 
 Value write(const Point& point) {
-  Object object{{"id", jsonText(point.id)},
-                {"levels", list(point.levels, [](unsigned level) { return Value(level); })},
-                {"parameters", Object(point.parameters)}};
+  Object object{
+      {"id", jsonText(point.id)},
+      {"levels", list(point.levels, [](unsigned level) { return level == kInactive ? Value(nullptr) : Value(level); })},
+      {"parameters", Object(point.parameters)}};
+  if (point.workload) object["workload"] = point.workload;
+  if (!point.expected_infeasible.empty()) object["expected_infeasible"] = jsonText(point.expected_infeasible);
   if (!point.unavailable.empty()) object["unavailable"] = jsonText(point.unavailable);
   return object;
 }
@@ -65,20 +88,28 @@ Value write(const RemovedGroup& group) {
 }
 
 Value write(const Metric& metric) {
-  return Object{{"name", jsonText(metric.name)},
+  Object object{{"name", jsonText(metric.name)},
                 {"dimension", jsonText(metric.dimension)},
                 {"unit", jsonText(metric.unit)},
                 {"better", words::name(words::kDirection, metric.better)},
                 {"kind", words::name(words::kKind, metric.kind)},
-                {"exact", metric.exact}};
+                {"exact", metric.exact},
+                {"series", metric.series}};
+  if (metric.derived) {
+    object["derived"] = write(metric.derived);
+    object["text"] = jsonText(metric.text);
+  }
+  return object;
 }
 
 Value write(const Cell& cell) {
-  return Object{{"labels", jsonTexts(cell.labels)},
+  Object object{{"labels", jsonTexts(cell.labels)},
                 {"term", write(cell.term)},
                 {"estimator", words::name(words::kEstimator, cell.estimator)},
                 {"kind", words::name(words::kKind, cell.kind)},
                 {"points", jsonTexts(cell.points)}};
+  if (cell.bound) object["bound"] = write(*cell.bound);
+  return object;
 }
 
 Array write(const std::vector<Cell>& cells) {
@@ -105,33 +136,60 @@ Value write(const Claim& claim) {
   return object;
 }
 
-Value write(const Bound& bound) {
-  Object object{
-      {"relation", words::name(words::kRelation, bound.relation)}, {"low", bound.low}, {"text", jsonText(bound.text)}};
-  if (bound.relation == Relation::Within) object["high"] = bound.high;
-  return object;
-}
-
 Value write(const Criterion& criterion) {
   Object object{{"name", jsonText(criterion.name)},     {"text", jsonText(criterion.text)},
                 {"doc", jsonText(criterion.doc)},       {"factors", jsonTexts(criterion.factors)},
                 {"cells", write(criterion.cells)},      {"bound", write(criterion.bound)},
                 {"unit", jsonText(criterion.unit)},     {"claim", write(criterion.claim)},
                 {"domain", jsonText(criterion.domain)}, {"not_asked", criterion.not_asked}};
+  if (criterion.infeasible) object["infeasible"] = true;
   if (criterion.confidence) object["confidence"] = *criterion.confidence;
   return object;
 }
 
+Value write(const KindDesign& kind) {
+  Object object{
+      {"kind", words::name(words::kKind, kind.kind)}, {"repeat", kind.repeat}, {"settings", Object(kind.settings)}};
+  if (kind.until.empty()) return object;
+  object["repeat_most"] = kind.repeat_most;
+  object["until"] = list(kind.until, [](const Until& until) {
+    return Object{{"subject", jsonText(until.subject)}, {"half_width", until.half_width}, {"relative", until.relative}};
+  });
+  return object;
+}
+
 Value write(const Design& design) {
-  Object object{{"kinds", list(design.kinds,
-                               [](const KindDesign& kind) {
-                                 return Object{{"kind", words::name(words::kKind, kind.kind)},
-                                               {"repeat", kind.repeat},
-                                               {"settings", Object(kind.settings)}};
-                               })},
+  Object object{{"kinds", list(design.kinds, [](const KindDesign& kind) { return write(kind); })},
                 {"seed", design.seed}};
   if (design.budget_seconds) object["budget_seconds"] = *design.budget_seconds;
   return object;
+}
+
+Value write(const CommandMetric& metric) {
+  return Object{{"name", jsonText(metric.name)}, {"from", words::name(words::kFrom, metric.from)},
+                {"file", jsonText(metric.file)}, {"where", jsonText(metric.where)},
+                {"scale", metric.scale},         {"series", metric.series}};
+}
+
+Value write(const Workload& workload) {
+  Object object{{"label", jsonText(workload.label)}, {"name", jsonText(workload.name)}, {"version", workload.version}};
+  if (!workload.command) return object;
+  const Command& command = *workload.command;
+  Object text{{"arguments", jsonTexts(command.arguments)},
+              {"inputs", jsonTexts(command.inputs)},
+              {"metrics", list(command.metrics, [](const CommandMetric& metric) { return write(metric); })}};
+  if (command.timeout_seconds) text["timeout_seconds"] = *command.timeout_seconds;
+  object["command"] = std::move(text);
+  return object;
+}
+
+Value write(const Reference& reference) {
+  return Object{{"name", jsonText(reference.name)},
+                {"source", jsonText(reference.source)},
+                {"values", list(reference.values, [](const Reference::Value& value) {
+                   return Object{
+                       {"point", jsonText(value.point)}, {"metric", jsonText(value.metric)}, {"value", value.value}};
+                 })}};
 }
 
 }  // namespace
@@ -144,8 +202,8 @@ Value toJson(const Plan& plan) {
                 {"root", jsonText(plan.root)},
                 {"presets", jsonTexts(plan.presets)},
                 {"overrides", jsonTexts(plan.overrides)},
-                {"workload", jsonText(plan.workloads[0].name)},
-                {"workload_version", plan.workloads[0].version},
+                {"workloads", list(plan.workloads, [](const Workload& workload) { return write(workload); })},
+                {"system", jsonText(plan.system)},
                 {"digest", jsonText(plan.digest)},
                 {"factors", list(plan.factors, [](const Factor& factor) { return write(factor); })},
                 {"points", list(plan.points, [](const Point& point) { return write(point); })},
@@ -155,6 +213,11 @@ Value toJson(const Plan& plan) {
                 {"data_paths", jsonTexts(plan.data_paths)},
                 {"comparisons", list(plan.comparisons, [](const Comparison& comparison) { return write(comparison); })},
                 {"criteria", list(plan.criteria, [](const Criterion& criterion) { return write(criterion); })},
+                {"controls", list(plan.controls,
+                                  [](const Control& control) {
+                                    return Object{{"name", jsonText(control.name)}, {"point", jsonText(control.point)}};
+                                  })},
+                {"references", list(plan.references, [](const Reference& reference) { return write(reference); })},
                 {"design", write(plan.design)},
                 {"tables", list(plan.tables,
                                 [](const Table& table) {

@@ -40,8 +40,7 @@ std::vector<Entry> metricEntries(const plan::Plan& plan, const analysis::Judgeme
   std::vector<Entry> entries;
   for (const plan::Point& point : plan.points) {
     Entry entry;
-    for (size_t i = 0; i < plan.factors.size(); ++i)
-      entry.labels.push_back(plan.factors[i].levels[point.levels[i]].label);
+    for (size_t i = 0; i < plan.factors.size(); ++i) entry.labels.push_back(plan.levelLabel(point, i));
     entry.cell = metricCell(judgement, results, point, metric);
     entries.push_back(std::move(entry));
   }

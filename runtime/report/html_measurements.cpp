@@ -162,7 +162,7 @@ std::string measurementSection(const Page& page) {
     const plan::Point& point = plan.points[i];
     out += "<tr>";
     for (size_t f = 0; f < plan.factors.size(); ++f)
-      out += "<th scope=\"row\">" + html(plan.factors[f].levels[point.levels[f]].label) + "</th>";
+      out += "<th scope=\"row\">" + html(plan.levelLabel(point, f)) + "</th>";
     for (const plan::Metric& metric : plan.metrics)
       out += valueCell(metricCell(page.judgement, page.results, point, metric), metric.unit, metric.dimension);
     out += "</tr>";

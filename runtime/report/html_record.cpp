@@ -124,7 +124,7 @@ std::string headSection(const Page& page) {
   std::string out = "<header class=\"top\"><p class=\"kicker\">expc study</p><h1>" + html(plan.study) + "</h1>";
   if (!plan.doc.empty()) out += "<p class=\"lead\">" + htmlProse(plan.doc) + "</p>";
   out += "<dl class=\"strip\">";
-  out += fact("Workload", html(plan.workloads[0].name));
+  out += fact("Workload", html(workloadText(plan)));
   out += fact("Preset", html(joined(plan.presets)));
   out += fact("Overrides", html(joined(plan.overrides)));
   out += fact("Points", fmt::format("{}", plan.points.size()));
@@ -261,7 +261,7 @@ std::string repeatSection(const Page& page) {
       "<section id=\"repeat\"><h2>How to repeat it</h2><pre class=\"command\"><code>" + html(command) + "</code></pre>";
   out += "<dl class=\"strip\">" + fact("Study", html(plan.source)) +
          fact("Digest of the lowered study", "<code>" + html(plan.digest) + "</code>") +
-         fact("Workload", html(fmt::format("{} version {}", plan.workloads[0].name, plan.workloads[0].version))) + "</dl>";
+         fact("Workload", html(workloadText(plan))) + "</dl>";
   out +=
       "<h3>How to read it</h3><p>One run of a point in a process of its own is one value; steps inside a run make no "
       "more. A metric "

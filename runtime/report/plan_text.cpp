@@ -54,7 +54,7 @@ class PlanPrinter {
     for (const std::string& text : plan_.overrides) origin.push_back("-D " + text);
     line(fmt::format("{} ({})", paint_.bold("study " + plan_.study), printable(joined(origin))), 0, 2);
     if (!plan_.doc.empty()) line(printable(plan_.doc), 0, 0);
-    line(fmt::format("workload {} version {}", plan_.workloads[0].name, plan_.workloads[0].version), 0, 2);
+    line(printable((plan_.workloads.size() > 1 ? "workloads " : "workload ") + workloadText(plan_)), 0, 2);
   }
 
   void printFactors() {
@@ -95,7 +95,7 @@ class PlanPrinter {
 
   std::vector<std::string> pointRow(const plan::Point& point) const {
     std::vector<std::string> row = {point.id};
-    for (size_t i = 0; i < plan_.factors.size(); ++i) row.push_back(plan_.factors[i].levels[point.levels[i]].label);
+    for (size_t i = 0; i < plan_.factors.size(); ++i) row.push_back(plan_.levelLabel(point, i));
     row.push_back(point.unavailable.empty() ? "" : "not available");
     return row;
   }
@@ -204,7 +204,7 @@ std::string planJsonLines(const plan::Plan& plan) {
   using llvm::json::Object;
   // The header is the plan itself, with the size of what the lines hold in place of the long parts.
   Object header = *plan::toJson(plan).getAsObject();
-  header["schema"] = "expc.plan-lines/1";
+  header["schema"] = "expc.plan-lines/2";
   header["points"] = plan.points.size();
   header["available"] = availablePoints(plan);
   header.erase("comparisons");
@@ -220,7 +220,8 @@ std::string planJsonLines(const plan::Plan& plan) {
   for (const plan::Point& point : plan.points) {
     Object labels;
     for (size_t i = 0; i < plan.factors.size(); ++i)
-      labels[plan.factors[i].name] = plan::jsonText(plan.factors[i].levels[point.levels[i]].label);
+      labels[plan.factors[i].name] =
+          point.levels[i] == plan::kInactive ? llvm::json::Value(nullptr) : plan::jsonText(plan.levelLabel(point, i));
     Object line{
         {"point", plan::jsonText(point.id)}, {"levels", std::move(labels)}, {"parameters", Object(point.parameters)}};
     if (!point.unavailable.empty()) line["unavailable"] = plan::jsonText(point.unavailable);

@@ -19,7 +19,7 @@ struct PlanExtras {
 /// resolution.
 std::string planText(const plan::Plan& plan, const PlanExtras& extras);
 
-/// The plan as JSON lines: a header ("expc.plan-lines/1", with counts, factors, rules, criteria, design), then a line
+/// The plan as JSON lines: a header ("expc.plan-lines/2", with counts, factors, rules, criteria, design), then a line
 /// for each point with its labels and parameters.
 std::string planJsonLines(const plan::Plan& plan);
 

@@ -100,7 +100,8 @@ Array points(const plan::Plan& plan, const analysis::Judgement& judgement) {
   for (const plan::Point& point : plan.points) {
     Object levels, metrics;
     for (size_t i = 0; i < plan.factors.size(); ++i)
-      levels[plan.factors[i].name] = plan::jsonText(plan.factors[i].levels[point.levels[i]].label);
+      levels[plan.factors[i].name] =
+          point.levels[i] == plan::kInactive ? llvm::json::Value(nullptr) : plan::jsonText(plan.levelLabel(point, i));
     for (const plan::Metric& metric : plan.metrics) {
       const analysis::Summary* summary = judgement.find(point.id, metric.name);
       if (!summary || summary->n == 0) continue;

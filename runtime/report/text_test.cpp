@@ -37,7 +37,7 @@ plan::Plan bigPlan(unsigned points) {
   plan.comparisons.clear();
   plan.criteria.clear();
   for (unsigned i = 0; i < points; ++i)
-    plan.points.push_back({plan::shortHash(std::to_string(i)), {i % 3, i % 2}, {}, ""});
+    plan.points.push_back({plan::shortHash(std::to_string(i)), 0, {i % 3, i % 2}, {}, "", ""});
   return plan;
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("JSON lines: a header, then each point") {
   const auto all = lines(planJsonLines(plan));
   REQUIRE(all.size() == plan.points.size() + 2);  // the last is empty
   const auto header = llvm::cantFail(plan::parseJson(all[0]));
-  CHECK(header.getAsObject()->getString("schema") == "expc.plan-lines/1");
+  CHECK(header.getAsObject()->getString("schema") == "expc.plan-lines/2");
   CHECK(header.getAsObject()->getInteger("points") == 6);
   CHECK(header.getAsObject()->getInteger("available") == 5);
   const auto point = llvm::cantFail(plan::parseJson(all[6]));

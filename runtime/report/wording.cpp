@@ -143,6 +143,16 @@ std::vector<std::string> metricsOf(const plan::Plan& plan, plan::TrialKind kind)
   return names;
 }
 
+std::string workloadText(const plan::Plan& plan) {
+  std::vector<std::string> texts;
+  for (const plan::Workload& workload : plan.workloads) {
+    std::string text = fmt::format("{} version {}", workload.name, workload.version);
+    if (workload.command) text = workload.name + ", the command " + joined(workload.command->arguments, " ");
+    texts.push_back(workload.label.empty() ? text : workload.label + " = " + text);
+  }
+  return joined(texts, "; ");
+}
+
 std::string repeatCommand(const plan::Plan& plan) {
   std::string command = "expc run " + shellWord(plan.source) + " --study " + shellWord(plan.study);
   for (const std::string& preset : plan.presets) command += " --preset " + shellWord(preset);

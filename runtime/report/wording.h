@@ -39,6 +39,9 @@ uint64_t availablePoints(const plan::Plan& plan);
 /// The metrics of `kind`, by name.
 std::vector<std::string> metricsOf(const plan::Plan& plan, plan::TrialKind kind);
 
+/// "image.mobilenet_v2 version 1"; of several workloads each with its label: "ours = …; theirs = …".
+std::string workloadText(const plan::Plan& plan);
+
 /// A shell command that repeats the plan.
 std::string repeatCommand(const plan::Plan& plan);
 

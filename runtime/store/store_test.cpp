@@ -47,7 +47,7 @@ plan::Plan twoPoints() {
   plan::Plan plan;
   plan.study = "test";
   plan.metrics.push_back({"step_time", "time", "s", plan::Direction::Lower, plan::TrialKind::Timed, false});
-  plan.design.kinds.push_back({plan::TrialKind::Timed, 2, llvm::json::Object{{"steps", 5}}});
+  plan.design.kinds.push_back({plan::TrialKind::Timed, 2, 2, {}, llvm::json::Object{{"steps", 5}}});
   for (const char* id : {"aaaa", "bbbb"}) {
     plan::Point point;
     point.id = id;

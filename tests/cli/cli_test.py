@@ -116,7 +116,7 @@ class Plan(Command):
 
     def test_json_plan_is_accepted_by_run(self):
         document = self.expc("plan", self.study, "--devices", "cpu:2", "--format", "json").stdout
-        self.assertEqual(json.loads(document)["schema"], "expc.plan/1")
+        self.assertEqual(json.loads(document)["schema"], "expc.plan/2")
         plan = self.write("plan.json", document)
         self.assertIn("PASS", self.run_study(plan).stdout)
         self.expc("run", plan, "-D", "gpus=1", code=1)
