@@ -2,6 +2,9 @@
 // position is a byte offset. Error texts never come from here: what fits no rule becomes UNEXPECTED and the parser's own.
 lexer grammar ExpLexer;
 
+// `infeasible` where it is a claim of its own: the token reader makes it out of an identifier.
+tokens { INFEASIBLE }
+
 // Heads of statements: reserved.
 IMPORT    : 'import';
 ENUM      : 'enum';
@@ -52,6 +55,11 @@ AS         : 'as';
 ORDERED    : 'ordered';
 VERSION    : 'version';
 CONFIDENCE : 'confidence';
+COMMAND    : 'command';
+TIMEOUT    : 'timeout';
+INPUTS     : 'inputs';
+ESTIMATE   : 'estimate';
+LIKE       : 'like';
 
 LBRACE        : '{';
 RBRACE        : '}';
@@ -74,6 +82,7 @@ PLUS          : '+';
 MINUS         : '-';
 STAR          : '*';
 SLASH         : '/';
+COALESCE      : '??';
 
 // A number and its unit. `1..4` is a range, since a point belongs to a number only before a digit. A unit's `/word` that is
 // no time (`80GiB/gpus`) is cut off again by the token reader.

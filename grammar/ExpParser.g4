@@ -1,5 +1,5 @@
-// The language as far as it is built (docs/language.md says what it means). Every decision but one looks at one token, so
-// parsing costs next to nothing; keep it so (the exception, in `refinement`, is rare).
+// The language (docs/language.md says what it means). Every decision but one looks at one token, so parsing costs next to
+// nothing; keep it so (the exception, in `refinement`, is rare).
 // Rules named *Body are blocks and *Item (and declaration, setting) statements: the error strategy recovers there.
 // The names of the rules are mirrored in compiler/parse/cst.h, in this order.
 parser grammar ExpParser;
@@ -9,7 +9,7 @@ options { tokenVocab = ExpLexer; }
 file            : declaration* EOF;
 valueFile       : value EOF;
 
-declaration     : importDecl | enumDecl | letDecl | workloadDecl | studyDecl;
+declaration     : importDecl | enumDecl | letDecl | workloadDecl | systemDecl | referenceDecl | presetDecl | studyDecl;
 
 importDecl      : IMPORT (name | text) (AS word)?;
 enumDecl        : ORDERED? ENUM word LBRACE enumLevel (COMMA enumLevel?)* RBRACE;
@@ -18,31 +18,45 @@ enumField       : refinedType (COLON refinedType)?;
 letDecl         : LET word ASSIGN value;
 
 // ---- workloads
-workloadDecl    : WORKLOAD word workloadBody;
+workloadDecl    : WORKLOAD word commandClause? workloadBody;
+commandClause   : COMMAND textList (TIMEOUT sum)?;
+textList        : LBRACK text (COMMA text?)* RBRACK;
 workloadBody    : LBRACE workloadItem* RBRACE;
-workloadItem    : versionDecl | paramDecl | metricDecl | ruleDecl;
+workloadItem    : versionDecl | inputsDecl | paramDecl | metricDecl | estimateDecl | ruleDecl;
 versionDecl     : VERSION number;
+inputsDecl      : INPUTS text (COMMA text)*;
 paramDecl       : PARAM word COLON refinedType (ASSIGN value)? (WHEN condition)?;
-metricDecl      : METRIC word (COLON refinedType)? (ASSIGN value)? metricTrait*;
+metricDecl      : METRIC word (COLON refinedType)? (ASSIGN value)? (metricTrait | metricSource)*;
 metricTrait     : IDENTIFIER;
+metricSource    : FROM sum;
+estimateDecl    : ESTIMATE word ASSIGN value (WHEN condition)?;
 ruleDecl        : (REQUIRE | EXCLUDE) condition (COLON condition)? (BECAUSE text)?;
+
+// ---- systems and references
+systemDecl      : SYSTEM word systemBody;
+systemBody      : LBRACE systemItem* RBRACE;
+systemItem      : assignment;
+referenceDecl   : REFERENCE word FROM text referenceBody;
+referenceBody   : LBRACE referenceItem* RBRACE;
+referenceItem   : word COLON sum;
 
 // ---- studies
 studyDecl       : STUDY word studyBody;
 studyBody       : LBRACE studyItem* RBRACE;
-studyItem       : workloadUse | factorDecl | letDecl | ruleDecl | measureDecl | metricDecl | compareDecl | criterionDecl
-                | designDecl | tableDecl | plotDecl | presetDecl;
-workloadUse     : WORKLOAD name arguments?;
-factorDecl      : FACTOR word IN value factorClause*;
-factorClause    : BASELINE condition | WHEN condition;
+studyItem       : workloadUse | factorDecl | letDecl | ruleDecl | measureDecl | metricDecl | compareDecl | controlDecl
+                | criterionDecl | designDecl | tableDecl | plotDecl | presetDecl;
+workloadUse     : WORKLOAD name (ASSIGN name)? arguments?;
+factorDecl      : FACTOR factorName IN value factorClause*;
+factorClause    : BASELINE value | WHEN condition;
 measureDecl     : MEASURE words;
-compareDecl     : COMPARE word ASSIGN condition OVER word (AGAINST condition)?;
+compareDecl     : COMPARE word ASSIGN condition OVER factorName (AGAINST value)?;
+controlDecl     : CONTROL word ASSIGN selectors;
 criterionDecl   : CRITERION word COLON (quantifier COLON)* claim (WITH CONFIDENCE sum)?;
-quantifier      : (FORALL | EXISTS) (STAR | words)? (WHERE condition)?;
-claim           : sum (relation sum | WITHIN sum RANGE sum);
+quantifier      : (FORALL | EXISTS) (STAR | factorNames)? (WHERE condition)?;
+claim           : INFEASIBLE | sum (relation sum | WITHIN sum RANGE sum | LIKE word (WITHIN sum)?);
 relation        : EQUAL | LESS | LESS_EQUAL | GREATER | GREATER_EQUAL;
-tableDecl       : TABLE word (BY words)?;
-plotDecl        : PLOT word OVER word (BY words)?;
+tableDecl       : TABLE word (BY factorNames)?;
+plotDecl        : PLOT word OVER factorName (BY factorNames)?;
 
 // ---- designs
 designDecl      : DESIGN word? designBody;
@@ -50,38 +64,44 @@ designBody      : LBRACE designItem* RBRACE;
 designItem      : word (kindBody | settingValue);
 kindBody        : LBRACE setting* RBRACE;
 setting         : word settingValue;
-settingValue    : condition;
+settingValue    : condition (UNTIL condition)?;
 
 // ---- presets
 presetDecl      : PRESET word presetBody;
 presetBody      : LBRACE presetItem* RBRACE;
 presetItem      : onlyClause | removeClause | criterionDecl | presetDesign | assignment;
-onlyClause      : ONLY word IN value;
+onlyClause      : ONLY factorName IN value;
 removeClause    : REMOVE CRITERION words;
 presetDesign    : DESIGN (word? designBody | (DOT anyWord)+ ASSIGN value);
 assignment      : word (DOT anyWord)* ASSIGN value;
 
 // ---- types
-type            : name (SLASH name)*;
+type            : name ((SLASH name)+ | LPAREN refinedType RPAREN)? | tupleType | recordType;
+tupleType       : LPAREN refinedType (COMMA refinedType?)* RPAREN;
+recordType      : LBRACE recordField (COMMA recordField?)* RBRACE;
+recordField     : word COLON refinedType;
 refinedType     : type (IN refinement)?;
 refinement      : set | sum (RANGE sum? (BY STAR? unary)?)?;
 
-// ---- expressions, from the loosest
+// ---- expressions, from the loosest; a set's members or a record's fields stand in braces
 value           : set | condition;
-set             : LBRACE value (COMMA value?)* RBRACE;
+set             : LBRACE argument (COMMA argument?)* RBRACE;
 condition       : conjunction (OR conjunction)*;
 conjunction     : negation (AND negation)*;
 negation        : NOT* comparison;
-comparison      : sum rangeTail? (comparator sum | NOT? IN members)*;
+comparison      : sum rangeTail? (comparator operand | NOT? IN members)*;
 rangeTail       : RANGE sum (BY STAR? unary)?;
 comparator      : EQUAL | NOT_EQUAL | LESS | LESS_EQUAL | GREATER | GREATER_EQUAL;
+operand         : set | sum;
 members         : set | sum rangeTail?;
 sum             : product ((PLUS | MINUS) product)*;
-product         : unary ((STAR | SLASH) unary)*;
+product         : coalescing ((STAR | SLASH) coalescing)*;
+coalescing      : unary (COALESCE unary)*;
 unary           : MINUS* postfix;
 postfix         : primary selectors*;
-primary         : number | text | TRUE | FALSE | name arguments? | group;
+primary         : number | text | TRUE | FALSE | name arguments? | group | list;
 group           : LPAREN value (COMMA value?)* RPAREN;
+list            : LBRACK (value (COMMA value?)*)? RBRACK;
 arguments       : LPAREN (argument (COMMA argument?)*)? RPAREN;
 selectors       : LBRACK argument (COMMA argument?)* RBRACK;
 argument        : value (ASSIGN value)?;
@@ -90,8 +110,10 @@ argument        : value (ASSIGN value)?;
 number          : NUMBER;
 text            : STRING;
 name            : (word | SYSTEM) (DOT anyWord)*;
+factorName      : word | LPAREN words RPAREN;
+factorNames     : factorName (COMMA factorName)*;
 words           : word (COMMA word)*;
-word            : IDENTIFIER | AS | ORDERED | VERSION | CONFIDENCE;
+word            : IDENTIFIER | AS | ORDERED | VERSION | CONFIDENCE | COMMAND | TIMEOUT | INPUTS | ESTIMATE | LIKE;
 anyWord         : word | IMPORT | ENUM | LET | WORKLOAD | SYSTEM | REFERENCE | PRESET | STUDY | PARAM | METRIC | REQUIRE
                 | EXCLUDE | FACTOR | MEASURE | COMPARE | CONTROL | CRITERION | DESIGN | TABLE | PLOT | ONLY | REMOVE
                 | BASELINE | BECAUSE | BY | OVER | AGAINST | WHEN | WHERE | WITH | WITHIN | UNTIL | FROM | IN | AND | OR | NOT

@@ -7,8 +7,8 @@ namespace expc::ast {
 namespace {
 
 std::string_view symbol(BinaryOp op) {
-  static constexpr std::string_view kSymbols[] = {"or", "and", "==",     "!=", "<", "<=", ">",
-                                                  ">=", "in",  "not-in", "+",  "-", "*",  "/"};
+  static constexpr std::string_view kSymbols[] = {
+      "or", "and", "==", "!=", "<", "<=", ">", ">=", "in", "not-in", "+", "-", "*", "/", "??"};
   return kSymbols[static_cast<size_t>(op)];
 }
 
@@ -47,6 +47,12 @@ std::string list(const std::vector<CallArgument>& arguments) {
 std::string names(const std::vector<Identifier>& identifiers) {
   std::string out;
   for (const Identifier& identifier : identifiers) out += (out.empty() ? "" : ", ") + identifier.name;
+  return out;
+}
+
+std::string texts(const std::vector<Text>& given) {
+  std::string out;
+  for (const Text& text : given) out += " " + quoted(text.value);
   return out;
 }
 
@@ -94,6 +100,9 @@ class ModuleDumper {
     for (const EnumDecl& declaration : module.enums) enumeration(declaration);
     for (const LetDecl& declaration : module.lets) let(declaration);
     for (const WorkloadDecl& declaration : module.workloads) workload(declaration);
+    for (const SystemDecl& declaration : module.systems) system(declaration);
+    for (const ReferenceDecl& declaration : module.references) reference(declaration);
+    for (const PresetDecl& declaration : module.presets) preset(declaration);
     for (const StudyDecl& declaration : module.studies) study(declaration);
   }
 
@@ -115,9 +124,22 @@ class ModuleDumper {
   }
 
   std::string type(const TypeExpr& type) {
-    std::string out = name(type.name);
+    std::string out = shape(type);
     for (const Identifier& below : type.per) out += " / " + below.name;
     return type.refinement ? fmt::format("{} in {}", out, dump(*type.refinement)) : out;
+  }
+
+  std::string shape(const TypeExpr& whole) {
+    if (whole.shape == TypeExpr::Shape::Named) return name(whole.name);
+    std::string out = whole.shape == TypeExpr::Shape::List    ? "(list"
+                      : whole.shape == TypeExpr::Shape::Tuple ? "(tuple"
+                                                              : "(record";
+    for (size_t at = 0; at < whole.parts.size(); ++at) {
+      out += at > 0 ? ", " : " ";
+      if (at < whole.fields.size()) out += whole.fields[at].name + " : ";
+      out += type(whole.parts[at]);
+    }
+    return out + ")";
   }
 
   void enumeration(const EnumDecl& declaration) {
@@ -141,9 +163,10 @@ class ModuleDumper {
   }
 
   void metric(const MetricDecl& metric) {
-    line("metric {}{}{}{}{}{}", metric.name.name, metric.type ? " : " + type(*metric.type) : "",
+    line("metric {}{}{}{}{}{}{}", metric.name.name, metric.type ? " : " + type(*metric.type) : "",
          metric.derived ? " = " + dump(*metric.derived) : "", metric.direction ? " " + metric.direction->name : "",
-         metric.kind ? " " + metric.kind->name : "", metric.exact ? " exact" : "");
+         metric.kind ? " " + metric.kind->name : "", metric.exact ? " exact" : "", metric.series ? " series" : "");
+    optional("from", metric.source);
     ++depth_;
     doc(metric.doc);
     --depth_;
@@ -162,6 +185,11 @@ class ModuleDumper {
     line("workload {}", declaration.name.name);
     ++depth_;
     doc(declaration.doc);
+    if (declaration.command) {
+      line("command{}", texts(declaration.command->arguments));
+      optional("timeout", declaration.command->timeout);
+    }
+    if (!declaration.inputs.empty()) line("inputs{}", texts(declaration.inputs));
     if (declaration.version) line("version {}", *declaration.version);
     for (const ParamDecl& param : declaration.params) {
       line("param {} : {}", param.name.name, type(param.type));
@@ -172,7 +200,31 @@ class ModuleDumper {
       --depth_;
     }
     for (const MetricDecl& declared : declaration.metrics) metric(declared);
+    for (const EstimateDecl& estimate : declaration.estimates) {
+      line("estimate {} = {}", estimate.metric.name, dump(*estimate.value));
+      optional("when", estimate.when);
+      ++depth_;
+      doc(estimate.doc);
+      --depth_;
+    }
     for (const RuleDecl& rule : declaration.rules) constraint(rule);
+    --depth_;
+  }
+
+  void system(const SystemDecl& declaration) {
+    line("system {}", declaration.name.name);
+    ++depth_;
+    doc(declaration.doc);
+    for (const Assignment& property : declaration.properties)
+      line("{} = {}", name(property.target), dump(*property.value));
+    --depth_;
+  }
+
+  void reference(const ReferenceDecl& declaration) {
+    line("reference {} from {}", declaration.name.name, quoted(declaration.path.value));
+    ++depth_;
+    doc(declaration.doc);
+    for (const ReferenceColumn& column : declaration.columns) line("{} : {}", column.name.name, dump(*column.column));
     --depth_;
   }
 
@@ -185,7 +237,10 @@ class ModuleDumper {
            quantifier.all ? "*" : names(quantifier.factors));
       optional("where", quantifier.where);
     }
-    line("subject {}", dump(*criterion.subject));
+    if (criterion.infeasible) line("infeasible");
+    if (criterion.subject) line("subject {}", dump(*criterion.subject));
+    if (criterion.like) line("like {}", criterion.like->name);
+    optional("within", criterion.like_within);
     if (criterion.relation) line("{} {}", symbol(*criterion.relation), dump(*criterion.bound));
     if (criterion.band_low) line("within {} {}", dump(*criterion.band_low), dump(*criterion.band_high));
     if (criterion.confidence) line("confidence {}", dump(*criterion.confidence));
@@ -198,11 +253,16 @@ class ModuleDumper {
     for (const DesignKindBlock& block : design.kinds) {
       line("{}", block.kind.name);
       ++depth_;
-      for (const DesignSetting& setting : block.settings) line("{} {}", setting.name.name, dump(*setting.value));
+      for (const DesignSetting& given : block.settings) setting("", given);
       --depth_;
     }
-    for (const DesignSetting& setting : design.settings) line("setting {} {}", setting.name.name, dump(*setting.value));
+    for (const DesignSetting& given : design.settings) setting("setting ", given);
     --depth_;
+  }
+
+  void setting(std::string_view what, const DesignSetting& given) {
+    line("{}{} {}", what, given.name.name, dump(*given.value));
+    optional("until", given.until);
   }
 
   void preset(const PresetDecl& preset) {
@@ -218,16 +278,26 @@ class ModuleDumper {
     --depth_;
   }
 
+  void workloadUse(const WorkloadUse& use) {
+    line("workload {}{}{}", use.label ? use.label->name + " = " : "", name(use.name), list(use.arguments));
+  }
+
+  void factor(const FactorDecl& factor) {
+    line("factor {}{} in {}", factor.name.name, factor.parts.empty() ? "" : " of " + names(factor.parts),
+         dump(*factor.levels));
+    optional("baseline", factor.baseline);
+    optional("when", factor.when);
+    ++depth_;
+    doc(factor.doc);
+    --depth_;
+  }
+
   void study(const StudyDecl& study) {
     line("study {}", study.name.name);
     ++depth_;
     doc(study.doc);
-    for (const WorkloadUse& use : study.workloads) line("workload {}{}", name(use.name), list(use.arguments));
-    for (const FactorDecl& factor : study.factors) {
-      line("factor {} in {}", factor.name.name, dump(*factor.levels));
-      optional("baseline", factor.baseline);
-      optional("when", factor.when);
-    }
+    for (const WorkloadUse& use : study.workloads) workloadUse(use);
+    for (const FactorDecl& declared : study.factors) factor(declared);
     for (const LetDecl& declaration : study.lets) let(declaration);
     for (const RuleDecl& rule : study.rules) constraint(rule);
     for (const MetricDecl& declared : study.metrics) metric(declared);
@@ -236,6 +306,12 @@ class ModuleDumper {
       line("compare {} = (call {}{}) over {}", compare.name.name, name(compare.call.callee),
            list(compare.call.arguments), compare.over.name);
       optional("against", compare.against);
+    }
+    for (const ControlDecl& control : study.controls) {
+      line("control {}{}", control.name.name, list(control.selectors));
+      ++depth_;
+      doc(control.doc);
+      --depth_;
     }
     for (const CriterionDecl& claimed : study.criteria) criterion(claimed);
     for (const DesignDecl& planned : study.designs) design(planned);

@@ -47,6 +47,25 @@ Tree parseTree(const source::SourceManager& sources, source::FileId file, Rule s
   return tree;
 }
 
+namespace {
+
+/// As the token reader does for the parser, comments apart.
+void settleWords(std::string_view text, std::vector<LexedToken>& tokens) {
+  ContextualWords words;
+  Token previous = Token::EndOfFile;
+  for (size_t at = 0; at < tokens.size(); ++at) {
+    LexedToken& token = tokens[at];
+    if (token.isComment()) continue;
+    size_t next = at + 1;
+    while (next < tokens.size() && tokens[next].isComment()) ++next;
+    token.kind = words.settle(previous, token.kind, text.substr(token.range.begin, token.range.end - token.range.begin),
+                              next < tokens.size() ? tokens[next].kind : Token::EndOfFile);
+    previous = token.kind;
+  }
+}
+
+}  // namespace
+
 std::vector<LexedToken> tokens(const source::SourceManager& sources, source::FileId file) {
   const std::string_view text = sources.text(file);
   bridge::ByteStream stream(text);
@@ -64,8 +83,10 @@ std::vector<LexedToken> tokens(const source::SourceManager& sources, source::Fil
     for (char c : text.substr(before, place.begin - before)) entry.lines_before += c == '\n';
     before = place.end;
     out.push_back(entry);
-    if (entry.kind == Token::EndOfFile) return out;
+    if (entry.kind == Token::EndOfFile) break;
   }
+  settleWords(text, out);
+  return out;
 }
 
 }  // namespace expc::parse

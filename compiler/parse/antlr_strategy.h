@@ -104,7 +104,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
     if (!isBlock(block)) return;
     for (;;) {
       const Token next = lookAhead(parser);
-      if (next == Token::EndOfFile || isHead(block, next) || endsBlock(block, next)) return;
+      if (next == Token::EndOfFile || isHead(block, next) || endsBlock(block, next, lookAhead(parser, 2))) return;
       if (next == Token::RightBrace && block != Rule::File) return;
       const uint32_t column = columnOf(parser->getCurrentToken());
       if (next != Token::Unexpected) reportNoStatement(sources_, reporter_, block, situation(parser), headsOf(block));
@@ -137,7 +137,9 @@ class Strategy : public antlr4::DefaultErrorStrategy {
 
  private:
   static Rule ruleOf(antlr4::RuleContext* context) { return static_cast<Rule>(context->getRuleIndex()); }
-  static Token lookAhead(antlr4::Parser* parser) { return kindOf(parser->getTokenStream()->LA(1)); }
+  static Token lookAhead(antlr4::Parser* parser, ssize_t ahead = 1) {
+    return kindOf(parser->getTokenStream()->LA(ahead));
+  }
 
   void throwIfExhausted() {
     if (reporter_.exhausted()) throw TooManyErrorsReached{};
@@ -203,7 +205,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
     bool first = true;
     for (;; first = false) {
       const Token next = lookAhead(parser);
-      if (next == Token::EndOfFile || endsBlock(block, next)) return;
+      if (next == Token::EndOfFile || endsBlock(block, next, lookAhead(parser, 2))) return;
       const bool outside = open.size() <= before;
       // A word that was not understood begins no statement; a keyword may.
       if (outside && isHead(block, next) && !(first && isWord(next) && next != Token::Ordered) &&
@@ -229,8 +231,9 @@ class Strategy : public antlr4::DefaultErrorStrategy {
   /// Whether a word is the head of an assignment or a setting rather than a part of what is skipped.
   bool beginsItem(antlr4::Parser* parser, Rule block) {
     if (startsLine(parser)) return true;
-    const Token after = kindOf(parser->getTokenStream()->LA(2));
-    if (block == Rule::PresetBody) return after == Token::Assign;
+    const Token after = lookAhead(parser, 2);
+    if (block == Rule::PresetBody || block == Rule::SystemBody) return after == Token::Assign;
+    if (block == Rule::ReferenceBody) return after == Token::Colon;
     return after == Token::LeftBrace || after == Token::Number;
   }
 

@@ -8,6 +8,7 @@
 
 #include "ExpLexer.h"
 #include "compiler/parse/antlr_bridge.h"
+#include "compiler/parse/contextual.h"
 #include "compiler/parse/syntax_errors.h"
 
 namespace expc::parse::bridge {
@@ -103,8 +104,10 @@ class TokenReader {
       }
       if (!withinLimits(kind, located(token.get()).begin)) return false;
       push(std::move(token));
-      if (kind == Token::EndOfFile) return true;
+      if (kind == Token::EndOfFile) break;
     }
+    settleWords();
+    return true;
   }
 
   std::vector<std::unique_ptr<antlr4::Token>> take() { return std::move(tokens_); }
@@ -114,6 +117,18 @@ class TokenReader {
     if (!doc_.empty()) tree_.docs[static_cast<uint32_t>(tokens_.size())] = std::move(doc_);
     doc_.clear();
     tokens_.push_back(std::move(token));
+  }
+
+  void settleWords() {
+    ContextualWords words;
+    Located previous;
+    for (size_t at = 0; at + 1 < tokens_.size(); ++at) {
+      const Located place = located(tokens_[at].get());
+      const std::string_view written = text_.substr(place.begin, place.end - place.begin);
+      const Token settled = words.settle(previous.token, place.token, written, kindOf(tokens_[at + 1]->getType()));
+      if (settled != place.token) static_cast<antlr4::CommonToken&>(*tokens_[at]).setType(static_cast<size_t>(settled));
+      previous = located(tokens_[at].get());
+    }
   }
 
   void addDoc(const Located& place) {

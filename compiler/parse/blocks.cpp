@@ -5,8 +5,19 @@
 namespace expc::parse {
 
 bool isBlock(Rule rule) {
-  return rule == Rule::File || rule == Rule::WorkloadBody || rule == Rule::StudyBody || rule == Rule::PresetBody ||
-         rule == Rule::DesignBody || rule == Rule::KindBody;
+  switch (rule) {
+    case Rule::File:
+    case Rule::WorkloadBody:
+    case Rule::SystemBody:
+    case Rule::ReferenceBody:
+    case Rule::StudyBody:
+    case Rule::PresetBody:
+    case Rule::DesignBody:
+    case Rule::KindBody:
+      return true;
+    default:
+      return false;
+  }
 }
 
 bool isStatement(Rule rule) {
@@ -15,6 +26,8 @@ bool isStatement(Rule rule) {
     case Rule::ValueFile:
     case Rule::Declaration:
     case Rule::WorkloadItem:
+    case Rule::SystemItem:
+    case Rule::ReferenceItem:
     case Rule::StudyItem:
     case Rule::DesignItem:
     case Rule::Setting:
@@ -25,19 +38,28 @@ bool isStatement(Rule rule) {
   }
 }
 
+namespace {
+
+/// `heads` and whatever may be a name.
+std::vector<Token> wordsAnd(std::vector<Token> heads) {
+  heads.push_back(Token::Identifier);
+  for (int token = static_cast<int>(Token::As); token <= static_cast<int>(Token::Like); ++token)
+    heads.push_back(static_cast<Token>(token));
+  return heads;
+}
+
+}  // namespace
+
 const std::vector<Token>& headsOf(Rule block) {
-  static const std::vector<Token> file = {Token::Import, Token::Ordered,  Token::Enum,
-                                          Token::Let,    Token::Workload, Token::Study};
-  static const std::vector<Token> workload = {Token::Version, Token::Param, Token::Metric, Token::Require,
-                                              Token::Exclude};
+  static const std::vector<Token> file = {Token::Import, Token::Ordered,   Token::Enum,   Token::Let,  Token::Workload,
+                                          Token::System, Token::Reference, Token::Preset, Token::Study};
+  static const std::vector<Token> workload = {Token::Version,  Token::Inputs,  Token::Param,  Token::Metric,
+                                              Token::Estimate, Token::Require, Token::Exclude};
   static const std::vector<Token> study = {
-      Token::Workload, Token::Factor,    Token::Let,    Token::Require, Token::Exclude, Token::Measure, Token::Metric,
-      Token::Compare,  Token::Criterion, Token::Design, Token::Table,   Token::Plot,    Token::Preset};
-  static const std::vector<Token> words = {Token::Identifier, Token::As, Token::Ordered, Token::Version,
-                                           Token::Confidence};
-  static const std::vector<Token> preset = {Token::Only,    Token::Remove,     Token::Criterion,
-                                            Token::Design,  Token::Identifier, Token::As,
-                                            Token::Ordered, Token::Version,    Token::Confidence};
+      Token::Workload, Token::Factor,  Token::Let,       Token::Require, Token::Exclude, Token::Measure, Token::Metric,
+      Token::Compare,  Token::Control, Token::Criterion, Token::Design,  Token::Table,   Token::Plot,    Token::Preset};
+  static const std::vector<Token> words = wordsAnd({});
+  static const std::vector<Token> preset = wordsAnd({Token::Only, Token::Remove, Token::Criterion, Token::Design});
   switch (block) {
     case Rule::WorkloadBody:
       return workload;
@@ -45,6 +67,8 @@ const std::vector<Token>& headsOf(Rule block) {
       return study;
     case Rule::PresetBody:
       return preset;
+    case Rule::SystemBody:
+    case Rule::ReferenceBody:
     case Rule::DesignBody:
     case Rule::KindBody:
       return words;
@@ -58,11 +82,13 @@ bool isHead(Rule block, Token token) {
   return std::find(heads.begin(), heads.end(), token) != heads.end();
 }
 
-bool endsBlock(Rule block, Token token) {
+bool endsBlock(Rule block, Token token, Token after) {
   if (block == Rule::File) return false;
-  if (token == Token::Study || token == Token::Enum || token == Token::Import) return true;
-  const bool design = block == Rule::DesignBody || block == Rule::KindBody;
-  return design && isReserved(token) && token <= Token::Remove;
+  if (token == Token::Study || token == Token::Enum || token == Token::Import || token == Token::Reference) return true;
+  // `system box` declares; `system.gpus` is a value.
+  if (token == Token::System) return isWord(after);
+  const bool words = headsOf(block).front() == Token::Identifier;
+  return words && isHeadWord(token);
 }
 
 }  // namespace expc::parse

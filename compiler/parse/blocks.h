@@ -16,7 +16,7 @@ bool isStatement(Rule rule);
 const std::vector<Token>& headsOf(Rule block);
 bool isHead(Rule block, Token token);
 
-/// Words that show that a block's brace is missing: nothing in it can begin with them.
-bool endsBlock(Rule block, Token token);
+/// Words that show that a block's brace is missing: nothing in it can begin with them. `after` is the token behind.
+bool endsBlock(Rule block, Token token, Token after);
 
 }  // namespace expc::parse

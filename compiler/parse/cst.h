@@ -18,17 +18,20 @@ namespace expc::parse {
 // X(enumerator): the rules of ExpParser.g4, in the grammar's order.
 #define EXPC_PARSE_RULES(X) \
   X(File) X(ValueFile) X(Declaration) X(ImportDecl) X(EnumDecl) X(EnumLevel) X(EnumField) X(LetDecl) X(WorkloadDecl) \
-  X(WorkloadBody) X(WorkloadItem) X(VersionDecl) X(ParamDecl) X(MetricDecl) X(MetricTrait) X(RuleDecl) X(StudyDecl) \
-  X(StudyBody) X(StudyItem) X(WorkloadUse) X(FactorDecl) X(FactorClause) X(MeasureDecl) X(CompareDecl) \
-  X(CriterionDecl) X(Quantifier) X(Claim) X(Relation) X(TableDecl) X(PlotDecl) X(DesignDecl) X(DesignBody) \
-  X(DesignItem) X(KindBody) X(Setting) X(SettingValue) X(PresetDecl) X(PresetBody) X(PresetItem) X(OnlyClause) \
-  X(RemoveClause) X(PresetDesign) X(Assignment) X(Type) X(RefinedType) X(Refinement) X(Value) X(Set) X(Condition) \
-  X(Conjunction) X(Negation) X(Comparison) X(RangeTail) X(Comparator) X(Members) X(Sum) X(Product) X(Unary) \
-  X(Postfix) X(Primary) X(Group) X(Arguments) X(Selectors) X(Argument) X(Number) X(Text) X(Name) X(Words) X(Word) \
-  X(AnyWord)
+  X(CommandClause) X(TextList) X(WorkloadBody) X(WorkloadItem) X(VersionDecl) X(InputsDecl) X(ParamDecl) \
+  X(MetricDecl) X(MetricTrait) X(MetricSource) X(EstimateDecl) X(RuleDecl) X(SystemDecl) X(SystemBody) X(SystemItem) \
+  X(ReferenceDecl) X(ReferenceBody) X(ReferenceItem) X(StudyDecl) X(StudyBody) X(StudyItem) X(WorkloadUse) \
+  X(FactorDecl) X(FactorClause) X(MeasureDecl) X(CompareDecl) X(ControlDecl) X(CriterionDecl) X(Quantifier) X(Claim) \
+  X(Relation) X(TableDecl) X(PlotDecl) X(DesignDecl) X(DesignBody) X(DesignItem) X(KindBody) X(Setting) \
+  X(SettingValue) X(PresetDecl) X(PresetBody) X(PresetItem) X(OnlyClause) X(RemoveClause) X(PresetDesign) \
+  X(Assignment) X(Type) X(TupleType) X(RecordType) X(RecordField) X(RefinedType) X(Refinement) X(Value) X(Set) \
+  X(Condition) X(Conjunction) X(Negation) X(Comparison) X(RangeTail) X(Comparator) X(Operand) X(Members) X(Sum) \
+  X(Product) X(Coalescing) X(Unary) X(Postfix) X(Primary) X(Group) X(List) X(Arguments) X(Selectors) X(Argument) \
+  X(Number) X(Text) X(Name) X(FactorName) X(FactorNames) X(Words) X(Word) X(AnyWord)
 
 // X(enumerator, token of ExpLexer.g4, how it is written; "" where the text varies), in the grammar's order.
 #define EXPC_PARSE_TOKENS(X) \
+  X(Infeasible, INFEASIBLE, "infeasible") \
   X(Import, IMPORT, "import") X(Enum, ENUM, "enum") X(Let, LET, "let") X(Workload, WORKLOAD, "workload") \
   X(System, SYSTEM, "system") X(Reference, REFERENCE, "reference") X(Preset, PRESET, "preset") \
   X(Study, STUDY, "study") X(Param, PARAM, "param") X(Metric, METRIC, "metric") X(Require, REQUIRE, "require") \
@@ -40,12 +43,15 @@ namespace expc::parse {
   X(With, WITH, "with") X(Within, WITHIN, "within") X(Until, UNTIL, "until") X(From, FROM, "from") X(In, IN, "in") \
   X(And, AND, "and") X(Or, OR, "or") X(Not, NOT, "not") X(ForAll, FORALL, "forall") X(Exists, EXISTS, "exists") \
   X(True, TRUE, "true") X(False, FALSE, "false") X(As, AS, "as") X(Ordered, ORDERED, "ordered") \
-  X(Version, VERSION, "version") X(Confidence, CONFIDENCE, "confidence") X(LeftBrace, LBRACE, "{") \
+  X(Version, VERSION, "version") X(Confidence, CONFIDENCE, "confidence") X(Command, COMMAND, "command") \
+  X(Timeout, TIMEOUT, "timeout") X(Inputs, INPUTS, "inputs") X(Estimate, ESTIMATE, "estimate") X(Like, LIKE, "like") \
+  X(LeftBrace, LBRACE, "{") \
   X(RightBrace, RBRACE, "}") X(LeftParen, LPAREN, "(") X(RightParen, RPAREN, ")") X(LeftBracket, LBRACK, "[") \
   X(RightBracket, RBRACK, "]") X(Comma, COMMA, ",") X(Colon, COLON, ":") X(Range, RANGE, "..") X(Dot, DOT, ".") \
   X(Equal, EQUAL, "==") X(NotEqual, NOT_EQUAL, "!=") X(LessEqual, LESS_EQUAL, "<=") \
   X(GreaterEqual, GREATER_EQUAL, ">=") X(Less, LESS, "<") X(Greater, GREATER, ">") X(Assign, ASSIGN, "=") \
-  X(Plus, PLUS, "+") X(Minus, MINUS, "-") X(Star, STAR, "*") X(Slash, SLASH, "/") X(Number, NUMBER, "") \
+  X(Plus, PLUS, "+") X(Minus, MINUS, "-") X(Star, STAR, "*") X(Slash, SLASH, "/") X(Coalesce, COALESCE, "??") \
+  X(Number, NUMBER, "") \
   X(String, STRING, "") X(UnterminatedString, UNTERMINATED_STRING, "") X(Identifier, IDENTIFIER, "") X(Doc, DOC, "") \
   X(Comment, COMMENT, "") X(Whitespace, WHITESPACE, "") X(Unexpected, UNEXPECTED, "")
 // clang-format on
@@ -66,10 +72,10 @@ enum class Token : uint8_t {
 
 /// A word that is kept for the language: from `import` to `false`.
 inline bool isReserved(Token token) { return token >= Token::Import && token <= Token::False; }
+/// A reserved word that begins a statement: from `import` to `remove`.
+inline bool isHeadWord(Token token) { return token >= Token::Import && token <= Token::Remove; }
 /// A word that may stand for a name.
-inline bool isWord(Token token) {
-  return token == Token::Identifier || (token >= Token::As && token <= Token::Confidence);
-}
+inline bool isWord(Token token) { return token == Token::Identifier || (token >= Token::As && token <= Token::Like); }
 /// How a token is written, "" where that varies.
 std::string_view spelling(Token token);
 

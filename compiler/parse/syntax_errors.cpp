@@ -54,6 +54,20 @@ std::string_view nameIn(Rule rule, Token previous) {
       return "the workload's name";
     case Rule::WorkloadUse:
       return "the workload's name";
+    case Rule::SystemDecl:
+      return "the system's name";
+    case Rule::ReferenceDecl:
+      return "the reference's name";
+    case Rule::ReferenceItem:
+      return "the name of a parameter or metric";
+    case Rule::ControlDecl:
+      return "the control's name";
+    case Rule::EstimateDecl:
+      return "the name of a metric";
+    case Rule::RecordField:
+      return "the name of a field";
+    case Rule::Claim:
+      return "the name of a reference";
     case Rule::ParamDecl:
       return "the parameter's name";
     case Rule::MetricDecl:
@@ -75,6 +89,7 @@ std::string_view nameIn(Rule rule, Token previous) {
       return "the name of a metric or comparison";
     case Rule::Quantifier:
     case Rule::OnlyClause:
+    case Rule::FactorNames:
       return "the name of a factor";
     case Rule::RemoveClause:
       return "the name of a criterion";
@@ -218,6 +233,10 @@ std::string_view blockName(Rule block) {
       return "file";
     case Rule::WorkloadBody:
       return "workload";
+    case Rule::SystemBody:
+      return "system";
+    case Rule::ReferenceBody:
+      return "reference";
     case Rule::StudyBody:
       return "study";
     case Rule::PresetBody:
@@ -232,12 +251,16 @@ std::string_view blockName(Rule block) {
 std::string_view describeStatements(Rule block) {
   switch (block) {
     case Rule::File:
-      return "a declaration (import, enum, let, workload or study)";
+      return "a declaration (import, enum, let, workload, system, reference, preset or study)";
     case Rule::WorkloadBody:
-      return "a statement of a workload (version, param, metric, require or exclude)";
+      return "a statement of a workload (version, inputs, param, metric, estimate, require or exclude)";
+    case Rule::SystemBody:
+      return "a property, such as 'gpus = 4',";
+    case Rule::ReferenceBody:
+      return "a column, such as 'train_time : total_time_s',";
     case Rule::StudyBody:
-      return "a statement of a study (workload, factor, let, require, exclude, measure, metric, compare, criterion, "
-             "design, table, plot or preset)";
+      return "a statement of a study (workload, factor, let, require, exclude, measure, metric, compare, control, "
+             "criterion, design, table, plot or preset)";
     case Rule::PresetBody:
       return "a statement of a preset (an assignment, only, remove, criterion or design)";
     case Rule::KindBody:

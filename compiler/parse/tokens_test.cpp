@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <tuple>
 
 #include "compiler/parse/antlr_bridge.h"
 
@@ -72,12 +73,12 @@ TEST_CASE("only white space lies between tokens, and the tree holds the same one
       text << in.rdbuf();
       const Lexed lexed(text.str());
       uint32_t end = 0;
-      std::vector<std::pair<uint32_t, uint32_t>> significant;
+      std::vector<std::tuple<uint32_t, uint32_t, Token>> significant;
       for (const parse::LexedToken& token : lexed.tokens) {
         const std::string_view between = lexed.sources.text({lexed.file, end, token.range.begin});
         CHECK(between.find_first_not_of(" \t\r\n") == std::string_view::npos);
         end = token.range.end;
-        if (!token.isComment()) significant.emplace_back(token.range.begin, token.range.end);
+        if (!token.isComment()) significant.emplace_back(token.range.begin, token.range.end, token.kind);
       }
       CHECK(end == text.str().size());
 
@@ -86,9 +87,9 @@ TEST_CASE("only white space lies between tokens, and the tree holds the same one
       parse::Reporter reporter(emitter, lexed.file);
       const parse::Tree tree = parse::parseTree(lexed.sources, lexed.file, parse::Rule::File, reporter);
       CHECK(said.diagnostics.empty());
-      std::vector<std::pair<uint32_t, uint32_t>> leaves;
+      std::vector<std::tuple<uint32_t, uint32_t, Token>> leaves;
       for (const parse::Node& node : tree.nodes)
-        if (node.is_token) leaves.emplace_back(node.begin, node.end);
+        if (node.is_token) leaves.emplace_back(node.begin, node.end, node.token);
       CHECK(leaves == significant);
       ++seen;
     }

@@ -7,6 +7,24 @@ namespace expc::parse {
 EXPC_DIAGNOSTIC(InvalidEscape, Error, "'{0}' is no escape; there are \\\" \\\\ \\n \\t \\r and \\u{{1F600}}",
                 std::string_view);
 EXPC_DIAGNOSTIC(DuplicateClause, Error, "{0} is given twice", std::string_view);
+
+namespace {
+
+/// How a lockstep factor is called everywhere.
+ast::Identifier lockstepName(const std::vector<ast::Identifier>& parts, source::Range range) {
+  std::string out;
+  for (const ast::Identifier& part : parts) out += (out.empty() ? "(" : ", ") + part.name;
+  return {out + ")", range};
+}
+
+std::optional<ast::Identifier> singleName(const ast::Expr& expr) {
+  const auto* name = std::get_if<ast::NameExpr>(&expr.node);
+  if (!name || name->name.parts.size() != 1) return std::nullopt;
+  return name->name.parts.front();
+}
+
+}  // namespace
+
 std::vector<uint32_t> Transform::children(uint32_t index) const {
   std::vector<uint32_t> out;
   for (uint32_t at = node(index).child; at != kNone; at = node(at).next) out.push_back(at);
@@ -51,6 +69,26 @@ ast::Identifier Transform::identifier(uint32_t index) const { return {std::strin
 std::vector<ast::Identifier> Transform::identifiers(uint32_t words) const {
   std::vector<ast::Identifier> out;
   for (uint32_t word : children(words, Rule::Word)) out.push_back(identifier(word));
+  return out;
+}
+
+ast::Identifier Transform::factorName(uint32_t index, std::vector<ast::Identifier>* parts) {
+  const uint32_t words = child(index, Rule::Words);
+  if (words == kNone) return identifier(index);
+  std::vector<ast::Identifier> names = identifiers(words);
+  ast::Identifier out = lockstepName(names, range(index));
+  if (names.size() == 1)
+    reporter_.syntaxError(out.range,
+                          fmt::format("brackets join the names of several factors, such as (loader, layout); "
+                                      "one is written without them: {}",
+                                      names[0].name));
+  if (parts) *parts = std::move(names);
+  return out;
+}
+
+std::vector<ast::Identifier> Transform::factorNames(uint32_t index) {
+  std::vector<ast::Identifier> out;
+  for (uint32_t name : children(index, Rule::FactorName)) out.push_back(factorName(name));
   return out;
 }
 
@@ -145,8 +183,13 @@ std::string Transform::string(uint32_t index) {
 }
 
 std::optional<ast::Identifier> Transform::asName(const ast::Expr& expr, std::string_view sign) {
-  const auto* name = std::get_if<ast::NameExpr>(&expr.node);
-  if (name && name->name.parts.size() == 1) return name->name.parts.front();
+  if (auto name = singleName(expr)) return name;
+  if (const auto* tuple = std::get_if<ast::TupleExpr>(&expr.node); tuple && sign == "=") {
+    std::vector<ast::Identifier> names;
+    for (const ast::ExprPtr& element : tuple->elements)
+      if (auto name = singleName(*element)) names.push_back(std::move(*name));
+    if (names.size() == tuple->elements.size()) return lockstepName(names, expr.range);
+  }
   reporter_.syntaxError(expr.range, fmt::format("expected a single name before '{}'", sign));
   return std::nullopt;
 }
@@ -176,6 +219,15 @@ ast::Module Transform::module() {
         break;
       case Rule::WorkloadDecl:
         out.workloads.push_back(workloadDecl(inner));
+        break;
+      case Rule::SystemDecl:
+        out.systems.push_back(systemDecl(inner));
+        break;
+      case Rule::ReferenceDecl:
+        out.references.push_back(referenceDecl(inner));
+        break;
+      case Rule::PresetDecl:
+        out.presets.push_back(presetDecl(inner));
         break;
       case Rule::StudyDecl:
         out.studies.push_back(studyDecl(inner));

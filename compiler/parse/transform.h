@@ -1,7 +1,8 @@
 #pragma once
 
 // Turns the concrete tree into the syntax tree of ast.h: one file for each group of constructs
-// (transform_expressions.cpp, transform_declarations.cpp, transform_studies.cpp, transform_presets.cpp). Statements
+// (transform_expressions.cpp, transform_types.cpp, transform_declarations.cpp, transform_workloads.cpp,
+// transform_studies.cpp, transform_criteria.cpp, transform_presets.cpp). Statements
 // with a syntax error are left out.
 
 #include <optional>
@@ -52,9 +53,13 @@ class Transform {
 
   // ---- names and literals (transform.cpp)
   ast::Identifier identifier(uint32_t index) const;
+  /// A factorName: a word, or the canonical name of a lockstep factor, whose parts go to `parts`.
+  ast::Identifier factorName(uint32_t index, std::vector<ast::Identifier>* parts = nullptr);
+  std::vector<ast::Identifier> factorNames(uint32_t index);
   std::vector<ast::Identifier> identifiers(uint32_t words) const;
   ast::QualifiedName qualifiedName(uint32_t name) const;
   std::string string(uint32_t text);
+  ast::Text textOf(uint32_t text) { return {string(text), range(text)}; }
   /// The name that an expression is, for `name: condition` and `name = value`; reports anything else.
   std::optional<ast::Identifier> asName(const ast::Expr& expr, std::string_view sign);
   void duplicate(uint32_t index, std::string_view what, source::Range first);
@@ -73,6 +78,8 @@ class Transform {
   Built primary(uint32_t index);
   Built set(uint32_t index);
   Built group(uint32_t index);
+  Built list(uint32_t index);
+  std::vector<ast::ExprPtr> values(uint32_t index, int& depth);
   Built refinement(uint32_t index);
   std::vector<ast::CallArgument> arguments(uint32_t index, int& depth);
   ast::NumberLiteral number(uint32_t index) const;
@@ -83,12 +90,21 @@ class Transform {
   ast::EnumField enumField(uint32_t index);
   ast::LetDecl letDecl(uint32_t index);
   ast::WorkloadDecl workloadDecl(uint32_t index);
+  void workloadItem(uint32_t index, ast::WorkloadDecl& workload);
   void versionDecl(uint32_t index, ast::WorkloadDecl& workload);
   ast::ParamDecl paramDecl(uint32_t index);
+  ast::Command commandClause(uint32_t index);
+  ast::EstimateDecl estimateDecl(uint32_t index);
   ast::MetricDecl metricDecl(uint32_t index);
+  void metricSource(uint32_t index, ast::MetricDecl& metric);
   void metricTrait(uint32_t index, ast::MetricDecl& metric);
   ast::RuleDecl ruleDecl(uint32_t index);
   ast::TypeExpr type(uint32_t index);
+  void namedType(uint32_t index, ast::TypeExpr& out);
+  void tupleType(uint32_t index, ast::TypeExpr& out);
+  void recordType(uint32_t index, ast::TypeExpr& out);
+  ast::SystemDecl systemDecl(uint32_t index);
+  ast::ReferenceDecl referenceDecl(uint32_t index);
 
   // ---- studies
   ast::StudyDecl studyDecl(uint32_t index);
@@ -96,6 +112,7 @@ class Transform {
   ast::WorkloadUse workloadUse(uint32_t index);
   ast::FactorDecl factorDecl(uint32_t index);
   std::optional<ast::CompareDecl> compareDecl(uint32_t index);
+  ast::ControlDecl controlDecl(uint32_t index);
   ast::CriterionDecl criterionDecl(uint32_t index);
   ast::Quantifier quantifier(uint32_t index);
   void claim(uint32_t index, ast::CriterionDecl& criterion);

@@ -34,6 +34,8 @@ std::optional<ast::BinaryOp> operatorOf(Token token) {
       return ast::BinaryOp::Multiply;
     case Token::Slash:
       return ast::BinaryOp::Divide;
+    case Token::Coalesce:
+      return ast::BinaryOp::Coalesce;
     default:
       return std::nullopt;
   }
@@ -71,6 +73,7 @@ Transform::Built Transform::build(uint32_t index) {
     case Rule::Conjunction:
     case Rule::Sum:
     case Rule::Product:
+    case Rule::Coalescing:
       return chain(index);
     case Rule::Negation:
       return negation(index, Token::Not, ast::UnaryOp::Not);
@@ -86,10 +89,12 @@ Transform::Built Transform::build(uint32_t index) {
       return primary(index);
     case Rule::Group:
       return group(index);
+    case Rule::List:
+      return list(index);
     case Rule::Refinement:
       return refinement(index);
     default:
-      return build(node(index).child);  // value, settingValue: one child
+      return build(node(index).child);  // value, settingValue: operand: the first child
   }
 }
 
@@ -193,6 +198,8 @@ Transform::Built Transform::primary(uint32_t index) {
       return make(range(index), ast::StringLiteral{string(first)}, 1);
     case Rule::Group:
       return group(first);
+    case Rule::List:
+      return list(first);
     default:
       break;
   }
@@ -204,39 +211,55 @@ Transform::Built Transform::primary(uint32_t index) {
   return make(range(index), ast::CallExpr{std::move(name), std::move(list)}, depth + 1);
 }
 
+/// `{ 1, 2 }` is a set, `{ rank = 8, alpha = 16 }` a record.
 Transform::Built Transform::set(uint32_t index) {
-  checkCommas(index, "a value");
-  ast::SetExpr out;
   int depth = 0;
+  std::vector<ast::CallArgument> members = arguments(index, depth);
+  const auto named = [](const ast::CallArgument& member) { return member.name.has_value(); };
+  if (std::all_of(members.begin(), members.end(), named))
+    return make(range(index), ast::RecordExpr{std::move(members)}, depth + 1);
+  ast::SetExpr out;
+  for (ast::CallArgument& member : members) {
+    if (member.name)
+      reporter_.syntaxError(source::join(member.name->range, member.value->range),
+                            "in a set stand values, in a record a name and '=' before each: this has both");
+    out.elements.push_back(std::move(member.value));
+  }
+  return make(range(index), std::move(out), depth + 1);
+}
+
+std::vector<ast::ExprPtr> Transform::values(uint32_t index, int& depth) {
+  std::vector<ast::ExprPtr> out;
   for (uint32_t value : children(index, Rule::Value)) {
     Built element = build(value);
     depth = std::max(depth, element.depth);
-    out.elements.push_back(std::move(element.expr));
+    out.push_back(std::move(element.expr));
   }
-  return make(range(index), std::move(out), depth + 1);
+  return out;
 }
 
 /// Brackets around one expression are that expression; around several, or with a comma behind one, a tuple.
 Transform::Built Transform::group(uint32_t index) {
   checkCommas(index, "an expression");
-  const std::vector<uint32_t> values = children(index, Rule::Value);
   if (!has(index, Token::Comma)) {
-    Built out = build(values[0]);
+    Built out = build(child(index, Rule::Value));
     out.expr->range = range(index);
     return out;
   }
-  ast::TupleExpr out;
   int depth = 0;
-  for (uint32_t value : values) {
-    Built element = build(value);
-    depth = std::max(depth, element.depth);
-    out.elements.push_back(std::move(element.expr));
-  }
+  ast::TupleExpr out{values(index, depth)};
+  return make(range(index), std::move(out), depth + 1);
+}
+
+Transform::Built Transform::list(uint32_t index) {
+  checkCommas(index, "a value");
+  int depth = 0;
+  ast::ListExpr out{values(index, depth)};
   return make(range(index), std::move(out), depth + 1);
 }
 
 std::vector<ast::CallArgument> Transform::arguments(uint32_t index, int& depth) {
-  checkCommas(index, "an argument");
+  checkCommas(index, isRule(index, Rule::Set) ? "a value" : "an argument");
   std::vector<ast::CallArgument> out;
   for (uint32_t argument : children(index, Rule::Argument)) {
     const std::vector<uint32_t> values = children(argument, Rule::Value);

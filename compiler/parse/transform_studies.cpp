@@ -37,6 +37,9 @@ void Transform::studyItem(uint32_t index, ast::StudyDecl& study) {
     case Rule::CompareDecl:
       if (auto compare = compareDecl(index)) study.compares.push_back(std::move(*compare));
       break;
+    case Rule::ControlDecl:
+      study.controls.push_back(controlDecl(index));
+      break;
     case Rule::CriterionDecl:
       study.criteria.push_back(criterionDecl(index));
       break;
@@ -44,16 +47,16 @@ void Transform::studyItem(uint32_t index, ast::StudyDecl& study) {
       study.designs.push_back(designDecl(index));
       break;
     case Rule::TableDecl: {
-      const uint32_t by = child(index, Rule::Words);
+      const uint32_t by = child(index, Rule::FactorNames);
       study.tables.push_back({range(index), identifier(child(index, Rule::Word)),
-                              by == kNone ? std::vector<ast::Identifier>{} : identifiers(by)});
+                              by == kNone ? std::vector<ast::Identifier>{} : factorNames(by)});
       break;
     }
     case Rule::PlotDecl: {
-      const std::vector<uint32_t> names = children(index, Rule::Word);
-      const uint32_t by = child(index, Rule::Words);
-      study.plots.push_back({range(index), identifier(names[0]), identifier(names[1]),
-                             by == kNone ? std::vector<ast::Identifier>{} : identifiers(by)});
+      const uint32_t by = child(index, Rule::FactorNames);
+      study.plots.push_back({range(index), identifier(child(index, Rule::Word)),
+                             factorName(child(index, Rule::FactorName)),
+                             by == kNone ? std::vector<ast::Identifier>{} : factorNames(by)});
       break;
     }
     case Rule::PresetDecl:
@@ -67,7 +70,15 @@ void Transform::studyItem(uint32_t index, ast::StudyDecl& study) {
 ast::WorkloadUse Transform::workloadUse(uint32_t index) {
   ast::WorkloadUse out;
   out.range = range(index);
-  out.name = qualifiedName(child(index, Rule::Name));
+  const std::vector<uint32_t> names = children(index, Rule::Name);
+  out.name = qualifiedName(names.back());
+  if (names.size() == 2) {
+    ast::QualifiedName label = qualifiedName(names[0]);
+    if (label.parts.size() == 1)
+      out.label = std::move(label.parts[0]);
+    else
+      reporter_.syntaxError(label.range, "expected a single name before '='");
+  }
   int depth = 0;
   if (const uint32_t given = child(index, Rule::Arguments); given != kNone) out.arguments = arguments(given, depth);
   return out;
@@ -77,7 +88,7 @@ ast::FactorDecl Transform::factorDecl(uint32_t index) {
   ast::FactorDecl out;
   out.range = range(index);
   out.doc = doc(index);
-  out.name = identifier(child(index, Rule::Word));
+  out.name = factorName(child(index, Rule::FactorName), &out.parts);
   out.levels = expression(child(index, Rule::Value));
   for (uint32_t clause : children(index, Rule::FactorClause)) {
     const bool is_baseline = has(clause, Token::Baseline);
@@ -85,15 +96,13 @@ ast::FactorDecl Transform::factorDecl(uint32_t index) {
     if (place)
       duplicate(clause, is_baseline ? "the baseline" : "'when'", place->range);
     else
-      place = expression(child(clause, Rule::Condition));
+      place = expression(child(clause, is_baseline ? Rule::Value : Rule::Condition));
   }
   return out;
 }
 
 std::optional<ast::CompareDecl> Transform::compareDecl(uint32_t index) {
-  const std::vector<uint32_t> names = children(index, Rule::Word);
-  const std::vector<uint32_t> conditions = children(index, Rule::Condition);
-  ast::ExprPtr value = expression(conditions[0]);
+  ast::ExprPtr value = expression(child(index, Rule::Condition));
   auto* call = std::get_if<ast::CallExpr>(&value->node);
   if (!call) {
     reporter_.syntaxError(value->range, "expected a call such as speedup(step_time) after '='");
@@ -102,64 +111,27 @@ std::optional<ast::CompareDecl> Transform::compareDecl(uint32_t index) {
   ast::CompareDecl out;
   out.range = range(index);
   out.doc = doc(index);
-  out.name = identifier(names[0]);
+  out.name = identifier(child(index, Rule::Word));
   out.call_range = value->range;
   out.call = std::move(*call);
-  out.over = identifier(names[1]);
-  if (conditions.size() == 2) out.against = expression(conditions[1]);
+  out.over = factorName(child(index, Rule::FactorName));
+  if (const uint32_t against = child(index, Rule::Value); against != kNone) out.against = expression(against);
   return out;
 }
 
-ast::CriterionDecl Transform::criterionDecl(uint32_t index) {
-  ast::CriterionDecl out;
+ast::ControlDecl Transform::controlDecl(uint32_t index) {
+  ast::ControlDecl out;
   out.range = range(index);
   out.doc = doc(index);
   out.name = identifier(child(index, Rule::Word));
-  for (uint32_t part : children(index, Rule::Quantifier)) out.quantifiers.push_back(quantifier(part));
-  claim(child(index, Rule::Claim), out);
-  if (const uint32_t confidence = child(index, Rule::Sum); confidence != kNone) out.confidence = expression(confidence);
-  return out;
-}
-
-ast::Quantifier Transform::quantifier(uint32_t index) {
-  ast::Quantifier out;
-  out.range = range(index);
-  out.kind = has(index, Token::ForAll) ? ast::QuantifierKind::ForAll : ast::QuantifierKind::Exists;
-  out.all = has(index, Token::Star);
-  if (const uint32_t words = child(index, Rule::Words); words != kNone) out.factors = identifiers(words);
-  if (const uint32_t where = child(index, Rule::Condition); where != kNone) out.where = expression(where);
-  if (!out.all && out.factors.empty() && !out.where)
-    reporter_.syntaxError(out.range,
-                          fmt::format("expected the names of factors, '*' or 'where' after '{}'", text(index)));
-  return out;
-}
-
-void Transform::claim(uint32_t index, ast::CriterionDecl& criterion) {
-  const std::vector<uint32_t> sums = children(index, Rule::Sum);
-  criterion.subject = expression(sums[0]);
-  if (sums.size() == 3) {
-    criterion.band_low = expression(sums[1]);
-    criterion.band_high = expression(sums[2]);
-    return;
+  int depth = 0;
+  for (ast::CallArgument& selector : arguments(child(index, Rule::Selectors), depth)) {
+    if (selector.name)
+      out.selectors.push_back(std::move(selector));
+    else
+      reporter_.syntaxError(selector.value->range, "a control names its point by '=': [method = lora, rank = 8]");
   }
-  criterion.bound = expression(sums[1]);
-  switch (node(node(child(index, Rule::Relation)).child).token) {
-    case Token::Equal:
-      criterion.relation = ast::BinaryOp::Equal;
-      break;
-    case Token::Less:
-      criterion.relation = ast::BinaryOp::Less;
-      break;
-    case Token::LessEqual:
-      criterion.relation = ast::BinaryOp::LessEqual;
-      break;
-    case Token::Greater:
-      criterion.relation = ast::BinaryOp::Greater;
-      break;
-    default:
-      criterion.relation = ast::BinaryOp::GreaterEqual;
-      break;
-  }
+  return out;
 }
 
 ast::DesignDecl Transform::designDecl(uint32_t index) {
@@ -189,7 +161,9 @@ void Transform::designBody(uint32_t index, ast::DesignDecl& design) {
 
 /// `index` is a setting or a designItem without a block.
 ast::DesignSetting Transform::designSetting(uint32_t index) {
-  return {range(index), identifier(child(index, Rule::Word)), expression(child(index, Rule::SettingValue))};
+  const std::vector<uint32_t> values = children(child(index, Rule::SettingValue), Rule::Condition);
+  return {range(index), identifier(child(index, Rule::Word)), expression(values[0]),
+          values.size() == 2 ? expression(values[1]) : nullptr};
 }
 
 }  // namespace expc::parse

@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <charconv>
+
+#include "compiler/diag/closest.h"
+#include "compiler/parse/transform.h"
+
+namespace expc::parse {
+
+EXPC_DIAGNOSTIC(
+    UnknownTrait, Error,
+    "'{0}' says nothing about a metric{1}; it may be lower or higher; timed, quality or profile; exact; series",
+    std::string_view, std::string);
+
+ast::WorkloadDecl Transform::workloadDecl(uint32_t index) {
+  ast::WorkloadDecl out;
+  out.range = range(index);
+  out.doc = doc(index);
+  out.name = identifier(child(index, Rule::Word));
+  if (const uint32_t clause = child(index, Rule::CommandClause); clause != kNone) out.command = commandClause(clause);
+  for (uint32_t item : children(child(index, Rule::WorkloadBody), Rule::WorkloadItem)) {
+    const uint32_t inner = node(item).child;
+    if (!broken(item) && !broken(inner)) workloadItem(inner, out);
+  }
+  return out;
+}
+
+void Transform::workloadItem(uint32_t index, ast::WorkloadDecl& workload) {
+  switch (node(index).rule) {
+    case Rule::VersionDecl:
+      versionDecl(index, workload);
+      break;
+    case Rule::InputsDecl:
+      for (uint32_t input : children(index, Rule::Text)) workload.inputs.push_back(textOf(input));
+      break;
+    case Rule::ParamDecl:
+      workload.params.push_back(paramDecl(index));
+      break;
+    case Rule::MetricDecl:
+      workload.metrics.push_back(metricDecl(index));
+      break;
+    case Rule::EstimateDecl:
+      workload.estimates.push_back(estimateDecl(index));
+      break;
+    case Rule::RuleDecl:
+      workload.rules.push_back(ruleDecl(index));
+      break;
+    default:
+      break;
+  }
+}
+
+ast::Command Transform::commandClause(uint32_t index) {
+  ast::Command out;
+  out.range = range(index);
+  const uint32_t texts = child(index, Rule::TextList);
+  checkCommas(texts, "a text in double quotes");
+  for (uint32_t argument : children(texts, Rule::Text)) out.arguments.push_back(textOf(argument));
+  if (const uint32_t timeout = child(index, Rule::Sum); timeout != kNone) out.timeout = expression(timeout);
+  return out;
+}
+
+void Transform::versionDecl(uint32_t index, ast::WorkloadDecl& workload) {
+  if (workload.version) {
+    duplicate(index, "the version", workload.version_range);
+    return;
+  }
+  const uint32_t literal = child(index, Rule::Number);
+  const std::string_view written = text(literal);
+  int version = 0;
+  auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), version);
+  if (error != std::errc() || end != written.data() + written.size()) {
+    reporter_.syntaxError(range(literal), fmt::format("expected a whole number after 'version', found '{}'", written));
+    return;
+  }
+  workload.version = version;
+  workload.version_range = range(index);
+}
+
+ast::ParamDecl Transform::paramDecl(uint32_t index) {
+  ast::ParamDecl out;
+  out.range = range(index);
+  out.doc = doc(index);
+  out.name = identifier(child(index, Rule::Word));
+  out.type = type(child(index, Rule::RefinedType));
+  if (const uint32_t value = child(index, Rule::Value); value != kNone) out.default_value = expression(value);
+  if (const uint32_t when = child(index, Rule::Condition); when != kNone) out.when = expression(when);
+  return out;
+}
+
+ast::EstimateDecl Transform::estimateDecl(uint32_t index) {
+  ast::EstimateDecl out;
+  out.range = range(index);
+  out.doc = doc(index);
+  out.metric = identifier(child(index, Rule::Word));
+  out.value = expression(child(index, Rule::Value));
+  if (const uint32_t when = child(index, Rule::Condition); when != kNone) out.when = expression(when);
+  return out;
+}
+
+ast::MetricDecl Transform::metricDecl(uint32_t index) {
+  ast::MetricDecl out;
+  out.range = range(index);
+  out.doc = doc(index);
+  out.name = identifier(child(index, Rule::Word));
+  if (const uint32_t of = child(index, Rule::RefinedType); of != kNone) out.type = type(of);
+  if (const uint32_t value = child(index, Rule::Value); value != kNone) out.derived = expression(value);
+  for (uint32_t trait : children(index, Rule::MetricTrait)) metricTrait(trait, out);
+  for (uint32_t source : children(index, Rule::MetricSource)) metricSource(source, out);
+  return out;
+}
+
+/// `from regex("…")`: how the metric is read from what a command writes.
+void Transform::metricSource(uint32_t index, ast::MetricDecl& metric) {
+  if (metric.source) return duplicate(index, "what the metric is read from", metric.source->range);
+  ast::ExprPtr source = expression(child(index, Rule::Sum));
+  const auto* call = std::get_if<ast::CallExpr>(&source->node);
+  const std::vector<std::string> readers = {"regex", "json", "csv"};
+  if (call && call->callee.parts.size() == 1 &&
+      std::find(readers.begin(), readers.end(), call->callee.parts[0].name) != readers.end()) {
+    metric.source = std::move(source);
+    return;
+  }
+  const auto near = call ? diag::closest(sources_.text(call->callee.range), readers) : std::nullopt;
+  reporter_.syntaxError(call ? call->callee.range : source->range,
+                        fmt::format("expected regex(…), json(…) or csv(…) after 'from'{}",
+                                    near ? fmt::format("; did you mean '{}'?", *near) : ""));
+}
+
+void Transform::metricTrait(uint32_t index, ast::MetricDecl& metric) {
+  const std::string_view word = text(index);
+  if (word == "lower" || word == "higher") {
+    if (metric.direction) return duplicate(index, "the direction", metric.direction->range);
+    metric.direction = identifier(index);
+  } else if (word == "timed" || word == "quality" || word == "profile") {
+    if (metric.kind) return duplicate(index, "the kind of trial", metric.kind->range);
+    metric.kind = identifier(index);
+  } else if (word == "exact") {
+    metric.exact = true;
+  } else if (word == "series") {
+    metric.series = true;
+  } else if (diag::Emitter* emitter = reporter_.next(node(index).begin)) {
+    const auto near = diag::closest(word, {"lower", "higher", "timed", "quality", "profile", "exact", "series"});
+    emitter->emit(range(index), UnknownTrait, word, near ? fmt::format(" (did you mean '{}'?)", *near) : "");
+  }
+}
+
+ast::RuleDecl Transform::ruleDecl(uint32_t index) {
+  ast::RuleDecl out;
+  out.range = range(index);
+  out.doc = doc(index);
+  out.kind = has(index, Token::Require) ? ast::RuleKind::Require : ast::RuleKind::Exclude;
+  const std::vector<uint32_t> conditions = children(index, Rule::Condition);
+  if (conditions.size() == 2) out.name = asName(*expression(conditions[0]), ":");
+  out.condition = expression(conditions.back());
+  if (const uint32_t because = child(index, Rule::Text); because != kNone) out.because = string(because);
+  return out;
+}
+
+}  // namespace expc::parse
