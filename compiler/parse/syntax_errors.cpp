@@ -116,11 +116,20 @@ std::string describeToken(Token token) {
   }
 }
 
-std::string listOf(const std::vector<Token>& tokens, std::string_view last) {
+bool contains(const std::vector<Token>& tokens, Token token) {
+  return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
+}
+
+/// "'{' or a name". Where any name fits, the words that are sometimes names are not told one by one.
+std::string listOf(const std::vector<Token>& tokens) {
+  std::vector<Token> shown;
+  const bool names = contains(tokens, Token::Identifier);
+  for (Token token : tokens)
+    if (!names || !isWord(token) || token == Token::Identifier) shown.push_back(token);
   std::string out;
-  for (size_t at = 0; at < tokens.size(); ++at) {
-    if (at > 0) out += at + 1 == tokens.size() ? fmt::format(" {} ", last) : ", ";
-    out += describeToken(tokens[at]);
+  for (size_t at = 0; at < shown.size(); ++at) {
+    if (at > 0) out += at + 1 == shown.size() ? " or " : ", ";
+    out += describeToken(shown[at]);
   }
   return out;
 }
@@ -133,9 +142,49 @@ std::string describeOperand(Rule outer, Token previous) {
   if (previous == Token::Assign) return "a value";
   if (previous == Token::Baseline) return "a level";
   if (previous == Token::Confidence) return "a share, such as 95%,";
+  if (previous == Token::Timeout) return "a time, such as 2h,";
+  if (previous == Token::Until) return "a condition, such as half_width(gain) <= 1%,";
+  if (previous == Token::From) return "regex(…), json(…) or csv(…)";
+  if (outer == Rule::ReferenceItem) return "the name of a column of the file";
   if (outer == Rule::Set) return "a value";
   if (outer == Rule::DesignItem || outer == Rule::Setting) return "a value";
   return "an expression";
+}
+
+/// What a list in brackets goes on with; "" for other rules.
+std::string describeList(Rule rule, Token previous) {
+  switch (rule) {
+    case Rule::Group:
+    case Rule::EnumLevel:
+    case Rule::FactorName:
+    case Rule::TupleType:
+      return "',' or ')'";
+    case Rule::Arguments:
+      return previous == Token::LeftParen ? "an argument or ')'" : "',' or ')'";
+    case Rule::Type:
+      return "')'";
+    case Rule::Selectors:
+    case Rule::TextList:
+      return "',' or ']'";
+    case Rule::List:
+      return previous == Token::LeftBracket ? "a value or ']'" : "',' or ']'";
+    case Rule::EnumDecl:
+    case Rule::RecordType:
+    case Rule::Set:
+      return "',' or '}'";
+    default:
+      return "";
+  }
+}
+
+bool isCloser(Token token) {
+  return token == Token::RightParen || token == Token::RightBracket || token == Token::RightBrace;
+}
+
+std::string describeClaim(const std::vector<Token>& expected) {
+  if (contains(expected, Token::Number)) return "a claim, such as gain >= 1.2x or infeasible,";
+  if (contains(expected, Token::Range)) return "'..' and the upper end of the band";
+  return "a comparison (>=, >, <=, <, ==, 'within' or 'like')";
 }
 
 std::string describeExpected(const Situation& situation) {
@@ -143,15 +192,18 @@ std::string describeExpected(const Situation& situation) {
   const Token previous = situation.has_previous ? situation.previous.token : Token::EndOfFile;
   const auto outer = std::find_if(situation.rules.begin(), situation.rules.end(), [](Rule rule) {
     return !isExpression(rule) && rule != Rule::Word && rule != Rule::AnyWord && rule != Rule::Words &&
-           rule != Rule::Name;
+           rule != Rule::Name && rule != Rule::FactorName;
   });
   const Rule statement = outer == situation.rules.end() ? Rule::File : *outer;
+  const bool one = situation.expected.size() == 1;
+  if (one && isCloser(situation.expected[0]))
+    if (std::string list = describeList(inner, previous); !list.empty()) return list;
   switch (inner) {
     case Rule::Word:
     case Rule::AnyWord:
     case Rule::Words:
-      return std::string(statement == Rule::Type ? "a type" : nameIn(statement, previous));
     case Rule::Name:
+    case Rule::FactorName:
       return std::string(statement == Rule::Type ? "a type" : nameIn(statement, previous));
     case Rule::Type:
     case Rule::RefinedType:
@@ -159,39 +211,30 @@ std::string describeExpected(const Situation& situation) {
     case Rule::Text:
       return "a text in double quotes";
     case Rule::Claim:
-      if (situation.expected.size() == 1) return "'..' and the upper end of the band";
-      return "a comparison (>=, >, <=, <, == or 'within')";
+      return describeClaim(situation.expected);
     case Rule::ImportDecl:
       return "a module, such as std.image, or a path in double quotes,";
-    case Rule::Group:
-    case Rule::Arguments:
-      return "',' or ')'";
-    case Rule::Selectors:
-      return "',' or ']'";
-    case Rule::Set:
-      return "',' or '}'";
+    case Rule::WorkloadBody:
+      if (previous == Token::RightBracket) return "'timeout' or '{'";
+      return isWord(previous) ? "'command' or '{'" : "'{'";
+    case Rule::TextList:
+      return "a list of texts, such as [\"python\", \"train.py\"],";
     case Rule::DesignItem:
       return "a value or '{'";
     case Rule::Refinement:
-    case Rule::Number:
-      break;
-    default:
-      if (!isExpression(inner)) break;
-      if (situation.expected.size() == 1) break;
       return describeOperand(statement, previous);
+    case Rule::Number:
+      return statement == Rule::VersionDecl ? "a whole number" : "a number";
+    default:
+      break;
   }
-  if (inner == Rule::Refinement) return describeOperand(statement, previous);
-  if (inner == Rule::Number) return statement == Rule::VersionDecl ? "a whole number" : "a number";
-  if (inner == Rule::EnumDecl && situation.expected.size() == 1 && situation.expected[0] == Token::RightBrace)
-    return "',' or '}'";
-  if (inner == Rule::EnumLevel && situation.expected.size() == 1 && situation.expected[0] == Token::RightParen)
-    return "',' or ')'";
-  return situation.expected.empty() ? "something else" : listOf(situation.expected, "or");
+  if (isExpression(inner) && !one) return describeOperand(statement, previous);
+  return situation.expected.empty() ? "something else" : listOf(situation.expected);
 }
 
 bool wantsName(const Situation& situation) {
   const Rule inner = situation.rules.front();
-  return inner == Rule::Word || inner == Rule::Words || inner == Rule::Name;
+  return inner == Rule::Word || inner == Rule::Words || inner == Rule::Name || inner == Rule::FactorName;
 }
 
 /// A slip of the pen for a word that fits here, "" if none is near.
