@@ -35,6 +35,12 @@ struct DocOptions {
   bool markdown = false;
 };
 
+struct NewOptions {
+  std::string name = "starter";  // of the study and, with .exp, of the file; may stand in a folder
+  std::string workload = "image.mobilenet_v2";
+  bool force = false;  // replace a file that is there
+};
+
 enum class PlanFormat { Text, Json, JsonLines };
 struct PlanOptions {
   StudyOptions study;
@@ -74,6 +80,7 @@ struct FmtOptions {
 int check(const CheckOptions& options, const Console& console);
 int explain(const ExplainOptions& options, const Console& console);
 int doc(const DocOptions& options, const Console& console);
+int newStudy(const NewOptions& options, const Console& console);
 int plan(const PlanOptions& options, const Console& console);
 int run(const RunOptions& options, const Console& console);
 int report(const ReportOptions& options, const Console& console);

@@ -31,11 +31,23 @@ Tools::Tools(CLI::App& app) {
           "text or markdown (default text)")
       ->check(CLI::IsMember({"text", "markdown"}))
       ->type_name("FORMAT");
+
+  new_command_ = app.add_subcommand("new", "Write a commented study to start from");
+  new_command_->add_option("name", new_options_.name, "Its name; the file is NAME.exp")
+      ->type_name("NAME")
+      ->capture_default_str();
+  new_command_
+      ->add_option("--workload", new_options_.workload,
+                   "What it is about: image.mobilenet_v2, or command, a program of your own")
+      ->type_name("WORKLOAD")
+      ->capture_default_str();
+  new_command_->add_flag("--force", new_options_.force, "Replace a file of that name");
 }
 
 int Tools::run(const Console& console) const {
   if (*fmt_command_) return format(fmt_options_, console);
   if (*doc_command_) return doc(doc_options_, console);
+  if (*new_command_) return newStudy(new_options_, console);
   assert(*explain_command_);
   return explain(explain_options_, console);
 }

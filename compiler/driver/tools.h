@@ -21,6 +21,8 @@ class Tools {
   CLI::App* fmt_command_;
   DocOptions doc_options_;
   CLI::App* doc_command_;
+  NewOptions new_options_;
+  CLI::App* new_command_;
 };
 
 }  // namespace expc::driver

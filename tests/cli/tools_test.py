@@ -314,6 +314,45 @@ class Doc(Command):
         self.assertIn("error[E0101]", self.expc("doc", "broken.exp", code=1).stderr)
 
 
+class New(Command):
+    STARTERS = ("image.mobilenet_v2", "command")
+
+    def test_starters_are_in_order_plan_and_are_formatted(self):
+        for number, workload in enumerate(self.STARTERS):
+            with self.subTest(workload):
+                result = self.expc("new", f"first_{number}", "--workload", workload)
+                path = self.folder / f"first_{number}.exp"
+                self.assertIn(f"expc check first_{number}.exp", result.stdout)
+                self.assertIn(f"study first_{number} {{", path.read_text())
+                check = self.expc("check", path)
+                self.assertEqual((check.stdout, check.stderr), ("", ""))
+                for preset in ([], ["--preset", "quick"]):
+                    lines = self.expc("plan", path, "--devices", "cpu:2", "--format", "jsonl", *preset).stdout.splitlines()
+                    self.assertGreater(len(lines), 3)
+                self.expc("fmt", "--check", path)
+
+    def test_default_name_and_folder(self):
+        self.expc("new")
+        self.assertIn("study starter {", (self.folder / "starter.exp").read_text())
+        (self.folder / "sub").mkdir()
+        self.expc("new", "sub/mine.exp")
+        self.assertIn("study mine {", (self.folder / "sub/mine.exp").read_text())
+
+    def test_refuses_to_overwrite(self):
+        path = self.write("mine.exp", "precious\n")
+        self.assertIn("--force", self.expc("new", "mine", code=1).stderr)
+        self.assertEqual(path.read_text(), "precious\n")
+        self.expc("new", "mine", "--force")
+        self.assertIn("study mine {", path.read_text())
+
+    def test_names_and_workloads_that_cannot_be(self):
+        for name in ("2fast", "a-b", "study", "forall", "über", ""):
+            self.assertIn("cannot name a study", self.expc("new", name, code=2).stderr)
+        self.assertIn("did you mean 'command'?", self.expc("new", "a", "--workload", "comand", code=2).stderr)
+        self.assertIn("nowhere", self.expc("new", "nowhere/a", code=1).stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--expc", required=True)
