@@ -131,6 +131,8 @@ TEST_CASE("long statements are broken before clauses, 'and' and 'or'") {
   stays(inStudy("  require " + a + " > 1\n      and " + b + " < 2 or c > 1  because \"" + letters(20) + "\"\n"));
   becomes(inStudy("factor a in { " + a + " } baseline " + b + " when c == 1"),
           inStudy("  factor a in { " + a + " }\n      baseline " + b + "  when c == 1\n"));
+  becomes(inStudy("measure " + a + ", " + b + ", " + letters(10) + ", c"),
+          inStudy("  measure " + a + ", " + b + ",\n      " + letters(10) + ", c\n"));
   // What cannot be broken stays long.
   stays("let a = \"" + letters(200) + "\"\n");
 }

@@ -174,8 +174,10 @@ class Layout {
 
   // ---- what does not fit on one line
 
-  /// Where a long line is broken first: before clauses, `and` and `or`.
-  bool mayBreakBefore(const Piece& piece) const {
+  /// Where a long line is broken first: before clauses, `and` and `or`, and between what a list without brackets has.
+  bool mayBreakBefore(uint32_t at) const {
+    const Piece& piece = file_.pieces[at];
+    if (file_.pieces[at - 1].token == Token::Comma) return true;
     if (piece.rule == Rule::AnyWord) return false;
     switch (piece.token) {
       case Token::And:
@@ -199,7 +201,7 @@ class Layout {
       do {
         const Piece& piece = file_.pieces[to];
         to = piece.opens() && !piece.brace_of_block ? piece.partner + 1 : to + 1;
-      } while (to < end && !mayBreakBefore(file_.pieces[to]));
+      } while (to < end && !mayBreakBefore(to));
       chunk(from, to, from == begin, indent, to == end ? tail : 0);
       from = to;
     }

@@ -56,7 +56,7 @@ unsigned blanksBetween(const Piece& left, const Piece& right) {
   if (left.token == Token::Range) return beginsOperand(right) ? 0 : 1;
   if (isPrefix(left)) return 0;
   if (right.token == Token::LeftParen) return isCall(left, right) ? 0 : 1;
-  if (right.token == Token::LeftBracket) return right.rule == Rule::Selectors ? 0 : 1;
+  if (right.token == Token::LeftBracket) return right.rule == Rule::Selectors && left.token != Token::Assign ? 0 : 1;
   if (right.token == Token::Colon) return isLabel(right) ? 0 : 1;
   return beginsClause(right) ? 2 : 1;
 }

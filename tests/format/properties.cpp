@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <random>
+
 #include "compiler/ast/dump.h"
 #include "compiler/format/diff.h"
 #include "compiler/format/format.h"
@@ -51,6 +53,32 @@ std::string difference(std::string_view what, const std::string& before, const s
 }
 
 }  // namespace
+
+std::string scrambled(const std::string& text, unsigned seed) {
+  source::SourceManager sources;
+  diag::Collector said;
+  diag::Emitter emitter(said);
+  const auto file = parse::load(sources, "text.exp", text, emitter);
+  if (!file) return text;
+  std::mt19937 random(seed);
+  // How often a gap has a line break, and how often a comment: from texts of one line to those of one token a line.
+  const unsigned breaks = seed % 4 == 0 ? 0 : seed % 4 == 1 ? 10 : seed % 4 == 2 ? 40 : 80;
+  const unsigned comments = seed % 3 == 0 ? 0 : 5;
+  static constexpr const char* kBlanks[] = {" ", "  ", "\t", "     "};
+  static constexpr const char* kBreaks[] = {"\n", "\n\n", "\r\n  ", "\n \n\n\t"};
+  static constexpr const char* kComments[] = {" // c\n", "//\n//d  \n", "\n// e\n", " /// f\n", "\n\n//// g\n\n"};
+  const auto in_hundred = [&](unsigned share) { return random() % 100 < share; };
+  std::string out;
+  bool after_comment = false;
+  for (const parse::LexedToken& token : parse::tokens(sources, *file)) {
+    if (after_comment || in_hundred(breaks)) out += kBreaks[random() % std::size(kBreaks)];
+    out += kBlanks[random() % std::size(kBlanks)];
+    if (in_hundred(comments)) out += kComments[random() % std::size(kComments)];
+    out += sources.text(token.range);
+    after_comment = token.isComment();
+  }
+  return out;
+}
 
 bool isFormatted(const std::string& text) { return formatted(text).has_value(); }
 

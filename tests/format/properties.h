@@ -10,6 +10,9 @@ namespace expc::format_test {
 /// again changes nothing; no blanks end a line; a diff of it can be made.
 std::optional<std::string> brokenPromise(const std::string& text);
 
+/// `text` with other white space between its tokens, some comments more, and all its own: what `seed` makes of it.
+std::string scrambled(const std::string& text, unsigned seed);
+
 /// Whether `text` has no syntax error, so that the above says something.
 bool isFormatted(const std::string& text);
 

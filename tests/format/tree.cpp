@@ -1,4 +1,5 @@
-// Checks what the formatter promises on every .exp file in some folders. usage: format_tree FOLDER…
+// Checks what the formatter promises on every .exp file in some folders, and on those files with other white space.
+// usage: format_tree FOLDER…
 
 #include <fmt/format.h>
 
@@ -8,20 +9,33 @@
 
 #include "tests/format/properties.h"
 
+using namespace expc::format_test;
+
 int main(int argc, char** argv) {
-  size_t formatted = 0, failed = 0;
+  constexpr unsigned kVariants = 48;
+  size_t files = 0, texts = 0, failed = 0;
+  const auto check = [&](const std::string& name, const std::string& text) {
+    ++texts;
+    const auto broken = brokenPromise(text);
+    if (!broken) return;
+    fmt::print("{}: {}\n", name, *broken);
+    ++failed;
+  };
   for (int at = 1; at < argc; ++at)
     for (const auto& entry : std::filesystem::recursive_directory_iterator(argv[at])) {
       if (!entry.is_regular_file() || entry.path().extension() != ".exp") continue;
       std::ifstream in(entry.path(), std::ios::binary);
       std::stringstream text;
       text << in.rdbuf();
-      formatted += expc::format_test::isFormatted(text.str()) ? 1 : 0;
-      if (const auto broken = expc::format_test::brokenPromise(text.str())) {
-        fmt::print("{}: {}\n", entry.path().string(), *broken);
-        ++failed;
+      if (!isFormatted(text.str())) continue;
+      ++files;
+      check(entry.path().string(), text.str());
+      for (unsigned seed = 1; seed <= kVariants && failed < 20; ++seed) {
+        const std::string variant = scrambled(text.str(), seed);
+        check(fmt::format("{}, scrambled with {}", entry.path().string(), seed), variant);
+        if (!isFormatted(variant)) fmt::print("{}: scrambling broke it\n", entry.path().string()), ++failed;
       }
     }
-  fmt::print("{} files without syntax errors, {} broken promises\n", formatted, failed);
-  return failed == 0 && formatted > 20 ? 0 : 1;
+  fmt::print("{} files without syntax errors, {} texts, {} broken promises\n", files, texts, failed);
+  return failed == 0 && files > 20 ? 0 : 1;
 }

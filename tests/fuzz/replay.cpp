@@ -1,4 +1,4 @@
-// Feeds files to the function that the fuzzer calls, so that every build replays what fuzzing once found, without
+// Feeds files to the functions that the fuzzers call, so that every build replays what fuzzing once found, without
 // clang.
 
 #include <fmt/format.h>
@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/format/properties.h"
 #include "tests/fuzz/frontend.h"
 
 int main(int argc, char** argv) {
@@ -21,6 +22,10 @@ int main(int argc, char** argv) {
       fmt::print("{}\n", entry.path().string());
       std::fflush(stdout);  // the last line names the file that broke it
       expc::fuzz::compileText(text.str());
+      if (const auto broken = expc::format_test::brokenPromise(text.str())) {
+        fmt::print("{}\n", *broken);
+        return 1;
+      }
       ++count;
     }
   fmt::print("{} inputs\n", count);
