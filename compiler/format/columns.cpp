@@ -70,8 +70,6 @@ void findInPair(Finder& finder, const File& file, const Statement& statement) {
   } else if (statement.rule == Rule::DesignBody || statement.rule == Rule::KindBody) {
     finder.kind(LineKind::Setting);
     finder.afterHead();
-  } else if (file.pieces[next].rule == Rule::Word) {
-    finder.kind(LineKind::Estimate, finder.at({Token::Assign}));
   }
 }
 
@@ -97,7 +95,7 @@ Columns columnsOf(const File& file, const Statement& statement) {
       finder.kind(LineKind::Let, finder.at({Token::Assign}));
       break;
     case Token::Control:
-      finder.kind(LineKind::Control, finder.at({Token::Assign}));
+      finder.kind(LineKind::Compare, finder.at({Token::Assign}));  // as long a word: they line up as one table
       break;
     case Token::Workload:
       finder.kind(LineKind::Workload, finder.at({Token::Assign}));
@@ -109,6 +107,14 @@ Columns columnsOf(const File& file, const Statement& statement) {
     case Token::Metric:
       finder.kind(LineKind::Metric, finder.at({Token::Colon, Token::Assign}));
       finder.at({Token::From}, kClause);
+      break;
+    case Token::Estimate:
+      if (file.pieces[statement.begin + 1].token == Token::Assign) {
+        findInPair(finder, file, statement);  // a preset's argument of this name
+        break;
+      }
+      finder.kind(LineKind::Estimate, finder.at({Token::Assign}));
+      finder.at({Token::When}, kClause);
       break;
     case Token::Require:
     case Token::Exclude:

@@ -58,6 +58,36 @@ TEST_CASE("statements and clauses") {
   becomes("study s { }  study t {\n\n}", "study s { }\nstudy t { }\n");
 }
 
+TEST_CASE("commands, systems and references") {
+  becomes(
+      "workload w command[\"a\",\"${b}\"]timeout 2h{inputs \"a\",\"b\" metric t:Time lower from regex(\"x\",unit=1ms)}",
+      "workload w command [\"a\", \"${b}\"] timeout 2h {\n  inputs \"a\", \"b\"\n"
+      "  metric t : Time lower  from regex(\"x\", unit = 1ms)\n}\n");
+  becomes("workload w { estimate a=1 when b estimate abc=2B*c when d param e:list ( int )=[1,2] }",
+          "workload w {\n  estimate a   = 1       when b\n  estimate abc = 2B * c  when d\n"
+          "  param e : list(int) = [1, 2]\n}\n");
+  stays("system box { gpus = 4  gpu.memory = 94GB }\n");
+  stays("system box {\n  gpus       = 4\n  gpu.memory = 94GB\n}\n");
+  stays("reference r from \"a.csv\" { gpus : gpus  t : column(\"total\", unit = 1s) }\n");
+  stays("reference r from \"a.csv\" {\n  gpus : gpus\n  time : column(\"total\", unit = 1s)\n}\n");
+}
+
+TEST_CASE("lockstep factors, records, comparisons") {
+  becomes(inStudy("factor(a,b)in{(c,d)}baseline(c,d)"), inStudy("  factor (a, b) in { (c, d) }  baseline (c, d)\n"));
+  becomes(inStudy("table t by(a,b),c plot g over(a,b)"), inStudy("  table t by (a, b), c\n  plot  g over (a, b)\n"));
+  becomes(inStudy("criterion c:forall(a,b):x[(a,b)=(c,d)]??0 like t within 5%"),
+          inStudy("  criterion c: forall (a, b): x[(a, b) = (c, d)] ?? 0 like t within 5%\n"));
+  becomes("let a={rank=8,alpha=16}", "let a = { rank = 8, alpha = 16 }\n");
+  becomes("workload w { param p:{rank:int,alpha:float} param q:(int,string) }",
+          "workload w {\n  param p : { rank : int, alpha : float }\n  param q : (int, string)\n}\n");
+  becomes(inStudy("compare cost=ratio(t)over m against lora control twice=[m=lora,n=1]"),
+          inStudy("  compare cost  = ratio(t) over m against lora\n  control twice = [m = lora, n = 1]\n"));
+  becomes(inStudy("workload ours=image.x(a=1) workload theirs=y"),
+          inStudy("  workload ours   = image.x(a = 1)\n  workload theirs = y\n"));
+  becomes(inStudy("design full{repeat 10..20 until half_width(g)<=1% order blocks}"),
+          inStudy("  design full { repeat 10..20 until half_width(g) <= 1%  order blocks }\n"));
+}
+
 TEST_CASE("columns of neighbours are aligned") {
   becomes(inStudy("factor precision in { fp64, fp32 } baseline fp64\n"
                   "factor gpus in 1..4 baseline 1 when a\n"

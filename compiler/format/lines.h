@@ -22,8 +22,7 @@ enum class LineKind {
   Rule,
   Factor,
   Workload,
-  Compare,
-  Control,
+  Compare,  // and control
   Criterion,
   Output,  // table and plot
   Only,

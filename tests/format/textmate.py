@@ -180,7 +180,7 @@ class Scopes(unittest.TestCase):
             self.assertIn(token["token"], CLASSES)
             if not token["reserved"] and token["text"][0].isalpha():
                 continue  # a word in one place only: the corpus has the place
-            scopes = self.textmate.scopes(f"{token['text']} \n")[:len(token["text"])]
+            scopes = self.textmate.scopes(f"{token['text']} x\n")[:len(token["text"])]
             for scope in scopes:
                 self.assertTrue(scope and scope[0].startswith(CLASSES[token["token"]]), (token, scope))
 
