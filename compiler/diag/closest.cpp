@@ -6,6 +6,19 @@
 
 namespace expc::diag {
 
+namespace {
+
+/// Whether two neighbouring letters changing places make one of the other: `form` of `from`.
+bool isSwapped(std::string_view left, std::string_view right) {
+  if (left.size() != right.size()) return false;
+  const auto first = std::mismatch(left.begin(), left.end(), right.begin());
+  if (left.end() - first.first < 2) return false;
+  return first.first[0] == first.second[1] && first.first[1] == first.second[0] &&
+         std::equal(first.first + 2, left.end(), first.second + 2);
+}
+
+}  // namespace
+
 std::optional<std::string> closest(std::string_view name, const std::vector<std::string>& candidates) {
   constexpr size_t kLongest = 64;  // the distance costs the product of the lengths
   if (name.empty() || name.size() > kLongest) return std::nullopt;
@@ -15,6 +28,11 @@ std::optional<std::string> closest(std::string_view name, const std::vector<std:
   std::optional<std::string> found;
   for (const std::string& candidate : candidates) {
     if (candidate.empty() || candidate.size() > kLongest || candidate == name) continue;
+    if (best > 1 && isSwapped(lower, llvm::StringRef(candidate).lower())) {
+      best = 1;
+      found = candidate;
+      continue;
+    }
     unsigned distance = llvm::StringRef(lower).edit_distance(llvm::StringRef(candidate).lower(), true, limit + 1);
     // A word replaced letter by letter is another word: `a` for `b` is no likely slip.
     if (distance >= std::min(name.size(), candidate.size())) continue;

@@ -122,7 +122,8 @@ class Strategy : public antlr4::DefaultErrorStrategy {
         // The statements are read, the brace is not there: the block is whole without it.
         antlr4::Token* open = parser->getContext()->start;
         const size_t at = parser->getCurrentToken()->getTokenIndex();
-        if (at != last_error_) reportUnclosed(sources_, reporter_, rule, located(open), situation(parser));
+        const bool opened = located(open).token == Token::LeftBrace;  // else its absence has been reported
+        if (opened && at != last_error_) reportUnclosed(sources_, reporter_, rule, located(open), situation(parser));
         last_error_ = at;
         throwIfExhausted();
         return getMissingSymbol(parser);
@@ -163,6 +164,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
     if (found->getTokenIndex() > 0 && found->getTokenIndex() != INVALID_INDEX) {
       out.has_previous = true;
       out.previous = located(parser->getTokenStream()->get(found->getTokenIndex() - 1));
+      if (found->getTokenIndex() > 1) out.earlier = located(parser->getTokenStream()->get(found->getTokenIndex() - 2));
     }
     return out;
   }
@@ -208,7 +210,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
       if (next == Token::EndOfFile || endsBlock(block, next, lookAhead(parser, 2))) return;
       const bool outside = open.size() <= before;
       // A word that was not understood begins no statement; a keyword may.
-      if (outside && isHead(block, next) && !(first && isWord(next) && next != Token::Ordered) &&
+      if (outside && isHead(block, next) && !(first && isWord(next) && !startsLine(parser)) &&
           (open.empty() || isReserved(next)) && !afterDot(parser) && (!isWord(next) || beginsItem(parser, block)))
         return;
       // So does a line that stands as far left as the statement: it is reported on its own, should it be wrong.

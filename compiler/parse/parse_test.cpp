@@ -104,6 +104,24 @@ TEST_CASE("operators bind as the language says") {
   CHECK(expr("{ (a, b), (c, d), }") == "(set (tuple a b) (tuple c d))");
 }
 
+TEST_CASE("a value for what is not active binds tighter than a product") {
+  CHECK(expr("a ?? 1 * 2") == "(* (?? a 1) 2)");
+  CHECK(expr("2 / -a ?? -1 ?? b.c") == "(/ 2 (?? (?? (neg a) (neg 1)) b.c))");
+  CHECK(expr("rank ?? 0 == 8") == "(== (?? rank 0) 8)");
+  CHECK(expr("gain[a = 1] ?? f(x)[b = 2]") == "(?? (index gain a=1) (index (call f x) b=2))");
+}
+
+TEST_CASE("lists, records and tuples nest") {
+  CHECK(expr("[]") == "(list)");
+  CHECK(expr("[1, [2, 3,], { a, b }]") == "(list 1 (list 2 3) (set a b))");
+  CHECK(expr("{ rank = 8, alpha = 1 + 1, }") == "(record rank=8 alpha=(+ 1 1))");
+  CHECK(expr("{ { rank = 8 }, { rank = 16 } }") == "(set (record rank=8) (record rank=16))");
+  CHECK(expr("adapter == { rank = 8 } and b in { 1 }") == "(and (== adapter (record rank=8)) (in b (set 1)))");
+  CHECK(expr("gain[(loader,  layout) = (dali, nhwc), gpus = 2]") ==
+        "(index gain (loader, layout)=(tuple dali nhwc) gpus=2)");
+  CHECK(expr("[1, 2][a = 1]") == "(index (list 1 2) a=1)");
+}
+
 TEST_CASE("numbers carry their unit and ranges keep their dots") {
   CHECK(expr("40GiB") == "40'GiB");
   CHECK(expr("2.0x") == "2.0'x");
@@ -132,6 +150,8 @@ TEST_CASE("texts resolve their escapes") {
 TEST_CASE("contextual words are names, also after dots") {
   CHECK(expr("version + confidence + as + ordered + timed + repeat + lower") ==
         "(+ (+ (+ (+ (+ (+ version confidence) as) ordered) timed) repeat) lower)");
+  CHECK(expr("command - timeout - inputs - estimate - like - infeasible - series") ==
+        "(- (- (- (- (- (- command timeout) inputs) estimate) like) infeasible) series)");
   CHECK(expr("a.design.in") == "a.design.in");
 }
 
@@ -143,6 +163,100 @@ TEST_CASE("ranges of nodes are byte ranges, after a byte order mark and non-ASCI
   const auto& sum = std::get<ast::BinaryExpr>(let.value->node);
   CHECK(parsed.sources.text(sum.right->range) == "bb");
   CHECK(parsed.sources.text(sum.op_range) == "+");
+}
+
+TEST_CASE("every name has its range") {
+  Parsed parsed = parseText(R"(
+reference published from "a.csv" { time : column("t") }
+system box { gpu.memory = 94GB }
+workload w command ["a", "b"] timeout 2h {
+  inputs "c"
+  param p : { rank : list(int), pair : (a, b) } = 1
+  metric m : Time lower from csv("d")
+  estimate m = 2B
+}
+study s {
+  workload ours = a.b(x = 1)
+  factor (loader, layout) in { (a, b) }
+  control twice = [(loader, layout) = (a, b)]
+  criterion c: exists (loader,layout), q: g like published within 5%
+  design full { repeat 1..2 until half_width(g) <= 1% }
+  plot g over (loader, layout) by z
+  preset quick { only (loader, layout) in { (a, b) } }
+}
+)");
+  REQUIRE_MESSAGE(parsed.said.diagnostics.empty(), rendered(parsed));
+  const auto text = [&](source::Range range) { return parsed.sources.text(range); };
+  const ast::Module& module = parsed.module;
+  const ast::ReferenceDecl& table = module.references.at(0);
+  CHECK(text(table.name.range) == "published");
+  CHECK(text(table.path.range) == "\"a.csv\"");
+  CHECK(text(table.columns.at(0).name.range) == "time");
+  CHECK(text(module.systems.at(0).properties.at(0).target.parts.at(1).range) == "memory");
+  const ast::WorkloadDecl& workload = module.workloads.at(0);
+  CHECK(text(workload.command->range) == "command [\"a\", \"b\"] timeout 2h");
+  CHECK(text(workload.command->arguments.at(1).range) == "\"b\"");
+  CHECK(text(workload.inputs.at(0).range) == "\"c\"");
+  const ast::TypeExpr& record = workload.params.at(0).type;
+  CHECK(text(record.range) == "{ rank : list(int), pair : (a, b) }");
+  CHECK(text(record.fields.at(1).range) == "pair");
+  CHECK(text(record.parts.at(0).parts.at(0).name.range) == "int");
+  CHECK(text(record.parts.at(1).parts.at(1).range) == "b");
+  CHECK(text(workload.metrics.at(0).source->range) == "csv(\"d\")");
+  CHECK(text(workload.estimates.at(0).metric.range) == "m");
+  const ast::StudyDecl& study = module.studies.at(0);
+  CHECK(text(study.workloads.at(0).label->range) == "ours");
+  CHECK(text(study.workloads.at(0).name.parts.at(1).range) == "b");
+  CHECK(text(study.workloads.at(0).arguments.at(0).name->range) == "x");
+  CHECK(study.factors.at(0).name.name == "(loader, layout)");
+  CHECK(text(study.factors.at(0).name.range) == "(loader, layout)");
+  CHECK(text(study.factors.at(0).parts.at(1).range) == "layout");
+  CHECK(study.controls.at(0).selectors.at(0).name->name == "(loader, layout)");
+  CHECK(text(study.controls.at(0).name.range) == "twice");
+  const ast::CriterionDecl& criterion = study.criteria.at(0);
+  CHECK(criterion.quantifiers.at(0).factors.at(0).name == "(loader, layout)");
+  CHECK(text(criterion.quantifiers.at(0).factors.at(0).range) == "(loader,layout)");
+  CHECK(text(criterion.like->range) == "published");
+  CHECK(text(criterion.like_within->range) == "5%");
+  CHECK(text(criterion.claim_range) == "g like published within 5%");
+  CHECK(text(study.designs.at(0).settings.at(0).until->range) == "half_width(g) <= 1%");
+  CHECK(text(study.plots.at(0).over.range) == "(loader, layout)");
+  CHECK(text(study.presets.at(0).only.at(0).factor.range) == "(loader, layout)");
+}
+
+TEST_CASE("'infeasible' is a claim only where it stands alone as one") {
+  const auto claim = [](const std::string& text) {
+    Parsed parsed = parseText("study s { criterion c: " + text + " }");
+    REQUIRE_MESSAGE(parsed.said.diagnostics.empty(), rendered(parsed));
+    return parsed.module.studies.at(0).criteria.at(0).infeasible;
+  };
+  CHECK(claim("infeasible"));
+  CHECK(claim("forall where a > 1: infeasible"));
+  CHECK(claim("forall *: exists b: infeasible  with confidence 95%"));
+  CHECK_FALSE(claim("infeasible >= 1"));
+  CHECK_FALSE(claim("forall *: infeasible like infeasible"));
+  CHECK_FALSE(claim("forall infeasible where infeasible == 2: a.infeasible > 1"));
+}
+
+TEST_CASE("'workload' names the factor that several workloads make") {
+  Parsed parsed = parseText(R"(study s {
+  workload ours = a.b
+  workload theirs = c
+  compare g = speedup(t) over workload against theirs
+  criterion c: forall workload, gpus where workload != ours: g[workload = ours] >= 1x
+  require workload == ours or gpus == 1
+  exclude workload in { ours } and gpus == 2
+  table t by gpus, workload
+  plot t over workload by workload
+  workload third = d
+})");
+  REQUIRE_MESSAGE(parsed.said.diagnostics.empty(), rendered(parsed));
+  const ast::StudyDecl& study = parsed.module.studies.at(0);
+  CHECK(study.workloads.size() == 3);
+  CHECK(study.compares.at(0).over.name == "workload");
+  CHECK(study.criteria.at(0).quantifiers.at(0).factors.at(0).name == "workload");
+  CHECK(ast::dump(*study.rules.at(1).condition) == "(and (in workload (set ours)) (== gpus 2))");
+  CHECK(study.tables.at(0).by.at(1).name == "workload");
 }
 
 TEST_CASE("doc comments belong to the next declaration") {
@@ -206,13 +320,15 @@ TEST_CASE("errors stop after twenty, and parsing goes on until then") {
 }
 
 TEST_CASE("every prefix and every missing token of a study ends with an answer") {
-  const std::string text = readFile(std::filesystem::path(EXPC_SOURCE_DIR) / "experiments" / "precision.exp");
-  REQUIRE(!text.empty());
-  for (size_t size = 0; size < text.size(); size += 3) parseText(text.substr(0, size));
-  for (size_t at = 0; at + 4 < text.size(); at += 2) {
-    std::string damaged = text;
-    damaged.erase(at, 4);
-    parseText(damaged);
+  for (const char* file : {"experiments/precision.exp", "grammar/corpus/constructs.exp"}) {
+    const std::string text = readFile(std::filesystem::path(EXPC_SOURCE_DIR) / file);
+    REQUIRE(!text.empty());
+    for (size_t size = 0; size < text.size(); size += 3) parseText(text.substr(0, size));
+    for (size_t at = 0; at + 4 < text.size(); at += 2) {
+      std::string damaged = text;
+      damaged.erase(at, 4);
+      parseText(damaged);
+    }
   }
   CHECK(true);  // reaching this place is the test
 }

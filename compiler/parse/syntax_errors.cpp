@@ -4,6 +4,8 @@
 
 #include "compiler/diag/closest.h"
 #include "compiler/diag/columns.h"
+#include "compiler/parse/blocks.h"
+#include "compiler/parse/syntax_hints.h"
 
 namespace expc::parse {
 
@@ -151,27 +153,40 @@ std::string describeOperand(Rule outer, Token previous) {
   return "an expression";
 }
 
+bool isWithin(const Situation& situation, Rule rule) {
+  return std::find(situation.rules.begin(), situation.rules.end(), rule) != situation.rules.end();
+}
+
 /// What a list in brackets goes on with; "" for other rules.
 std::string describeList(Rule rule, Token previous) {
+  const bool wants_more = previous == Token::Comma;
+  const auto list = [&](std::string_view element, std::string_view close) {
+    return fmt::format("{} or '{}'", wants_more ? element : "','", close);
+  };
   switch (rule) {
     case Rule::Group:
+      return list("a value", ")");
     case Rule::EnumLevel:
-    case Rule::FactorName:
     case Rule::TupleType:
-      return "',' or ')'";
+      return list("a type", ")");
+    case Rule::FactorName:
+      return wants_more ? "the name of a factor" : "',' or ')'";
     case Rule::Arguments:
-      return previous == Token::LeftParen ? "an argument or ')'" : "',' or ')'";
+      return previous == Token::LeftParen ? "an argument or ')'" : list("an argument", ")");
     case Rule::Type:
       return "')'";
     case Rule::Selectors:
+      return list("a factor and its level", "]");
     case Rule::TextList:
-      return "',' or ']'";
+      return list("a text in double quotes", "]");
     case Rule::List:
-      return previous == Token::LeftBracket ? "a value or ']'" : "',' or ']'";
+      return previous == Token::LeftBracket ? "a value or ']'" : list("a value", "]");
     case Rule::EnumDecl:
+      return list("a level", "}");
     case Rule::RecordType:
+      return list("a field", "}");
     case Rule::Set:
-      return "',' or '}'";
+      return list("a value", "}");
     default:
       return "";
   }
@@ -204,6 +219,7 @@ std::string describeExpected(const Situation& situation) {
     case Rule::Words:
     case Rule::Name:
     case Rule::FactorName:
+      if (statement == Rule::PlotDecl && isWithin(situation, Rule::FactorName)) return "the name of a factor";
       return std::string(statement == Rule::Type ? "a type" : nameIn(statement, previous));
     case Rule::Type:
     case Rule::RefinedType:
@@ -234,7 +250,8 @@ std::string describeExpected(const Situation& situation) {
 
 bool wantsName(const Situation& situation) {
   const Rule inner = situation.rules.front();
-  return inner == Rule::Word || inner == Rule::Words || inner == Rule::Name || inner == Rule::FactorName;
+  return contains(situation.expected, Token::Identifier) &&
+         (inner == Rule::Word || inner == Rule::Words || inner == Rule::Name || inner == Rule::FactorName);
 }
 
 /// A slip of the pen for a word that fits here, "" if none is near.
@@ -251,23 +268,6 @@ std::string suggestion(const source::SourceManager& sources, source::FileId file
 bool onLaterLine(const source::SourceManager& sources, source::FileId file, const Located& previous,
                  const Located& found) {
   return sources.text({file, previous.end, found.begin}).find('\n') != std::string_view::npos;
-}
-
-/// What a common slip was meant to be, "" for none.
-std::string hint(const source::SourceManager& sources, source::FileId file, const Located& previous,
-                 const Located& found) {
-  const std::string_view before = sources.text({file, previous.begin, previous.end});
-  const std::string_view text = sources.text({file, found.begin, found.end});
-  static constexpr std::string_view kUnits[] = {"px", "x",  "s",  "ms", "us",  "ns",  "min", "h",   "B",
-                                                "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "img"};
-  if (previous.token == Token::Number && before.back() >= '0' && before.back() <= '9' &&
-      std::find(std::begin(kUnits), std::end(kUnits), text) != std::end(kUnits))
-    return fmt::format("; a unit is written without a space: '{}{}'", before, text);
-  if (found.token == Token::Assign) {
-    const std::string_view sign = sources.text({file, found.begin, found.begin + 2});
-    if (sign == "=>" || sign == "=<") return fmt::format("; did you mean '{}='?", sign[1]);
-  }
-  return "";
 }
 
 std::string_view blockName(Rule block) {
@@ -333,8 +333,10 @@ void reportUnexpected(const source::SourceManager& sources, Reporter& reporter, 
   }
   if (message.back() == ',') message.pop_back();
   message += ", found " + describeFound(sources, file, found, wantsName(situation) && !later_line);
-  message += suggestion(sources, file, found, situation.expected);
-  if (situation.has_previous) message += hint(sources, file, situation.previous, found);
+  std::vector<Token> words = situation.expected;
+  if (situation.rules.front() == Rule::WorkloadBody) words.insert(words.end(), {Token::Command, Token::Timeout});
+  const std::string meant = hint(sources, file, situation);
+  message += meant.empty() ? suggestion(sources, file, found, words) : meant;
   if (diag::Emitter* emitter = reporter.next(begin)) emitter->emit({file, begin, end}, SyntaxError, message);
 }
 
@@ -351,29 +353,36 @@ void reportNoStatement(const source::SourceManager& sources, Reporter& reporter,
         .emit();
     return;
   }
+  if (found.token == Token::Comma && headsOf(block).front() == Token::Identifier) {
+    emitter->build(range, SyntaxError, fmt::format("what stands in a {} needs no ','", blockName(block)))
+        .fix(range, "")
+        .emit();
+    return;
+  }
   const std::string shown = describeFound(sources, file, found, false);
-  std::vector<Token> words = heads;
-  words.insert(words.end(),
-               {Token::Baseline, Token::Because, Token::By, Token::Over, Token::Against, Token::When, Token::Where,
-                Token::With, Token::Within, Token::As, Token::In, Token::And, Token::Or, Token::Not});
-  std::string near = suggestion(sources, file, found, words);
   const Located& previous = situation.previous;
   const bool begins =
       !situation.has_previous || previous.token == Token::LeftBrace || onLaterLine(sources, file, previous, found);
+  std::vector<Token> words = heads;
+  words.insert(words.end(), {Token::Baseline, Token::Because, Token::Over, Token::Against, Token::When, Token::Where,
+                             Token::With, Token::Within, Token::Until, Token::From, Token::And, Token::Not});
+  if (!begins) words.insert(words.end(), {Token::By, Token::As, Token::In, Token::Or});
+  const std::string meant = hint(sources, file, situation);
+  const std::string near = meant.empty() ? suggestion(sources, file, found, words) : "";
   std::string message;
   if (!begins) {
     // On a line that has begun, what is wrong is what goes on and not a new statement.
     const std::string before =
         previous.token == Token::String ? "the text" : quote(sources.text({file, previous.begin, previous.end}));
-    message = fmt::format("{} cannot follow {}{}", shown, before, near);
-    message += hint(sources, file, previous, found);
+    message = fmt::format("{} cannot follow {}", shown, before);
   } else if (!near.empty()) {
-    message = fmt::format("{} begins no statement of a {}{}", shown, blockName(block), near);
+    message = fmt::format("{} begins no statement of a {}", shown, blockName(block));
   } else {
     message = fmt::format("expected {}", describeStatements(block));
     if (message.back() == ',') message.pop_back();
     message += fmt::format(", found {}", shown);
   }
+  message += meant + near;
   emitter->emit(range, SyntaxError, message);
 }
 
@@ -423,6 +432,7 @@ void reportCharacters(const source::SourceManager& sources, Reporter& reporter, 
         .emit();
   } else {
     std::string message = fmt::format("{} has no meaning here", quote(text));
+    if (text == "?") message += "; '?\?' gives a value where a factor is not active";
     if (static_cast<unsigned char>(text.front()) >= 0x80)
       message += "; names and signs are ASCII, other characters stand in texts and comments";
     emitter->emit(range, UnexpectedCharacter, message);

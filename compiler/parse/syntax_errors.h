@@ -24,6 +24,7 @@ struct Situation {
   std::vector<Token> expected;  // what it could go on with, in order of their numbers
   bool has_previous = false;
   Located previous;
+  Located earlier;  // before `previous`; the end of the file where there is none
   Located found;
 };
 

@@ -110,6 +110,8 @@ class Transform {
   ast::StudyDecl studyDecl(uint32_t index);
   void studyItem(uint32_t index, ast::StudyDecl& study);
   ast::WorkloadUse workloadUse(uint32_t index);
+  /// The levels of a factor, of `only`: a list or a record in their place is reported.
+  ast::ExprPtr levels(uint32_t value);
   ast::FactorDecl factorDecl(uint32_t index);
   std::optional<ast::CompareDecl> compareDecl(uint32_t index);
   ast::ControlDecl controlDecl(uint32_t index);

@@ -18,7 +18,7 @@ void Transform::presetItem(uint32_t index, ast::PresetDecl& preset) {
   switch (node(index).rule) {
     case Rule::OnlyClause:
       preset.only.push_back(
-          {range(index), factorName(child(index, Rule::FactorName)), expression(child(index, Rule::Value))});
+          {range(index), factorName(child(index, Rule::FactorName)), levels(child(index, Rule::Value))});
       break;
     case Rule::RemoveClause:
       preset.removed.push_back({range(index), identifiers(child(index, Rule::Words))});

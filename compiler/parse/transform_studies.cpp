@@ -84,12 +84,19 @@ ast::WorkloadUse Transform::workloadUse(uint32_t index) {
   return out;
 }
 
+ast::ExprPtr Transform::levels(uint32_t value) {
+  ast::ExprPtr out = expression(value);
+  if (std::holds_alternative<ast::ListExpr>(out->node) || std::holds_alternative<ast::RecordExpr>(out->node))
+    reporter_.syntaxError(out->range, "expected a level set, such as { a, b } or 1..4, after 'in'");
+  return out;
+}
+
 ast::FactorDecl Transform::factorDecl(uint32_t index) {
   ast::FactorDecl out;
   out.range = range(index);
   out.doc = doc(index);
   out.name = factorName(child(index, Rule::FactorName), &out.parts);
-  out.levels = expression(child(index, Rule::Value));
+  out.levels = levels(child(index, Rule::Value));
   for (uint32_t clause : children(index, Rule::FactorClause)) {
     const bool is_baseline = has(clause, Token::Baseline);
     ast::ExprPtr& place = is_baseline ? out.baseline : out.when;

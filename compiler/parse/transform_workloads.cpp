@@ -11,6 +11,16 @@ EXPC_DIAGNOSTIC(
     "'{0}' says nothing about a metric{1}; it may be lower or higher; timed, quality or profile; exact; series",
     std::string_view, std::string);
 
+namespace {
+
+/// Whether blanks and the call of a reader of metrics come first in `text`.
+bool beginsReader(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  return text.starts_with("regex(") || text.starts_with("json(") || text.starts_with("csv(");
+}
+
+}  // namespace
+
 ast::WorkloadDecl Transform::workloadDecl(uint32_t index) {
   ast::WorkloadDecl out;
   out.range = range(index);
@@ -138,6 +148,10 @@ void Transform::metricTrait(uint32_t index, ast::MetricDecl& metric) {
     metric.exact = true;
   } else if (word == "series") {
     metric.series = true;
+  } else if (sources_.text(tree_.file).substr(node(index).end).starts_with("(")) {
+    return;  // `regex(…)` without `from`: the parser has said so at the bracket
+  } else if (beginsReader(sources_.text(tree_.file).substr(node(index).end)) && diag::closest(word, {"from"})) {
+    return;  // `form regex(…)`: likewise
   } else if (diag::Emitter* emitter = reporter_.next(node(index).begin)) {
     const auto near = diag::closest(word, {"lower", "higher", "timed", "quality", "profile", "exact", "series"});
     emitter->emit(range(index), UnknownTrait, word, near ? fmt::format(" (did you mean '{}'?)", *near) : "");

@@ -1,0 +1,99 @@
+#include "compiler/parse/syntax_hints.h"
+
+#include <algorithm>
+
+#include "compiler/diag/closest.h"
+
+namespace expc::parse {
+
+namespace {
+
+bool within(const Situation& situation, Rule rule) {
+  return std::find(situation.rules.begin(), situation.rules.end(), rule) != situation.rules.end();
+}
+
+/// `300 px`
+std::string unitHint(std::string_view before, std::string_view text) {
+  static constexpr std::string_view kUnits[] = {"px", "x",  "s",  "ms", "us",  "ns",  "min", "h",   "B",
+                                                "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "img"};
+  const bool plain = !before.empty() && before.back() >= '0' && before.back() <= '9';
+  if (!plain || std::find(std::begin(kUnits), std::end(kUnits), text) == std::end(kUnits)) return "";
+  return fmt::format("; a unit is written without a space: '{}{}'", before, text);
+}
+
+/// Signs that other languages have: `rest` is the text from the token that was found on.
+std::string signHint(Token previous, std::string_view rest) {
+  if (rest.starts_with("=>") || rest.starts_with("=<")) return fmt::format("; did you mean '{}='?", rest[1]);
+  if (rest.starts_with("/*")) return "; a comment begins with '//' and ends with its line";
+  if (rest.starts_with(":=")) return "; a value is given by '='";
+  if (previous == Token::Less && rest.starts_with(">")) return "; did you mean '!='?";
+  if (previous == Token::Equal && rest.starts_with("=")) return "; did you mean '=='?";
+  if (previous == Token::Range && rest.starts_with(".")) return "; a range has two dots: 1..4";
+  if (previous == Token::Star && rest.starts_with("*")) return "; there is no power: write the product";
+  return "";
+}
+
+/// Words that other languages have.
+std::string wordHint(std::string_view word) {
+  static constexpr std::pair<std::string_view, std::string_view> kMeant[] = {
+      {"if", "a condition follows 'when'"},
+      {"unless", "a condition follows 'when', as in 'when not a'"},
+      {"is", "a comparison is written '=='"},
+      {"to", "a range is written 1..4"},
+      {"step", "a step follows 'by': 0..100 by 10"},
+      {"vs", "did you mean 'against'?"},
+      {"versus", "did you mean 'against'?"},
+      {"since", "did you mean 'because'?"},
+      {"else", "a value for a factor that is not active follows '?\?'"}};
+  for (auto [foreign, meant] : kMeant)
+    if (word == foreign) return fmt::format("; {}", meant);
+  return "";
+}
+
+/// What the construct that is being read asks for.
+std::string constructHint(const Situation& situation, std::string_view before) {
+  const Token found = situation.found.token;
+  if (within(situation, Rule::CommandClause) && found == Token::String)
+    return "; the program and each argument are texts of their own, and no shell reads them";
+  if (within(situation, Rule::SettingValue) && within(situation, Rule::List))
+    return "; the settings of a kind of trial stand in braces: timed { repeat 10 }";
+  if (within(situation, Rule::InputsDecl) && found == Token::LeftBracket)
+    return "; files are listed without brackets: inputs \"a\", \"b\"";
+  if (situation.rules.front() == Rule::Group && found == Token::Assign) return "; a comparison is written '=='";
+  if (before == "list" && (found == Token::LeftBracket || found == Token::Less || isWord(found)))
+    return "; a type of lists is written list(int)";
+  if (before == "regex" || before == "json" || before == "csv")
+    if (found == Token::LeftParen)
+      return fmt::format("; what a metric is read from follows 'from': from {}(…)", before);
+  if (situation.rules.front() == Rule::Claim && diag::closest(before, {"infeasible"}))
+    return "; did you mean 'infeasible'?";
+  if (situation.rules.front() != Rule::WorkloadBody) return "";
+  if (found == Token::Timeout) return "; 'timeout' stands behind the command: command [\"python\"] timeout 2h";
+  if (found == Token::Command) return "; 'command' stands behind the workload's name: workload w command [\"python\"]";
+  if (found == Token::String && situation.previous.token != Token::String)
+    return "; a program is given by 'command': workload w command [\"python\", \"train.py\"]";
+  return "";
+}
+
+}  // namespace
+
+std::string hint(const source::SourceManager& sources, source::FileId file, const Situation& situation) {
+  const std::string_view all = sources.text(file);
+  const Located& found = situation.found;
+  const std::string_view text = all.substr(found.begin, found.end - found.begin);
+  const Located& previous = situation.previous;
+  const std::string_view before =
+      situation.has_previous ? all.substr(previous.begin, previous.end - previous.begin) : std::string_view();
+  if (previous.token == Token::Number)
+    if (std::string unit = unitHint(before, text); !unit.empty()) return unit;
+  const Rule rule = situation.rules.front();
+  const bool entry = rule == Rule::Assignment || rule == Rule::DesignItem || rule == Rule::Setting;
+  if (const Located& earlier = situation.earlier; entry && earlier.token == Token::Number)
+    if (std::string unit = unitHint(all.substr(earlier.begin, earlier.end - earlier.begin), before); !unit.empty())
+      return unit;
+  if (std::string sign = signHint(previous.token, all.substr(found.begin)); !sign.empty()) return sign;
+  if (std::string meant = constructHint(situation, before); !meant.empty()) return meant;
+  return found.token == Token::Identifier ? wordHint(text) : "";
+}
+
+}  // namespace expc::parse
