@@ -24,3 +24,10 @@ target_link_libraries(expc_llvm INTERFACE ${EXPC_LLVM_SUPPORT} ${EXPC_LLVM_DEMAN
 find_library(EXPC_HWLOC hwloc REQUIRED)
 find_library(EXPC_ANTLR antlr4-runtime REQUIRED)
 find_program(EXPC_ANTLR_TOOL antlr4 REQUIRED)
+# What the metrics of commands are read with.
+find_library(EXPC_PCRE2 pcre2-8 REQUIRED)
+find_library(EXPC_CSV csv REQUIRED)
+add_library(expc_pcre2 INTERFACE)
+target_link_libraries(expc_pcre2 INTERFACE ${EXPC_PCRE2})
+add_library(expc_csv INTERFACE)
+target_link_libraries(expc_csv INTERFACE ${EXPC_CSV})

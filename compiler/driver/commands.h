@@ -58,6 +58,7 @@ struct RunOptions {
   std::string html;    // "": in the results folder
   std::optional<double> timeout_seconds;
   double heat_up_seconds = 2;
+  bool keep_trials = false;
   bool verdicts_ok = false;
   bool json = false;
 };

@@ -13,24 +13,29 @@ namespace expc::driver {
 
 namespace {
 
-/// The worker in the folder of this program, wherever that was moved to: `expc-worker-cuda` where trials get GPUs.
-/// Devices that cannot be had are the engine's to refuse.
-std::string workerBesideThis(const std::string& devices) {
-  bool gpu = false;
-  if (llvm::Expected<std::vector<machine::Slot>> slots = machine::slots(machine::probe(), devices))
-    gpu = !slots->empty() && slots->front().gpu;
-  else
-    llvm::consumeError(slots.takeError());
-  const char* name = gpu ? "expc-worker-cuda" : "expc-worker";
+/// A program in the folder of this one, wherever that was moved to.
+std::string besideThis(const char* name) {
   std::error_code failed;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
   return failed ? name : (self.parent_path() / name).string();
 }
 
+/// `expc-worker-cuda` where trials get GPUs. Devices that cannot be had are the engine's to refuse.
+std::string workerFor(const std::string& devices) {
+  bool gpu = false;
+  if (llvm::Expected<std::vector<machine::Slot>> slots = machine::slots(machine::probe(), devices))
+    gpu = !slots->empty() && slots->front().gpu;
+  else
+    llvm::consumeError(slots.takeError());
+  return besideThis(gpu ? "expc-worker-cuda" : "expc-worker");
+}
+
 int runOne(const plan::Plan& plan, const RunOptions& options, const Console& console) {
   engine::EngineOptions engine_options;
   engine_options.results = options.results;
-  engine_options.worker = options.worker.empty() ? workerBesideThis(options.devices) : options.worker;
+  engine_options.worker = options.worker.empty() ? workerFor(options.devices) : options.worker;
+  engine_options.command_worker = besideThis("expc-worker-command");
+  engine_options.keep_trial_folders = options.keep_trials;
   engine_options.devices = options.devices;
   engine_options.timeout_seconds = options.timeout_seconds;
   engine_options.heat_up_seconds = options.heat_up_seconds;

@@ -91,7 +91,7 @@ llvm::Error Campaign::run(store::Results results) {
     return store_.endRun(*run, now(), outcome);
   };
 
-  if (auto error = startWorker()) {
+  if (auto error = startWorkers()) {
     if (!interrupts_.requested()) return error;
     llvm::consumeError(std::move(error));
     return end(Ending::Interrupted, "interrupted");
@@ -102,6 +102,7 @@ llvm::Error Campaign::run(store::Results results) {
     if (auto error = runKind(kind)) return error;
   }
   server_.stop();
+  command_server_.stop();
   if (interrupts_.requested()) {
     listener_.finished();
     say(fmt::format("interrupted; {} trial{} of this run {} kept, and the same command continues", outcome_.valid,
@@ -134,9 +135,11 @@ llvm::Error Campaign::openSession() {
   session.worker_build = setup_.match.worker_build;
   llvm::json::Array slots;
   for (const machine::Slot& slot : setup_.slots) slots.push_back(slot.toJson());
-  session.environment_json = plan::canonicalJson(llvm::json::Object{{"machine", machine::toJson(setup_.machine)},
-                                                                    {"slots", std::move(slots)},
-                                                                    {"libraries", setup_.worker.libraries}});
+  session.environment_json =
+      plan::canonicalJson(llvm::json::Object{{"machine", machine::toJson(setup_.machine)},
+                                             {"slots", std::move(slots)},
+                                             {"libraries", setup_.built_in ? setup_.built_in->description.libraries
+                                                                           : llvm::json::Value(llvm::json::Object{})}});
   session.opened = session.last_seen = time;
   auto id = store_.addSession(session);
   if (!id) return id.takeError();
@@ -146,14 +149,23 @@ llvm::Error Campaign::openSession() {
   return llvm::Error::success();
 }
 
-llvm::Error Campaign::startWorker() {
-  auto server = WorkerServer::start(options_.worker, options_.results + "/worker-server.log", interrupts_);
-  if (!server) return server.takeError();
-  server_ = std::move(*server);
+llvm::Error Campaign::startWorkers() {
+  for (const plan::Workload& workload : plan_.workloads) {
+    if (serverOf(workload).alive()) continue;
+    if (auto error = startWorker(workload)) return error;
+  }
   return llvm::Error::success();
 }
 
-llvm::Error Campaign::restartWorker() {
+llvm::Error Campaign::startWorker(const plan::Workload& workload) {
+  auto server =
+      WorkerServer::start(setup_.workerOf(workload).path, options_.results + "/worker-server.log", interrupts_);
+  if (!server) return server.takeError();
+  serverOf(workload) = std::move(*server);
+  return llvm::Error::success();
+}
+
+llvm::Error Campaign::restartWorker(const plan::Workload& workload) {
   if (++restarts_ > kMaxRestarts) {
     return llvm::createStringError(
         fmt::format("the worker's launch server died {} times; see {}/worker-server.log. What was measured is kept, "
@@ -161,9 +173,9 @@ llvm::Error Campaign::restartWorker() {
                     "continues",
                     restarts_, options_.results));
   }
-  say(fmt::format("the worker's launch server {}: starting it again ({} of {})", server_.deathText(), restarts_,
-                  kMaxRestarts));
-  return startWorker();
+  say(fmt::format("the worker's launch server {}: starting it again ({} of {})", serverOf(workload).deathText(),
+                  restarts_, kMaxRestarts));
+  return startWorker(workload);
 }
 
 llvm::Error Campaign::runKind(plan::TrialKind kind) {

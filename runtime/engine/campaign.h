@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/engine/command_files.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/pace.h"
@@ -18,16 +19,29 @@
 
 namespace expc::engine {
 
+/// A worker program, described.
+struct WorkerProgram {
+  std::string path;
+  WorkerDescription description;
+  std::string environment_class;  // of its trials
+};
+
 /// What `run` has found out before the first trial.
 struct Setup {
   plan::Plan plan;  // points that need more devices than there are marked unavailable
   machine::Machine machine;
   std::vector<machine::Slot> slots;
-  WorkerDescription worker;
+  std::optional<WorkerProgram> built_in, command;  // those that some workload of the plan needs
+  std::vector<CommandFiles> command_files;         // of each workload
   store::Match match;
+
+  const WorkerProgram& workerOf(const plan::Workload& workload) const {
+    return workload.command ? *command : *built_in;
+  }
+  const plan::Workload& workloadOf(const plan::Point& point) const { return plan.workloads[point.workload]; }
 };
 
-/// Opens the session, starts the worker and appends blocks until analysis::nextBlock asks for nothing more.
+/// Opens the session, starts the workers and appends blocks until analysis::nextBlock asks for nothing more.
 class Campaign {
  public:
   Campaign(const Setup& setup, const EngineOptions& options, store::Store& store, const Interrupts& interrupts,
@@ -38,8 +52,10 @@ class Campaign {
   enum class BlockEnd { Whole, Interrupted };
 
   llvm::Error openSession();
-  llvm::Error startWorker();
-  llvm::Error restartWorker();
+  llvm::Error startWorkers();
+  llvm::Error startWorker(const plan::Workload& workload);
+  llvm::Error restartWorker(const plan::Workload& workload);
+  WorkerServer& serverOf(const plan::Workload& workload) { return workload.command ? command_server_ : server_; }
   llvm::Error runKind(plan::TrialKind kind);
   llvm::Expected<std::optional<store::BlockPlan>> unfinishedBlock(plan::TrialKind kind);
   llvm::Expected<store::BlockPlan> newBlock(plan::TrialKind kind, const std::vector<std::string>& points);
@@ -50,6 +66,7 @@ class Campaign {
                                           unsigned attempt);
   TrialRequest request(const store::BlockPlan& block, const plan::Point& point, const store::Trial& trial,
                        const std::vector<unsigned>& slots);
+  void tidy(const std::string& folder, store::TrialStatus status) const;
   TrialNote note(const store::BlockPlan& block, const plan::Point& point, const store::Trial& trial) const;
   llvm::Error tick();
   llvm::Error reload();
@@ -71,7 +88,7 @@ class Campaign {
   Pace pace_;
   int64_t session_ = 0;
   bool session_is_new_ = false;
-  WorkerServer server_;
+  WorkerServer server_, command_server_;
   unsigned restarts_ = 0;
   std::chrono::steady_clock::time_point last_heartbeat_{}, last_touch_{};
 };

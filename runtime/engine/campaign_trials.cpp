@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "runtime/engine/campaign.h"
+#include "runtime/engine/command_request.h"
 #include "runtime/engine/schedule.h"
 #include "runtime/engine/timeout.h"
 
@@ -72,8 +73,8 @@ llvm::Expected<Campaign::BlockEnd> Campaign::runPlace(const store::BlockPlan& bl
   }
   while (!isOver(before, position)) {
     if (interrupts_.requested()) return BlockEnd::Interrupted;
-    if (!server_.alive()) {
-      if (auto error = restartWorker()) return error;
+    if (!serverOf(setup_.workloadOf(*point)).alive()) {
+      if (auto error = restartWorker(setup_.workloadOf(*point))) return error;
     }
     auto trial = runAttempt(block, position, *point, ++attempt);
     if (!trial) return trial.takeError();
@@ -98,9 +99,10 @@ llvm::Expected<store::Trial> Campaign::runAttempt(const store::BlockPlan& block,
   trial.session = session_;
   trial.position = position;
   trial.attempt = attempt;
-  trial.environment_class = setup_.match.environment_class;
-  trial.worker_build = setup_.match.worker_build;
-  trial.data_digest = store::dataDigest(plan_, point, setup_.match.data_digests);
+  const plan::Workload& workload = setup_.workloadOf(point);
+  trial.environment_class = setup_.workerOf(workload).environment_class;
+  trial.worker_build = setup_.workerOf(workload).description.build;
+  trial.data_digest = store::dataDigest(plan_, point, trial.kind, setup_.match.data_digests);
   trial.devices = plan::canonicalJson(std::move(devices));
   trial.started = now();
   auto id = store_.beginTrial(trial);
@@ -114,8 +116,13 @@ llvm::Expected<store::Trial> Campaign::runAttempt(const store::BlockPlan& block,
   hooks.progress = [&](const plan::Event& event) {
     listener_.trialProgress(shown, event.phase, event.done, event.total);
   };
-  auto end = runTrial(server_, interrupts_, request(block, point, trial, slots), hooks);
+  TrialRequest launch = request(block, point, trial, slots);
+  if (workload.command) {
+    if (auto error = makeTrialFolder(launch.spec.folder, setup_.command_files[point.workload])) return error;
+  }
+  auto end = runTrial(serverOf(workload), interrupts_, launch, hooks);
   if (!end) return end.takeError();
+  if (workload.command) tidy(launch.spec.folder, end->status);
 
   trial.status = end->status;
   trial.reason = end->reason;
@@ -138,8 +145,8 @@ TrialRequest Campaign::request(const store::BlockPlan& block, const plan::Point&
   plan::TrialSpec& spec = request.spec;
   spec.trial = std::to_string(trial.id);
   spec.point = point.id;
-  spec.workload = plan_.workloads[0].name;
-  spec.workload_version = plan_.workloads[0].version;
+  spec.workload = setup_.workloadOf(point).name;
+  spec.workload_version = setup_.workloadOf(point).version;
   spec.kind = trial.kind;
   for (const plan::KindDesign& design : plan_.design.kinds) {
     if (design.kind == trial.kind) spec.settings = design.settings;
@@ -161,8 +168,21 @@ TrialRequest Campaign::request(const store::BlockPlan& block, const plan::Point&
   std::error_code ignored;  // opening the first log says what is wrong
   std::filesystem::create_directories(logs, ignored);
   request.log_prefix = fmt::format("{}/{}", logs, trial.id);
-  request.timeout_seconds = trialTimeout(options_.timeout_seconds, results_, trial.kind, point.id);
+  const plan::Workload& workload = setup_.workloadOf(point);
+  const std::optional<double> declared = workload.command ? workload.command->timeout_seconds : std::nullopt;
+  const std::optional<double> asked = options_.timeout_seconds ? options_.timeout_seconds : declared;
+  request.timeout_seconds = trialTimeout(asked, results_, trial.kind, point.id);
+  if (workload.command)
+    completeForCommand(request, plan_, point, setup_.slots, slots,
+                       fmt::format("{}/trials/{}", options_.results, trial.id));
   return request;
+}
+
+/// The folder of a command's trial is for whoever wants to know why it went wrong.
+void Campaign::tidy(const std::string& folder, TrialStatus status) const {
+  const bool wanted = status == TrialStatus::Valid ? options_.keep_trial_folders : status != TrialStatus::Interrupted;
+  std::error_code ignored;
+  if (!wanted) std::filesystem::remove_all(folder, ignored);
 }
 
 TrialNote Campaign::note(const store::BlockPlan& block, const plan::Point& point, const store::Trial& trial) const {

@@ -69,6 +69,15 @@ llvm::Error checkDataExists(const plan::Plan& plan) {
   return llvm::Error::success();
 }
 
+llvm::Error addToDigest(llvm::BLAKE3& hasher, const std::string& name, const std::string& path,
+                        const std::function<llvm::Error()>& tick) {
+  std::error_code error;
+  const uint64_t size = fs::file_size(path, error);
+  if (error) return unreadable(path, error.message());
+  hasher.update(fmt::format("{}\n{}\n", name, size));
+  return addFile(hasher, path, tick);
+}
+
 llvm::Expected<std::map<std::string, std::string>> digestData(const plan::Plan& plan,
                                                               const std::function<llvm::Error()>& tick) {
   std::map<std::string, std::string> digests;
@@ -78,12 +87,10 @@ llvm::Expected<std::map<std::string, std::string>> digestData(const plan::Plan& 
     if (!files) return files.takeError();
     llvm::BLAKE3 hasher;
     for (const fs::path& file : *files) {
-      std::error_code error;
-      uint64_t size = fs::file_size(file, error);
-      if (error) return unreadable(file, error.message());
+      std::error_code ignored;
       // The name within the folder, so that the same data elsewhere has the same digest.
-      hasher.update(fmt::format("{}\n{}\n", file == root ? "" : fs::relative(file, root, error).string(), size));
-      if (auto failed = addFile(hasher, file, tick)) return failed;
+      const std::string name = file == root ? "" : fs::relative(file, root, ignored).string();
+      if (auto failed = addToDigest(hasher, name, file.string(), tick)) return failed;
     }
     digests[path] = llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
   }

@@ -3,6 +3,7 @@
 // The data that a plan's points read: there at all, the same as before (digest), and in the page cache (reading it for
 // the digest).
 
+#include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/Error.h>
 
 #include <functional>
@@ -20,5 +21,9 @@ llvm::Error checkDataExists(const plan::Plan& plan);
 /// pieces; its error ends the reading.
 llvm::Expected<std::map<std::string, std::string>> digestData(const plan::Plan& plan,
                                                               const std::function<llvm::Error()>& tick);
+
+/// Adds a file to a digest: `name`, its size and its content. Calls `tick` between pieces.
+llvm::Error addToDigest(llvm::BLAKE3& hasher, const std::string& name, const std::string& path,
+                        const std::function<llvm::Error()>& tick);
 
 }  // namespace expc::engine

@@ -13,9 +13,9 @@
 namespace expc::engine {
 namespace {
 
-llvm::Error checkWorkload(const plan::Plan& plan, const WorkerDescription& worker, const std::string& path) {
-  auto found = worker.workloads.find(plan.workloads[0].name);
-  if (found != worker.workloads.end() && found->second == plan.workloads[0].version) return llvm::Error::success();
+llvm::Error checkWorkload(const plan::Workload& workload, const WorkerDescription& worker, const std::string& path) {
+  auto found = worker.workloads.find(workload.name);
+  if (found != worker.workloads.end() && found->second == workload.version) return llvm::Error::success();
   std::string offered;
   for (const auto& [name, version] : worker.workloads)
     offered += fmt::format("{}{} version {}", offered.empty() ? "" : ", ", name, version);
@@ -23,7 +23,7 @@ llvm::Error checkWorkload(const plan::Plan& plan, const WorkerDescription& worke
       fmt::format("the workload {} version {} is not in this build of '{}' (it has {}): build worker and expc from one "
                   "tree, or name "
                   "the right worker with --worker PATH",
-                  plan.workloads[0].name, plan.workloads[0].version, path, offered.empty() ? "none" : offered));
+                  workload.name, workload.version, path, offered.empty() ? "none" : offered));
 }
 
 /// Points that need more devices than there are cannot run here; an error if that leaves none.
@@ -53,6 +53,39 @@ llvm::Error markUnavailable(Setup& setup, std::vector<std::string>& messages) {
       setup.plan.points.size(), machine::summary(setup.machine, setup.slots), why));
 }
 
+llvm::Expected<WorkerProgram> describe(const Setup& setup, const std::string& path) {
+  WorkerProgram program;
+  program.path = path;
+  auto description = describeWorker(path);
+  if (!description) return description.takeError();
+  program.description = std::move(*description);
+  program.environment_class = machine::environmentClass(setup.machine, setup.slots, program.description.libraries);
+  return program;
+}
+
+/// Describes the workers that the plan needs and checks that they have its workloads.
+llvm::Error findWorkers(Setup& setup, const EngineOptions& options) {
+  for (const plan::Workload& workload : setup.plan.workloads) {
+    std::optional<WorkerProgram>& worker = workload.command ? setup.command : setup.built_in;
+    if (!worker) {
+      std::string path = workload.command ? options.command_worker : options.worker;
+      if (path.empty()) path = (std::filesystem::path(options.worker).parent_path() / "expc-worker-command").string();
+      auto found = describe(setup, path);
+      if (!found) return found.takeError();
+      worker = std::move(*found);
+    }
+    if (workload.command) continue;  // the study's own: it has all there is to know
+    if (auto error = checkWorkload(workload, worker->description, worker->path)) return error;
+  }
+  for (const auto* worker : {&setup.built_in, &setup.command}) {
+    if (!*worker) continue;
+    const char* space = setup.match.worker_build.empty() ? "" : " ";
+    setup.match.worker_build += space + (*worker)->description.build;
+    setup.match.environment_class += space + (*worker)->environment_class;
+  }
+  return llvm::Error::success();
+}
+
 /// Everything that can refuse a run without touching the results folder.
 llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& options,
                               std::vector<std::string>& messages) {
@@ -63,14 +96,19 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
   if (!slots) return slots.takeError();
   setup.slots = std::move(*slots);
   if (auto error = markUnavailable(setup, messages)) return error;
-  auto worker = describeWorker(options.worker);
-  if (!worker) return worker.takeError();
-  setup.worker = std::move(*worker);
-  if (auto error = checkWorkload(plan, setup.worker, options.worker)) return error;
+  if (auto error = findWorkers(setup, options)) return error;
   if (auto error = checkDataExists(plan)) return error;
-  setup.match.worker_build = setup.worker.build;
-  setup.match.environment_class = machine::environmentClass(setup.machine, setup.slots, setup.worker.libraries);
+  auto files = findCommandFiles(setup.plan, options.results);
+  if (!files) return files.takeError();
+  setup.command_files = std::move(*files);
   return setup;
+}
+
+llvm::Error digestAll(Setup& setup, const std::function<llvm::Error()>& tick) {
+  auto digests = digestData(setup.plan, tick);
+  if (!digests) return digests.takeError();
+  setup.match.data_digests = std::move(*digests);
+  return digestCommands(setup.plan, setup.command_files, setup.match.data_digests, tick);
 }
 
 llvm::Error recordRun(const Setup& setup, store::Store& store, int64_t session, std::string_view outcome) {
@@ -96,25 +134,24 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   auto tell = [&, told = size_t(0)]() mutable {
     for (; told < outcome.messages.size(); ++told) listener.message(outcome.messages[told]);
   };
-  auto setup = prepare(plan, options, outcome.messages);
-  tell();
-  if (!setup) return setup.takeError();
-  // The child of another folder: everything below uses the absolute name.
+  // Trials run in other folders: everything below uses the absolute name.
   EngineOptions absolute = options;
   absolute.results = std::filesystem::absolute(options.results).lexically_normal().string();
+  auto setup = prepare(plan, absolute, outcome.messages);
+  tell();
+  if (!setup) return setup.takeError();
   auto store = store::Store::openForWriting(absolute.results, outcome.messages);
   tell();
   if (!store) return store.takeError();
-  auto digests = digestData(setup->plan, [&]() -> llvm::Error {
+  auto error = digestAll(*setup, [&]() -> llvm::Error {
     return interrupts.requested() ? llvm::createStringError("interrupted while the data was read") : store->heartbeat();
   });
-  if (!digests) {
-    if (!interrupts.requested()) return digests.takeError();
-    llvm::consumeError(digests.takeError());
+  if (error) {
+    if (!interrupts.requested()) return error;
+    llvm::consumeError(std::move(error));
     outcome.ending = Ending::Interrupted;
     return outcome;
   }
-  setup->match.data_digests = std::move(*digests);
   auto results = store->load(setup->plan, setup->match);
   if (!results) return results.takeError();
   outcome.reused = std::count_if(results->trials.begin(), results->trials.end(),
@@ -122,7 +159,6 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   for (const std::string& why : results->not_counted_reasons) outcome.messages.push_back("kept, not counted: " + why);
   tell();
 
-  llvm::Error error = llvm::Error::success();
   if (!needsTrials(setup->plan, *results)) {
     outcome.ending = Ending::NothingToDo;
     outcome.messages.push_back(fmt::format("nothing to run: all {} trials are there", outcome.reused));

@@ -18,6 +18,8 @@ namespace expc::engine {
 struct EngineOptions {
   std::string results;                    // folder; made if missing
   std::string worker;                     // path of expc-worker
+  std::string command_worker;             // path of expc-worker-command; "": beside `worker`
+  bool keep_trial_folders = false;        // of commands whose trial was valid; those of others are kept anyway
   std::string devices;                    // as `--devices`; see machine::slots
   std::optional<double> timeout_seconds;  // of every trial; absent: see runtime/engine/timeout.h
   unsigned attempts = 2;                  // of one place in a block, before it is given up
@@ -38,9 +40,10 @@ struct RunOutcome {
   std::vector<std::string> messages;  // one line each, already shown by the listener
 };
 
-/// Never starts a trial and returns an error when: the worker is missing or does not offer the plan's workload in the
-/// plan's version, data is missing, the results folder cannot be written or is in use, no point is available on this
-/// machine. A failing trial is a result, not an error. Handles SIGINT and SIGTERM while it runs.
+/// Never starts a trial and returns an error when: a worker is missing or does not offer the plan's workload in the
+/// plan's version, a command's program or inputs are missing, data is missing, the results folder cannot be written or
+/// is in use, no point is available on this machine. A failing trial is a result, not an error. Handles SIGINT and
+/// SIGTERM while it runs.
 llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener);
 
 }  // namespace expc::engine

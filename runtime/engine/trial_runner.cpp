@@ -121,10 +121,17 @@ llvm::Error Runner::launchRank(unsigned number) {
   launch.rank = number;
   launch.environment = request_.environment[number];
   launch.spec = request_.spec;
-  // A server that is gone is noticed when its socket is read.
-  server_.launch(launch, ends[1], log_fd);
+  // A server that is gone is noticed when its socket is read; any other trouble would leave us waiting for nothing.
+  const bool sent = server_.launch(launch, ends[1], log_fd);
+  const int error = errno;
   close(ends[1]);
   close(log_fd);
+  if (!sent && error != EPIPE && error != ECONNRESET) {
+    close(ends[0]);
+    errno = error;
+    return failed(error == EMSGSIZE ? "the trial's parameters and command are too long to send to the worker"
+                                    : "the worker's launch server cannot be reached");
+  }
   ranks_.emplace_back(number, launch.id, ends[0], log);
   return llvm::Error::success();
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "runtime/plan/command_json.h"
 #include "runtime/plan/plan_reader.h"
 #include "runtime/plan/plan_words.h"
 
@@ -66,47 +67,13 @@ void PlanReader::readWorkload(const Value& value, const JsonPath& at) {
   workload.label = in.string("label");
   workload.name = in.string("name");
   workload.version = static_cast<int>(in.small("version", 0, INT32_MAX));
-  if (in.has("command")) workload.command = readCommand(*in.value("command"), JsonPath{&at, "command", std::nullopt});
+  if (in.has("command"))
+    workload.command = readCommand(errors_, *in.value("command"), JsonPath{&at, "command", std::nullopt});
   if (workload.name.empty()) in.fail("name", "is empty");
   for (const Workload& other : plan_.workloads)
     if (other.label == workload.label) in.fail("label", quoted(workload.label) + " is a second workload of that label");
   in.refuseOthers();
   plan_.workloads.push_back(std::move(workload));
-}
-
-Command PlanReader::readCommand(const Value& value, const JsonPath& at) {
-  JsonFields in(errors_, value, at);
-  Command command;
-  command.arguments = in.strings("arguments");
-  if (command.arguments.empty()) in.fail("arguments", "a command needs a program to run");
-  if (in.has("timeout_seconds")) {
-    command.timeout_seconds = in.number("timeout_seconds");
-    if (*command.timeout_seconds <= 0) in.fail("timeout_seconds", "is not positive");
-  }
-  command.inputs = in.strings("inputs");
-  in.each("metrics", [&](const Value& item, const JsonPath& metric_at) {
-    command.metrics.push_back(readCommandMetric(item, metric_at));
-    for (size_t i = 0; i + 1 < command.metrics.size(); ++i)
-      if (command.metrics[i].name == command.metrics.back().name)
-        errors_.add(metric_at, quoted(command.metrics.back().name) + " is read twice");
-  });
-  in.refuseOthers();
-  return command;
-}
-
-CommandMetric PlanReader::readCommandMetric(const Value& value, const JsonPath& at) {
-  JsonFields in(errors_, value, at);
-  CommandMetric metric;
-  metric.name = in.string("name");
-  metric.from = in.word<CommandMetric::From>("from", words::kFrom);
-  metric.file = in.string("file");
-  metric.where = in.string("where");
-  metric.scale = in.number("scale");
-  metric.series = in.boolean("series");
-  if (metric.file.empty() && metric.from != CommandMetric::From::Regex)
-    in.fail("file", "only a regex reads standard output");
-  in.refuseOthers();
-  return metric;
 }
 
 void PlanReader::readFactor(const Value& value, const JsonPath& at) {

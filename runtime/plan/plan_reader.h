@@ -23,8 +23,6 @@ class PlanReader {
  private:
   void readHead(JsonFields& in);
   void readWorkload(const llvm::json::Value& value, const JsonPath& at);
-  Command readCommand(const llvm::json::Value& value, const JsonPath& at);
-  CommandMetric readCommandMetric(const llvm::json::Value& value, const JsonPath& at);
   void readFactor(const llvm::json::Value& value, const JsonPath& at);
   void readPoint(const llvm::json::Value& value, const JsonPath& at);
   void readRemoved(const llvm::json::Value& value, const JsonPath& at);

@@ -1,3 +1,4 @@
+#include "runtime/plan/command_json.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/plan_words.h"
@@ -165,21 +166,9 @@ Value write(const Design& design) {
   return object;
 }
 
-Value write(const CommandMetric& metric) {
-  return Object{{"name", jsonText(metric.name)}, {"from", words::name(words::kFrom, metric.from)},
-                {"file", jsonText(metric.file)}, {"where", jsonText(metric.where)},
-                {"scale", metric.scale},         {"series", metric.series}};
-}
-
 Value write(const Workload& workload) {
   Object object{{"label", jsonText(workload.label)}, {"name", jsonText(workload.name)}, {"version", workload.version}};
-  if (!workload.command) return object;
-  const Command& command = *workload.command;
-  Object text{{"arguments", jsonTexts(command.arguments)},
-              {"inputs", jsonTexts(command.inputs)},
-              {"metrics", list(command.metrics, [](const CommandMetric& metric) { return write(metric); })}};
-  if (command.timeout_seconds) text["timeout_seconds"] = *command.timeout_seconds;
-  object["command"] = std::move(text);
+  if (workload.command) object["command"] = toJson(*workload.command);
   return object;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/plan/command_json.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/plan_words.h"
 
@@ -30,6 +31,11 @@ TrialSpec readSpec(JsonErrors& errors, const Value& value, const JsonPath& at) {
   spec.point = in.string("point");
   spec.workload = in.string("workload");
   spec.workload_version = static_cast<int>(in.small("workload_version", 0, INT32_MAX));
+  if (in.has("command")) {
+    spec.command = readCommand(errors, *in.value("command"), JsonPath{&at, "command", std::nullopt});
+    spec.folder = in.string("folder");
+    if (spec.folder.empty() || spec.folder.front() != '/') in.fail("folder", "an absolute path is needed");
+  }
   spec.kind = in.word<TrialKind>("kind", words::kKind);
   spec.settings = in.object("settings");
   spec.parameters = in.object("parameters");
@@ -50,7 +56,7 @@ TrialSpec readSpec(JsonErrors& errors, const Value& value, const JsonPath& at) {
 }  // namespace
 
 Value toJson(const TrialSpec& spec) {
-  return Object{{"v", kTrialVersion},
+  Object object{{"v", kTrialVersion},
                 {"trial", jsonText(spec.trial)},
                 {"point", jsonText(spec.point)},
                 {"workload", jsonText(spec.workload)},
@@ -63,6 +69,11 @@ Value toJson(const TrialSpec& spec) {
                 {"metrics", jsonTexts(spec.metrics)},
                 {"world_size", spec.world_size},
                 {"slots", Array(spec.slots)}};
+  if (spec.command) {
+    object["command"] = toJson(*spec.command);
+    object["folder"] = jsonText(spec.folder);
+  }
+  return object;
 }
 
 llvm::Expected<TrialSpec> trialSpecFromJson(const Value& value) {

@@ -23,6 +23,10 @@ struct TrialSpec {
   std::string point;
   std::string workload;  // "image.mobilenet_v2"
   int workload_version = 1;
+  /// The user's program, for expc-worker-command. It is one process whatever it starts itself, so there is one rank,
+  /// with one slot that holds all the devices and cores.
+  std::optional<Command> command;
+  std::string folder;  // of a command: its working directory, absolute; "" else
   TrialKind kind = TrialKind::Timed;
   llvm::json::Object settings;  // steps, warmup, epochs
   llvm::json::Object parameters;

@@ -43,6 +43,29 @@ TEST_CASE("a trial's specification comes back") {
   CHECK(back.seed == 18446744073709551615u);
 }
 
+TEST_CASE("a command comes back with its folder") {
+  TrialSpec spec = exampleSpec();
+  spec.command.emplace();
+  spec.command->arguments = {"train", "${gpus}"};
+  spec.command->timeout_seconds = 2.5;
+  spec.command->inputs = {"src/**"};
+  spec.command->metrics = {{"loss", CommandMetric::From::Csv, "log.csv", "loss", 1e-3, true}};
+  spec.folder = "/results/trials/17";
+  const TrialSpec back = llvm::cantFail(trialSpecFromJson(toJson(spec)));
+  CHECK(toJson(back) == toJson(spec));
+  CHECK(back.command->metrics[0].series);
+  CHECK(back.folder == spec.folder);
+  spec.folder = "trials/17";
+  CHECK(refusal(trialSpecFromJson(toJson(spec))).find("$.folder: an absolute path is needed") != std::string::npos);
+  spec.folder = "/x";
+  spec.command->arguments.clear();
+  CHECK(refusal(trialSpecFromJson(toJson(spec))).find("$.command.arguments: a command needs a program") !=
+        std::string::npos);
+  Object object = *toJson(exampleSpec()).getAsObject();
+  object["folder"] = "/x";
+  CHECK(refusal(trialSpecFromJson(std::move(object))).find("folder") != std::string::npos);
+}
+
 TEST_CASE("a specification that no worker could run is refused") {
   TrialSpec spec = exampleSpec();
   spec.world_size = 3;

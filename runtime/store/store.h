@@ -26,8 +26,10 @@ inline constexpr std::string_view kSnapshotName = "snapshot.sqlite";
 
 /// What must agree, besides id, kind and settings, for a stored trial to count (DESIGN §3).
 struct Match {
+  /// Of the workers that the plan needs: two words where some of its workloads are commands and some are not. A trial
+  /// has one of them.
   std::string environment_class, worker_build;
-  std::map<std::string, std::string> data_digests;  // data path as in Plan::data_paths -> digest
+  std::map<std::string, std::string> data_digests;  // data path as in Plan::data_paths, or commandKey -> digest
 };
 
 /// One execution of a plan.
@@ -47,10 +49,14 @@ struct BlockPlan {
   std::vector<std::string> points;  // in running order
 };
 
-/// The data digest of a trial: of the digests of those data paths that the point's parameters name; "" when it reads
-/// none.
-std::string dataDigest(const plan::Plan& plan, const plan::Point& point,
+/// The data digest of a trial: of the digests of those data paths that the point's parameters name, and of its
+/// command's program and inputs; "" when it reads none. For a command there follows a word for each metric of the kind,
+/// which says how it is read: a corrected pattern makes another value.
+std::string dataDigest(const plan::Plan& plan, const plan::Point& point, plan::TrialKind kind,
                        const std::map<std::string, std::string>& digests);
+
+/// The key of a command's program and inputs in Match::data_digests.
+std::string commandKey(const plan::Workload& workload);
 
 /// The settings of `kind` as a trial stores them.
 std::string settingsText(const plan::Plan& plan, plan::TrialKind kind);

@@ -24,6 +24,24 @@ void collectStrings(const llvm::json::Value& value, const std::map<std::string, 
   }
 }
 
+bool hasWord(llvm::StringRef words, llvm::StringRef word) {
+  llvm::SmallVector<llvm::StringRef, 8> list;
+  words.split(list, ' ');
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+/// The same data; of a command also the same way of reading each metric that is wanted.
+bool sameData(llvm::StringRef wanted, llvm::StringRef held) {
+  auto [data, readings] = wanted.split(' ');
+  if (data != held.split(' ').first) return false;
+  while (!readings.empty()) {
+    const auto [reading, rest] = readings.split(' ');
+    if (!hasWord(held, reading)) return false;
+    readings = rest;
+  }
+  return true;
+}
+
 /// Why `trial` does not count, "" if it does. Ended trials of the plan's points only.
 std::string objection(const plan::Plan& plan, const Match& match, const std::string& data_digest, const Trial& trial) {
   bool asked = std::any_of(plan.design.kinds.begin(), plan.design.kinds.end(),
@@ -32,11 +50,15 @@ std::string objection(const plan::Plan& plan, const Match& match, const std::str
   if (trial.settings != settingsText(plan, trial.kind)) {
     return fmt::format("other settings of {} trials: {}", plan::toString(trial.kind), trial.settings);
   }
-  if (trial.worker_build != match.worker_build) return "measured by another worker build";
-  if (trial.environment_class != match.environment_class) {
+  if (!hasWord(match.worker_build, trial.worker_build)) return "measured by another worker build";
+  if (!hasWord(match.environment_class, trial.environment_class)) {
     return "measured in another environment (devices, driver, libraries or CPU model)";
   }
-  if (trial.data_digest != data_digest) return "measured on other data (the files have changed)";
+  if (!sameData(data_digest, trial.data_digest)) {
+    return data_digest.find(' ') == std::string::npos
+               ? "measured on other data (the files have changed)"
+               : "measured with another program, other inputs or data, or another way to read a metric";
+  }
   if (trial.status != TrialStatus::Valid) return "";
   for (const plan::Metric& metric : plan.metrics) {
     if (metric.kind != trial.kind || trial.metrics.count(metric.name)) continue;
@@ -58,14 +80,28 @@ llvm::Expected<std::vector<Record>> readAll(Statement& statement, Read read) {
 
 }  // namespace
 
-std::string dataDigest(const plan::Plan& plan, const plan::Point& point,
+std::string commandKey(const plan::Workload& workload) { return "command " + workload.name; }
+
+std::string dataDigest(const plan::Plan& plan, const plan::Point& point, plan::TrialKind kind,
                        const std::map<std::string, std::string>& digests) {
   std::set<std::string> found;
   for (const auto& [name, value] : point.parameters) collectStrings(value, digests, found);
+  const plan::Workload& workload = plan.workloads[point.workload];
+  const auto command = workload.command ? digests.find(commandKey(workload)) : digests.end();
+  if (command != digests.end()) found.insert(command->second);
   if (found.empty()) return "";
   std::string joined;
   for (const std::string& digest : found) joined += digest + "\n";
-  return plan::shortHash(joined);
+  std::string result = plan::shortHash(joined);
+  if (!workload.command) return result;
+  for (const plan::CommandMetric& metric : workload.command->metrics) {
+    const plan::Metric* asked = plan.findMetric(metric.name);
+    if (!asked || asked->kind != kind) continue;
+    result += fmt::format(" {}={}", metric.name,
+                          plan::shortHash(fmt::format("{}\n{}\n{}\n{:a}\n{}", int(metric.from), metric.file,
+                                                      metric.where, metric.scale, metric.series)));
+  }
+  return result;
 }
 
 std::string settingsText(const plan::Plan& plan, plan::TrialKind kind) {
@@ -137,12 +173,14 @@ llvm::Expected<Results> Store::load(const plan::Plan& plan, const std::optional<
                   kTrialColumns)
           .c_str());
   for (const plan::Point& point : plan.points) {
-    std::string digest = dataDigest(plan, point, match.data_digests);
+    std::map<plan::TrialKind, std::string> digest;
+    for (const plan::KindDesign& design : plan.design.kinds)
+      digest[design.kind] = dataDigest(plan, point, design.kind, match.data_digests);
     trials.bind({point.id});
     while (trials.step()) {
       Trial trial = readTrial(trials);
       if (auto error = readValues(db_, path_, trial)) return error;
-      std::string why = objection(plan, match, digest, trial);
+      std::string why = objection(plan, match, digest[trial.kind], trial);
       if (!why.empty()) {
         ++results.kept_not_counted;
         ++objections[why];

@@ -46,6 +46,7 @@ Store openWriter(const std::string& folder) {
 plan::Plan twoPoints() {
   plan::Plan plan;
   plan.study = "test";
+  plan.workloads = {{"", "some.workload", 1, std::nullopt}};
   plan.metrics.push_back({"step_time", "time", "s", plan::Direction::Lower, plan::TrialKind::Timed, false});
   plan.design.kinds.push_back({plan::TrialKind::Timed, 2, 2, {}, llvm::json::Object{{"steps", 5}}});
   for (const char* id : {"aaaa", "bbbb"}) {
@@ -70,7 +71,7 @@ Trial trialOf(const plan::Plan& plan, unsigned point, int64_t block, int64_t ses
   trial.started = 100;
   trial.environment_class = "class";
   trial.worker_build = "build";
-  trial.data_digest = dataDigest(plan, plan.points[point], usualMatch().data_digests);
+  trial.data_digest = dataDigest(plan, plan.points[point], trial.kind, usualMatch().data_digests);
   trial.devices = "[]";
   return trial;
 }
@@ -161,6 +162,55 @@ TEST_CASE("only what agrees with the plan counts, and the rest says why not") {
   CHECK(results.kept_not_counted == 6);
   add([](Trial& trial) { trial.not_on_device = {"energy"}; });
   CHECK(llvm::cantFail(store.load(plan, usualMatch())).trials.size() == 1);
+}
+
+TEST_CASE("a command's trial counts for a plan that reads its metrics the same way") {
+  using plan::CommandMetric;
+  plan::Plan plan = twoPoints();
+  plan::Command command;
+  command.arguments = {"tool"};
+  command.metrics = {{"step_time", CommandMetric::From::Regex, "", "a ([0-9])", 1, false},
+                     {"other", CommandMetric::From::Json, "out.json", "/b", 1, false}};
+  plan.workloads = {{"", "tool", 1, command}};
+  const std::map<std::string, std::string> digests{{"data/x", "d1"}, {commandKey(plan.workloads[0]), "d2"}};
+  const auto digest = [&](unsigned point, const std::map<std::string, std::string>& of) {
+    return dataDigest(plan, plan.points[point], plan::TrialKind::Timed, of);
+  };
+  const std::string held = digest(0, digests);
+  CHECK(held != digest(1, digests));  // which reads no data
+  CHECK(held != digest(0, {{"data/x", "d1"}, {commandKey(plan.workloads[0]), "d3"}}));
+  CHECK(held.find(" step_time=") != std::string::npos);
+  CHECK(held.find("other") == std::string::npos);
+  CHECK(dataDigest(plan, plan.points[0], plan::TrialKind::Quality, digests).find(' ') == std::string::npos);
+
+  TestFolder folder;
+  Store store = openWriter(folder.path);
+  Match match = usualMatch();
+  match.worker_build = "build command-1";
+  match.environment_class = "class other";
+  match.data_digests = digests;
+  const int64_t session = llvm::cantFail(store.addSession({}));
+  BlockPlan block;
+  block.block.study = "test";
+  block.block.session = session;
+  block.points = {"aaaa"};
+  Trial trial = trialOf(plan, 0, llvm::cantFail(store.addBlock(block)), session, 0);
+  trial.worker_build = "command-1";
+  trial.environment_class = "other";
+  trial.data_digest = held + " more=0123";  // read beside it; nobody asks now
+  trial.id = llvm::cantFail(store.beginTrial(trial));
+  trial.status = TrialStatus::Valid;
+  trial.metrics["step_time"] = 1;
+  llvm::cantFail(store.endTrial(trial));
+  CHECK(llvm::cantFail(store.load(plan, match)).trials.size() == 1);
+  match.worker_build = "build command-2";
+  CHECK(llvm::cantFail(store.load(plan, match)).trials.empty());
+  match.worker_build = "command-1";
+  CHECK(llvm::cantFail(store.load(plan, match)).trials.size() == 1);
+  plan.workloads[0].command->metrics[0].scale = 1e-3;
+  const Results results = llvm::cantFail(store.load(plan, match));
+  CHECK(results.trials.empty());
+  CHECK(has(results.not_counted_reasons.at(0), "another way to read a metric"));
 }
 
 TEST_CASE("without a match the newest run's is taken") {

@@ -13,9 +13,11 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "runtime/plan/json.h"
 #include "runtime/worker/serve/child.h"
+#include "runtime/worker/serve/strangers.h"
 
 namespace expc::serve {
 namespace {
@@ -40,6 +42,7 @@ class Server {
   void refuse(uint64_t id, int log_fd, const std::string& why);
   void reap();
   void killAll();
+  std::set<pid_t> known() const;
 
   int control_fd_;
   const Child& child_;
@@ -52,6 +55,8 @@ class Server {
 int Server::run() {
   setpgid(0, 0);  // a Ctrl-C in the terminal is the engine's business
   std::signal(SIGPIPE, SIG_IGN);
+  // What a rank started outside of its process group comes here when the rank dies, and dies too.
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
   fcntl(control_fd_, F_SETFD, FD_CLOEXEC);
   sigset_t mask;
   sigemptyset(&mask);
@@ -177,6 +182,7 @@ void Server::reap() {
     }
     // What the rank left behind goes with it; until it is reaped its number cannot be another's.
     kill(-pid, SIGKILL);
+    killStrangers(known());
     plan::LaunchReply reply;
     reply.type = plan::LaunchReply::Type::Exited;
     reply.id = it->first;
@@ -191,6 +197,13 @@ void Server::killAll() {
   for (auto& [id, pid] : children_) kill(-pid, SIGKILL);
   for (auto& [id, pid] : children_) waitpid(pid, nullptr, 0);
   children_.clear();
+  killStrangers({});
+}
+
+std::set<pid_t> Server::known() const {
+  std::set<pid_t> pids;
+  for (const auto& [id, pid] : children_) pids.insert(pid);
+  return pids;
 }
 
 }  // namespace

@@ -1,0 +1,222 @@
+#include "runtime/engine/command_files.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/BLAKE3.h>
+#include <llvm/Support/Program.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "runtime/engine/data.h"
+#include "runtime/engine/glob.h"
+#include "runtime/plan/command.h"
+#include "runtime/store/store.h"
+
+namespace expc::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Looks for everything that one command needs.
+class Finder {
+ public:
+  Finder(const plan::Plan& plan, unsigned workload, const std::string& results)
+      : plan_(plan),
+        index_(workload),
+        workload_(plan.workloads[workload]),
+        command_(*workload_.command),
+        results_(results) {}
+  llvm::Expected<CommandFiles> find();
+
+ private:
+  llvm::Error fail(const std::string& why) const {
+    return llvm::createStringError(fmt::format("the workload {}: {}", workload_.name, why));
+  }
+  llvm::Error checkNames() const;
+  llvm::Error programs();
+  llvm::Error program(const std::string& name);
+  llvm::Error inputs();
+  llvm::Error metrics() const;
+  void add(const std::string& path);
+
+  const plan::Plan& plan_;
+  const unsigned index_;
+  const plan::Workload& workload_;
+  const plan::Command& command_;
+  const std::string& results_;
+  CommandFiles files_;
+};
+
+/// What the compiler has checked already, for a plan written by hand: every name is a parameter's.
+llvm::Error Finder::checkNames() const {
+  std::set<std::string> known = plan::trialNames();
+  for (const plan::Point& point : plan_.points) {
+    if (point.workload != index_) continue;
+    for (const auto& parameter : point.parameters) known.insert(parameter.first.str());
+  }
+  for (const std::string& argument : command_.arguments) {
+    auto names = plan::namesIn(argument);
+    if (!names) return fail(llvm::toString(names.takeError()));
+    for (const std::string& name : *names)
+      if (!known.count(name))
+        return fail(fmt::format("the argument '{}' names {}, which is no parameter of any point", argument, name));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Finder::program(const std::string& name) {
+  const std::string path = plan::programPath(name, plan_.root);
+  std::string file = path;
+  if (path.find('/') == std::string::npos) {
+    const auto found = llvm::sys::findProgramByName(path);
+    if (!found) {
+      const char* search = std::getenv("PATH");
+      const bool here = fs::exists(fs::path(plan_.root) / name);
+      return fail(fmt::format(
+          "the program '{}' is not in PATH ({}): {}", name, search ? search : "not set",
+          here ? fmt::format("the one beside the study is written './{}'", name) : "install it, or write its path"));
+    }
+    file = *found;
+  }
+  std::error_code failed;
+  if (!fs::exists(file, failed))
+    return fail(fmt::format("the program '{}' does not exist (looked for {})", name, file));
+  if (fs::is_directory(file, failed)) return fail(fmt::format("the program '{}' is a folder ({})", name, file));
+  if (access(file.c_str(), X_OK) != 0)
+    return fail(fmt::format("the program '{}' is not executable (chmod +x {})", name, file));
+  if (std::find(files_.programs.begin(), files_.programs.end(), file) == files_.programs.end())
+    files_.programs.push_back(file);
+  return llvm::Error::success();
+}
+
+llvm::Error Finder::programs() {
+  const bool fixed = command_.arguments.front().find('$') == std::string::npos;
+  std::set<std::string> seen;
+  for (const plan::Point& point : plan_.points) {
+    if (point.workload != index_ || !point.unavailable.empty()) continue;
+    plan::TrialSpec spec;
+    spec.parameters = point.parameters;
+    spec.folder = plan_.root;
+    auto arguments = plan::expandArguments(command_.arguments, plan::argumentValues(spec));
+    if (!arguments) return fail(llvm::toString(arguments.takeError()));
+    if (arguments->empty() || arguments->front().empty())
+      return fail(fmt::format("at {} no program is left to run: its name stands for an inactive parameter",
+                              plan_.label(point)));
+    if (seen.insert(arguments->front()).second)
+      if (auto error = program(arguments->front())) return error;
+    if (fixed) break;
+  }
+  std::sort(files_.programs.begin(), files_.programs.end());
+  return llvm::Error::success();
+}
+
+void Finder::add(const std::string& path) {
+  const std::string name = fs::path(path).lexically_relative(fs::path(plan_.root).lexically_normal()).string();
+  const bool outside = name.empty() || name == "." || name.substr(0, 2) == "..";
+  files_.inputs.push_back({outside ? "" : name, path});
+}
+
+llvm::Error Finder::inputs() {
+  for (const std::string& pattern : command_.inputs) {
+    auto found = filesMatching(plan_.root, pattern, results_);
+    if (!found) return fail("inputs: " + llvm::toString(found.takeError()));
+    if (found->empty())
+      return fail(fmt::format(
+          "the input '{}' matches no file in {}: write the file's name as it is there, or take it out of `inputs`",
+          pattern, plan_.root));
+    for (const std::string& path : *found) add(path);
+  }
+  // `python train.py` with train.py beside the study: it need not be said twice.
+  for (size_t i = 1; i < command_.arguments.size(); ++i) {
+    const std::string& argument = command_.arguments[i];
+    std::error_code failed;
+    if (argument.empty() || argument.find('$') != std::string::npos || fs::path(argument).is_absolute()) continue;
+    const fs::path path = (fs::path(plan_.root) / argument).lexically_normal();
+    if (!fs::is_regular_file(path, failed)) continue;
+    add(path.string());
+    if (files_.inputs.back().name.empty())
+      return fail(
+          fmt::format("the argument '{}' is a file outside of the study's folder, and a command runs in a folder of "
+                      "its own: write the absolute path, or make it a parameter of type path",
+                      argument));
+  }
+  const auto before = [](const InputFile& a, const InputFile& b) { return a.path < b.path; };
+  const auto same = [](const InputFile& a, const InputFile& b) { return a.path == b.path; };
+  std::sort(files_.inputs.begin(), files_.inputs.end(), before);
+  files_.inputs.erase(std::unique(files_.inputs.begin(), files_.inputs.end(), same), files_.inputs.end());
+  return llvm::Error::success();
+}
+
+/// A trial would read what stood there before, or write over the user's file through its link.
+llvm::Error Finder::metrics() const {
+  for (const plan::CommandMetric& metric : command_.metrics) {
+    const std::string file = fs::path(metric.file).lexically_normal().string();
+    for (const InputFile& input : files_.inputs)
+      if (!file.empty() && input.name == file)
+        return fail(fmt::format("the metric {} is read from '{}', which is one of the inputs: take it out of `inputs`",
+                                metric.name, metric.file));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<CommandFiles> Finder::find() {
+  if (command_.arguments.empty()) return fail("the command is empty");
+  if (auto error = checkNames()) return error;
+  if (auto error = programs()) return error;
+  if (auto error = inputs()) return error;
+  if (auto error = metrics()) return error;
+  return std::move(files_);
+}
+
+}  // namespace
+
+llvm::Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& plan, const std::string& results) {
+  std::vector<CommandFiles> all(plan.workloads.size());
+  for (unsigned i = 0; i < plan.workloads.size(); ++i) {
+    if (!plan.workloads[i].command) continue;
+    auto files = Finder(plan, i, results).find();
+    if (!files) return files.takeError();
+    all[i] = std::move(*files);
+  }
+  return all;
+}
+
+llvm::Error digestCommands(const plan::Plan& plan, const std::vector<CommandFiles>& files,
+                           std::map<std::string, std::string>& digests, const std::function<llvm::Error()>& tick) {
+  for (unsigned i = 0; i < plan.workloads.size(); ++i) {
+    if (!plan.workloads[i].command) continue;
+    llvm::BLAKE3 hasher;
+    for (const std::string& program : files[i].programs)
+      if (auto error = addToDigest(hasher, "program", program, tick)) return error;
+    for (const InputFile& input : files[i].inputs)
+      if (auto error = addToDigest(hasher, input.name, input.path, tick)) return error;
+    digests[store::commandKey(plan.workloads[i])] = llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files) {
+  std::error_code failed;
+  fs::remove_all(folder, failed);
+  fs::create_directories(folder, failed);
+  std::string last;
+  for (const InputFile& input : files.inputs) {
+    if (failed || input.name.empty()) continue;
+    const fs::path link = fs::path(folder) / input.name;
+    if (link.parent_path() != last) {
+      last = link.parent_path();
+      fs::create_directories(last, failed);
+    }
+    if (!failed) fs::create_symlink(input.path, link, failed);
+  }
+  if (!failed) return llvm::Error::success();
+  return llvm::createStringError(fmt::format(
+      "the trial's folder '{}' cannot be made: {}; what was measured before is kept", folder, failed.message()));
+}
+
+}  // namespace expc::engine

@@ -1,0 +1,39 @@
+#pragma once
+
+// What a command of the study needs from the machine: its program, and the inputs that stand in each trial's folder.
+
+#include <llvm/Support/Error.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/plan.h"
+
+namespace expc::engine {
+
+struct InputFile {
+  std::string name;  // below the study's folder, and of the link in the trial's; "" if it is outside, so not linked
+  std::string path;  // absolute
+};
+
+/// Of one workload, looked up once for a run, so that all of its trials see the same.
+struct CommandFiles {
+  std::vector<InputFile> inputs;      // by path, each once
+  std::vector<std::string> programs;  // files that are started, absolute; more than one where a parameter names it
+};
+
+/// For each workload of the plan (nothing for a built-in one). Patterns do not look into `results`, nor at hidden
+/// files unless they name them. The error names the workload and the way out: no program, an input or pattern without a
+/// file, a `${name}` that is no parameter, a metric read from a file that is an input.
+llvm::Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& plan, const std::string& results);
+
+/// A digest for each command, by store::commandKey: of the programs' contents and the inputs' names and contents.
+llvm::Error digestCommands(const plan::Plan& plan, const std::vector<CommandFiles>& files,
+                           std::map<std::string, std::string>& digests, const std::function<llvm::Error()>& tick);
+
+/// Makes `folder` anew, with a link to each input.
+llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files);
+
+}  // namespace expc::engine

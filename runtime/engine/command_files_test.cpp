@@ -1,0 +1,188 @@
+#include "runtime/engine/command_files.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "runtime/engine/glob.h"
+#include "runtime/store/store.h"
+
+using namespace expc;
+using namespace expc::engine;
+namespace fs = std::filesystem;
+
+namespace {
+
+using List = std::vector<std::string>;
+
+class StudyFolder {
+ public:
+  StudyFolder() {
+    char name[] = "/tmp/expc-inputs-XXXXXX";
+    path = mkdtemp(name);
+  }
+  ~StudyFolder() { fs::remove_all(path); }
+  void write(const std::string& name, const std::string& text = "x", bool executable = false) const {
+    fs::create_directories(fs::path(path + "/" + name).parent_path());
+    std::ofstream(path + "/" + name) << text;
+    if (executable) chmod((path + "/" + name).c_str(), 0755);
+  }
+  List matching(const std::string& pattern) const {
+    List names;
+    for (const std::string& file : llvm::cantFail(filesMatching(path, pattern, path + "/results/")))
+      names.push_back(fs::path(file).lexically_relative(path).string());
+    return names;
+  }
+  std::string path;
+};
+
+plan::Plan planOf(const StudyFolder& folder, List arguments, List inputs = {}) {
+  plan::Plan plan;
+  plan.root = folder.path;
+  plan::Command command;
+  command.arguments = std::move(arguments);
+  command.inputs = std::move(inputs);
+  plan::Workload workload;
+  workload.name = "train";
+  workload.command = command;
+  plan.workloads.push_back(workload);
+  for (int gpus : {1, 2}) {
+    plan::Point point;
+    point.id = std::to_string(gpus);
+    point.parameters = llvm::json::Object{{"gpus", gpus}, {"tool", gpus == 1 ? "true" : "false"}};
+    plan.points.push_back(std::move(point));
+  }
+  return plan;
+}
+
+std::string refusal(const plan::Plan& plan) {
+  auto files = findCommandFiles(plan, plan.root + "/results");
+  if (files) return "(accepted)";
+  return llvm::toString(files.takeError());
+}
+
+CommandFiles found(const plan::Plan& plan) {
+  return llvm::cantFail(findCommandFiles(plan, plan.root + "/results")).front();
+}
+
+std::string digestOf(const plan::Plan& plan) {
+  std::map<std::string, std::string> digests;
+  auto files = llvm::cantFail(findCommandFiles(plan, plan.root + "/results"));
+  llvm::cantFail(digestCommands(plan, files, digests, [] { return llvm::Error::success(); }));
+  return digests.at(store::commandKey(plan.workloads[0]));
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("patterns name files as they do in a shell, with ** for any folders") {
+  StudyFolder folder;
+  for (const char* name : {"train.py", "a.txt", "src/one.py", "src/deep/er/two.py", "src/deep/notes.md",
+                           "src/.hidden/x.py", "src/.dot.py", "results/trials/1/three.py", "results.py"})
+    folder.write(name);
+  fs::create_directory_symlink(folder.path, folder.path + "/src/loop");
+  CHECK(folder.matching("train.py") == List{"train.py"});
+  CHECK(folder.matching("./train.py") == List{"train.py"});
+  CHECK(folder.matching("*.py") == List{"results.py", "train.py"});
+  CHECK(folder.matching("src/**") == List{"src/deep/er/two.py", "src/deep/notes.md", "src/one.py"});
+  CHECK(folder.matching("src") == folder.matching("src/**"));
+  CHECK(folder.matching("src/") == folder.matching("src/**"));
+  CHECK(folder.matching("**/*.py") == List{"results.py", "src/deep/er/two.py", "src/one.py", "train.py"});
+  CHECK(folder.matching("src/**/two.py") == List{"src/deep/er/two.py"});
+  CHECK(folder.matching("src/*/notes.md") == List{"src/deep/notes.md"});
+  CHECK(folder.matching("src/.*.py") == List{"src/.dot.py"});
+  CHECK(folder.matching("[st]*.py") == List{"train.py"});
+  CHECK(folder.matching("?.txt") == List{"a.txt"});
+  CHECK(folder.matching(folder.path + "/a.*") == List{"a.txt"});
+  CHECK(folder.matching("nothing/*").empty());
+  CHECK(folder.matching("train.py/x").empty());
+  auto bad = filesMatching(folder.path, "src/[a", "");
+  REQUIRE(!bad);
+  CHECK(has(llvm::toString(bad.takeError()), "the pattern 'src/[a'"));
+}
+
+TEST_CASE("a command's program is looked for before the first trial") {
+  StudyFolder folder;
+  CHECK(found(planOf(folder, {"true"})).programs.size() == 1);
+  CHECK(found(planOf(folder, {"${tool}"})).programs.size() == 2);
+  CHECK(has(refusal(planOf(folder, {"no-such-program"})),
+            "the workload train: the program 'no-such-program' is not in PATH"));
+  CHECK(has(refusal(planOf(folder, {"./bench"})), "does not exist (looked for " + folder.path + "/bench)"));
+  folder.write("bench", "#!/bin/true\n");
+  CHECK(has(refusal(planOf(folder, {"bench"})), "the one beside the study is written './bench'"));
+  if (geteuid() != 0) CHECK(has(refusal(planOf(folder, {"./bench"})), "is not executable"));
+  folder.write("bench", "#!/bin/true\n", true);
+  CHECK(found(planOf(folder, {"./bench"})).programs == List{folder.path + "/bench"});
+  CHECK(has(refusal(planOf(folder, {"."})), "not in PATH"));
+  CHECK(has(refusal(planOf(folder, {"./"})), "is a folder"));
+  CHECK(has(refusal(planOf(folder, {"${rank}"})), "the argument '${rank}' names rank, which is no parameter"));
+  CHECK(has(refusal(planOf(folder, {"true", "${gpus"})), "a parameter is written ${name}"));
+}
+
+TEST_CASE("inputs are found once, with the files that the arguments name") {
+  StudyFolder folder;
+  folder.write("train.py");
+  folder.write("src/a.py");
+  folder.write("out.json");
+  plan::Plan plan =
+      planOf(folder, {"true", "train.py", "--gpus", "${gpus}", "missing.txt", "src"}, {"src/**", "train.py"});
+  CommandFiles files = found(plan);
+  REQUIRE(files.inputs.size() == 2);
+  CHECK(files.inputs[0].name == "src/a.py");
+  CHECK(files.inputs[1].name == "train.py");
+  CHECK(files.inputs[1].path == folder.path + "/train.py");
+  CHECK(has(refusal(planOf(folder, {"true"}, {"lib/**"})), "the input 'lib/**' matches no file in " + folder.path));
+  CHECK(has(refusal(planOf(folder, {"true"}, {"[a"})), "inputs: the pattern '[a'"));
+  CHECK(found(planOf(folder, {"true"}, {"/etc/passwd"})).inputs[0].name.empty());
+  StudyFolder other;
+  other.write("x.py");
+  const std::string outside = "../" + fs::path(other.path).filename().string() + "/x.py";
+  CHECK(has(refusal(planOf(folder, {"true", outside})), "is a file outside of the study's folder"));
+
+  plan.workloads[0].command->metrics.push_back(
+      {"launch", plan::CommandMetric::From::Json, "./out.json", "/a", 1, false});
+  CHECK(refusal(plan) == "(accepted)");
+  plan.workloads[0].command->inputs.push_back("*.json");
+  CHECK(has(refusal(plan), "the metric launch is read from './out.json', which is one of the inputs"));
+}
+
+TEST_CASE("a trial's folder has a link to each input, and nothing of before") {
+  StudyFolder folder;
+  folder.write("train.py", "one");
+  folder.write("src/deep/a.py", "two");
+  const CommandFiles files = found(planOf(folder, {"true", "train.py"}, {"src/**", "/etc/passwd"}));
+  const std::string trial = folder.path + "/results/trials/1";
+  folder.write("results/trials/1/old.json");
+  llvm::cantFail(makeTrialFolder(trial, files));
+  CHECK(!fs::exists(trial + "/old.json"));
+  CHECK(fs::read_symlink(trial + "/train.py") == folder.path + "/train.py");
+  CHECK(fs::is_regular_file(trial + "/src/deep/a.py"));
+  CHECK(std::distance(fs::directory_iterator(trial), {}) == 2);
+  CHECK(has(llvm::toString(makeTrialFolder("/proc/none", files)), "the trial's folder '/proc/none' cannot be made"));
+}
+
+TEST_CASE("the digest is of the program and the inputs, wherever they lie") {
+  StudyFolder one, two;
+  for (const StudyFolder* folder : {&one, &two}) {
+    folder->write("train.py", "one");
+    folder->write("tool", "#!/bin/true\n", true);
+  }
+  const List command{"./tool", "train.py"};
+  const std::string digest = digestOf(planOf(one, command));
+  CHECK(digest == digestOf(planOf(two, command)));
+  two.write("train.py", "other");
+  CHECK(digest != digestOf(planOf(two, command)));
+  two.write("train.py", "one");
+  two.write("tool", "#!/bin/false\n", true);
+  CHECK(digest != digestOf(planOf(two, command)));
+  two.write("tool", "#!/bin/true\n", true);
+  two.write("more.py", "three");
+  CHECK(digest == digestOf(planOf(two, command)));
+  CHECK(digest != digestOf(planOf(two, command, {"*.py"})));
+}

@@ -1,0 +1,61 @@
+#include "runtime/engine/command_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+namespace expc::engine {
+namespace {
+
+using llvm::json::Array;
+using llvm::json::Object;
+using llvm::json::Value;
+
+/// The program runs in another folder than the one that the study's paths start from.
+void makeAbsolute(Value& value, const plan::Plan& plan) {
+  if (const auto text = value.getAsString()) {
+    const std::string path = text->str();
+    if (std::find(plan.data_paths.begin(), plan.data_paths.end(), path) != plan.data_paths.end())
+      value = (std::filesystem::path(plan.root) / path).lexically_normal().string();
+  } else if (Array* array = value.getAsArray()) {
+    for (Value& element : *array) makeAbsolute(element, plan);
+  } else if (Object* object = value.getAsObject()) {
+    for (auto& member : *object) makeAbsolute(member.second, plan);
+  }
+}
+
+}  // namespace
+
+void completeForCommand(TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
+                        const std::vector<machine::Slot>& all, const std::vector<unsigned>& own,
+                        const std::string& folder) {
+  plan::TrialSpec& spec = request.spec;
+  spec.command = plan.workloads[point.workload].command;
+  spec.folder = folder;
+  spec.world_size = 1;
+  for (auto& parameter : spec.parameters) makeAbsolute(parameter.second, plan);
+
+  std::set<int> cores;
+  std::string devices;
+  Array used;
+  for (const unsigned slot : own) {
+    cores.insert(all[slot].cores.begin(), all[slot].cores.end());
+    if (all[slot].gpu) devices += (devices.empty() ? "" : ",") + all[slot].uuid;
+    used.push_back(all[slot].index);
+  }
+  size_t threads = std::max<size_t>(1, cores.size() / std::max<size_t>(1, own.size()));  // for each rank it may start
+  if (!point.parameters.get("gpus")) {
+    for (const machine::Slot& slot : all) cores.insert(slot.cores.begin(), slot.cores.end());
+    threads = std::max<size_t>(1, cores.size());
+  }
+  spec.slots = Array{Object{{"device", all[own.front()].gpu ? "cuda" : "cpu"},
+                            {"index", all[own.front()].index},
+                            {"indices", std::move(used)},
+                            {"cores", Array(std::vector<int>(cores.begin(), cores.end()))}}};
+  request.environment = {
+      {"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES=" + devices, fmt::format("OMP_NUM_THREADS={}", threads)}};
+}
+
+}  // namespace expc::engine

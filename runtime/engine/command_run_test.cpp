@@ -1,0 +1,398 @@
+// Runs with commands: real programs, a real store, nothing of ours between but the worker that starts them.
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "runtime/engine/engine.h"
+#include "runtime/store/store.h"
+
+using namespace expc;
+using namespace expc::engine;
+namespace fs = std::filesystem;
+using plan::CommandMetric;
+using List = std::vector<std::string>;
+
+namespace {
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+plan::Metric metricOf(const std::string& name, bool series = false) {
+  plan::Metric metric;
+  metric.name = name;
+  metric.dimension = "time";
+  metric.unit = "s";
+  metric.series = series;
+  return metric;
+}
+
+/// A study's folder with a plan of one command in it, at two points unless told otherwise.
+class Study {
+ public:
+  explicit Study(List arguments, unsigned repeat = 1) {
+    char name[] = "/tmp/expc-commands-XXXXXX";
+    path = mkdtemp(name);
+    options.results = path + "/results";
+    options.worker = "/no/such/worker";  // a plan of commands alone needs none
+    options.command_worker = EXPC_COMMAND_WORKER;
+    options.heat_up_seconds = 0;
+    options.attempts = 1;
+    plan.study = "test";
+    plan.root = path;
+    plan.digest = "digest";
+    plan::Workload workload;
+    workload.name = "tool";
+    workload.command.emplace();
+    workload.command->arguments = std::move(arguments);
+    plan.workloads.push_back(std::move(workload));
+    plan::KindDesign design;
+    design.repeat = repeat;
+    design.settings = llvm::json::Object{{"steps", 5}};
+    plan.design.kinds.push_back(std::move(design));
+    point(llvm::json::Object{{"level", 1}});
+  }
+  ~Study() { fs::remove_all(path); }
+
+  plan::Command& command() { return *plan.workloads[0].command; }
+  plan::Point& point(llvm::json::Object parameters) {
+    plan::Point point;
+    point.id = plan::shortHash(plan::canonicalJson(llvm::json::Object(parameters)));
+    point.parameters = std::move(parameters);
+    plan.points.push_back(std::move(point));
+    return plan.points.back();
+  }
+  void measure(const std::string& name) { plan.metrics.push_back(metricOf(name)); }
+  void measure(const CommandMetric& metric) {
+    plan.metrics.push_back(metricOf(metric.name, metric.series));
+    command().metrics.push_back(metric);
+  }
+  void regex(const std::string& pattern, const std::string& file = "") {
+    measure(CommandMetric{"value", CommandMetric::From::Regex, file, pattern, 1, false});
+  }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(path + "/" + name) << text; }
+
+  RunOutcome run() const {
+    auto listener = makeSilentProgress();
+    auto outcome = engine::run(plan, options, *listener);
+    if (!outcome) FAIL(llvm::toString(outcome.takeError()));
+    return std::move(*outcome);
+  }
+  std::string refusal() const {
+    auto listener = makeSilentProgress();
+    auto outcome = engine::run(plan, options, *listener);
+    REQUIRE(!outcome);
+    return llvm::toString(outcome.takeError());
+  }
+  std::vector<store::Trial> trials() const {
+    std::vector<std::string> messages;
+    auto store = llvm::cantFail(store::Store::openForReading(options.results, messages));
+    return llvm::cantFail(store.load(plan)).trials;
+  }
+  /// Runs a plan of one trial and gives that. (One that fails is repeated in an extra block.)
+  store::Trial one() const {
+    run();
+    auto all = trials();
+    REQUIRE(!all.empty());
+    return all[0];
+  }
+  /// The reason of a trial that failed.
+  std::string failure() const {
+    const store::Trial trial = one();
+    CHECK((trial.status == store::TrialStatus::Failed));
+    return trial.reason;
+  }
+  unsigned folders() const {
+    std::error_code none;
+    return std::distance(fs::directory_iterator(options.results + "/trials", none), {});
+  }
+
+  std::string path;
+  plan::Plan plan;
+  EngineOptions options;
+};
+
+List python(const std::string& script, List more = {}) {
+  List arguments{"/usr/bin/python3", "-c", script};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+}  // namespace
+
+TEST_CASE("a command runs, with metrics from its output, its files and its process") {
+  Study study({"python3", "work.py", "--level", "${level}", "--rank", "${rank}", "--seed=${seed}"}, 2);
+  study.point(llvm::json::Object{{"level", 2}, {"rank", 8}});
+  study.write("helper.py", "import json\n");
+  study.write("work.py", R"(
+import helper, os, sys, time
+level = int(sys.argv[sys.argv.index('--level') + 1])
+rank = int(sys.argv[sys.argv.index('--rank') + 1]) if '--rank' in sys.argv else 0
+assert not os.path.exists('out.json'), 'a fresh folder'
+assert os.path.exists('table.txt') and os.environ['EXPC_STUDY_FOLDER'] == os.path.dirname(os.path.realpath('table.txt'))
+assert os.getcwd() == os.environ['EXPC_TRIAL_FOLDER']
+time.sleep(0.05)
+for step in range(3): print(f'step {level * 10 + step} ms')
+print('warning: value 99 ms', file=sys.stderr)
+helper.json.dump({'api': {'launch': 1000 * level + rank}}, open('out.json', 'w'))
+open('log.csv', 'w').write('step,loss\n1,%d\n2,\n3,0.5\n' % level)
+)");
+  study.write("table.txt", "");
+  study.command().inputs = {"*.txt"};
+  study.measure(CommandMetric{"step", CommandMetric::From::Regex, "", "^step ([0-9.]+) ms$", 1e-3, false});
+  study.measure(CommandMetric{"said", CommandMetric::From::Regex, "stderr.txt", "value ([0-9]+)", 1, false});
+  study.measure(CommandMetric{"launch", CommandMetric::From::Json, "out.json", "/api/launch", 1e-6, false});
+  study.measure(CommandMetric{"loss", CommandMetric::From::Csv, "log.csv", "loss", 1, true});
+  study.measure("wall");
+  study.measure("cpu_time");
+  study.measure("host_memory_peak");
+  CHECK((study.run().ending == Ending::Complete));
+  const auto trials = study.trials();
+  REQUIRE(trials.size() == 4);
+  for (const store::Trial& trial : trials) {
+    const bool first = trial.point == study.plan.points[0].id;
+    CHECK(trial.metrics.at("step") == doctest::Approx(first ? 0.012 : 0.022));
+    CHECK(trial.metrics.at("said") == 99);
+    CHECK(trial.metrics.at("launch") == doctest::Approx(first ? 0.001 : 0.002008));
+    CHECK(trial.metrics.at("loss") == 0.5);
+    CHECK(trial.series.at("loss") == std::vector<double>{first ? 1.0 : 2.0, 0.5});
+    CHECK(trial.metrics.at("wall") > 0.05);
+    CHECK(trial.metrics.at("wall") < 10);
+    CHECK(trial.metrics.at("cpu_time") > 0);
+    CHECK(trial.metrics.at("host_memory_peak") > 1 << 20);
+    CHECK(trial.worker_build == "command-1");
+    CHECK(has(trial.environment_json, "/python3\""));
+  }
+  CHECK(study.folders() == 0);
+  CHECK((study.run().ending == Ending::NothingToDo));
+}
+
+TEST_CASE(
+    "editing what runs or how it is read makes trials not count, adding a metric that is not asked for does not") {
+  Study study({"python3", "work.py"});
+  study.write("work.py", "print('a 1 b 2')");
+  study.regex("a ([0-9])");
+  CHECK(study.run().trials == 1);
+  CHECK(study.run().trials == 0);
+  study.command().metrics.push_back({"other", CommandMetric::From::Regex, "", "b ([0-9])", 1, false});
+  CHECK(study.run().trials == 0);
+  study.write("work.py", "print('a 3 b 2')");
+  CHECK(study.run().trials == 1);
+  CHECK(study.trials()[0].metrics.at("value") == 3);
+  study.command().metrics[0].where = "b ([0-9])";
+  const RunOutcome outcome = study.run();
+  CHECK(outcome.trials == 1);
+  CHECK(std::any_of(outcome.messages.begin(), outcome.messages.end(),
+                    [](const std::string& text) { return has(text, "another way to read a metric"); }));
+  CHECK(study.trials()[0].metrics.at("value") == 2);
+  study.plan.metrics.push_back(metricOf("other"));
+  CHECK(study.run().trials == 1);
+  study.plan.metrics.pop_back();
+  CHECK(study.run().trials == 0);
+}
+
+TEST_CASE("the program sees its devices, cores and paths") {
+  Study study(python(R"(
+import os, sys
+print('cores', len(os.sched_getaffinity(0)))
+print('threads', os.environ['OMP_NUM_THREADS'])
+assert os.environ['CUDA_VISIBLE_DEVICES'] == '' and 'RANK' not in os.environ
+print('bytes', len(open(sys.argv[1]).read()))
+)",
+                     {"${file}"}));
+  study.write("data.txt", "12345");
+  study.plan.data_paths = {"data.txt"};
+  study.plan.points[0].parameters["file"] = "data.txt";
+  for (const char* name : {"cores", "threads", "bytes"})
+    study.measure(CommandMetric{name, CommandMetric::From::Regex, "", std::string(name) + " ([0-9]+)", 1, false});
+  const auto machine = machine::probe();
+  const auto slots = llvm::cantFail(machine::slots(machine, "cpu:1"));
+  study.options.devices = "cpu:1";
+  store::Trial trial = study.one();
+  INFO(trial.reason);
+  CHECK(trial.metrics.at("cores") == slots[0].cores.size());
+  CHECK(trial.metrics.at("bytes") == 5);
+  if (machine.allowed.size() < 2) return;
+  study.options.devices = "cpu:2";
+  study.plan.points.clear();
+  study.point(llvm::json::Object{{"level", 2}, {"file", "data.txt"}});
+  CHECK(study.one().metrics.at("cores") == machine.allowed.size());  // no `gpus`: all of them
+  study.plan.points.clear();
+  study.point(llvm::json::Object{{"level", 3}, {"file", "data.txt"}, {"gpus", 1}});
+  CHECK(study.one().metrics.at("cores") <= (machine.allowed.size() + 1) / 2);
+  study.plan.points.clear();
+  study.point(llvm::json::Object{{"level", 4}, {"file", "data.txt"}, {"gpus", 2}});
+  trial = study.one();
+  CHECK(trial.metrics.at("cores") == machine.allowed.size());
+  CHECK(trial.metrics.at("threads") == machine.allowed.size() / 2);
+}
+
+TEST_CASE("what a program does wrong fails its trial with one line that says what") {
+  SUBCASE("exit code") {
+    Study study(python("import sys; print('half', flush=True); sys.exit('no such layer: 7')"));
+    study.measure("wall");
+    CHECK(study.failure() == "the worker: /usr/bin/python3 exited with code 1: no such layer: 7");
+    CHECK(has(study.trials()[0].log_tail, "half"));
+    CHECK(study.folders() == study.trials().size());
+  }
+  SUBCASE("silent exit code") {
+    Study study(python("raise SystemExit(3)"));
+    study.measure("wall");
+    CHECK(study.failure() == "the worker: /usr/bin/python3 exited with code 3 and wrote nothing");
+  }
+  SUBCASE("signal") {
+    Study study(python("import os; os.abort()"));
+    study.measure("wall");
+    CHECK(has(study.failure(), "/usr/bin/python3 was killed by signal 6 (Aborted)"));
+  }
+  SUBCASE("killed from outside, with memory left") {
+    Study study(python("import os, signal; os.kill(os.getpid(), signal.SIGKILL)"));
+    study.measure("wall");
+    CHECK(has(study.failure(), "was killed by signal 9 (Killed)"));
+  }
+  SUBCASE("no output") {
+    Study study({"/usr/bin/true"});
+    study.regex("step ([0-9]+)");
+    CHECK(study.failure() ==
+          "the worker: the metric value, read from standard output: the pattern 'step ([0-9]+)' matches nothing");
+  }
+  SUBCASE("no file") {
+    Study study({"/usr/bin/true"});
+    study.measure(CommandMetric{"launch", CommandMetric::From::Json, "out.json", "/a", 1, false});
+    CHECK(study.failure() == "the worker: the metric launch, read from 'out.json': the program did not write it");
+  }
+  SUBCASE("not a number") {
+    Study study(python("print('loss nan')"));
+    study.regex("loss (\\S+)");
+    CHECK(has(study.failure(), "found what is no value: 'nan' is not finite"));
+  }
+  SUBCASE("binary output") {
+    Study study(
+        python("import os, sys; sys.stdout.buffer.write(os.urandom(100000) + b'\\nstep 3 ms\\n' + bytes(range(256)))"));
+    study.regex("^step ([0-9]+) ms$");
+    CHECK(study.one().metrics.at("value") == 3);
+  }
+  SUBCASE("deep JSON") {
+    Study study(python("open('out.json', 'w').write('[' * 1000000)"));
+    study.measure(CommandMetric{"launch", CommandMetric::From::Json, "out.json", "/0", 1, false});
+    CHECK(has(study.failure(), "nested deeper"));
+  }
+  SUBCASE("huge JSON") {
+    Study study(python("open('out.json', 'w').write('[' + '1,' * 40000000 + '1]')"));
+    study.measure(CommandMetric{"launch", CommandMetric::From::Json, "out.json", "/0", 1, false});
+    CHECK(has(study.failure(), "it has 76 MiB, at most 64 MiB are read"));
+  }
+  SUBCASE("a pattern without end") {
+    Study study(python("print('a' * 100000 + '!')"));
+    study.regex("^(?:a+)+([0-9])$");
+    CHECK(has(study.failure(), "tries too many ways to match"));
+  }
+  SUBCASE("a metric that is declared without a place to read it from") {
+    Study study({"/usr/bin/sleep", "60"});
+    study.measure("accuracy");
+    CHECK(has(study.failure(), "the metric accuracy has no `from regex"));
+  }
+  SUBCASE("a pattern that is none, found before an hour of work") {
+    Study study({"/usr/bin/sleep", "60"});
+    study.regex("(a");
+    CHECK(has(study.failure(), "the pattern '(a' is wrong at character 3: missing closing parenthesis"));
+  }
+}
+
+TEST_CASE("output is not what limits a program, until it is a flood") {
+  Study study(python("import sys\nfor i in range(1000): sys.stdout.write('x' * 100000 + '\\n')\nprint('step 5 ms')"));
+  study.regex("^step ([0-9]+) ms$");
+  CHECK(study.one().metrics.at("value") == 5);
+  CHECK(study.folders() == 0);
+}
+
+TEST_CASE("memory that runs out is a result") {
+  Study study(python("raise MemoryError()"));
+  study.measure("wall");
+  store::Trial trial = study.one();
+  CHECK((trial.status == store::TrialStatus::Infeasible));
+  CHECK(trial.reason == "the worker: /usr/bin/python3 ran out of memory: MemoryError");
+  Study device(
+      python("import sys; sys.exit('torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 9 GiB')"));
+  device.measure("wall");
+  trial = device.one();
+  CHECK((trial.status == store::TrialStatus::Infeasible));
+  CHECK(has(trial.reason, "Tried to allocate 9 GiB"));
+  Study swallowed(python("print('CUDA out of memory, skipped')"));
+  swallowed.regex("step ([0-9]+)");
+  CHECK((swallowed.one().status == store::TrialStatus::Infeasible));
+}
+
+TEST_CASE("a hang is a timeout, and nothing of it lives on") {
+  Study study(python(R"(
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0: open(os.environ['EXPC_STUDY_FOLDER'] + '/pid', 'w').write(str(os.getpid()))
+time.sleep(600)
+)"));
+  study.measure("wall");
+  study.command().timeout_seconds = 0.7;
+  const auto begin = std::chrono::steady_clock::now();
+  const store::Trial trial = study.one();
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(15));
+  CHECK((trial.status == store::TrialStatus::Timeout));
+  CHECK(has(trial.reason, "not finished after 0.7 s"));
+  int pid = 0;
+  std::ifstream(study.path + "/pid") >> pid;
+  REQUIRE(pid > 0);
+  CHECK(!fs::exists(fmt::format("/proc/{}", pid)));
+  CHECK(study.folders() == 1);
+}
+
+TEST_CASE("what is missing is refused before the first trial") {
+  Study study({"no-such-program"});
+  study.measure("wall");
+  CHECK(has(study.refusal(), "the workload tool: the program 'no-such-program' is not in PATH"));
+  study.command().arguments = {"true"};
+  study.command().inputs = {"src/**"};
+  CHECK(has(study.refusal(), "the workload tool: the input 'src/**' matches no file in " + study.path));
+  study.command().inputs.clear();
+  study.options.command_worker = "/no/such/worker";
+  CHECK(has(study.refusal(), "the worker '/no/such/worker' cannot be started"));
+  study.options.command_worker.clear();
+  study.options.worker = EXPC_NULL_WORKER;
+  CHECK(!fs::exists(study.options.results));
+}
+
+TEST_CASE("a built-in workload and a command can stand in one plan") {
+  Study study({"/usr/bin/sleep", "0.01"}, 2);
+  study.plan.workloads.push_back({"built_in", "null.idle", 1, std::nullopt});
+  study.options.worker = EXPC_NULL_WORKER;
+  plan::Point& point = study.point(llvm::json::Object{{"step", 0.001}, {"duration", 0.001}, {"gpus", 1}});
+  point.workload = 1;
+  study.measure("wall");
+  RunOutcome outcome = study.run();
+  CHECK((outcome.ending == Ending::Complete));
+  auto trials = study.trials();
+  REQUIRE(trials.size() == 4);
+  CHECK(trials[0].session == trials[3].session);
+  for (const store::Trial& trial : trials) {
+    const bool command = trial.point == study.plan.points[0].id;
+    CHECK((trial.worker_build == "command-1") == command);
+    CHECK((trial.not_on_device == List{"wall"}) == !command);
+  }
+  // The command's trials count for a plan that has it alone.
+  study.plan.points.pop_back();
+  study.plan.workloads.pop_back();
+  CHECK(study.run().trials == 0);
+}
+
+TEST_CASE("folders of valid trials are kept for whoever asks") {
+  Study study(python("open('artefact', 'w').write('x')"));
+  study.measure("wall");
+  study.options.keep_trial_folders = true;
+  const store::Trial trial = study.one();
+  CHECK(fs::exists(fmt::format("{}/trials/{}/artefact", study.options.results, trial.id)));
+}

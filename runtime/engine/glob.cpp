@@ -1,0 +1,122 @@
+#include "runtime/engine/glob.h"
+
+#include <fmt/format.h>
+#include <llvm/Support/GlobPattern.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+namespace expc::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// One name of a pattern; absent: `**`.
+using Part = std::optional<llvm::GlobPattern>;
+
+class Walk {
+ public:
+  Walk(std::vector<std::string> names, std::vector<Part> parts, fs::path except)
+      : names_(std::move(names)), parts_(std::move(parts)), except_(std::move(except)) {}
+
+  /// Everything below `folder` that the parts from `at` on match.
+  void into(const fs::path& folder, size_t at) {
+    if (at == parts_.size()) return everything(folder);
+    const bool any = !parts_[at], last = at + 1 == parts_.size();
+    if (any && last) return everything(folder);
+    if (any) into(folder, at + 1);
+    // A name without a pattern may be one that cannot be listed.
+    if (!any && names_[at].find_first_of("*?[\\") == std::string::npos)
+      return visit(folder / names_[at], at, last, true);
+    for (const fs::path& entry : entriesOf(folder)) {
+      const std::string name = entry.filename().string();
+      if (name.front() == '.' && (any || names_[at].front() != '.')) continue;
+      if (any)
+        visit(entry, at, last, false);
+      else if (parts_[at]->match(name))
+        visit(entry, at, last, true);
+    }
+  }
+
+  std::vector<std::string> take() {
+    std::sort(found_.begin(), found_.end());
+    found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
+    return std::move(found_);
+  }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  /// `matched`: the part at `at` matches this entry's name; otherwise that part is `**`, which goes on below it.
+  void visit(const fs::path& entry, size_t at, bool last, bool matched) {
+    std::error_code failed;
+    if (entry.lexically_normal() == except_) return;
+    if (fs::is_directory(entry, failed)) {
+      if (matched) return into(entry, at + 1);
+      if (!fs::is_symlink(entry, failed)) into(entry, at);
+    } else if (last && fs::is_regular_file(entry, failed)) {
+      found_.push_back(entry.lexically_normal().string());
+    }
+  }
+
+  void everything(const fs::path& folder) {
+    for (const fs::path& entry : entriesOf(folder)) {
+      std::error_code failed;
+      if (entry.filename().string().front() == '.' || entry.lexically_normal() == except_) continue;
+      if (!fs::is_directory(entry, failed)) {
+        if (fs::is_regular_file(entry, failed)) found_.push_back(entry.lexically_normal().string());
+      } else if (!fs::is_symlink(entry, failed)) {
+        everything(entry);
+      }
+    }
+  }
+
+  std::vector<fs::path> entriesOf(const fs::path& folder) {
+    std::error_code failed;
+    std::vector<fs::path> entries;
+    for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed))
+      entries.push_back(it->path());
+    // A folder of a plain name that is not there has no files; one that cannot be read is a problem.
+    if (failed && failed != std::errc::no_such_file_or_directory && failed != std::errc::not_a_directory)
+      problem_ = fmt::format("the folder '{}' cannot be read: {}", folder.string(), failed.message());
+    return entries;
+  }
+
+  const std::vector<std::string> names_;
+  const std::vector<Part> parts_;
+  const fs::path except_;
+  std::vector<std::string> found_;
+  std::string problem_;
+};
+
+}  // namespace
+
+llvm::Expected<std::vector<std::string>> filesMatching(const std::string& root, const std::string& pattern,
+                                                       const std::string& except) {
+  std::vector<std::string> names;
+  std::vector<Part> parts;
+  fs::path base = root;
+  for (const fs::path& element : fs::path(pattern).lexically_normal()) {
+    const std::string name = element.string();
+    if (name == "/") base = "/";
+    if (name.empty() || name == "." || name == "/") continue;
+    Part part;
+    if (name != "**") {
+      auto glob = llvm::GlobPattern::create(name);
+      if (!glob)
+        return llvm::createStringError(fmt::format("the pattern '{}': {}", pattern, llvm::toString(glob.takeError())));
+      part = std::move(*glob);
+    }
+    names.push_back(name);
+    parts.push_back(std::move(part));
+  }
+  if (parts.empty()) return llvm::createStringError("an empty pattern names no file");
+  fs::path closed = fs::path(except).lexically_normal();
+  if (!closed.has_filename()) closed = closed.parent_path();  // "results/"
+  Walk walk(std::move(names), std::move(parts), std::move(closed));
+  walk.into(base, 0);
+  if (!walk.problem().empty()) return llvm::createStringError(walk.problem());
+  return walk.take();
+}
+
+}  // namespace expc::engine

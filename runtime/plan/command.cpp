@@ -1,0 +1,122 @@
+#include "runtime/plan/command.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+
+#include "runtime/plan/json.h"
+
+namespace expc::plan {
+namespace {
+
+std::string numberText(const llvm::json::Value& value) {
+  const double number = *value.getAsNumber();
+  // Whole ones exactly, also beyond 2^53.
+  if (value.getAsUINT64() || (number == std::trunc(number) && std::abs(number) < 0x1p63)) return canonicalJson(value);
+  char buffer[1100];  // the smallest double has 1074 places
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::fixed);
+  return {buffer, end.ptr};
+}
+
+bool isSimple(const llvm::json::Value& value) { return !value.getAsObject() && !value.getAsArray(); }
+
+/// Calls `literal` and `name` for the pieces of `text` in order.
+llvm::Error eachPiece(const std::string& text, const std::function<void(std::string_view)>& literal,
+                      const std::function<void(const std::string&)>& name) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t dollar = std::min(text.find('$', at), text.size());
+    literal(std::string_view(text).substr(at, dollar - at));
+    if (dollar == text.size()) break;
+    const char next = dollar + 1 < text.size() ? text[dollar + 1] : '\0';
+    if (next == '$') {
+      literal("$");
+      at = dollar + 2;
+      continue;
+    }
+    const size_t end = next == '{' ? text.find('}', dollar) : std::string::npos;
+    if (end == std::string::npos || end == dollar + 2)
+      return llvm::createStringError(
+          fmt::format("the argument '{}': a parameter is written ${{name}}, a dollar sign $$", text));
+    name(text.substr(dollar + 2, end - dollar - 2));
+    at = end + 1;
+  }
+  return llvm::Error::success();
+}
+
+}  // namespace
+
+std::string argumentText(const llvm::json::Value& value) {
+  if (const auto text = value.getAsString()) return text->str();
+  if (const auto flag = value.getAsBoolean()) return *flag ? "true" : "false";
+  if (value.getAsNumber()) return numberText(value);
+  const llvm::json::Array* array = value.getAsArray();
+  if (!array || !std::all_of(array->begin(), array->end(), isSimple)) return canonicalJson(value);
+  std::string joined;
+  for (const llvm::json::Value& element : *array) {
+    if (&element != &array->front()) joined += ',';
+    joined += argumentText(element);
+  }
+  return joined;
+}
+
+llvm::Expected<std::set<std::string>> namesIn(const std::string& text) {
+  std::set<std::string> names;
+  auto error = eachPiece(text, [](std::string_view) {}, [&](const std::string& name) { names.insert(name); });
+  if (error) return error;
+  return names;
+}
+
+llvm::Expected<std::vector<std::string>> expandArguments(const std::vector<std::string>& arguments,
+                                                         const std::map<std::string, std::string>& values) {
+  std::vector<std::string> result;
+  bool before_is_option = false;  // the last one in `result` was written without a parameter and begins with a dash
+  for (const std::string& argument : arguments) {
+    std::string text;
+    bool absent = false, named = false;
+    auto error = eachPiece(
+        argument, [&](std::string_view piece) { text += piece; },
+        [&](const std::string& name) {
+          named = true;
+          const auto found = values.find(name);
+          if (found == values.end())
+            absent = true;
+          else
+            text += found->second;
+        });
+    if (error) return error;
+    if (absent) {
+      if (before_is_option && argument.front() == '$') result.pop_back();
+      before_is_option = false;
+      continue;
+    }
+    if (text.find('\0') != std::string::npos)
+      return llvm::createStringError(fmt::format("the argument '{}' has a null character in it", argument));
+    before_is_option = !named && text.size() > 1 && text.front() == '-' && text.find('=') == std::string::npos;
+    result.push_back(std::move(text));
+  }
+  return result;
+}
+
+const std::set<std::string>& trialNames() {
+  static const std::set<std::string> names{"seed", "trial", "trial_folder", "steps", "warmup", "epochs"};
+  return names;
+}
+
+std::map<std::string, std::string> argumentValues(const TrialSpec& spec) {
+  std::map<std::string, std::string> values{
+      {"seed", std::to_string(spec.seed)}, {"trial", spec.trial}, {"trial_folder", spec.folder}};
+  for (const char* name : {"steps", "warmup", "epochs"})
+    if (const llvm::json::Value* value = spec.settings.get(name)) values[name] = argumentText(*value);
+  for (const auto& [name, value] : spec.parameters) values[name.str()] = argumentText(value);
+  return values;
+}
+
+std::string programPath(const std::string& name, const std::string& root) {
+  if (name.find('/') == std::string::npos || name.front() == '/') return name;
+  return (std::filesystem::path(root) / name).lexically_normal().string();
+}
+
+}  // namespace expc::plan

@@ -1,0 +1,48 @@
+// expc-worker-command: `--describe` or `--serve FD`, as every worker.
+
+#include <fcntl.h>
+#include <llvm/ADT/StringExtras.h>
+
+#include <cstdio>
+#include <string_view>
+
+#include "runtime/plan/json.h"
+#include "runtime/worker/command/trial.h"
+#include "runtime/worker/serve/serve.h"
+
+namespace {
+
+constexpr char kHelp[] =
+    R"(expc-worker-command runs the commands of a study (`workload NAME command [...]`). expc starts it.
+
+usage: expc-worker-command --serve FD    serve trials on a socket: how expc uses it
+       expc-worker-command --describe    print its build as JSON; its workloads are the study's own
+       expc-worker-command --help        this text
+)";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view command = argc > 1 ? argv[1] : "";
+  if (command == "--describe" && argc == 2) {
+    const llvm::json::Object description{{"v", expc::plan::kTrialVersion},
+                                         {"build", expc::command::kBuild},
+                                         {"libraries", llvm::json::Object{}},
+                                         {"workloads", llvm::json::Array{}}};
+    std::puts(expc::plan::prettyJson(llvm::json::Object(description)).c_str());
+    return 0;
+  }
+  if (command == "--serve" && argc == 3) {
+    int fd = -1;
+    if (llvm::to_integer(llvm::StringRef(argv[2]), fd, 10) && fcntl(fd, F_GETFD) != -1)
+      return expc::serve::run(fd, expc::command::runTrial);
+    std::fprintf(stderr, "expc-worker-command: --serve %s: that is no open descriptor; expc passes one\n", argv[2]);
+    return 2;
+  }
+  if (command == "--help" && argc == 2) {
+    std::fputs(kHelp, stdout);
+    return 0;
+  }
+  std::fputs(kHelp, stderr);
+  return 2;
+}

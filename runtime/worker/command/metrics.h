@@ -1,0 +1,42 @@
+#pragma once
+
+// The metrics of a command's trial: what is measured of the process, and what is read out of its output and files.
+
+#include <llvm/Support/Error.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/trial.h"
+#include "runtime/worker/command/process.h"
+#include "runtime/worker/command/readers.h"
+
+namespace expc::command {
+
+/// The files in the trial's folder that standard output and standard error go to.
+inline constexpr char kOutput[] = "stdout.txt";
+inline constexpr char kErrors[] = "stderr.txt";
+
+/// Metrics that need no `from`, since they are of the process: `wall`, `cpu_time`, `host_memory_peak`.
+bool isMeasured(const std::string& metric);
+
+class MetricReader {
+ public:
+  /// Looks at everything that can be wrong before the program runs for hours: patterns, pointers, names.
+  static llvm::Expected<MetricReader> make(const plan::Command& command, const std::vector<std::string>& asked);
+
+  /// Fills the result's metrics and series; calls `next` before it reads one out of a file. The error names the metric,
+  /// the file and what is wrong.
+  llvm::Error read(const std::string& folder, const ProgramEnd& end, plan::Event& result,
+                   const std::function<void(const plan::CommandMetric&)>& next) const;
+
+ private:
+  llvm::Expected<Values> valuesOf(const plan::CommandMetric& metric, const std::string& folder) const;
+
+  std::vector<std::string> measured_;
+  std::vector<plan::CommandMetric> metrics_;
+  std::map<std::string, Pattern> patterns_;  // by metric
+};
+
+}  // namespace expc::command

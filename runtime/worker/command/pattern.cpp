@@ -1,0 +1,103 @@
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <fmt/format.h>
+#include <pcre2.h>
+
+#include <algorithm>
+
+#include "runtime/worker/command/readers.h"
+
+namespace expc::command {
+namespace {
+
+// Steps of the matcher from one place of the text, some tenths of a second. A pattern that needs more backtracks
+// without end (the time of all places together is limited by the reader's deadline).
+constexpr uint32_t kMatchLimit = 5'000'000;
+constexpr uint32_t kHeapLimitKiB = 64 << 10;
+
+std::string wordsOf(int code) {
+  unsigned char text[256];
+  return pcre2_get_error_message(code, text, sizeof text) < 0 ? fmt::format("error {}", code)
+                                                              : reinterpret_cast<const char*>(text);
+}
+
+}  // namespace
+
+struct Pattern::Parts {
+  ~Parts() {
+    pcre2_match_data_free(data);
+    pcre2_match_context_free(context);
+    pcre2_code_free(code);
+  }
+  llvm::Error complain(const std::string& what) const {
+    return llvm::createStringError(fmt::format("the pattern '{}' {}", text, what));
+  }
+  llvm::Error failure(int code) const {
+    if (code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_DEPTHLIMIT || code == PCRE2_ERROR_HEAPLIMIT)
+      return complain("was given up: it tries too many ways to match (nested repetitions such as (a+)+ do that)");
+    return complain("failed: " + wordsOf(code));
+  }
+  std::string text;
+  pcre2_code* code = nullptr;
+  pcre2_match_data* data = nullptr;
+  pcre2_match_context* context = nullptr;
+};
+
+Pattern::Pattern(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Pattern::Pattern(Pattern&&) noexcept = default;
+Pattern::~Pattern() = default;
+
+llvm::Expected<Pattern> Pattern::compile(const std::string& text) {
+  auto parts = std::make_unique<Parts>();
+  parts->text = text;
+  int error = 0;
+  size_t offset = 0;
+  pcre2_compile_context* lines = pcre2_compile_context_create(nullptr);
+  pcre2_set_newline(lines, PCRE2_NEWLINE_ANYCRLF);  // a progress display ends its lines with a carriage return
+  // Bytes, not UTF-8: a program may write anything.
+  parts->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
+                              PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &offset, lines);
+  pcre2_compile_context_free(lines);
+  if (!parts->code)
+    return llvm::createStringError(
+        fmt::format("the pattern '{}' is wrong at character {}: {}", text, offset + 1, wordsOf(error)));
+  uint32_t groups = 0;
+  pcre2_pattern_info(parts->code, PCRE2_INFO_CAPTURECOUNT, &groups);
+  if (groups != 1)
+    return llvm::createStringError(fmt::format(
+        "the pattern '{}' has {} groups; one is needed, around the number (others are written (?:…))", text, groups));
+  parts->data = pcre2_match_data_create_from_pattern(parts->code, nullptr);
+  parts->context = pcre2_match_context_create(nullptr);
+  pcre2_set_match_limit(parts->context, kMatchLimit);
+  pcre2_set_depth_limit(parts->context, kMatchLimit);
+  pcre2_set_heap_limit(parts->context, kHeapLimitKiB);
+  return Pattern(std::move(parts));
+}
+
+llvm::Expected<Values> Pattern::read(llvm::StringRef text, Which which) const {
+  std::vector<llvm::StringRef> found;
+  bool matched = false;
+  for (size_t at = 0; at <= text.size();) {
+    const int groups = pcre2_match(parts_->code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at, 0,
+                                   parts_->data, parts_->context);
+    if (groups == PCRE2_ERROR_NOMATCH) break;
+    if (groups < 0) return parts_->failure(groups);
+    matched = true;
+    const size_t* ends = pcre2_get_ovector_pointer(parts_->data);
+    if (groups > 1 && ends[2] != PCRE2_UNSET) {
+      if (which == Which::Last) found.clear();
+      found.push_back(text.slice(ends[2], ends[3]));
+    }
+    if (found.size() > kMostValues) return parts_->complain("matches more than a million times");
+    at = std::max(ends[1], at) + (ends[1] > at && ends[1] > ends[0] ? 0 : 1);  // past an empty match
+  }
+  if (found.empty()) return parts_->complain(matched ? "matches, but its group takes no part" : "matches nothing");
+  Values values;
+  for (const llvm::StringRef digits : found) {
+    auto value = readNumber(digits);
+    if (!value) return parts_->complain("found what is no value: " + llvm::toString(value.takeError()));
+    values.push_back(*value);
+  }
+  return values;
+}
+
+}  // namespace expc::command

@@ -1,0 +1,216 @@
+#include "runtime/worker/command/process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <llvm/Support/Program.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/worker/serve/strangers.h"
+
+extern char** environ;
+
+namespace expc::command {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr timespec kLookEvery{0, 250'000'000};  // at the size of its output
+
+/// What the child could not do, told to the parent over a pipe that a successful exec closes.
+struct Refusal {
+  enum Step : int { Folder, Output, Exec } step;
+  int error;
+};
+
+[[noreturn]] void refuse(int report, Refusal::Step step) {
+  Refusal refusal{step, errno};
+  [[maybe_unused]] ssize_t written = write(report, &refusal, sizeof refusal);
+  _exit(127);
+}
+
+void redirect(const char* path, int target, int report) {
+  const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+  if (fd < 0 || dup2(fd, target) < 0) refuse(report, Refusal::Output);
+}
+
+/// The child between fork and exec. The process is single-threaded, so everything may be called here.
+[[noreturn]] void become(const Program& program, const std::string& file, char** argv, int report, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(125);
+  setpgid(0, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  std::signal(SIGPIPE, SIG_DFL);  // an ignored signal would stay ignored
+  redirect(program.out.c_str(), STDOUT_FILENO, report);
+  redirect(program.err.c_str(), STDERR_FILENO, report);
+  if (chdir(program.folder.c_str()) != 0) refuse(report, Refusal::Folder);
+  execve(file.c_str(), argv, environ);  // not execvp: that would hand a text file to a shell
+  refuse(report, Refusal::Exec);
+}
+
+/// The program that a script's first line names, "" where there is none.
+std::string interpreterOf(const std::string& file) {
+  std::ifstream in(file);
+  std::string line;
+  if (!std::getline(in, line) || line.substr(0, 2) != "#!") return "";
+  const size_t begin = line.find_first_not_of(" \t", 2);
+  if (begin == std::string::npos) return "";
+  const size_t end = line.find_first_of(" \t\r", begin);
+  return line.substr(begin, end == std::string::npos ? end : end - begin);
+}
+
+std::string whyNoExec(const std::string& file, int error) {
+  if (error == ENOENT) {
+    const std::string interpreter = interpreterOf(file);
+    return interpreter.empty()
+               ? fmt::format("the program '{}' does not exist", file)
+               : fmt::format("'{}' cannot be started: its interpreter '{}' does not exist", file, interpreter);
+  }
+  if (error == EACCES) return fmt::format("the program '{}' is not executable (chmod +x makes it so)", file);
+  if (error == ENOEXEC)
+    return fmt::format(
+        "'{}' is no program that this machine can run; a script begins with a line '#!/path/of/its/interpreter'", file);
+  if (error == E2BIG) return fmt::format("the arguments of '{}' are too long for the system", file);
+  return fmt::format("the program '{}' cannot be started: {}", file, std::strerror(error));
+}
+
+llvm::Error refused(const Program& program, const std::string& file, const Refusal& refusal) {
+  switch (refusal.step) {
+    case Refusal::Folder:
+      return llvm::createStringError(
+          fmt::format("the trial's folder '{}' cannot be entered: {}", program.folder, std::strerror(refusal.error)));
+    case Refusal::Output:
+      return llvm::createStringError(
+          fmt::format("no file for the output in '{}': {}", program.folder, std::strerror(refusal.error)));
+    case Refusal::Exec:
+      break;
+  }
+  return llvm::createStringError(whyNoExec(file, refusal.error));
+}
+
+bool larger(const std::string& path, uint64_t most) {
+  struct stat state{};
+  return stat(path.c_str(), &state) == 0 && static_cast<uint64_t>(state.st_size) > most;
+}
+
+class Run {
+ public:
+  explicit Run(const Program& program) : program_(program) {}
+  llvm::Expected<ProgramEnd> run(const std::string& file);
+
+ private:
+  bool reap();
+  void watch();
+
+  const Program& program_;
+  ProgramEnd end_;
+  pid_t pid_ = -1;
+  Clock::time_point start_;
+};
+
+/// Collects who is dead; true once the program itself is.
+bool Run::reap() {
+  int status = 0;
+  rusage usage{};
+  while (true) {
+    const pid_t dead = wait4(-1, &status, WNOHANG, &usage);
+    if (dead < 0 && errno == EINTR) continue;
+    if (dead <= 0) return false;
+    if (dead != pid_) continue;  // an orphan of its, which came to us
+    end_.wall_seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    end_.status = status;
+    const auto seconds = [](const timeval& time) { return double(time.tv_sec) + 1e-6 * double(time.tv_usec); };
+    end_.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+    end_.peak_bytes = static_cast<uint64_t>(usage.ru_maxrss) << 10;
+    return true;
+  }
+}
+
+void Run::watch() {
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  auto told = Clock::now();
+  while (!reap()) {
+    sigtimedwait(&child, nullptr, &kLookEvery);
+    if (!end_.flooded && (larger(program_.out, program_.most_output) || larger(program_.err, program_.most_output))) {
+      end_.flooded = true;
+      kill(-pid_, SIGKILL);
+    }
+    const auto now = Clock::now();
+    if (program_.running && now - told >= std::chrono::seconds(1)) {
+      told = now;
+      program_.running(std::chrono::duration<double>(now - start_).count());
+    }
+  }
+}
+
+llvm::Expected<ProgramEnd> Run::run(const std::string& file) {
+  std::vector<char*> argv;
+  for (const std::string& argument : program_.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0)
+    return llvm::createStringError(fmt::format("no pipe for the program: {}", std::strerror(errno)));
+  const pid_t self = getpid();
+  std::fflush(nullptr);
+  start_ = Clock::now();
+  pid_ = fork();
+  if (pid_ == 0) become(program_, file, argv.data(), report[1], self);
+  close(report[1]);
+  if (pid_ < 0) {
+    close(report[0]);
+    return llvm::createStringError(fmt::format("no process for the program: {}", std::strerror(errno)));
+  }
+  setpgid(pid_, pid_);  // on both sides: whoever is first
+  Refusal refusal{};
+  ssize_t size = 0;
+  while ((size = read(report[0], &refusal, sizeof refusal)) < 0 && errno == EINTR) {
+  }
+  close(report[0]);
+  watch();
+  end_.left_behind = serve::killStrangers({});
+  if (size == sizeof refusal) return refused(program_, file, refusal);
+  return end_;
+}
+
+}  // namespace
+
+std::string locate(const std::string& path) {
+  if (path.find('/') != std::string::npos) return path;
+  const auto found = llvm::sys::findProgramByName(path);
+  return found ? *found : "";
+}
+
+llvm::Expected<ProgramEnd> runProgram(const Program& program) {
+  const std::string file = locate(program.path);
+  if (file.empty()) {
+    const char* path = std::getenv("PATH");
+    return llvm::createStringError(
+        fmt::format("the program '{}' is not in PATH ({}); one that stands beside the study is written './{}'",
+                    program.path, path ? path : "not set", program.path));
+  }
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // whoever the program abandons comes to us and can be found
+  sigset_t child, before;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &child, &before);
+  auto end = Run(program).run(file);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  return end;
+}
+
+}  // namespace expc::command

@@ -1,0 +1,178 @@
+#include "runtime/worker/command/process.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+
+#include "runtime/worker/command/out_of_memory.h"
+#include "runtime/worker/command/testing/test_folder.h"
+
+using namespace expc::command;
+
+namespace {
+
+std::string textOf(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {(std::istreambuf_iterator<char>(in)), {}};
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+class Runner {
+ public:
+  Runner() {
+    program.folder = folder.path;
+    program.out = folder.path + "/out";
+    program.err = folder.path + "/err";
+  }
+  llvm::Expected<ProgramEnd> run(std::vector<std::string> arguments) {
+    program.arguments = std::move(arguments);
+    program.path = program.arguments.front();
+    return runProgram(program);
+  }
+  ProgramEnd python(const std::string& script) { return llvm::cantFail(run({"/usr/bin/python3", "-c", script})); }
+  std::string refusal(const std::string& name) {
+    auto end = run({name});
+    REQUIRE(!end);
+    return llvm::toString(end.takeError());
+  }
+  /// Makes an executable file of the folder.
+  std::string script(const std::string& text) {
+    const std::string path = folder.path + "/script";
+    std::ofstream(path) << text;
+    chmod(path.c_str(), 0755);
+    return path;
+  }
+  std::string out() const { return textOf(program.out); }
+  std::string err() const { return textOf(program.err); }
+
+  TestFolder folder;
+  Program program;
+};
+
+/// Gone, or about to be: a zombie whose parent is not us.
+bool isGone(pid_t pid) {
+  const std::string stat = textOf("/proc/" + std::to_string(pid) + "/stat");
+  return stat.empty() || stat.find(") Z ") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a program runs in its folder, with its arguments as they are and its outputs apart") {
+  Runner runner;
+  const ProgramEnd end = llvm::cantFail(runner.run(
+      {"/usr/bin/python3", "-c", "import os, sys; print(os.getcwd(), sys.argv[1:]); print('so', file=sys.stderr)",
+       "a b", "$HOME", "*", ""}));
+  CHECK(end.status == 0);
+  CHECK(runner.out() == runner.folder.path + " ['a b', '$HOME', '*', '']\n");
+  CHECK(runner.err() == "so\n");
+  CHECK(end.left_behind == 0);
+  CHECK(end.peak_bytes > 1 << 20);
+}
+
+TEST_CASE("time and memory are the program's and its children's") {
+  Runner runner;
+  ProgramEnd end = llvm::cantFail(runner.run({"/usr/bin/sleep", "0.3"}));
+  CHECK(end.wall_seconds >= 0.3);
+  CHECK(end.wall_seconds < 2);
+  CHECK(end.cpu_seconds < 0.2);
+  end = runner.python(
+      "import subprocess, sys; subprocess.run([sys.executable, '-c', 'b = bytearray(200 << 20)\\nfor i in "
+      "range(3000000): pass'])");
+  CHECK(end.status == 0);
+  CHECK(end.cpu_seconds > 0.02);
+  CHECK(end.peak_bytes > 200ull << 20);
+}
+
+TEST_CASE("exit codes and signals are reported") {
+  Runner runner;
+  ProgramEnd end = runner.python("raise SystemExit(3)");
+  CHECK(WEXITSTATUS(end.status) == 3);
+  end = runner.python("import os, signal; os.kill(os.getpid(), signal.SIGKILL)");
+  CHECK(WIFSIGNALED(end.status));
+  CHECK(WTERMSIG(end.status) == SIGKILL);
+  // A broken pipe ends a program as it does in a shell: the signal is not ignored.
+  end = runner.python(
+      "import os, signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL); r, w = os.pipe(); os.close(r); os.write(w, "
+      "b'x')");
+  CHECK(WTERMSIG(end.status) == SIGPIPE);
+  end = llvm::cantFail(
+      runner.run({"/usr/bin/env", "--default-signal=HUP", "/usr/bin/grep", "SigIgn:", "/proc/self/status"}));
+  CHECK(runner.out() == "SigIgn:\t0000000000000000\n");
+}
+
+TEST_CASE("a program that cannot be started says why") {
+  Runner runner;
+  CHECK(has(runner.refusal("no-such-program"), "the program 'no-such-program' is not in PATH ("));
+  CHECK(has(runner.refusal("no-such-program"), "is written './no-such-program'"));
+  CHECK(runner.refusal("/no/such") == "the program '/no/such' does not exist");
+  CHECK(has(runner.refusal("/etc/passwd"), "is not executable"));
+  CHECK(has(runner.refusal(runner.folder.path), "is not executable"));
+  // Not handed to a shell.
+  const std::string plain = runner.script("echo hello\n");
+  CHECK(runner.refusal(plain) == "'" + plain +
+                                     "' is no program that this machine can run; a script begins with a line "
+                                     "'#!/path/of/its/interpreter'");
+  const std::string lost = runner.script("#! /no/such/interpreter -x\n");
+  CHECK(has(runner.refusal(lost), "its interpreter '/no/such/interpreter' does not exist"));
+  runner.program.folder = "/no/such/folder";
+  CHECK(has(runner.refusal("/usr/bin/true"), "the trial's folder '/no/such/folder' cannot be entered"));
+}
+
+TEST_CASE("nothing that a program started outlives it") {
+  Runner runner;
+  const ProgramEnd end = runner.python(R"(
+import os, sys, time
+for kind in ('plain', 'group', 'session'):
+    pid = os.fork()
+    if pid == 0:
+        if kind == 'group': os.setpgid(0, 0)
+        if kind == 'session': os.setsid()
+        if os.fork() == 0: print(os.getpid(), flush=True)
+        time.sleep(600)
+time.sleep(0.3)
+)");
+  CHECK(end.status == 0);
+  CHECK(end.wall_seconds < 10);
+  CHECK(end.left_behind == 6);
+  std::istringstream pids(runner.out());
+  int count = 0;
+  for (pid_t pid; pids >> pid; ++count) CHECK(isGone(pid));
+  CHECK(count == 3);
+}
+
+TEST_CASE("a flood of output ends the program") {
+  Runner runner;
+  runner.program.most_output = 20 << 20;
+  const auto begin = std::chrono::steady_clock::now();
+  const ProgramEnd end = runner.python("while True: print('x' * 100000)");
+  CHECK(end.flooded);
+  CHECK(WTERMSIG(end.status) == SIGKILL);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
+}
+
+TEST_CASE("the time is told while it runs") {
+  Runner runner;
+  int calls = 0;
+  runner.program.running = [&](double) { ++calls; };
+  CHECK(runner.python("import time; time.sleep(2.3)").status == 0);
+  CHECK(calls >= 1);
+}
+
+TEST_CASE("a want of memory is recognised") {
+  CHECK(*oomKills("nr_free_pages 1\noom_kill 12\nx 3\n") == 12);
+  CHECK(!oomKills("nr_free_pages 1\n"));
+  CHECK(!oomKills(""));
+  CHECK(outOfMemoryLine("a\ntorch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\nb") ==
+        "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB");
+  CHECK(outOfMemoryLine("Traceback\nMemoryError\n") == "MemoryError");
+  CHECK(outOfMemoryLine("terminate called after throwing an instance of 'std::bad_alloc'") != "");
+  CHECK(outOfMemoryLine("RESOURCE_EXHAUSTED: OOM") != "");
+  CHECK(outOfMemoryLine("memory: 12 GiB in use\nout of time\n") == "");
+}

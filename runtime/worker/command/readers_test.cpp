@@ -1,0 +1,178 @@
+#include "runtime/worker/command/readers.h"
+
+#include <doctest/doctest.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <chrono>
+#include <fstream>
+#include <random>
+
+#include "runtime/worker/command/excerpt.h"
+#include "runtime/worker/command/testing/test_folder.h"
+
+using namespace expc::command;
+
+namespace {
+
+template <typename T>
+std::string refusal(llvm::Expected<T> result) {
+  if (result) return "(accepted)";
+  return llvm::toString(result.takeError());
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+llvm::Expected<Values> match(const std::string& pattern, llvm::StringRef text, Which which = Which::Last) {
+  auto compiled = Pattern::compile(pattern);
+  if (!compiled) return compiled.takeError();
+  return compiled->read(text, which);
+}
+
+}  // namespace
+
+TEST_CASE("a number is all of its text") {
+  CHECK(llvm::cantFail(readNumber(" 12.50\t")) == 12.5);
+  CHECK(llvm::cantFail(readNumber("+3")) == 3);
+  CHECK(llvm::cantFail(readNumber("-1.5e-3")) == -0.0015);
+  CHECK(llvm::cantFail(readNumber(".5")) == 0.5);
+  CHECK(refusal(readNumber("")) == "'' is no number");
+  CHECK(refusal(readNumber("12 ms")) == "'12 ms' is no number");
+  CHECK(refusal(readNumber("1,234")) == "'1,234' is no number");
+  CHECK(refusal(readNumber("0x10")) == "'0x10' is no number");
+  CHECK(refusal(readNumber("nan")) == "'nan' is not finite");
+  CHECK(refusal(readNumber("-inf")) == "'-inf' is not finite");
+  CHECK(refusal(readNumber("1e999")) == "'1e999' is too large or too small for a number");
+  CHECK(refusal(readNumber(std::string(500, 'x'))).size() < 200);
+}
+
+TEST_CASE("the last match counts, or all of them") {
+  const char text[] = "step 12.5 ms\nnoise\nstep nan ms\r\nstep 7 ms\n";
+  CHECK(llvm::cantFail(match("step ([0-9.]+) ms", text)) == Values{7});
+  CHECK(llvm::cantFail(match("step ([0-9.]+) ms", text, Which::All)) == Values{12.5, 7});
+  CHECK(llvm::cantFail(match("^step (\\S+)", text)) == Values{7});
+  CHECK(llvm::cantFail(match("^([0-9]+)%$", "10%\r20%\r30%\r\ndone\r\n", Which::All)) == Values{10, 20, 30});
+  CHECK(refusal(match("^step (\\S+)", text, Which::All)) ==
+        "the pattern '^step (\\S+)' found what is no value: 'nan' is not finite");
+  CHECK(refusal(match("loss ([0-9]+)", text)) == "the pattern 'loss ([0-9]+)' matches nothing");
+  CHECK(refusal(match("x([0-9]+)", "")) == "the pattern 'x([0-9]+)' matches nothing");
+  CHECK(refusal(match("step(?: (a))?", text)) == "the pattern 'step(?: (a))?' matches, but its group takes no part");
+  CHECK(refusal(match("step ()", text)) == "the pattern 'step ()' found what is no value: '' is no number");
+  CHECK(llvm::cantFail(match("(?:([0-9])|x)*?", "1x2", Which::All)).size() > 0);  // empty matches do not stay in place
+}
+
+TEST_CASE("a pattern that cannot work is refused before anything runs") {
+  CHECK(refusal(match("step ([0-9.+ ms", "")) ==
+        "the pattern 'step ([0-9.+ ms' is wrong at character 16: missing terminating ] for character class");
+  CHECK(has(refusal(match("step [0-9]+", "")), "has 0 groups; one is needed"));
+  CHECK(has(refusal(match("(a)(b)", "")), "has 2 groups"));
+  CHECK(refusal(match("(?:a)(b)", "")) == "the pattern '(?:a)(b)' matches nothing");
+}
+
+TEST_CASE("a pattern that backtracks without end is given up") {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string text = std::string(5000, 'a') + "!";
+  CHECK(has(refusal(match("^(a+)+$", text)), "tries too many ways to match"));
+  CHECK(has(refusal(match("(?:(?:a|aa)+)+([0-9])", text)), "tries too many ways to match"));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
+}
+
+TEST_CASE("bytes that are no text are passed over") {
+  std::string text("\xff\xfe\0\x80step 4 ms\0\xc3", 17);
+  CHECK(llvm::cantFail(match("step ([0-9.]+) ms", text)) == Values{4});
+}
+
+TEST_CASE("a JSON pointer leads to a number or an array of them") {
+  const char text[] =
+      R"({"api": {"launch": 12.5, "a/b": {"m~n": [1, 2, 3]}, "": 4}, "list": [{"x": 1}, {"x": 2}], "on": true})";
+  const auto one = [&](const char* pointer) { return llvm::cantFail(readJson(text, pointer)).values; };
+  CHECK(one("/api/launch") == Values{12.5});
+  CHECK(one("/api/a~1b/m~0n/1") == Values{2});
+  CHECK(one("/api/") == Values{4});
+  CHECK(one("/list/1/x") == Values{2});
+  CHECK(llvm::cantFail(readJson("3", "")).values == Values{3});
+  const auto array = llvm::cantFail(readJson(text, "/api/a~1b/m~0n"));
+  CHECK(array.array);
+  CHECK(array.values == Values{1, 2, 3});
+
+  const auto why = [&](const char* pointer) { return refusal(readJson(text, pointer)); };
+  CHECK(why("/api/lunch") == "there is nothing at /api/lunch: /api is an object with , a/b, launch");
+  CHECK(why("/nothing/at/all") == "there is nothing at /nothing/at/all: the document is an object with api, list, on");
+  CHECK(why("/list/2/x") == "there is nothing at /list/2/x: /list is an array of 2");
+  CHECK(why("/list/01/x") == "there is nothing at /list/01/x: /list is an array of 2");
+  CHECK(why("/list/-") == "there is nothing at /list/-: /list is an array of 2");
+  CHECK(why("/api/launch/x") == "there is nothing at /api/launch/x: /api/launch is 12.5");
+  CHECK(why("/on") == "at /on is no number but true");
+  CHECK(why("/api") == "at /api is no number but an object");
+  CHECK(why("/list") == "at /list/0 is no number but an object");
+  CHECK(why("api") == "the JSON pointer 'api' does not begin with a slash");
+  CHECK(has(why("/a~2"), "a tilde is written ~0"));
+}
+
+TEST_CASE("what is no JSON is an error, however deep or odd") {
+  CHECK(has(refusal(readJson("", "/a")), "it is no JSON that can be read"));
+  CHECK(has(refusal(readJson("{\"a\": 1", "/a")), "it is no JSON that can be read"));
+  CHECK(has(refusal(readJson(std::string(1 << 20, '['), "/a")), "nested deeper"));
+  CHECK(has(refusal(readJson("{\"a\": \"\xff\"}", "/a")), "it is no JSON that can be read"));
+  CHECK(has(refusal(readJson("{\"a\": NaN}", "/a")), "JSON has no NaN"));
+  CHECK(has(refusal(readJson("{\"a\": [1, -Infinity]}", "/a")), "JSON has no NaN"));
+  CHECK(has(refusal(readJson("{\"a\": 1e999}", "/a")), "at /a is no finite number"));
+  CHECK(refusal(readJson("{\"a\": []}", "/a")) == "the array at /a is empty");
+  CHECK(refusal(readJson("{\"a\": null}", "/a")) == "at /a is no number but null");
+  CHECK(refusal(readJson("{\"a\": \"12\"}", "/a")) == "at /a is no number but the string '12'");
+}
+
+TEST_CASE("a CSV column is found by its name") {
+  const char text[] =
+      "\xef\xbb\xbfstep, loss ,\"train, \"\"acc\"\"\"\r\n1,2.5,0.1\r\n2,,0.2\r\n\r\n3,nan,0.3\r\n4, 1.5 ,\r\n";
+  CHECK(llvm::cantFail(readColumn(text, "loss", Which::Last)) == Values{1.5});
+  CHECK(llvm::cantFail(readColumn(text, "step", Which::All)) == Values{1, 2, 3, 4});
+  CHECK(llvm::cantFail(readColumn(text, "train, \"acc\"", Which::All)) == Values{0.1, 0.2, 0.3});
+  CHECK(refusal(readColumn(text, "loss", Which::All)) == "row 4 of the column 'loss': 'nan' is not finite");
+  CHECK(refusal(readColumn(text, "gain", Which::Last)) ==
+        "it has no column 'gain'; its first row has step, loss, train, \"acc\"");
+  CHECK(llvm::cantFail(readColumn("a\n1\n2", "a", Which::Last)) == Values{2});  // no line end at the end
+}
+
+TEST_CASE("what is no table is an error") {
+  CHECK(refusal(readColumn("", "a", Which::Last)) == "it is empty");
+  CHECK(refusal(readColumn("a,b\n", "a", Which::Last)) == "the column 'a' has no value");
+  CHECK(refusal(readColumn("a,a\n1,2\n", "a", Which::Last)) == "it has two columns 'a'");
+  CHECK(refusal(readColumn("a,b\n1,2\n3\n", "a", Which::Last)) == "row 3 has 1 cells, the first row has 2");
+  CHECK(has(refusal(readColumn("a\n\"1\n", "a", Which::Last)), "is no CSV"));
+  CHECK(has(refusal(readColumn("a\n1\"2\n", "a", Which::Last)), "row 2 is no CSV: a quote stands where none may be"));
+  CHECK(has(refusal(readColumn(std::string(3 << 20, '\xff'), "a", Which::Last)), "it has no column 'a'"));
+}
+
+TEST_CASE("a file is read if it is one") {
+  TestFolder folder;
+  std::ofstream(folder.path + "/some") << "12";
+  CHECK(llvm::cantFail(readFile(folder.path + "/some", 2))->getBuffer() == "12");
+  CHECK(refusal(readFile(folder.path + "/none", 2)) == "the program did not write it");
+  CHECK(refusal(readFile(folder.path, 2)) == "it is no regular file");
+  CHECK(refusal(readFile("/dev/zero", 2)) == "it is no regular file");
+  CHECK(refusal(readFile(folder.path + "/some/more", 2)) == "it cannot be read: Not a directory");
+  std::ofstream(folder.path + "/some") << std::string(3 << 20, 'x');
+  CHECK(refusal(readFile(folder.path + "/some", 1 << 20)) == "it has 3 MiB, at most 1 MiB are read");
+}
+
+TEST_CASE("any bytes are read or refused, never worse") {
+  std::mt19937 random(1);
+  const std::string valid = "a,b\n1,2\n\"3\",4\n{\"a\": [1, 2.5, {\"b\": \"x\"}]}\nstep 12 ms\n";
+  for (int round = 0; round < 20000; ++round) {
+    std::string text = valid;
+    for (uint32_t i = 0; i <= random() % 6; ++i) text[random() % text.size()] = static_cast<char>(random());
+    text = text.substr(random() % text.size(), random() % text.size());
+    llvm::consumeError(readJson(text, "/a/2").takeError());
+    llvm::consumeError(readColumn(text, "a", Which::All).takeError());
+    llvm::consumeError(match("([0-9]+)", text, Which::All).takeError());
+    llvm::consumeError(readNumber(text).takeError());
+  }
+}
+
+TEST_CASE("an excerpt is one printable line") {
+  CHECK(excerpt("a\x1b[31m\xff", 10) == "a?[31m?");
+  CHECK(excerpt(std::string(200, 'x')).size() == 123);
+  CHECK(lastLine("one\ntwo\r\n\n  \n") == "two");
+  CHECK(lastLine("\n\n").empty());
+  CHECK(lastLine("50%\r100%") == "100%");
+}

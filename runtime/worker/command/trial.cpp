@@ -1,0 +1,195 @@
+#include "runtime/worker/command/trial.h"
+
+#include <fmt/format.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "runtime/plan/command.h"
+#include "runtime/plan/json.h"
+#include "runtime/worker/command/deadline.h"
+#include "runtime/worker/command/excerpt.h"
+#include "runtime/worker/command/metrics.h"
+#include "runtime/worker/command/out_of_memory.h"
+#include "runtime/worker/command/process.h"
+#include "runtime/worker/serve/serve.h"
+
+namespace expc::command {
+namespace {
+
+constexpr uint64_t kMostOutput = 1ull << 30;
+constexpr unsigned kReadSeconds = 120;
+constexpr size_t kTail = 64 << 10;  // of an output: where a program says why it failed
+
+/// The end of a file, from the beginning of a line on.
+std::string tailOf(const std::string& path) {
+  std::error_code failed;
+  const uint64_t size = std::filesystem::file_size(path, failed);
+  if (failed || size == 0) return "";
+  const uint64_t from = size > kTail ? size - kTail : 0;
+  auto buffer = llvm::MemoryBuffer::getFileSlice(path, std::min<uint64_t>(size, kTail), from);
+  if (!buffer) return "";
+  llvm::StringRef text = (*buffer)->getBuffer();
+  if (from > 0 && text.find('\n') != llvm::StringRef::npos) text = text.split('\n').second;
+  return text.str();
+}
+
+/// For a reader only: an argument in quotes where a shell would need them.
+std::string commandLine(const std::vector<std::string>& arguments) {
+  std::string line;
+  for (const std::string& argument : arguments) {
+    const bool plain = !argument.empty() && argument.find_first_not_of(
+                                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                                "-_=+.,:/@%") == std::string::npos;
+    line += fmt::format("{}{}", line.empty() ? "" : " ", plain ? argument : "'" + argument + "'");
+  }
+  return line;
+}
+
+class Trial {
+ public:
+  Trial(const plan::TrialSpec& spec, int event_fd) : spec_(spec), events_(event_fd), event_fd_(event_fd) {}
+  int run();
+
+ private:
+  llvm::Error prepare();
+  int judge(const ProgramEnd& end);
+  int readMetrics(const ProgramEnd& end);
+  std::string howItEnded(const ProgramEnd& end) const;
+  /// Infeasible where the kernel or the program's own words say so, else failed.
+  int fail(const std::string& reason);
+  void logTails() const;
+
+  const plan::TrialSpec& spec_;
+  serve::EventWriter events_;
+  const int event_fd_;
+  Program program_;
+  std::optional<MetricReader> reader_;
+  std::optional<uint64_t> kills_before_;
+  std::string out_tail_, err_tail_;
+};
+
+llvm::Error Trial::prepare() {
+  if (!spec_.command) return llvm::createStringError("this worker runs commands only, and the trial has none");
+  auto reader = MetricReader::make(*spec_.command, spec_.metrics);
+  if (!reader) return reader.takeError();
+  reader_ = std::move(*reader);
+  auto arguments = plan::expandArguments(spec_.command->arguments, plan::argumentValues(spec_));
+  if (!arguments) return arguments.takeError();
+  if (arguments->empty() || arguments->front().empty())
+    return llvm::createStringError("the command has no program left to run: its name stands for an inactive parameter");
+  program_.arguments = std::move(*arguments);
+  program_.path = plan::programPath(program_.arguments.front(), spec_.root);
+  program_.folder = spec_.folder;
+  program_.out = spec_.folder + "/" + kOutput;
+  program_.err = spec_.folder + "/" + kErrors;
+  program_.most_output = kMostOutput;
+  std::error_code failed;
+  std::filesystem::create_directories(spec_.folder, failed);
+  if (failed)
+    return llvm::createStringError(
+        fmt::format("the trial's folder '{}' cannot be made: {}", spec_.folder, failed.message()));
+  setenv("EXPC_TRIAL", spec_.trial.c_str(), 1);
+  setenv("EXPC_TRIAL_FOLDER", spec_.folder.c_str(), 1);
+  setenv("EXPC_STUDY_FOLDER", spec_.root.c_str(), 1);
+  setenv("EXPC_SEED", std::to_string(spec_.seed).c_str(), 1);
+  return llvm::Error::success();
+}
+
+int Trial::run() {
+  if (auto error = prepare()) {
+    events_.failed(llvm::toString(std::move(error)));
+    return 1;
+  }
+  std::printf("%s\n(in %s)\n", commandLine(program_.arguments).c_str(), program_.folder.c_str());
+  events_.started();
+  events_.progress(0, 1, "command");
+  kills_before_ = oomKills();
+  auto end = runProgram(program_);
+  out_tail_ = tailOf(program_.out);
+  err_tail_ = tailOf(program_.err);
+  logTails();
+  if (end) return judge(*end);
+  events_.failed(llvm::toString(end.takeError()));
+  return 1;
+}
+
+int Trial::judge(const ProgramEnd& end) {
+  if (end.flooded) {
+    events_.failed(fmt::format("{} wrote more than {} MiB of output and was ended", program_.arguments.front(),
+                               kMostOutput >> 20));
+    return 1;
+  }
+  return end.status == 0 ? readMetrics(end) : fail(howItEnded(end));
+}
+
+std::string Trial::howItEnded(const ProgramEnd& end) const {
+  std::string text = program_.arguments.front();
+  if (WIFSIGNALED(end.status))
+    text += fmt::format(" was killed by signal {} ({})", WTERMSIG(end.status), strsignal(WTERMSIG(end.status)));
+  else
+    text += fmt::format(" exited with code {}", WEXITSTATUS(end.status));
+  const std::string words = lastLine(err_tail_.empty() ? out_tail_ : err_tail_);
+  return words.empty() ? text + " and wrote nothing" : text + ": " + words;
+}
+
+int Trial::fail(const std::string& reason) {
+  const auto kills = oomKills();
+  std::string line = outOfMemoryLine(err_tail_);
+  if (line.empty()) line = outOfMemoryLine(out_tail_);
+  if (kills && kills_before_ && *kills > *kills_before_)
+    events_.infeasible("the kernel ran out of memory: " + reason);
+  else if (!line.empty())
+    events_.infeasible(fmt::format("{} ran out of memory: {}", program_.arguments.front(), line));
+  else
+    events_.failed(reason);
+  return 1;
+}
+
+int Trial::readMetrics(const ProgramEnd& end) {
+  plan::Event result;
+  result.type = plan::Event::Type::Result;
+  {
+    Deadline deadline(kReadSeconds, event_fd_);
+    auto error = reader_->read(spec_.folder, end, result, [&](const plan::CommandMetric& metric) {
+      plan::Event event;
+      event.type = plan::Event::Type::Failed;
+      event.reason = fmt::format("the metric {} was not read after {} s: '{}' is too slow on this output", metric.name,
+                                 kReadSeconds, metric.where);
+      deadline.say(plan::toLine(event) + '\n');
+    });
+    if (error) return fail(llvm::toString(std::move(error)));
+  }
+  const char* threads = std::getenv("OMP_NUM_THREADS");
+  const char* devices = std::getenv("CUDA_VISIBLE_DEVICES");
+  result.environment = llvm::json::Object{{"program", plan::jsonText(locate(program_.path))},
+                                          {"arguments", plan::jsonTexts(program_.arguments)},
+                                          {"omp_num_threads", plan::jsonText(threads ? threads : "")},
+                                          {"cuda_visible_devices", plan::jsonText(devices ? devices : "")},
+                                          {"seed", std::to_string(spec_.seed)}};
+  if (end.left_behind > 0)
+    result.notes.push_back(fmt::format("{} process{} that the command left behind {} ended", end.left_behind,
+                                       end.left_behind == 1 ? "" : "es", end.left_behind == 1 ? "was" : "were"));
+  events_.write(result);
+  return 0;
+}
+
+void Trial::logTails() const {
+  for (const auto& [tail, name] : {std::pair(&out_tail_, "standard output"), std::pair(&err_tail_, "standard error")}) {
+    if (tail->empty()) continue;
+    std::printf("--- %s, its end:\n", name);
+    std::fwrite(tail->data(), 1, tail->size(), stdout);
+    if (tail->back() != '\n') std::fputc('\n', stdout);
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int runTrial(const plan::LaunchRequest& request, int event_fd) { return Trial(request.spec, event_fd).run(); }
+
+}  // namespace expc::command

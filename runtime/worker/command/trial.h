@@ -1,0 +1,15 @@
+#pragma once
+
+#include "runtime/plan/trial.h"
+
+namespace expc::command {
+
+/// The build that `--describe` gives. It is raised by hand, when what is measured of a program or read from it would
+/// change: a new build of the launcher alone voids no trial.
+inline constexpr char kBuild[] = "command-1";
+
+/// One trial of a command, as a serve::Child: runs the program in the trial's folder, reads its metrics, tells how it
+/// went.
+int runTrial(const plan::LaunchRequest& request, int event_fd);
+
+}  // namespace expc::command
