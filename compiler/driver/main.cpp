@@ -2,10 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
-#include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "compiler/driver/choice.h"
 #include "compiler/driver/commands.h"
+#include "compiler/driver/completion.h"
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/tools.h"
 #include "compiler/driver/version.h"
@@ -22,9 +25,8 @@ void addStudyOptions(CLI::App& command, StudyOptions& options, const char* file_
       ->type_name("NAME")
       ->allow_extra_args(false);
   command
-      .add_option(
-          "-D", options.overrides,
-          "NAME=VALUE: select levels of a factor, replace an argument or a design setting (-D design.timed.repeat=20)")
+      .add_option("-D", options.overrides,
+                  "Select levels of a factor, replace an argument or a design setting (-D design.timed.repeat=20)")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
 }
@@ -43,10 +45,7 @@ void addResults(CLI::App& command, std::string& results) {
 }
 
 void addJson(CLI::App& command, bool& json) {
-  command
-      .add_option_function<std::string>(
-          "--format", [&json](const std::string& value) { json = value == "json"; }, "text or json (default text)")
-      ->check(CLI::IsMember({"text", "json"}))
+  addChoice<bool>(command, "--format", json, {{"text", false}, {"json", true}}, "How to print (default text)")
       ->type_name("FORMAT");
 }
 
@@ -62,9 +61,9 @@ int main(int argc, char** argv) {
       "Exit codes: 0 all criteria pass, 1 error, 2 usage, 3 some criterion fails, 4 some undecided, 5 nothing ran, 130 "
       "interrupted.");
   ColourMode colour = ColourMode::Auto;
-  app.add_option("--color", colour, "auto, always or never")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, ColourMode>{
-          {"auto", ColourMode::Auto}, {"always", ColourMode::Always}, {"never", ColourMode::Never}}))
+  addChoice<ColourMode>(app, "--color", colour,
+                        {{"auto", ColourMode::Auto}, {"always", ColourMode::Always}, {"never", ColourMode::Never}},
+                        "Whether to colour what is printed (default auto: in a terminal, without NO_COLOR)")
       ->type_name("WHEN");
   app.fallthrough();
 
@@ -72,11 +71,9 @@ int main(int argc, char** argv) {
   CLI::App* check_command =
       app.add_subcommand("check", "Report every mistake in a study that can be known before a run");
   addStudyOptions(*check_command, check_options.study, "Study file (.exp)");
-  check_command
-      ->add_option("--format", check_options.format,
-                   "text, json or sarif (SARIF 2.1.0, for editors and CI; default text)")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, CheckFormat>{
-          {"text", CheckFormat::Text}, {"json", CheckFormat::Json}, {"sarif", CheckFormat::Sarif}}))
+  addChoice<CheckFormat>(*check_command, "--format", check_options.format,
+                         {{"text", CheckFormat::Text}, {"json", CheckFormat::Json}, {"sarif", CheckFormat::Sarif}},
+                         "How to print diagnostics (default text); sarif is SARIF 2.1.0, for editors and code review")
       ->type_name("FORMAT");
   CLI::Option* fix_flag = check_command->add_flag("--fix", check_options.fix,
                                                   "Carry out the changes that are certain, then report what is left");
@@ -87,10 +84,9 @@ int main(int argc, char** argv) {
   CLI::App* plan_command =
       app.add_subcommand("plan", "Show every point and trial, what each rule removed, and what it costs");
   addStudyOptions(*plan_command, plan_options.study, "Study file (.exp)");
-  plan_command
-      ->add_option("--format", plan_options.format, "text, json (what `expc run` accepts) or jsonl (default text)")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, PlanFormat>{
-          {"text", PlanFormat::Text}, {"json", PlanFormat::Json}, {"jsonl", PlanFormat::JsonLines}}))
+  addChoice<PlanFormat>(*plan_command, "--format", plan_options.format,
+                        {{"text", PlanFormat::Text}, {"json", PlanFormat::Json}, {"jsonl", PlanFormat::JsonLines}},
+                        "How to print (default text); json is what `expc run` accepts, jsonl has a line for each point")
       ->type_name("FORMAT");
   plan_command->add_flag("--all", plan_options.all_points, "Print every point, also where there are many");
   addDevices(*plan_command, plan_options.devices);
@@ -132,6 +128,10 @@ int main(int argc, char** argv) {
       ->type_name("FILE");
 
   Tools tools(app);
+
+  // What a shell asks while a line is typed; the words are no command line of ours.
+  if (argc >= 2 && std::string_view(argv[1]) == "complete-words")
+    return printCompletion(app, std::vector<std::string>(argv + 2, argv + argc), Console(ColourMode::Never));
 
   try {
     app.parse(argc, argv);

@@ -2,6 +2,9 @@
 
 #include <cassert>
 
+#include "compiler/driver/choice.h"
+#include "compiler/driver/completion.h"
+
 namespace expc::driver {
 
 Tools::Tools(CLI::App& app) {
@@ -25,11 +28,8 @@ Tools::Tools(CLI::App& app) {
                    "the built-in modules are listed")
       ->type_name("MODULE|FILE");
   doc_command_->add_option("workload", doc_options_.workload, "Only this workload of it")->type_name("WORKLOAD");
-  doc_command_
-      ->add_option_function<std::string>(
-          "--format", [this](const std::string& value) { doc_options_.markdown = value == "markdown"; },
-          "text or markdown (default text)")
-      ->check(CLI::IsMember({"text", "markdown"}))
+  addChoice<bool>(*doc_command_, "--format", doc_options_.markdown, {{"text", false}, {"markdown", true}},
+                  "How to print (default text)")
       ->type_name("FORMAT");
 
   new_command_ = app.add_subcommand("new", "Write a commented study to start from");
@@ -42,12 +42,17 @@ Tools::Tools(CLI::App& app) {
       ->type_name("WORKLOAD")
       ->capture_default_str();
   new_command_->add_flag("--force", new_options_.force, "Replace a file of that name");
+
+  completion_command_ =
+      app.add_subcommand("completion", "Print a script with which a shell completes commands, options and names");
+  completion_command_->add_option("shell", shell_, "bash, zsh or fish")->required()->type_name("SHELL");
 }
 
 int Tools::run(const Console& console) const {
   if (*fmt_command_) return format(fmt_options_, console);
   if (*doc_command_) return doc(doc_options_, console);
   if (*new_command_) return newStudy(new_options_, console);
+  if (*completion_command_) return printCompletionScript(shell_, console);
   assert(*explain_command_);
   return explain(explain_options_, console);
 }

@@ -23,6 +23,8 @@ class Tools {
   CLI::App* doc_command_;
   NewOptions new_options_;
   CLI::App* new_command_;
+  std::string shell_;
+  CLI::App* completion_command_;
 };
 
 }  // namespace expc::driver

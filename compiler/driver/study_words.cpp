@@ -1,0 +1,91 @@
+#include "compiler/driver/study_words.h"
+
+#include <algorithm>
+
+#include "compiler/check/check.h"
+#include "compiler/parse/load.h"
+#include "compiler/parse/parse.h"
+#include "stdlib/stdlib.h"
+
+namespace expc::driver {
+
+namespace {
+
+void addOnce(std::vector<std::string>& to, const std::string& name) {
+  if (std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
+}
+
+StudyWords::Setting& setting(StudyWords& words, const std::string& name, const char* meaning) {
+  for (StudyWords::Setting& entry : words.settings)
+    if (entry.name == name) return entry;
+  words.settings.push_back({name, meaning, {}});
+  return words.settings.back();
+}
+
+void addStudy(StudyWords& words, const check::Study& study) {
+  for (const check::Change& preset : study.presets) addOnce(words.presets, preset.name);
+  for (const check::Factor& factor : study.factors) {
+    StudyWords::Setting& entry = setting(words, factor.name, "levels of a factor");
+    for (const check::Level& level : factor.levels) addOnce(entry.values, level.label);
+  }
+  if (study.workload)
+    for (const check::Parameter& parameter : study.workload->parameters) setting(words, parameter.name, "an argument");
+  if (study.design) {
+    for (const auto& [kind, block] : study.design->kinds)
+      for (const auto& [name, value] : block.settings)
+        setting(words, "design." + std::string(check::toString(kind)) + "." + name, "a setting of the design");
+    for (const auto& [name, value] : study.design->settings)
+      setting(words, "design." + name, "a setting of the design");
+  }
+}
+
+}  // namespace
+
+StudyWords studyWords(const std::string& path, const std::string& study) {
+  StudyWords words;
+  const check::FileSystem files = check::FileSystem::real();
+  llvm::Expected<std::string> text = files.read(path);
+  if (!text) {
+    llvm::consumeError(text.takeError());  // nothing is known then; the command itself will say why
+    return words;
+  }
+  source::SourceManager sources;
+  diag::Collector unheard;
+  diag::Emitter emitter(unheard);
+  const std::optional<source::FileId> root = parse::load(sources, path, std::move(*text), emitter);
+  if (!root) return words;
+  const check::Program program = check::check(sources, *root, files, emitter);
+  // Names come from what is written: a study with a mistake inside is still meant.
+  for (const ast::StudyDecl& declared : program.modules.front()->studies) {
+    words.studies.push_back(declared.name.name);
+    if (study.empty() || study == declared.name.name)
+      for (const ast::PresetDecl& preset : declared.presets) addOnce(words.presets, preset.name.name);
+  }
+  for (const ast::PresetDecl& preset : program.modules.front()->presets) addOnce(words.presets, preset.name.name);
+  for (const ast::SystemDecl& system : program.modules.front()->systems) addOnce(words.systems, system.name.name);
+  for (const std::unique_ptr<check::Study>& entry : program.studies)
+    if (study.empty() || study == entry->name) addStudy(words, *entry);
+  return words;
+}
+
+std::vector<std::string> workloadWords(const std::string& module) {
+  const std::string bare = module.starts_with("std.") ? module.substr(4) : module;
+  source::SourceManager sources;
+  diag::Collector unheard;
+  diag::Emitter emitter(unheard);
+  std::optional<source::FileId> file;
+  if (const std::optional<std::string_view> text = stdlib::module(bare)) {
+    file = sources.add(module, std::string(*text));
+  } else if (llvm::Expected<std::string> read = check::FileSystem::real().read(module)) {
+    file = parse::load(sources, module, std::move(*read), emitter);
+  } else {
+    llvm::consumeError(read.takeError());
+  }
+  std::vector<std::string> out;
+  if (file)
+    for (const ast::WorkloadDecl& workload : parse::parse(sources, *file, emitter).workloads)
+      out.push_back(workload.name.name);
+  return out;
+}
+
+}  // namespace expc::driver

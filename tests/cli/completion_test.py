@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""Completion in real shells: a line is typed into bash, zsh and fish on a terminal of its own, with the tab key where a user
+presses it, and then run. Shells that are not installed are skipped, bash is not.
+
+usage: completion_test.py --expc PATH
+"""
+import argparse
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OPTIONS = None
+
+STUDY = """import std.image
+study first {
+  workload image.mobilenet_v2(data = mnist("data/digits"))
+  factor precision in { fp64, fp32 } baseline fp64
+  factor gpus in { 1, 2 } baseline 1
+  measure step_time
+  design full { timed { repeat 10  steps 30 }  seed 7 }
+  preset quick { only gpus in { 1 } }
+  preset small { size = 32px }
+}
+study second {
+  workload image.mobilenet_v2(data = mnist("data/digits"))
+  factor layout in { nchw, nhwc } baseline nchw
+  measure step_time
+  design full { timed { repeat 10  steps 30 } }
+  preset other { size = 32px }
+}
+"""
+
+
+class Words(unittest.TestCase):
+    """What could stand at the cursor, without a shell."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="expc-words-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "study.exp").write_text(STUDY)
+
+    def ask(self, *words):
+        result = subprocess.run([OPTIONS.expc, "complete-words", "--words", *words], capture_output=True, text=True,
+                                check=True, timeout=60, cwd=self.folder)
+        self.assertEqual(result.stderr, "")
+        return [line.split("\t")[0] for line in result.stdout.splitlines()]
+
+    def line(self, text):
+        result = subprocess.run([OPTIONS.expc, "complete-words", "--line", text], capture_output=True, text=True, check=True,
+                                timeout=60, cwd=self.folder)
+        return [line.split("\t")[0] for line in result.stdout.splitlines()]
+
+    def test_commands_are_those_of_the_help(self):
+        text = subprocess.run([OPTIONS.expc, "--help"], capture_output=True, text=True, check=True).stdout
+        listed = re.findall(r"^  (\w+) {2,}", text.split("Subcommands:")[1], re.M)
+        self.assertEqual(self.ask(""), listed)
+        self.assertEqual(self.ask("che"), ["check"])
+        self.assertEqual(self.ask("--color", "always", "che"), ["check"])
+
+    def test_options_and_their_choices(self):
+        self.assertEqual(self.ask("check", "--f"), ["--format", "--fix"])
+        self.assertEqual(self.ask("check", "--format", ""), ["text", "json", "sarif"])
+        self.assertEqual(self.ask("check", "--format=s"), ["--format=sarif"])
+        self.assertEqual(self.ask("plan", "--col"), ["--color"])
+        self.assertEqual(self.ask("plan", "--color", "a"), ["auto", "always"])
+        self.assertIn("--study", self.ask("run", "-"))
+        self.assertEqual(self.ask("run", "--results", ""), [":folders"])
+        self.assertEqual(self.ask("run", "--html", ""), [":files"])
+
+    def test_files_of_a_study(self):
+        for command in ("check", "plan", "run", "report", "fmt"):
+            self.assertEqual(self.ask(command, ""), [":files .exp"])
+        self.assertEqual(self.ask("check", "study.exp", ""), [])
+        self.assertEqual(self.ask("fmt", "study.exp", ""), [":files .exp"])
+
+    def test_names_of_the_study_on_the_line(self):
+        self.assertEqual(self.ask("plan", "study.exp", "--study", ""), ["first", "second"])
+        self.assertEqual(self.ask("plan", "study.exp", "--preset", ""), ["quick", "small", "other"])
+        self.assertEqual(self.ask("plan", "study.exp", "--study", "first", "--preset", ""), ["quick", "small"])
+        self.assertEqual(self.ask("plan", "--study=second", "study.exp", "--preset="), ["--preset=other"])
+        self.assertEqual(self.ask("plan", "--preset", ""), [])
+
+    def test_overrides(self):
+        self.assertEqual(self.ask("plan", "study.exp", "-D", "g"), ["gpus="])
+        self.assertEqual(self.ask("plan", "study.exp", "-D", "precision="), ["precision=fp64", "precision=fp32"])
+        self.assertEqual(self.ask("plan", "study.exp", "-D", "design.t"), ["design.timed.repeat=", "design.timed.steps="])
+        self.assertIn("size=", self.ask("plan", "study.exp", "-D", ""))
+        self.assertNotIn("layout=nhwc", self.ask("plan", "study.exp", "--study", "first", "-D", "layout="))
+
+    def test_codes_modules_workloads_shells(self):
+        self.assertEqual(self.ask("explain", "E020"), [f"E020{n}" for n in range(1, 10)])
+        self.assertEqual(self.ask("explain", "unknown-u"), ["unknown-unit"])
+        self.assertIn("std.image", self.ask("doc", "std."))
+        self.assertEqual(self.ask("doc", "std.image", ""), ["mobilenet_v2"])
+        self.assertEqual(self.ask("completion", ""), ["bash", "fish", "zsh"])
+
+    def test_lines_are_cut_as_a_shell_cuts_them(self):
+        self.assertEqual(self.line("expc ch"), ["check"])
+        self.assertEqual(self.line("expc check --format "), ["text", "json", "sarif"])
+        self.assertEqual(self.line("expc plan 'study.exp' --preset \"qu"), ["quick"])
+        os.rename(self.folder / "study.exp", self.folder / "my study.exp")
+        self.assertEqual(self.line("expc plan my\\ study.exp --preset q"), ["quick"])
+
+    def test_nothing_to_say_is_no_error(self):
+        (self.folder / "broken.exp").write_text("study x {\n  preset early { }\n  factor in\n")
+        for words in (["nonsense", ""], ["check", "nowhere.exp", "--preset", ""], ["explain", "E0203", ""], ["new", ""]):
+            self.assertEqual(self.ask(*words), [])
+        self.assertEqual(self.ask("check", "broken.exp", "--preset", ""), ["early"])
+
+    def test_every_command_is_documented(self):
+        page = (ROOT / "docs/command-line.md").read_text(encoding="utf-8")
+        for command in self.ask(""):
+            self.assertIn(f"**`expc {command}", page)
+            text = subprocess.run([OPTIONS.expc, command, "--help"], capture_output=True, text=True, check=True).stdout
+            self.assertNotIn("->", text)
+            for option in re.findall(r"^  (--[a-z-]+)", text, re.M):
+                self.assertIn(option, page, f"docs/command-line.md does not know {option} of expc {command}")
+
+
+class Terminal:
+    """A shell on a terminal of its own."""
+
+    def __init__(self, arguments, folder, environment):
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.chdir(folder)
+            os.execvpe(arguments[0], arguments, environment)
+        self.seen = ""
+
+    def read(self, wanted, seconds=20):
+        end = time.monotonic() + seconds
+        while not re.search(wanted, self.seen):
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.terminal], [], [], left)[0]:
+                raise AssertionError(f"no {wanted!r} on the terminal, but: {self.seen[-2000:]!r}")
+            try:
+                self.seen += os.read(self.terminal, 65536).decode("utf-8", "replace")
+            except OSError as error:
+                raise AssertionError(f"the shell ended: {self.seen[-2000:]!r}") from error
+        return re.search(wanted, self.seen)
+
+    def quiet(self, seconds=0.3):
+        """Reads until the shell has had nothing to say for a while, so that a key does not overtake an answer."""
+        while select.select([self.terminal], [], [], seconds)[0]:
+            try:
+                self.seen += os.read(self.terminal, 65536).decode("utf-8", "replace")
+            except OSError:
+                return
+
+    def type(self, text):
+        for part in re.split("(\t)", text):
+            os.write(self.terminal, part.encode())
+            if part == "\t":
+                self.quiet()
+
+    def close(self):
+        os.kill(self.pid, signal.SIGKILL)
+        os.close(self.terminal)
+        os.waitpid(self.pid, 0)
+
+
+class Shell:
+    """The same lines in every shell. `expc` is a program that answers completion and else says what it was given."""
+
+    shell = []
+    load = ""
+
+    def setUp(self):
+        if not shutil.which(self.shell[0]):
+            self.skipTest(f"{self.shell[0]} is not installed")
+        folder = tempfile.TemporaryDirectory(prefix="expc-shell-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "study.exp").write_text(STUDY)
+        (self.folder / "steps.txt").write_text("no study\n")
+        (self.folder / "bin").mkdir()
+        program = self.folder / "bin/expc"
+        program.write_text('#!/bin/sh\ncase "$1" in complete-words|completion) exec "$EXPC" "$@";; esac\n'
+                           'printf "GOT"; for word in "$@"; do printf "<%s>" "$word"; done; echo END\n')
+        program.chmod(0o755)
+        environment = {"PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", "HOME": str(self.folder), "TERM": "dumb",
+                       "LC_ALL": "C.UTF-8", "EXPC": OPTIONS.expc, "PS1": "$ ", "HISTFILE": "/dev/null"}
+        for name in ("LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
+            if name in os.environ:
+                environment[name] = os.environ[name]
+        self.terminal = Terminal(self.shell, self.folder, environment)
+        self.addCleanup(self.terminal.close)
+        self.terminal.quiet(1)
+        self.terminal.type(self.load + "; echo LOAD''ED\n")
+        self.terminal.read("LOADED")
+        self.terminal.quiet()
+
+    def typed(self, line):
+        """What `expc` is given when this line is typed and run."""
+        self.terminal.seen = ""
+        self.terminal.type(line + "\n")
+        return re.findall("<([^>]*)>", self.terminal.read("GOT(.*?)END")[1])
+
+    def test_lines(self):
+        for line, given in (("expc expl\tE0203", ["explain", "E0203"]),
+                            ("expc explain unknown-un\t", ["explain", "unknown-unit"]),
+                            ("expc check stu\t--fi\t", ["check", "study.exp", "--fix"]),
+                            ("expc plan st\t--study sec\t--pre\toth\t", ["plan", "study.exp", "--study", "second", "--preset", "other"]),
+                            ("expc plan study.exp -D gp\t2", ["plan", "study.exp", "-D", "gpus=2"]),
+                            ("expc plan study.exp -D layout=nh\t", ["plan", "study.exp", "-D", "layout=nhwc"]),
+                            ("expc check --format=sa\tstudy.exp", ["check", "--format=sarif", "study.exp"]),
+                            ("expc doc std.im\tmob\t", ["doc", "std.image", "mobilenet_v2"])):
+            with self.subTest(line):
+                self.assertEqual(self.typed(line), given)
+
+
+class Bash(Shell, unittest.TestCase):
+    shell = ["bash", "--norc", "--noprofile", "-i"]
+    load = 'eval "$(expc completion bash)"; bind "set bell-style none"'
+
+
+class Zsh(Shell, unittest.TestCase):
+    shell = ["zsh", "-f", "-i"]
+    load = 'unsetopt zle_bracketed_paste; autoload -Uz compinit; compinit -u -D; eval "$(expc completion zsh)"'
+
+
+class Fish(Shell, unittest.TestCase):
+    shell = ["fish", "--no-config", "-i"]
+    load = "set -g fish_autosuggestion_enabled 0; expc completion fish | source"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--expc", required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    OPTIONS.expc = str(pathlib.Path(OPTIONS.expc).resolve())
+    unittest.main(argv=["completion_test.py", *rest], verbosity=1)
