@@ -163,6 +163,8 @@ TEST_CASE("long statements are broken before clauses, 'and' and 'or'") {
           inStudy("  factor a in { " + a + " }\n      baseline " + b + "  when c == 1\n"));
   becomes(inStudy("measure " + a + ", " + b + ", " + letters(10) + ", c"),
           inStudy("  measure " + a + ", " + b + ",\n      " + letters(10) + ", c\n"));
+  becomes("let a = " + a + " + f(" + b + ") * 2 - g(" + letters(10) + ") + 1",
+          "let a = " + a + " + f(" + b + ") * 2\n    - g(" + letters(10) + ") + 1\n");
   // What cannot be broken stays long.
   stays("let a = \"" + letters(200) + "\"\n");
 }

@@ -136,7 +136,8 @@ class Layout {
     comments(statement.begin, indent);
     beginLine(indent);
     keepBlank(statement.begin);
-    sequence(statement.begin, statement.body ? statement.body->open + 1 : statement.end, indent, 0);
+    const uint32_t end = statement.body ? statement.body->open + 1 : statement.end;
+    sequence({statement.begin, end, indent, 0, true}, Breaks::Clauses);
     if (statement.body) body(*statement.body, indent);
     endLine();
   }
@@ -174,9 +175,24 @@ class Layout {
 
   // ---- what does not fit on one line
 
-  /// Where a long line is broken first: before clauses, `and` and `or`, and between what a list without brackets has.
-  bool mayBreakBefore(uint32_t at) const {
+  /// Pieces [begin, end) that go on from the current place.
+  struct Span {
+    uint32_t begin, end;
+    unsigned indent;  // of the statement or item that they are a part of
+    unsigned tail;    // characters that will follow on their last line
+    bool first;       // they begin that statement or item
+
+    unsigned lineIndent() const { return first ? indent : indent + kContinuation; }
+  };
+
+  /// Where a long line is broken: first before clauses, `and` and `or`, and between what a list without brackets has;
+  /// what is still too long before `+` and `-`.
+  enum class Breaks { Clauses, Sums };
+
+  bool mayBreakBefore(uint32_t at, Breaks breaks) const {
     const Piece& piece = file_.pieces[at];
+    if (breaks == Breaks::Sums)
+      return piece.rule == Rule::Sum && (piece.token == Token::Plus || piece.token == Token::Minus);
     if (file_.pieces[at - 1].token == Token::Comma) return true;
     if (piece.rule == Rule::AnyWord) return false;
     switch (piece.token) {
@@ -194,70 +210,64 @@ class Layout {
     }
   }
 
-  /// Pieces [begin, end) from the current place on; `tail` characters will follow them on the last line.
-  void sequence(uint32_t begin, uint32_t end, unsigned indent, unsigned tail) {
-    for (uint32_t from = begin; from < end;) {
+  void sequence(const Span& span, Breaks breaks) {
+    for (uint32_t from = span.begin; from < span.end;) {
       uint32_t to = from;
-      do {
-        const Piece& piece = file_.pieces[to];
-        to = piece.opens() && !piece.brace_of_block ? piece.partner + 1 : to + 1;
-      } while (to < end && !mayBreakBefore(to));
-      chunk(from, to, from == begin, indent, to == end ? tail : 0);
+      do to = isOpenBracket(to) ? file_.pieces[to].partner + 1 : to + 1;
+      while (to < span.end && !mayBreakBefore(to, breaks));
+      const bool first = span.first && from == span.begin;
+      chunk({from, to, span.indent, to == span.end ? span.tail : 0, first}, breaks);
       from = to;
     }
   }
 
-  void chunk(uint32_t begin, uint32_t end, bool first, unsigned indent, unsigned tail) {
-    const unsigned start = first ? indent : indent + kContinuation;
-    settle(begin, start);
-    const bool flat = measure_.mayBeFlat(begin, end);
-    const unsigned width = measure_.width(begin, end) + tail;
-    if (flat && columnAfter(begin) + width <= kMaxWidth) {
-      pieces(begin, end, start, indent);
-      return;
-    }
-    const bool fits_alone = flat && indent + kContinuation + width <= kMaxWidth;
-    if (!first && (fits_alone || !hasBrackets(begin, end))) beginLine(indent + kContinuation);
-    if (fits_alone && !first)
-      pieces(begin, end, start, indent);
-    else
-      open(begin, end, start, indent, tail);
+  /// What stands between two places to break at.
+  void chunk(const Span& span, Breaks breaks) {
+    settle(span.begin, span.lineIndent());
+    const bool flat = measure_.mayBeFlat(span.begin, span.end);
+    const unsigned width = measure_.width(span.begin, span.end) + span.tail;
+    if (flat && columnAfter(span.begin) + width <= kMaxWidth) return pieces(span);
+    const bool fits_alone = !span.first && flat && span.lineIndent() + width <= kMaxWidth;
+    if (fits_alone || (!span.first && !hasBrackets(span))) beginLine(span.lineIndent());
+    if (fits_alone) return pieces(span);
+    if (breaks == Breaks::Clauses) return sequence(span, Breaks::Sums);
+    open(span);
   }
 
-  bool hasBrackets(uint32_t begin, uint32_t end) const {
-    for (uint32_t at = begin; at < end; ++at)
-      if (file_.pieces[at].opens() && !file_.pieces[at].brace_of_block) return true;
+  /// An opening bracket that is no block's.
+  bool isOpenBracket(uint32_t at) const { return file_.pieces[at].opens() && !file_.pieces[at].brace_of_block; }
+
+  bool hasBrackets(const Span& span) const {
+    for (uint32_t at = span.begin; at < span.end; ++at)
+      if (isOpenBracket(at)) return true;
     return false;
   }
 
-  void pieces(uint32_t begin, uint32_t end, unsigned start, unsigned indent) {
-    for (uint32_t at = begin; at < end; ++at) put(at, at == begin ? start : indent + kContinuation);
+  void pieces(const Span& span) {
+    for (uint32_t at = span.begin; at < span.end; ++at)
+      put(at, at == span.begin ? span.lineIndent() : span.indent + kContinuation);
   }
 
   /// Pieces that do not fit on one line: brackets are opened from the left until the rest fits.
-  void open(uint32_t begin, uint32_t end, unsigned start, unsigned indent, unsigned tail) {
-    for (uint32_t at = begin; at < end; ++at) {
-      const unsigned line_indent = at == begin ? start : indent + kContinuation;
-      const Piece& piece = file_.pieces[at];
-      if (!piece.opens() || piece.brace_of_block) {
-        put(at, line_indent);
-        continue;
-      }
-      settle(at, line_indent);
-      if (measure_.staysOpen(at) || !fitsUpToNextBracket(at, end, tail))
-        bracket(at, line_indent);
+  void open(const Span& span) {
+    for (uint32_t at = span.begin; at < span.end; ++at) {
+      const bool first = span.first && at == span.begin;
+      const Span bracketed{at, isOpenBracket(at) ? file_.pieces[at].partner + 1 : at + 1, span.indent, 0, first};
+      settle(at, bracketed.lineIndent());
+      if (isOpenBracket(at) && (measure_.staysOpen(at) || !fitsUpToNextBracket(at, span)))
+        bracket(at, bracketed.lineIndent());
       else
-        pieces(at, piece.partner + 1, line_indent, indent);
-      at = piece.partner;
+        pieces(bracketed);
+      at = bracketed.end - 1;
     }
   }
 
-  bool fitsUpToNextBracket(uint32_t at, uint32_t end, unsigned tail) const {
+  bool fitsUpToNextBracket(uint32_t at, const Span& span) const {
     const uint32_t close = file_.pieces[at].partner;
     if (close == at + 1) return true;
     uint32_t stop = close + 1;
-    while (stop < end && !(file_.pieces[stop].opens() && !file_.pieces[stop].brace_of_block)) ++stop;
-    const unsigned width = measure_.width(at, std::min(stop + 1, end)) + (stop == end ? tail : 0);
+    while (stop < span.end && !isOpenBracket(stop)) ++stop;
+    const unsigned width = measure_.width(at, std::min(stop + 1, span.end)) + (stop == span.end ? span.tail : 0);
     return columnAfter(at) + width <= kMaxWidth;
   }
 
@@ -280,8 +290,9 @@ class Layout {
         beginLine(inner);
         keepBlank(begin);
       }
-      sequence(begin, end, inner, 0);
-      break_next = !flat;
+      const size_t lines = lines_.size();
+      sequence({begin, end, inner, 0, true}, Breaks::Clauses);
+      break_next = lines_.size() > lines;  // nothing goes on behind an item of several lines
       begin = end;
     }
     comments(closing, inner);

@@ -62,8 +62,10 @@ std::string scrambled(const std::string& text, unsigned seed) {
   if (!file) return text;
   std::mt19937 random(seed);
   // How often a gap has a line break, and how often a comment: from texts of one line to those of one token a line.
+  // Some have longer names, so that lines overflow.
   const unsigned breaks = seed % 4 == 0 ? 0 : seed % 4 == 1 ? 10 : seed % 4 == 2 ? 40 : 80;
   const unsigned comments = seed % 3 == 0 ? 0 : 5;
+  const unsigned longer = seed % 5 < 2 ? 40 : 0;
   static constexpr const char* kBlanks[] = {" ", "  ", "\t", "     "};
   static constexpr const char* kBreaks[] = {"\n", "\n\n", "\r\n  ", "\n \n\n\t"};
   static constexpr const char* kComments[] = {" // c\n", "//\n//d  \n", "\n// e\n", " /// f\n", "\n\n//// g\n\n"};
@@ -75,6 +77,7 @@ std::string scrambled(const std::string& text, unsigned seed) {
     out += kBlanks[random() % std::size(kBlanks)];
     if (in_hundred(comments)) out += kComments[random() % std::size(kComments)];
     out += sources.text(token.range);
+    if (token.kind == parse::Token::Identifier && in_hundred(longer)) out += "_" + std::string(random() % 60, 'x');
     after_comment = token.isComment();
   }
   return out;

@@ -10,7 +10,7 @@ namespace expc::format_test {
 /// again changes nothing; no blanks end a line; a diff of it can be made.
 std::optional<std::string> brokenPromise(const std::string& text);
 
-/// `text` with other white space between its tokens, some comments more, and all its own: what `seed` makes of it.
+/// `text` with other white space between its tokens, some comments more, some names longer: what `seed` makes of it.
 std::string scrambled(const std::string& text, unsigned seed);
 
 /// Whether `text` has no syntax error, so that the above says something.

@@ -1,8 +1,9 @@
 // Checks what the formatter promises on every .exp file in some folders, and on those files with other white space.
-// usage: format_tree FOLDER…
+// usage: format_tree [--variants N] FOLDER…
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -12,7 +13,7 @@
 using namespace expc::format_test;
 
 int main(int argc, char** argv) {
-  constexpr unsigned kVariants = 48;
+  unsigned variants = 48;
   size_t files = 0, texts = 0, failed = 0;
   const auto check = [&](const std::string& name, const std::string& text) {
     ++texts;
@@ -21,7 +22,12 @@ int main(int argc, char** argv) {
     fmt::print("{}: {}\n", name, *broken);
     ++failed;
   };
-  for (int at = 1; at < argc; ++at)
+  int at = 1;
+  if (argc > 2 && std::string_view(argv[1]) == "--variants") {
+    variants = static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10));
+    at = 3;
+  }
+  for (; at < argc; ++at)
     for (const auto& entry : std::filesystem::recursive_directory_iterator(argv[at])) {
       if (!entry.is_regular_file() || entry.path().extension() != ".exp") continue;
       std::ifstream in(entry.path(), std::ios::binary);
@@ -30,7 +36,7 @@ int main(int argc, char** argv) {
       if (!isFormatted(text.str())) continue;
       ++files;
       check(entry.path().string(), text.str());
-      for (unsigned seed = 1; seed <= kVariants && failed < 20; ++seed) {
+      for (unsigned seed = 1; seed <= variants && failed < 20; ++seed) {
         const std::string variant = scrambled(text.str(), seed);
         check(fmt::format("{}, scrambled with {}", entry.path().string(), seed), variant);
         if (!isFormatted(variant)) fmt::print("{}: scrambling broke it\n", entry.path().string()), ++failed;
