@@ -5,7 +5,7 @@ JOBS  ?= $(shell nproc)
 .PHONY: run test build setup setup-tests fuzz bench clean
 
 run: setup
-	@tools/build $(BUILD) expc expc-worker
+	@tools/build $(BUILD) expc expc-worker expc-worker-command
 	@$(BUILD)/bin/expc run experiments/precision.exp --preset quick --results results --verdicts-ok
 
 test: setup-tests
@@ -13,7 +13,7 @@ test: setup-tests
 	@tools/test $(BUILD)
 
 build: setup
-	@tools/build $(BUILD) expc expc-worker
+	@tools/build $(BUILD) expc expc-worker expc-worker-command
 
 setup:
 	@tools/setup

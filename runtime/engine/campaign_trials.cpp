@@ -155,7 +155,7 @@ TrialRequest Campaign::request(const store::BlockPlan& block, const plan::Point&
   spec.root = plan_.root;
   spec.seed = block.block.seed;
   for (const plan::Metric& metric : plan_.metrics) {
-    if (metric.kind == trial.kind) spec.metrics.push_back(metric.name);
+    if (metric.kind == trial.kind && !metric.derived) spec.metrics.push_back(metric.name);
   }
   spec.world_size = slots.size();
   int port = freePort();
