@@ -31,9 +31,11 @@ BLOCK = re.compile(r"^```(\w+)(?: ([^\n]*))?\n(.*?)^```$", re.M | re.S)
 CODE = re.compile(r"// ([EW]\d{4})\b")
 
 
-def check(expc: str, text: str, arguments: list) -> list:
-    """What checking `text` reports: (code, line or 0, message)."""
+def check(expc: str, text: str, arguments: list, files: dict) -> list:
+    """What checking `text` beside `files` reports: (code, line or 0, message)."""
     with tempfile.TemporaryDirectory() as folder:
+        for name, content in files.items():
+            (pathlib.Path(folder) / name).write_text(content, encoding="utf-8")
         (pathlib.Path(folder) / "example.exp").write_text(text, encoding="utf-8")
         result = subprocess.run([expc, "check", "example.exp", "--format", "json", *arguments], cwd=folder,
                                 capture_output=True, timeout=60)
@@ -42,14 +44,14 @@ def check(expc: str, text: str, arguments: list) -> list:
             for entry in document["diagnostics"]]
 
 
-def example(expc: str, code: str, wrong: bool, info: str, body: str) -> list:
+def example(expc: str, code: str, wrong: bool, info: str, body: str, files: dict) -> list:
     words = shlex.split(info or "")
     text = body
     if words[:1] == ["study"]:
         words.pop(0)
         text = language.inside_study(body)
     wanted = sorted((entry, number) for number, line in enumerate(text.splitlines(), 1) for entry in CODE.findall(line))
-    found = check(expc, text, words)
+    found = check(expc, text, words, files)
     problems = []
     if wrong and code not in [entry for entry, _ in wanted]:
         problems.append(f"a wrong example has no line marked // {code}")
@@ -93,13 +95,15 @@ def page_problems(expc: str, code: str, slug: str, row: str, golden: str) -> lis
             problems.append("its message stands in no case under tests/golden")
     elif "Right" not in sections:
         problems.append("there is no right example")
+    # What examples read stands in blocks of its own, marked with its name.
+    files = {info: body for kind, info, body in BLOCK.findall(text) if kind not in ("exp", "text")}
     for name in ("Wrong", "Right"):
         blocks = BLOCK.findall(sections.get(name, ""))
         if name in sections and not blocks:
             problems.append(f"the section {name} has no example")
         for kind, info, body in blocks:
             if kind == "exp":
-                problems += example(expc, code, name == "Wrong", info, body)
+                problems += example(expc, code, name == "Wrong", info, body, files)
     return problems
 
 
