@@ -54,7 +54,7 @@ void addJson(CLI::App& command, bool& json) {
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write, not the end of a run
 
-  CLI::App app{"expc: performance studies as source code"};
+  CLI::App app{"expc: performance studies as source code", "expc"};
   app.set_version_flag("--version", "expc " + std::string(kVersion));
   app.require_subcommand(1);
   app.footer(
@@ -70,6 +70,7 @@ int main(int argc, char** argv) {
   CheckOptions check_options;
   CLI::App* check_command =
       app.add_subcommand("check", "Report every mistake in a study that can be known before a run");
+  check_command->footer(kPlainExitCodes);
   addStudyOptions(*check_command, check_options.study, "Study file (.exp)");
   addChoice<CheckFormat>(*check_command, "--format", check_options.format,
                          {{"text", CheckFormat::Text}, {"json", CheckFormat::Json}, {"sarif", CheckFormat::Sarif}},
@@ -83,6 +84,7 @@ int main(int argc, char** argv) {
   PlanOptions plan_options;
   CLI::App* plan_command =
       app.add_subcommand("plan", "Show every point and trial, what each rule removed, and what it costs");
+  plan_command->footer(kPlainExitCodes);
   addStudyOptions(*plan_command, plan_options.study, "Study file (.exp)");
   addChoice<PlanFormat>(*plan_command, "--format", plan_options.format,
                         {{"text", PlanFormat::Text}, {"json", PlanFormat::Json}, {"jsonl", PlanFormat::JsonLines}},

@@ -46,6 +46,10 @@ Tools::Tools(CLI::App& app) {
   completion_command_ =
       app.add_subcommand("completion", "Print a script with which a shell completes commands, options and names");
   completion_command_->add_option("shell", shell_, "bash, zsh or fish")->required()->type_name("SHELL");
+
+  for (CLI::App* command : {explain_command_, doc_command_, new_command_, completion_command_})
+    command->footer(kPlainExitCodes);
+  fmt_command_->footer("Exit codes: 0 success, 1 an error, or with --check a file that would change, 2 usage.");
 }
 
 int Tools::run(const Console& console) const {

@@ -7,6 +7,9 @@
 
 namespace expc::driver {
 
+/// The end of the help of commands that reach no verdicts.
+inline constexpr const char* kPlainExitCodes = "Exit codes: 0 success, 1 error, 2 usage.";
+
 /// The subcommands that help to write studies: their options and help texts. They neither measure nor judge.
 class Tools {
  public:
