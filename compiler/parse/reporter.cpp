@@ -12,8 +12,13 @@ diag::Emitter* Reporter::next(uint32_t at) {
   return nullptr;
 }
 
-void Reporter::syntaxError(source::Range range, std::string message) {
-  if (diag::Emitter* emitter = next(range.begin)) emitter->emit(range, SyntaxError, std::move(message));
+void Reporter::syntaxError(source::Range range, std::string message, const std::optional<std::string>& meant) {
+  diag::Emitter* emitter = next(range.begin);
+  if (!emitter) return;
+  if (meant) message += fmt::format("; did you mean '{}'?", *meant);
+  diag::Builder builder = emitter->build(range, SyntaxError, std::move(message));
+  if (meant) builder.fix(range, *meant);
+  builder.emit();
 }
 
 }  // namespace expc::parse

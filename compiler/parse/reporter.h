@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "compiler/diag/diagnostic.h"
@@ -21,7 +22,8 @@ class Reporter {
   /// Null once the limit is reached (which it reports, once).
   diag::Emitter* next(uint32_t at);
   /// "expected …, found …": something else has to stand at `range`.
-  void syntaxError(source::Range range, std::string message);
+  /// `meant` is a word that may replace what stands there.
+  void syntaxError(source::Range range, std::string message, const std::optional<std::string>& meant = std::nullopt);
   bool exhausted() const { return count_ > kLimit; }
   source::FileId file() const { return file_; }
 

@@ -254,15 +254,23 @@ bool wantsName(const Situation& situation) {
          (inner == Rule::Word || inner == Rule::Words || inner == Rule::Name || inner == Rule::FactorName);
 }
 
-/// A slip of the pen for a word that fits here, "" if none is near.
-std::string suggestion(const source::SourceManager& sources, source::FileId file, const Located& found,
-                       const std::vector<Token>& words) {
-  if (found.token != Token::Identifier) return "";
+/// The word that fits here and that `found` is a slip of the pen for.
+std::optional<std::string> suggestion(const source::SourceManager& sources, source::FileId file, const Located& found,
+                                      const std::vector<Token>& words) {
+  if (found.token != Token::Identifier) return std::nullopt;
   std::vector<std::string> candidates;
   for (Token word : words)
     if (isReserved(word) || (isWord(word) && word != Token::Identifier)) candidates.emplace_back(spelling(word));
-  auto best = diag::closest(sources.text({file, found.begin, found.end}), candidates);
-  return best ? fmt::format("; did you mean '{}'?", *best) : "";
+  return diag::closest(sources.text({file, found.begin, found.end}), candidates);
+}
+
+/// Says `message` with the word that was meant, which replaces what was found.
+void emitWith(diag::Emitter& emitter, source::Range range, std::string message, source::Range found,
+              const std::optional<std::string>& meant) {
+  if (meant) message += fmt::format("; did you mean '{}'?", *meant);
+  diag::Builder builder = emitter.build(range, SyntaxError, std::move(message));
+  if (meant) builder.fix(found, *meant);
+  builder.emit();
 }
 
 bool onLaterLine(const source::SourceManager& sources, source::FileId file, const Located& previous,
@@ -336,8 +344,10 @@ void reportUnexpected(const source::SourceManager& sources, Reporter& reporter, 
   std::vector<Token> words = situation.expected;
   if (situation.rules.front() == Rule::WorkloadBody) words.insert(words.end(), {Token::Command, Token::Timeout});
   const std::string meant = hint(sources, file, situation);
-  message += meant.empty() ? suggestion(sources, file, found, words) : meant;
-  if (diag::Emitter* emitter = reporter.next(begin)) emitter->emit({file, begin, end}, SyntaxError, message);
+  message += meant;
+  if (diag::Emitter* emitter = reporter.next(begin))
+    emitWith(*emitter, {file, begin, end}, std::move(message), {file, found.begin, found.end},
+             meant.empty() ? suggestion(sources, file, found, words) : std::nullopt);
 }
 
 void reportNoStatement(const source::SourceManager& sources, Reporter& reporter, Rule block, const Situation& situation,
@@ -368,22 +378,21 @@ void reportNoStatement(const source::SourceManager& sources, Reporter& reporter,
                              Token::With, Token::Within, Token::Until, Token::From, Token::And, Token::Not});
   if (!begins) words.insert(words.end(), {Token::By, Token::As, Token::In, Token::Or});
   const std::string meant = hint(sources, file, situation);
-  const std::string near = meant.empty() ? suggestion(sources, file, found, words) : "";
+  const auto near = meant.empty() ? suggestion(sources, file, found, words) : std::nullopt;
   std::string message;
   if (!begins) {
     // On a line that has begun, what is wrong is what goes on and not a new statement.
     const std::string before =
         previous.token == Token::String ? "the text" : quote(sources.text({file, previous.begin, previous.end}));
     message = fmt::format("{} cannot follow {}", shown, before);
-  } else if (!near.empty()) {
+  } else if (near) {
     message = fmt::format("{} begins no statement of a {}", shown, blockName(block));
   } else {
     message = fmt::format("expected {}", describeStatements(block));
     if (message.back() == ',') message.pop_back();
     message += fmt::format(", found {}", shown);
   }
-  message += meant + near;
-  emitter->emit(range, SyntaxError, message);
+  emitWith(*emitter, range, message + meant, range, near);
 }
 
 void reportUnclosed(const source::SourceManager& sources, Reporter& reporter, Rule block, const Located& open,

@@ -131,9 +131,8 @@ void Transform::metricSource(uint32_t index, ast::MetricDecl& metric) {
     return;
   }
   const auto near = call ? diag::closest(sources_.text(call->callee.range), readers) : std::nullopt;
-  reporter_.syntaxError(call ? call->callee.range : source->range,
-                        fmt::format("expected regex(…), json(…) or csv(…) after 'from'{}",
-                                    near ? fmt::format("; did you mean '{}'?", *near) : ""));
+  reporter_.syntaxError(call ? call->callee.range : source->range, "expected regex(…), json(…) or csv(…) after 'from'",
+                        near);
 }
 
 void Transform::metricTrait(uint32_t index, ast::MetricDecl& metric) {
@@ -154,7 +153,10 @@ void Transform::metricTrait(uint32_t index, ast::MetricDecl& metric) {
     return;  // `form regex(…)`: likewise
   } else if (diag::Emitter* emitter = reporter_.next(node(index).begin)) {
     const auto near = diag::closest(word, {"lower", "higher", "timed", "quality", "profile", "exact", "series"});
-    emitter->emit(range(index), UnknownTrait, word, near ? fmt::format(" (did you mean '{}'?)", *near) : "");
+    diag::Builder builder =
+        emitter->build(range(index), UnknownTrait, word, near ? fmt::format(" (did you mean '{}'?)", *near) : "");
+    if (near) builder.fix(range(index), *near);
+    builder.emit();
   }
 }
 

@@ -2,12 +2,10 @@
 
 #include <llvm/Support/Error.h>
 
-#include "compiler/ast/dump.h"
 #include "compiler/check/check.h"
-#include "compiler/diag/render.h"
 #include "compiler/lower/lower.h"
 #include "compiler/parse/load.h"
-#include "compiler/parse/parse.h"
+#include "tests/fuzz/parse.h"
 
 namespace expc::fuzz {
 
@@ -42,30 +40,10 @@ bool small(const check::Program& program) {
   return true;
 }
 
-void render(const source::SourceManager& sources, std::vector<diag::Diagnostic>& diagnostics) {
-  diag::sortAndDeduplicate(diagnostics);
-  for (const diag::Diagnostic& diagnostic : diagnostics) {
-    (void)diag::renderText(sources, diagnostic, true);
-    (void)diag::renderJson(sources, diagnostic);
-  }
-}
-
-void parseAlone(const std::string& text) {
-  source::SourceManager sources;
-  diag::Collector collector;
-  diag::Emitter emitter(collector);
-  if (auto file = parse::load(sources, "fuzz.exp", text, emitter)) {
-    (void)ast::dump(parse::parse(sources, *file, emitter));
-    diag::Emitter second(collector);
-    if (ast::ExprPtr value = parse::parseExpression(sources, *file, second)) (void)ast::dump(*value);
-  }
-  render(sources, collector.diagnostics);
-}
-
 }  // namespace
 
 void compileText(const std::string& text) {
-  parseAlone(text);
+  parseText(text);
   source::SourceManager sources;
   diag::Collector collector;
   diag::Emitter emitter(collector);
