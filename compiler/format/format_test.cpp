@@ -149,6 +149,12 @@ TEST_CASE("long lists are broken at commas") {
   becomes("let a = g(" + letters(20) + ", " + inner + ")", "let a = g(\n  " + letters(20) + ",\n  " + inner + "\n)\n");
 }
 
+TEST_CASE("nothing goes on behind an item of several lines") {
+  const std::string a = letters(70), b = letters(60);
+  becomes("let a = g(f(" + a + ", " + b + "), b, c)",
+          "let a = g(\n  f(\n    " + a + ",\n    " + b + "\n  ),\n  b, c\n)\n");
+}
+
 TEST_CASE("a list that the author opened stays open") {
   stays("enum e {\n  a, b,\n  c\n}\n");
   stays("let a = {\n  (1, 2),\n\n  // second\n  (3, 4)\n}\n");
