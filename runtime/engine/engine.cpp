@@ -63,6 +63,14 @@ llvm::Expected<WorkerProgram> describe(const Setup& setup, const std::string& pa
   return program;
 }
 
+/// The metrics that the plan asks for and the command says how to read.
+std::vector<std::string> metricsRead(const plan::Plan& plan, const plan::Workload& workload) {
+  std::vector<std::string> names;
+  for (const plan::CommandMetric& metric : workload.command->metrics)
+    if (plan.findMetric(metric.name)) names.push_back(metric.name);
+  return names;
+}
+
 /// Describes the workers that the plan needs and checks that they have its workloads.
 llvm::Error findWorkers(Setup& setup, const EngineOptions& options) {
   for (const plan::Workload& workload : setup.plan.workloads) {
@@ -74,8 +82,10 @@ llvm::Error findWorkers(Setup& setup, const EngineOptions& options) {
       if (!found) return found.takeError();
       worker = std::move(*found);
     }
-    if (workload.command) continue;  // the study's own: it has all there is to know
-    if (auto error = checkWorkload(workload, worker->description, worker->path)) return error;
+    // What a command is, is in the plan; a built-in workload must be in the worker.
+    auto error = workload.command ? checkCommand(worker->path, workload, metricsRead(setup.plan, workload))
+                                  : checkWorkload(workload, worker->description, worker->path);
+    if (error) return error;
   }
   for (const auto* worker : {&setup.built_in, &setup.command}) {
     if (!*worker) continue;

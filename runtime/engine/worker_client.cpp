@@ -15,6 +15,7 @@
 
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/log_tail.h"
+#include "runtime/plan/command_json.h"
 #include "runtime/plan/json.h"
 
 extern char** environ;
@@ -124,34 +125,56 @@ std::string statusText(int status) {
   return fmt::format("exited with code {}", WEXITSTATUS(status));
 }
 
-llvm::Expected<WorkerDescription> describeWorker(const std::string& path) {
+namespace {
+
+/// What a worker program answers to a command line.
+struct Answer {
+  int status = 0;
+  std::string text;
+};
+
+llvm::Expected<Answer> ask(const std::string& path, const std::vector<std::string>& arguments) {
   if (access(path.c_str(), X_OK) != 0) return missing(path, errno);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return missing(path, errno);
-  Spawned process = spawn(path, {"--describe"}, ends[1], STDERR_FILENO, -1);
+  Spawned process = spawn(path, arguments, ends[1], STDERR_FILENO, -1);
   close(ends[1]);
   if (process.error) {
     close(ends[0]);
     return missing(path, process.error);
   }
-  std::string text;
-  bool complete = readAll(ends[0], text);
+  Answer answer;
+  bool complete = readAll(ends[0], answer.text);
   close(ends[0]);
   if (!complete) kill(-process.pid, SIGKILL);
-  int status = 0;
-  while (waitpid(process.pid, &status, 0) < 0 && errno == EINTR) {
+  while (waitpid(process.pid, &answer.status, 0) < 0 && errno == EINTR) {
   }
-  if (!complete) {
-    return llvm::createStringError(
-        fmt::format("the worker '{}' did not describe itself in {} s", path, kStartPatience.count()));
-  }
-  if (status != 0) {
-    return llvm::createStringError(
-        fmt::format("the worker '{}' does not run: `{} --describe` {}; see above for what it said, and "
-                    "build it again with `make`",
-                    path, path, statusText(status)));
-  }
-  return parseDescription(path, text);
+  if (complete) return answer;
+  return llvm::createStringError(
+      fmt::format("the worker '{}' did not answer {} in {} s", path, arguments.front(), kStartPatience.count()));
+}
+
+}  // namespace
+
+llvm::Expected<WorkerDescription> describeWorker(const std::string& path) {
+  auto answer = ask(path, {"--describe"});
+  if (!answer) return answer.takeError();
+  if (answer->status == 0) return parseDescription(path, answer->text);
+  return llvm::createStringError(
+      fmt::format("the worker '{}' does not run: `{} --describe` {}; see above for what it said, and "
+                  "build it again with `make`",
+                  path, path, statusText(answer->status)));
+}
+
+llvm::Error checkCommand(const std::string& path, const plan::Workload& workload,
+                         const std::vector<std::string>& metrics) {
+  llvm::json::Object question{{"command", plan::toJson(*workload.command)}, {"metrics", plan::jsonTexts(metrics)}};
+  auto answer = ask(path, {"--check", plan::canonicalJson(std::move(question))});
+  if (!answer) return answer.takeError();
+  if (answer->status == 0) return llvm::Error::success();
+  const std::string why = llvm::StringRef(answer->text).trim().str();
+  return llvm::createStringError(
+      fmt::format("the workload {}: {}", workload.name, why.empty() ? path + " " + statusText(answer->status) : why));
 }
 
 WorkerServer::WorkerServer(WorkerServer&& other) noexcept

@@ -28,6 +28,11 @@ struct WorkerDescription {
 /// Asks the worker program. Errors: it is missing (and how to build it), does not run, prints nonsense.
 llvm::Expected<WorkerDescription> describeWorker(const std::string& path);
 
+/// Asks expc-worker-command whether these metrics of a command can be read as it says: patterns, pointers. The error is
+/// one line with the workload and the metric.
+llvm::Error checkCommand(const std::string& path, const plan::Workload& workload,
+                         const std::vector<std::string>& metrics);
+
 /// A launch server, one process for many trials.
 class WorkerServer {
  public:

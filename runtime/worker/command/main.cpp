@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <string_view>
 
+#include "runtime/plan/command_json.h"
 #include "runtime/plan/json.h"
+#include "runtime/worker/command/metrics.h"
 #include "runtime/worker/command/trial.h"
 #include "runtime/worker/serve/serve.h"
 
@@ -17,8 +19,30 @@ constexpr char kHelp[] =
 
 usage: expc-worker-command --serve FD    serve trials on a socket: how expc uses it
        expc-worker-command --describe    print its build as JSON; its workloads are the study's own
+       expc-worker-command --check JSON  say what cannot be read of {"command":…,"metrics":[…]}: exit code 1 and one line
        expc-worker-command --help        this text
 )";
+
+/// Patterns and pointers, before anything runs.
+int check(llvm::StringRef text) {
+  using namespace expc::plan;
+  auto value = parseJson({text.data(), text.size()});
+  JsonErrors errors;
+  std::vector<std::string> metrics;
+  Command command;
+  if (value) {
+    const JsonPath root;
+    JsonFields in(errors, *value, root);
+    metrics = in.strings("metrics");
+    if (const llvm::json::Value* given = in.value("command"))
+      command = readCommand(errors, *given, JsonPath{&root, "command", std::nullopt});
+  }
+  llvm::Error error = value ? errors.take("the command") : value.takeError();
+  if (!error) error = expc::command::MetricReader::make(command, metrics).takeError();
+  if (!error) return 0;
+  std::puts(llvm::toString(std::move(error)).c_str());
+  return 1;
+}
 
 }  // namespace
 
@@ -39,6 +63,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "expc-worker-command: --serve %s: that is no open descriptor; expc passes one\n", argv[2]);
     return 2;
   }
+  if (command == "--check" && argc == 3) return check(argv[2]);
   if (command == "--help" && argc == 2) {
     std::fputs(kHelp, stdout);
     return 0;

@@ -172,6 +172,34 @@ TEST_CASE("a kill ends a child and what it started") {
   close(log);
 }
 
+TEST_CASE("a child that left its group and session ends with its rank") {
+  for (const bool killed : {true, false}) {
+    CAPTURE(killed);
+    TestServer server([&](const plan::LaunchRequest&, int event_fd) {
+      if (fork() == 0) {
+        setsid();
+        if (fork() == 0) {
+          setsid();
+          const std::string pid = std::to_string(getpid()) + "\n";
+          [[maybe_unused]] ssize_t written = write(event_fd, pid.data(), pid.size());
+        }
+        sleep(600);
+      }
+      sleep(killed ? 600 : 1);
+      return 0;
+    });
+    auto [events, log] = server.launch(1);
+    CHECK(server.receive().type == plan::LaunchReply::Type::Started);
+    char text[32] = {};
+    REQUIRE(read(events, text, sizeof text - 1) > 0);
+    if (killed) server.sendText(R"({"v":1,"kill":1})");
+    CHECK(server.receive().type == plan::LaunchReply::Type::Exited);
+    CHECK(kill(std::atoi(text), 0) != 0);  // before the engine hears of the end
+    close(events);
+    close(log);
+  }
+}
+
 TEST_CASE("a closed channel kills the children") {
   TestServer server([](const plan::LaunchRequest&, int) {
     sleep(1000);
