@@ -96,7 +96,8 @@ class Collector {
       out.type = typeName(*decl.type);
       out.range = text(decl.type->refinement);
     }
-    out.fallback = text(decl.derived ? decl.derived : decl.source);
+    out.fallback = text(decl.derived);
+    out.source = text(decl.source);
     if (decl.direction) out.direction = decl.direction->name;
     out.kind = decl.kind ? decl.kind->name : decl.derived ? "" : "timed";
     if (decl.exact) out.kind += out.kind.empty() ? "exact" : " exact";
@@ -176,6 +177,7 @@ std::string Entry::signature() const {
   if (!direction.empty()) out += " " + direction;
   if (!kind.empty()) out += " " + kind;
   if (!fallback.empty()) out += " = " + fallback;
+  if (!source.empty()) out += "  from " + source;
   if (!when.empty()) out += "  when " + when;
   return out;
 }

@@ -14,7 +14,8 @@ struct Entry {
   std::string name;
   std::string type;       // of parameters and metrics: "Pixels", "Images / Time"; of lets: the value
   std::string range;      // "16px..1024px"
-  std::string fallback;   // the default; "" where it must be given
+  std::string fallback;   // the default, "" where it must be given; of derived metrics what they are
+  std::string source;     // of a command's metrics: "regex(…)"
   std::string when;       // "method == lora"
   std::string direction;  // of metrics: "lower", "higher"
   std::string kind;       // of metrics: "timed", "quality", "profile"; with "exact", "series"

@@ -53,8 +53,8 @@ std::string metrics(const std::vector<Entry>& entries) {
   std::vector<std::vector<std::string>> rows;
   for (const Entry& entry : entries)
     rows.push_back({code(entry.name), code(entry.type + (entry.range.empty() ? "" : " in " + entry.range)),
-                    entry.direction, entry.kind, code(entry.fallback), cell(entry.doc)});
-  return table({"metric", "type", "better", "from trials", "read", "meaning"}, rows);
+                    entry.direction, entry.kind, code(entry.fallback), code(entry.source), cell(entry.doc)});
+  return table({"metric", "type", "better", "from trials", "is", "read from", "meaning"}, rows);
 }
 
 std::string rules(const std::vector<RulePage>& rules) {

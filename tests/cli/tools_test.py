@@ -246,6 +246,23 @@ workload train {
   require small: method == none or rank <= 64   // a remark
     because "it is slow"
 }
+/// A program. It is read by what it prints.
+workload other command ["run.sh", "${rank}"] timeout 2h {
+  param rank : int in 1..8 = 1
+  metric wall : Time lower
+  metric step : Time lower from regex("([0-9.]+) ms",
+    unit = 1ms)
+  metric curve : Share higher quality series
+  metric memory : Bytes lower exact
+  metric share = step / wall lower
+  /// Of the weights.
+  estimate memory = 1GiB * rank
+  estimate memory = 1GiB when rank > 2
+}
+/// A machine.
+system box { gpus = 4  gpu.memory = 94GB }
+/// Theirs.
+reference table2 from "table2.csv" { rank : rank  wall : column("t", unit = 1s) }
 /// The least gain.
 let least = 1.2x
 /// A study of jobs.
@@ -287,6 +304,12 @@ class Doc(Command):
                      "    require small: method == none or rank <= 64\n        because it is slow\n",
                      "  ordered method { none, lora }\n      How it is tuned.\n",
                      "  least = 1.2x\n      The least gain.\n",
+                     "workload jobs.other  version 1\n", "  runs \"run.sh\" \"${rank}\"\n",
+                     '    step : Time lower timed  from regex("([0-9.]+) ms", unit = 1ms)\n',
+                     "    curve : Share higher quality series\n", "    share lower = step / wall\n",
+                     "    memory = 1GiB * rank\n        Of the weights.\n    memory = 1GiB  when rank > 2\n",
+                     "system jobs.box\n\n  A machine.\n\n    gpus       = 4\n    gpu.memory = 94GB\n",
+                     '  table2 from "table2.csv"\n      Theirs.\n',
                      "study jobs\n\n  A study of jobs.\n", "    method in { none, lora }\n"):
             self.assertIn(part, page)
         one = self.expc("doc", "jobs.exp", "train").stdout
@@ -301,6 +324,10 @@ class Doc(Command):
                      "| `data` | `path` |  | must be given |  | The data; `none` of it by default. |\n",
                      "| `rank` | `int` | `1..256 by *2` | `8` | `method == lora` |  |\n",
                      "| `memory` | `Bytes` | lower | timed exact |  |\n",
+                     "| metric | type | better | from trials | is | read from |\n",
+                     '| `step` | `Time` | lower | timed |  | `regex("([0-9.]+) ms", unit = 1ms)` |\n',
+                     "| `share` |  | lower |  | `step / wall` |  |\n", "## system jobs.box\n\nA machine.\n",
+                     "| `gpu.memory` | `94GB` |\n", "| `table2` | `\"table2.csv\"` | Theirs. |\n",
                      "| `small` | `require method == none or rank <= 64` | it is slow |\n",
                      "| `method` | in order: `none`, `lora` | How it is tuned. |\n"):
             self.assertIn(part, page)
