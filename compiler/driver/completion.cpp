@@ -145,12 +145,16 @@ class Completer {
     } else if (is("-D")) {
       override(before);
     } else if (is("--system")) {
+      add(before + "local", "this machine");
       for (const std::string& system : words().systems) add(before + system);
+      for (const std::string& system : builtInSystems()) add(before + system);
     } else if (is("--workload")) {
       add(before + "image.mobilenet_v2");
       add(before + "command");
     } else if (is("--results")) {
       out_.paths = Completion::Paths::Folders;
+    } else if (is("--diff")) {  // of plan; the one of check takes no value
+      files(".lock");
     } else if (is("--worker") || is("--html")) {
       files("");
     } else {

@@ -39,6 +39,23 @@ void addStudy(StudyWords& words, const check::Study& study) {
   }
 }
 
+/// A built-in module or a file, as far as it can be read.
+std::optional<ast::Module> moduleOf(const std::string& name, source::SourceManager& sources) {
+  const std::string bare = name.starts_with("std.") ? name.substr(4) : name;
+  diag::Collector unheard;
+  diag::Emitter emitter(unheard);
+  std::optional<source::FileId> file;
+  if (const std::optional<std::string_view> text = stdlib::module(bare)) {
+    file = sources.add(name, std::string(*text));
+  } else if (llvm::Expected<std::string> read = check::FileSystem::real().read(name)) {
+    file = parse::load(sources, name, std::move(*read), emitter);
+  } else {
+    llvm::consumeError(read.takeError());
+  }
+  if (!file) return std::nullopt;
+  return parse::parse(sources, *file, emitter);
+}
+
 }  // namespace
 
 StudyWords studyWords(const std::string& path, const std::string& study) {
@@ -68,23 +85,19 @@ StudyWords studyWords(const std::string& path, const std::string& study) {
   return words;
 }
 
-std::vector<std::string> workloadWords(const std::string& module) {
-  const std::string bare = module.starts_with("std.") ? module.substr(4) : module;
+std::vector<std::string> builtInSystems() {
   source::SourceManager sources;
-  diag::Collector unheard;
-  diag::Emitter emitter(unheard);
-  std::optional<source::FileId> file;
-  if (const std::optional<std::string_view> text = stdlib::module(bare)) {
-    file = sources.add(module, std::string(*text));
-  } else if (llvm::Expected<std::string> read = check::FileSystem::real().read(module)) {
-    file = parse::load(sources, module, std::move(*read), emitter);
-  } else {
-    llvm::consumeError(read.takeError());
-  }
   std::vector<std::string> out;
-  if (file)
-    for (const ast::WorkloadDecl& workload : parse::parse(sources, *file, emitter).workloads)
-      out.push_back(workload.name.name);
+  if (const std::optional<ast::Module> module = moduleOf("systems", sources))
+    for (const ast::SystemDecl& system : module->systems) out.push_back(system.name.name);
+  return out;
+}
+
+std::vector<std::string> workloadWords(const std::string& module) {
+  source::SourceManager sources;
+  std::vector<std::string> out;
+  if (const std::optional<ast::Module> found = moduleOf(module, sources))
+    for (const ast::WorkloadDecl& workload : found->workloads) out.push_back(workload.name.name);
   return out;
 }
 
