@@ -211,7 +211,8 @@ class Strategy : public antlr4::DefaultErrorStrategy {
       const bool outside = open.size() <= before;
       // A word that was not understood begins no statement; a keyword may.
       if (outside && isHead(block, next) && !(first && isWord(next) && !startsLine(parser)) &&
-          (open.empty() || isReserved(next)) && !afterDot(parser) && (!isWord(next) || beginsItem(parser, block)))
+          (open.empty() || isReserved(next) || beginsLineOf(parser, block, column)) && !afterDot(parser) &&
+          (!isWord(next) || beginsItem(parser, block)))
         return;
       // So does a line that stands as far left as the statement: it is reported on its own, should it be wrong.
       if (!first && outside && open.empty() && startsLine(parser) && columnOf(parser->getCurrentToken()) <= column)
@@ -230,14 +231,21 @@ class Strategy : public antlr4::DefaultErrorStrategy {
     return sources_.text({reporter_.file(), end, located(token).begin}).find('\n') != std::string_view::npos;
   }
 
-  /// Whether a word is the head of an assignment or a setting rather than a part of what is skipped.
-  bool beginsItem(antlr4::Parser* parser, Rule block) {
-    if (startsLine(parser)) return true;
+  /// Whether a word begins a line as far left as the statement, with what only a head is followed by: a bracket that is
+  /// open then was forgotten.
+  bool beginsLineOf(antlr4::Parser* parser, Rule block, uint32_t column) {
+    return startsLine(parser) && columnOf(parser->getCurrentToken()) <= column && isEntry(parser, block);
+  }
+
+  bool isEntry(antlr4::Parser* parser, Rule block) {
     const Token after = lookAhead(parser, 2);
     if (block == Rule::PresetBody || block == Rule::SystemBody) return after == Token::Assign;
     if (block == Rule::ReferenceBody) return after == Token::Colon;
     return after == Token::LeftBrace || after == Token::Number;
   }
+
+  /// Whether a word is the head of an assignment or a setting rather than a part of what is skipped.
+  bool beginsItem(antlr4::Parser* parser, Rule block) { return startsLine(parser) || isEntry(parser, block); }
 
   static bool afterDot(antlr4::Parser* parser) {
     const size_t at = parser->getCurrentToken()->getTokenIndex();

@@ -290,7 +290,7 @@ TEST_CASE("limits hold before anything recurses") {
     CHECK(parsed.expr == nullptr);
     CHECK(parsed.said.diagnostics[0].kind == diag::Kind::NestingTooDeep);
   }
-  for (const char* link : {" + a", " and a", "[a = 1]"}) {
+  for (const char* link : {" + a", " and a", " ?? a", "[a = 1]"}) {
     std::string deep = "a";
     for (int at = 0; at < 20'000; ++at) deep += link;
     CHECK(parseText(deep, true).said.diagnostics[0].kind == diag::Kind::NestingTooDeep);
