@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "compiler/parse/syntax_errors.h"
+
+namespace expc::parse {
+
+/// "a level set, such as { a, b } or 1..4,": what could stand at a place; ends in a comma where a sentence that goes on
+/// needs one.
+std::string describeExpected(const Situation& situation);
+
+/// "study"
+std::string_view blockName(Rule block);
+/// "a statement of a study (workload, …)"
+std::string_view describeStatements(Rule block);
+
+bool contains(const std::vector<Token>& tokens, Token token);
+
+}  // namespace expc::parse
