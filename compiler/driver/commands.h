@@ -86,5 +86,6 @@ int plan(const PlanOptions& options, const Console& console);
 int run(const RunOptions& options, const Console& console);
 int report(const ReportOptions& options, const Console& console);
 int format(const FmtOptions& options, const Console& console);
+int lsp(const Console& console);
 
 }  // namespace expc::driver

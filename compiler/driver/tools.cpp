@@ -47,6 +47,10 @@ Tools::Tools(CLI::App& app) {
       app.add_subcommand("completion", "Print a script with which a shell completes commands, options and names");
   completion_command_->add_option("shell", shell_, "bash, zsh or fish")->required()->type_name("SHELL");
 
+  lsp_command_ = app.add_subcommand("lsp", "Serve an editor over standard input and output (docs/editors.md)");
+  lsp_command_->add_flag("--stdio", lsp_stdio_, "The only way to be spoken to; for clients that insist on saying so");
+  lsp_command_->footer("Exit codes: 0 after shutdown and exit, 1 if the client went without, 2 usage.");
+
   for (CLI::App* command : {explain_command_, doc_command_, new_command_, completion_command_})
     command->footer(kPlainExitCodes);
   fmt_command_->footer("Exit codes: 0 success, 1 an error, or with --check a file that would change, 2 usage.");
@@ -57,6 +61,7 @@ int Tools::run(const Console& console) const {
   if (*doc_command_) return doc(doc_options_, console);
   if (*new_command_) return newStudy(new_options_, console);
   if (*completion_command_) return printCompletionScript(shell_, console);
+  if (*lsp_command_) return lsp(console);
   assert(*explain_command_);
   return explain(explain_options_, console);
 }

@@ -28,6 +28,8 @@ class Tools {
   CLI::App* new_command_;
   std::string shell_;
   CLI::App* completion_command_;
+  CLI::App* lsp_command_;
+  bool lsp_stdio_ = false;  // changes nothing
 };
 
 }  // namespace expc::driver

@@ -10,6 +10,7 @@
 
 #include "tests/format/properties.h"
 #include "tests/fuzz/frontend.h"
+#include "tests/fuzz/talk.h"
 
 int main(int argc, char** argv) {
   size_t count = 0;
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
       fmt::print("{}\n", entry.path().string());
       std::fflush(stdout);  // the last line names the file that broke it
       expc::fuzz::compileText(text.str());
+      expc::fuzz::talk(text.str());
       if (const auto broken = expc::format_test::brokenPromise(text.str())) {
         fmt::print("{}\n", *broken);
         return 1;

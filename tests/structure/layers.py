@@ -22,6 +22,8 @@ ARROWS = {
                        "runtime/stats", "runtime/plan"},
     "compiler/explain": {"compiler/source", "compiler/diag"},
     "compiler/doc": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/explain"},
+    "compiler/lsp": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/parse", "compiler/check",
+                     "compiler/expand", "compiler/lower", "compiler/explain", "compiler/format", "stdlib"},
     "runtime/plan": set(),
     "runtime/stats": set(),
     "runtime/machine": set(),

@@ -1,0 +1,249 @@
+// What may be typed next, by the kind of block.
+
+#include "compiler/lsp/completion.h"
+
+#include <algorithm>
+
+namespace expc::lsp {
+
+using parse::Rule;
+using parse::Token;
+
+llvm::json::Value completion(const Query& query, bool snippets) {
+  if (!query.analysis.loaded) return llvm::json::Array{};
+  return Completion(query, snippets).run();
+}
+
+Completion::Completion(const Query& query, bool snippets)
+    : query_(query),
+      snippets_(snippets),
+      context_(contextAt(query.analysis.sources, query.analysis.tokens, query.offset)) {
+  for (const auto& scope : query.analysis.program.scopes)
+    if (scope->ast && scope->ast->file == query.analysis.root) scope_ = scope.get();
+  if (!scope_) return;
+  for (const ast::StudyDecl& study : scope_->ast->studies)
+    if (study.name.range.begin == context_.study) study_ = &study;
+  for (const ast::WorkloadDecl& workload : scope_->ast->workloads)
+    if (workload.name.range.begin == context_.workload) workload_ = &workload;
+  if (workload_) workloads_.push_back({workload_, scope_});
+  // Also where the line with the workload is the one that cannot be read yet.
+  const Tokens& tokens = context_.study_tokens;
+  for (size_t at = 0; at + 1 < tokens.size(); ++at) {
+    if (tokens[at].kind != Token::Workload) continue;
+    size_t first = at + 1;
+    if (first + 2 < tokens.size() && tokens[first + 1].kind == Token::Assign) first += 2;
+    ast::QualifiedName name;
+    for (size_t part = first; part < tokens.size() && name.parts.size() < 2; part += 2) {
+      name.parts.push_back({std::string(text(tokens[part])), tokens[part].range});
+      if (part + 2 >= tokens.size() || tokens[part + 1].kind != Token::Dot) break;
+    }
+    if (const FoundWorkload found = findWorkload(*scope_, name); found.declaration) workloads_.push_back(found);
+  }
+  if (study_)
+    for (const FoundWorkload& found : workloadsOf(*scope_, *study_)) {
+      const bool known = std::any_of(workloads_.begin(), workloads_.end(), [&](const FoundWorkload& other) {
+        return other.declaration == found.declaration;
+      });
+      if (!known) workloads_.push_back(found);
+    }
+}
+
+llvm::json::Value Completion::run() {
+  if (!scope_ || context_.inside != Context::Inside::Code || number() || member()) return std::move(items_);
+  if (context_.in_enum) return std::move(items_);  // names of the user's
+  if (context_.in_system) {
+    words(systemWords(), Kind::Property);
+    return std::move(items_);
+  }
+  if (context_.in_reference) {
+    reference();
+    return std::move(items_);
+  }
+  switch (context_.block) {
+    case Rule::StudyBody:
+      study();
+      break;
+    case Rule::WorkloadBody:
+      workload();
+      break;
+    case Rule::DesignBody:
+    case Rule::KindBody:
+      design();
+      break;
+    case Rule::PresetBody:
+      preset();
+      break;
+    default:
+      file();
+  }
+  // A new line may go on with the statement above it or begin one.
+  if (context_.line_start && context_.brackets == 0) heads();
+  return std::move(items_);
+}
+
+void Completion::file() {
+  switch (kindAt(0)) {
+    case Token::EndOfFile:
+      return heads();
+    case Token::Import:
+      return import();
+    case Token::Let:
+      if (lastOf({"="})) condition(3, false);
+      return;
+    case Token::Reference:
+      if (size() == 2) clauses({"from"});
+      return;
+    case Token::Workload:
+      if (size() == 2) clauses({"command"});
+      if (lastKind() == Token::RightBracket) clauses({"timeout"});
+      return;
+    default:
+      if (textAt(0) == "ordered" && size() == 1) word(*findWord("enum"), Kind::Keyword);
+  }
+}
+
+void Completion::workload() {
+  switch (kindAt(0)) {
+    case Token::EndOfFile:
+      return heads();
+    case Token::Param:
+      return paramDecl();
+    case Token::Metric:
+      return metricDecl();
+    case Token::Require:
+    case Token::Exclude:
+      return condition(1, false);
+    default:
+      if (textAt(0) != "estimate") return;
+      if (size() == 1) return metrics(false);
+      if (lastOf({"=", "when"})) condition(lastOf({"=", "when"}).value() + 1, false);
+      clauses({"when"});
+  }
+}
+
+void Completion::study() {
+  switch (kindAt(0)) {
+    case Token::EndOfFile:
+      return heads();
+    case Token::Workload:
+      return workloadUse();
+    case Token::Factor:
+      return factor();
+    case Token::Let:
+      if (lastOf({"="})) condition(3, false);
+      return;
+    case Token::Require:
+    case Token::Exclude:
+      return condition(1, false);
+    case Token::Measure:
+      if (size() == 1 || lastKind() == Token::Comma) metrics(false);
+      return;
+    case Token::Metric:
+      if (lastOf({"="})) condition(3, true);
+      if (size() > 3) words(traitWords(), Kind::Keyword);
+      return;
+    case Token::Compare:
+      return compare();
+    case Token::Control:
+      return control();
+    case Token::Criterion:
+      return criterion();
+    case Token::Table:
+    case Token::Plot:
+      return output();
+    case Token::Design:
+      if (size() == 1) clauses({"full"});
+      return;
+    default:
+      return;
+  }
+}
+
+void Completion::design() {
+  if (size() == 0) return heads();
+  if (textAt(0) == "order" && size() == 1) return clauses({"blocks"});
+  if (textAt(0) == "repeat" && size() > 1) clauses({"until"});
+  if (const auto until = lastOf({"until"})) {
+    if (const auto open = openBracket(); open && textAt(*open - (*open > 0)) == "half_width") return metrics(true);
+    word(*findWord("half_width"), Kind::Function);
+    return;
+  }
+  if (size() > 1 && context_.brackets == 0) heads();
+}
+
+void Completion::preset() {
+  switch (kindAt(0)) {
+    case Token::EndOfFile:
+      return heads();
+    case Token::Only:
+      return only();
+    case Token::Criterion:
+      return criterion();
+    case Token::Remove:
+      if (size() == 1) return propose("criterion", Kind::Keyword, "", "");
+      if (study_ && (size() == 2 || lastKind() == Token::Comma))
+        for (const ast::CriterionDecl& declared : study_->criteria)
+          propose(declared.name.name, Kind::Event, "criterion", declared.doc);
+      return;
+    default:
+      return assignment();
+  }
+}
+
+void Completion::reference() {
+  if (const auto colon = lastOf({":"}); colon && *colon + 1 == size()) return word(*findWord("column"), Kind::Function);
+  for (const ast::StudyDecl& study : scope_->ast->studies)
+    for (const FoundWorkload& found : workloadsOf(*scope_, study)) workloads_.push_back(found);
+  metrics(false);
+  parameters({});
+}
+
+// ---- proposing
+// -------------------------------------------------------------------------------------------------------
+
+void Completion::heads() {
+  if (context_.in_enum || context_.in_system || context_.in_reference) return;
+  switch (context_.block) {
+    case Rule::DesignBody:
+      words(kindWords(), Kind::Keyword);
+      words(settingWords(), Kind::Property);
+      return;
+    case Rule::KindBody:
+      for (const std::string_view name : {"repeat", "steps", "warmup", "epochs"})
+        word(*findWord(settingWords(), name), Kind::Property);
+      return;
+    case Rule::PresetBody:
+      parameters({});
+      break;
+    default:
+      break;
+  }
+  for (const Word* head : headsIn(context_.block)) word(*head, Kind::Keyword);
+}
+
+void Completion::words(const std::vector<Word>& all, Kind kind) {
+  for (const Word& one : all) word(one, kind);
+}
+
+void Completion::word(const Word& word, Kind kind) { propose(word.text, kind, "", word.doc, word.snippet); }
+
+void Completion::clauses(std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names)
+    if (const Word* found = findWord(clauseWords(), name)) word(*found, Kind::Keyword);
+}
+
+void Completion::propose(std::string_view label, Kind kind, std::string_view detail, std::string_view doc,
+                         std::string_view snippet, std::optional<source::Range> range) {
+  if (!seen_.insert(std::string(label)).second) return;
+  const bool filled = snippets_ && !snippet.empty();
+  llvm::json::Object item{{"label", clean(label)}, {"kind", static_cast<int>(kind)}};
+  item["textEdit"] =
+      llvm::json::Object{{"range", rangeJson(query_.workspace, query_.analysis, range.value_or(context_.word))},
+                         {"newText", clean(filled ? snippet : label)}};
+  if (filled) item["insertTextFormat"] = 2;
+  if (!detail.empty()) item["detail"] = clean(detail);
+  if (!doc.empty()) item["documentation"] = llvm::json::Object{{"kind", "markdown"}, {"value", clean(doc)}};
+  items_.push_back(std::move(item));
+}
+
+}  // namespace expc::lsp

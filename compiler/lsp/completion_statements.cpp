@@ -1,0 +1,183 @@
+// What may be typed next, by the statement that it stands in.
+
+#include "compiler/lsp/completion.h"
+#include "stdlib/stdlib.h"
+
+namespace expc::lsp {
+
+using parse::Token;
+
+void Completion::import() {
+  if (size() == 1) {
+    for (const std::string_view name : stdlib::names())
+      propose("std." + std::string(name), Kind::Module, "built in", "");
+  } else {
+    clauses({"as"});
+  }
+}
+
+void Completion::paramDecl() {
+  // param NAME : TYPE in RANGE = DEFAULT when CONDITION
+  if (const auto when = lastOf({"when"})) return condition(*when + 1, false);
+  if (const auto assign = lastOf({"="})) {
+    if (*assign + 1 < size()) return clauses({"when"});
+    ast::TypeExpr type;
+    for (size_t at = 3; at < *assign && type.name.parts.size() < 2; at += 2)
+      type.name.parts.push_back({std::string(textAt(at)), context_.statement[at].range});
+    if (type.name.parts.size() == 2 && kindAt(4) != Token::Dot) type.name.parts.pop_back();
+    Expected expected;
+    expected.type = &type;
+    expected.scope = scope_;
+    return values(expected);
+  }
+  if (const auto colon = lastOf({":"})) {
+    if (*colon + 1 == size()) return types();
+    if (lastKind() == Token::Slash) return words(typeWords(), Kind::Class);
+    clauses({"in", "when"});
+  }
+}
+
+void Completion::metricDecl() {
+  // metric NAME : TYPE traits from SOURCE, or metric NAME = EXPRESSION traits
+  if (lastOf({"="})) {
+    condition(3, true);
+    return words(traitWords(), Kind::Keyword);
+  }
+  if (lastKind() == Token::From) return words(sourceWords(), Kind::Function);
+  const auto colon = lastOf({":"});
+  if (!colon) return;
+  if (*colon + 1 == size() || lastKind() == Token::Slash) return words(typeWords(), Kind::Class);
+  if (context_.brackets > 0) return;
+  words(traitWords(), Kind::Keyword);
+  clauses({"from"});
+}
+
+void Completion::workloadUse() {
+  // workload [LABEL =] NAME(PARAMETER = VALUE, …)
+  const auto open = openBracket();
+  if (!open) {
+    if (size() == 1 || lastKind() == Token::Assign) workloadNames();
+    return;
+  }
+  if (kindAt(*open) != Token::LeftParen || *open == 0) return;
+  ast::QualifiedName name;
+  const size_t first = *open >= 3 && kindAt(*open - 2) == Token::Dot ? *open - 3 : *open - 1;
+  for (size_t at = first; at < *open; at += 2)
+    name.parts.push_back({std::string(textAt(at)), context_.statement[at].range});
+  const FoundWorkload found = findWorkload(*scope_, name);
+  if (!found.declaration) {
+    // Inside the brackets of a value: `data = mnist(`.
+    return;
+  }
+  workloads_ = {found};
+  std::vector<std::string> given;
+  size_t begin = *open;
+  unsigned depth = 0;
+  for (size_t at = *open; at < size(); ++at) {
+    const Token kind = kindAt(at);
+    if (kind == Token::LeftParen || kind == Token::LeftBrace || kind == Token::LeftBracket) ++depth;
+    if (kind == Token::RightParen || kind == Token::RightBrace || kind == Token::RightBracket) --depth;
+    if (depth == 1 && kind == Token::Comma) begin = at;
+    if (depth == 1 && kind == Token::Assign) given.emplace_back(textAt(at - 1));
+  }
+  if (begin + 1 == size()) return parameters(given);
+  if (lastKind() == Token::Assign && begin + 3 == size()) values(expectedOf(textAt(begin + 1)));
+}
+
+void Completion::factor() {
+  // factor NAME in LEVELS baseline LEVEL when CONDITION
+  if (size() == 1) {
+    std::vector<std::string> without;
+    if (study_) {
+      for (const ast::FactorDecl& factor : study_->factors) without.push_back(factor.name.name);
+      for (const ast::WorkloadUse& use : study_->workloads)
+        for (const ast::CallArgument& argument : use.arguments)
+          if (argument.name) without.push_back(argument.name->name);
+    }
+    return parameters(without);
+  }
+  if (kindAt(1) == Token::LeftParen && !lastOf({"in"})) return parameters({});
+  const auto in = lastOf({"in"});
+  if (!in) return clauses({"in"});
+  const auto clause = lastOf({"baseline", "when"});
+  const std::string name = nameBefore(*in);
+  if (clause && textAt(*clause) == "when") return condition(*clause + 1, false);
+  if (clause && *clause + 1 == size()) return levelsOf(name);
+  if (!clause && (*in + 1 == size() || context_.brackets > 0)) return values(expectedOf(name));
+  clauses({"baseline", "when", "by"});
+}
+
+void Completion::compare() {
+  // compare NAME = FUNCTION(SUBJECT) over FACTOR against LEVEL
+  const auto open = openBracket();
+  if (open && kindAt(*open) == Token::LeftParen) {
+    if (lastKind() == Token::Comma && textAt(*open - 1) == "efficiency") {
+      propose("strong", Kind::Keyword, "", "More devices for one job: the rate should grow with them.");
+      propose("weak", Kind::Keyword, "",
+              "A job that grows with the devices: the rate should grow with them, relative to it.");
+      return;
+    }
+    return metrics(true);
+  }
+  if (lastKind() == Token::Assign) return functions();
+  if (lastKind() == Token::Over) return factors();
+  if (lastKind() == Token::Against) {
+    const auto over = lastOf({"over"});
+    if (over) levelsOf(nameBefore(size() - 1));
+    return clauses({"previous"});
+  }
+  if (lastOf({"over"})) return clauses({"against"});
+  if (lastKind() == Token::RightParen) clauses({"over"});
+}
+
+void Completion::criterion() {
+  // criterion NAME: QUANTIFIER: … SUBJECT BOUND with confidence 95%
+  const auto colon = lastOf({":"});
+  if (!colon) return;
+  if (const auto open = openBracket(); open && kindAt(*open) == Token::LeftBracket) return selectors(*open);
+  if (*colon + 1 == size()) {
+    clauses({"forall", "exists", "infeasible"});
+    return metrics(true);
+  }
+  const Token first = kindAt(*colon + 1);
+  if (first == Token::ForAll || first == Token::Exists) {
+    if (const auto where = lastOf({"where"}); where && *where > *colon) return condition(*where + 1, false);
+    if (lastKind() == first || lastKind() == Token::Comma) factors();
+    return clauses({"where"});
+  }
+  if (lastKind() == Token::With) return clauses({"confidence"});
+  if (last() == "like") {
+    for (const ast::ReferenceDecl& reference : scope_->ast->references)
+      propose(reference.name.name, Kind::Struct, "reference", reference.doc);
+    return;
+  }
+  if (lastKind() == Token::GreaterEqual || lastKind() == Token::LessEqual || lastKind() == Token::Greater ||
+      lastKind() == Token::Less || lastKind() == Token::Equal)
+    return lets();
+  clauses({"within", "like", "with"});
+}
+
+void Completion::control() {
+  if (const auto open = openBracket()) selectors(*open);
+}
+
+void Completion::output() {
+  // table SUBJECT by FACTOR, …; plot SUBJECT over FACTOR by FACTOR, …
+  if (size() == 1) return metrics(true);
+  if (lastKind() == Token::By || lastKind() == Token::Over || lastKind() == Token::Comma) return factors();
+  if (kindAt(0) == Token::Plot && !lastOf({"over"})) return clauses({"over"});
+  if (!lastOf({"by"})) clauses({"by"});
+}
+
+void Completion::only() {
+  if (size() == 1) return factors();
+  const auto in = lastOf({"in"});
+  if (!in) return clauses({"in"});
+  if (context_.brackets > 0 || *in + 1 == size()) levelsOf(nameBefore(*in));
+}
+
+void Completion::assignment() {
+  if (const auto assign = lastOf({"="}); assign && *assign + 1 == size()) values(expectedOf(textAt(0)));
+}
+
+}  // namespace expc::lsp

@@ -1,0 +1,123 @@
+// What is wrong in a document.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/diag/render.h"
+#include "compiler/lsp/features.h"
+#include "compiler/lsp/library.h"
+
+namespace expc::lsp {
+namespace {
+
+constexpr int kUnnecessary = 1;  // the protocol's tag for what could be left out
+
+/// Kinds that are about something that is there without use.
+bool isUnnecessary(diag::Kind kind) {
+  static constexpr std::string_view kSlugs[] = {"useless-rule",   "level-never-occurs", "unused-design",
+                                                "measured-twice", "unused-let",         "unused-import"};
+  return std::find(std::begin(kSlugs), std::end(kSlugs), diag::slug(kind)) != std::end(kSlugs);
+}
+
+void reachable(const Scope* scope, std::set<const Scope*>& seen) {
+  if (!scope || !seen.insert(scope).second) return;
+  for (const auto& [name, target] : scope->imports) reachable(target, seen);
+}
+
+class Publisher {
+ public:
+  Publisher(Workspace& workspace, Analysis& analysis) : workspace_(workspace), analysis_(analysis) {}
+
+  llvm::json::Array all() {
+    diag::sortAndDeduplicate(analysis_.diagnostics);
+    llvm::json::Array result;
+    std::set<uint32_t> files;
+    for (const diag::Diagnostic& diagnostic : analysis_.diagnostics) {
+      const source::FileId file = diagnostic.range.file;
+      if (!diagnostic.range.isValid() || file == analysis_.root) {
+        result.push_back(own(diagnostic));
+      } else if (diagnostic.severity == diag::Severity::Error && files.insert(file.index).second) {
+        result.push_back(imported(diagnostic));  // the first of a file
+      }
+    }
+    return result;
+  }
+
+ private:
+  llvm::json::Object base(const diag::Diagnostic& diagnostic, source::Range range, std::string message) {
+    if (!range.isValid()) range = {analysis_.root, 0, 0};
+    llvm::json::Object result{{"range", rangeJson(workspace_, analysis_, range)},
+                              {"severity", diagnostic.severity == diag::Severity::Error ? 1 : 2},
+                              {"code", llvm::StringRef(diag::code(diagnostic.kind))},
+                              {"source", "expc"},
+                              {"message", clean(message)}};
+    if (const auto page = workspace_.explanation(diagnostic.kind))
+      result["codeDescription"] = llvm::json::Object{{"href", *page}};
+    if (isUnnecessary(diagnostic.kind)) result["tags"] = llvm::json::Array{kUnnecessary};
+    return result;
+  }
+
+  void relate(llvm::json::Array& related, source::Range range, const std::string& message) {
+    if (llvm::json::Value location = locationJson(workspace_, analysis_, range); location.getAsObject())
+      related.push_back(llvm::json::Object{{"location", std::move(location)}, {"message", clean(message)}});
+  }
+
+  llvm::json::Value own(const diag::Diagnostic& diagnostic) {
+    std::string message = diagnostic.message;
+    llvm::json::Array related;
+    for (const diag::Note& note : diagnostic.notes) {
+      if (note.range.isValid())
+        relate(related, note.range, note.message);
+      else
+        message += "\n" + note.message;
+    }
+    llvm::json::Object result = base(diagnostic, diagnostic.range, std::move(message));
+    if (!related.empty()) result["relatedInformation"] = std::move(related);
+    return result;
+  }
+
+  llvm::json::Value imported(const diag::Diagnostic& diagnostic) {
+    const std::string_view name = analysis_.sources.name(diagnostic.range.file);
+    const source::Position at = analysis_.sources.position(diagnostic.range.file, diagnostic.range.begin);
+    llvm::json::Object result = base(diagnostic, importOf(diagnostic.range.file),
+                                     fmt::format("{} has an error in line {}: {}", name, at.line, diagnostic.message));
+    llvm::json::Array related;
+    relate(related, diagnostic.range, diagnostic.message);
+    if (!related.empty()) result["relatedInformation"] = std::move(related);
+    return result;
+  }
+
+  /// The import of the root through which a file is read.
+  source::Range importOf(source::FileId file) {
+    const Scope* root = nullptr;
+    for (const auto& scope : analysis_.program.scopes)
+      if (scope->ast && scope->ast->file == analysis_.root) root = scope.get();
+    if (!root) return {};
+    source::Range unresolved;
+    for (const ast::Import& import : root->ast->imports) {
+      const auto target = root->imports.find(boundName(import));
+      if (target == root->imports.end() || !target->second) {
+        unresolved = import.target_range;  // refused as a whole: it has no names
+        continue;
+      }
+      std::set<const Scope*> files;
+      reachable(target->second, files);
+      for (const Scope* scope : files)
+        if (scope->ast && scope->ast->file == file) return import.target_range;
+    }
+    return unresolved;
+  }
+
+  Workspace& workspace_;
+  Analysis& analysis_;
+};
+
+}  // namespace
+
+llvm::json::Array diagnostics(Workspace& workspace, const Document& document, Analysis& analysis) {
+  return Publisher(workspace, analysis).all();
+}
+
+}  // namespace expc::lsp

@@ -1,0 +1,51 @@
+// What the lower phases know of a study.
+
+#include "compiler/lsp/facts.h"
+
+#include "compiler/expand/grid.h"
+
+namespace expc::lsp {
+namespace {
+
+uint64_t productOf(const check::Study& study) {
+  uint64_t product = 1;
+  for (const check::Factor& factor : study.factors)
+    if (__builtin_mul_overflow(product, static_cast<uint64_t>(factor.levels.size()), &product)) return UINT64_MAX;
+  return product;
+}
+
+}  // namespace
+
+std::optional<PointCounts> countPoints(const check::Study& study, uint64_t most) {
+  if (!study.valid || productOf(study) > most) return std::nullopt;
+  diag::Collector ignored;
+  diag::Emitter emitter(ignored);
+  const std::optional<expand::Grid> grid = expand::expandGrid(check::Selected::whole(study), emitter);
+  if (!grid) return std::nullopt;
+  PointCounts counts;
+  counts.points = grid->size();
+  counts.product = grid->product;
+  for (const check::Factor& factor : study.factors) counts.levels.emplace_back(factor.levels.size());
+  for (size_t index = 0; index < grid->size(); ++index) {
+    const auto point = grid->point(index);
+    for (size_t factor = 0; factor < point.size(); ++factor)
+      if (point[factor] < counts.levels[factor].size()) ++counts.levels[factor][point[factor]];
+  }
+  return counts;
+}
+
+const check::Study* checkedStudy(const check::Program& program, const ast::StudyDecl& declaration) {
+  for (const auto& study : program.studies)
+    if (study->declaration == &declaration) return study.get();
+  return nullptr;
+}
+
+std::string levelList(const check::Factor& factor, size_t most) {
+  std::string text;
+  for (size_t at = 0; at < factor.levels.size() && at < most; ++at)
+    text += (text.empty() ? "" : ", ") + factor.levels[at].label;
+  if (factor.levels.size() > most) text += ", …";
+  return text;
+}
+
+}  // namespace expc::lsp

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/check/check.h"
+
+namespace expc::lsp {
+
+/// How many points a study has, and how many of them each level of a factor.
+struct PointCounts {
+  uint64_t points = 0;
+  uint64_t product = 0;                       // before the rules
+  std::vector<std::vector<uint64_t>> levels;  // by factor and level
+};
+
+/// Nothing for a study with an error inside, or with more than `most` combinations of levels.
+std::optional<PointCounts> countPoints(const check::Study& study, uint64_t most);
+
+/// The checked form of a study of the root file; null where check gave up on it.
+const check::Study* checkedStudy(const check::Program& program, const ast::StudyDecl& declaration);
+
+/// The levels of a factor as they are written, in declared order; the first `most`, then "…".
+std::string levelList(const check::Factor& factor, size_t most = 12);
+
+}  // namespace expc::lsp

@@ -1,0 +1,52 @@
+#pragma once
+
+// What an editor can ask about a document: each answers with a JSON value of the protocol, null where there is nothing.
+
+#include <llvm/Support/JSON.h>
+
+#include <optional>
+#include <string>
+
+#include "compiler/lsp/workspace.h"
+
+namespace expc::lsp {
+
+/// A question about one document, compiled.
+struct Query {
+  Workspace& workspace;
+  const Document& document;
+  Analysis& analysis;
+  uint32_t offset = 0;  // the place that is asked about, in bytes
+
+  const Use* use() const { return analysis.index.at(analysis.root, offset); }
+};
+
+llvm::json::Value hover(const Query& query);
+llvm::json::Value completion(const Query& query, bool snippets);
+llvm::json::Value definition(const Query& query);
+/// In all open documents and what they import.
+llvm::json::Value references(const Query& query, bool with_declaration);
+llvm::json::Value highlights(const Query& query);
+/// The range of a name that can be changed, or null.
+llvm::json::Value prepareRename(const Query& query);
+/// An edit, or why there is none.
+llvm::Expected<llvm::json::Value> rename(const Query& query, const std::string& name);
+llvm::json::Value outline(const Query& query);
+/// Mends of what is reported between two places.
+llvm::json::Value actions(const Query& query, uint32_t end);
+/// Edits; null where the document has syntax errors.
+llvm::json::Value formatting(const Query& query);
+/// The diagnostics of the document itself, and one at each import that has some.
+llvm::json::Array diagnostics(Workspace& workspace, const Document& document, Analysis& analysis);
+
+// ---- the protocol's shapes
+// -------------------------------------------------------------------------------------------
+
+llvm::json::Value toJson(Position position);
+llvm::json::Value rangeJson(Workspace& workspace, Analysis& analysis, source::Range range);
+/// Null where an editor cannot open the file.
+llvm::json::Value locationJson(Workspace& workspace, Analysis& analysis, source::Range range);
+/// Text from files and messages, fit for JSON.
+std::string clean(std::string_view text);
+
+}  // namespace expc::lsp

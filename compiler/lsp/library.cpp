@@ -1,0 +1,63 @@
+#include "compiler/lsp/library.h"
+
+#include <llvm/ADT/SmallString.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/BLAKE3.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/Path.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <cstdlib>
+
+namespace expc::lsp {
+namespace {
+
+std::string digest(std::string_view text) {
+  const auto bytes = llvm::BLAKE3::hash<8>(llvm::arrayRefFromStringRef(llvm::StringRef(text)));
+  return llvm::toHex(llvm::ArrayRef<uint8_t>(bytes.data(), bytes.size()), /*LowerCase=*/true);
+}
+
+}  // namespace
+
+std::string libraryFolder() {
+  llvm::SmallString<128> folder;
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache == '/') {
+    folder = cache;
+  } else if (const char* home = std::getenv("HOME"); home && *home == '/') {
+    folder = home;
+    llvm::sys::path::append(folder, ".cache");
+  } else {
+    return "";
+  }
+  llvm::sys::path::append(folder, "expc");
+  return std::string(folder.str());
+}
+
+std::optional<std::string> showText(const std::string& folder, std::string_view group, std::string_view name,
+                                    std::string_view text) {
+  if (folder.empty()) return std::nullopt;
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, llvm::StringRef(group), digest(text));
+  if (llvm::sys::fs::create_directories(path)) return std::nullopt;
+  llvm::sys::path::append(path, llvm::StringRef(name));
+  uint64_t size = 0;
+  if (!llvm::sys::fs::file_size(path, size) && size == text.size()) return std::string(path.str());
+  // Written aside and renamed, so that no other server ever sees half of it.
+  int descriptor = -1;
+  llvm::SmallString<128> aside;
+  if (llvm::sys::fs::createUniqueFile(path + ".%%%%%%", descriptor, aside)) return std::nullopt;
+  llvm::raw_fd_ostream out(descriptor, /*shouldClose=*/true);
+  out << llvm::StringRef(text);
+  out.close();
+  const bool failed = out.has_error();
+  out.clear_error();
+  using llvm::sys::fs::perms;
+  if (failed || llvm::sys::fs::setPermissions(aside, static_cast<perms>(perms::owner_read | perms::group_read)) ||
+      llvm::sys::fs::rename(aside, path)) {
+    llvm::sys::fs::remove(aside);
+    return std::nullopt;
+  }
+  return std::string(path.str());
+}
+
+}  // namespace expc::lsp

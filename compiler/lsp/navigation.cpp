@@ -1,0 +1,163 @@
+// Where names are declared and used.
+
+#include <llvm/ADT/StringExtras.h>
+
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "compiler/lsp/features.h"
+
+namespace expc::lsp {
+namespace {
+
+/// Where a symbol is declared, so that it can be found again in another compilation.
+struct Place {
+  std::string file;
+  uint32_t begin = 0;
+  bool operator==(const Place&) const = default;
+};
+
+/// A file by the name that it has in every analysis, also where it is a built-in module shown on the disk.
+std::string fileOf(Workspace& workspace, Analysis& analysis, source::FileId file) {
+  return workspace.uri(analysis, file).value_or(std::string(analysis.sources.name(file)));
+}
+
+Place placeOf(Workspace& workspace, Analysis& analysis, const Symbol& symbol) {
+  return {fileOf(workspace, analysis, symbol.name_range.file), symbol.name_range.begin};
+}
+
+/// The symbols of `analysis` that are `place`, or a factor that varies it.
+std::set<unsigned> matching(Workspace& workspace, Analysis& analysis, const Place& place) {
+  std::set<unsigned> result;
+  const std::vector<Symbol>& symbols = analysis.index.symbols;
+  for (unsigned id = 0; id < symbols.size(); ++id)
+    if (symbols[id].name_range.begin == place.begin && placeOf(workspace, analysis, symbols[id]) == place)
+      result.insert(id);
+  for (unsigned id = 0; id < symbols.size(); ++id)
+    if (const auto of = symbols[id].of; of && result.contains(*of)) result.insert(id);
+  return result;
+}
+
+/// A study's own names can be changed: what is called by them stands in this file alone, apart from command lines.
+bool canRename(const Symbol& symbol) {
+  switch (symbol.kind) {
+    case SymbolKind::Let:
+    case SymbolKind::Metric:
+      return symbol.study != nullptr;
+    case SymbolKind::Comparison:
+    case SymbolKind::Control:
+    case SymbolKind::Criterion:
+    case SymbolKind::Rule:
+    case SymbolKind::Label:
+      return true;
+    case SymbolKind::Preset:
+      return symbol.study != nullptr;
+    default:
+      return false;
+  }
+}
+
+bool isName(const std::string& text) {
+  if (text.empty() || text.size() > 200 || (!llvm::isAlpha(text[0]) && text[0] != '_')) return false;
+  for (const char sign : text)
+    if (!llvm::isAlnum(sign) && sign != '_') return false;
+  for (uint8_t token = static_cast<uint8_t>(parse::Token::Import); token <= static_cast<uint8_t>(parse::Token::False);
+       ++token)
+    if (parse::spelling(static_cast<parse::Token>(token)) == text) return false;
+  return true;
+}
+
+/// What else a study calls by the name.
+bool taken(const Analysis& analysis, const Symbol& symbol, const std::string& name) {
+  for (const Symbol& other : analysis.index.symbols) {
+    const bool near = other.study == symbol.study && other.scope == symbol.scope;
+    const bool parameter = other.kind == SymbolKind::Parameter || other.kind == SymbolKind::Metric;
+    if (other.name == name && (near || parameter || other.kind == SymbolKind::Let)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+llvm::json::Value definition(const Query& query) {
+  const Use* use = query.use();
+  if (!use) return nullptr;
+  const Index& index = query.analysis.index;
+  const Symbol* symbol = &index.symbols[use->symbol];
+  // From where a factor is declared, on to what it varies.
+  if (use->declares && symbol->of) symbol = &index.symbols[*symbol->of];
+  return locationJson(query.workspace, query.analysis, symbol->name_range);
+}
+
+llvm::json::Value references(const Query& query, bool with_declaration) {
+  const Use* use = query.use();
+  if (!use) return nullptr;
+  const Place place = placeOf(query.workspace, query.analysis, query.analysis.index.symbols[use->symbol]);
+  std::set<std::tuple<std::string, uint32_t, uint32_t>> seen;
+  llvm::json::Array result;
+  const auto collect = [&](Analysis& analysis) {
+    const std::set<unsigned> wanted = matching(query.workspace, analysis, place);
+    for (const Use& found : analysis.index.uses) {
+      if (!wanted.contains(found.symbol)) continue;
+      const Symbol& symbol = analysis.index.symbols[found.symbol];
+      if (found.declares && !with_declaration && symbol.name_range.begin == place.begin &&
+          placeOf(query.workspace, analysis, symbol) == place)
+        continue;
+      std::string file = fileOf(query.workspace, analysis, found.range.file);
+      if (!seen.emplace(std::move(file), found.range.begin, found.range.end).second) continue;
+      if (llvm::json::Value location = locationJson(query.workspace, analysis, found.range); location.getAsObject())
+        result.push_back(std::move(location));
+    }
+  };
+  collect(query.analysis);
+  for (const auto& [uri, document] : query.workspace.documents())
+    if (document.get() != &query.document) collect(query.workspace.analyse(*document));
+  return result;
+}
+
+llvm::json::Value highlights(const Query& query) {
+  const Use* use = query.use();
+  if (!use) return nullptr;
+  llvm::json::Array result;
+  for (const Use& other : query.analysis.index.uses)
+    if (other.symbol == use->symbol && other.range.file == query.analysis.root)
+      result.push_back(llvm::json::Object{{"range", rangeJson(query.workspace, query.analysis, other.range)},
+                                          {"kind", other.declares ? 3 : 2}});  // Write, Read
+  return result;
+}
+
+llvm::json::Value prepareRename(const Query& query) {
+  const Use* use = query.use();
+  if (!use || !canRename(query.analysis.index.symbols[use->symbol])) return nullptr;
+  return llvm::json::Object{
+      {"range", rangeJson(query.workspace, query.analysis, use->range)},
+      {"placeholder", clean(query.analysis.index.symbols[use->symbol].name)},
+  };
+}
+
+llvm::Expected<llvm::json::Value> rename(const Query& query, const std::string& name) {
+  const Use* use = query.use();
+  if (!use) return llvm::createStringError("there is no name here");
+  const Symbol& symbol = query.analysis.index.symbols[use->symbol];
+  if (!canRename(symbol))
+    return llvm::createStringError(
+        "a " + std::string(toString(symbol.kind)) +
+        " is renamed by hand: other files, results and command lines may call it by its name");
+  if (!isName(name))
+    return llvm::createStringError("'" + clean(name) +
+                                   "' is no name: letters, digits and _, and no word of the language");
+  if (name != symbol.name && taken(query.analysis, symbol, name))
+    return llvm::createStringError("'" + name + "' is there already");
+  if (!query.analysis.parsed)
+    return llvm::createStringError("the file has syntax errors, so that not every use of the name is known");
+  llvm::json::Array edits;
+  for (const Use& other : query.analysis.index.uses)
+    if (other.symbol == use->symbol && other.range.file == query.analysis.root)
+      edits.push_back(
+          llvm::json::Object{{"range", rangeJson(query.workspace, query.analysis, other.range)}, {"newText", name}});
+  return llvm::json::Object{
+      {"changes", llvm::json::Object{{llvm::json::ObjectKey(clean(query.document.uri())), std::move(edits)}}}};
+}
+
+}  // namespace expc::lsp

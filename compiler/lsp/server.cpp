@@ -1,0 +1,218 @@
+// Messages: what is one, in which order they are answered, and the life of a server.
+
+#include "compiler/lsp/server.h"
+
+#include <fmt/format.h>
+
+namespace expc::lsp {
+namespace {
+
+class ProtocolError : public llvm::ErrorInfo<ProtocolError> {
+ public:
+  static char ID;
+  ProtocolError(ErrorCode code, std::string text) : code_(code), text_(std::move(text)) {}
+  void log(llvm::raw_ostream& out) const override { out << text_; }
+  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
+  ErrorCode code() const { return code_; }
+
+ private:
+  ErrorCode code_;
+  std::string text_;
+};
+char ProtocolError::ID = 0;
+
+bool isId(const llvm::json::Value& value) {
+  return value.kind() == llvm::json::Value::String || value.kind() == llvm::json::Value::Number;
+}
+
+const llvm::json::Object& asObject(const llvm::json::Value& value) {
+  static const llvm::json::Object kNone;
+  const llvm::json::Object* object = value.getAsObject();
+  return object ? *object : kNone;
+}
+
+/// A setting at a path of the client's capabilities.
+bool offers(const llvm::json::Object& capabilities, std::initializer_list<llvm::StringRef> path) {
+  const llvm::json::Object* at = &capabilities;
+  for (const llvm::StringRef* step = path.begin(); step + 1 != path.end(); ++step)
+    if (!(at = at->getObject(*step))) return false;
+  return at->getBoolean(*(path.end() - 1)).value_or(false);
+}
+
+bool offersUtf8(const llvm::json::Object& capabilities) {
+  const llvm::json::Object* general = capabilities.getObject("general");
+  const llvm::json::Array* offered = general ? general->getArray("positionEncodings") : nullptr;
+  if (!offered) return false;
+  for (const llvm::json::Value& encoding : *offered)
+    if (encoding.getAsString() == llvm::StringRef("utf-8")) return true;
+  return false;
+}
+
+}  // namespace
+
+llvm::Error protocolError(ErrorCode code, const std::string& text) {
+  return llvm::make_error<ProtocolError>(code, text);
+}
+
+Server::Server(check::FileSystem disk, std::string library, std::string version, Send send)
+    : workspace_(std::move(disk), std::move(library)), version_(std::move(version)), send_(std::move(send)) {}
+
+// ---- messages
+// --------------------------------------------------------------------------------------------------------
+
+void Server::enqueue(const Deframer::Item& item) {
+  if (!item.error.empty()) return fail(nullptr, kParseError, "skipped " + item.error);
+  llvm::Expected<llvm::json::Value> value = readJson(item.body);
+  if (!value) return fail(nullptr, kParseError, clean(llvm::toString(value.takeError())));
+  take(std::move(*value));
+}
+
+void Server::take(llvm::json::Value value) {
+  llvm::json::Object* object = value.getAsObject();
+  if (!object) return fail(nullptr, kInvalidRequest, "a message is an object; there are no batches here");
+  const llvm::json::Value* id = object->get("id");
+  if (id && !isId(*id)) return fail(nullptr, kInvalidRequest, "an id is a number or a string");
+  if (object->getString("jsonrpc") != llvm::StringRef("2.0"))
+    return fail(id ? *id : nullptr, kInvalidRequest, "a message says \"jsonrpc\": \"2.0\"");
+  const llvm::json::Value* method = object->get("method");
+  if (!method && id && (object->get("result") || object->get("error"))) return;  // an answer to us
+  if (!method || !method->getAsString()) return fail(id ? *id : nullptr, kInvalidRequest, "a message names its method");
+  Message message;
+  if (id) message.id = *id;
+  message.method = method->getAsString()->str();
+  if (llvm::json::Value* params = object->get("params")) message.params = std::move(*params);
+  if (message.method == "$/cancelRequest" && !message.id) {
+    const llvm::json::Value* wanted = asObject(message.params).get("id");
+    for (Message& waiting : queue_)
+      if (wanted && waiting.id && *waiting.id == *wanted) waiting.cancelled = true;
+    return;
+  }
+  queue_.push_back(std::move(message));
+}
+
+bool Server::step() {
+  if (queue_.empty() || exit_code_) return false;
+  const Message message = std::move(queue_.front());
+  queue_.pop_front();
+  if (message.id) {
+    request(message);
+  } else {
+    notification(message);
+  }
+  return true;
+}
+
+void Server::request(const Message& message) {
+  const llvm::json::Value& id = *message.id;
+  if (message.cancelled) return fail(id, kRequestCancelled, "cancelled");
+  if (message.method == "initialize") {
+    if (state_ != State::New) return fail(id, kInvalidRequest, "initialize comes once");
+    if (!message.params.getAsObject()) return fail(id, kInvalidParams, "initialize takes an object");
+    return answer(id, initialize(asObject(message.params)));
+  }
+  if (state_ == State::New) return fail(id, kServerNotInitialized, "initialize comes first");
+  if (state_ == State::ShutDown) return fail(id, kInvalidRequest, "the server was shut down; only exit is left");
+  if (message.method == "shutdown") {
+    state_ = State::ShutDown;
+    return answer(id, nullptr);
+  }
+  answer(id, dispatch(message.method, asObject(message.params)));
+}
+
+void Server::notification(const Message& message) {
+  if (message.method == "exit") {
+    exit_code_ = state_ == State::ShutDown ? 0 : 1;
+    return;
+  }
+  if (state_ != State::Running) return;
+  const llvm::json::Object& params = asObject(message.params);
+  if (message.method == "initialized") return initialized();
+  if (message.method == "textDocument/didOpen") return didOpen(params);
+  if (message.method == "textDocument/didChange") return didChange(params);
+  if (message.method == "textDocument/didSave") return didSave(params);
+  if (message.method == "textDocument/didClose") return didClose(params);
+  if (message.method == "workspace/didChangeWatchedFiles") {
+    workspace_.changed();
+    for (const auto& [uri, document] : workspace_.documents()) stale_[uri];
+  }
+}
+
+void Server::answer(const llvm::json::Value& id, Result result) {
+  if (result) return send_(llvm::json::Object{{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(*result)}});
+  int code = kRequestFailed;
+  std::string text;
+  llvm::handleAllErrors(
+      result.takeError(),
+      [&](const ProtocolError& error) {
+        code = error.code();
+        text = error.message();
+      },
+      [&](const llvm::ErrorInfoBase& error) { text = error.message(); });
+  fail(id, code, clean(text));
+}
+
+void Server::fail(const llvm::json::Value& id, int code, const std::string& text) {
+  send_(llvm::json::Object{
+      {"jsonrpc", "2.0"}, {"id", id}, {"error", llvm::json::Object{{"code", code}, {"message", text}}}});
+}
+
+void Server::notify(llvm::StringRef method, llvm::json::Value params) {
+  send_(llvm::json::Object{{"jsonrpc", "2.0"}, {"method", method}, {"params", std::move(params)}});
+}
+
+// ---- the life of a server
+// --------------------------------------------------------------------------------------------
+
+Server::Result Server::initialize(const llvm::json::Object& params) {
+  state_ = State::Running;
+  if (const llvm::json::Object* capabilities = params.getObject("capabilities")) {
+    if (offersUtf8(*capabilities)) workspace_.encoding = Encoding::Utf8;
+    snippets_ = offers(*capabilities, {"textDocument", "completion", "completionItem", "snippetSupport"});
+    watch_files_ = offers(*capabilities, {"workspace", "didChangeWatchedFiles", "dynamicRegistration"});
+  }
+  llvm::json::Object server{
+      {"positionEncoding", workspace_.encoding == Encoding::Utf8 ? "utf-8" : "utf-16"},
+      {"textDocumentSync",
+       llvm::json::Object{{"openClose", true}, {"change", 2}, {"save", llvm::json::Object{{"includeText", false}}}}},
+      {"hoverProvider", true},
+      {"completionProvider", llvm::json::Object{{"triggerCharacters", {".", "{", "(", "[", ",", "="}}}},
+      {"definitionProvider", true},
+      {"referencesProvider", true},
+      {"documentHighlightProvider", true},
+      {"documentSymbolProvider", true},
+      {"codeActionProvider", llvm::json::Object{{"codeActionKinds", {"quickfix", "source.fixAll"}}}},
+      {"documentFormattingProvider", true},
+      {"renameProvider", llvm::json::Object{{"prepareProvider", true}}},
+  };
+  return llvm::json::Object{{"capabilities", std::move(server)},
+                            {"serverInfo", llvm::json::Object{{"name", "expc"}, {"version", version_}}}};
+}
+
+void Server::initialized() {
+  if (!watch_files_) return;
+  // A file that is imported may change without being open.
+  const llvm::json::Object watcher{{"globPattern", "**/*.exp"}};
+  send_(llvm::json::Object{
+      {"jsonrpc", "2.0"},
+      {"id", "expc/watch"},
+      {"method", "client/registerCapability"},
+      {"params",
+       llvm::json::Object{{"registrations",
+                           {llvm::json::Object{{"id", "expc/watch"},
+                                               {"method", "workspace/didChangeWatchedFiles"},
+                                               {"registerOptions",
+                                                llvm::json::Object{{"watchers", {llvm::json::Object(watcher)}}}}}}}}}});
+}
+
+Server::Result Server::dispatch(const std::string& method, const llvm::json::Object& params) {
+  static const std::set<std::string> kQuestions = {
+      "textDocument/hover",      "textDocument/completion",        "textDocument/definition",
+      "textDocument/references", "textDocument/documentHighlight", "textDocument/prepareRename",
+      "textDocument/rename",     "textDocument/documentSymbol",    "textDocument/codeAction",
+      "textDocument/formatting",
+  };
+  if (kQuestions.contains(method)) return ask(method, params);
+  return protocolError(kMethodNotFound, fmt::format("there is no method '{}'", clean(method)));
+}
+
+}  // namespace expc::lsp

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <llvm/Support/JSON.h>
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "compiler/lsp/features.h"
+#include "compiler/lsp/framing.h"
+#include "compiler/lsp/workspace.h"
+
+namespace expc::lsp {
+
+/// The server behind one client: messages in, messages out, nothing of how they travel. LSP 3.17 over JSON-RPC 2.0.
+class Server {
+ public:
+  using Send = std::function<void(llvm::json::Value)>;
+
+  Server(check::FileSystem disk, std::string library, std::string version, Send send);
+
+  void setLimits(Workspace::Limits limits) { workspace_.limits = limits; }
+  /// Takes what came over the wire; a request that is cancelled before its turn is answered so.
+  void enqueue(const Deframer::Item& item);
+  /// Answers one message; false when there is none left.
+  bool step();
+  /// Compiles one document whose diagnostics are out of date and publishes them; false when there is none. To be called
+  /// when no message waits: while someone types, only the last state is worth compiling.
+  bool publishNext();
+
+  /// Set by `exit`: what the process ends with.
+  std::optional<int> exitCode() const { return exit_code_; }
+  bool wasShutDown() const { return state_ == State::ShutDown; }
+
+ private:
+  enum class State { New, Running, ShutDown };
+  struct Message {
+    std::optional<llvm::json::Value> id;  // requests only
+    std::string method;
+    llvm::json::Value params = nullptr;
+    bool cancelled = false;
+  };
+  using Result = llvm::Expected<llvm::json::Value>;
+
+  void take(llvm::json::Value value);
+  void request(const Message& message);
+  void notification(const Message& message);
+  void answer(const llvm::json::Value& id, Result result);
+  void fail(const llvm::json::Value& id, int code, const std::string& text);
+  void notify(llvm::StringRef method, llvm::json::Value params);
+
+  // ---- the life of a server (server.cpp)
+  Result initialize(const llvm::json::Object& params);
+  void initialized();
+  Result dispatch(const std::string& method, const llvm::json::Object& params);
+
+  // ---- texts (server_documents.cpp)
+  void didOpen(const llvm::json::Object& params);
+  void didChange(const llvm::json::Object& params);
+  void didSave(const llvm::json::Object& params);
+  void didClose(const llvm::json::Object& params);
+  void markStale(const std::string& path);
+
+  // ---- questions (server_questions.cpp)
+  Result ask(const std::string& method, const llvm::json::Object& params);
+  static llvm::json::Value wanted(llvm::json::Value actions, const llvm::json::Object* context);
+
+  Workspace workspace_;
+  std::string version_;
+  Send send_;
+  State state_ = State::New;
+  std::optional<int> exit_code_;
+  bool snippets_ = false;
+  bool watch_files_ = false;
+  std::deque<Message> queue_;
+  struct Stale {
+    bool saved = false;  // also what takes longer
+  };
+  std::map<std::string, Stale> stale_;  // documents (by URI) whose diagnostics are out of date
+};
+
+/// JSON-RPC's and LSP's numbers.
+enum ErrorCode : int {
+  kParseError = -32700,
+  kInvalidRequest = -32600,
+  kMethodNotFound = -32601,
+  kInvalidParams = -32602,
+  kServerNotInitialized = -32002,
+  kRequestFailed = -32803,
+  kRequestCancelled = -32800,
+};
+
+/// An error with one of these numbers.
+llvm::Error protocolError(ErrorCode code, const std::string& text);
+
+/// Reads a place; nothing where it is none.
+std::optional<Position> positionFrom(const llvm::json::Value* value);
+
+}  // namespace expc::lsp

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compiler/check/check.h"
+#include "compiler/diag/diagnostic.h"
+#include "compiler/lsp/document.h"
+#include "compiler/lsp/symbols.h"
+#include "compiler/parse/tokens.h"
+
+namespace expc::lsp {
+
+/// One document compiled, with the files that it imports. It keeps its own copy of every text.
+struct Analysis {
+  source::SourceManager sources;
+  bool loaded = false;  // false: the text was refused as a whole; then there is only a diagnostic
+  source::FileId root{0};
+  check::Program program;
+  Index index;
+  std::vector<parse::LexedToken> tokens;      // of the root
+  std::vector<diag::Diagnostic> diagnostics;  // of parse and check; of verify too where `verified`
+  bool parsed = false;                        // no syntax error in any file
+  bool verified = false;
+
+  const LineIndex& lines(source::FileId file);
+
+ private:
+  std::map<uint32_t, LineIndex> lines_;
+};
+
+/// The open documents and what they compile to.
+class Workspace {
+ public:
+  /// `disk` is where files come from that are not open. Built-in modules are shown from `library`, a folder that is
+  /// filled when one is first asked for; "" if they cannot be shown.
+  Workspace(check::FileSystem disk, std::string library) : disk_(std::move(disk)), library_(std::move(library)) {}
+
+  Encoding encoding = Encoding::Utf16;
+
+  /// The largest grids (combinations of levels) that are walked.
+  struct Limits {
+    uint64_t typing = 100'000;    // while someone types, and for hovers
+    uint64_t saved = 20'000'000;  // when a file is opened or saved
+  };
+  Limits limits;
+
+  Document& open(std::string uri, int64_t version, std::string text);
+  void close(const std::string& uri);
+  Document* find(const std::string& uri);
+  const std::map<std::string, std::unique_ptr<Document>>& documents() const { return documents_; }
+
+  /// Says that a text has changed, here or on the disk: what was compiled is compiled again when it is asked for.
+  void changed() { ++generation_; }
+  /// Up to date; the caller's until the next change.
+  Analysis& analyse(const Document& document);
+  /// Adds the lints of the grid and of the design's statistics, unless the grid is larger than `most` combinations.
+  void verify(Analysis& analysis, uint64_t most);
+  /// Whether `document` imported the file at `path`, directly or through others, when it was last compiled, or looked
+  /// for it; a document that never was may import anything.
+  bool mayImport(const Document& document, const std::string& path) const;
+
+  /// Where an editor can open a file of an analysis; nothing for a built-in module that cannot be shown.
+  std::optional<std::string> uri(Analysis& analysis, source::FileId file);
+  /// Where the page that explains a kind of diagnostic can be opened; nothing without a library folder.
+  std::optional<std::string> explanation(diag::Kind kind) const;
+
+ private:
+  struct Cached {
+    uint64_t generation = 0;
+    std::unique_ptr<Analysis> analysis;
+    std::set<std::string> read;  // paths that were asked for
+  };
+
+  std::unique_ptr<Analysis> compile(const Document& document, std::set<std::string>& read) const;
+  check::FileSystem files(std::set<std::string>& read) const;
+
+  check::FileSystem disk_;
+  std::string library_;
+  std::map<std::string, std::unique_ptr<Document>> documents_;  // by URI
+  std::map<std::string, Cached> cache_;
+  uint64_t generation_ = 1;
+};
+
+/// A path without `.` and `..`.
+std::string normalized(std::string_view path);
+
+}  // namespace expc::lsp
