@@ -18,9 +18,16 @@ const Study* Program::findStudy(std::string_view name) const {
 // Importers come after what they import, so the root is last.
 ModuleScope& rootScope(Program& program) { return *program.scopes.back(); }
 
+const System* Program::findSystem(std::string_view name) const {
+  for (const auto& system : systems)
+    if (system->name == name) return system.get();
+  return nullptr;
+}
+
 bool declaresAnything(const Program& program) {
   const ast::Module& module = *program.scopes.back()->ast;
-  return !module.enums.empty() || !module.lets.empty() || !module.workloads.empty();
+  return !module.enums.empty() || !module.lets.empty() || !module.workloads.empty() || !module.systems.empty() ||
+         !module.presets.empty();
 }
 
 Program check(source::SourceManager& sources, source::FileId root, const FileSystem& files, diag::Emitter& emitter) {
@@ -28,17 +35,20 @@ Program check(source::SourceManager& sources, source::FileId root, const FileSys
   program.sources = &sources;
   program.root = root;
   Context context{sources, emitter, program};
+  context.files = &files;
+  context.directory = directoryOf(sources.name(root));
   // Behind a syntax error stand declarations that the parser dropped; what they would break is noise.
   if (!loadModules(context, root, files)) return program;
   for (auto& scope : program.scopes) declareModule(context, *scope);
+  for (auto scope = program.scopes.rbegin(); scope != program.scopes.rend(); ++scope) declareSystems(context, **scope);
   ModuleScope& scope = rootScope(program);
   for (const ast::StudyDecl& declaration : scope.ast->studies) {
     if (const Study* first = program.findStudy(declaration.name.name))
       errors::duplicateName(emitter, declaration.name.range, "study", declaration.name.name, first->range);
     auto study = checkStudy(context, scope, declaration);
-    study->declaration = &declaration;
     program.studies.push_back(std::move(study));
   }
+  checkReferencesUsed(context, *scope.ast);
   return program;
 }
 

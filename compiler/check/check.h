@@ -34,7 +34,8 @@ struct Program {
   std::vector<std::unique_ptr<ModuleScope>> scopes;   // one for each module
   std::vector<std::unique_ptr<EnumType>> enums;
   std::vector<std::unique_ptr<Workload>> workloads;
-  std::vector<std::unique_ptr<Study>> studies;  // of the root file, in order
+  std::vector<std::unique_ptr<System>> systems;  // of all files; of the root first, then imported, then std.systems
+  std::vector<std::unique_ptr<Study>> studies;   // of the root file, in order
 
   Program();
   Program(Program&&) noexcept;
@@ -42,6 +43,8 @@ struct Program {
   ~Program();
 
   const Study* findStudy(std::string_view name) const;
+  /// The machine called `name` ("box", "systems.proxima"), or null.
+  const System* findSystem(std::string_view name) const;
 };
 
 /// Reads the file that a user named; nothing after reporting why not (E0218, E0225).
@@ -61,12 +64,26 @@ bool declaresAnything(const Program& program);
 std::optional<Change> resolveOverride(const Program& program, const Study& study, const std::string& text,
                                       diag::Emitter& emitter);
 
+/// A condition over the study's parameters, as in `--where 'gpus > 1'`; null after reporting. `option` is what it was
+/// given to.
+FormulaPtr resolveCondition(const Program& program, const Study& study, const std::string& option,
+                            const std::string& text, diag::Emitter& emitter);
+
+/// "precision=fp32 gpus=2" (or with commas) as levels by factor, nothing where a factor is not named; nothing at all
+/// after reporting.
+std::optional<std::vector<std::optional<unsigned>>> resolvePoint(const Program& program, const Study& study,
+                                                                 const std::string& text, diag::Emitter& emitter);
+
 /// A study after presets and overrides, in this order: default < study < presets < overrides.
 struct Selected {
   const Study* study = nullptr;
-  std::vector<std::optional<Value>> arguments;  // as Study::arguments
-  std::vector<std::vector<unsigned>> levels;    // kept levels of each factor, in declared order
-  std::vector<const Criterion*> criteria;       // the study's, then presets'
+  /// By use and parameter (Use::arguments), and what gave the value: "" for the study itself or a default, else the
+  /// preset's name or the -D text.
+  std::vector<std::vector<std::optional<Value>>> arguments;
+  std::vector<std::string> given_by;          // by parameter
+  std::vector<source::Range> given_at;        // by parameter, where given_by says something
+  std::vector<std::vector<unsigned>> levels;  // kept levels of each factor, in declared order
+  std::vector<const Criterion*> criteria;     // the study's, then presets'
   Design design;
   bool restricted = false;  // something is not as the study has it
 

@@ -86,9 +86,12 @@ std::optional<bool> holds(const std::string& condition) {
   REQUIRE_MESSAGE(fixture.emitter.errors() == 0, fixture.text());
   const check::Study& study = *fixture.program.studies[0];
   std::vector<const check::Value*> parameters;
-  for (const auto& argument : study.arguments) parameters.push_back(argument ? &*argument : nullptr);
+  for (const auto& argument : study.uses[0].arguments) parameters.push_back(argument ? &*argument : nullptr);
   parameters[study.workload->findParameter("rank")] = nullptr;  // inactive: the method is none
-  check::Outcome outcome = check::evaluate(*study.rules.back().condition, {parameters.data(), parameters.size(), 4});
+  check::System machine = check::System::unknown("box");
+  machine.set("gpus", check::Value::number(4));
+  check::Outcome outcome =
+      check::evaluate(*study.rules.back().condition, {parameters.data(), parameters.size(), &machine.values});
   if (auto* value = std::get_if<check::Value>(&outcome)) return value->asBool();
   return std::nullopt;
 }
@@ -122,6 +125,7 @@ TEST_CASE("and and or look right only where they must") {
   CHECK(holds("rank > 3") == std::nullopt);
   CHECK(holds("method == lora and rank > 3") == false);
   CHECK(holds("method != lora or rank > 3") == true);
+  CHECK(holds("gpus <= system.nodes") == std::nullopt);
   CHECK(holds("gpus == 1 or 1 / (gpus - 1) > 0") == true);
   CHECK(holds("gpus == 2 or 1 / (gpus - 1) > 0") == std::nullopt);
   CHECK(holds("batch * 9223372036854775807 > 0") == std::nullopt);

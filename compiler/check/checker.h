@@ -2,6 +2,8 @@
 
 // Internal to check: what its parts share.
 
+#include <set>
+
 #include "compiler/check/check.h"
 #include "compiler/check/errors.h"
 #include "compiler/check/expression.h"
@@ -14,6 +16,9 @@ struct Context {
   diag::Emitter& emitter;
   Program& program;
   Expressions expressions{sources, emitter};
+  const FileSystem* files = nullptr;  // null: nothing is read (an override)
+  std::string directory = {};         // of the root file
+  std::set<std::string> used_references = {}, reported_references = {};
 };
 
 /// Loads what `root` imports, recursively; scopes are made, with imports bound (null where one failed). Imported
@@ -43,10 +48,19 @@ struct StudyContext {
   Study& study;
   NameMap<LetEntry> lets;
   NameMap<source::Range> criterion_ranges;
+  NameMap<source::Range> declared_references;  // all of the file, fitting or not
 
   Place place(bool system = false) { return {&scope, &study.workload->parameters, &lets, &study, system}; }
   diag::Emitter& emitter() { return context.emitter; }
   Expressions& expressions() { return context.expressions; }
+  /// Fills `lets` from the declaration.
+  void declareLets();
+  /// The values of one level, in the order of the factor's parameters; nothing after a report.
+  std::optional<std::vector<Value>> levelValues(const ast::Expr& expr, const Factor& factor, std::string_view what);
+  /// What a set, a range or a single value stands for as levels of `factor`; nothing after a report.
+  std::optional<Expressions::Levels> levels(const ast::Expr& expr, const Factor& factor, std::string_view what);
+  /// The declared level that `expr` is; nothing after a report.
+  std::optional<unsigned> level(const ast::Expr& expr, unsigned factor, std::string_view what);
   /// Names of the factors, comparisons or metrics, for suggestions.
   std::vector<std::string> factorNames() const;
   std::vector<std::string> subjectNames() const;
@@ -54,8 +68,34 @@ struct StudyContext {
   int factor(const ast::Identifier& name);
 };
 
+std::optional<Bound::Relation> relationOf(ast::BinaryOp op);
+std::string_view spelled(Bound::Relation relation);
+
+/// A measured metric, of a command or a built-in workload; nothing after a report.
+std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const ast::MetricDecl& declaration,
+                                  bool of_command);
+/// A metric derived from some of `metrics`, all of one kind of trial; nothing after a report.
+std::optional<Metric> checkDerivedMetric(Context& context, const ast::MetricDecl& declaration,
+                                         const std::vector<Metric>& metrics, Place place);
+/// The argument vector of a workload: every `${name}` must be one of its parameters or known to the runtime.
+Command checkCommand(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,
+                     ModuleScope& scope);
+
 /// One rule, or nothing after a report.
 std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration, Place place);
+/// Finds the study's workloads; false after reporting that it has none to go on with.
+bool checkUses(StudyContext& context);
+void checkAllArguments(StudyContext& context);
+/// Adds the factors, with that of several workloads first, and refuses conditions that go round in circles.
+void checkFactors(StudyContext& context);
+/// Reports parameters that have neither a default nor an argument nor a factor.
+void checkNoArgumentMissing(StudyContext& context);
+/// Reads the references of the file whose names this study has.
+void checkReferences(StudyContext& context);
+/// Warns of references of the root file that no study took.
+void checkReferencesUsed(Context& context, const ast::Module& module);
+/// The machines that a file declares; Program::systems gets them.
+void declareSystems(Context& context, ModuleScope& scope);
 /// Reports conditions that stand on a metric, a comparison, …; appends to study.comparisons.
 void checkComparisons(StudyContext& context);
 /// One criterion of the study or of a preset; nothing after a report.
@@ -66,7 +106,8 @@ std::optional<Design> checkDesign(StudyContext& context, const std::vector<ast::
 bool checkDesignSetting(StudyContext& context, const ast::QualifiedName& path, const ast::Expr& value, bool known_kind,
                         Design& design);
 /// That every measured kind has a design with all it needs, and the other way round.
-void checkDesignCovers(StudyContext& context);
+/// `errors_before`: the number of errors when the study began.
+void checkDesignCovers(StudyContext& context, size_t errors_before);
 /// Metrics of the study: `measure`, then what comparisons, criteria, tables and plots use.
 void checkMeasures(StudyContext& context);
 void checkOutputs(StudyContext& context);

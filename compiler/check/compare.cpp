@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "compiler/check/checker.h"
 
 namespace expc::check {
@@ -11,6 +13,10 @@ EXPC_DIAGNOSTIC(CompareOverNonFactor, Error, "'{0}' compares over '{1}', which i
 EXPC_DIAGNOSTIC(EfficiencyOfNonRate, Error, "efficiency takes a rate, but '{0}' is of type {1}", std::string_view,
                 std::string);
 EXPC_DIAGNOSTIC(EfficiencyOverNonNumber, Error, "efficiency needs levels that count something, but {0}", std::string);
+EXPC_DIAGNOSTIC(NoDirection, Error, "whether more of '{0}' is better is not said", std::string_view);
+EXPC_DIAGNOSTIC(NotASeries, Error, "'{0}' is no series", std::string_view);
+EXPC_DIAGNOSTIC(ComparedTwice, Error, "'{0}' compares over '{1}' already", std::string_view, std::string_view);
+EXPC_DIAGNOSTIC(LetCycle, Error, "'{0}' is defined by itself", std::string_view);
 EXPC_DIAGNOSTIC(RatioOfNonPositive, Error, "'{0}' can be zero or negative, so a ratio of it means nothing",
                 std::string_view);
 
@@ -19,7 +25,8 @@ using Function = Comparison::Function;
 const std::vector<std::pair<std::string_view, Function>> kFunctions = {{"speedup", Function::Speedup},
                                                                        {"ratio", Function::Ratio},
                                                                        {"difference", Function::Difference},
-                                                                       {"efficiency", Function::Efficiency}};
+                                                                       {"efficiency", Function::Efficiency},
+                                                                       {"max_gap", Function::MaxGap}};
 
 std::optional<Function> findFunction(StudyContext& context, const ast::QualifiedName& callee) {
   const ast::Identifier& last = callee.parts.back();
@@ -32,98 +39,6 @@ std::optional<Function> findFunction(StudyContext& context, const ast::Qualified
   return std::nullopt;
 }
 
-/// The metric in `speedup(metric)`, or -1 after a report.
-int metricOf(StudyContext& context, const ast::CompareDecl& declaration) {
-  const ast::CallExpr& call = declaration.call;
-  std::string_view function = call.callee.parts.back().name;
-  if (call.arguments.size() != 1 || call.arguments[0].name) {
-    context.emitter().emit(declaration.call_range, WrongArguments, function, "one metric",
-                           call.arguments.size() == 1 ? "a named argument" : std::to_string(call.arguments.size()));
-    return -1;
-  }
-  const ast::Expr& argument = *call.arguments[0].value;
-  auto* name = std::get_if<ast::NameExpr>(&argument.node);
-  if (!name || name->name.parts.size() != 1) {
-    context.emitter().emit(argument.range, WrongArguments, function, "one metric", "an expression");
-    return -1;
-  }
-  const ast::Identifier& word = name->name.parts[0];
-  int metric = context.study.workload->findMetric(word.name);
-  if (metric >= 0) return metric;
-  if (context.study.findComparison(word.name) >= 0) {
-    context.emitter().emit(word.range, errors::NotSupported, "a comparison of a comparison");
-    return -1;
-  }
-  std::vector<std::string> names;
-  for (const Metric& known : context.study.workload->metrics) names.push_back(known.name);
-  errors::unknownName(context.emitter(), word.range, "metric", word.name, names);
-  return -1;
-}
-
-/// Sets what the treated points are compared with.
-bool resolveAgainst(StudyContext& context, const ast::CompareDecl& declaration, const Factor& factor,
-                    Comparison& comparison) {
-  if (!declaration.against) {
-    if (factor.baseline) {
-      comparison.against = *factor.baseline;
-      return true;
-    }
-    context.emitter()
-        .build(declaration.over.range, CompareWithoutBaseline, comparison.name, factor.name)
-        .note(factor.range, "give the factor a 'baseline', or the comparison 'against' a level")
-        .emit();
-    return false;
-  }
-  const Parameter& parameter = context.study.workload->parameters[factor.parameter];
-  auto* name = std::get_if<ast::NameExpr>(&declaration.against->node);
-  bool is_level = parameter.type.kind == Type::Kind::Enum && parameter.type.enumeration->find("previous") >= 0;
-  if (name && name->name.parts.size() == 1 && name->name.parts[0].name == "previous" && !is_level) {
-    comparison.previous = true;
-    return true;
-  }
-  auto value = context.expressions().constant(*declaration.against, context.place(), parameter.type,
-                                              "the level after 'against'");
-  if (!value) return false;
-  for (size_t i = 0; i < factor.levels.size(); ++i) {
-    if (!(factor.levels[i].value == *value)) continue;
-    comparison.against = static_cast<unsigned>(i);
-    return true;
-  }
-  std::vector<std::string> labels;
-  for (const Level& level : factor.levels) labels.push_back(level.label);
-  errors::unknownName(context.emitter(), declaration.against->range, "level",
-                      squeeze(context.context.sources.text(declaration.against->range)), labels,
-                      fmt::format(" of '{}'", factor.name));
-  return false;
-}
-
-bool checkEfficiency(StudyContext& context, const ast::CompareDecl& declaration, const Metric& metric,
-                     const Factor& factor) {
-  bool good = true;
-  source::Range argument = declaration.call.arguments[0].value->range;
-  if (!metric.dimension.isRate()) {
-    auto builder = context.emitter().build(argument, EfficiencyOfNonRate, metric.name, metric.dimension.typeName());
-    for (const Metric& other : context.study.workload->metrics)
-      if (other.dimension.isRate()) {
-        builder.note(other.range, "'{}' is a rate", other.name);
-        break;
-      }
-    builder.emit();
-    good = false;
-  }
-  for (const Level& level : factor.levels) {
-    const Rational* number = level.value.asNumber();
-    if (number && number->sign() > 0) continue;
-    context.emitter()
-        .build(declaration.over.range, EfficiencyOverNonNumber,
-               fmt::format("{} of '{}' is {}", level.label, factor.name, number ? "not above zero" : "no number"))
-        .note(factor.range, "the factor is declared here")
-        .emit();
-    return false;
-  }
-  return good;
-}
-
 bool canBeNonPositive(const Metric& metric) {
   if (!metric.refinement) return false;
   for (const Value& value : metric.refinement->set)
@@ -131,53 +46,253 @@ bool canBeNonPositive(const Metric& metric) {
   return metric.refinement->lower && metric.refinement->lower->sign() <= 0;
 }
 
-void checkComparison(StudyContext& context, const ast::CompareDecl& declaration) {
-  Study& study = context.study;
-  Comparison comparison;
-  comparison.name = declaration.name.name;
-  comparison.range = declaration.name.range;
-  if (int metric = study.workload->findMetric(comparison.name); metric >= 0)
-    errors::duplicateName(context.emitter(), comparison.range, "metric or comparison", comparison.name,
-                          study.workload->metrics[metric].range);
-  if (int first = study.findComparison(comparison.name); first >= 0)
-    return errors::duplicateName(context.emitter(), comparison.range, "comparison", comparison.name,
-                                 study.comparisons[first].range);
-  auto function = findFunction(context, declaration.call.callee);
-  int metric = metricOf(context, declaration);
-  int over = study.findFactor(declaration.over.name);
-  if (over < 0) {
+/// Comparisons, each after the one that it compares again, wherever that is declared.
+class Comparisons {
+ public:
+  explicit Comparisons(StudyContext& context)
+      : context_(context),
+        study_(context.study),
+        declared_(context.declaration->compares),
+        states_(declared_.size(), State::New) {}
+
+  void run() {
+    for (size_t i = 0; i < declared_.size(); ++i) check(i);
+  }
+
+ private:
+  enum class State { New, Active, Done };
+
+  void check(size_t index) {
+    const ast::CompareDecl& declaration = declared_[index];
+    if (states_[index] == State::Done) return;
+    if (states_[index] == State::Active)
+      return context_.emitter().emit(declaration.name.range, LetCycle, declaration.name.name);
+    states_[index] = State::Active;
+    if (const ast::Identifier* word = argument(declaration))
+      for (size_t i = 0; i < declared_.size(); ++i)
+        if (declared_[i].name.name == word->name) check(i);
+    states_[index] = State::Done;
+    one(declaration);
+  }
+
+  /// The name in `speedup(name)`, or null.
+  static const ast::Identifier* argument(const ast::CompareDecl& declaration) {
+    const auto& arguments = declaration.call.arguments;
+    if (arguments.empty() || arguments[0].name) return nullptr;
+    auto* name = std::get_if<ast::NameExpr>(&arguments[0].value->node);
+    return name && name->name.parts.size() == 1 ? &name->name.parts[0] : nullptr;
+  }
+
+  void one(const ast::CompareDecl& declaration) {
+    Comparison comparison;
+    comparison.name = declaration.name.name;
+    comparison.doc = declaration.doc;
+    comparison.range = declaration.name.range;
+    if (int metric = study_.findMetric(comparison.name); metric >= 0)
+      errors::duplicateName(context_.emitter(), comparison.range, "metric or comparison", comparison.name,
+                            study_.metrics[metric].range);
+    if (int first = study_.findComparison(comparison.name); first >= 0)
+      return errors::duplicateName(context_.emitter(), comparison.range, "comparison", comparison.name,
+                                   study_.comparisons[first].range);
+    auto function = findFunction(context_, declaration.call.callee);
+    bool subject = arguments(declaration, function) && this->subject(*argument(declaration), comparison);
+    bool over = this->over(declaration, comparison);
+    if (!function || !subject || !over) return;
+    comparison.function = *function;
+    const Factor& factor = study_.factors[comparison.over];
+    if (factor.levels.empty()) return;  // reported there
+    if (!against(declaration, factor, comparison) || !suits(declaration, factor, comparison)) return;
+    bool keeps = *function == Function::Difference || *function == Function::MaxGap;
+    Dimension of = comparison.inner ? study_.comparisons[*comparison.inner].dimension
+                                    : study_.metrics[comparison.metric].dimension;
+    comparison.dimension = keeps ? of : Dimension::ratio();
+    std::string level = comparison.previous ? "previous" : factor.levels[comparison.against].label;
+    comparison.text = fmt::format("{} over {} against {}",
+                                  squeeze(context_.context.sources.text(declaration.call_range)), factor.name, level);
+    study_.comparisons.push_back(std::move(comparison));
+  }
+
+  bool arguments(const ast::CompareDecl& declaration, std::optional<Function> function) {
+    const ast::CallExpr& call = declaration.call;
+    std::string_view name = call.callee.parts.back().name;
+    bool scaling = function == Function::Efficiency && call.arguments.size() == 2;
+    if (scaling) {
+      const ast::CallArgument& how = call.arguments[1];
+      std::string word = squeeze(context_.context.sources.text(how.value->range));
+      if (how.name || (word != "strong" && word != "weak")) {
+        errors::unknownName(context_.emitter(), how.value->range, "kind of scaling", word, {"strong", "weak"});
+        return false;
+      }
+    }
+    if ((call.arguments.size() != 1 && !scaling) || call.arguments[0].name) {
+      context_.emitter().emit(declaration.call_range, WrongArguments, name, "one metric",
+                              call.arguments.size() == 1 ? "a named argument" : std::to_string(call.arguments.size()));
+      return false;
+    }
+    if (argument(declaration)) return true;
+    context_.emitter()
+        .build(call.arguments[0].value->range, WrongArguments, name, "one metric", "an expression")
+        .note({}, "name it first: 'metric share = launch_time / wall'")
+        .emit();
+    return false;
+  }
+
+  bool subject(const ast::Identifier& word, Comparison& comparison) {
+    if (int inner = study_.findComparison(word.name); inner >= 0) {
+      comparison.inner = static_cast<unsigned>(inner);
+      comparison.metric = study_.comparisons[inner].metric;
+      return true;
+    }
+    int metric = study_.findMetric(word.name);
+    if (metric >= 0) {
+      comparison.metric = static_cast<unsigned>(metric);
+      return true;
+    }
+    // A comparison or metric that was refused is no unknown name.
+    bool refused = std::any_of(declared_.begin(), declared_.end(),
+                               [&](const ast::CompareDecl& other) { return other.name.name == word.name; });
+    for (const ast::MetricDecl& derived : context_.declaration->metrics) refused |= derived.name.name == word.name;
+    if (!refused) errors::unknownName(context_.emitter(), word.range, "metric", word.name, context_.subjectNames());
+    return false;
+  }
+
+  bool over(const ast::CompareDecl& declaration, Comparison& comparison) {
+    int index = study_.findFactor(declaration.over.name);
+    if (index >= 0) {
+      comparison.over = static_cast<unsigned>(index);
+      return true;
+    }
     auto builder =
-        context.emitter().build(declaration.over.range, CompareOverNonFactor, comparison.name, declaration.over.name);
-    std::vector<std::string> names = context.factorNames();
+        context_.emitter().build(declaration.over.range, CompareOverNonFactor, comparison.name, declaration.over.name);
+    std::vector<std::string> names = context_.factorNames();
     if (!names.empty()) builder.note({}, "the factors are {}", errors::list(names));
     builder.emit();
+    return false;
   }
-  if (!function || metric < 0 || over < 0) return;
-  comparison.function = *function;
-  comparison.metric = static_cast<unsigned>(metric);
-  comparison.over = static_cast<unsigned>(over);
-  const Factor& factor = study.factors[over];
-  const Metric& measured = study.workload->metrics[metric];
-  if (factor.levels.empty()) return;  // reported there
-  if (!resolveAgainst(context, declaration, factor, comparison)) return;
-  if (*function == Function::Efficiency && !checkEfficiency(context, declaration, measured, factor)) return;
-  if (*function != Function::Difference && canBeNonPositive(measured)) {
-    context.emitter()
-        .build(declaration.call.arguments[0].value->range, RatioOfNonPositive, measured.name)
-        .note(measured.refinement->range, "its values are declared here; 'difference' compares such values")
+
+  /// Sets what the treated points are compared with.
+  bool against(const ast::CompareDecl& declaration, const Factor& factor, Comparison& comparison) {
+    if (!declaration.against) {
+      if (factor.baseline) {
+        comparison.against = *factor.baseline;
+        return true;
+      }
+      auto builder =
+          context_.emitter().build(declaration.over.range, CompareWithoutBaseline, comparison.name, factor.name);
+      if (study_.hasWorkloadFactor() && comparison.over == 0)
+        builder.note({}, "say which one it is compared with: 'against {}'", factor.levels.back().label);
+      else
+        builder.note(factor.range, "give the factor a 'baseline', or the comparison 'against' a level");
+      builder.emit();
+      return false;
+    }
+    auto* name = std::get_if<ast::NameExpr>(&declaration.against->node);
+    const Type& type = study_.workload->parameters[factor.parameters[0]].type;
+    bool is_level = type.kind == Type::Kind::Enum && type.enumeration->find("previous") >= 0;
+    if (name && name->name.parts.size() == 1 && name->name.parts[0].name == "previous" && !is_level) {
+      comparison.previous = true;
+      return true;
+    }
+    auto level = context_.level(*declaration.against, comparison.over, "the level after 'against'");
+    if (level) comparison.against = *level;
+    return level.has_value();
+  }
+
+  /// Whether the function can be taken of the subject.
+  bool suits(const ast::CompareDecl& declaration, const Factor& factor, const Comparison& comparison) {
+    source::Range range = declaration.call.arguments[0].value->range;
+    const Metric& metric = study_.metrics[comparison.metric];
+    if (comparison.inner) return suitsComparison(range, factor, comparison);
+    if (metric.series != (comparison.function == Function::MaxGap)) {
+      if (metric.series)
+        errors::seriesValue(context_.emitter(), range, metric.name, metric.range);
+      else
+        context_.emitter().build(range, NotASeries, metric.name).note(metric.range, "it has one value a trial").emit();
+      return false;
+    }
+    if (comparison.function == Function::MaxGap) return true;
+    if (comparison.function == Function::Speedup && !metric.better) {
+      context_.emitter()
+          .build(range, NoDirection, metric.name)
+          .note(metric.range, "write 'lower' or 'higher' after it, or take 'ratio'")
+          .emit();
+      return false;
+    }
+    if (comparison.function == Function::Efficiency && !suitsEfficiency(declaration, metric, factor)) return false;
+    if (comparison.function != Function::Difference && canBeNonPositive(metric)) {
+      context_.emitter()
+          .build(range, RatioOfNonPositive, metric.name)
+          .note(metric.refinement->range, "its values are declared here; 'difference' compares such values")
+          .emit();
+      return false;
+    }
+    return true;
+  }
+
+  /// A comparison compared again: does pinning gain less with more GPUs?
+  bool suitsComparison(source::Range range, const Factor& factor, const Comparison& comparison) {
+    const Comparison& inner = study_.comparisons[*comparison.inner];
+    for (const Comparison* at = &inner;; at = &study_.comparisons[*at->inner]) {
+      if (at->over == comparison.over) {
+        context_.emitter()
+            .build(range, ComparedTwice, at->name, factor.name)
+            .note(at->range, "at its own baseline it has no value to compare with")
+            .emit();
+        return false;
+      }
+      if (!at->inner) break;
+    }
+    bool positive = inner.function != Function::Difference && inner.function != Function::MaxGap;
+    if (comparison.function == Function::Ratio && !positive) {
+      context_.emitter()
+          .build(range, RatioOfNonPositive, inner.name)
+          .note(inner.range, "it is a difference; 'difference' compares such values")
+          .emit();
+      return false;
+    }
+    if (comparison.function == Function::Ratio || comparison.function == Function::Difference) return true;
+    context_.emitter()
+        .build(range, WrongArguments, kFunctions[static_cast<size_t>(comparison.function)].first, "a metric",
+               std::string("a comparison"))
+        .note(inner.range, "a comparison is compared again by 'ratio' or 'difference'")
         .emit();
-    return;
+    return false;
   }
-  std::string against = comparison.previous ? "previous" : factor.levels[comparison.against].label;
-  comparison.text = fmt::format("{} over {} against {}", squeeze(context.context.sources.text(declaration.call_range)),
-                                factor.name, against);
-  study.comparisons.push_back(std::move(comparison));
-}
+
+  bool suitsEfficiency(const ast::CompareDecl& declaration, const Metric& metric, const Factor& factor) {
+    bool good = true;
+    if (!metric.dimension.isRate()) {
+      auto builder = context_.emitter().build(declaration.call.arguments[0].value->range, EfficiencyOfNonRate,
+                                              metric.name, metric.dimension.typeName());
+      for (const Metric& other : study_.metrics)
+        if (other.dimension.isRate()) {
+          builder.note(other.range, "'{}' is a rate", other.name);
+          break;
+        }
+      builder.emit();
+      good = false;
+    }
+    for (const Level& level : factor.levels) {
+      const Rational* number = factor.lockstep() ? nullptr : level.values[0].asNumber();
+      if (number && number->sign() > 0) continue;
+      context_.emitter()
+          .build(declaration.over.range, EfficiencyOverNonNumber,
+                 fmt::format("{} of '{}' is {}", level.label, factor.name, number ? "not above zero" : "no number"))
+          .note(factor.range, "the factor is declared here")
+          .emit();
+      return false;
+    }
+    return good;
+  }
+
+  StudyContext& context_;
+  Study& study_;
+  const std::vector<ast::CompareDecl>& declared_;
+  std::vector<State> states_;
+};
 
 }  // namespace
 
-void checkComparisons(StudyContext& context) {
-  for (const ast::CompareDecl& declaration : context.declaration->compares) checkComparison(context, declaration);
-}
+void checkComparisons(StudyContext& context) { Comparisons(context).run(); }
 
 }  // namespace expc::check

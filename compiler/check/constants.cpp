@@ -91,7 +91,7 @@ std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, co
       // A literal keeps its unit as it was written; anything computed shows its value.
       bool written = std::holds_alternative<ast::NumberLiteral>(element->node) || !value->asNumber();
       std::string label = written ? rangeText(sources_, element->range) : value->toString();
-      result.levels.push_back({std::move(*value), label, element->range});
+      result.levels.push_back({{std::move(*value)}, label, element->range});
       result.declared.push_back(label);
     }
     if (!good) return std::nullopt;
@@ -112,14 +112,14 @@ std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, co
     for (Value& value : *values) {
       if (!allows(value, expr.range, expected, std::nullopt, what)) return std::nullopt;
       std::string label = value.toString();
-      result.levels.push_back({std::move(value), std::move(label), expr.range});
+      result.levels.push_back({{std::move(value)}, std::move(label), expr.range});
     }
     result.declared.push_back(rangeText(sources_, expr.range));
   } else {
     auto value = constant(expr, place, expected, what);
     if (!value) return std::nullopt;
     std::string label = rangeText(sources_, expr.range);
-    result.levels.push_back({std::move(*value), label, expr.range});
+    result.levels.push_back({{std::move(*value)}, label, expr.range});
     result.declared.push_back(label);
   }
   return result;

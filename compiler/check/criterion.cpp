@@ -5,7 +5,6 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(UnknownLevel, Error, "{0} is no level of the factor '{1}'", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(CriterionSilent, Error, "the criterion '{0}' does not say what it means for {1}", std::string_view,
                 std::string);
 EXPC_DIAGNOSTIC(QuantifiedTwice, Error, "the factor '{0}' is bound twice", std::string_view);
@@ -17,6 +16,7 @@ EXPC_DIAGNOSTIC(ConfidenceRange, Error, "a confidence lies between 50% and 100%,
 EXPC_DIAGNOSTIC(EqualityWithConfidence, Error, "'{0}' varies from trial to trial, so no interval ever equals one value",
                 std::string_view);
 EXPC_DIAGNOSTIC(UnreachableBound, Error, "{0} can never be {1}", std::string, std::string_view);
+EXPC_DIAGNOSTIC(NotPublished, Error, "the reference '{0}' publishes no '{1}'", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(CriterionShape, Error, "{0}", std::string);
 
 constexpr size_t kMaxQuantifiers = 64;
@@ -33,10 +33,16 @@ class CriterionChecker {
     criterion_.range = declaration_.name.range;
     criterion_.text = text();
     bound_.assign(study_.factors.size(), {});
-    if (!subject()) return std::nullopt;
+    criterion_.infeasible = declaration_.infeasible;
+    if (!criterion_.infeasible && !subject()) return std::nullopt;
     quantifiers();
     silent();
-    bound();
+    if (criterion_.infeasible)
+      infeasible();
+    else if (declaration_.like)
+      like();
+    else
+      bound();
     confidence();
     if (context_.emitter().errors() != before) return std::nullopt;
     return std::move(criterion_);
@@ -53,7 +59,7 @@ class CriterionChecker {
   const Comparison* comparison() const {
     return criterion_.comparison ? &study_.comparisons[*criterion_.comparison] : nullptr;
   }
-  const Metric& metric() const { return study_.workload->metrics[criterion_.metric]; }
+  const Metric& metric() const { return study_.metrics[*criterion_.metric]; }
   const std::string& subjectName() const { return comparison() ? comparison()->name : metric().name; }
 
   bool subject() {
@@ -72,13 +78,18 @@ class CriterionChecker {
     if (int found = study_.findComparison(word.name); found >= 0) {
       criterion_.comparison = static_cast<unsigned>(found);
       criterion_.metric = study_.comparisons[found].metric;
-    } else if (int measured = study_.workload->findMetric(word.name); measured >= 0) {
+    } else if (int measured = study_.findMetric(word.name); measured >= 0) {
       criterion_.metric = static_cast<unsigned>(measured);
+      if (metric().series) {
+        errors::seriesValue(context_.emitter(), word.range, word.name, metric().range);
+        return false;
+      }
     } else {
       // A comparison that was refused is no unknown name.
       const auto& compares = context_.declaration->compares;
       bool refused = std::any_of(compares.begin(), compares.end(),
                                  [&](const ast::CompareDecl& compare) { return compare.name.name == word.name; });
+      for (const ast::MetricDecl& derived : context_.declaration->metrics) refused |= derived.name.name == word.name;
       if (!refused)
         errors::unknownName(context_.emitter(), word.range, "metric or comparison", word.name, context_.subjectNames());
       return false;
@@ -94,29 +105,21 @@ class CriterionChecker {
       return;
     }
     int index = context_.factor(*selector.name);
-    if (index < 0 || !bind(static_cast<unsigned>(index), selector.name->range)) return;
-    const Factor& factor = study_.factors[index];
-    if (factor.levels.empty()) return;
-    auto value = context_.expressions().constant(*selector.value, context_.place(),
-                                                 study_.workload->parameters[factor.parameter].type, "the level");
-    if (!value) return;
-    for (size_t i = 0; i < factor.levels.size(); ++i) {
-      if (!(factor.levels[i].value == *value)) continue;
-      unsigned level = static_cast<unsigned>(i);
-      criterion_.pins.push_back({static_cast<unsigned>(index), level});
-      const Comparison* compared = comparison();
-      if (compared && compared->over == static_cast<unsigned>(index) &&
-          level == (compared->previous ? 0 : compared->against))
-        context_.emitter()
-            .build(selector.value->range, SelectsBaseline, compared->name, factor.levels[i].label)
-            .note(compared->range, "the comparison is declared here")
-            .emit();
-      return;
+    if (index >= 0) pinAt(static_cast<unsigned>(index), selector.name->range, *selector.value);
+  }
+
+  void pinAt(unsigned factor, source::Range range, const ast::Expr& value) {
+    if (!bind(factor, range)) return;
+    auto level = context_.level(value, factor, "the level");
+    if (!level) return;
+    criterion_.pins.push_back({factor, *level});
+    for (const Comparison* at = comparison(); at; at = at->inner ? &study_.comparisons[*at->inner] : nullptr) {
+      if (at->over != factor || *level != (at->previous ? 0 : at->against)) continue;
+      context_.emitter()
+          .build(value.range, SelectsBaseline, at->name, study_.factors[factor].levels[*level].label)
+          .note(at->range, "the comparison is declared here")
+          .emit();
     }
-    context_.emitter()
-        .build(selector.value->range, UnknownLevel, value->toString(), factor.name)
-        .note(factor.range, "its levels are {}", errors::list(factor.declared))
-        .emit();
   }
 
   /// Marks a factor as bound at `range`; false after reporting that it was.
@@ -161,12 +164,30 @@ class CriterionChecker {
         criterion_.quantifiers[i].factors.push_back(factor);
       }
     }
+    for (size_t i = 0; i < declaration_.quantifiers.size(); ++i)
+      if (declaration_.quantifiers[i].where && !declaration_.quantifiers[i].all)
+        narrow(*declaration_.quantifiers[i].where);
     std::vector<bool> known(bound_.size(), false);
     for (const Pin& pin : criterion_.pins) known[pin.factor] = true;
     for (size_t i = 0; i < declaration_.quantifiers.size(); ++i) {
       for (unsigned factor : criterion_.quantifiers[i].factors) known[factor] = true;
       if (declaration_.quantifiers[i].where) where(declaration_.quantifiers[i], criterion_.quantifiers[i], known);
     }
+  }
+
+  /// `where method == lora` says what the criterion means for a factor that nothing else binds: that level.
+  void narrow(const ast::Expr& expr) {
+    auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
+    if (!binary) return;
+    if (binary->op == ast::BinaryOp::And) {
+      narrow(*binary->left);
+      narrow(*binary->right);
+    }
+    auto* name = binary->op == ast::BinaryOp::Equal ? std::get_if<ast::NameExpr>(&binary->left->node) : nullptr;
+    if (!name || name->name.parts.size() != 1) return;
+    int factor = study_.findFactor(name->name.parts[0].name);
+    if (factor < 0 || bound_[factor].isValid()) return;
+    pinAt(static_cast<unsigned>(factor), name->name.range, *binary->right);
   }
 
   void where(const ast::Quantifier& declared, Quantifier& quantifier, const std::vector<bool>& known) {
@@ -187,16 +208,71 @@ class CriterionChecker {
     for (size_t i = 0; i < bound_.size(); ++i)
       if (!bound_[i].isValid()) names.push_back(fmt::format("'{}'", study_.factors[i].name));
     if (names.empty()) return;
+    auto builder =
+        context_.emitter().build(declaration_.name.range, CriterionSilent, criterion_.name, errors::list(names));
+    if (declaration_.subject)
+      builder.note(declaration_.subject->range,
+                   "quantify each factor ('forall gpus:'), or select a level ('{}[gpus = 2]')", subjectName());
+    else
+      builder.note({}, "quantify each factor, as in 'forall gpus:', or write 'forall *'");
+    builder.emit();
+  }
+
+  Dimension dimension() const { return comparison() ? comparison()->dimension : metric().dimension; }
+
+  /// A claim that points run out of memory has nothing to measure, and nothing to be confident about.
+  void infeasible() {
+    if (!declaration_.confidence) return;
     context_.emitter()
-        .build(declaration_.name.range, CriterionSilent, criterion_.name, errors::list(names))
-        .note(declaration_.subject->range, "quantify each factor ('forall gpus:'), or select a level ('{}[gpus = 2]')",
-              subjectName())
+        .build(declaration_.confidence->range, CriterionShape, "running out of memory is seen, not estimated")
+        .note({}, "leave out 'with confidence'")
         .emit();
   }
 
-  Dimension dimension() const {
-    if (comparison() && comparison()->function != Comparison::Function::Difference) return Dimension::ratio();
-    return metric().dimension;
+  /// `gain like table2 within 5%`: agreement with what is published.
+  void like() {
+    std::vector<std::string> names;
+    for (unsigned i = 0; i < study_.references.size(); ++i) {
+      names.push_back(study_.references[i].name);
+      if (study_.references[i].name == declaration_.like->name) criterion_.like = i;
+    }
+    if (!criterion_.like) {
+      // One that was refused, or does not fit this study, was said.
+      if (!context_.declared_references.contains(declaration_.like->name))
+        errors::unknownName(context_.emitter(), declaration_.like->range, "reference", declaration_.like->name, names);
+      return;
+    }
+    const Published& published = study_.references[*criterion_.like];
+    bool there = std::any_of(published.rows.begin(), published.rows.end(), [&](const Published::Row& row) {
+      return std::any_of(row.metrics.begin(), row.metrics.end(),
+                         [&](const auto& cell) { return publishes(cell.first); });
+    });
+    if (!there)
+      context_.emitter()
+          .build(declaration_.like->range, NotPublished, published.name, metric().name)
+          .note(published.range, "the reference is declared here")
+          .emit();
+    criterion_.agreement = *Rational::make(1, 10);
+    if (!declaration_.like_within) return;
+    const ast::Expr& expr = *declaration_.like_within;
+    auto value =
+        context_.expressions().constant(expr, context_.place(), Type::number(Dimension::share()), "the agreement");
+    if (!value) return;
+    if (value->asNumber()->sign() <= 0 || Rational(1) <= *value->asNumber())
+      context_.emitter().emit(expr.range, errors::OutOfRange, "the agreement", value->toString(), "0%..100%");
+    criterion_.agreement = *value->asNumber();
+  }
+
+  /// Whether the subject is `published` itself or derived from it.
+  bool publishes(unsigned published) const {
+    return published == *criterion_.metric || reads(metric().derived, published);
+  }
+
+  static bool reads(const MetricTermPtr& term, unsigned metric) {
+    if (!term) return false;
+    if (term->op == MetricTerm::Op::Metric && term->metric == metric) return true;
+    return std::any_of(term->operands.begin(), term->operands.end(),
+                       [&](const MetricTermPtr& operand) { return reads(operand, metric); });
   }
 
   /// A bound in the subject's unit.
@@ -212,23 +288,6 @@ class CriterionChecker {
     if (dimension() == Dimension::share()) builder.note({}, "a Share is written with '%', as in 95%");
     builder.emit();
     return std::nullopt;
-  }
-
-  static std::optional<Bound::Relation> relationOf(ast::BinaryOp op) {
-    switch (op) {
-      case ast::BinaryOp::GreaterEqual:
-        return Bound::Relation::GreaterEqual;
-      case ast::BinaryOp::Greater:
-        return Bound::Relation::Greater;
-      case ast::BinaryOp::LessEqual:
-        return Bound::Relation::LessEqual;
-      case ast::BinaryOp::Less:
-        return Bound::Relation::Less;
-      case ast::BinaryOp::Equal:
-        return Bound::Relation::Equal;
-      default:
-        return std::nullopt;
-    }
   }
 
   void bound() {
@@ -258,9 +317,7 @@ class CriterionChecker {
     }
     auto low = limit(*declaration_.bound, "the bound");
     if (!low) return;
-    static constexpr std::string_view kSigns[] = {">=", ">", "<=", "<", "=="};
-    bound = {*relation, *low, *low,
-             fmt::format("{} {}", kSigns[static_cast<int>(*relation)], written(*declaration_.bound))};
+    bound = {*relation, *low, *low, fmt::format("{} {}", spelled(*relation), written(*declaration_.bound))};
     unreachable(declaration_.bound->range);
   }
 
@@ -269,6 +326,7 @@ class CriterionChecker {
   void unreachable(source::Range range) {
     using Relation = Bound::Relation;
     if (comparison() && comparison()->function == Comparison::Function::Difference) return;
+    if (!comparison() && metric().derived) return;  // a difference may be below zero
     if (dimension().isPlain()) return;
     const Bound& bound = criterion_.bound;
     const Relation relation = bound.relation;
@@ -298,7 +356,8 @@ class CriterionChecker {
       return;
     }
     criterion_.confidence = share.toDouble();
-    if (criterion_.bound.relation == Bound::Relation::Equal && !metric().exact)
+    if (!criterion_.infeasible && !criterion_.like && criterion_.bound.relation == Bound::Relation::Equal &&
+        !metric().exact)
       context_.emitter()
           .build(declaration_.bound ? declaration_.bound->range : expr.range, EqualityWithConfidence, subjectName())
           .note({}, "write a band: 'within 0.98x..1.02x'")

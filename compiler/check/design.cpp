@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 
 #include "compiler/check/checker.h"
@@ -9,6 +10,7 @@ EXPC_DIAGNOSTIC(MissingDesign, Error, "the study '{0}' has no design", std::stri
 EXPC_DIAGNOSTIC(MissingSetting, Error, "{0} trials need '{1}'", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(KindWithoutDesign, Error, "'{0}' comes from {1} trials, and the design has none", std::string_view,
                 std::string_view);
+EXPC_DIAGNOSTIC(BadUntil, Error, "{0}", std::string);
 EXPC_DIAGNOSTIC(UnusedDesign, Warning, "{0} trials are designed, but nothing measured comes from them",
                 std::string_view);
 
@@ -35,7 +37,15 @@ class DesignChecker {
     if (!fresh)
       return errors::duplicateName(context_.emitter(), block.kind.range, "block", block.kind.name, at->second.range);
     at->second.range = block.kind.range;
-    for (const ast::DesignSetting& setting : block.settings) inKind(*kind, setting.name, *setting.value);
+    for (const ast::DesignSetting& setting : block.settings) {
+      inKind(*kind, setting.name, *setting.value);
+      until(*kind, setting);
+    }
+  }
+
+  void top(const ast::DesignSetting& setting) {
+    top(setting.name, *setting.value);
+    until(TrialKind::Timed, setting);
   }
 
   void top(const ast::Identifier& name, const ast::Expr& value) {
@@ -55,8 +65,13 @@ class DesignChecker {
   void inKind(TrialKind kind, const ast::Identifier& name, const ast::Expr& value) {
     std::vector<std::string> names;
     for (const SettingRule& rule : rulesOf(kind)) {
-      if (rule.name == name.name) return whole(name, value, rule.least, rule.most, design_.kinds[kind].settings);
-      names.emplace_back(rule.name);
+      if (rule.name != name.name) {
+        names.emplace_back(rule.name);
+        continue;
+      }
+      auto* range = std::get_if<ast::RangeExpr>(&value.node);
+      if (range && name.name == "repeat") return repeatRange(kind, name, value, *range);
+      return whole(name, value, rule.least, rule.most, design_.kinds[kind].settings);
     }
     errors::unknownName(context_.emitter(), name.range, "setting", name.name, names,
                         fmt::format(" of {} trials", toString(kind)));
@@ -65,11 +80,8 @@ class DesignChecker {
   std::optional<TrialKind> kindOf(const ast::Identifier& word) {
     if (word.name == "timed") return TrialKind::Timed;
     if (word.name == "quality") return TrialKind::Quality;
-    if (word.name == "profile") {
-      context_.emitter().emit(word.range, errors::NotSupported, "a design of profile trials");
-    } else {
-      errors::unknownName(context_.emitter(), word.range, "kind of trial", word.name, {"timed", "quality"});
-    }
+    if (word.name == "profile") return TrialKind::Profile;
+    errors::unknownName(context_.emitter(), word.range, "kind of trial", word.name, {"timed", "quality", "profile"});
     return std::nullopt;
   }
 
@@ -77,7 +89,7 @@ class DesignChecker {
   using Settings = std::map<std::string, Setting>;
 
   void add(const ast::Identifier& name, Rational value, Settings& settings) {
-    auto [at, fresh] = settings.emplace(name.name, Setting{value, name.range});
+    auto [at, fresh] = settings.emplace(name.name, Setting{value, std::nullopt, name.range});
     if (!fresh) errors::duplicateName(context_.emitter(), name.range, "setting", name.name, at->second.range);
   }
 
@@ -94,6 +106,112 @@ class DesignChecker {
       return;
     }
     add(name, number, settings);
+  }
+
+  /// `repeat 10..20`, which `until` ends.
+  void repeatRange(TrialKind kind, const ast::Identifier& name, const ast::Expr& value, const ast::RangeExpr& range) {
+    if (!range.upper || range.step) {
+      context_.emitter().emit(value.range, BadUntil, "repetitions are a number, or a range such as 10..20");
+      return;
+    }
+    Settings first, last;
+    whole(name, *range.lower, 1, 10'000, first);
+    whole(name, *range.upper, 1, 10'000, last);
+    if (first.empty() || last.empty()) return;
+    Setting setting = first.begin()->second;
+    setting.most = last.begin()->second.value;
+    if (*setting.most <= setting.value) {
+      context_.emitter().emit(value.range, BadUntil, "the range of repetitions must end above where it begins");
+      return;
+    }
+    auto [at, fresh] = design_.kinds[kind].settings.emplace(name.name, setting);
+    if (!fresh) errors::duplicateName(context_.emitter(), name.range, "setting", name.name, at->second.range);
+  }
+
+  /// Every condition of `until half_width(gain) <= 1% and half_width(step_time) <= 2ms`.
+  void until(TrialKind kind, const ast::DesignSetting& setting) {
+    bool ranged = setting.name.name == "repeat" && std::holds_alternative<ast::RangeExpr>(setting.value->node);
+    if (!setting.until) {
+      if (ranged)
+        context_.emitter()
+            .build(setting.value->range, BadUntil, "what ends the repetitions is not said")
+            .note({}, "write 'until half_width(gain) <= 1%' after the range")
+            .emit();
+      return;
+    }
+    if (ranged) return condition(kind, *setting.until);
+    context_.emitter().emit(setting.until->range, BadUntil, "'until' follows a range of repetitions: 'repeat 10..20'");
+  }
+
+  void condition(TrialKind kind, const ast::Expr& expr) {
+    auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
+    if (binary && binary->op == ast::BinaryOp::And) {
+      condition(kind, *binary->left);
+      return condition(kind, *binary->right);
+    }
+    auto* call =
+        binary && binary->op == ast::BinaryOp::LessEqual ? std::get_if<ast::CallExpr>(&binary->left->node) : nullptr;
+    auto* name = call && joined(call->callee) == "half_width" && call->arguments.size() == 1 && !call->arguments[0].name
+                     ? std::get_if<ast::NameExpr>(&call->arguments[0].value->node)
+                     : nullptr;
+    if (!name || name->name.parts.size() != 1) {
+      context_.emitter()
+          .build(expr.range, BadUntil, "'until' takes the half-width of an interval and how wide it may be")
+          .note({}, "write 'until half_width(gain) <= 1%'")
+          .emit();
+      return;
+    }
+    Until until;
+    until.range = expr.range;
+    if (subject(kind, name->name.parts[0], until) && limit(*binary->right, until))
+      design_.kinds[kind].until.push_back(until);
+  }
+
+  bool subject(TrialKind kind, const ast::Identifier& word, Until& until) {
+    const Study& study = context_.study;
+    int comparison = study.findComparison(word.name);
+    int metric = comparison >= 0 ? static_cast<int>(study.comparisons[comparison].metric) : study.findMetric(word.name);
+    if (metric < 0) {
+      errors::unknownName(context_.emitter(), word.range, "metric or comparison", word.name, context_.subjectNames());
+      return false;
+    }
+    if (comparison >= 0)
+      until.comparison = static_cast<unsigned>(comparison);
+    else
+      until.metric = static_cast<unsigned>(metric);
+    const Metric& measured = study.metrics[metric];
+    std::string why;
+    if (measured.kind != kind)
+      why = fmt::format("'{}' comes from {} trials, not from these", word.name, toString(measured.kind));
+    else if (measured.exact)
+      why = fmt::format("'{}' is exact and has no interval", word.name);
+    else if (comparison < 0 && measured.series)
+      why = fmt::format("'{}' is a series and has no interval", word.name);
+    if (why.empty()) return true;
+    context_.emitter().build(word.range, BadUntil, why).note(measured.range, "the metric is declared here").emit();
+    return false;
+  }
+
+  /// A Share is of the estimate; anything else is in the subject's unit.
+  bool limit(const ast::Expr& expr, Until& until) {
+    auto value = context_.expressions().number(expr, place(), "the half-width");
+    if (!value) return false;
+    const Study& study = context_.study;
+    Dimension of =
+        until.comparison ? study.comparisons[*until.comparison].dimension : study.metrics[*until.metric].dimension;
+    Dimension written = std::get<Value::Number>(value->node).dimension;
+    until.half_width = *value->asNumber();
+    until.relative = written == Dimension::share() && of != Dimension::share();
+    if (!until.relative && written != of) {
+      context_.emitter()
+          .build(expr.range, errors::UnitMismatch, "the half-width", written.typeName(), "the interval", of.typeName())
+          .note({}, "a share such as 1% is of the estimate")
+          .emit();
+      return false;
+    }
+    if (until.half_width.sign() > 0) return true;
+    context_.emitter().emit(expr.range, errors::OutOfRange, "the half-width", value->toString(), "what is above 0");
+    return false;
   }
 
   void budget(const ast::Identifier& name, const ast::Expr& expr) {
@@ -143,7 +261,7 @@ std::optional<Design> checkDesign(StudyContext& context, const std::vector<ast::
   design.range = declaration.range;
   DesignChecker checker(context, design);
   for (const ast::DesignKindBlock& block : declaration.kinds) checker.block(block);
-  for (const ast::DesignSetting& setting : declaration.settings) checker.top(setting.name, *setting.value);
+  for (const ast::DesignSetting& setting : declaration.settings) checker.top(setting);
   if (context.emitter().errors() != before) return std::nullopt;
   return design;
 }
@@ -178,7 +296,19 @@ bool checkDesignSetting(StudyContext& context, const ast::QualifiedName& path, c
   return context.emitter().errors() == before;
 }
 
-void checkDesignCovers(StudyContext& context) {
+/// How long a command runs is its own affair, unless it is told.
+static bool needs(const Study& study, const SettingRule& rule) {
+  if (!rule.needed || rule.name == "repeat") return rule.needed;
+  std::string told = fmt::format("${{{}}}", rule.name);
+  return std::any_of(study.uses.begin(), study.uses.end(), [&](const Use& use) {
+    if (!use.workload->command) return true;
+    const auto& arguments = use.workload->command->arguments;
+    return std::any_of(arguments.begin(), arguments.end(),
+                       [&](const std::string& argument) { return argument.find(told) != std::string::npos; });
+  });
+}
+
+void checkDesignCovers(StudyContext& context, size_t errors_before) {
   Study& study = context.study;
   if (!study.design) return;
   const Design& design = *study.design;
@@ -186,7 +316,7 @@ void checkDesignCovers(StudyContext& context) {
   std::vector<const Criterion*> criteria;
   for (const Criterion& criterion : study.criteria) criteria.push_back(&criterion);
   for (unsigned index : study.measuredWith(criteria)) {
-    const Metric& metric = study.workload->metrics[index];
+    const Metric& metric = study.metrics[index];
     used[metric.kind] = true;
     if (design.kinds.contains(metric.kind)) continue;
     context.emitter()
@@ -196,16 +326,18 @@ void checkDesignCovers(StudyContext& context) {
   }
   for (const Change& preset : study.presets)
     for (const Criterion& criterion : preset.criteria) {
-      const Metric& metric = study.workload->metrics[criterion.metric];
+      if (!criterion.metric) continue;
+      const Metric& metric = study.metrics[*criterion.metric];
       used[metric.kind] = true;
       if (design.kinds.contains(metric.kind) || (preset.design && preset.design->kinds.contains(metric.kind))) continue;
       context.emitter().emit(criterion.range, KindWithoutDesign, metric.name, toString(metric.kind));
     }
   for (const auto& [kind, block] : design.kinds) {
     for (const SettingRule& rule : rulesOf(kind))
-      if (rule.needed && !block.settings.contains(std::string(rule.name)))
+      if (needs(study, rule) && !block.settings.contains(std::string(rule.name)))
         context.emitter().emit(block.range, MissingSetting, toString(kind), rule.name);
-    if (!used[kind]) context.emitter().emit(block.range, UnusedDesign, toString(kind));
+    if (!used[kind] && context.emitter().errors() == errors_before)
+      context.emitter().emit(block.range, UnusedDesign, toString(kind));
   }
   // A kind that only a preset designs must be complete there.
   for (const Change& preset : study.presets) {
@@ -213,7 +345,7 @@ void checkDesignCovers(StudyContext& context) {
     for (const auto& [kind, block] : preset.design->kinds) {
       if (design.kinds.contains(kind)) continue;
       for (const SettingRule& rule : rulesOf(kind))
-        if (rule.needed && !block.settings.contains(std::string(rule.name)))
+        if (needs(study, rule) && !block.settings.contains(std::string(rule.name)))
           context.emitter().emit(block.range, MissingSetting, toString(kind), rule.name);
     }
   }

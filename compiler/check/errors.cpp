@@ -33,6 +33,12 @@ void unknownName(diag::Emitter& emitter, source::Range range, std::string_view w
   builder.emit();
 }
 
+void seriesValue(diag::Emitter& emitter, source::Range range, std::string_view name, source::Range declared) {
+  emitter.build(range, SeriesValue, name)
+      .note(declared, "read it with 'epochs_to({} >= …)', or compare it with 'max_gap({})'", name, name)
+      .emit();
+}
+
 void duplicateName(diag::Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
                    source::Range first) {
   emitter.build(range, DuplicateName, what, name).note(first, "the first one is here").emit();

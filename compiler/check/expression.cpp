@@ -1,5 +1,6 @@
 #include "compiler/check/expression.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "compiler/check/errors.h"
@@ -48,7 +49,7 @@ FormulaPtr Expressions::at(FormulaPtr formula, source::Range range) {
 
 /// Completes a formula whose operands are set: spreads errors, bounds the size, folds constants.
 FormulaPtr Expressions::make(Formula formula) {
-  bool constant = formula.op != Formula::Op::Parameter && formula.op != Formula::Op::SystemGpus;
+  bool constant = formula.op != Formula::Op::Parameter && formula.op != Formula::Op::System;
   uint64_t size = 1;
   for (const FormulaPtr& operand : formula.operands) {
     if (!operand) continue;
@@ -82,9 +83,13 @@ FormulaPtr Expressions::build(const ast::Expr& expr, const Place& place, const T
   if (auto* node = std::get_if<ast::CallExpr>(&expr.node)) return variant(*node, expr.range, place, expected);
   if (auto* node = std::get_if<ast::UnaryExpr>(&expr.node)) return unary(*node, expr.range, place);
   if (auto* node = std::get_if<ast::BinaryExpr>(&expr.node)) return binary(*node, expr.range, place);
+  if (auto* node = std::get_if<ast::ListExpr>(&expr.node))
+    return sequence(node->elements, expr.range, place, expected, false);
+  if (auto* node = std::get_if<ast::TupleExpr>(&expr.node))
+    return sequence(node->elements, expr.range, place, expected, true);
+  if (auto* node = std::get_if<ast::RecordExpr>(&expr.node)) return record(node->fields, expr.range, place, expected);
   std::string_view what = std::holds_alternative<ast::SetExpr>(expr.node)     ? "a set"
                           : std::holds_alternative<ast::RangeExpr>(expr.node) ? "a range"
-                          : std::holds_alternative<ast::TupleExpr>(expr.node) ? "a tuple"
                                                                               : "a selection with '[…]'";
   emitter_.emit(expr.range, NotAValue, std::string(what));
   return error(expr.range);
@@ -159,24 +164,8 @@ FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, con
 
 FormulaPtr Expressions::qualified(const ast::NameExpr& name, source::Range range, const Place& place) {
   const auto& parts = name.name.parts;
-  if (parts[0].name == "system") {
-    if (parts.size() != 2 || parts[1].name != "gpus") {
-      errors::unknownName(emitter_, parts[1].range, "property of the system", parts[1].name, {"gpus"});
-      return error(range);
-    }
-    if (!place.system) {
-      emitter_.build(range, MisplacedSystem)
-          .note({}, "a rule with it marks points that a machine cannot run; everything else holds on every machine")
-          .emit();
-      return error(range);
-    }
-    Formula formula;
-    formula.op = Formula::Op::SystemGpus;
-    formula.uses_system = true;
-    formula.type = Type::integer();
-    formula.range = range;
-    return make(std::move(formula));
-  }
+  if (parts[0].name == "system") return systemProperty(name.name, range, place);
+  if (findParameter(place, parts[0].name) >= 0) return field(name, range, place);
   auto module = place.module->imports.find(parts[0].name);
   if (module == place.module->imports.end()) {
     unknownModule(emitter_, parts[0], *place.module);
@@ -191,6 +180,131 @@ FormulaPtr Expressions::qualified(const ast::NameExpr& name, source::Range range
     return error(range);
   }
   return at(let(found->second, {module->second}), range);
+}
+
+FormulaPtr Expressions::systemProperty(const ast::QualifiedName& name, source::Range range, const Place& place) {
+  std::string property = joined(name, 1);
+  int index = findSystemProperty(property);
+  if (index < 0) {
+    std::vector<std::string> names;
+    for (const SystemProperty& known : systemProperties()) names.emplace_back(known.name);
+    errors::unknownName(emitter_, source::join(name.parts[1].range, name.parts.back().range), "property of the system",
+                        property, names);
+    return error(range);
+  }
+  if (!place.system) {
+    emitter_.build(range, MisplacedSystem)
+        .note({}, "a rule with it marks points that a machine cannot run; everything else holds on every machine")
+        .emit();
+    return error(range);
+  }
+  Formula formula;
+  formula.op = Formula::Op::System;
+  formula.parameter = static_cast<unsigned>(index);
+  formula.uses_system = true;
+  formula.type = systemProperties()[index].type;
+  formula.range = range;
+  return make(std::move(formula));
+}
+
+/// `lora.rank`, a part of a record.
+FormulaPtr Expressions::field(const ast::NameExpr& name, source::Range range, const Place& place) {
+  const auto& parts = name.name.parts;
+  ast::NameExpr first{{{parts[0]}, parts[0].range}};
+  FormulaPtr record = this->name(first, parts[0].range, place, nullptr);
+  for (size_t i = 1; i < parts.size(); ++i) {
+    if (record->type.isError()) return error(range);
+    if (record->type.kind != Type::Kind::Record) {
+      emitter_.emit(parts[i].range, errors::TypeMismatch, "what stands before '.'", "a module or a record",
+                    record->type.name());
+      return error(range);
+    }
+    const CompositeType& type = *record->type.composite;
+    auto found = std::find(type.fields.begin(), type.fields.end(), parts[i].name);
+    if (found == type.fields.end()) {
+      errors::unknownName(emitter_, parts[i].range, "field", parts[i].name, type.fields);
+      return error(range);
+    }
+    Formula formula;
+    formula.op = Formula::Op::Field;
+    formula.parameter = static_cast<unsigned>(found - type.fields.begin());
+    formula.type = type.parts[formula.parameter];
+    formula.range = range;
+    formula.operands = {record};
+    record = make(std::move(formula));
+  }
+  return record;
+}
+
+/// A list or a tuple. Where nothing says what its elements are, the first one does.
+FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, source::Range range, const Place& place,
+                                 const Type* expected, bool tuple) {
+  bool fits = expected && expected->kind == (tuple ? Type::Kind::Tuple : Type::Kind::List);
+  Formula formula;
+  formula.op = Formula::Op::Sequence;
+  formula.range = range;
+  formula.constant = {SequenceValue{tuple, {}}};
+  std::vector<Type> types;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const Type* wanted = nullptr;
+    if (fits && !tuple) wanted = &expected->composite->parts[0];
+    if (fits && tuple && i < expected->composite->parts.size()) wanted = &expected->composite->parts[i];
+    if (!fits && !tuple && !types.empty()) wanted = &types[0];
+    FormulaPtr element = build(*elements[i], place, wanted);
+    if (element->type.isError()) return error(range);
+    if (wanted && !element->type.agreesWith(*wanted)) {
+      mismatch(elements[i]->range, tuple ? "this part of the tuple" : "an element of the list", *wanted, element->type);
+      return error(range);
+    }
+    types.push_back(wanted ? *wanted : element->type);
+    formula.operands.push_back(std::move(element));
+  }
+  if (!tuple && types.empty() && !fits) {
+    emitter_.emit(range, NotAValue, "an empty list of unknown type");
+    return error(range);
+  }
+  formula.type = tuple ? Type::tuple(std::move(types)) : fits ? *expected : Type::list(types[0]);
+  return make(std::move(formula));
+}
+
+FormulaPtr Expressions::record(const std::vector<ast::CallArgument>& fields, source::Range range, const Place& place,
+                               const Type* expected) {
+  if (!expected || expected->kind != Type::Kind::Record) {
+    emitter_.emit(range, NotAValue, "a record");
+    return error(range);
+  }
+  const CompositeType& type = *expected->composite;
+  Formula formula;
+  formula.op = Formula::Op::Sequence;
+  formula.range = range;
+  formula.type = *expected;
+  formula.constant = {RecordValue{type.fields, {}}};
+  formula.operands.resize(type.fields.size());
+  for (const ast::CallArgument& field : fields) {
+    auto found = std::find(type.fields.begin(), type.fields.end(), field.name->name);
+    if (found == type.fields.end()) {
+      errors::unknownName(emitter_, field.name->range, "field", field.name->name, type.fields);
+      return error(range);
+    }
+    size_t index = static_cast<size_t>(found - type.fields.begin());
+    if (formula.operands[index]) {
+      errors::duplicateName(emitter_, field.name->range, "field", field.name->name, formula.operands[index]->range);
+      return error(range);
+    }
+    FormulaPtr value = build(*field.value, place, &type.parts[index]);
+    if (value->type.isError()) return error(range);
+    if (!value->type.agreesWith(type.parts[index])) {
+      mismatch(field.value->range, fmt::format("'{}'", field.name->name), type.parts[index], value->type);
+      return error(range);
+    }
+    formula.operands[index] = std::move(value);
+  }
+  for (size_t i = 0; i < formula.operands.size(); ++i)
+    if (!formula.operands[i]) {
+      emitter_.emit(range, WrongArguments, "the record", fmt::format("a value for '{}'", type.fields[i]), "none");
+      return error(range);
+    }
+  return make(std::move(formula));
 }
 
 void unknownModule(diag::Emitter& emitter, const ast::Identifier& name, const ModuleScope& scope) {

@@ -50,6 +50,13 @@ class Expressions {
   FormulaPtr let(LetEntry& entry, const Place& place);
   FormulaPtr unary(const ast::UnaryExpr& unary, source::Range range, const Place& place);
   FormulaPtr binary(const ast::BinaryExpr& binary, source::Range range, const Place& place);
+  FormulaPtr coalesce(const ast::BinaryExpr& binary, source::Range range, const Place& place);
+  FormulaPtr sequence(const std::vector<ast::ExprPtr>& elements, source::Range range, const Place& place,
+                      const Type* expected, bool tuple);
+  FormulaPtr record(const std::vector<ast::CallArgument>& fields, source::Range range, const Place& place,
+                    const Type* expected);
+  FormulaPtr field(const ast::NameExpr& name, source::Range range, const Place& place);
+  FormulaPtr systemProperty(const ast::QualifiedName& name, source::Range range, const Place& place);
   FormulaPtr equality(const ast::BinaryExpr& binary, source::Range range, const Place& place);
   FormulaPtr membership(const ast::BinaryExpr& binary, source::Range range, const Place& place);
   FormulaPtr range(FormulaPtr value, const ast::RangeExpr& range, source::Range where, const Place& place);
@@ -76,6 +83,12 @@ void unknownModule(diag::Emitter& emitter, const ast::Identifier& name, const Mo
 
 /// A file's path for use from the root file's folder: `directory`/`path` without dots; absolute paths stay.
 std::string relativeTo(std::string_view directory, std::string_view path);
+
+/// The parts of a name from `first` on, with dots between.
+std::string joined(const ast::QualifiedName& name, size_t first = 0);
+
+/// The folder of a path, "" for none.
+std::string directoryOf(std::string_view path);
 
 /// Source text with comments gone and white space squeezed to single blanks.
 std::string squeeze(std::string_view text);

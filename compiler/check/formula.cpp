@@ -1,5 +1,6 @@
 #include "compiler/check/formula.h"
 
+#include <algorithm>
 #include <cassert>
 #include <set>
 
@@ -97,6 +98,15 @@ struct Evaluator {
     return Value::boolean(false);
   }
 
+  std::optional<Value> inList(const Formula& formula) {
+    auto value = run(*formula.operands[0]);
+    if (!value) return value;
+    auto list = run(*formula.operands[1]);
+    if (!list) return list;
+    const std::vector<Value>& parts = std::get<SequenceValue>(list->node).parts;
+    return Value::boolean(std::find(parts.begin(), parts.end(), *value) != parts.end());
+  }
+
   std::optional<Value> inRange(const Formula& formula) {
     std::optional<Value> values[4];
     for (size_t i = 0; i < formula.operands.size(); ++i) {
@@ -138,15 +148,39 @@ struct Evaluator {
     return Value{std::move(level)};
   }
 
+  std::optional<Value> sequence(const Formula& formula) {
+    Value result = formula.constant;
+    auto* record = std::get_if<RecordValue>(&result.node);
+    std::vector<Value>& parts = record ? record->parts : std::get<SequenceValue>(result.node).parts;
+    for (const FormulaPtr& operand : formula.operands) {
+      auto value = run(*operand);
+      if (!value) return value;
+      parts.push_back(std::move(*value));
+    }
+    return result;
+  }
+
+  std::optional<Value> system(const Formula& formula) {
+    if (environment.system && formula.parameter < environment.system->size())
+      if (const auto& value = (*environment.system)[formula.parameter]) return *value;
+    return fail(Failure::Kind::NoSystem, formula.range, formula.parameter);
+  }
+
   std::optional<Value> run(const Formula& formula) {
     switch (formula.op) {
       case Op::Constant:
         return formula.constant;
       case Op::Parameter:
         return parameter(formula);
-      case Op::SystemGpus:
-        if (!environment.gpus) return fail(Failure::Kind::NoSystem, formula.range);
-        return Value::number(*environment.gpus);
+      case Op::System:
+        return system(formula);
+      case Op::Coalesce: {
+        auto value = run(*formula.operands[0]);
+        if (value || failure.kind != Failure::Kind::Inactive) return value;
+        return run(*formula.operands[1]);
+      }
+      case Op::InList:
+        return inList(formula);
       case Op::Not: {
         auto value = run(*formula.operands[0]);
         return value ? Value::boolean(!value->asBool()) : value;
@@ -172,6 +206,13 @@ struct Evaluator {
         return arithmetic(formula);
       case Op::Variant:
         return variant(formula);
+      case Op::Field: {
+        auto value = run(*formula.operands[0]);
+        if (!value) return value;
+        return std::get<RecordValue>(value->node).parts[formula.parameter];
+      }
+      case Op::Sequence:
+        return sequence(formula);
       default:
         return compare(formula);
     }
@@ -212,9 +253,10 @@ void reportFailure(const Failure& failure, std::string_view parameter_name, cons
     case Failure::Kind::DivisionByZero:
       return finish(emitter.build(failure.range, DivisionByZero));
     case Failure::Kind::Inactive:
-      return finish(
-          std::move(emitter.build(failure.range, InactiveParameter, parameter_name)
-                        .note({}, "test the condition of its 'when' first, as in 'method == lora and rank > 8'")));
+      return finish(std::move(emitter.build(failure.range, InactiveParameter, parameter_name)
+                                  .note({},
+                                        "write what stands for it there, as in 'rank ?? 0 > 8', or test first: 'method "
+                                        "== lora and rank > 8'")));
     case Failure::Kind::NoSystem:
       assert(false && "a rule with 'system' is evaluated without a system");
       return;

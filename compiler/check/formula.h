@@ -19,7 +19,8 @@ struct Formula {
   enum class Op {
     Constant,
     Parameter,
-    SystemGpus,
+    System,    // `parameter` is a property of the machine (system.h)
+    Coalesce,  // the second operand where the first reads a parameter that is not active
     Not,
     Negate,
     Or,
@@ -31,18 +32,21 @@ struct Formula {
     Greater,
     GreaterEqual,
     InSet,    // operands: the value, then the elements
+    InList,   // operands: the value, a list
     InRange,  // operands: the value, lower, upper (may be null), step (may be null)
     Add,
     Subtract,
     Multiply,
     Divide,
-    Variant  // operands: the payload of `constant`'s level
+    Variant,  // operands: the payload of `constant`'s level
+    Field,    // operands: a record; `parameter` is the part
+    Sequence  // operands: the parts of `constant`, a list, tuple or record without any
   };
   Op op = Op::Constant;
   bool geometric = false;    // InRange: the step multiplies
   bool uses_system = false;  // anywhere below
-  unsigned parameter = 0;
-  uint32_t size = 1;  // nodes of the tree, a shared one counted at each use
+  unsigned parameter = 0;    // Parameter, System
+  uint32_t size = 1;         // nodes of the tree, a shared one counted at each use
   Type type;
   source::Range range;
   Value constant;
@@ -61,7 +65,7 @@ std::vector<unsigned> parametersOf(const Formula& formula);
 struct Environment {
   const Value* const* parameters = nullptr;
   size_t count = 0;
-  std::optional<int64_t> gpus;
+  const std::vector<std::optional<Value>>* system = nullptr;  // by property; null: no machine
 };
 
 /// Why there is no value, and where.

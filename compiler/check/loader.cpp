@@ -180,7 +180,7 @@ std::optional<source::FileId> open(source::SourceManager& sources, const std::st
 
 bool loadModules(Context& context, source::FileId root, const FileSystem& files) {
   std::string_view name = context.sources.name(root);
-  Loader loader(context, files, llvm::sys::path::parent_path(llvm::StringRef(name)).str());
+  Loader loader(context, files, directoryOf(name));
   std::string file = llvm::sys::path::filename(llvm::StringRef(name)).str();
   loader.load(root, file, "", "", false);
   return loader.parsed();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/check/formula.h"
+#include "compiler/check/system.h"
 #include "compiler/check/value.h"
 
 namespace expc::check {
@@ -27,7 +28,7 @@ struct Refinement {
 };
 
 struct Parameter {
-  std::string name;
+  std::string name, doc;
   Type type;
   std::optional<Refinement> refinement;
   std::optional<Value> fallback;  // the default
@@ -39,13 +40,45 @@ enum class Direction { Lower, Higher };
 enum class TrialKind { Timed, Quality, Profile };
 std::string_view toString(TrialKind kind);
 
+/// A value relative to others: `>= 1.2x`, `within 0.9x..1.1x`; in base units.
+struct Bound {
+  enum class Relation { GreaterEqual, Greater, LessEqual, Less, Equal, Within };
+  Relation relation = Relation::GreaterEqual;
+  Rational low, high;  // `high` only for Within
+  std::string text;    // ">= 1.2x"
+};
+
+/// What a derived metric computes from others of the same point.
+struct MetricTerm;
+using MetricTermPtr = std::shared_ptr<const MetricTerm>;
+struct MetricTerm {
+  enum class Op { Constant, Metric, EpochsTo, Add, Subtract, Multiply, Divide };
+  Op op = Op::Constant;
+  Rational constant;
+  unsigned metric = 0;                  // Metric, EpochsTo: index into the owner's metrics, measured
+  Bound bound;                          // EpochsTo
+  std::vector<MetricTermPtr> operands;  // two, of the operators
+};
+
+/// Where a command's metric is read: `from regex("…", unit = 1ms)`.
+struct MetricSource {
+  enum class From { Regex, Json, Csv } from = From::Regex;
+  std::string file;    // "": standard output
+  std::string where;   // pattern, JSON pointer or column
+  Rational scale = 1;  // of one unit read, in base units
+};
+
 struct Metric {
-  std::string name;
+  std::string name, doc;
   Dimension dimension;
   std::optional<Refinement> refinement;
-  Direction better = Direction::Lower;
+  std::optional<Direction> better;  // always there for a measured one
   TrialKind kind = TrialKind::Timed;
   bool exact = false;
+  bool series = false;
+  MetricTermPtr derived;  // null: measured
+  std::string text;       // of a derived one: "launch_time / wall"
+  std::optional<MetricSource> source;
   source::Range range;
 };
 
@@ -53,6 +86,7 @@ struct Rule {
   ast::RuleKind kind = ast::RuleKind::Require;
   std::string name;  // "" when it has none
   std::string because;
+  std::string text;  // the condition as written
   FormulaPtr condition;
   std::vector<unsigned> parameters;  // that the condition reads
   source::Range range;
@@ -61,11 +95,28 @@ struct Rule {
   bool usesSystem() const { return condition->uses_system; }
 };
 
+/// A part of what a workload expects of a metric before it runs: the parts of one metric whose `when` holds add up.
+struct Estimate {
+  unsigned metric = 0;
+  FormulaPtr value;
+  FormulaPtr when;  // null: always
+  source::Range range;
+};
+
+/// A program of the user's: an argument vector with `${parameter}` in it.
+struct Command {
+  std::vector<std::string> arguments;
+  std::optional<Rational> timeout;  // seconds
+  std::vector<std::string> inputs;
+};
+
 struct Workload {
-  std::string name;  // "image.mobilenet_v2"; unqualified in the root file
+  std::string name, doc;  // "image.mobilenet_v2"; unqualified in the root file
   int version = 1;
+  std::optional<Command> command;
   std::vector<Parameter> parameters;
   std::vector<Metric> metrics;
+  std::vector<Estimate> estimates;
   std::vector<Rule> rules;
   source::Range range;
   bool valid = true;  // false: errors were reported inside
@@ -74,39 +125,49 @@ struct Workload {
   int findMetric(std::string_view name) const;
 };
 
+/// A workload as a study uses it.
+struct Use {
+  std::string label;  // "ours"; "" where the study has one workload
+  const Workload* workload = nullptr;
+  std::vector<int> parameter_of;                // parameter of Study::workload → of `workload`, or -1
+  std::vector<std::optional<Value>> arguments;  // by parameter of Study::workload: the argument, else the default
+  std::vector<source::Range> argument_ranges;   // where it was given; invalid: a default
+  source::Range range;
+};
+
 struct Level {
-  Value value;
-  std::string label;  // as it is written
+  std::vector<Value> values;  // one for each parameter of the factor
+  std::string label;          // as it is written; "(dali, nhwc)" in lockstep
   source::Range range;
 };
 
 struct Factor {
-  std::string name;
-  unsigned parameter = 0;
+  std::string name;                  // "(loader, layout)" in lockstep
+  std::vector<unsigned> parameters;  // one, or those in lockstep
   std::vector<Level> levels;
   std::optional<unsigned> baseline;
   std::vector<std::string> declared;  // labels as written: {"1..4"} or {"fp64", "fp32"}
+  /// Where it varies: its own `when` and, of a simple factor, that of its parameter. Null: everywhere. The one rule of
+  /// activity: where it does not hold, the factor has no level and its parameters no value in expressions; a parameter
+  /// that the workload still wants there has its default.
+  FormulaPtr active;
   source::Range range;
+
+  bool lockstep() const { return parameters.size() > 1; }
 };
 
 struct Comparison {
-  enum class Function { Speedup, Ratio, Difference, Efficiency };
-  std::string name;
+  enum class Function { Speedup, Ratio, Difference, Efficiency, MaxGap };
+  std::string name, doc;
   std::string text;  // "speedup(step_time) over precision against fp64"
   Function function = Function::Speedup;
-  unsigned metric = 0;  // of the workload
-  unsigned over = 0;    // factor
+  std::optional<unsigned> inner;  // a comparison (declared before in Study::comparisons) that is compared again, or
+  unsigned metric = 0;            // of the study; of the innermost comparison too
+  unsigned over = 0;              // factor
   bool previous = false;
   unsigned against = 0;  // level of `over`, unless previous
+  Dimension dimension;   // of its values
   source::Range range;
-};
-
-/// In base units.
-struct Bound {
-  enum class Relation { GreaterEqual, Greater, LessEqual, Less, Equal, Within };
-  Relation relation = Relation::GreaterEqual;
-  Rational low, high;  // `high` only for Within
-  std::string text;    // ">= 1.2x"
 };
 
 /// `[precision = fp32]` in a subject.
@@ -126,15 +187,34 @@ struct Criterion {
   std::string doc;
   std::vector<Quantifier> quantifiers;
   std::vector<Pin> pins;
+  bool infeasible = false;             // the claim is that the points run out of memory; then nothing of the subject
   std::optional<unsigned> comparison;  // of the study, or
-  unsigned metric = 0;                 // of the workload (of the comparison's too)
-  Bound bound;
+  std::optional<unsigned> metric;      // of the study (of the comparison's too)
+  Bound bound;                         // unless infeasible or like
+  std::optional<unsigned> like;        // index into Study::references
+  Rational agreement;                  // with it: 1/10
   std::optional<double> confidence;
+  source::Range range;
+};
+
+/// A second label on the point that the pins name.
+struct Control {
+  std::string name;
+  std::vector<Pin> pins;
   source::Range range;
 };
 
 struct Setting {
   Rational value;
+  std::optional<Rational> most;  // `repeat 10..20`
+  source::Range range;
+};
+
+/// `until half_width(gain) <= 1%`
+struct Until {
+  std::optional<unsigned> comparison, metric;  // one of them, of the study
+  Rational half_width;
+  bool relative = false;
   source::Range range;
 };
 
@@ -142,6 +222,7 @@ struct Setting {
 struct Design {
   struct Kind {
     std::map<std::string, Setting> settings;  // repeat, steps, warmup, epochs
+    std::vector<Until> until;
     source::Range range;
   };
   std::map<TrialKind, Kind> kinds;
@@ -178,16 +259,33 @@ struct Change {
   source::Range range;
 };
 
+/// Published values, as a study reads them.
+struct Published {
+  std::string name;
+  std::string source;  // as it was written
+  struct Row {
+    std::vector<std::pair<unsigned, Value>> parameters;  // of the study
+    std::vector<std::pair<unsigned, Rational>> metrics;  // of the study, in base units
+  };
+  std::vector<Row> rows;
+  source::Range range;
+};
+
 struct Study {
   std::string name, doc;
+  /// The workload; of several their union, with a parameter `workload` first and each one's parameters active where it
+  /// is chosen (compiler/check/union.h).
   const Workload* workload = nullptr;
-  std::vector<std::optional<Value>> arguments;  // one for each parameter: the argument, else the default
-  std::vector<Factor> factors;
+  std::vector<Use> uses;           // at least one
+  std::vector<Metric> metrics;     // the workload's, then the study's derived ones
+  std::vector<Factor> factors;     // the factor `workload` first where there are several
   std::vector<int> factor_of;      // parameter → factor, or -1
   std::vector<Rule> rules;         // the workload's first
   std::vector<unsigned> measured;  // metrics, in order: `measure`, then what comparisons, tables and plots use
   std::vector<Comparison> comparisons;
   std::vector<Criterion> criteria;
+  std::vector<Control> controls;
+  std::vector<Published> references;
   std::optional<Design> design;
   std::vector<Output> outputs;
   std::vector<Change> presets;
@@ -195,12 +293,16 @@ struct Study {
   const ast::StudyDecl* declaration = nullptr;
   bool valid = true;  // false: errors were reported inside; do not expand it
 
-  /// What a selection of criteria measures: `measured`, then what the criteria add.
+  /// What a selection of criteria measures: `measured`, then what the criteria add. Derived metrics are listed after
+  /// those that they read.
   std::vector<unsigned> measuredWith(const std::vector<const Criterion*>& criteria) const;
 
   int findFactor(std::string_view name) const;
+  int findMetric(std::string_view name) const;
   int findComparison(std::string_view name) const;
   const Change* findPreset(std::string_view name) const;
+  /// The parameter that chooses between several workloads is always the first.
+  bool hasWorkloadFactor() const { return uses.size() > 1; }
 };
 
 }  // namespace expc::check

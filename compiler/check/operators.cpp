@@ -8,6 +8,8 @@
 namespace expc::check {
 namespace {
 
+EXPC_DIAGNOSTIC(UselessCoalesce, Warning, "this always has a value");
+
 using Op = Formula::Op;
 
 Op opOf(ast::BinaryOp op) {
@@ -39,6 +41,8 @@ Op opOf(ast::BinaryOp op) {
       return Op::Multiply;
     case ast::BinaryOp::Divide:
       return Op::Divide;
+    case ast::BinaryOp::Coalesce:
+      return Op::Coalesce;
   }
   return Op::And;
 }
@@ -123,6 +127,8 @@ FormulaPtr Expressions::binary(const ast::BinaryExpr& binary, source::Range rang
     case BinaryOp::In:
     case BinaryOp::NotIn:
       return membership(binary, range, place);
+    case BinaryOp::Coalesce:
+      return coalesce(binary, range, place);
     case BinaryOp::Add:
     case BinaryOp::Subtract:
     case BinaryOp::Multiply:
@@ -131,6 +137,26 @@ FormulaPtr Expressions::binary(const ast::BinaryExpr& binary, source::Range rang
     default:
       return equality(binary, range, place);
   }
+}
+
+FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
+  Formula formula;
+  formula.op = Op::Coalesce;
+  formula.range = range;
+  FormulaPtr left = build(*binary.left, place);
+  if (left->type.isError()) return error(range);
+  FormulaPtr right = build(*binary.right, place, &left->type);
+  if (right->type.isError() || !agree(*left, *right)) return error(range);
+  if (left->isConstant()) {
+    emitter_.build(binary.left->range, UselessCoalesce)
+        .note(binary.right->range, "what stands after '\?\?' is never used")
+        .emit();
+    return left;
+  }
+  formula.type = left->type;
+  formula.type.whole = left->type.whole && right->type.whole;
+  formula.operands = {std::move(left), std::move(right)};
+  return make(std::move(formula));
 }
 
 FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
@@ -164,10 +190,26 @@ FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, source::Range ra
 }
 
 FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
-  FormulaPtr value = build(*binary.left, place);
+  bool written = std::holds_alternative<ast::RangeExpr>(binary.right->node) ||
+                 std::holds_alternative<ast::SetExpr>(binary.right->node);
+  FormulaPtr list = written ? nullptr : build(*binary.right, place);
+  if (list && list->type.isError()) return error(range);
+  bool is_list = list && list->type.kind == Type::Kind::List;
+  FormulaPtr value = build(*binary.left, place, is_list ? &list->type.composite->parts[0] : nullptr);
   if (value->type.isError()) return error(range);
   FormulaPtr result;
-  if (auto* bounds = std::get_if<ast::RangeExpr>(&binary.right->node)) {
+  if (is_list) {
+    if (!value->type.agreesWith(list->type.composite->parts[0])) {
+      mismatch(binary.left->range, "what may be in the list", list->type.composite->parts[0], value->type);
+      return error(range);
+    }
+    Formula formula;
+    formula.op = Op::InList;
+    formula.range = range;
+    formula.type = Type::boolean();
+    formula.operands = {std::move(value), std::move(list)};
+    result = make(std::move(formula));
+  } else if (auto* bounds = std::get_if<ast::RangeExpr>(&binary.right->node)) {
     result = this->range(std::move(value), *bounds, range, place);
   } else if (auto* set = std::get_if<ast::SetExpr>(&binary.right->node)) {
     Formula formula;
@@ -183,7 +225,8 @@ FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range 
     }
     result = good ? make(std::move(formula)) : error(range);
   } else {
-    emitter_.emit(binary.right->range, errors::TypeMismatch, "what follows 'in'", "a set { … } or a range", "a value");
+    emitter_.emit(binary.right->range, errors::TypeMismatch, "what follows 'in'", "a set { … }, a range or a list",
+                  describe(list->type));
     return error(range);
   }
   if (binary.op == ast::BinaryOp::In || result->type.isError()) return result;

@@ -18,16 +18,22 @@ void measure(Study& study, unsigned metric) {
 
 bool checkSubject(StudyContext& context, const ast::Identifier& subject) {
   const Study& study = context.study;
-  if (study.workload->findMetric(subject.name) >= 0 || study.findComparison(subject.name) >= 0) return true;
+  if (int metric = study.findMetric(subject.name); metric >= 0) {
+    if (study.metrics[metric].series)
+      errors::seriesValue(context.emitter(), subject.range, subject.name, study.metrics[metric].range);
+    return !study.metrics[metric].series;
+  }
+  if (study.findComparison(subject.name) >= 0) return true;
   const auto& compares = context.declaration->compares;
   bool refused = std::any_of(compares.begin(), compares.end(),
                              [&](const ast::CompareDecl& compare) { return compare.name.name == subject.name; });
+  for (const ast::MetricDecl& derived : context.declaration->metrics) refused |= derived.name.name == subject.name;
   if (!refused)
     errors::unknownName(context.emitter(), subject.range, "metric or comparison", subject.name, context.subjectNames());
   return false;
 }
 
-bool checkFactors(StudyContext& context, const std::vector<ast::Identifier>& names, std::vector<unsigned>& factors) {
+bool outputFactors(StudyContext& context, const std::vector<ast::Identifier>& names, std::vector<unsigned>& factors) {
   bool good = true;
   NameMap<source::Range> seen;
   for (const ast::Identifier& name : names) {
@@ -46,14 +52,14 @@ void checkOutputs(StudyContext& context) {
   for (const ast::TableDecl& table : context.declaration->tables) {
     Output output{false, table.metric.name, std::nullopt, {}};
     bool good = checkSubject(context, table.metric);
-    if (checkFactors(context, table.by, output.by) && good) context.study.outputs.push_back(std::move(output));
+    if (outputFactors(context, table.by, output.by) && good) context.study.outputs.push_back(std::move(output));
   }
   for (const ast::PlotDecl& plot : context.declaration->plots) {
     Output output{true, plot.subject.name, std::nullopt, {}};
     bool good = checkSubject(context, plot.subject);
     std::vector<ast::Identifier> names = {plot.over};
     names.insert(names.end(), plot.by.begin(), plot.by.end());
-    if (!checkFactors(context, names, output.by) || !good) continue;
+    if (!outputFactors(context, names, output.by) || !good) continue;
     output.over = output.by.front();
     output.by.erase(output.by.begin());
     context.study.outputs.push_back(std::move(output));
@@ -66,10 +72,10 @@ void checkMeasures(StudyContext& context) {
   size_t before = context.emitter().errors();
   for (const ast::MeasureDecl& declaration : context.declaration->measures)
     for (const ast::Identifier& name : declaration.metrics) {
-      int metric = study.workload->findMetric(name.name);
+      int metric = study.findMetric(name.name);
       if (metric < 0) {
         std::vector<std::string> names;
-        for (const Metric& known : study.workload->metrics) names.push_back(known.name);
+        for (const Metric& known : study.metrics) names.push_back(known.name);
         errors::unknownName(context.emitter(), name.range, "metric", name.name, names);
         continue;
       }
@@ -79,14 +85,13 @@ void checkMeasures(StudyContext& context) {
     }
   for (const Comparison& comparison : study.comparisons) measure(study, comparison.metric);
   for (const Output& output : study.outputs)
-    if (int metric = study.workload->findMetric(output.subject); metric >= 0)
-      measure(study, static_cast<unsigned>(metric));
+    if (int metric = study.findMetric(output.subject); metric >= 0) measure(study, static_cast<unsigned>(metric));
   bool nothing = study.measured.empty() && study.criteria.empty() && context.declaration->criteria.empty();
   if (nothing && context.emitter().errors() == before)
     context.emitter()
         .build(study.range, NothingMeasured, study.name)
         .note({}, "write 'measure' and what {} yields, such as '{}'", study.workload->name,
-              study.workload->metrics.empty() ? "step_time" : study.workload->metrics[0].name)
+              study.metrics.empty() ? "step_time" : study.metrics[0].name)
         .emit();
 }
 

@@ -14,6 +14,14 @@ std::string relativeTo(std::string_view directory, std::string_view path) {
   return std::string(result.str());
 }
 
+std::string directoryOf(std::string_view path) { return llvm::sys::path::parent_path(llvm::StringRef(path)).str(); }
+
+std::string joined(const ast::QualifiedName& name, size_t first) {
+  std::string text;
+  for (size_t i = first; i < name.parts.size(); ++i) text += (i > first ? "." : "") + name.parts[i].name;
+  return text;
+}
+
 std::string squeeze(std::string_view text) {
   std::string result;
   bool blank = false, quoted = false;

@@ -1,5 +1,7 @@
 #include "compiler/check/value.h"
 
+#include <fmt/format.h>
+
 namespace expc::check {
 
 bool Type::agreesWith(const Type& other) const {
@@ -9,6 +11,13 @@ bool Type::agreesWith(const Type& other) const {
   if (text && other_text) return true;
   if (kind != other.kind) return false;
   if (kind == Kind::Number) return dimension == other.dimension;
+  if (composite) {
+    const CompositeType &mine = *composite, &theirs = *other.composite;
+    if (mine.fields != theirs.fields || mine.parts.size() != theirs.parts.size()) return false;
+    for (size_t i = 0; i < mine.parts.size(); ++i)
+      if (!mine.parts[i].agreesWith(theirs.parts[i])) return false;
+    return true;
+  }
   return enumeration == other.enumeration;
 }
 
@@ -26,8 +35,35 @@ std::string Type::name() const {
       return "path";
     case Kind::Enum:
       return enumeration->name;
+    case Kind::List:
+      return fmt::format("list({})", composite->parts[0].name());
+    case Kind::Tuple:
+    case Kind::Record: {
+      std::string text;
+      for (size_t i = 0; i < composite->parts.size(); ++i) {
+        text += text.empty() ? "" : ", ";
+        if (kind == Kind::Record) text += composite->fields[i] + " : ";
+        text += composite->parts[i].name();
+      }
+      return kind == Kind::Tuple ? "(" + text + ")" : "{ " + text + " }";
+    }
   }
   return "?";
+}
+
+Type Type::list(Type element) {
+  return {
+      Kind::List, false, {}, nullptr, std::make_shared<const CompositeType>(CompositeType{{}, {std::move(element)}})};
+}
+Type Type::tuple(std::vector<Type> parts) {
+  return {Kind::Tuple, false, {}, nullptr, std::make_shared<const CompositeType>(CompositeType{{}, std::move(parts)})};
+}
+Type Type::record(std::vector<std::string> fields, std::vector<Type> parts) {
+  return {Kind::Record,
+          false,
+          {},
+          nullptr,
+          std::make_shared<const CompositeType>(CompositeType{std::move(fields), std::move(parts)})};
 }
 
 int EnumType::find(std::string_view level) const {
@@ -47,6 +83,14 @@ const Rational* Value::asNumber() const {
 
 bool Value::operator==(const Value& other) const {
   if (node.index() != other.node.index()) return false;
+  if (auto* sequence = std::get_if<SequenceValue>(&node)) {
+    const SequenceValue& theirs = std::get<SequenceValue>(other.node);
+    return sequence->tuple == theirs.tuple && sequence->parts == theirs.parts;
+  }
+  if (auto* record = std::get_if<RecordValue>(&node)) {
+    const RecordValue& theirs = std::get<RecordValue>(other.node);
+    return record->fields == theirs.fields && record->parts == theirs.parts;
+  }
   const EnumValue* mine = std::get_if<EnumValue>(&node);
   if (!mine) {
     if (auto* flag = std::get_if<bool>(&node)) return *flag == std::get<bool>(other.node);
@@ -64,6 +108,17 @@ std::string Value::toString() const {
     if (number->dimension == Dimension::share())
       if (auto percent = number->value * Rational(100)) return percent->toString() + "%";
     return number->value.toString() + number->dimension.baseUnit();
+  }
+  if (auto* sequence = std::get_if<SequenceValue>(&node)) {
+    std::string result;
+    for (const Value& part : sequence->parts) result += (result.empty() ? "" : ", ") + part.toString();
+    return sequence->tuple ? "(" + result + ")" : "[" + result + "]";
+  }
+  if (auto* record = std::get_if<RecordValue>(&node)) {
+    std::string result;
+    for (size_t i = 0; i < record->parts.size(); ++i)
+      result += (result.empty() ? "" : ", ") + record->fields[i] + " = " + record->parts[i].toString();
+    return "{ " + result + " }";
   }
   const EnumValue& level = std::get<EnumValue>(node);
   std::string result = level.type->levels[level.level].name;

@@ -12,28 +12,40 @@
 namespace expc::check {
 
 struct EnumType;
+struct CompositeType;
 
 /// What an expression or a parameter is. Refinements stand beside the type, on the parameter.
 struct Type {
-  enum class Kind { Error, Bool, Number, String, Path, Enum };
+  enum class Kind { Error, Bool, Number, String, Path, Enum, List, Tuple, Record };
   Kind kind = Kind::Error;
-  bool whole = false;                     // Number: `int`, only whole values
-  Dimension dimension;                    // Number
-  const EnumType* enumeration = nullptr;  // Enum
+  bool whole = false;                                        // Number: `int`, only whole values
+  Dimension dimension;                                       // Number
+  const EnumType* enumeration = nullptr;                     // Enum
+  std::shared_ptr<const CompositeType> composite = nullptr;  // List, Tuple, Record
 
   static Type error() { return {}; }
-  static Type boolean() { return {Kind::Bool, false, {}, nullptr}; }
-  static Type number(Dimension dimension = {}) { return {Kind::Number, false, dimension, nullptr}; }
-  static Type integer() { return {Kind::Number, true, {}, nullptr}; }
-  static Type string() { return {Kind::String, false, {}, nullptr}; }
-  static Type path() { return {Kind::Path, false, {}, nullptr}; }
-  static Type of(const EnumType& enumeration) { return {Kind::Enum, false, {}, &enumeration}; }
+  static Type boolean() { return {Kind::Bool, false, {}, nullptr, nullptr}; }
+  static Type number(Dimension dimension = {}) { return {Kind::Number, false, dimension, nullptr, nullptr}; }
+  static Type integer() { return {Kind::Number, true, {}, nullptr, nullptr}; }
+  static Type string() { return {Kind::String, false, {}, nullptr, nullptr}; }
+  static Type path() { return {Kind::Path, false, {}, nullptr, nullptr}; }
+  static Type of(const EnumType& enumeration) { return {Kind::Enum, false, {}, &enumeration, nullptr}; }
+
+  static Type list(Type element);
+  static Type tuple(std::vector<Type> parts);
+  static Type record(std::vector<std::string> fields, std::vector<Type> parts);
 
   bool isError() const { return kind == Kind::Error; }
   /// Whether values of the two can be compared and assigned; `int` and `float` can, a Ratio and a Share cannot.
   bool agreesWith(const Type& other) const;
   /// As a user writes it: "int", "float", "Pixels", "precision".
   std::string name() const;
+};
+
+/// The parts of a list (one, its elements'), a tuple or a record.
+struct CompositeType {
+  std::vector<std::string> fields;  // Record: a name for each part
+  std::vector<Type> parts;
 };
 
 /// An enumeration; levels may carry a payload (`mnist(path)`).
@@ -47,7 +59,7 @@ struct EnumType {
     std::vector<Field> fields;
     source::Range range;
   };
-  std::string name;
+  std::string name, doc;
   bool ordered = false;
   std::vector<Level> levels;
   source::Range range;
@@ -63,6 +75,17 @@ struct EnumValue {
   std::vector<Value> payload;
 };
 
+/// A list or a tuple.
+struct SequenceValue {
+  bool tuple = false;
+  std::vector<Value> parts;
+};
+/// In the order of its type's fields.
+struct RecordValue {
+  std::vector<std::string> fields;
+  std::vector<Value> parts;
+};
+
 /// A constant: in base units, exact.
 struct Value {
   struct Number {
@@ -70,7 +93,7 @@ struct Value {
     Dimension dimension;
     bool operator==(const Number&) const = default;
   };
-  std::variant<bool, Number, std::string, EnumValue> node = false;
+  std::variant<bool, Number, std::string, EnumValue, SequenceValue, RecordValue> node = false;
 
   static Value boolean(bool value) { return {value}; }
   static Value number(Rational value, Dimension dimension = {}) { return {Number{value, dimension}}; }

@@ -31,11 +31,12 @@ int check(const CheckOptions& options, const Console& console) {
     console.error("--diff and --format both say what standard output holds; give one of them");
     return kUsage;
   }
-  Compilation compilation;
+  auto owned = std::make_unique<Compilation>();
   if (!options.fix)
-    compile(options.study, std::nullopt, check::FileSystem::real(), console, compilation);
-  else if (!fix(options.study, options.diff, console, compilation))
+    verify(options.study, check::FileSystem::real(), console, *owned);
+  else if (!fix(options.study, options.diff, console, owned))
     return kError;
+  Compilation& compilation = *owned;
   const int code = compilation.failed ? kError : kSuccess;
   if (options.format == CheckFormat::Text) {
     showDiagnostics(compilation, console);

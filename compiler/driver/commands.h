@@ -14,6 +14,7 @@ struct StudyOptions {
   std::optional<std::string> study;
   std::vector<std::string> presets;
   std::vector<std::string> overrides;  // -D name=value
+  std::optional<std::string> system;   // "local", "proxima": what rules with `system` ask about
 };
 
 enum class CheckFormat { Text, Json, Sarif };
@@ -45,8 +46,13 @@ enum class PlanFormat { Text, Json, JsonLines };
 struct PlanOptions {
   StudyOptions study;
   PlanFormat format = PlanFormat::Text;
-  bool all_points = false;  // text: also where there are many
-  std::string devices;      // "", "4", "cpu:2"
+  bool all_points = false;           // text: also where there are many
+  std::optional<std::string> where;  // only points that satisfy this condition
+  unsigned page = 1;                 // of those, in text
+  bool lock = false;                 // write FILE.lock
+  std::string diff;                  // compare with this lock
+  std::string explain;               // say why this point is there, or is not
+  std::string devices;               // "", "4", "cpu:2"
   std::string results = "results";
 };
 

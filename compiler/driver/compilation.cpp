@@ -7,8 +7,8 @@
 
 #include "compiler/check/check.h"
 #include "compiler/diag/render.h"
+#include "compiler/driver/systems.h"
 #include "compiler/parse/load.h"
-#include "runtime/machine/machine.h"
 
 namespace expc::driver {
 
@@ -37,17 +37,17 @@ std::string explainHint(const std::vector<diag::Kind>& kinds) {
                      others.empty() ? "" : fmt::format(" (also{})", others.substr(1)));
 }
 
+/// For this machine's slots.
 std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, const std::string& devices,
                                                   const Console& console) {
-  const machine::Machine machine = machine::probe();
-  llvm::Expected<std::vector<machine::Slot>> slots = machine::slots(machine, devices);
-  if (!slots) {
-    console.error(slots.takeError());
-    return std::nullopt;
-  }
   Compilation compilation;
-  compile(options, lower::SystemFacts{.gpus = static_cast<int>(slots->size())}, check::FileSystem::real(), console,
-          compilation);
+  open(options, check::FileSystem::real(), console, compilation);
+  if (compilation.program && compilation.emitter.errors() == 0) {
+    const auto system = findSystem(*compilation.program, options.system.value_or("local"), devices, console);
+    if (!system) return std::nullopt;
+    compilation.plans = lower::compileAll(*compilation.program, selectionOf(options), &*system, compilation.emitter);
+  }
+  finish(compilation);
   showDiagnostics(compilation, console);
   if (compilation.failed) return std::nullopt;
   return std::move(compilation.plans);
@@ -55,25 +55,38 @@ std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, c
 
 }  // namespace
 
-void compile(const StudyOptions& options, const std::optional<lower::SystemFacts>& facts,
-             const check::FileSystem& files, const Console& console, Compilation& compilation) {
+lower::Selection selectionOf(const StudyOptions& options) {
+  return {options.study, options.presets, options.overrides};
+}
+
+void open(const StudyOptions& options, const check::FileSystem& files, const Console& console,
+          Compilation& compilation) {
   llvm::Expected<std::string> text = files.read(options.file);
   if (!text) {
     console.error(fmt::format("cannot read {}: {}", options.file, llvm::toString(text.takeError())));
     compilation.failed = true;
     return;
   }
-  diag::Emitter emitter(compilation.diagnostics);
-  const std::optional<source::FileId> root = parse::load(compilation.sources, options.file, std::move(*text), emitter);
-  if (root) {
-    const check::Program program = check::check(compilation.sources, *root, files, emitter);
-    const lower::Selection selection{options.study, options.presets, options.overrides};
-    if (!facts)
-      lower::verify(program, selection, emitter);
-    else if (emitter.errors() == 0)
-      compilation.plans = lower::compileAll(program, selection, *facts, emitter);
+  const std::optional<source::FileId> root =
+      parse::load(compilation.sources, options.file, std::move(*text), compilation.emitter);
+  if (root) compilation.program = check::check(compilation.sources, *root, files, compilation.emitter);
+}
+
+void verify(const StudyOptions& options, const check::FileSystem& files, const Console& console,
+            Compilation& compilation) {
+  open(options, files, console, compilation);
+  std::optional<check::System> system;
+  if (compilation.program && options.system) {
+    system = findSystem(*compilation.program, *options.system, "", console);
+    compilation.failed |= !system;
   }
-  compilation.failed = emitter.errors() > 0;
+  if (compilation.program)
+    lower::verify(*compilation.program, selectionOf(options), compilation.emitter, system ? &*system : nullptr);
+  finish(compilation);
+}
+
+void finish(Compilation& compilation) {
+  compilation.failed |= compilation.emitter.errors() > 0;
   diag::sortAndDeduplicate(compilation.diagnostics.diagnostics);
 }
 

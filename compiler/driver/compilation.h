@@ -15,14 +15,26 @@ namespace expc::driver {
 struct Compilation {
   source::SourceManager sources;
   diag::Collector diagnostics;
-  std::vector<plan::Plan> plans;  // only those without an error
+  diag::Emitter emitter{diagnostics};
+  std::optional<check::Program> program;  // of a file that could be read
+  std::vector<plan::Plan> plans;          // only those without an error
   bool failed = false;
 };
 
-/// Reads and compiles the studies that `options` selects. Without `facts` it checks only, and makes no plan: it never
-/// looks at the machine. A root file that cannot be read is said on `console`.
-void compile(const StudyOptions& options, const std::optional<lower::SystemFacts>& facts,
-             const check::FileSystem& files, const Console& console, Compilation& compilation);
+lower::Selection selectionOf(const StudyOptions& options);
+
+/// Reads and checks the file that `options` names. A root file that cannot be read is said on `console`, and leaves no
+/// program.
+void open(const StudyOptions& options, const check::FileSystem& files, const Console& console,
+          Compilation& compilation);
+
+/// Reads and checks the studies that `options` selects, with all that can be known before a run. It never looks at the
+/// machine, unless `options` name one.
+void verify(const StudyOptions& options, const check::FileSystem& files, const Console& console,
+            Compilation& compilation);
+
+/// Sorts what was said; what there is to say is complete then.
+void finish(Compilation& compilation);
 
 /// Diagnostics by position, each once: as text on standard error, with a closing count.
 void showDiagnostics(const Compilation& compilation, const Console& console);

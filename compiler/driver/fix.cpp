@@ -52,14 +52,14 @@ bool round(const Compilation& compilation, Overlay& overlay, std::vector<std::st
 
 }  // namespace
 
-bool fix(const StudyOptions& options, bool diff, const Console& console, Compilation& left) {
+bool fix(const StudyOptions& options, bool diff, const Console& console, std::unique_ptr<Compilation>& left) {
   Overlay overlay;
   std::vector<std::string> said;
   for (int count = 0;; ++count) {
-    left = Compilation{};
-    compile(options, std::nullopt, overlay.files(), console, left);
-    if (left.sources.size() == 0) return false;  // the study could not be read, as was said
-    if (count == kMaxRounds || !round(left, overlay, said)) break;
+    left = std::make_unique<Compilation>();
+    verify(options, overlay.files(), console, *left);
+    if (left->sources.size() == 0) return false;  // the study could not be read, as was said
+    if (count == kMaxRounds || !round(*left, overlay, said)) break;
   }
   const std::vector<Overlay::Change> changes = overlay.changes();
   if (diff) {

@@ -31,6 +31,16 @@ void addStudyOptions(CLI::App& command, StudyOptions& options, const char* file_
       ->allow_extra_args(false);
 }
 
+void addSystem(CLI::App& command, StudyOptions& options, const char* otherwise) {
+  command
+      .add_option(
+          "--system", options.system,
+          std::string("The machine to ask: local, one that the study declares or imports, or one of std.systems "
+                      "(proxima, …); default: ") +
+              otherwise)
+      ->type_name("NAME");
+}
+
 void addDevices(CLI::App& command, std::string& devices) {
   command
       .add_option("--devices", devices,
@@ -72,6 +82,7 @@ int main(int argc, char** argv) {
       app.add_subcommand("check", "Report every mistake in a study that can be known before a run");
   check_command->footer(kPlainExitCodes);
   addStudyOptions(*check_command, check_options.study, "Study file (.exp)");
+  addSystem(*check_command, check_options.study, "none, the machine is not looked at");
   addChoice<CheckFormat>(*check_command, "--format", check_options.format,
                          {{"text", CheckFormat::Text}, {"json", CheckFormat::Json}, {"sarif", CheckFormat::Sarif}},
                          "How to print diagnostics (default text); sarif is SARIF 2.1.0, for editors and code review")
@@ -91,6 +102,21 @@ int main(int argc, char** argv) {
                         "How to print (default text); json is what `expc run` accepts, jsonl has a line for each point")
       ->type_name("FORMAT");
   plan_command->add_flag("--all", plan_options.all_points, "Print every point, also where there are many");
+  plan_command
+      ->add_option("--where", plan_options.where,
+                   "Only points that satisfy a condition over factors and parameters: --where 'gpus > 1'")
+      ->type_name("CONDITION");
+  plan_command->add_option("--page", plan_options.page, "Which page of the points to print, 50 on each")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  plan_command->add_flag("--lock", plan_options.lock,
+                         "Write FILE.lock, which `expc run` holds the study to from then on");
+  plan_command->add_option("--diff", plan_options.diff, "Say what changed since a lock was written")->type_name("LOCK");
+  plan_command
+      ->add_option("--explain", plan_options.explain,
+                   "Say where each value of a point comes from, or what removed it: an id, or 'precision=fp32 gpus=2'")
+      ->type_name("POINT");
+  addSystem(*plan_command, plan_options.study, "local");
   addDevices(*plan_command, plan_options.devices);
   addResults(*plan_command, plan_options.results);
 

@@ -4,43 +4,141 @@
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/estimate.h"
 #include "compiler/driver/exit_codes.h"
+#include "compiler/driver/lock.h"
+#include "compiler/driver/plan_modes.h"
+#include "compiler/driver/systems.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/plan_text.h"
 
 namespace expc::driver {
+namespace {
+
+/// Plans with more points are shown without cells: a summary, and pages of points.
+constexpr uint64_t kWholePlan = 2000;
+constexpr size_t kShownChanges = 20;
+
+int outputClosed(const Console& console) {
+  console.error("standard output took no more (closed pipe or full disk)");
+  return kError;
+}
+
+int writeLockFile(const PlanOptions& options, Compilation& compilation, const Console& console) {
+  llvm::Expected<llvm::json::Value> lock = makeLock(*compilation.program, compilation.emitter);
+  finish(compilation);
+  showDiagnostics(compilation, console);
+  if (!lock) {
+    if (compilation.failed)
+      llvm::consumeError(lock.takeError());
+    else
+      console.error(lock.takeError());
+    return kError;
+  }
+  const std::string path = lockPath(options.study.file);
+  if (llvm::Error error = writeLock(path, *lock)) {
+    console.error(fmt::format("cannot write {}: {}", path, llvm::toString(std::move(error))));
+    return kError;
+  }
+  return console.print(fmt::format("wrote {}\n", path)) ? kSuccess : outputClosed(console);
+}
+
+int showChanges(const PlanOptions& options, Compilation& compilation, const Console& console) {
+  llvm::Expected<llvm::json::Value> before = readLock(options.diff);
+  if (!before) {
+    console.error(before.takeError());
+    return kError;
+  }
+  llvm::Expected<llvm::json::Value> after = makeLock(*compilation.program, compilation.emitter);
+  finish(compilation);
+  showDiagnostics(compilation, console);
+  if (!after) {
+    if (compilation.failed)
+      llvm::consumeError(after.takeError());
+    else
+      console.error(after.takeError());
+    return kError;
+  }
+  std::string text;
+  for (const std::string& line : compareLocks(*before, *after, options.all_points ? SIZE_MAX : kShownChanges))
+    text += line + "\n";
+  if (text.empty()) text = fmt::format("nothing changed since {}\n", options.diff);
+  return console.print(text) ? kSuccess : outputClosed(console);
+}
+
+bool showText(const plan::Plan& plan, const PlanOptions& options, const Console& console) {
+  report::PlanExtras extras;
+  extras.width = console.width();
+  extras.colour = console.colourOut();
+  extras.all_points = options.all_points;
+  extras.seconds = estimateSeconds(plan, options.results);
+  return console.print(report::planText(plan, extras));
+}
+
+bool showSummary(lower::Prepared& prepared, const Console& console) {
+  const report::PlanCounts counts = countsOf(prepared);
+  report::PlanExtras extras;
+  extras.width = console.width();
+  extras.colour = console.colourOut();
+  extras.counts = &counts;
+  return console.print(report::planText(prepared.outline().head, extras));
+}
+
+/// One study in the form that was asked for; false when standard output took no more.
+bool showStudy(lower::Prepared& prepared, const check::System& system, const PlanOptions& options,
+               Compilation& compilation, const Console& console) {
+  if (!options.explain.empty()) return explainPoint(prepared, options.explain, console, compilation.emitter);
+  if (options.where || options.page > 1 || options.format == PlanFormat::JsonLines) {
+    check::FormulaPtr where;
+    if (options.where) {
+      where =
+          check::resolveCondition(prepared.program(), prepared.study(), "--where", *options.where, compilation.emitter);
+      if (!where) return true;
+    }
+    return listPoints(prepared, where, options, console);
+  }
+  lower::Selection selection = selectionOf(options.study);
+  selection.study = prepared.study().name;
+  if (options.format == PlanFormat::Text && prepared.survey().points > kWholePlan && !options.all_points)
+    return showSummary(prepared, console);
+  auto plan = lower::compile(prepared.program(), selection, &system, compilation.emitter);
+  if (!plan) return true;
+  if (options.format == PlanFormat::Text) return showText(*plan, options, console);
+  return console.print(plan::prettyJson(plan::toJson(*plan)) + "\n");
+}
+
+}  // namespace
 
 int plan(const PlanOptions& options, const Console& console) {
-  const std::optional<std::vector<plan::Plan>> plans = loadPlans(options.study, options.devices, console);
-  if (!plans) return kError;
-  if (options.format == PlanFormat::Json && plans->size() != 1) {
+  Compilation compilation;
+  open(options.study, check::FileSystem::real(), console, compilation);
+  if (!compilation.program || compilation.emitter.errors() > 0) {
+    finish(compilation);
+    showDiagnostics(compilation, console);
+    return kError;
+  }
+  if (options.lock) return writeLockFile(options, compilation, console);
+  if (!options.diff.empty()) return showChanges(options, compilation, console);
+  const auto system =
+      findSystem(*compilation.program, options.study.system.value_or("local"), options.devices, console);
+  if (!system) return kError;
+  const auto studies = lower::chosenStudies(*compilation.program, selectionOf(options.study), compilation.emitter);
+  if (options.format == PlanFormat::Json && studies.size() > 1) {
     console.error(fmt::format("{} holds {} studies and a plan is of one: choose it with --study NAME",
-                              options.study.file, plans->size()));
+                              options.study.file, studies.size()));
     return kUsage;
   }
-  for (const plan::Plan& plan : *plans) {
-    std::string text;
-    switch (options.format) {
-      case PlanFormat::Json:
-        text = plan::prettyJson(plan::toJson(plan)) + "\n";
-        break;
-      case PlanFormat::JsonLines:
-        text = report::planJsonLines(plan);
-        break;
-      case PlanFormat::Text: {
-        report::PlanExtras extras;
-        extras.width = console.width();
-        extras.colour = console.colourOut();
-        extras.all_points = options.all_points;
-        extras.seconds = estimateSeconds(plan, options.results);
-        text = report::planText(plan, extras);
-      }
-    }
-    if (!console.print(text)) {
-      console.error("standard output took no more (closed pipe or full disk)");
-      return kError;
-    }
-  }
-  return kSuccess;
+  std::vector<std::unique_ptr<lower::Prepared>> prepared;
+  for (const check::Study* study : studies)
+    if (auto one = lower::Prepared::of(*compilation.program, *study, selectionOf(options.study), &*system,
+                                       compilation.emitter))
+      prepared.push_back(std::move(one));
+  bool open = true;
+  if (compilation.emitter.errors() == 0)
+    for (auto& one : prepared) open = open && showStudy(*one, *system, options, compilation, console);
+  const bool failed_before = compilation.emitter.errors() > 0;
+  finish(compilation);
+  showDiagnostics(compilation, console);
+  if (!open && !failed_before) return compilation.failed ? kError : outputClosed(console);
+  return compilation.failed ? kError : kSuccess;
 }
 
 }  // namespace expc::driver

@@ -1,70 +1,74 @@
 #include "compiler/expand/assignment.h"
 
-#include <set>
+#include <fmt/format.h>
 
 namespace expc::expand {
 
-Assignment::Assignment(const check::Selected& selected)
-    : selected_(selected), levels_(selected.study->factors.size(), kOpen) {
-  for (const auto& argument : selected.arguments) given_.push_back(argument ? &*argument : nullptr);
-  values_ = given_;
+Assignment::Assignment(const check::Selected& selected, const check::System* system)
+    : selected_(selected), system_(system), levels_(selected.study->factors.size(), kOpen) {
+  size_t count = selected.study->workload->parameters.size();
+  study_.resize(count);
+  workload_.resize(count);
+  slot_.resize(count);
+  for (const check::Factor& factor : selected.study->factors)
+    for (unsigned i = 0; i < factor.parameters.size(); ++i) slot_[factor.parameters[i]] = i;
 }
 
-void Assignment::set(unsigned factor, unsigned level) {
-  const check::Factor& declared = selected_.study->factors[factor];
-  levels_[factor] = level;
-  given_[declared.parameter] = level == kOpen ? nullptr : &declared.levels[level].value;
-  values_[declared.parameter] = given_[declared.parameter];
-}
+unsigned Assignment::use() const { return selected_.study->hasWorkloadFactor() && levels_[0] < kOpen ? levels_[0] : 0; }
 
-void Assignment::set(std::span<const unsigned> levels) {
-  for (unsigned factor = 0; factor < levels.size(); ++factor) set(factor, levels[factor]);
-}
-
-bool Assignment::settle(const std::vector<unsigned>* wanted, diag::Emitter& emitter) {
-  const auto& parameters = selected_.study->workload->parameters;
-  size_t count = wanted ? wanted->size() : parameters.size();
-  for (size_t i = 0; i < count; ++i) {
-    unsigned index = wanted ? (*wanted)[i] : static_cast<unsigned>(i);
-    values_[index] = given_[index];
-    if (!parameters[index].when) continue;
-    check::Outcome outcome = check::evaluate(*parameters[index].when, environment());
-    if (const check::Failure* failure = std::get_if<check::Failure>(&outcome)) {
-      reportAt(*failure, selected_, *this, emitter);
-      return false;
-    }
-    if (!std::get<check::Value>(outcome).asBool()) values_[index] = nullptr;
+std::optional<check::Failure> Assignment::settleOne(unsigned index) {
+  const check::Study& study = *selected_.study;
+  const auto& given = selected_.arguments[use()][index];
+  const check::Value* value = given ? &*given : nullptr;
+  bool absent = false;
+  if (int factor = study.factor_of[index]; factor >= 0) {
+    unsigned level = levels_[factor];
+    absent = level == kAbsent;
+    if (level < kOpen) value = &study.factors[factor].levels[level].values[slot_[index]];
   }
-  return true;
+  if (const check::Formula* when = study.workload->parameters[index].when.get()) {
+    check::Outcome outcome = evaluate(*when, View::Workload);
+    if (const check::Failure* failure = std::get_if<check::Failure>(&outcome)) return *failure;
+    if (!std::get<check::Value>(outcome).asBool()) value = nullptr;
+  }
+  workload_[index] = value;
+  study_[index] = absent ? nullptr : value;
+  return std::nullopt;
 }
 
-std::string Assignment::label() const {
+std::optional<check::Failure> Assignment::settle(std::span<const unsigned> parameters) {
+  for (unsigned index : parameters)
+    if (auto failure = settleOne(index)) return failure;
+  return std::nullopt;
+}
+
+std::optional<check::Failure> Assignment::settle() {
+  for (unsigned index = 0; index < workload_.size(); ++index)
+    if (auto failure = settleOne(index)) return failure;
+  return std::nullopt;
+}
+
+check::Outcome Assignment::evaluate(const check::Formula& formula, View view) const {
+  const auto& values = view == View::Study ? study_ : workload_;
+  return check::evaluate(formula, {values.data(), values.size(), system_ ? &system_->values : nullptr});
+}
+
+std::string labelOf(const check::Study& study, Levels levels) {
   std::string text;
-  for (size_t factor = 0; factor < levels_.size(); ++factor) {
-    if (levels_[factor] == kOpen) continue;
-    const check::Factor& declared = selected_.study->factors[factor];
+  for (size_t factor = 0; factor < levels.size(); ++factor) {
+    if (levels[factor] >= kOpen) continue;
+    const check::Factor& declared = study.factors[factor];
     if (!text.empty()) text += ' ';
-    text += declared.name + "=" + declared.levels[levels_[factor]].label;
+    text += declared.name + "=" + declared.levels[levels[factor]].label;
   }
   return text;
-}
-
-std::vector<unsigned> closure(const check::Workload& workload, const std::vector<unsigned>& parameters) {
-  std::set<unsigned> found;
-  std::vector<unsigned> open = parameters;
-  while (!open.empty()) {
-    unsigned index = open.back();
-    open.pop_back();
-    if (!found.insert(index).second || !workload.parameters[index].when) continue;
-    for (unsigned read : check::parametersOf(*workload.parameters[index].when)) open.push_back(read);
-  }
-  return {found.begin(), found.end()};
 }
 
 void reportAt(const check::Failure& failure, const check::Selected& selected, const Assignment& at,
               diag::Emitter& emitter) {
   std::string label = at.label();
-  check::reportFailure(failure, selected.study->workload->parameters[failure.parameter].name,
+  bool inactive = failure.kind == check::Failure::Kind::Inactive;
+  check::reportFailure(failure, inactive ? selected.study->workload->parameters[failure.parameter].name : "",
                        label.empty() ? "" : "at " + label, emitter);
 }
 

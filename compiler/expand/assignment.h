@@ -1,47 +1,55 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "compiler/check/check.h"
+#include "compiler/expand/levels.h"
 
 namespace expc::expand {
 
-/// A level that is not chosen yet.
-inline constexpr unsigned kOpen = ~0u;
+/// Whose eyes a formula sees the parameters with. Where a study's factor is not active, the study's own formulas (its
+/// rules, `where`, `when` of factors) see no value, while the workload's (its rules, `when` of parameters, estimates)
+/// see the default, which is what will run.
+enum class View { Study, Workload };
 
-/// The values of a workload's parameters at one point (or at the chosen part of one).
+/// "precision=fp64 gpus=1": chosen and active factors only.
+std::string labelOf(const check::Study& study, Levels levels);
+
+/// The values of a study's parameters at one point, or at the chosen part of one.
 class Assignment {
  public:
-  explicit Assignment(const check::Selected& selected);
+  explicit Assignment(const check::Selected& selected, const check::System* system = nullptr);
 
-  /// Chooses a level (an index into the factor's declared levels).
-  void set(unsigned factor, unsigned level);
-  void set(std::span<const unsigned> levels);
-  unsigned level(unsigned factor) const { return levels_[factor]; }
+  /// Chooses a level, kAbsent or kOpen. What depends on it must be settled again.
+  void set(unsigned factor, unsigned level) { levels_[factor] = level; }
+  void set(Levels levels) { levels_.assign(levels.begin(), levels.end()); }
 
-  /// Applies the `when` of the parameters in `wanted` (null: of all); false after reporting a condition that has no
-  /// value. The factors that they read must be chosen.
-  bool settle(const std::vector<unsigned>* wanted, diag::Emitter& emitter);
+  /// Computes the values of some parameters, given in ascending order and with all that their `when`s read. The
+  /// failure of a `when` that has no value.
+  std::optional<check::Failure> settle(std::span<const unsigned> parameters);
+  /// The same for all parameters.
+  std::optional<check::Failure> settle();
 
-  check::Environment environment(std::optional<int64_t> gpus = std::nullopt) const {
-    return {values_.data(), values_.size(), gpus};
-  }
-  /// Null where the parameter is inactive.
-  const check::Value* value(unsigned parameter) const { return values_[parameter]; }
-  /// "precision=fp64 gpus=1", chosen factors only.
-  std::string label() const;
+  /// A formula whose parameters are settled.
+  check::Outcome evaluate(const check::Formula& formula, View view) const;
+  /// What runs: null where the parameter is not active in the workload.
+  const check::Value* value(unsigned parameter) const { return workload_[parameter]; }
+  /// The workload that runs, as an index into Study::uses.
+  unsigned use() const;
+  std::string label() const { return labelOf(*selected_.study, levels_); }
 
  private:
-  const check::Selected& selected_;
-  std::vector<unsigned> levels_;             // by factor
-  std::vector<const check::Value*> given_;   // by parameter, as if all were active
-  std::vector<const check::Value*> values_;  // by parameter, null where inactive
-};
+  std::optional<check::Failure> settleOne(unsigned parameter);
 
-/// The parameters that a formula depends on through `when` too, sorted.
-std::vector<unsigned> closure(const check::Workload& workload, const std::vector<unsigned>& parameters);
+  const check::Selected& selected_;
+  const check::System* system_;
+  std::vector<unsigned> levels_;                       // by factor
+  std::vector<unsigned> slot_;                         // by parameter: its place in its factor's tuples
+  std::vector<const check::Value*> study_, workload_;  // by parameter
+};
 
 /// Reports why a formula has no value at a point.
 void reportAt(const check::Failure& failure, const check::Selected& selected, const Assignment& at,

@@ -1,10 +1,12 @@
 #include "compiler/expand/lints.h"
 
+#include <algorithm>
 #include <set>
 
 namespace expc::expand {
 namespace {
 
+EXPC_DIAGNOSTIC(TooManyPoints, Error, "the study '{0}' has more than {1} points", std::string_view, uint64_t);
 EXPC_DIAGNOSTIC(EmptyGrid, Error, "the rules leave the study '{0}' no point", std::string_view);
 EXPC_DIAGNOSTIC(UselessRule, Warning, "this rule removes nothing");
 EXPC_DIAGNOSTIC(LevelNeverOccurs, Warning, "the {0} of '{1}' never occur{2}", std::string, std::string_view,
@@ -12,70 +14,33 @@ EXPC_DIAGNOSTIC(LevelNeverOccurs, Warning, "the {0} of '{1}' never occur{2}", st
 
 constexpr size_t kShownLevels = 5;
 
-void noteRules(diag::Builder& builder, const check::Study& study, const std::vector<unsigned>& rules) {
-  for (unsigned index : rules) {
-    const check::Rule& rule = study.rules[index];
-    std::string because = rule.because.empty() ? "" : fmt::format(" because \"{}\"", rule.because);
-    builder.note(rule.range, "this rule is {}to blame{}", rules.size() == 1 ? "" : "one of those ", because);
-  }
-}
-
-/// Whether some choice of the rule's own factors breaks it. True where that cannot be told.
-bool canRemove(const check::Selected& whole, const check::Rule& rule) {
-  const check::Study& study = *whole.study;
-  std::vector<unsigned> needs = closure(*study.workload, rule.parameters);
-  std::vector<unsigned> factors;
-  uint64_t product = 1;
-  for (unsigned parameter : needs)
-    if (int factor = study.factor_of[parameter]; factor >= 0) {
-      factors.push_back(static_cast<unsigned>(factor));
-      product *= whole.levels[factor].size();
-      if (product > kMaxPoints) return true;
-    }
+/// Whether a rule breaks at some combination of the factors that it reads. True where that cannot be told.
+bool canRemove(const Space& whole, const Space::Rule& rule) {
   // What only asks about arguments guards presets and overrides.
-  if (factors.empty() && !needs.empty()) return true;
-  diag::Collector ignored;
-  diag::Emitter quiet(ignored);
-  Assignment at(whole);
-  for (uint64_t i = 0; i < product; ++i) {
-    uint64_t rest = i;
-    for (unsigned factor : factors) {
-      at.set(factor, whole.levels[factor][rest % whole.levels[factor].size()]);
-      rest /= whole.levels[factor].size();
-    }
-    if (!at.settle(&needs, quiet)) return true;
-    check::Outcome outcome = check::evaluate(*rule.condition, at.environment());
-    const check::Value* value = std::get_if<check::Value>(&outcome);
-    if (!value || value->asBool() != (rule.kind == ast::RuleKind::Require)) return true;
-  }
-  return false;
+  const check::Rule& declared = whole.study().rules[rule.index];
+  if (rule.condition->factors().empty() && !declared.parameters.empty()) return true;
+  return rule.condition->ever(rule.wanted ? Condition::Answer::No : Condition::Answer::Yes).value_or(true);
 }
 
-void lintLevels(const check::Selected& whole, const Grid& grid, diag::Emitter& emitter) {
-  const check::Study& study = *whole.study;
-  std::vector<std::vector<bool>> seen;
-  for (const check::Factor& factor : study.factors) seen.emplace_back(factor.levels.size(), false);
-  for (size_t i = 0; i < grid.size(); ++i)
-    for (size_t factor = 0; factor < grid.width; ++factor) seen[factor][grid.point(i)[factor]] = true;
-  for (unsigned factor = 0; factor < seen.size(); ++factor) {
-    std::vector<unsigned> missing;
-    std::string labels;
-    for (unsigned level = 0; level < seen[factor].size(); ++level) {
-      if (seen[factor][level]) continue;
-      if (missing.size() < kShownLevels)
-        labels += (missing.empty() ? " " : ", ") + study.factors[factor].levels[level].label;
-      missing.push_back(level);
-    }
-    if (missing.empty()) continue;
-    if (missing.size() > kShownLevels) labels += fmt::format(" and {} more", missing.size() - kShownLevels);
-    check::Selected alone = whole;
-    alone.levels[factor] = missing;
-    bool one = missing.size() == 1;
-    auto builder = emitter.build(study.factors[factor].levels[missing[0]].range, LevelNeverOccurs,
-                                 (one ? "level" : "levels") + labels, study.factors[factor].name, one ? "s" : "");
-    noteRules(builder, study, minimalConflict(alone));
-    builder.emit();
+void lintLevels(const Space& whole, unsigned factor, const Seen& seen, diag::Emitter& emitter) {
+  const check::Factor& declared = whole.study().factors[factor];
+  std::vector<unsigned> missing;
+  std::string labels;
+  for (unsigned level = 0; level < declared.levels.size(); ++level) {
+    if (seen.seen(factor, level)) continue;
+    if (missing.size() < kShownLevels) labels += (missing.empty() ? " " : ", ") + declared.levels[level].label;
+    missing.push_back(level);
   }
+  if (missing.empty()) return;
+  if (missing.size() > kShownLevels) labels += fmt::format(" and {} more", missing.size() - kShownLevels);
+  bool one = missing.size() == 1;
+  auto builder = emitter.build(declared.levels[missing[0]].range, LevelNeverOccurs, (one ? "level" : "levels") + labels,
+                               declared.name, one ? "s" : "");
+  if (declared.active) builder.note(declared.active->range, "'{}' varies only where this holds", declared.name);
+  auto kept = whole.selected().levels;
+  kept[factor] = missing;
+  if (auto rules = minimalConflict(whole, kept, factor)) noteConflict(builder, whole, *rules);
+  builder.emit();
 }
 
 }  // namespace
@@ -85,18 +50,45 @@ std::string ruleName(const check::Rule& rule, const source::SourceManager& sourc
   return fmt::format("line {}", sources.position(rule.range.file, rule.range.begin).line);
 }
 
-void lintGrid(const check::Selected& whole, const Grid& grid, const source::SourceManager& sources,
-              diag::Emitter& emitter) {
-  const check::Study& study = *whole.study;
-  if (grid.size() == 0) {
-    auto builder = emitter.build(study.range, EmptyGrid, study.name);
-    noteRules(builder, study, minimalConflict(whole));
-    builder.emit();
-    return;
+Seen::Seen(const Space& space) {
+  for (const check::Factor& factor : space.study().factors) seen_.emplace_back(factor.levels.size(), 0);
+}
+
+void reportTooMany(const check::Study& study, uint64_t most, diag::Emitter& emitter) {
+  emitter.build(study.range, TooManyPoints, study.name, most)
+      .note({}, "restrict its factors with 'only' in a preset, with -D, or with rules over the first factors")
+      .emit();
+}
+
+void noteConflict(diag::Builder& builder, const Space& space, const std::vector<unsigned>& rules) {
+  std::set<unsigned> conditional;
+  for (const Space::Rule& rule : space.rules()) {
+    if (std::find(rules.begin(), rules.end(), rule.index) == rules.end()) continue;
+    const check::Rule& declared = space.study().rules[rule.index];
+    std::string because = declared.because.empty() ? "" : fmt::format(" because \"{}\"", declared.because);
+    builder.note(declared.range, "this rule is {}to blame{}", rules.size() == 1 ? "" : "one of those ", because);
+    for (unsigned parameter : declared.parameters)
+      if (int factor = space.study().factor_of[parameter]; factor >= 0 && space.activity(factor))
+        conditional.insert(static_cast<unsigned>(factor));
   }
-  for (const check::Rule& rule : study.rules)
-    if (!rule.usesSystem() && !rule.of_workload && !canRemove(whole, rule)) emitter.emit(rule.range, UselessRule);
-  lintLevels(whole, grid, emitter);
+  for (unsigned factor : conditional) {
+    const check::Factor& declared = space.study().factors[factor];
+    builder.note(declared.active->range, "it depends on '{}', which varies only where this holds", declared.name);
+  }
+}
+
+void lintEmpty(const Space& whole, diag::Emitter& emitter) {
+  auto builder = emitter.build(whole.study().range, EmptyGrid, whole.study().name);
+  if (auto rules = minimalConflict(whole, whole.selected().levels)) noteConflict(builder, whole, *rules);
+  builder.emit();
+}
+
+void lintGrid(const Space& whole, const Seen& seen, diag::Emitter& emitter) {
+  for (const Space::Rule& rule : whole.rules()) {
+    const check::Rule& declared = whole.study().rules[rule.index];
+    if (!declared.of_workload && !canRemove(whole, rule)) emitter.emit(declared.range, UselessRule);
+  }
+  for (unsigned factor = 0; factor < whole.width(); ++factor) lintLevels(whole, factor, seen, emitter);
 }
 
 }  // namespace expc::expand

@@ -1,15 +1,38 @@
 #pragma once
 
-#include "compiler/expand/grid.h"
+#include <string>
+#include <vector>
+
+#include "compiler/expand/walk.h"
 
 namespace expc::expand {
 
 /// Name of a rule for people: its own, or "line 12".
 std::string ruleName(const check::Rule& rule, const source::SourceManager& sources);
 
-/// Reports on the whole grid of a study: no point at all, with a smallest set of rules to blame (E0401); a rule that
-/// removes nothing (W0402); a level that never occurs (W0403).
-void lintGrid(const check::Selected& whole, const Grid& grid, const source::SourceManager& sources,
-              diag::Emitter& emitter);
+/// Which levels occur at some point.
+class Seen {
+ public:
+  explicit Seen(const Space& space);
+  void add(Levels levels) {
+    for (size_t factor = 0; factor < levels.size(); ++factor)
+      if (levels[factor] != kAbsent) seen_[factor][levels[factor]] = true;
+  }
+  bool seen(unsigned factor, unsigned level) const { return seen_[factor][level]; }
+
+ private:
+  std::vector<std::vector<char>> seen_;  // by factor and level
+};
+
+/// Reports that a study has more points than `most` (E0404).
+void reportTooMany(const check::Study& study, uint64_t most, diag::Emitter& emitter);
+
+/// Notes at the rules to blame for a selection without any point, and at the `when`s that they depend on.
+void noteConflict(diag::Builder& builder, const Space& space, const std::vector<unsigned>& rules);
+
+/// Reports on the whole study: no point at all, with a smallest set of rules to blame (E0401).
+void lintEmpty(const Space& whole, diag::Emitter& emitter);
+/// A rule that removes nothing (W0402); a level that never occurs (W0403).
+void lintGrid(const Space& whole, const Seen& seen, diag::Emitter& emitter);
 
 }  // namespace expc::expand

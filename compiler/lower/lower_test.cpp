@@ -14,7 +14,9 @@ namespace {
 /// A plan of the only study, with no error allowed.
 plan::Plan planOf(const std::string& text, const lower::Selection& selection = {}, std::optional<int> gpus = {}) {
   check::Fixture fixture(text);
-  auto plan = lower::compile(fixture.program, selection, {gpus}, fixture.emitter);
+  check::System system = check::System::unknown("here");
+  if (gpus) system.set("gpus", check::Value::number(*gpus));
+  auto plan = lower::compile(fixture.program, selection, gpus ? &system : nullptr, fixture.emitter);
   REQUIRE_MESSAGE(plan.has_value(), fixture.text());
   return *plan;
 }

@@ -1,36 +1,54 @@
 #pragma once
 
+#include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "compiler/expand/grid.h"
+#include "compiler/expand/space.h"
 
 namespace expc::lower {
 
-/// Finds points of a grid by their levels.
-class PointIndex {
+/// Why a point has no partner: what is in the way of the point that it would be compared with.
+struct Missing {
+  expand::Obstacle obstacle;
+  unsigned level = 0;  // LeftOut: which one
+
+  auto operator<=>(const Missing&) const = default;
+};
+/// "the rule of slow removes it (a day for one point)"
+std::string text(const Missing& missing, const check::Study& study, const source::SourceManager& sources);
+
+/// Finds what the points of a study are compared with. A partner is at another level of the compared factor and agrees
+/// on every other factor that is active in both; no list of points is needed, since the space can be asked.
+class Pairs {
  public:
-  explicit PointIndex(const expand::Grid& grid);
-  /// Index of the point, or -1.
-  int find(const std::vector<unsigned>& levels) const;
+  explicit Pairs(const expand::Space& space) : space_(space) {}
+
+  enum class Found {
+    NotTreated,  // the point is a baseline itself, or the factor does not vary there
+    None,        // no partner
+    One,
+    Several  // factors that are active only at the baseline have several levels there
+  };
+  struct Answer {
+    Found found = Found::NotTreated;
+    std::vector<unsigned> partner;  // One; Several: one of them
+    Missing missing;                // None
+  };
+
+  /// The partner of `point` in a comparison; of an inner one nothing is asked.
+  Answer partner(const check::Comparison& comparison, expand::Levels point) const;
+  /// Whether a comparison has a value at `point`: it and those inside it have partners. The answer's partner is that of
+  /// the outermost.
+  Answer value(const check::Comparison& comparison, expand::Levels point) const;
+  /// Calls `visit` for every point that the value at `point` reads, treated ones first; it must exist.
+  void reads(const check::Comparison& comparison, expand::Levels point,
+             llvm::function_ref<void(expand::Levels)> visit) const;
 
  private:
-  struct Hash {
-    size_t operator()(const std::vector<unsigned>& levels) const;
-  };
-  std::unordered_map<std::vector<unsigned>, int, Hash> index_;
-};
+  Answer at(const check::Comparison& comparison, expand::Levels point, unsigned level) const;
 
-/// Which point each point is compared with.
-struct Pairing {
-  static constexpr int kNone = -1;        // its partner is not in the grid
-  static constexpr int kNotTreated = -2;  // it is a baseline itself
-  std::vector<int> partner;               // by point
-  uint64_t pairs = 0, without = 0;
-  std::string why;  // of `without`: "rule 'one_card' removes it"
+  const expand::Space& space_;
 };
-Pairing pairUp(const check::Selected& selected, const expand::Grid& grid, const PointIndex& index,
-               const check::Comparison& comparison, const source::SourceManager& sources);
 
 }  // namespace expc::lower

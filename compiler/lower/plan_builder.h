@@ -1,45 +1,34 @@
 #pragma once
 
-#include "compiler/expand/grid.h"
-#include "compiler/lower/claims.h"
-#include "compiler/lower/lower.h"
-#include "compiler/lower/pairs.h"
+#include "compiler/lower/prepared.h"
 
 namespace expc::lower {
 
-/// Writes a selected and expanded study as a plan.
+/// Writes a prepared study as a plan.
 class PlanBuilder {
  public:
-  PlanBuilder(const check::Program& program, const check::Selected& selected, const expand::Grid& grid,
-              const Selection& selection, const SystemFacts& facts, diag::Emitter& emitter);
-  std::optional<plan::Plan> build();
+  explicit PlanBuilder(Prepared& prepared);
+  plan::Plan build();
 
  private:
-  void header();
-  void factors();
   void points();
-  void removed();
-  void design();
-  void outputs();
-  /// Cells of comparisons and criteria, without those that read a point marked in `skip` (empty: none).
-  bool claims(const std::vector<bool>& skip);
-  plan::Comparison comparison(const check::Comparison& declared, const Pairing& pairing,
-                              const std::vector<bool>& skip) const;
-  bool criterion(const check::Criterion& declared, const Pairing* pairing, const std::vector<bool>& skip);
-  plan::Cell cell(size_t point, const check::Metric& metric, const check::Comparison* comparison,
-                  const Pairing* pairing) const;
-  std::string domain(const check::Criterion& criterion, const ClaimCells& cells,
-                     const check::Comparison* comparison) const;
-  std::string digest() const;
+  void references();
+  void controls();
+  /// Cells of comparisons and criteria, without those that read a point that the system cannot run.
+  void comparison(size_t index);
+  void criterion(size_t index);
 
-  const check::Program& program_;
-  const check::Selected& selected_;
+  std::string id(expand::Levels point) { return std::string(prepared_.writer().id(point)); }
+  expand::Levels point(size_t index) const { return {levels_.data() + index * space_.width(), space_.width()}; }
+  bool runs(const check::Comparison* comparison, expand::Levels point);
+  plan::TermPtr value(const check::Comparison& comparison, expand::Levels point);
+  plan::Cell cell(const check::Comparison* comparison, const check::Metric& metric, expand::Levels point);
+
+  Prepared& prepared_;
+  const expand::Space& space_;
   const check::Study& study_;
-  const expand::Grid& grid_;
-  const Selection& selection_;
-  const SystemFacts& facts_;
-  diag::Emitter& emitter_;
-  PointIndex index_;
+  Pairs pairs_;
+  std::vector<unsigned> levels_;  // of all points, in order
   plan::Plan plan_;
 };
 

@@ -1,118 +1,124 @@
 // Comparisons and criteria of a plan.
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "compiler/lower/plan_builder.h"
+#include "compiler/lower/published.h"
 #include "compiler/lower/terms.h"
 
 namespace expc::lower {
+namespace {
 
-plan::Cell PlanBuilder::cell(size_t point, const check::Metric& metric, const check::Comparison* comparison,
-                             const Pairing* pairing) const {
+/// Groups cells by the levels of one quantifier's factors, in order of appearance, and descends.
+plan::Claim claimOf(const check::Criterion& criterion, const std::vector<expand::Levels>& points,
+                    const std::vector<unsigned>& cells, size_t depth) {
+  plan::Claim claim;
+  if (depth == criterion.quantifiers.size()) {
+    claim.kind = plan::Claim::Kind::Cell;
+    claim.cell = cells.front();
+    return claim;
+  }
+  const check::Quantifier& quantifier = criterion.quantifiers[depth];
+  claim.kind = quantifier.kind == ast::QuantifierKind::ForAll ? plan::Claim::Kind::ForAll : plan::Claim::Kind::Exists;
+  std::map<std::vector<unsigned>, std::vector<unsigned>> groups;
+  for (unsigned cell : cells) {
+    std::vector<unsigned> key;
+    for (unsigned factor : quantifier.factors) key.push_back(points[cell][factor]);
+    groups[std::move(key)].push_back(cell);
+  }
+  for (const auto& [key, members] : groups) claim.children.push_back(claimOf(criterion, points, members, depth + 1));
+  return claim;
+}
+
+/// The band around what is published for a cell.
+plan::Bound bandAround(double value, const check::Criterion& criterion, const std::string& reference,
+                       const std::string& unit) {
+  double share = criterion.agreement.toDouble();
+  double low = value * (1 - share), high = value * (1 + share);
+  if (high < low) std::swap(low, high);
+  return {plan::Relation::Within, low, high,
+          fmt::format("within {:.4g}{}..{:.4g}{} ({}: {:.4g}{})", low, unit, high, unit, reference, value, unit)};
+}
+
+}  // namespace
+
+bool PlanBuilder::runs(const check::Comparison* comparison, expand::Levels point) {
+  if (!comparison) return prepared_.machine().unavailable(point).empty();
+  bool all = true;
+  pairs_.reads(*comparison, point,
+               [&](expand::Levels read) { all = all && prepared_.machine().unavailable(read).empty(); });
+  return all;
+}
+
+plan::TermPtr PlanBuilder::value(const check::Comparison& comparison, expand::Levels point) {
+  std::vector<unsigned> partner = pairs_.partner(comparison, point).partner;
+  auto of = [&](expand::Levels at) {
+    return comparison.inner ? value(study_.comparisons[*comparison.inner], at)
+                            : metricTerm(study_.metrics[comparison.metric], id(at));
+  };
+  return comparisonTerm(study_, comparison, of(point), point[comparison.over], of(partner), partner[comparison.over]);
+}
+
+plan::Cell PlanBuilder::cell(const check::Comparison* comparison, const check::Metric& metric, expand::Levels point) {
   plan::Cell cell;
-  auto levels = grid_.point(point);
-  for (unsigned factor = 0; factor < levels.size(); ++factor)
-    cell.labels.push_back(study_.factors[factor].levels[levels[factor]].label);
+  for (unsigned factor = 0; factor < point.size(); ++factor)
+    cell.labels.push_back(point[factor] == expand::kAbsent ? "–" : study_.factors[factor].levels[point[factor]].label);
   cell.kind = toPlan(metric.kind);
-  const std::string& treated = plan_.points[point].id;
-  cell.points = {treated};
   if (!comparison) {
-    cell.term = metricTerm(metric, treated);
-    cell.estimator = plan::Estimator::Median;
+    cell.points = {id(point)};
+    cell.term = metricTerm(metric, cell.points[0]);
     return cell;
   }
-  size_t partner = static_cast<size_t>(pairing->partner[point]);
-  const std::string& baseline = plan_.points[partner].id;
-  cell.points.push_back(baseline);
+  pairs_.reads(*comparison, point, [&](expand::Levels read) {
+    std::string name = id(read);
+    if (std::find(cell.points.begin(), cell.points.end(), name) == cell.points.end()) cell.points.push_back(name);
+  });
   cell.estimator = estimatorOf(*comparison);
-  cell.term = comparisonTerm(study_, *comparison, treated, levels[comparison->over], baseline,
-                             grid_.point(partner)[comparison->over]);
+  cell.term = value(*comparison, point);
   return cell;
 }
 
-plan::Comparison PlanBuilder::comparison(const check::Comparison& declared, const Pairing& pairing,
-                                         const std::vector<bool>& skip) const {
-  const check::Metric& metric = study_.workload->metrics[declared.metric];
-  plan::Comparison result;
-  result.name = declared.name;
-  result.text = declared.text;
-  result.over = study_.factors[declared.over].name;
-  bool difference = declared.function == check::Comparison::Function::Difference;
-  result.unit = difference ? metric.dimension.baseUnit() : "x";
-  for (const check::Factor& factor : study_.factors) result.factors.push_back(factor.name);
-  for (size_t point = 0; point < grid_.size(); ++point) {
-    int partner = pairing.partner[point];
-    if (partner < 0 || (!skip.empty() && (skip[point] || skip[partner]))) continue;
-    result.cells.push_back(cell(point, metric, &declared, &pairing));
-  }
-  result.without_partner = pairing.without;
-  result.without_partner_why = pairing.why;
-  return result;
+void PlanBuilder::comparison(size_t index) {
+  const check::Comparison& declared = study_.comparisons[index];
+  for (size_t i = 0; i < plan_.points.size(); ++i)
+    if (pairs_.value(declared, point(i)).found == Pairs::Found::One && runs(&declared, point(i)))
+      plan_.comparisons[index].cells.push_back(cell(&declared, study_.metrics[declared.metric], point(i)));
 }
 
-/// "precision fp32; gpus 1, 2 of 1..4": what was asked, and of how much where a selection or the machine left levels
-/// out.
-std::string PlanBuilder::domain(const check::Criterion& criterion, const ClaimCells& cells,
-                                const check::Comparison* comparison) const {
-  std::string text;
-  for (unsigned index = 0; index < study_.factors.size(); ++index) {
-    const check::Factor& factor = study_.factors[index];
-    std::set<unsigned> levels;
-    for (size_t point : cells.points) levels.insert(grid_.point(point)[index]);
-    std::string labels;
-    for (unsigned level : levels) labels += (labels.empty() ? "" : ", ") + factor.levels[level].label;
-    std::string declared;
-    for (const std::string& label : factor.declared) declared += (declared.empty() ? "" : ", ") + label;
-    // A comparison says nothing at its own baseline.
-    size_t askable = factor.levels.size() - (comparison && comparison->over == index ? 1 : 0);
-    for (const check::Pin& pin : criterion.pins)
-      if (pin.factor == index) askable = 1;
-    if (!text.empty()) text += "; ";
-    text += factor.name + " ";
-    if (levels.size() == factor.levels.size())
-      text += declared;
-    else
-      text += levels.size() >= askable ? labels : labels + " of " + declared;
-  }
-  return text;
-}
+void PlanBuilder::criterion(size_t index) {
+  const check::Criterion& declared = *prepared_.selected().criteria[index];
+  plan::Criterion& criterion = plan_.criteria[index];
+  Question question(space_, declared);
+  auto compared = question.comparison();
+  const check::Comparison* comparison = compared ? &study_.comparisons[*compared] : nullptr;
+  std::vector<Pairs::Answer> values(study_.comparisons.size());
+  std::optional<PublishedValues> published;
+  if (declared.like) published.emplace(space_, study_.references[*declared.like]);
 
-bool PlanBuilder::criterion(const check::Criterion& declared, const Pairing* pairing, const std::vector<bool>& skip) {
-  const check::Metric& metric = study_.workload->metrics[declared.metric];
-  const check::Comparison* compared = declared.comparison ? &study_.comparisons[*declared.comparison] : nullptr;
-  auto cells = claimCells(selected_, grid_, declared, pairing, skip, emitter_);
-  if (!cells) return false;
-  plan::Criterion result;
-  result.name = declared.name;
-  result.text = declared.text;
-  result.doc = declared.doc;
-  for (const check::Factor& factor : study_.factors) result.factors.push_back(factor.name);
-  for (size_t point : cells->points) result.cells.push_back(cell(point, metric, compared, pairing));
-  result.bound = toPlan(declared.bound);
-  result.confidence = declared.confidence;
-  bool ratio = compared && compared->function != check::Comparison::Function::Difference;
-  result.unit = ratio ? "x" : metric.dimension.baseUnit();
-  result.claim = std::move(cells->claim);
-  result.not_asked = cells->points.empty();
-  if (!result.not_asked) result.domain = domain(declared, *cells, compared);
-  plan_.criteria.push_back(std::move(result));
-  return true;
-}
-
-bool PlanBuilder::claims(const std::vector<bool>& skip) {
-  plan_.comparisons.clear();
-  plan_.criteria.clear();
-  std::vector<Pairing> pairings;
-  for (const check::Comparison& declared : study_.comparisons) {
-    pairings.push_back(pairUp(selected_, grid_, index_, declared, *program_.sources));
-    plan_.comparisons.push_back(comparison(declared, pairings.back(), skip));
+  std::vector<expand::Levels> points;
+  for (size_t i = 0; i < plan_.points.size(); ++i) {
+    expand::Levels at = point(i);
+    if (comparison) values[*compared] = pairs_.value(*comparison, at);
+    if (question.asks(at, values) != Question::Answer::Yes || !runs(comparison, at)) continue;
+    std::optional<double> value;
+    if (published && !(value = published->of(declared, pairs_, at))) continue;
+    if (declared.infeasible) {
+      criterion.cells.push_back(cell(nullptr, {}, at));
+      criterion.cells.back().term = constantTerm(1);
+      criterion.cells.back().kind = plan_.design.kinds[0].kind;
+    } else {
+      criterion.cells.push_back(cell(comparison, study_.metrics[*declared.metric], at));
+    }
+    if (value)
+      criterion.cells.back().bound =
+          bandAround(*value, declared, study_.references[*declared.like].name, criterion.unit);
+    points.push_back(at);
   }
-  for (const check::Criterion* declared : selected_.criteria) {
-    const Pairing* pairing = declared->comparison ? &pairings[*declared->comparison] : nullptr;
-    if (!criterion(*declared, pairing, skip)) return false;
-  }
-  return true;
+  std::vector<unsigned> cells(points.size());
+  for (unsigned i = 0; i < cells.size(); ++i) cells[i] = i;
+  criterion.not_asked = cells.empty();
+  if (!cells.empty()) criterion.claim = claimOf(declared, points, cells, 0);
 }
 
 }  // namespace expc::lower

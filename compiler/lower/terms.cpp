@@ -1,7 +1,5 @@
 #include "compiler/lower/terms.h"
 
-#include <cassert>
-
 namespace expc::lower {
 namespace {
 
@@ -24,7 +22,47 @@ plan::TrialKind toPlan(check::TrialKind kind) {
   return plan::TrialKind::Timed;
 }
 
-plan::Metric toPlan(const check::Metric& metric) {
+namespace {
+
+plan::TermPtr derivedTerm(const check::Study& study, const check::MetricTerm& from) {
+  using Op = check::MetricTerm::Op;
+  auto operand = [&](size_t i) { return derivedTerm(study, *from.operands[i]); };
+  switch (from.op) {
+    case Op::Constant:
+      return constantTerm(from.constant.toDouble());
+    case Op::Metric:
+      return metricTerm(study.metrics[from.metric], "");
+    case Op::EpochsTo:
+      return term(plan::FirstTerm{{study.metrics[from.metric].name, ""}, toPlan(from.bound)});
+    case Op::Add:
+      return term(plan::SumTerm{operand(0), operand(1)});
+    case Op::Subtract:
+      return term(plan::SumTerm{operand(0), term(plan::ScaleTerm{-1, operand(1)})});
+    case Op::Multiply:
+      return term(plan::ProductTerm{operand(0), operand(1)});
+    case Op::Divide:
+      return term(plan::QuotientTerm{operand(0), operand(1)});
+  }
+  return nullptr;
+}
+
+/// base / k
+double scaleOf(const check::Study& study, const check::Comparison& comparison, unsigned treated, unsigned baseline) {
+  const auto& levels = study.factors[comparison.over].levels;
+  return levels[baseline].values[0].asNumber()->toDouble() / levels[treated].values[0].asNumber()->toDouble();
+}
+
+bool higherIsBetter(const check::Study& study, const check::Comparison& comparison) {
+  if (!comparison.inner) return study.metrics[comparison.metric].better == check::Direction::Higher;
+  const check::Comparison& inner = study.comparisons[*comparison.inner];
+  using Function = check::Comparison::Function;
+  if (inner.function == Function::Speedup || inner.function == Function::Efficiency) return true;
+  return inner.function != Function::MaxGap && higherIsBetter(study, inner);
+}
+
+}  // namespace
+
+plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
   plan::Metric result;
   result.name = metric.name;
   result.dimension = metric.dimension.planName();
@@ -32,6 +70,11 @@ plan::Metric toPlan(const check::Metric& metric) {
   result.better = metric.better == check::Direction::Higher ? plan::Direction::Higher : plan::Direction::Lower;
   result.kind = toPlan(metric.kind);
   result.exact = metric.exact;
+  result.series = metric.series;
+  if (metric.derived) {
+    result.derived = derivedTerm(study, *metric.derived);
+    result.text = metric.text;
+  }
   return result;
 }
 
@@ -64,35 +107,63 @@ plan::Bound toPlan(const check::Bound& bound) {
   return result;
 }
 
+plan::TermPtr constantTerm(double value) { return term(plan::ConstantTerm{value}); }
+
 plan::TermPtr metricTerm(const check::Metric& metric, const std::string& point) {
   return term(plan::MetricTerm{metric.name, point});
 }
 
-plan::TermPtr comparisonTerm(const check::Study& study, const check::Comparison& comparison, const std::string& treated,
-                             unsigned treated_level, const std::string& baseline, unsigned baseline_level) {
+plan::TermPtr comparisonTerm(const check::Study& study, const check::Comparison& comparison, plan::TermPtr treated,
+                             unsigned treated_level, plan::TermPtr baseline, unsigned baseline_level) {
   using Function = check::Comparison::Function;
-  const check::Metric& metric = study.workload->metrics[comparison.metric];
-  plan::TermPtr mine = metricTerm(metric, treated), theirs = metricTerm(metric, baseline);
   switch (comparison.function) {
     case Function::Speedup:
-      if (metric.better == check::Direction::Lower) return term(plan::RatioTerm{theirs, mine});
-      return term(plan::RatioTerm{mine, theirs});
+      if (higherIsBetter(study, comparison)) return term(plan::RatioTerm{treated, baseline});
+      return term(plan::RatioTerm{baseline, treated});
     case Function::Ratio:
-      return term(plan::RatioTerm{mine, theirs});
+      return term(plan::RatioTerm{treated, baseline});
     case Function::Difference:
-      return term(plan::DifferenceTerm{mine, theirs});
+      return term(plan::DifferenceTerm{treated, baseline});
+    case Function::MaxGap:
+      return term(plan::GapTerm{std::get<plan::MetricTerm>(treated->node), std::get<plan::MetricTerm>(baseline->node)});
     case Function::Efficiency:
       break;
   }
-  const auto& levels = study.factors[comparison.over].levels;
-  double scale =
-      levels[baseline_level].value.asNumber()->toDouble() / levels[treated_level].value.asNumber()->toDouble();
-  return term(plan::ScaleTerm{scale, term(plan::RatioTerm{mine, theirs})});
+  return term(plan::ScaleTerm{scaleOf(study, comparison, treated_level, baseline_level),
+                              term(plan::RatioTerm{treated, baseline})});
+}
+
+std::optional<double> compareValues(const check::Study& study, const check::Comparison& comparison, double treated,
+                                    unsigned treated_level, double baseline, unsigned baseline_level) {
+  using Function = check::Comparison::Function;
+  auto quotient = [](double above, double below) {
+    return below == 0 ? std::optional<double>() : std::optional(above / below);
+  };
+  switch (comparison.function) {
+    case Function::Speedup:
+      return higherIsBetter(study, comparison) ? quotient(treated, baseline) : quotient(baseline, treated);
+    case Function::Ratio:
+      return quotient(treated, baseline);
+    case Function::Difference:
+      return treated - baseline;
+    case Function::MaxGap:
+      return std::nullopt;
+    case Function::Efficiency:
+      break;
+  }
+  auto ratio = quotient(treated, baseline);
+  return ratio ? std::optional(*ratio * scaleOf(study, comparison, treated_level, baseline_level)) : std::nullopt;
 }
 
 plan::Estimator estimatorOf(const check::Comparison& comparison) {
-  return comparison.function == check::Comparison::Function::Difference ? plan::Estimator::PairedDifference
-                                                                        : plan::Estimator::PairedRatio;
+  switch (comparison.function) {
+    case check::Comparison::Function::Difference:
+      return plan::Estimator::PairedDifference;
+    case check::Comparison::Function::MaxGap:
+      return plan::Estimator::Median;
+    default:
+      return plan::Estimator::PairedRatio;
+  }
 }
 
 }  // namespace expc::lower

@@ -25,7 +25,11 @@ std::vector<std::string> labelsOf(const std::vector<plan::Level>& levels) {
 
 class PlanPrinter {
  public:
-  PlanPrinter(const plan::Plan& plan, const PlanExtras& extras) : plan_(plan), extras_(extras), paint_(extras.colour) {}
+  PlanPrinter(const plan::Plan& plan, const PlanExtras& extras)
+      : plan_(plan),
+        extras_(extras),
+        counts_(extras.counts ? *extras.counts : PlanCounts::of(plan)),
+        paint_(extras.colour) {}
 
   std::string print() {
     printHead();
@@ -72,11 +76,12 @@ class PlanPrinter {
   void printPoints() {
     uint64_t removed = 0;
     for (const plan::RemovedGroup& group : plan_.removed) removed += group.count;
-    std::string counts = removed ? fmt::format("{} of {} in the product; {} removed by rules", plan_.points.size(),
-                                               plan_.product, removed)
-                                 : fmt::format("{}, the whole product", plan_.points.size());
+    std::string counts =
+        removed ? fmt::format("{} of {} in the product; {} removed by rules", counts_.points, plan_.product, removed)
+                : fmt::format("{}, the whole product", counts_.points);
     section("Points", counts);
     for (const plan::RemovedGroup& group : plan_.removed) printRemoved(group);
+    if (extras_.counts) return printCounted();
     printUnavailable();
     TextTable table(pointHeader(), static_cast<unsigned>(plan_.factors.size()) + 1, true);
     const bool all = extras_.all_points || plan_.points.size() <= kListedPoints;
@@ -84,6 +89,14 @@ class PlanPrinter {
     for (size_t i = 0; i < shown; ++i) table.add(pointRow(plan_.points[i]));
     out_ += table.render(extras_.width, 2, paint_);
     if (!all) line(fmt::format("… and {} more; `--format jsonl` lists every point", plan_.points.size() - shown), 2, 4);
+  }
+
+  void printCounted() {
+    if (counts_.available < counts_.points)
+      line(fmt::format("{} not available on this system", counted(counts_.points - counts_.available, "point")), 2, 6);
+    if (counts_.expected_infeasible > 0)
+      line(fmt::format("{} expected infeasible on this system", counted(counts_.expected_infeasible, "point")), 2, 6);
+    line("too many to list: `--where CONDITION` and `--page N` show some, `--format jsonl` gives all of them", 2, 4);
   }
 
   std::vector<std::string> pointHeader() const {
@@ -136,7 +149,7 @@ class PlanPrinter {
   }
 
   void printTrials() {
-    const uint64_t points = availablePoints(plan_);
+    const uint64_t points = counts_.available;
     uint64_t total = 0;
     TextTable table({"kind", "blocks", "points", "trials", "settings", "measures"}, 1, true);
     table.words({4});
@@ -159,9 +172,10 @@ class PlanPrinter {
   void printComparisons() {
     if (plan_.comparisons.empty()) return;
     section("Comparisons");
-    for (const plan::Comparison& comparison : plan_.comparisons) {
-      line(printable(
-               fmt::format("{} = {}: {}", comparison.name, comparison.text, counted(comparison.cells.size(), "cell"))),
+    for (size_t i = 0; i < plan_.comparisons.size(); ++i) {
+      const plan::Comparison& comparison = plan_.comparisons[i];
+      line(printable(fmt::format("{} = {}: {}", comparison.name, comparison.text,
+                                 counted(counts_.comparison_cells[i], "cell"))),
            2, 6);
       if (comparison.without_partner)
         line(printable(fmt::format("{} without a partner: {}", counted(comparison.without_partner, "point"),
@@ -173,7 +187,8 @@ class PlanPrinter {
   void printCriteria() {
     if (plan_.criteria.empty()) return;
     section("Criteria");
-    for (const plan::Criterion& criterion : plan_.criteria) {
+    for (size_t i = 0; i < plan_.criteria.size(); ++i) {
+      const plan::Criterion& criterion = plan_.criteria[i];
       line(paint_.bold(criterion.name) + ": " + printable(criterion.text), 2, 6);
       if (!criterion.doc.empty()) line(printable(criterion.doc), 6, 6);
       if (criterion.not_asked) {
@@ -182,15 +197,16 @@ class PlanPrinter {
              6, 6);
         continue;
       }
-      std::string text = counted(criterion.cells.size(), "cell");
+      std::string text = counted(counts_.criterion_cells[i], "cell");
       if (!criterion.domain.empty()) text += "; " + printable(criterion.domain);
       line(text, 6, 6);
-      line(resolutionText(plan_, criterion, extras_.noise), 6, 6);
+      if (!extras_.counts) line(resolutionText(plan_, criterion, extras_.noise), 6, 6);
     }
   }
 
   const plan::Plan& plan_;
   const PlanExtras& extras_;
+  PlanCounts counts_;
   Paint paint_;
   std::string out_;
 };
@@ -199,35 +215,38 @@ class PlanPrinter {
 
 std::string planText(const plan::Plan& plan, const PlanExtras& extras) { return PlanPrinter(plan, extras).print(); }
 
-std::string planJsonLines(const plan::Plan& plan) {
+PlanCounts PlanCounts::of(const plan::Plan& plan) {
+  PlanCounts counts;
+  counts.points = plan.points.size();
+  counts.available = availablePoints(plan);
+  for (const plan::Point& point : plan.points) counts.expected_infeasible += !point.expected_infeasible.empty();
+  for (const plan::Comparison& comparison : plan.comparisons)
+    counts.comparison_cells.push_back(comparison.cells.size());
+  for (const plan::Criterion& criterion : plan.criteria) counts.criterion_cells.push_back(criterion.cells.size());
+  return counts;
+}
+
+std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts) {
   using llvm::json::Array;
   using llvm::json::Object;
-  // The header is the plan itself, with the size of what the lines hold in place of the long parts.
-  Object header = *plan::toJson(plan).getAsObject();
+  // The plan itself, with the size of what the lines hold in place of the long parts.
+  Object header = *plan::toJson(head).getAsObject();
   header["schema"] = "expc.plan-lines/2";
-  header["points"] = plan.points.size();
-  header["available"] = availablePoints(plan);
+  header["points"] = counts.points;
+  header["available"] = counts.available;
+  header["expected_infeasible"] = counts.expected_infeasible;
   header.erase("comparisons");
   Array criteria;
-  for (const plan::Criterion& criterion : plan.criteria)
+  for (size_t i = 0; i < head.criteria.size(); ++i) {
+    const plan::Criterion& criterion = head.criteria[i];
     criteria.push_back(Object{{"name", plan::jsonText(criterion.name)},
                               {"text", plan::jsonText(criterion.text)},
                               {"domain", plan::jsonText(criterion.domain)},
-                              {"cells", criterion.cells.size()},
+                              {"cells", counts.criterion_cells[i]},
                               {"not_asked", criterion.not_asked}});
-  header["criteria"] = std::move(criteria);
-  std::string out = plan::canonicalJson(std::move(header)) + '\n';
-  for (const plan::Point& point : plan.points) {
-    Object labels;
-    for (size_t i = 0; i < plan.factors.size(); ++i)
-      labels[plan.factors[i].name] =
-          point.levels[i] == plan::kInactive ? llvm::json::Value(nullptr) : plan::jsonText(plan.levelLabel(point, i));
-    Object line{
-        {"point", plan::jsonText(point.id)}, {"levels", std::move(labels)}, {"parameters", Object(point.parameters)}};
-    if (!point.unavailable.empty()) line["unavailable"] = plan::jsonText(point.unavailable);
-    out += plan::canonicalJson(std::move(line)) + '\n';
   }
-  return out;
+  header["criteria"] = std::move(criteria);
+  return plan::canonicalJson(std::move(header));
 }
 
 }  // namespace expc::report

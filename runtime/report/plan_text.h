@@ -7,20 +7,30 @@
 
 namespace expc::report {
 
+/// How much there is of what a plan's head leaves out, where a plan has too many points to hold.
+struct PlanCounts {
+  uint64_t points = 0, available = 0, expected_infeasible = 0;
+  std::vector<uint64_t> comparison_cells, criterion_cells;  // by comparison and criterion
+
+  /// Of a whole plan.
+  static PlanCounts of(const plan::Plan& plan);
+};
+
 struct PlanExtras {
-  unsigned width = 100;           // columns of the terminal; lines stay within it where words allow
-  bool colour = false;            // ANSI
-  bool all_points = false;        // else the first of more than 40 are shown, and how many more
-  std::optional<double> seconds;  // estimate for all trials, from stored ones
-  double noise = 0.01;            // coefficient of variation of one run, for the expected resolution
+  unsigned width = 100;                // columns of the terminal; lines stay within it where words allow
+  bool colour = false;                 // ANSI
+  bool all_points = false;             // else the first of more than 40 are shown, and how many more
+  std::optional<double> seconds;       // estimate for all trials, from stored ones
+  double noise = 0.01;                 // coefficient of variation of one run, for the expected resolution
+  const PlanCounts* counts = nullptr;  // of a plan's head: its points and cells are counted, not listed
 };
 
 /// The plan for a reader: factors, points, what rules removed and why, trials, criteria with their domain and
 /// resolution.
 std::string planText(const plan::Plan& plan, const PlanExtras& extras);
 
-/// The plan as JSON lines: a header ("expc.plan-lines/2", with counts, factors, rules, criteria, design), then a line
-/// for each point with its labels and parameters.
-std::string planJsonLines(const plan::Plan& plan);
+/// The first of the JSON lines of a plan ("expc.plan-lines/2"): counts, factors, rules, criteria, design; no newline. A
+/// line for each point follows, with its labels and parameters.
+std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts);
 
 }  // namespace expc::report

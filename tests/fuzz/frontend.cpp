@@ -54,7 +54,9 @@ void compileText(const std::string& text) {
     lower::Selection selection;
     selection.overrides = overrides(text);
     lower::verify(program, selection, emitter);
-    if (emitter.errors() == 0) lower::compileAll(program, selection, lower::SystemFacts{.gpus = 2}, emitter);
+    check::System system = check::System::unknown("fuzz");
+    system.set("gpus", check::Value::number(2));
+    if (emitter.errors() == 0) lower::compileAll(program, selection, &system, emitter);
     for (const auto& study : program.studies) {
       if (study->presets.empty()) continue;
       selection.study = study->name;

@@ -1,0 +1,308 @@
+// Factors: their levels, baseline and the condition under which they vary.
+
+#include <algorithm>
+
+#include "compiler/check/union.h"
+
+namespace expc::check {
+namespace {
+
+EXPC_DIAGNOSTIC(FactorIsArgument, Error, "'{0}' is both an argument and a factor", std::string_view);
+EXPC_DIAGNOSTIC(DuplicateLevel, Error, "the level {0} of '{1}' is there twice", std::string_view, std::string_view);
+EXPC_DIAGNOSTIC(BaselineNotLevel, Error, "the baseline {0} is no level of '{1}'", std::string_view, std::string_view);
+EXPC_DIAGNOSTIC(UnknownLevel, Error, "{0} is no level of the factor '{1}'", std::string_view, std::string_view);
+EXPC_DIAGNOSTIC(LockstepShape, Error, "{0} must be a tuple of {1} values, as in {2}", std::string_view, size_t,
+                std::string_view);
+EXPC_DIAGNOSTIC(WhenCycle, Error, "whether '{0}' is active depends on itself", std::string_view);
+
+constexpr size_t kMaxFactors = 256;
+
+std::string tupleOf(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return "(" + text + ")";
+}
+
+/// What a level is called where it is not written: "2", "(dali, nhwc)".
+std::string labelOf(const std::vector<Value>& values) {
+  if (values.size() == 1) return values[0].toString();
+  std::vector<std::string> parts;
+  for (const Value& value : values) parts.push_back(value.toString());
+  return tupleOf(parts);
+}
+
+class FactorChecker {
+ public:
+  FactorChecker(StudyContext& context, const ast::FactorDecl& declaration)
+      : context_(context), study_(context.study), declaration_(declaration) {}
+
+  void run() {
+    const ast::Identifier& name = declaration_.name;
+    factor_.name = name.name;
+    factor_.range = name.range;
+    if (int first = study_.findFactor(name.name); first >= 0)
+      return errors::duplicateName(context_.emitter(), name.range, "factor", name.name, study_.factors[first].range);
+    if (!parameters()) return;
+    if (study_.factors.size() == kMaxFactors) {
+      context_.emitter().emit(name.range, errors::NotSupported,
+                              fmt::format("a study with more than {} factors", kMaxFactors));
+      return;
+    }
+    levels();
+    baseline();
+    active();
+    for (unsigned parameter : factor_.parameters) study_.factor_of[parameter] = static_cast<int>(study_.factors.size());
+    study_.factors.push_back(std::move(factor_));
+  }
+
+ private:
+  bool parameters() {
+    std::vector<ast::Identifier> names = declaration_.parts;
+    if (names.empty()) names.push_back(declaration_.name);
+    for (const ast::Identifier& name : names) {
+      int index = study_.workload->findParameter(name.name);
+      if (index < 0) {
+        std::vector<std::string> known;
+        for (const Parameter& parameter : study_.workload->parameters) known.push_back(parameter.name);
+        errors::unknownName(context_.emitter(), name.range, "parameter", name.name, known,
+                            " of " + study_.workload->name);
+        return false;
+      }
+      unsigned parameter = static_cast<unsigned>(index);
+      bool twice =
+          std::find(factor_.parameters.begin(), factor_.parameters.end(), parameter) != factor_.parameters.end();
+      if (twice || study_.factor_of[index] >= 0) {
+        source::Range first = twice ? names[0].range : study_.factors[study_.factor_of[index]].range;
+        errors::duplicateName(context_.emitter(), name.range, "factor", name.name, first);
+        return false;
+      }
+      for (const Use& use : study_.uses)
+        if (use.argument_ranges[parameter].isValid()) {
+          context_.emitter()
+              .build(name.range, FactorIsArgument, name.name)
+              .note(use.argument_ranges[parameter], "it is fixed here; a factor varies, an argument does not")
+              .emit();
+          break;
+        }
+      factor_.parameters.push_back(parameter);
+    }
+    return true;
+  }
+
+  void levels() {
+    std::string what = fmt::format("a level of '{}'", factor_.name);
+    auto levels = context_.levels(*declaration_.levels, factor_, what);
+    if (!levels) return;
+    factor_.declared = std::move(levels->declared);
+    for (Level& level : levels->levels) {
+      auto same = std::find_if(factor_.levels.begin(), factor_.levels.end(),
+                               [&](const Level& known) { return known.values == level.values; });
+      if (same != factor_.levels.end()) {
+        context_.emitter()
+            .build(level.range, DuplicateLevel, level.label, factor_.name)
+            .note(same->range, "the first one is here")
+            .emit();
+        continue;
+      }
+      // A range is refused once, not for each of its values.
+      if (!allowed(level, what)) {
+        factor_.levels.clear();
+        return;
+      }
+      factor_.levels.push_back(std::move(level));
+    }
+  }
+
+  bool allowed(const Level& level, std::string_view what) {
+    for (size_t i = 0; i < factor_.parameters.size(); ++i)
+      for (const Use& use : study_.uses) {
+        int real = use.parameter_of[factor_.parameters[i]];
+        if (real < 0) continue;
+        const Parameter& parameter = use.workload->parameters[real];
+        if (!context_.expressions().allows(level.values[i], level.range, parameter.type, parameter.refinement, what))
+          return false;
+      }
+    return true;
+  }
+
+  void baseline() {
+    if (!declaration_.baseline) return;
+    auto baseline =
+        context_.levelValues(*declaration_.baseline, factor_, fmt::format("the baseline of '{}'", factor_.name));
+    if (!baseline) return;
+    for (size_t i = 0; i < factor_.levels.size(); ++i)
+      if (factor_.levels[i].values == *baseline) factor_.baseline = static_cast<unsigned>(i);
+    if (factor_.baseline) return;
+    context_.emitter()
+        .build(declaration_.baseline->range, BaselineNotLevel, labelOf(*baseline), factor_.name)
+        .note(declaration_.levels->range, "its levels are here")
+        .emit();
+  }
+
+  void active() {
+    if (!factor_.lockstep()) factor_.active = study_.workload->parameters[factor_.parameters[0]].when;
+    if (!declaration_.when) return;
+    FormulaPtr when = context_.expressions().condition(*declaration_.when, context_.place(), "the condition of 'when'");
+    if (when) factor_.active = both(factor_.active, when);
+  }
+
+  StudyContext& context_;
+  Study& study_;
+  const ast::FactorDecl& declaration_;
+  Factor factor_;
+};
+
+/// What decides whether each parameter has a value: its own `when` and that of its factor.
+class CycleFinder {
+ public:
+  explicit CycleFinder(StudyContext& context) : context_(context), study_(context.study) {
+    states_.assign(study_.workload->parameters.size(), State::New);
+  }
+
+  void run() {
+    for (unsigned i = 0; i < states_.size(); ++i)
+      if (!visit(i)) return;
+  }
+
+ private:
+  enum class State { New, Active, Done };
+
+  bool visit(unsigned parameter) {
+    if (states_[parameter] == State::Done) return true;
+    int factor = study_.factor_of[parameter];
+    if (states_[parameter] == State::Active) {
+      source::Range range = factor >= 0 ? study_.factors[factor].range : study_.workload->parameters[parameter].range;
+      context_.emitter().emit(range, WhenCycle, study_.workload->parameters[parameter].name);
+      return false;
+    }
+    states_[parameter] = State::Active;
+    std::vector<FormulaPtr> conditions = {study_.workload->parameters[parameter].when};
+    if (factor >= 0) conditions.push_back(study_.factors[factor].active);
+    for (const FormulaPtr& condition : conditions)
+      if (condition)
+        for (unsigned read : parametersOf(*condition))
+          if (!visit(read)) return false;
+    states_[parameter] = State::Done;
+    return true;
+  }
+
+  StudyContext& context_;
+  const Study& study_;
+  std::vector<State> states_;
+};
+
+/// The factor that several workloads make.
+void addWorkloadFactor(Study& study) {
+  if (!study.hasWorkloadFactor()) return;
+  Factor factor;
+  factor.name = "workload";
+  factor.parameters = {0};
+  factor.range = study.range;
+  const EnumType& type = *study.workload->parameters[0].type.enumeration;
+  for (unsigned i = 0; i < study.uses.size(); ++i) {
+    const Use& use = study.uses[i];
+    factor.levels.push_back({{Value::level(type, i)}, use.label, use.range});
+    factor.declared.push_back(use.label);
+  }
+  study.factor_of[0] = 0;
+  study.factors.push_back(std::move(factor));
+}
+
+}  // namespace
+
+std::optional<std::vector<Value>> StudyContext::levelValues(const ast::Expr& expr, const Factor& factor,
+                                                            std::string_view what) {
+  const auto& parameters = study.workload->parameters;
+  if (!factor.lockstep()) {
+    auto value = expressions().constant(expr, place(), parameters[factor.parameters[0]].type, what);
+    return value ? std::optional(std::vector<Value>{std::move(*value)}) : std::nullopt;
+  }
+  auto* tuple = std::get_if<ast::TupleExpr>(&expr.node);
+  if (!tuple || tuple->elements.size() != factor.parameters.size()) {
+    emitter().emit(expr.range, LockstepShape, what, factor.parameters.size(), factor.name);
+    return std::nullopt;
+  }
+  std::vector<Value> values;
+  for (size_t i = 0; i < tuple->elements.size(); ++i) {
+    const Parameter& parameter = parameters[factor.parameters[i]];
+    auto value =
+        expressions().constant(*tuple->elements[i], place(), parameter.type, fmt::format("'{}'", parameter.name));
+    if (!value) return std::nullopt;
+    values.push_back(std::move(*value));
+  }
+  return values;
+}
+
+std::optional<Expressions::Levels> StudyContext::levels(const ast::Expr& expr, const Factor& factor,
+                                                        std::string_view what) {
+  if (!factor.lockstep())
+    return expressions().levels(expr, place(), study.workload->parameters[factor.parameters[0]].type, what);
+  std::vector<const ast::Expr*> elements = {&expr};
+  if (auto* set = std::get_if<ast::SetExpr>(&expr.node)) {
+    elements.clear();
+    for (const ast::ExprPtr& element : set->elements) elements.push_back(element.get());
+  }
+  Expressions::Levels result;
+  bool good = true;
+  for (const ast::Expr* element : elements) {
+    auto values = levelValues(*element, factor, what);
+    good &= values.has_value();
+    if (!values) continue;
+    std::vector<std::string> parts;
+    for (const ast::ExprPtr& part : std::get<ast::TupleExpr>(element->node).elements)
+      parts.push_back(squeeze(context.sources.text(part->range)));
+    std::string label = tupleOf(parts);
+    result.levels.push_back({std::move(*values), label, element->range});
+    result.declared.push_back(label);
+  }
+  return good ? std::optional(std::move(result)) : std::nullopt;
+}
+
+std::optional<unsigned> StudyContext::level(const ast::Expr& expr, unsigned index, std::string_view what) {
+  const Factor& factor = study.factors[index];
+  if (factor.levels.empty()) return std::nullopt;  // reported there
+  auto values = levelValues(expr, factor, what);
+  if (!values) return std::nullopt;
+  for (size_t i = 0; i < factor.levels.size(); ++i)
+    if (factor.levels[i].values == *values) return static_cast<unsigned>(i);
+  emitter()
+      .build(expr.range, UnknownLevel, labelOf(*values), factor.name)
+      .note(factor.range, "its levels are {}", errors::list(factor.declared))
+      .emit();
+  return std::nullopt;
+}
+
+std::vector<std::string> StudyContext::factorNames() const {
+  std::vector<std::string> names;
+  for (const Factor& factor : study.factors) names.push_back(factor.name);
+  return names;
+}
+
+int StudyContext::factor(const ast::Identifier& name) {
+  if (int index = study.findFactor(name.name); index >= 0) return index;
+  int parameter = study.workload->findParameter(name.name);
+  if (parameter >= 0 && study.factor_of[parameter] >= 0) {
+    const Factor& lockstep = study.factors[study.factor_of[parameter]];
+    emitter()
+        .build(name.range, errors::UnknownName, "factor", name.name, "")
+        .note(lockstep.range, "it is varied in lockstep: write '{}'", lockstep.name)
+        .fix(name.range, lockstep.name)
+        .emit();
+  } else if (parameter >= 0) {
+    emitter()
+        .build(name.range, errors::UnknownName, "factor", name.name, "")
+        .note({}, "it is a parameter that this study does not vary")
+        .emit();
+  } else {
+    errors::unknownName(emitter(), name.range, "factor", name.name, factorNames());
+  }
+  return -1;
+}
+
+void checkFactors(StudyContext& context) {
+  addWorkloadFactor(context.study);
+  for (const ast::FactorDecl& declaration : context.declaration->factors) FactorChecker(context, declaration).run();
+  CycleFinder(context).run();
+}
+
+}  // namespace expc::check

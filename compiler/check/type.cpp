@@ -1,0 +1,138 @@
+// Types as they are written.
+
+#include "compiler/check/checker.h"
+
+namespace expc::check {
+namespace {
+
+std::optional<Type> simpleType(std::string_view name) {
+  if (name == "bool") return Type::boolean();
+  if (name == "int") return Type::integer();
+  if (name == "float") return Type::number();
+  if (name == "string") return Type::string();
+  if (name == "path") return Type::path();
+  if (auto dimension = findDimension(name)) return Type::number(*dimension);
+  return std::nullopt;
+}
+
+std::vector<std::string> typeNames(const ModuleScope& scope) {
+  std::vector<std::string> names = {"bool", "int", "float", "string", "path"};
+  for (std::string_view name : dimensionNames()) names.emplace_back(name);
+  for (const auto& [name, type] : scope.enums) names.push_back(name);
+  return names;
+}
+
+Type namedType(Context& context, const ast::QualifiedName& name, const ModuleScope& scope) {
+  const ast::Identifier& last = name.parts.back();
+  const ModuleScope* where = &scope;
+  if (name.parts.size() == 2) {
+    auto module = scope.imports.find(name.parts[0].name);
+    if (module == scope.imports.end()) {
+      unknownModule(context.emitter, name.parts[0], scope);
+      return Type::error();
+    }
+    if (!module->second) return Type::error();
+    where = module->second;
+  } else if (auto simple = simpleType(last.name); simple && name.parts.size() == 1) {
+    return *simple;
+  }
+  if (name.parts.size() <= 2)
+    if (auto found = where->enums.find(last.name); found != where->enums.end()) return Type::of(*found->second);
+  errors::unknownName(context.emitter, last.range, "type", last.name, typeNames(*where));
+  return Type::error();
+}
+
+/// The range or set after a type's `in`.
+std::optional<Refinement> refinement(Context& context, const ast::Expr& expr, const Type& type, ModuleScope& scope) {
+  Refinement result;
+  result.range = expr.range;
+  result.text = squeeze(context.sources.text(expr.range));
+  Place place{&scope};
+  auto bound = [&](const ast::ExprPtr& part, const Type& expected) -> std::optional<Rational> {
+    if (!part) return std::nullopt;
+    auto value = context.expressions.constant(*part, place, expected, "a bound of the type");
+    return value && value->asNumber() ? std::optional<Rational>(*value->asNumber()) : std::nullopt;
+  };
+  if (auto* range = std::get_if<ast::RangeExpr>(&expr.node)) {
+    if (type.kind != Type::Kind::Number) {
+      context.emitter.emit(expr.range, errors::TypeMismatch, "a type with a range", "a number", type.name());
+      return std::nullopt;
+    }
+    result.lower = bound(range->lower, type);
+    result.upper = bound(range->upper, type);
+    result.step = bound(range->step, range->geometric ? Type::number() : type);
+    result.geometric = range->geometric;
+    bool advances = !result.step || (range->geometric ? Rational(1) < *result.step : Rational(0) < *result.step);
+    bool complete = result.lower && (!range->upper || result.upper) && (!range->step || result.step);
+    if (!complete) return std::nullopt;
+    // The same rules as for levels, and reported in the same words.
+    if (!advances || (result.upper && *result.upper < *result.lower) ||
+        (range->geometric && result.lower->sign() <= 0)) {
+      Value lower = Value::number(*result.lower, type.dimension);
+      Value upper = Value::number(result.upper ? *result.upper : *result.lower, type.dimension);
+      Value step = Value::number(result.step ? *result.step : Rational(1), type.dimension);
+      enumerateRange(lower, &upper, &step, range->geometric, expr.range, SIZE_MAX, context.emitter);
+      return std::nullopt;
+    }
+    return result;
+  }
+  auto levels = context.expressions.levels(expr, place, type, "the allowed values");
+  if (!levels) return std::nullopt;
+  for (Level& level : levels->levels) result.set.push_back(std::move(level.values[0]));
+  return result;
+}
+
+Type shape(Context& context, const ast::TypeExpr& expr, ModuleScope& scope) {
+  using Shape = ast::TypeExpr::Shape;
+  if (expr.shape == Shape::Named) return namedType(context, expr.name, scope);
+  std::vector<Type> parts;
+  for (const ast::TypeExpr& part : expr.parts) {
+    TypeAndRefinement resolved = resolveType(context, part, scope);
+    if (resolved.type.isError()) return Type::error();
+    if (part.refinement) {
+      context.emitter.emit(part.refinement->range, errors::NotSupported, "a range or set inside a type");
+      return Type::error();
+    }
+    parts.push_back(std::move(resolved.type));
+  }
+  if (expr.shape == Shape::List) return Type::list(std::move(parts.at(0)));
+  if (expr.shape == Shape::Tuple) return Type::tuple(std::move(parts));
+  NameMap<source::Range> seen;
+  std::vector<std::string> fields;
+  for (const ast::Identifier& field : expr.fields) {
+    if (auto [at, fresh] = seen.emplace(field.name, field.range); !fresh)
+      errors::duplicateName(context.emitter, field.range, "field", field.name, at->second);
+    fields.push_back(field.name);
+  }
+  return Type::record(std::move(fields), std::move(parts));
+}
+
+}  // namespace
+
+TypeAndRefinement resolveType(Context& context, const ast::TypeExpr& expr, ModuleScope& scope) {
+  Type type = shape(context, expr, scope);
+  for (const ast::Identifier& divisor : expr.per) {
+    Type below = simpleType(divisor.name).value_or(Type::error());
+    if (below.isError()) {
+      std::vector<std::string> names(dimensionNames().begin(), dimensionNames().end());
+      errors::unknownName(context.emitter, divisor.range, "dimension", divisor.name, names);
+      return {};
+    }
+    if (type.isError()) return {};
+    auto quotient = type.kind == Type::Kind::Number && below.kind == Type::Kind::Number
+                        ? type.dimension.over(below.dimension)
+                        : std::nullopt;
+    if (!quotient) {
+      context.emitter.emit(expr.range, errors::TypeMismatch, "a rate", "a quotient of dimensions",
+                           squeeze(context.sources.text(expr.range)));
+      return {};
+    }
+    type = Type::number(*quotient);
+  }
+  if (type.isError() || !expr.refinement) return {type, std::nullopt};
+  auto allowed = refinement(context, *expr.refinement, type, scope);
+  if (!allowed) return {};
+  return {type, std::move(allowed)};
+}
+
+}  // namespace expc::check

@@ -1,0 +1,237 @@
+#include "compiler/check/union.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace expc::check {
+namespace {
+
+EXPC_DIAGNOSTIC(WorkloadsDiffer, Error, "'{0}' is not the same in '{1}' and '{2}'", std::string_view, std::string_view,
+                std::string_view);
+
+using Op = Formula::Op;
+
+FormulaPtr combine(Op op, FormulaPtr left, FormulaPtr right) {
+  Formula formula;
+  formula.op = op;
+  formula.type = Type::boolean();
+  formula.range = right->range;
+  formula.uses_system = left->uses_system || right->uses_system;
+  formula.size = 1 + left->size + right->size;
+  formula.operands = {std::move(left), std::move(right)};
+  return std::make_shared<const Formula>(std::move(formula));
+}
+
+/// The same formula over other indices of parameters.
+FormulaPtr remap(const FormulaPtr& formula, const std::vector<unsigned>& to) {
+  if (!formula) return nullptr;
+  Formula copy = *formula;
+  if (copy.op == Op::Parameter) copy.parameter = to[copy.parameter];
+  for (FormulaPtr& operand : copy.operands) operand = remap(operand, to);
+  return std::make_shared<const Formula>(std::move(copy));
+}
+
+class Uniter {
+ public:
+  explicit Uniter(StudyContext& context) : context_(context), study_(context.study) {}
+
+  const Workload* run() {
+    size_t before = context_.emitter().errors();
+    workload_ = std::make_unique<Workload>();
+    workload_->range = study_.range;
+    for (const Use& use : study_.uses) {
+      workload_->name += (workload_->name.empty() ? "" : ", ") + use.workload->name;
+      workload_->valid &= use.workload->valid;
+    }
+    choice();
+    if (!order()) return nullptr;
+    for (unsigned use = 0; use < study_.uses.size(); ++use) adopt(use);
+    metrics();
+    if (context_.emitter().errors() != before) return nullptr;
+    context_.context.program.workloads.push_back(std::move(workload_));
+    return context_.context.program.workloads.back().get();
+  }
+
+ private:
+  void choice() {
+    auto type = std::make_unique<EnumType>();
+    type->name = "workload";
+    type->range = study_.range;
+    for (const Use& use : study_.uses) type->levels.push_back({use.label, {}, use.range});
+    type_ = type.get();
+    context_.context.program.enums.push_back(std::move(type));
+    Parameter parameter;
+    parameter.name = "workload";
+    parameter.doc = "Which of the study's workloads a point runs.";
+    parameter.type = Type::of(*type_);
+    parameter.range = study_.range;
+    workload_->parameters.push_back(std::move(parameter));
+  }
+
+  /// Every name once, after those that some `when` of it reads.
+  bool order() {
+    std::vector<std::pair<const Workload*, const Parameter*>> open;
+    for (const Use& use : study_.uses)
+      for (const Parameter& parameter : use.workload->parameters) open.emplace_back(use.workload, &parameter);
+    auto ready = [&](std::string_view name) {
+      for (const Use& use : study_.uses) {
+        int index = use.workload->findParameter(name);
+        if (index < 0 || !use.workload->parameters[index].when) continue;
+        for (unsigned read : parametersOf(*use.workload->parameters[index].when))
+          if (workload_->findParameter(use.workload->parameters[read].name) < 0) return false;
+      }
+      return true;
+    };
+    while (!open.empty()) {
+      size_t size = open.size();
+      for (auto at = open.begin(); at != open.end();) {
+        bool known = workload_->findParameter(at->second->name) >= 0;
+        if (known ? !agrees(*at->second) : !ready(at->second->name)) {
+          if (known) return false;
+          ++at;
+          continue;
+        }
+        if (!known) {
+          Parameter parameter = *at->second;
+          parameter.when = nullptr;
+          workload_->parameters.push_back(std::move(parameter));
+        }
+        at = open.erase(at);
+      }
+      if (open.size() < size) continue;
+      context_.emitter().emit(
+          study_.range, errors::NotSupported,
+          fmt::format("a study whose workloads make '{}' depend on what depends on it", open.front().second->name));
+      return false;
+    }
+    return true;
+  }
+
+  bool agrees(const Parameter& parameter) {
+    const Parameter& known = workload_->parameters[workload_->findParameter(parameter.name)];
+    if (known.name == "workload") {
+      context_.emitter().emit(parameter.range, errors::NotSupported,
+                              "a parameter called 'workload' in a study with several workloads");
+      return false;
+    }
+    if (parameter.type.isError() || (parameter.type.agreesWith(known.type) && parameter.type.kind == known.type.kind))
+      return true;
+    context_.emitter()
+        .build(study_.range, WorkloadsDiffer, parameter.name, known.type.name(), parameter.type.name())
+        .note(known.range, "it is declared here")
+        .note(parameter.range, "and here")
+        .emit();
+    return false;
+  }
+
+  FormulaPtr chosen(unsigned use) const {
+    Formula parameter;
+    parameter.op = Op::Parameter;
+    parameter.type = Type::of(*type_);
+    Formula level;
+    level.constant = Value::level(*type_, use);
+    level.type = parameter.type;
+    parameter.range = level.range = study_.uses[use].range;
+    auto formula = combine(Op::Equal, std::make_shared<const Formula>(std::move(parameter)),
+                           std::make_shared<const Formula>(std::move(level)));
+    return formula;
+  }
+
+  FormulaPtr notChosen(unsigned use) const {
+    Formula formula = *chosen(use);
+    formula.op = Op::NotEqual;
+    return std::make_shared<const Formula>(std::move(formula));
+  }
+
+  void adopt(unsigned index) {
+    Use& use = study_.uses[index];
+    const Workload& real = *use.workload;
+    std::vector<unsigned> to;
+    use.parameter_of.assign(workload_->parameters.size(), -1);
+    for (unsigned i = 0; i < real.parameters.size(); ++i) {
+      to.push_back(static_cast<unsigned>(workload_->findParameter(real.parameters[i].name)));
+      use.parameter_of[to.back()] = static_cast<int>(i);
+    }
+    for (unsigned i = 0; i < real.parameters.size(); ++i) {
+      FormulaPtr here = both(chosen(index), remap(real.parameters[i].when, to));
+      FormulaPtr& when = workload_->parameters[to[i]].when;
+      when = when ? combine(Op::Or, when, here) : here;
+    }
+    for (const Rule& rule : real.rules) {
+      Rule copy = rule;
+      FormulaPtr condition = remap(rule.condition, to);
+      copy.condition = rule.kind == ast::RuleKind::Require ? combine(Op::Or, notChosen(index), condition)
+                                                           : combine(Op::And, chosen(index), condition);
+      copy.parameters = parametersOf(*copy.condition);
+      workload_->rules.push_back(std::move(copy));
+    }
+    to_.push_back(std::move(to));
+  }
+
+  /// Those that every workload measures alike.
+  void metrics() {
+    const Workload& first = *study_.uses[0].workload;
+    std::vector<int> kept(first.metrics.size(), -1);
+    for (unsigned i = 0; i < first.metrics.size(); ++i) {
+      const Metric& metric = first.metrics[i];
+      bool common = std::all_of(study_.uses.begin() + 1, study_.uses.end(), [&](const Use& use) {
+        int found = use.workload->findMetric(metric.name);
+        return found >= 0 && same(metric, use.workload->metrics[found], use);
+      });
+      if (!common) continue;
+      Metric copy = metric;
+      if (metric.derived && !(copy.derived = remapTerm(metric.derived, kept))) continue;
+      kept[i] = static_cast<int>(workload_->metrics.size());
+      workload_->metrics.push_back(std::move(copy));
+    }
+    for (unsigned use = 0; use < study_.uses.size(); ++use)
+      for (const Estimate& estimate : study_.uses[use].workload->estimates) {
+        int metric = workload_->findMetric(study_.uses[use].workload->metrics[estimate.metric].name);
+        if (metric < 0) continue;
+        FormulaPtr when = both(chosen(use), remap(estimate.when, to_[use]));
+        workload_->estimates.push_back(
+            {static_cast<unsigned>(metric), remap(estimate.value, to_[use]), std::move(when), estimate.range});
+      }
+  }
+
+  bool same(const Metric& left, const Metric& right, const Use& use) {
+    bool alike = left.dimension == right.dimension && left.kind == right.kind && left.better == right.better &&
+                 left.series == right.series && (left.derived != nullptr) == (right.derived != nullptr);
+    if (!alike)
+      context_.emitter()
+          .build(use.range, WorkloadsDiffer, left.name, study_.uses[0].label, use.label)
+          .note(left.range, "it is declared here")
+          .note(right.range, "and here, with another type, direction or kind of trial")
+          .emit();
+    return alike;
+  }
+
+  static MetricTermPtr remapTerm(const MetricTermPtr& term, const std::vector<int>& kept) {
+    MetricTerm copy = *term;
+    if (copy.op == MetricTerm::Op::Metric || copy.op == MetricTerm::Op::EpochsTo) {
+      if (kept[copy.metric] < 0) return nullptr;
+      copy.metric = static_cast<unsigned>(kept[copy.metric]);
+    }
+    for (MetricTermPtr& operand : copy.operands)
+      if (!(operand = remapTerm(operand, kept))) return nullptr;
+    return std::make_shared<const MetricTerm>(std::move(copy));
+  }
+
+  StudyContext& context_;
+  Study& study_;
+  std::unique_ptr<Workload> workload_;
+  const EnumType* type_ = nullptr;
+  std::vector<std::vector<unsigned>> to_;  // by use: its parameters here
+};
+
+}  // namespace
+
+FormulaPtr both(FormulaPtr left, FormulaPtr right) {
+  if (!left) return right;
+  if (!right) return left;
+  return combine(Op::And, std::move(left), std::move(right));
+}
+
+const Workload* unite(StudyContext& context) { return Uniter(context).run(); }
+
+}  // namespace expc::check

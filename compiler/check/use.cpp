@@ -1,0 +1,151 @@
+// The workloads that a study uses, and their arguments.
+
+#include <algorithm>
+
+#include "compiler/check/union.h"
+
+namespace expc::check {
+namespace {
+
+EXPC_DIAGNOSTIC(NoWorkload, Error, "the study '{0}' has no workload", std::string_view);
+EXPC_DIAGNOSTIC(MissingArgument, Error, "'{0}' needs a value for {1}", std::string_view, std::string);
+EXPC_DIAGNOSTIC(MissingLabel, Error, "of several workloads each needs a name");
+
+const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::QualifiedName& name) {
+  const ModuleScope* where = &scope;
+  const ast::Identifier& last = name.parts.back();
+  if (name.parts.size() > 1) {
+    auto module = scope.imports.find(name.parts[0].name);
+    if (module == scope.imports.end()) {
+      unknownModule(context.emitter, name.parts[0], scope);
+      return nullptr;
+    }
+    if (!module->second) return nullptr;
+    where = module->second;
+  }
+  if (name.parts.size() <= 2)
+    if (auto found = where->workloads.find(last.name); found != where->workloads.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [known, workload] : where->workloads) names.push_back(known);
+  errors::unknownName(context.emitter, last.range, "workload", last.name, names);
+  return nullptr;
+}
+
+/// Fills study.uses, without arguments; false after a report.
+bool findUses(StudyContext& context) {
+  const auto& declared = context.declaration->workloads;
+  NameMap<source::Range> labels;
+  bool good = true;
+  for (const ast::WorkloadUse& declaration : declared) {
+    Use use;
+    use.range = declaration.name.range;
+    use.workload = findWorkload(context.context, context.scope, declaration.name);
+    good &= use.workload != nullptr;
+    if (declared.size() > 1 && !declaration.label) {
+      context.emitter()
+          .build(declaration.name.range, MissingLabel)
+          .note({}, "write 'workload ours = {}(…)'", joined(declaration.name))
+          .emit();
+      good = false;
+    } else if (declared.size() > 1) {
+      use.label = declaration.label->name;
+      use.range = declaration.label->range;
+      auto [at, fresh] = labels.emplace(use.label, use.range);
+      if (!fresh) errors::duplicateName(context.emitter(), use.range, "workload", use.label, at->second);
+      good &= fresh;
+    }
+    context.study.uses.push_back(std::move(use));
+  }
+  return good;
+}
+
+std::vector<std::string> parameterNames(const Workload& workload) {
+  std::vector<std::string> names;
+  for (const Parameter& parameter : workload.parameters) names.push_back(parameter.name);
+  return names;
+}
+
+void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, Use& use) {
+  const Workload& workload = *context.study.workload;
+  const Workload& real = *use.workload;
+  use.arguments.resize(workload.parameters.size());
+  use.argument_ranges.resize(workload.parameters.size());
+  for (size_t i = 0; i < use.arguments.size(); ++i)
+    if (int index = use.parameter_of[i]; index >= 0) use.arguments[i] = real.parameters[index].fallback;
+  for (const ast::CallArgument& argument : declaration.arguments) {
+    if (!argument.name) {
+      context.emitter().emit(argument.value->range, errors::TypeMismatch, "an argument of a workload", "'name = value'",
+                             "a bare value");
+      continue;
+    }
+    const ast::Identifier& name = *argument.name;
+    int index = real.findParameter(name.name);
+    if (index < 0) {
+      errors::unknownName(context.emitter(), name.range, "parameter", name.name, parameterNames(real),
+                          " of " + real.name);
+      continue;
+    }
+    size_t at = static_cast<size_t>(workload.findParameter(name.name));
+    if (use.argument_ranges[at].isValid()) {
+      errors::duplicateName(context.emitter(), name.range, "argument", name.name, use.argument_ranges[at]);
+      continue;
+    }
+    use.argument_ranges[at] = name.range;
+    const Parameter& parameter = real.parameters[index];
+    std::string what = fmt::format("'{}'", parameter.name);
+    auto value = context.expressions().constant(*argument.value, context.place(), parameter.type, what);
+    if (value &&
+        context.expressions().allows(*value, argument.value->range, parameter.type, parameter.refinement, what))
+      use.arguments[at] = std::move(value);
+  }
+}
+
+}  // namespace
+
+bool checkUses(StudyContext& context) {
+  Study& study = context.study;
+  if (context.declaration->workloads.empty()) {
+    context.emitter()
+        .build(context.declaration->name.range, NoWorkload, study.name)
+        .note({}, "write 'workload image.mobilenet_v2(…)' in it")
+        .emit();
+    return false;
+  }
+  if (!findUses(context)) return false;
+  if (study.uses.size() > 1) {
+    study.workload = unite(context);
+  } else {
+    study.workload = study.uses[0].workload;
+    study.uses[0].parameter_of.resize(study.workload->parameters.size());
+    for (size_t i = 0; i < study.uses[0].parameter_of.size(); ++i) study.uses[0].parameter_of[i] = static_cast<int>(i);
+  }
+  if (!study.workload) return false;
+  study.metrics = study.workload->metrics;
+  return true;
+}
+
+void checkAllArguments(StudyContext& context) {
+  for (size_t i = 0; i < context.study.uses.size(); ++i)
+    checkArguments(context, context.declaration->workloads[i], context.study.uses[i]);
+}
+
+void checkNoArgumentMissing(StudyContext& context) {
+  const Study& study = context.study;
+  for (const Use& use : study.uses) {
+    std::vector<std::string> missing;
+    for (size_t i = 0; i < use.arguments.size(); ++i) {
+      const Parameter& parameter = study.workload->parameters[i];
+      bool needed = use.parameter_of[i] >= 0 && !use.arguments[i] && !use.argument_ranges[i].isValid();
+      if (needed && study.factor_of[i] < 0 && !parameter.type.isError())
+        missing.push_back(fmt::format("'{}'", parameter.name));
+    }
+    if (missing.empty()) continue;
+    source::Range range = context.declaration->workloads[static_cast<size_t>(&use - study.uses.data())].name.range;
+    context.emitter()
+        .build(range, MissingArgument, use.workload->name, errors::list(missing))
+        .note(use.workload->range, "the workload is declared here; what has no default must be an argument or a factor")
+        .emit();
+  }
+}
+
+}  // namespace expc::check

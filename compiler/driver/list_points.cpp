@@ -1,0 +1,72 @@
+#include <fmt/format.h>
+
+#include "compiler/driver/plan_modes.h"
+#include "compiler/expand/condition.h"
+
+namespace expc::driver {
+namespace {
+
+constexpr uint64_t kPerPage = 50;
+constexpr size_t kBuffer = 1 << 16;
+
+std::string row(lower::Prepared& prepared, expand::Levels point, size_t width) {
+  std::string label = expand::labelOf(prepared.study(), point);
+  std::string text = fmt::format("  {}  {:{}}", prepared.writer().id(point), label, width);
+  const std::string& unavailable = prepared.machine().unavailable(point);
+  const std::string& infeasible = prepared.machine().expectedInfeasible(point);
+  if (!unavailable.empty())
+    text += "  not available: " + unavailable;
+  else if (!infeasible.empty())
+    text += "  expected infeasible: " + infeasible;
+  while (text.back() == ' ') text.pop_back();
+  return text + "\n";
+}
+
+}  // namespace
+
+report::PlanCounts countsOf(const lower::Prepared& prepared) {
+  const lower::Outline& outline = prepared.outline();
+  return {outline.points, outline.available, outline.expected_infeasible, outline.comparison_cells,
+          outline.criterion_cells};
+}
+
+bool listPoints(lower::Prepared& prepared, const check::FormulaPtr& where, const PlanOptions& options,
+                const Console& console) {
+  std::optional<expand::Condition> condition;
+  if (where) condition.emplace(prepared.space(), where, expand::View::Study);
+  const bool lines = options.format == PlanFormat::JsonLines;
+  const uint64_t first = (uint64_t{options.page} - 1) * kPerPage;
+  std::vector<std::vector<unsigned>> page;
+  std::string text, line;
+  uint64_t found = 0;
+  bool open = !lines || console.print(report::planLinesHeader(prepared.outline().head, countsOf(prepared)) + "\n");
+  prepared.space().forEach([&](expand::Levels point) {
+    // A point at which the condition has no value does not satisfy it.
+    if (condition && !condition->holds(point)) return true;
+    if (lines) {
+      prepared.line(point, line);
+      text += line += '\n';
+      if (text.size() < kBuffer) return true;
+      open = console.print(text);
+      text.clear();
+    } else if (found >= first && found < first + kPerPage) {
+      page.emplace_back(point.begin(), point.end());
+    }
+    ++found;
+    return open;
+  });
+  if (lines) return open && console.print(text);
+
+  size_t width = 0;
+  for (const auto& point : page) width = std::max(width, expand::labelOf(prepared.study(), point).size());
+  const uint64_t pages = (found + kPerPage - 1) / kPerPage;
+  text = fmt::format("study {}: {} of {} points{}", prepared.study().name, found, prepared.survey().points,
+                     options.where ? " satisfy " + *options.where : "");
+  if (pages > 1) text += fmt::format(", page {} of {}", options.page, pages);
+  text += "\n";
+  for (const auto& point : page) text += row(prepared, point, width);
+  if (options.page < pages) text += fmt::format("  the next ones: --page {}\n", options.page + 1);
+  return console.print(text);
+}
+
+}  // namespace expc::driver

@@ -1,0 +1,225 @@
+#include "compiler/driver/lock.h"
+
+#include <fmt/format.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <filesystem>
+
+#include "compiler/lower/prepared.h"
+#include "runtime/engine/data.h"
+#include "runtime/plan/json.h"
+
+namespace expc::driver {
+namespace {
+
+constexpr llvm::StringLiteral kSchema = "expc.lock/1";
+
+llvm::json::Object factorsOf(const plan::Plan& head) {
+  llvm::json::Object factors;
+  for (const plan::Factor& factor : head.factors) {
+    std::string text = "{ " + fmt::format("{}", fmt::join(factor.declared, ", ")) + " }";
+    if (factor.baseline) text += " baseline " + factor.levels[*factor.baseline].label;
+    factors[factor.name] = text;
+  }
+  return factors;
+}
+
+llvm::json::Object rulesOf(const check::Study& study) {
+  llvm::json::Object rules;
+  for (const check::Rule& rule : study.rules) {
+    const std::string text = (rule.kind == ast::RuleKind::Require ? "require " : "exclude ") + rule.text;
+    rules[text] = rule.because;
+  }
+  return rules;
+}
+
+/// What is fixed: by use, the values of arguments, defaults left out.
+llvm::json::Object argumentsOf(const check::Study& study) {
+  llvm::json::Object arguments;
+  for (const check::Use& use : study.uses)
+    for (size_t i = 0; i < use.arguments.size(); ++i)
+      if (use.argument_ranges[i].isValid() && use.arguments[i])
+        arguments[(use.label.empty() ? "" : use.label + ".") + study.workload->parameters[i].name] =
+            use.arguments[i]->toString();
+  return arguments;
+}
+
+llvm::json::Object workloadsOf(const check::Study& study) {
+  llvm::json::Object workloads;
+  for (const check::Use& use : study.uses) workloads[use.workload->name] = use.workload->version;
+  return workloads;
+}
+
+/// Digests of what points read; null where it is not on this machine.
+llvm::Expected<llvm::json::Object> dataOf(const plan::Plan& head) {
+  llvm::json::Object data;
+  for (const std::string& path : head.data_paths) {
+    plan::Plan one;
+    one.root = head.root;
+    one.data_paths = {path};
+    if (llvm::Error missing = engine::checkDataExists(one)) {
+      llvm::consumeError(std::move(missing));
+      data[path] = nullptr;
+      continue;
+    }
+    auto digests = engine::digestData(one, [] { return llvm::Error::success(); });
+    if (!digests) return digests.takeError();
+    data[path] = digests->begin()->second;
+  }
+  return data;
+}
+
+template <typename Items>
+llvm::json::Object textsOf(const Items& items) {
+  llvm::json::Object texts;
+  for (const auto& item : items) texts[item.name] = item.text;
+  return texts;
+}
+
+llvm::Expected<llvm::json::Object> lockOf(lower::Prepared& prepared) {
+  const plan::Plan& head = prepared.outline().head;
+  auto data = dataOf(head);
+  if (!data) return data.takeError();
+  llvm::json::Object points;
+  prepared.space().forEach([&](expand::Levels point) {
+    points[expand::labelOf(prepared.study(), point)] = std::string(prepared.writer().id(point));
+    return true;
+  });
+  const llvm::json::Value whole = plan::toJson(head);
+  const llvm::json::Value* design = whole.getAsObject()->get("design");
+  return llvm::json::Object{{"digest", head.digest},
+                            {"workloads", workloadsOf(prepared.study())},
+                            {"arguments", argumentsOf(prepared.study())},
+                            {"factors", factorsOf(head)},
+                            {"rules", rulesOf(prepared.study())},
+                            {"comparisons", textsOf(head.comparisons)},
+                            {"criteria", textsOf(head.criteria)},
+                            {"design", design ? *design : llvm::json::Value(nullptr)},
+                            {"data", std::move(*data)},
+                            {"points", std::move(points)}};
+}
+
+// ---- comparing
+
+std::string shown(const llvm::json::Value& value) {
+  if (auto text = value.getAsString()) return text->str();
+  return plan::canonicalJson(value);
+}
+
+class Comparer {
+ public:
+  explicit Comparer(size_t most) : most_(most) {}
+  std::vector<std::string> lines;
+
+  void section(std::string_view study, llvm::StringRef name, std::string_view what, const llvm::json::Object& before,
+               const llvm::json::Object& after) {
+    static const llvm::json::Object kNone;
+    const llvm::json::Object* left = before.getObject(name);
+    const llvm::json::Object* right = after.getObject(name);
+    left = left ? left : &kNone;
+    right = right ? right : &kNone;
+    list(study, what, "added", *right, [&](const auto& key, const auto&) { return !left->get(key); });
+    list(study, what, "removed", *left, [&](const auto& key, const auto&) { return !right->get(key); });
+    list(
+        study, what, "changed", *right,
+        [&](const auto& key, const auto& value) {
+          const llvm::json::Value* old = left->get(key);
+          // Data that was not there when the lock was written holds a run to nothing.
+          if (name == "data" && old &&
+              (old->kind() == llvm::json::Value::Null || value.kind() == llvm::json::Value::Null))
+            return false;
+          return old && *old != value;
+        },
+        left);
+  }
+
+ private:
+  template <typename Wanted>
+  void list(std::string_view study, std::string_view what, std::string_view how, const llvm::json::Object& items,
+            const Wanted& wanted, const llvm::json::Object* before = nullptr) {
+    std::vector<const llvm::json::Object::value_type*> found;
+    for (const auto& item : items)
+      if (wanted(item.first, item.second)) found.push_back(&item);
+    std::sort(found.begin(), found.end(), [](auto* a, auto* b) { return a->first.str() < b->first.str(); });
+    for (size_t i = 0; i < found.size() && i < most_; ++i) {
+      std::string text = fmt::format("{}: {} {} {}", study, what, found[i]->first.str(), how);
+      if (before) text += fmt::format(": {} -> {}", shown(*before->get(found[i]->first)), shown(found[i]->second));
+      lines.push_back(std::move(text));
+    }
+    if (found.size() > most_)
+      lines.push_back(fmt::format("{}: {} more {}s {}", study, found.size() - most_, what, how));
+  }
+
+  size_t most_;
+};
+
+}  // namespace
+
+std::string lockPath(const std::string& study_file) { return study_file + ".lock"; }
+
+llvm::Expected<llvm::json::Value> makeLock(const check::Program& program, diag::Emitter& emitter) {
+  llvm::json::Object studies;
+  for (const auto& study : program.studies) {
+    const lower::Selection whole{study->name, {}, {}};
+    auto prepared = lower::Prepared::of(program, *study, whole, nullptr, emitter);
+    if (!prepared) return llvm::createStringError("the study has errors");
+    auto lock = lockOf(*prepared);
+    if (!lock) return lock.takeError();
+    studies[study->name] = std::move(*lock);
+  }
+  return llvm::json::Object{{"schema", kSchema}, {"studies", std::move(studies)}};
+}
+
+llvm::Error writeLock(const std::string& path, const llvm::json::Value& lock) {
+  return llvm::writeToOutput(path, [&](llvm::raw_ostream& out) {
+    out << plan::prettyJson(lock) << "\n";
+    return llvm::Error::success();
+  });
+}
+
+llvm::Expected<llvm::json::Value> readLock(const std::string& path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer) return llvm::createStringError(fmt::format("cannot read {}: {}", path, buffer.getError().message()));
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse((*buffer)->getBuffer());
+  if (!json) return llvm::createStringError(fmt::format("{} is no lock: {}", path, llvm::toString(json.takeError())));
+  const llvm::json::Object* object = json->getAsObject();
+  if (!object || object->getString("schema") != kSchema || !object->getObject("studies"))
+    return llvm::createStringError(
+        fmt::format("{} is no lock of this version ({}); write it anew with `expc plan --lock`", path, kSchema.str()));
+  return std::move(*json);
+}
+
+std::vector<std::string> compareLocks(const llvm::json::Value& before, const llvm::json::Value& after, size_t most) {
+  const llvm::json::Object& left = *before.getAsObject()->getObject("studies");
+  const llvm::json::Object& right = *after.getAsObject()->getObject("studies");
+  Comparer comparer(most);
+  std::vector<std::string> names;
+  for (const auto& [name, study] : left) names.push_back(name.str());
+  for (const auto& [name, study] : right)
+    if (!left.get(name)) names.push_back(name.str());
+  std::sort(names.begin(), names.end());
+  static constexpr std::pair<const char*, const char*> kSections[] = {
+      {"workloads", "workload"},     {"arguments", "argument"}, {"factors", "factor"}, {"rules", "rule"},
+      {"comparisons", "comparison"}, {"criteria", "criterion"}, {"data", "data"},      {"points", "point"}};
+  for (const std::string& name : names) {
+    const llvm::json::Object *old = left.getObject(name), *now = right.getObject(name);
+    if (!old || !now) {
+      comparer.lines.push_back(fmt::format("study {} {}", name, old ? "removed" : "added"));
+      continue;
+    }
+    const size_t count = comparer.lines.size();
+    for (const auto& [section, what] : kSections) comparer.section(name, section, what, *old, *now);
+    if (const auto *a = old->get("design"), *b = now->get("design"); a && b && *a != *b)
+      comparer.lines.push_back(fmt::format("{}: design changed: {} -> {}", name, shown(*a), shown(*b)));
+    // Whatever none of the sections holds.
+    if (comparer.lines.size() == count && old->get("digest") && now->get("digest") &&
+        *old->get("digest") != *now->get("digest"))
+      comparer.lines.push_back(fmt::format("{}: its meaning changed (digest {} -> {})", name,
+                                           shown(*old->get("digest")), shown(*now->get("digest"))));
+  }
+  return std::move(comparer.lines);
+}
+
+}  // namespace expc::driver

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
+
+#include <string>
+#include <vector>
+
+#include "compiler/check/check.h"
+#include "compiler/diag/diagnostic.h"
+
+namespace expc::driver {
+
+/// "study.exp.lock"
+std::string lockPath(const std::string& study_file);
+
+/// What the studies of a file mean ("expc.lock/1"): for each its digest, workloads and versions, arguments, factors,
+/// rules, comparisons, criteria, design, the digests of the data that it reads (null where it is not there) and the ids
+/// of all its points by label. Of the whole studies, whatever presets and -D a run adds; nothing in it depends on a
+/// machine, on where the file lies or on how it is formatted. Nothing after a report or an error.
+llvm::Expected<llvm::json::Value> makeLock(const check::Program& program, diag::Emitter& emitter);
+
+/// Writes it beside the study, whole or not at all.
+llvm::Error writeLock(const std::string& path, const llvm::json::Value& lock);
+llvm::Expected<llvm::json::Value> readLock(const std::string& path);
+
+/// What changed from one lock to another, a line each, at most `most` points of a kind; empty if they mean the same.
+std::vector<std::string> compareLocks(const llvm::json::Value& before, const llvm::json::Value& after, size_t most);
+
+}  // namespace expc::driver

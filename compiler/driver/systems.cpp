@@ -1,0 +1,81 @@
+#include "compiler/driver/systems.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/diag/closest.h"
+#include "runtime/machine/machine.h"
+
+namespace expc::driver {
+namespace {
+
+check::Value count(uint64_t number) { return check::Value::number(static_cast<int64_t>(number)); }
+check::Value bytes(uint64_t number) {
+  return check::Value::number(static_cast<int64_t>(number), check::Dimension::of(check::Dimension::Bytes));
+}
+
+/// The machines that come with expc: checked on their own, so that no study needs to import them.
+std::vector<check::System> builtIn() {
+  source::SourceManager sources;
+  diag::Collector ignored;
+  diag::Emitter emitter(ignored);
+  const source::FileId root = sources.add("systems", "import std.systems\n");
+  const check::Program program = check::check(sources, root, check::FileSystem::real(), emitter);
+  std::vector<check::System> systems;
+  for (const auto& system : program.systems) {
+    systems.push_back(*system);
+    systems.back().name = systems.back().name.substr(systems.back().name.rfind('.') + 1);
+  }
+  return systems;
+}
+
+}  // namespace
+
+std::optional<check::System> localSystem(const std::string& devices, const Console& console) {
+  const machine::Machine machine = machine::probe();
+  llvm::Expected<std::vector<machine::Slot>> slots = machine::slots(machine, devices);
+  if (!slots) {
+    console.error(slots.takeError());
+    return std::nullopt;
+  }
+  check::System system = check::System::unknown("local");
+  system.set("gpus", count(slots->size()));
+  system.set("nodes", count(1));
+  if (machine.sockets > 0) system.set("sockets", count(machine.sockets));
+  if (machine.cores > 0) system.set("cores", count(machine.cores));
+  if (machine.memory_bytes > 0) system.set("memory", bytes(machine.memory_bytes));
+  uint64_t memory = 0;
+  for (const machine::Slot& slot : *slots)
+    for (const machine::Gpu& gpu : machine.gpus) {
+      if (!slot.gpu || gpu.index != slot.index) continue;
+      system.set("gpu.name", check::Value::text(gpu.name));
+      memory = memory == 0 ? gpu.memory_bytes : std::min(memory, gpu.memory_bytes);
+    }
+  if (memory > 0) system.set("gpu.memory", bytes(memory));
+  return system;
+}
+
+std::optional<check::System> findSystem(const check::Program& program, const std::string& name,
+                                        const std::string& devices, const Console& console) {
+  if (name == "local") return localSystem(devices, console);
+  if (!devices.empty()) {
+    console.error(fmt::format("--devices are slots of this machine, and --system {} is another", name));
+    return std::nullopt;
+  }
+  std::vector<std::string> names = {"local"};
+  for (const auto& system : program.systems) {
+    if (system->name == name) return *system;
+    names.push_back(system->name);
+  }
+  for (check::System& system : builtIn()) {
+    if (system.name == name) return std::move(system);
+    names.push_back(system.name);
+  }
+  std::string hint;
+  if (auto best = diag::closest(name, names)) hint = fmt::format("; did you mean '{}'?", *best);
+  console.error(fmt::format("there is no system '{}'{} (there are {})", name, hint, fmt::join(names, ", ")));
+  return std::nullopt;
+}
+
+}  // namespace expc::driver

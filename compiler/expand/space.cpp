@@ -1,0 +1,135 @@
+#include "compiler/expand/space.h"
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/expand/walk.h"
+
+namespace expc::expand {
+namespace {
+
+bool equalArguments(const check::Selected& selected, unsigned parameter) {
+  const auto& first = selected.arguments[0][parameter];
+  return std::all_of(selected.arguments.begin(), selected.arguments.end(),
+                     [&](const auto& use) { return use[parameter] == first; });
+}
+
+}  // namespace
+
+Space::Space(const check::Selected& selected) : selected_(selected) {
+  for (unsigned factor = 0; factor < width(); ++factor) {
+    kept_.emplace_back(study().factors[factor].levels.size(), false);
+    for (unsigned level : selected.levels[factor]) kept_[factor][level] = true;
+  }
+  for (unsigned i = 0; i < study().workload->parameters.size(); ++i) differs_.push_back(!equalArguments(selected, i));
+  orderFactors();
+  activity_.resize(width());
+  when_.resize(study().workload->parameters.size());
+}
+
+/// Depth first over what activity reads; check has refused cycles.
+void Space::orderFactors() {
+  std::vector<bool> seen(width());
+  position_.assign(width(), 0);
+  auto visit = [&](auto& self, unsigned factor) -> void {
+    if (seen[factor]) return;
+    seen[factor] = true;
+    if (const check::Formula* active = study().factors[factor].active.get())
+      for (unsigned read : readsOf(*active).factors) self(self, read);
+    position_[factor] = static_cast<unsigned>(order_.size());
+    order_.push_back(factor);
+  };
+  for (unsigned factor = 0; factor < width(); ++factor) visit(visit, factor);
+}
+
+Space::Reads Space::readsOf(const check::Formula& formula) const {
+  std::set<unsigned> parameters, looked, factors;
+  auto visit = [&](auto& self, const check::Formula& read, bool settled) -> void {
+    for (unsigned parameter : check::parametersOf(read)) {
+      const check::Formula* when = study().workload->parameters[parameter].when.get();
+      bool fresh = looked.insert(parameter).second;
+      bool missing = settled && parameters.insert(parameter).second;
+      if (!fresh && !missing) continue;
+      if (when) self(self, *when, settled);
+      if (differs_[parameter]) factors.insert(0);
+      int factor = study().factor_of[parameter];
+      if (factor < 0 || !factors.insert(static_cast<unsigned>(factor)).second) continue;
+      if (const check::Formula* active = study().factors[factor].active.get()) self(self, *active, false);
+    }
+  };
+  visit(visit, formula, true);
+  Reads reads;
+  reads.parameters.assign(parameters.begin(), parameters.end());
+  reads.factors.assign(factors.begin(), factors.end());
+  if (position_.size() == width())
+    std::sort(reads.factors.begin(), reads.factors.end(),
+              [&](unsigned a, unsigned b) { return position_[a] < position_[b]; });
+  return reads;
+}
+
+std::unique_ptr<Space> Space::compile(const check::Selected& selected, diag::Emitter& emitter) {
+  std::unique_ptr<Space> space(new Space(selected));
+  const check::Study& study = *selected.study;
+  bool good = true;
+  for (unsigned factor : space->order_) {
+    const check::FormulaPtr& active = study.factors[factor].active;
+    if (!active) continue;
+    auto condition = std::make_unique<Condition>(*space, active, View::Study);
+    good &= condition->requireValues(emitter);
+    space->activity_[factor] = std::move(condition);
+  }
+  if (!good) return nullptr;
+  for (unsigned i = 0; i < space->when_.size(); ++i) {
+    const check::FormulaPtr& when = study.workload->parameters[i].when;
+    if (!when) continue;
+    auto condition = std::make_unique<Condition>(*space, when, View::Workload);
+    good &= condition->requireValues(emitter);
+    space->when_[i] = std::move(condition);
+  }
+  if (!good) return nullptr;
+  for (unsigned i = 0; i < study.rules.size(); ++i) {
+    const check::Rule& rule = study.rules[i];
+    if (rule.usesSystem()) continue;
+    View view = rule.of_workload ? View::Workload : View::Study;
+    auto condition = std::make_unique<Condition>(*space, rule.condition, view);
+    good &= condition->requireValues(emitter);
+    space->rules_.push_back({i, std::move(condition), rule.kind == ast::RuleKind::Require});
+  }
+  return good ? std::move(space) : nullptr;
+}
+
+bool Space::contains(Levels levels) const {
+  for (unsigned factor : order_) {
+    unsigned level = levels[factor];
+    if (level == kOpen || active(factor, levels) != (level != kAbsent)) return false;
+    if (level != kAbsent && !kept_[factor][level]) return false;
+  }
+  return std::all_of(rules_.begin(), rules_.end(), [&](const Rule& rule) { return rule.holds(levels); });
+}
+
+std::optional<Obstacle> Space::whyNotDeclared(Levels levels) const {
+  for (unsigned factor : order_) {
+    bool on = active(factor, levels);
+    if (on && levels[factor] >= kOpen) return Obstacle{Obstacle::Kind::Unchosen, factor, 0};
+    if (!on && levels[factor] != kAbsent) return Obstacle{Obstacle::Kind::Inactive, factor, 0};
+  }
+  for (const Rule& rule : rules_)
+    if (!rule.holds(levels)) return Obstacle{Obstacle::Kind::Rule, 0, rule.index};
+  return std::nullopt;
+}
+
+std::optional<Obstacle> Space::whyNot(Levels levels) const {
+  if (auto obstacle = whyNotDeclared(levels)) return obstacle;
+  for (unsigned factor : order_)
+    if (levels[factor] != kAbsent && !kept_[factor][levels[factor]])
+      return Obstacle{Obstacle::Kind::LeftOut, factor, 0};
+  return std::nullopt;
+}
+
+Space::End Space::forEach(llvm::function_ref<bool(Levels)> visit) const { return Walker(*this, {}).run(visit); }
+
+void Space::reportFailure(diag::Emitter& emitter) const {
+  if (failed_) failed_->report(failed_at_, emitter);
+}
+
+}  // namespace expc::expand

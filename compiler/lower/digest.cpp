@@ -1,0 +1,282 @@
+#include <algorithm>
+#include <array>
+
+#include "compiler/lower/outline.h"
+#include "compiler/lower/values.h"
+#include "runtime/plan/json.h"
+
+namespace expc::lower {
+namespace {
+
+using llvm::json::Array;
+using llvm::json::Object;
+using llvm::json::Value;
+
+/// Declarations have no order: the same ones give the same text however they are written down.
+Array sorted(Array items) {
+  std::vector<std::pair<std::string, Value>> keyed;
+  for (Value& item : items) keyed.emplace_back(plan::canonicalJson(item), std::move(item));
+  std::sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  Array result;
+  for (auto& [key, item] : keyed) result.push_back(std::move(item));
+  return result;
+}
+
+std::string_view opName(check::Formula::Op op) {
+  using Op = check::Formula::Op;
+  switch (op) {
+    case Op::Constant:
+      return "constant";
+    case Op::Parameter:
+      return "parameter";
+    case Op::System:
+      return "system";
+    case Op::Coalesce:
+      return "??";
+    case Op::Not:
+      return "not";
+    case Op::Negate:
+      return "negate";
+    case Op::Or:
+      return "or";
+    case Op::And:
+      return "and";
+    case Op::Equal:
+      return "==";
+    case Op::NotEqual:
+      return "!=";
+    case Op::Less:
+      return "<";
+    case Op::LessEqual:
+      return "<=";
+    case Op::Greater:
+      return ">";
+    case Op::GreaterEqual:
+      return ">=";
+    case Op::InSet:
+      return "in set";
+    case Op::InList:
+      return "in list";
+    case Op::InRange:
+      return "in range";
+    case Op::Add:
+      return "+";
+    case Op::Subtract:
+      return "-";
+    case Op::Multiply:
+      return "*";
+    case Op::Divide:
+      return "/";
+    case Op::Variant:
+      return "variant";
+    case Op::Field:
+      return "field";
+    case Op::Sequence:
+      return "sequence";
+  }
+  return "";
+}
+
+class Digester {
+ public:
+  Digester(const expand::Space& space, const Survey& survey)
+      : study_(space.study()), selected_(space.selected()), survey_(survey) {}
+
+  std::string run() const {
+    Object points{{"count", survey_.points},
+                  {"sum", static_cast<int64_t>(survey_.ids_sum)},
+                  {"mix", static_cast<int64_t>(survey_.ids_mix)}};
+    Array workloads, factors, metrics, comparisons, criteria, controls, outputs, references;
+    for (const check::Use& use : study_.uses) workloads.push_back(workload(use));
+    for (unsigned i = 0; i < study_.factors.size(); ++i) factors.push_back(factor(i));
+    for (unsigned i : study_.measuredWith(selected_.criteria)) metrics.push_back(metric(study_.metrics[i]));
+    for (const check::Comparison& one : study_.comparisons) comparisons.push_back(comparison(one));
+    for (const check::Criterion* one : selected_.criteria) criteria.push_back(criterion(*one));
+    for (const check::Control& one : study_.controls)
+      controls.push_back(Object{{"name", one.name}, {"pins", pins(one.pins)}});
+    for (const check::Output& one : study_.outputs) outputs.push_back(output(one));
+    for (const check::Published& one : study_.references) references.push_back(reference(one));
+    return plan::shortHash(plan::canonicalJson(Object{{"study", plan::jsonText(study_.name)},
+                                                      {"points", std::move(points)},
+                                                      {"workloads", std::move(workloads)},
+                                                      {"factors", sorted(std::move(factors))},
+                                                      {"metrics", sorted(std::move(metrics))},
+                                                      {"comparisons", sorted(std::move(comparisons))},
+                                                      {"criteria", sorted(std::move(criteria))},
+                                                      {"controls", sorted(std::move(controls))},
+                                                      {"references", sorted(std::move(references))},
+                                                      {"design", design()},
+                                                      {"outputs", std::move(outputs)}}));
+  }
+
+ private:
+  static Value number(const check::Rational& value) { return value.toString(); }
+
+  static Object workload(const check::Use& use) {
+    Object object{{"label", use.label}, {"name", use.workload->name}, {"version", use.workload->version}};
+    if (!use.workload->command) return object;
+    object["command"] = plan::jsonTexts(use.workload->command->arguments);
+    object["inputs"] = plan::jsonTexts(use.workload->command->inputs);
+    if (use.workload->command->timeout) object["timeout"] = number(*use.workload->command->timeout);
+    Array read;
+    for (const check::Metric& metric : use.workload->metrics)
+      if (metric.source)
+        read.push_back(Array{metric.name, static_cast<int>(metric.source->from), plan::jsonText(metric.source->file),
+                             plan::jsonText(metric.source->where), number(metric.source->scale)});
+    object["read"] = std::move(read);
+    return object;
+  }
+
+  Value level(unsigned factor, unsigned index) const {
+    Array values;
+    for (const check::Value& value : study_.factors[factor].levels[index].values) values.push_back(toExactJson(value));
+    return values;
+  }
+
+  Object factor(unsigned index) const {
+    const check::Factor& declared = study_.factors[index];
+    Array levels, all;
+    for (unsigned kept : selected_.levels[index]) levels.push_back(level(index, kept));
+    for (unsigned i = 0; i < declared.levels.size(); ++i) all.push_back(level(index, i));
+    Object object{{"name", declared.name}, {"levels", std::move(levels)}, {"declared", std::move(all)}};
+    if (declared.baseline) object["baseline"] = level(index, *declared.baseline);
+    return object;
+  }
+
+  Value term(const check::MetricTerm& term) const {
+    Array parts;
+    for (const check::MetricTermPtr& operand : term.operands) parts.push_back(this->term(*operand));
+    using Op = check::MetricTerm::Op;
+    static constexpr std::array<const char*, 7> kNames = {"constant", "metric", "epochs_to", "+", "-", "*", "/"};
+    Object object{{"op", kNames[static_cast<size_t>(term.op)]}, {"of", std::move(parts)}};
+    if (term.op == Op::Constant) object["value"] = number(term.constant);
+    if (term.op == Op::Metric || term.op == Op::EpochsTo) object["metric"] = study_.metrics[term.metric].name;
+    if (term.op == Op::EpochsTo) object["bound"] = bound(term.bound);
+    return object;
+  }
+
+  Object metric(const check::Metric& metric) const {
+    Object object{{"name", metric.name},
+                  {"dimension", metric.dimension.planName()},
+                  {"kind", llvm::StringRef(check::toString(metric.kind))},
+                  {"exact", metric.exact},
+                  {"series", metric.series}};
+    if (metric.better) object["better"] = *metric.better == check::Direction::Higher ? "higher" : "lower";
+    if (metric.derived) object["derived"] = term(*metric.derived);
+    return object;
+  }
+
+  Object comparison(const check::Comparison& comparison) const {
+    Object object{{"name", comparison.name},
+                  {"function", static_cast<int>(comparison.function)},
+                  {"over", study_.factors[comparison.over].name},
+                  {"against", comparison.previous ? Value("previous") : level(comparison.over, comparison.against)}};
+    if (comparison.inner)
+      object["of"] = study_.comparisons[*comparison.inner].name;
+    else
+      object["metric"] = study_.metrics[comparison.metric].name;
+    return object;
+  }
+
+  static Object bound(const check::Bound& bound) {
+    return Object{
+        {"relation", static_cast<int>(bound.relation)}, {"low", number(bound.low)}, {"high", number(bound.high)}};
+  }
+
+  Array pins(const std::vector<check::Pin>& pins) const {
+    Array array;
+    for (const check::Pin& pin : pins)
+      array.push_back(Array{study_.factors[pin.factor].name, level(pin.factor, pin.level)});
+    return sorted(std::move(array));
+  }
+
+  Value formula(const check::Formula& formula) const {
+    Array array{llvm::StringRef(opName(formula.op))};
+    if (formula.op == check::Formula::Op::Parameter)
+      array.push_back(study_.workload->parameters[formula.parameter].name);
+    if (formula.op == check::Formula::Op::Constant || formula.op == check::Formula::Op::Variant ||
+        formula.op == check::Formula::Op::Sequence)
+      array.push_back(toExactJson(formula.constant));
+    if (formula.geometric) array.push_back("geometric");
+    for (const check::FormulaPtr& operand : formula.operands)
+      array.push_back(operand ? this->formula(*operand) : Value(nullptr));
+    return array;
+  }
+
+  Object criterion(const check::Criterion& criterion) const {
+    Array quantifiers;
+    for (const check::Quantifier& quantifier : criterion.quantifiers) {
+      Array factors;
+      for (unsigned factor : quantifier.factors) factors.push_back(study_.factors[factor].name);
+      Object object{{"all", quantifier.kind == ast::QuantifierKind::ForAll}, {"factors", sorted(std::move(factors))}};
+      if (quantifier.where) object["where"] = formula(*quantifier.where);
+      quantifiers.push_back(std::move(object));
+    }
+    Object object{{"name", criterion.name},
+                  {"quantifiers", std::move(quantifiers)},
+                  {"pins", pins(criterion.pins)},
+                  {"infeasible", criterion.infeasible}};
+    if (criterion.confidence) object["confidence"] = *criterion.confidence;
+    if (criterion.infeasible) return object;
+    object["subject"] =
+        criterion.comparison ? study_.comparisons[*criterion.comparison].name : study_.metrics[*criterion.metric].name;
+    if (criterion.like)
+      object["like"] = Array{study_.references[*criterion.like].name, number(criterion.agreement)};
+    else
+      object["bound"] = bound(criterion.bound);
+    return object;
+  }
+
+  Object output(const check::Output& output) const {
+    Array by;
+    for (unsigned factor : output.by) by.push_back(study_.factors[factor].name);
+    Object object{{"subject", output.subject}, {"by", std::move(by)}};
+    if (output.over) object["over"] = study_.factors[*output.over].name;
+    return object;
+  }
+
+  Object reference(const check::Published& published) const {
+    Array rows;
+    for (const check::Published::Row& row : published.rows) {
+      Object object;
+      for (const auto& [parameter, value] : row.parameters)
+        object[study_.workload->parameters[parameter].name] = toExactJson(value);
+      for (const auto& [metric, value] : row.metrics) object[study_.metrics[metric].name] = number(value);
+      rows.push_back(std::move(object));
+    }
+    return Object{{"name", published.name}, {"rows", std::move(rows)}};
+  }
+
+  Object design() const {
+    auto settings = [](const std::map<std::string, check::Setting>& from) {
+      Object object;
+      for (const auto& [name, setting] : from) {
+        object[name] = number(setting.value);
+        if (setting.most) object[name + " most"] = number(*setting.most);
+      }
+      return object;
+    };
+    Object object = settings(selected_.design.settings);
+    for (const auto& [kind, block] : selected_.design.kinds) {
+      Object one = settings(block.settings);
+      Array until;
+      for (const check::Until& rule : block.until)
+        until.push_back(
+            Array{rule.comparison ? study_.comparisons[*rule.comparison].name : study_.metrics[*rule.metric].name,
+                  number(rule.half_width), rule.relative});
+      one["until"] = sorted(std::move(until));
+      object[llvm::StringRef(check::toString(kind))] = std::move(one);
+    }
+    return object;
+  }
+
+  const check::Study& study_;
+  const check::Selected& selected_;
+  const Survey& survey_;
+};
+
+}  // namespace
+
+std::string digestOf(const expand::Space& space, const Survey& survey) { return Digester(space, survey).run(); }
+
+}  // namespace expc::lower

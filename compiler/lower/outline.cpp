@@ -1,0 +1,302 @@
+#include "compiler/lower/outline.h"
+
+#include <llvm/ADT/SmallString.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/Path.h>
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/lower/terms.h"
+#include "compiler/lower/values.h"
+
+namespace expc::lower {
+namespace {
+
+std::string rootOf(const std::string& source) {
+  llvm::SmallString<128> folder(llvm::sys::path::parent_path(source));
+  llvm::sys::fs::make_absolute(folder);
+  llvm::sys::path::remove_dots(folder, /*remove_dot_dot=*/false);
+  // "a.exp" in the working directory leaves a separator behind.
+  while (folder.size() > 1 && llvm::sys::path::is_separator(folder.back())) folder.pop_back();
+  return std::string(folder.str());
+}
+
+plan::Command toPlan(const check::Workload& workload) {
+  plan::Command command;
+  command.arguments = workload.command->arguments;
+  if (workload.command->timeout) command.timeout_seconds = workload.command->timeout->toDouble();
+  command.inputs = workload.command->inputs;
+  using From = check::MetricSource::From;
+  for (const check::Metric& metric : workload.metrics) {
+    if (!metric.source) continue;
+    plan::CommandMetric read;
+    read.name = metric.name;
+    read.from = metric.source->from == From::Regex  ? plan::CommandMetric::From::Regex
+                : metric.source->from == From::Json ? plan::CommandMetric::From::Json
+                                                    : plan::CommandMetric::From::Csv;
+    read.file = metric.source->file;
+    read.where = metric.source->where;
+    read.scale = metric.source->scale.toDouble();
+    read.series = metric.series;
+    command.metrics.push_back(std::move(read));
+  }
+  return command;
+}
+
+class Outliner {
+ public:
+  Outliner(const check::Program& program, const expand::Space& space, const Survey& survey, const Selection& selection)
+      : program_(program),
+        sources_(*program.sources),
+        space_(space),
+        selected_(space.selected()),
+        study_(space.study()),
+        survey_(survey),
+        selection_(selection),
+        plan_(outline_.head) {}
+
+  Outline run(const check::System* system) {
+    header();
+    plan_.system = system ? system->name : "";
+    for (unsigned i = 0; i < study_.factors.size(); ++i) plan_.factors.push_back(factor(i));
+    removed();
+    design();
+    outputs();
+    claims();
+    dataPaths();
+    outline_.points = survey_.points;
+    outline_.available = survey_.available;
+    outline_.expected_infeasible = survey_.expected_infeasible;
+    plan_.digest = digestOf(space_, survey_);
+    return std::move(outline_);
+  }
+
+ private:
+  /// Of every argument and level: some may not occur at any point.
+  void dataPaths() {
+    const auto& parameters = study_.workload->parameters;
+    for (size_t use = 0; use < selected_.arguments.size(); ++use)
+      for (size_t i = 0; i < parameters.size(); ++i)
+        if (const auto& value = selected_.arguments[use][i]; value && study_.factor_of[i] < 0)
+          collectPaths(*value, parameters[i].type, plan_.data_paths);
+    for (size_t index = 0; index < study_.factors.size(); ++index) {
+      const check::Factor& factor = study_.factors[index];
+      for (unsigned level : selected_.levels[index])
+        for (size_t i = 0; i < factor.parameters.size(); ++i)
+          collectPaths(factor.levels[level].values[i], parameters[factor.parameters[i]].type, plan_.data_paths);
+    }
+  }
+
+  void header() {
+    plan_.study = study_.name;
+    plan_.doc = study_.doc;
+    plan_.source = std::string(sources_.name(program_.root));
+    plan_.root = rootOf(plan_.source);
+    plan_.presets = selection_.presets;
+    plan_.overrides = selection_.overrides;
+    for (const check::Use& use : study_.uses) {
+      plan::Workload workload{use.label, use.workload->name, use.workload->version, std::nullopt};
+      if (use.workload->command) workload.command = toPlan(*use.workload);
+      plan_.workloads.push_back(std::move(workload));
+    }
+    for (unsigned metric : study_.measuredWith(selected_.criteria))
+      plan_.metrics.push_back(lower::toPlan(study_, study_.metrics[metric]));
+    for (const check::Published& published : study_.references)
+      plan_.references.push_back({published.name, published.source, {}});
+  }
+
+  plan::Factor factor(unsigned index) const {
+    const check::Factor& declared = study_.factors[index];
+    plan::Factor factor;
+    factor.name = declared.name;
+    factor.declared = declared.declared;
+    for (unsigned level : selected_.levels[index]) {
+      if (declared.baseline == level) factor.baseline = static_cast<unsigned>(factor.levels.size());
+      const auto& values = declared.levels[level].values;
+      llvm::json::Array tuple;
+      for (const check::Value& value : values) tuple.push_back(toJson(value));
+      llvm::json::Value value = declared.lockstep() ? llvm::json::Value(std::move(tuple)) : std::move(tuple[0]);
+      factor.levels.push_back({declared.levels[level].label, std::move(value)});
+    }
+    return factor;
+  }
+
+  void removed() {
+    plan_.product = survey_.product;
+    for (unsigned i = 0; i < study_.rules.size(); ++i) {
+      const expand::Walker::Removed& removed = survey_.removed[i];
+      if (removed.count == 0) continue;
+      const check::Rule& rule = study_.rules[i];
+      source::Position position = sources_.position(rule.range.file, rule.range.begin);
+      plan::RemovedGroup group;
+      group.rule = expand::ruleName(rule, sources_);
+      group.because = rule.because;
+      group.location = fmt::format("{}:{}:{}", sources_.name(rule.range.file), position.line, position.column);
+      group.count = removed.count;
+      for (const auto& example : removed.examples) {
+        std::vector<std::string> labels;
+        for (unsigned factor = 0; factor < example.size(); ++factor)
+          labels.push_back(example[factor] == expand::kOpen     ? "*"
+                           : example[factor] == expand::kAbsent ? "–"
+                                                                : study_.factors[factor].levels[example[factor]].label);
+        group.examples.push_back(std::move(labels));
+      }
+      plan_.removed.push_back(std::move(group));
+    }
+  }
+
+  void design() {
+    std::set<check::TrialKind> measured;
+    for (unsigned metric : study_.measuredWith(selected_.criteria)) measured.insert(study_.metrics[metric].kind);
+    // A claim that points run out of memory takes trials of some kind.
+    if (measured.empty() && !selected_.design.kinds.empty()) measured.insert(selected_.design.kinds.begin()->first);
+    for (const auto& [kind, block] : selected_.design.kinds)
+      if (measured.contains(kind)) plan_.design.kinds.push_back(kindDesign(kind, block));
+    const auto& settings = selected_.design.settings;
+    if (auto seed = settings.find("seed"); seed != settings.end())
+      plan_.design.seed = static_cast<uint64_t>(seed->second.value.numerator());
+    if (auto budget = settings.find("budget"); budget != settings.end())
+      plan_.design.budget_seconds = budget->second.value.toDouble();
+  }
+
+  plan::KindDesign kindDesign(check::TrialKind kind, const check::Design::Kind& block) const {
+    plan::KindDesign design;
+    design.kind = lower::toPlan(kind);
+    auto value = [&](const char* name, int64_t otherwise) {
+      auto found = block.settings.find(name);
+      return found == block.settings.end() ? otherwise : found->second.value.numerator();
+    };
+    design.repeat = design.repeat_most = static_cast<unsigned>(value("repeat", 1));
+    if (auto repeat = block.settings.find("repeat"); repeat != block.settings.end() && repeat->second.most)
+      design.repeat_most = static_cast<unsigned>(repeat->second.most->numerator());
+    for (const check::Until& until : block.until)
+      design.until.push_back(
+          {until.comparison ? study_.comparisons[*until.comparison].name : study_.metrics[*until.metric].name,
+           until.half_width.toDouble(), until.relative});
+    // How long a command runs is its own affair: it is told only what is written.
+    const bool built_in = std::any_of(study_.uses.begin(), study_.uses.end(),
+                                      [](const check::Use& use) { return !use.workload->command; });
+    auto set = [&](const char* name, int64_t otherwise) {
+      if (built_in || block.settings.contains(name)) design.settings[name] = value(name, otherwise);
+    };
+    if (kind == check::TrialKind::Quality) {
+      set("epochs", 1);
+    } else {
+      set("steps", 1);
+      set("warmup", 0);
+    }
+    return design;
+  }
+
+  void outputs() {
+    auto names = [&](const std::vector<unsigned>& factors) {
+      std::vector<std::string> result;
+      for (unsigned factor : factors) result.push_back(study_.factors[factor].name);
+      return result;
+    };
+    for (const check::Output& output : study_.outputs) {
+      if (output.plot)
+        plan_.plots.push_back({output.subject, study_.factors[*output.over].name, names(output.by)});
+      else
+        plan_.tables.push_back({output.subject, names(output.by)});
+    }
+  }
+
+  void claims() {
+    std::vector<std::string> factors;
+    for (const check::Factor& factor : study_.factors) factors.push_back(factor.name);
+    for (size_t i = 0; i < study_.comparisons.size(); ++i) {
+      const check::Comparison& declared = study_.comparisons[i];
+      plan::Comparison result;
+      result.name = declared.name;
+      result.text = declared.text;
+      result.over = study_.factors[declared.over].name;
+      result.unit = declared.dimension.baseUnit();
+      result.factors = factors;
+      result.without_partner = survey_.comparisons[i].without;
+      result.without_partner_why = whyWithout(survey_.comparisons[i], study_, sources_);
+      plan_.comparisons.push_back(std::move(result));
+      outline_.comparison_cells.push_back(survey_.comparisons[i].cells);
+    }
+    for (size_t i = 0; i < selected_.criteria.size(); ++i) {
+      plan_.criteria.push_back(criterion(*selected_.criteria[i], survey_.criteria[i]));
+      plan_.criteria.back().factors = factors;
+      outline_.criterion_cells.push_back(survey_.criteria[i].cells);
+    }
+  }
+
+  plan::Criterion criterion(const check::Criterion& declared, const Survey::OfCriterion& of) const {
+    plan::Criterion result;
+    result.name = declared.name;
+    result.text = declared.text;
+    result.doc = declared.doc;
+    result.infeasible = declared.infeasible;
+    result.confidence = declared.confidence;
+    result.not_asked = of.cells == 0;
+    if (!result.not_asked) result.domain = domain(declared, of);
+    if (declared.infeasible) {
+      result.bound = {plan::Relation::GreaterEqual, 1, 1, "infeasible"};
+      return result;
+    }
+    result.unit = (declared.comparison ? study_.comparisons[*declared.comparison].dimension
+                                       : study_.metrics[*declared.metric].dimension)
+                      .baseUnit();
+    if (declared.like)
+      result.bound = {plan::Relation::Within, 0, 0,
+                      fmt::format("like {} within {:.4g}%", study_.references[*declared.like].name,
+                                  declared.agreement.toDouble() * 100)};
+    else
+      result.bound = lower::toPlan(declared.bound);
+    return result;
+  }
+
+  /// "precision fp32; gpus 1, 2 of 1..4": what was asked, and of how much where a selection or the machine left levels
+  /// out.
+  std::string domain(const check::Criterion& criterion, const Survey::OfCriterion& of) const {
+    std::string text;
+    for (unsigned index = 0; index < study_.factors.size(); ++index) {
+      const check::Factor& factor = study_.factors[index];
+      std::vector<unsigned> levels;
+      for (unsigned level = 0; level < factor.levels.size(); ++level)
+        if (of.levels[index][level]) levels.push_back(level);
+      if (levels.empty()) continue;  // it varies nowhere there
+      std::string labels, declared;
+      for (unsigned level : levels) labels += (labels.empty() ? "" : ", ") + factor.levels[level].label;
+      for (const std::string& label : factor.declared) declared += (declared.empty() ? "" : ", ") + label;
+      // A comparison says nothing at its own baseline.
+      size_t askable = factor.levels.size();
+      auto compared = criterion.infeasible ? std::optional<unsigned>() : criterion.comparison;
+      for (; compared; compared = study_.comparisons[*compared].inner)
+        if (study_.comparisons[*compared].over == index) --askable;
+      for (const check::Pin& pin : criterion.pins)
+        if (pin.factor == index) askable = 1;
+      text += text.empty() ? "" : "; ";
+      text += factor.name + " ";
+      if (levels.size() == factor.levels.size())
+        text += declared;
+      else
+        text += levels.size() >= askable ? labels : labels + " of " + declared;
+    }
+    return text;
+  }
+
+  const check::Program& program_;
+  const source::SourceManager& sources_;
+  const expand::Space& space_;
+  const check::Selected& selected_;
+  const check::Study& study_;
+  const Survey& survey_;
+  const Selection& selection_;
+  Outline outline_;
+  plan::Plan& plan_;
+};
+
+}  // namespace
+
+Outline outlineOf(const check::Program& program, const expand::Space& space, const Survey& survey,
+                  const Selection& selection, const check::System* system) {
+  return Outliner(program, space, survey, selection).run(system);
+}
+
+}  // namespace expc::lower
