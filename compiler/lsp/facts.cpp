@@ -2,7 +2,11 @@
 
 #include "compiler/lsp/facts.h"
 
+#if __has_include("compiler/expand/space.h")
+#include "compiler/expand/walk.h"
+#else
 #include "compiler/expand/grid.h"
+#endif
 
 namespace expc::lsp {
 namespace {
@@ -16,6 +20,29 @@ uint64_t productOf(const check::Study& study) {
 
 }  // namespace
 
+// The walk that keeps no point is about to take the grid's place; until it has, either may be there.
+#if __has_include("compiler/expand/space.h")
+std::optional<PointCounts> countPoints(const check::Study& study, uint64_t most) {
+  if (!study.valid || productOf(study) > most) return std::nullopt;
+  diag::Collector ignored;
+  diag::Emitter emitter(ignored);
+  const check::Selected whole = check::Selected::whole(study);
+  const std::unique_ptr<expand::Space> space = expand::Space::compile(whole, emitter);
+  if (!space) return std::nullopt;
+  PointCounts counts;
+  for (const check::Factor& factor : study.factors) counts.levels.emplace_back(factor.levels.size());
+  expand::Walker walker(*space, {});
+  const expand::Space::End end = walker.run([&](expand::Levels point) {
+    ++counts.points;
+    for (size_t factor = 0; factor < point.size(); ++factor)
+      if (point[factor] < counts.levels[factor].size()) ++counts.levels[factor][point[factor]];
+    return true;
+  });
+  if (end != expand::Space::End::Done) return std::nullopt;
+  counts.product = walker.product();
+  return counts;
+}
+#else
 std::optional<PointCounts> countPoints(const check::Study& study, uint64_t most) {
   if (!study.valid || productOf(study) > most) return std::nullopt;
   diag::Collector ignored;
@@ -33,6 +60,7 @@ std::optional<PointCounts> countPoints(const check::Study& study, uint64_t most)
   }
   return counts;
 }
+#endif
 
 const check::Study* checkedStudy(const check::Program& program, const ast::StudyDecl& declaration) {
   for (const auto& study : program.studies)
