@@ -81,7 +81,7 @@ void lintPairs(const expand::Space& whole, const Survey& survey, const source::S
     bool paired =
         criterion.infeasible || !criterion.comparison ||
         (survey.comparisons[*criterion.comparison].pairs > 0 && survey.comparisons[*criterion.comparison].several == 0);
-    if (!paired || survey.criteria[i].shape.cells() > 0) continue;
+    if (!paired || survey.criteria[i].shape.cells() + survey.criteria[i].unpublished > 0) continue;
     emitter.build(criterion.range, EmptyCriterion, criterion.name)
         .note({}, "no point has the levels that it selects and satisfies its 'where'")
         .emit();
@@ -104,33 +104,22 @@ void lintControls(const expand::Space& whole, diag::Emitter& emitter) {
   }
 }
 
-void lintPublished(const expand::Space& whole, diag::Emitter& emitter) {
+void lintPublished(const expand::Space& whole, const Survey& survey, diag::Emitter& emitter) {
   const check::Study& study = whole.study();
-  Pairs pairs(whole);
-  std::vector<Pairs::Answer> values(study.comparisons.size());
-  for (const check::Criterion* criterion : whole.selected().criteria) {
-    if (!criterion->like) continue;
-    const check::Published& reference = study.references[*criterion->like];
-    PublishedValues published(whole, reference);
-    Question question(whole, *criterion);
-    uint64_t cells = 0, missing = 0;
-    std::string example;
-    whole.forEach([&](expand::Levels point) {
-      if (auto comparison = question.comparison())
-        values[*comparison] = pairs.value(study.comparisons[*comparison], point);
-      if (question.asks(point, values) != Question::Answer::Yes) return true;
-      ++cells;
-      if (published.of(*criterion, pairs, point)) return true;
-      if (missing++ == 0) example = expand::labelOf(study, point);
-      return true;
-    });
-    if (missing == 0) continue;
-    if (missing == cells)
-      emitter.build(criterion->range, NothingPublished, reference.name, criterion->name)
+  for (size_t i = 0; i < survey.criteria.size(); ++i) {
+    const check::Criterion& criterion = *whole.selected().criteria[i];
+    const Survey::OfCriterion& of = survey.criteria[i];
+    if (of.unpublished == 0) continue;
+    const check::Published& reference = study.references[*criterion.like];
+    std::string example = expand::labelOf(study, of.example);
+    if (of.shape.cells() == 0)
+      emitter.build(criterion.range, NothingPublished, reference.name, criterion.name)
           .note(reference.range, "a row is looked up by the parameters that are its columns, as at {}", example)
           .emit();
     else
-      emitter.build(criterion->range, PartlyPublished, missing, cells, criterion->name, reference.name)
+      emitter
+          .build(criterion.range, PartlyPublished, of.unpublished, of.unpublished + of.shape.cells(), criterion.name,
+                 reference.name)
           .note(reference.range, "such as the one at {}", example)
           .emit();
   }

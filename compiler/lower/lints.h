@@ -25,7 +25,7 @@ void lintControls(const expand::Space& whole, diag::Emitter& emitter);
 void lintSamePoints(const expand::Space& whole, diag::Emitter& emitter);
 
 /// On the whole study: `like` where nothing is published for a cell (W0411), or for all (E0412).
-void lintPublished(const expand::Space& whole, diag::Emitter& emitter);
+void lintPublished(const expand::Space& whole, const Survey& survey, diag::Emitter& emitter);
 
 /// On an effective design: criteria that can never pass (E0501) or never fail (W0502), repetitions that can never end
 /// (E0503), a budget that no run can keep (E0504). `selection` names it ("preset quick", "" for the study).

@@ -63,6 +63,7 @@ class Outliner {
     removed();
     design();
     outputs();
+    paths();
     claims();
     dataPaths();
     outline_.points = survey_.points;
@@ -187,6 +188,26 @@ class Outliner {
       set("warmup", 0);
     }
     return design;
+  }
+
+  /// Of every level and argument that some point has.
+  void paths() {
+    const auto& parameters = study_.workload->parameters;
+    for (unsigned i = 0; i < parameters.size(); ++i) {
+      const expand::Condition* when = space_.when(i);
+      if (when && when->ever(expand::Condition::Answer::Yes) == false) continue;
+      int factor = study_.factor_of[i];
+      if (factor < 0) {
+        for (const auto& arguments : selected_.arguments)
+          if (arguments[i]) collectPaths(*arguments[i], parameters[i].type, plan_.data_paths);
+        continue;
+      }
+      const auto& of = study_.factors[factor].parameters;
+      auto slot = std::find(of.begin(), of.end(), i) - of.begin();
+      for (unsigned level : selected_.levels[factor])
+        if (survey_.seen.seen(static_cast<unsigned>(factor), level))
+          collectPaths(study_.factors[factor].levels[level].values[slot], parameters[i].type, plan_.data_paths);
+    }
   }
 
   void outputs() {

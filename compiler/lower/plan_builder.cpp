@@ -23,6 +23,7 @@ plan::Plan PlanBuilder::build() {
 }
 
 void PlanBuilder::points() {
+  plan_.data_paths.clear();
   const check::Selected& selected = prepared_.selected();
   const auto& parameters = study_.workload->parameters;
   expand::Assignment at(selected);

@@ -80,7 +80,7 @@ class Preparer {
     lintPairs(space, *prepared->survey_, *program_.sources, emitter_);
     lintControls(space, emitter_);
     lintSamePoints(space, emitter_);
-    lintPublished(space, emitter_);
+    lintPublished(space, *prepared->survey_, emitter_);
     finish(*prepared, selection, "");
     return prepared;
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "compiler/lower/published.h"
+
 namespace expc::lower {
 namespace {
 
@@ -13,6 +15,9 @@ class Surveyor {
     values_.resize(study_.comparisons.size());
     for (const check::Criterion* criterion : space.selected().criteria) {
       questions_.emplace_back(space, *criterion);
+      published_.emplace_back();
+      if (criterion->like)
+        published_.back() = std::make_unique<PublishedValues>(space, study_.references[*criterion->like]);
       Survey::OfCriterion& of = survey_.criteria.emplace_back(*criterion);
       for (const check::Factor& factor : study_.factors) of.levels.emplace_back(factor.levels.size() + 1, 0);
     }
@@ -96,6 +101,10 @@ class Surveyor {
 
   void ask(size_t index, expand::Levels point, bool point_runs) {
     Survey::OfCriterion& of = survey_.criteria[index];
+    if (published_[index] && !published_[index]->of(questions_[index].criterion(), pairs_, point)) {
+      if (++of.unpublished == 1) of.example.assign(point.begin(), point.end());
+      return;
+    }
     of.shape.add(point);
     auto compared = questions_[index].comparison();
     const check::Comparison* comparison = compared ? &study_.comparisons[*compared] : nullptr;
@@ -110,7 +119,7 @@ class Surveyor {
       if (why.empty()) return;
       infeasible = true;
       if (of.estimate.empty()) {
-        of.estimate = why + " at " + expand::labelOf(study_, read);
+        of.estimate = fmt::format("at {} {}", expand::labelOf(study_, read), why);
         of.estimate_range = machine_.estimateRange();
       }
     };
@@ -127,7 +136,8 @@ class Surveyor {
   PointWriter* writer_;
   Pairs pairs_;
   std::vector<Question> questions_;
-  std::vector<Pairs::Answer> values_;  // by comparison, at the point in hand
+  std::vector<std::unique_ptr<PublishedValues>> published_;  // by criterion; null without a reference
+  std::vector<Pairs::Answer> values_;                        // by comparison, at the point in hand
   Survey survey_;
   const Question* failed_ = nullptr;
   std::vector<unsigned> failed_at_;

@@ -1,0 +1,221 @@
+// Comparisons of comparisons, references, controls, two workloads; what a design can never show.
+
+#include <doctest/doctest.h>
+
+#include "compiler/check/fixture.h"
+#include "compiler/lower/lower.h"
+#include "runtime/plan/json.h"
+
+using namespace expc;
+
+namespace {
+
+using Slugs = std::vector<std::string>;
+
+plan::Plan planOf(const std::string& text, std::map<std::string, std::string> files = {},
+                  const lower::Selection& selection = {}) {
+  check::Fixture fixture(text, std::move(files));
+  auto plan = lower::compile(fixture.program, selection, nullptr, fixture.emitter);
+  REQUIRE_MESSAGE(plan.has_value(), fixture.text());
+  // What is written can be read: every index and name in it is good.
+  auto read = plan::planFromJson(plan::toJson(*plan));
+  REQUIRE_MESSAGE(static_cast<bool>(read), llvm::toString(read.takeError()));
+  return *plan;
+}
+
+Slugs slugsOf(const std::string& text, std::map<std::string, std::string> files = {}) {
+  check::Fixture fixture(text, std::move(files));
+  CHECK_MESSAGE(fixture.emitter.errors() == 0, fixture.text());
+  lower::verify(fixture.program, {}, fixture.emitter);
+  return fixture.slugs();
+}
+
+/// The levels of a point by its id: "gpus=2 method=lora".
+std::string labelOf(const plan::Plan& plan, const std::string& id) { return plan.label(*plan.findPoint(id)); }
+
+const std::string kMeasure = " measure step_time, accuracy ";
+
+}  // namespace
+
+TEST_CASE("a comparison of a comparison has cells where both inner values exist") {
+  plan::Plan plan =
+      planOf(check::jobStudy("factor gpus in { 1, 2, 4 } baseline 1 factor batch in { 16, 32 } baseline 16 "
+                             "exclude gpus == 4 and batch == 16 compare gain = speedup(step_time) over batch "
+                             "compare growth = ratio(gain) over gpus compare change = difference(gain) over gpus" +
+                             kMeasure));
+  CHECK(plan.comparisons[0].cells.size() == 2);
+  const plan::Comparison& growth = plan.comparisons[1];
+  REQUIRE(growth.cells.size() == 1);
+  CHECK(growth.without_partner == 1);  // at 4 GPUs the inner comparison has no baseline
+  const plan::Cell& cell = growth.cells[0];
+  CHECK(cell.labels == std::vector<std::string>{"2", "32"});
+  std::vector<std::string> read;
+  for (const std::string& id : cell.points) read.push_back(labelOf(plan, id));
+  CHECK(read == std::vector<std::string>{"gpus=2 batch=32", "gpus=2 batch=16", "gpus=1 batch=32", "gpus=1 batch=16"});
+  const auto& outer = std::get<plan::RatioTerm>(cell.term->node);
+  const auto& top = std::get<plan::RatioTerm>(outer.numerator->node);
+  CHECK(labelOf(plan, std::get<plan::MetricTerm>(top.numerator->node).point) == "gpus=2 batch=16");
+  CHECK((cell.estimator == plan::Estimator::PairedRatio));
+  CHECK(std::holds_alternative<plan::DifferenceTerm>(plan.comparisons[2].cells.at(0).term->node));
+  CHECK((plan.comparisons[2].cells[0].estimator == plan::Estimator::PairedDifference));
+}
+
+TEST_CASE("previous is the nearest level before that the study has there") {
+  std::string text = check::jobStudy(
+      "factor gpus in { 1, 2, 4, 8 } factor method in { none, lora } exclude gpus == 2 and method == lora "
+      "compare step = speedup(step_time) over gpus against previous" +
+      kMeasure);
+  plan::Plan plan = planOf(text);
+  std::vector<std::string> pairs;
+  for (const plan::Cell& cell : plan.comparisons[0].cells)
+    pairs.push_back(labelOf(plan, cell.points[0]) + " / " + labelOf(plan, cell.points[1]));
+  CHECK(pairs ==
+        std::vector<std::string>{"gpus=2 method=none / gpus=1 method=none", "gpus=4 method=none / gpus=2 method=none",
+                                 "gpus=4 method=lora / gpus=1 method=lora", "gpus=8 method=none / gpus=4 method=none",
+                                 "gpus=8 method=lora / gpus=4 method=lora"});
+  // A selection does not make another claim of it.
+  plan::Plan some = planOf(text, {}, {{}, {}, {"gpus={1,4}"}});
+  CHECK(some.comparisons[0].cells.size() == 1);
+  CHECK(some.comparisons[0].without_partner_why == "the selection leaves out gpus=2");
+}
+
+TEST_CASE("partners agree on what is active in both; several baselines are an error") {
+  // Many treated points share the one without a rank.
+  plan::Plan plan = planOf(
+      check::jobStudy("factor method in { none, lora } baseline none factor rank in { 8, 64 } "
+                      "compare cost = ratio(step_time) over method compare gap = ratio(step_time) over rank against 8" +
+                      kMeasure));
+  REQUIRE(plan.comparisons[0].cells.size() == 2);
+  CHECK(plan.comparisons[0].cells[0].points[1] == plan.comparisons[0].cells[1].points[1]);
+  CHECK(plan.comparisons[0].without_partner == 0);
+  CHECK(plan.comparisons[1].cells.size() == 1);
+  CHECK(plan.points[0].levels == std::vector<unsigned>{0, plan::kInactive});
+  CHECK(slugsOf(check::jobStudy("factor method in { none, lora } baseline lora factor rank in { 8, 64 } "
+                                "compare cost = ratio(step_time) over method criterion c: forall *: cost <= 2x" +
+                                kMeasure)) == Slugs{"ambiguous-baseline"});
+  // One level of it there is no ambiguity.
+  CHECK(slugsOf(check::jobStudy("factor method in { none, lora } baseline lora factor rank in { 8, 64 } "
+                                "exclude (rank ?? 0) == 64 compare cost = ratio(step_time) over method" +
+                                kMeasure)) == Slugs{"level-never-occurs"});
+}
+
+TEST_CASE("partners that are missing are counted for each reason") {
+  check::Fixture fixture(
+      check::jobStudy("factor gpus in 1..4 factor method in { none, lora } baseline none exclude a: method == none and "
+                      "gpus > 2 because "
+                      "\"slow\" exclude b: method == none and gpus == 1 compare gain = speedup(step_time) over method" +
+                      kMeasure));
+  auto plan = lower::compile(fixture.program, {}, nullptr, fixture.emitter);
+  REQUIRE(plan);
+  CHECK(plan->comparisons[0].without_partner == 3);
+  CHECK(plan->comparisons[0].without_partner_why == "2: the rule of a removes it (slow); 1: the rule of b removes it");
+  REQUIRE(fixture.slugs() == Slugs{"some-without-partner"});
+  CHECK(fixture.collector.diagnostics[0].notes[0].message == "2: the rule of a removes it (slow)");
+}
+
+TEST_CASE("twins: two workloads are a factor") {
+  std::string text =
+      "workload a { param size : int in 1..64 = 8  metric t : Time lower }\n"
+      "workload b { param size : int in 1..64 = 16  param extra : bool = true  metric t : Time lower }\n"
+      "study s { workload ours = a(size = 4)  workload theirs = b(size = 4)  compare faster = speedup(t) over workload "
+      "against theirs criterion c: faster[workload = ours] >= 1x with confidence 95% design full { repeat 10 steps 1 } "
+      "}";
+  plan::Plan plan = planOf(text);
+  CHECK(plan.workloads.size() == 2);
+  CHECK(plan.workloads[1].label == "theirs");
+  CHECK(plan.workloads[1].name == "b");
+  REQUIRE(plan.points.size() == 2);
+  CHECK(plan.points[1].workload == 1);
+  CHECK(plan.points[0].parameters.get("extra") == nullptr);
+  CHECK(plan.points[1].parameters.getBoolean("extra") == true);
+  CHECK(plan.points[0].parameters.get("workload") == nullptr);
+  REQUIRE(plan.criteria[0].cells.size() == 1);
+  CHECK(plan.criteria[0].cells[0].points == std::vector<std::string>{plan.points[0].id, plan.points[1].id});
+  CHECK(plan.criteria[0].domain == "workload ours");
+}
+
+TEST_CASE("agreement with a reference is a band for each cell") {
+  std::map<std::string, std::string> files = {{"dir/t.csv", "g,ms\n1,100\n2,60\n"}};
+  auto study = [](const std::string& levels, const std::string& like) {
+    return std::string(check::kJob) +
+           "reference published from \"t.csv\" { gpus : g  step_time : column(\"ms\", unit = " +
+           "1ms) }\nstudy s { workload job() factor gpus in " + levels +
+           " baseline 1 compare gain = speedup(step_time) over gpus criterion c: forall gpus: gain like published" +
+           like + " design full { timed { repeat 10 steps 5 } } }";
+  };
+  plan::Plan plan = planOf(study("{ 1, 2 }", " within 5%"), files);
+  REQUIRE(plan.criteria[0].cells.size() == 1);
+  const plan::Bound& bound = *plan.criteria[0].cells[0].bound;
+  CHECK(bound.low == doctest::Approx(100.0 / 60 * 0.95));
+  CHECK(bound.high == doctest::Approx(100.0 / 60 * 1.05));
+  CHECK(bound.text == "within 1.583x..1.75x (published: 1.667x)");
+  REQUIRE(plan.references.size() == 1);
+  REQUIRE(plan.references[0].values.size() == 2);
+  CHECK(plan.references[0].values[1].value == doctest::Approx(0.06));
+  // 4 GPUs were not published: that cell is left out, and said so.
+  std::string more = study("{ 1, 2, 4 }", "");
+  CHECK(slugsOf(more, files) == Slugs{"partly-published"});
+  plan::Plan some = planOf(more, files);
+  CHECK(some.criteria[0].cells.size() == 1);
+  CHECK(some.criteria[0].domain == "gpus 2 of 1, 2, 4");
+  CHECK(slugsOf(study("{ 1, 4 }", ""), files) == Slugs{"nothing-published"});
+}
+
+TEST_CASE("a control is a second label on one point") {
+  auto study = [](const std::string& pins) {
+    return check::jobStudy(
+        "factor gpus in { 1, 2 } factor method in { none, lora } factor rank in { 8, 64 } "
+        "exclude gpus == 2 and method == none control twice = [" +
+        pins + "]" + kMeasure);
+  };
+  plan::Plan plan = planOf(study("gpus = 1, method = lora, rank = 64"));
+  REQUIRE(plan.controls.size() == 1);
+  CHECK(labelOf(plan, plan.controls[0].point) == "gpus=1 method=lora rank=64");
+  // `rank` does not vary there.
+  CHECK(labelOf(planOf(study("gpus = 1, method = none")), planOf(study("gpus = 1, method = none")).controls[0].point) ==
+        "gpus=1 method=none");
+  CHECK(slugsOf(study("gpus = 1, method = lora")) == Slugs{"control-point"});
+  CHECK(slugsOf(study("gpus = 2, method = none")) == Slugs{"control-point"});
+  CHECK(planOf(study("gpus = 1, method = none"), {}, {{}, {}, {"method=lora"}}).controls.empty());
+}
+
+TEST_CASE("adaptive repetition: the most counts") {
+  auto study = [](const std::string& repeat, const std::string& budget = "") {
+    return std::string(check::kJob) + "study s { workload job() factor gpus in { 1, 2 } baseline 1 compare gain = " +
+           "speedup(step_time) over gpus criterion c: forall gpus: gain >= 1x with confidence 95% design full { timed "
+           "{ " +
+           "repeat " + repeat + " steps 5 } " + budget + " } }";
+  };
+  plan::Plan plan = planOf(study("4..8 until half_width(gain) <= 1%", "budget 2h"));
+  CHECK(plan.design.kinds[0].repeat == 4);
+  CHECK(plan.design.kinds[0].repeat_most == 8);
+  REQUIRE(plan.design.kinds[0].until.size() == 1);
+  CHECK(plan.design.kinds[0].until[0].subject == "gain");
+  CHECK(plan.design.kinds[0].until[0].relative);
+  CHECK(plan.design.budget_seconds == 7200);
+  CHECK(slugsOf(study("3..5 until half_width(gain) <= 1%")) == Slugs{"cannot-pass", "until-never-holds"});
+  CHECK(slugsOf(study("6", "budget 1s")).empty());
+  CHECK(slugsOf(study("600", "budget 1s")) == Slugs{"budget-too-small"});
+}
+
+TEST_CASE("derived metrics and series cross as terms") {
+  plan::Plan plan = planOf(
+      "workload job { param n : int = 1  metric wall : Time lower timed  metric launch : Time lower timed\n"
+      "  metric loss : float lower quality series  metric curve : Share higher quality series }\n"
+      "study s { workload job() factor n in { 1, 2 } baseline 1  metric share = launch / wall lower\n"
+      "  metric rest = (wall - launch) * 2  metric epochs = epochs_to(curve >= 97%) lower\n"
+      "  compare gap = max_gap(loss) over n  criterion few: forall n: epochs <= 3  criterion close: forall n: gap <= "
+      "0.1\n"
+      "  measure share, rest design full { timed { repeat 6 steps 1 } quality { repeat 6 epochs 2 } } }");
+  const plan::Metric* share = plan.findMetric("share");
+  REQUIRE(share);
+  REQUIRE(share->derived);
+  CHECK(std::holds_alternative<plan::QuotientTerm>(share->derived->node));
+  const auto& product = std::get<plan::ProductTerm>(plan.findMetric("rest")->derived->node);
+  CHECK(std::holds_alternative<plan::SumTerm>(product.left->node));
+  const auto& first = std::get<plan::FirstTerm>(plan.findMetric("epochs")->derived->node);
+  CHECK(first.series.metric == "curve");
+  CHECK(first.bound.low == 0.97);
+  CHECK(std::get<plan::GapTerm>(plan.comparisons[0].cells.at(0).term->node).treated.point == plan.points[1].id);
+  CHECK((plan.comparisons[0].cells[0].estimator == plan::Estimator::Median));
+}
