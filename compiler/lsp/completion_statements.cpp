@@ -103,6 +103,7 @@ void Completion::factor() {
   const std::string name = nameBefore(*in);
   if (clause && textAt(*clause) == "when") return condition(*clause + 1, false);
   if (clause && *clause + 1 == size()) return levelsOf(name);
+  if (clause && context_.brackets > 0) return values(expectedOf(name));  // a part of a tuple
   if (!clause && (*in + 1 == size() || context_.brackets > 0)) return values(expectedOf(name));
   clauses({"baseline", "when", "by"});
 }

@@ -2,11 +2,7 @@
 
 #include "compiler/lsp/facts.h"
 
-#if __has_include("compiler/expand/space.h")
 #include "compiler/expand/walk.h"
-#else
-#include "compiler/expand/grid.h"
-#endif
 
 namespace expc::lsp {
 namespace {
@@ -20,8 +16,6 @@ uint64_t productOf(const check::Study& study) {
 
 }  // namespace
 
-// The walk that keeps no point is about to take the grid's place; until it has, either may be there.
-#if __has_include("compiler/expand/space.h")
 std::optional<PointCounts> countPoints(const check::Study& study, uint64_t most) {
   if (!study.valid || productOf(study) > most) return std::nullopt;
   diag::Collector ignored;
@@ -42,25 +36,6 @@ std::optional<PointCounts> countPoints(const check::Study& study, uint64_t most)
   counts.product = walker.product();
   return counts;
 }
-#else
-std::optional<PointCounts> countPoints(const check::Study& study, uint64_t most) {
-  if (!study.valid || productOf(study) > most) return std::nullopt;
-  diag::Collector ignored;
-  diag::Emitter emitter(ignored);
-  const std::optional<expand::Grid> grid = expand::expandGrid(check::Selected::whole(study), emitter);
-  if (!grid) return std::nullopt;
-  PointCounts counts;
-  counts.points = grid->size();
-  counts.product = grid->product;
-  for (const check::Factor& factor : study.factors) counts.levels.emplace_back(factor.levels.size());
-  for (size_t index = 0; index < grid->size(); ++index) {
-    const auto point = grid->point(index);
-    for (size_t factor = 0; factor < point.size(); ++factor)
-      if (point[factor] < counts.levels[factor].size()) ++counts.levels[factor][point[factor]];
-  }
-  return counts;
-}
-#endif
 
 const check::Study* checkedStudy(const check::Program& program, const ast::StudyDecl& declaration) {
   for (const auto& study : program.studies)

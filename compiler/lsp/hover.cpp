@@ -160,6 +160,10 @@ class Hover {
     if (metric.derived) {
       Page page(written(analysis_, metric.range));
       page.doc(metric.doc);
+      if (symbol_.study)
+        if (const check::Study* checked = checkedStudy(analysis_.program, *symbol_.study))
+          if (const int index = checked->findMetric(symbol_.name); index >= 0)
+            page.code("type", checked->metrics[index].dimension.typeName());
       if (metric.direction) page.fact("better", metric.direction->name);
       return page.text();
     }
@@ -235,6 +239,10 @@ class Hover {
   std::string describe(const ast::CompareDecl& compare) {
     Page page(written(analysis_, compare.range));
     page.doc(compare.doc);
+    if (symbol_.study)
+      if (const check::Study* checked = checkedStudy(analysis_.program, *symbol_.study))
+        if (const int index = checked->findComparison(symbol_.name); index >= 0)
+          page.code("type", checked->comparisons[index].dimension.typeName());
     if (const Word* function =
             compare.call.callee.parts.empty() ? nullptr : findWord(functionWords(), compare.call.callee.parts[0].name))
       page.doc(std::string(function->doc));

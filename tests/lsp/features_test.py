@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 from client import Client
-from studies import JOBS, STUDY
+from studies import JOBS, STUDY, TWINS
 
 OPTIONS = None
 
@@ -32,6 +32,7 @@ class Features(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         (self.folder / "jobs.exp").write_text(JOBS, encoding="utf-8")
+        (self.folder / "seen.csv").write_text("gpus,s\n1,2\n2,1\n", encoding="utf-8")
         self.client = Client(OPTIONS.expc, self.folder / "cache")
         self.addCleanup(self.client.drop)
         self.client.initialize({"textDocument": {"completion": {"completionItem": {"snippetSupport": True}}}})
@@ -138,6 +139,15 @@ class Hover(Features):
         self.assertIn("Trains for a while.", self.hover(in_study("jobs.train", "jobs.tr|ain")))
         self.assertIsNone(self.hover(in_study("Does tuning", "Does tu|ning")))
 
+    def test_twins_and_pairs(self):
+        self.assertIn("type: `Time`", self.hover(in_study("per_gpu =", "per_|gpu =", TWINS)))
+        self.assertIn("type: `Ratio`", self.hover(in_study("compare grows", "compare gr|ows", TWINS)))
+        self.assertIn("`(dali, native)` (1)", self.hover(in_study("over (source", "over |(source", TWINS)))
+        self.assertIn("param layout", self.hover(in_study("layout) in", "lay|out) in", TWINS)))
+        self.assertIn("points: 4", self.hover(in_study("study twins", "study tw|ins", TWINS)))
+        self.assertIn("other(layout = native)", self.hover(in_study("workload = ours]  ", "workload = ou|rs]  ",
+                                                                    TWINS.replace("ours] >=", "ours]   >="))))
+
     def test_while_the_file_is_broken(self):
         text = in_study("over method\n", "over\n")
         self.assertIn("metric wall", self.hover(text.replace("table slower by gpus", "table wa|ll by gpus")))
@@ -205,6 +215,21 @@ class Completion(Features):
         self.offers(in_study("slower[method = lora]", "slower[|]"), "method", "gpus")
         self.offers(in_study("slower[method = lora]", "slower[method = |]"), "lora", "qlora", never=["gpus"])
         self.offers(in_study("1.5x  with confidence", "1.5x  |"), "with")
+
+    def test_twins_and_pairs(self):
+        def offers(old, new, *wanted, never=()):
+            self.offers(in_study(old, new, TWINS), *wanted, never=never)
+        offers("faster[workload = ours]", "faster[workload = |]", "ours", "theirs", never=["dali"])
+        offers("over workload against theirs", "over |", "workload", "gpus")
+        offers("over workload against theirs", "over workload against |", "ours", "theirs")
+        offers("baseline (dali, native)", "baseline (|", "dali", "native")
+        offers("over (source, layout)", "over |", "(source, layout)")
+        offers("[gpus = 2, workload = ours]", "[gpus = 2, |]", "workload")
+        offers("[gpus = 2, workload = ours]", "[gpus = 2, workload = |]", "ours")
+        offers(">= 1.0x  with", "like |  with", "seen")
+        offers("gpus : gpus  wall", "|", "gpus", "wall")
+        offers("ours   = other(layout = native)", "ours   = |", "other", "jobs.train")
+        offers("ours   = other(layout = native)", "ours   = other(layout = |)", "dali", "native")
 
     def test_design_and_presets(self):
         self.offers(in_study("seed 7", "order |"), "blocks")

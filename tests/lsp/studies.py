@@ -16,6 +16,39 @@ workload train {
 }
 """
 
+TWINS = """import "jobs.exp"
+
+enum source { dali, native }
+workload other {
+  param gpus   : int in 1..8 = 1
+  param source : source = native
+  param layout : source = dali
+  metric wall : Time lower timed
+}
+reference seen from "seen.csv" { gpus : gpus  wall : column("s", unit = 1s) }
+
+study twins {
+  workload ours   = other(layout = native)
+  workload theirs = jobs.train(method = none)
+  factor gpus in 1..2  baseline 1
+  metric per_gpu = wall / 2 lower
+  compare faster = speedup(wall) over workload against theirs
+  compare grows  = ratio(faster) over gpus
+  control again  = [gpus = 2, workload = ours]
+  criterion wins: forall gpus: faster[workload = ours] >= 1.0x  with confidence 95%
+  design full { timed { repeat 10  steps 5 }  seed 7 }
+}
+
+study pairs {
+  workload other()
+  factor (source, layout) in { (dali, native), (native, dali) }  baseline (dali, native)
+  measure wall
+  compare gain = speedup(wall) over (source, layout)
+  criterion wins: forall *: gain >= 1.0x  with confidence 95%
+  design full { timed { repeat 10  steps 5 }  seed 7 }
+}
+"""
+
 STUDY = """import "jobs.exp"
 import std.image
 
