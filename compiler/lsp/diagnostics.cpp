@@ -16,9 +16,18 @@ constexpr int kUnnecessary = 1;  // the protocol's tag for what could be left ou
 
 /// Kinds that are about something that is there without use.
 bool isUnnecessary(diag::Kind kind) {
-  static constexpr std::string_view kSlugs[] = {"useless-rule",   "level-never-occurs", "unused-design",
-                                                "measured-twice", "unused-let",         "unused-import"};
-  return std::find(std::begin(kSlugs), std::end(kSlugs), diag::slug(kind)) != std::end(kSlugs);
+  switch (kind) {
+    case diag::Kind::UselessCoalesce:
+    case diag::Kind::UnusedParameter:
+    case diag::Kind::MeasuredTwice:
+    case diag::Kind::UnusedDesign:
+    case diag::Kind::UnusedReference:
+    case diag::Kind::UselessRule:
+    case diag::Kind::LevelNeverOccurs:
+      return true;
+    default:
+      return false;
+  }
 }
 
 void reachable(const Scope* scope, std::set<const Scope*>& seen) {
