@@ -126,6 +126,12 @@ class Client:
             self.read()
         return self.published[uri]["diagnostics"]
 
+    def until(self, uri, wanted):
+        """The diagnostics once they are as wanted: what is said of an import's importers may come twice."""
+        while uri not in self.published or not wanted(self.published[uri]["diagnostics"]):
+            self.read()
+        return self.published[uri]["diagnostics"]
+
     def at(self, method, uri, line, character, **more):
         return self.request(method, {"textDocument": {"uri": uri},
                                      "position": {"line": line, "character": character}, **more})

@@ -72,31 +72,32 @@ class Diagnostics(Features):
         self.assertEqual((useless["severity"], useless["tags"]), (2, [1]))
 
     def test_an_import_that_is_not_saved(self):
+        def none(diagnostics):
+            return diagnostics == []
+
+        def broken(diagnostics):
+            return any("jobs.exp has an error in line 9" in d["message"] for d in diagnostics)
         study = self.open(STUDY)
-        self.assertEqual(self.client.diagnostics(study), [])
+        self.client.until(study, none)
         jobs = self.open(JOBS, "jobs.exp")
-        self.assertEqual(self.client.diagnostics(jobs), [])
+        self.client.until(jobs, none)
         # The buffer of the import counts, not the file; both are told.
-        self.client.published.clear()
         self.client.change(jobs, 2, JOBS.replace("wall     : Time", "total    : Time"))
-        self.assertIn("E0201", self.codes(study))
-        self.assertEqual(self.client.diagnostics(jobs), [])
-        self.client.published.clear()
+        self.client.until(study, lambda all: "E0201" in [d["code"] for d in all])
+        self.client.until(jobs, none)
         self.client.change(jobs, 3, JOBS.replace("param gpus", "parm gpus"))
-        [there] = [d for d in self.client.diagnostics(study) if "jobs.exp has an error in line 9" in d["message"]]
+        [there] = [d for d in self.client.until(study, broken) if "has an error" in d["message"]]
         self.assertEqual(there["range"], {"start": {"line": 0, "character": 7}, "end": {"line": 0, "character": 17}})
         self.assertEqual(there["relatedInformation"][0]["location"]["uri"], jobs)
-        self.client.published.clear()
         self.client.notify("textDocument/didClose", {"textDocument": {"uri": jobs}})
-        self.assertEqual(self.client.diagnostics(study), [])
+        self.client.until(study, none)
 
     def test_a_file_that_appears(self):
         uri = self.open('import "later.exp"\nlet a = 1\n')
         self.assertEqual(self.codes(uri), ["E0218"])
         (self.folder / "later.exp").write_text("let b = 1\n", encoding="utf-8")
-        self.client.published.clear()
         self.client.notify("workspace/didChangeWatchedFiles", {"changes": []})
-        self.assertEqual(self.codes(uri), [])
+        self.client.until(uri, lambda all: all == [])
 
 
 class Hover(Features):
@@ -204,6 +205,18 @@ class Completion(Features):
         item = [i for i in self.at("completion", "let a = 40G|") if i["label"] == "40GiB"][0]
         self.assertEqual(item["textEdit"], {"newText": "40GiB", "range": {
             "start": {"line": 0, "character": 8}, "end": {"line": 0, "character": 11}}})
+
+    def test_snippets_where_the_client_takes_them(self):
+        head = [i for i in self.at("completion", "st|") if i["label"] == "study"][0]
+        self.assertEqual((head["insertTextFormat"], head["textEdit"]["newText"]), (2, "study ${1:name} {\n  $0\n}"))
+        plain = Client(OPTIONS.expc, self.folder / "cache")
+        self.addCleanup(plain.drop)
+        plain.initialize()
+        text, line, character = place("st|")
+        items = plain.at("textDocument/completion", plain.open(self.folder / "p.exp", text), line, character)
+        head = [i for i in items if i["label"] == "study"][0]
+        self.assertEqual((head.get("insertTextFormat"), head["textEdit"]["newText"]), (None, "study"))
+        self.assertEqual(plain.stop(), 0)
 
     def test_comparisons_and_criteria(self):
         self.offers(in_study("ratio(wall) over method", "|"), "ratio", "speedup", "efficiency")

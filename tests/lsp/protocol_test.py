@@ -171,6 +171,15 @@ class Answers(Wire):
         for name in ("completionProvider", "codeActionProvider", "renameProvider"):
             self.assertIn(name, capabilities)
 
+    def test_it_asks_to_be_told_of_files_where_the_client_can(self):
+        self.client.initialize({"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}}})
+        asked = self.client.read()
+        self.assertEqual((asked["id"], asked["method"]), ("expc/watch", "client/registerCapability"))
+        [registration] = asked["params"]["registrations"]
+        self.assertEqual(registration["registerOptions"], {"watchers": [{"globPattern": "**/*.exp"}]})
+        self.client.send({"jsonrpc": "2.0", "id": asked["id"], "result": None})
+        self.assertEqual(self.client.stop(), 0)
+
     def test_columns_count_what_was_agreed_on(self):
         text = 'let a = "grün 🙂"  let b = 1gib\n'
         for offered, name, column in ((["utf-16"], "utf-16", 27), (["utf-32", "utf-8"], "utf-8", 30), (None, "utf-16", 27)):
