@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "compiler/lower/prepared.h"
+#include "runtime/engine/command_files.h"
 #include "runtime/engine/data.h"
 #include "runtime/plan/json.h"
 
@@ -52,6 +53,29 @@ llvm::json::Object workloadsOf(const check::Study& study) {
   return workloads;
 }
 
+llvm::Error noTick() { return llvm::Error::success(); }
+
+/// Digests of what commands read, by workload; null where something is missing on this machine.
+llvm::Expected<llvm::json::Object> inputsOf(const plan::Plan& head) {
+  llvm::json::Object inputs;
+  for (const plan::Workload& workload : head.workloads) {
+    if (!workload.command || workload.command->inputs.empty()) continue;
+    plan::Plan one;
+    one.root = head.root;
+    one.workloads = {workload};
+    auto files = engine::findCommandFiles(one, "");
+    if (!files) {
+      llvm::consumeError(files.takeError());
+      inputs[workload.name] = nullptr;
+      continue;
+    }
+    auto digest = engine::digestInputs(files->front(), noTick);
+    if (!digest) return digest.takeError();
+    inputs[workload.name] = *digest;
+  }
+  return inputs;
+}
+
 /// Digests of what points read; null where it is not on this machine.
 llvm::Expected<llvm::json::Object> dataOf(const plan::Plan& head) {
   llvm::json::Object data;
@@ -64,7 +88,7 @@ llvm::Expected<llvm::json::Object> dataOf(const plan::Plan& head) {
       data[path] = nullptr;
       continue;
     }
-    auto digests = engine::digestData(one, [] { return llvm::Error::success(); });
+    auto digests = engine::digestData(one, noTick);
     if (!digests) return digests.takeError();
     data[path] = digests->begin()->second;
   }
@@ -78,10 +102,16 @@ llvm::json::Object textsOf(const Items& items) {
   return texts;
 }
 
-llvm::Expected<llvm::json::Object> lockOf(lower::Prepared& prepared) {
+llvm::Expected<llvm::json::Object> lockOf(lower::Prepared& prepared, bool with_data) {
   const plan::Plan& head = prepared.outline().head;
-  auto data = dataOf(head);
-  if (!data) return data.takeError();
+  llvm::json::Object data;
+  if (with_data) {
+    auto found = dataOf(head);
+    if (!found) return found.takeError();
+    data = std::move(*found);
+  }
+  auto inputs = inputsOf(head);
+  if (!inputs) return inputs.takeError();
   llvm::json::Object points;
   prepared.space().forEach([&](expand::Levels point) {
     points[expand::labelOf(prepared.study(), point)] = std::string(prepared.writer().id(point));
@@ -97,7 +127,8 @@ llvm::Expected<llvm::json::Object> lockOf(lower::Prepared& prepared) {
                             {"comparisons", textsOf(head.comparisons)},
                             {"criteria", textsOf(head.criteria)},
                             {"design", design ? *design : llvm::json::Value(nullptr)},
-                            {"data", std::move(*data)},
+                            {"inputs", std::move(*inputs)},
+                            {"data", std::move(data)},
                             {"points", std::move(points)}};
 }
 
@@ -120,6 +151,8 @@ class Comparer {
     const llvm::json::Object* right = after.getObject(name);
     left = left ? left : &kNone;
     right = right ? right : &kNone;
+    // A lock without data is one that a run compares; it looks at the data itself.
+    if (name == "data" && right->empty()) return;
     list(study, what, "added", *right, [&](const auto& key, const auto&) { return !left->get(key); });
     list(study, what, "removed", *left, [&](const auto& key, const auto&) { return !right->get(key); });
     list(
@@ -127,7 +160,7 @@ class Comparer {
         [&](const auto& key, const auto& value) {
           const llvm::json::Value* old = left->get(key);
           // Data that was not there when the lock was written holds a run to nothing.
-          if (name == "data" && old &&
+          if ((name == "data" || name == "inputs") && old &&
               (old->kind() == llvm::json::Value::Null || value.kind() == llvm::json::Value::Null))
             return false;
           return old && *old != value;
@@ -159,13 +192,13 @@ class Comparer {
 
 std::string lockPath(const std::string& study_file) { return study_file + ".lock"; }
 
-llvm::Expected<llvm::json::Value> makeLock(const check::Program& program, diag::Emitter& emitter) {
+llvm::Expected<llvm::json::Value> makeLock(const check::Program& program, bool data, diag::Emitter& emitter) {
   llvm::json::Object studies;
   for (const auto& study : program.studies) {
     const lower::Selection whole{study->name, {}, {}};
     auto prepared = lower::Prepared::of(program, *study, whole, nullptr, emitter);
     if (!prepared) return llvm::createStringError("the study has errors");
-    auto lock = lockOf(*prepared);
+    auto lock = lockOf(*prepared, data);
     if (!lock) return lock.takeError();
     studies[study->name] = std::move(*lock);
   }
@@ -191,7 +224,18 @@ llvm::Expected<llvm::json::Value> readLock(const std::string& path) {
   return std::move(*json);
 }
 
-std::vector<std::string> compareLocks(const llvm::json::Value& before, const llvm::json::Value& after, size_t most) {
+std::map<std::string, std::string> lockedData(const llvm::json::Value& lock, const std::string& study) {
+  std::map<std::string, std::string> digests;
+  const llvm::json::Object* found = lock.getAsObject()->getObject("studies")->getObject(study);
+  const llvm::json::Object* data = found ? found->getObject("data") : nullptr;
+  if (!data) return digests;
+  for (const auto& [path, digest] : *data)
+    if (auto text = digest.getAsString()) digests[path.str()] = text->str();
+  return digests;
+}
+
+std::vector<std::string> compareLocks(const llvm::json::Value& before, const llvm::json::Value& after, size_t most,
+                                      const std::optional<std::string>& only) {
   const llvm::json::Object& left = *before.getAsObject()->getObject("studies");
   const llvm::json::Object& right = *after.getAsObject()->getObject("studies");
   Comparer comparer(most);
@@ -200,10 +244,17 @@ std::vector<std::string> compareLocks(const llvm::json::Value& before, const llv
   for (const auto& [name, study] : right)
     if (!left.get(name)) names.push_back(name.str());
   std::sort(names.begin(), names.end());
-  static constexpr std::pair<const char*, const char*> kSections[] = {
-      {"workloads", "workload"},     {"arguments", "argument"}, {"factors", "factor"}, {"rules", "rule"},
-      {"comparisons", "comparison"}, {"criteria", "criterion"}, {"data", "data"},      {"points", "point"}};
+  static constexpr std::pair<const char*, const char*> kSections[] = {{"workloads", "workload"},
+                                                                      {"arguments", "argument"},
+                                                                      {"factors", "factor"},
+                                                                      {"rules", "rule"},
+                                                                      {"comparisons", "comparison"},
+                                                                      {"criteria", "criterion"},
+                                                                      {"inputs", "inputs of"},
+                                                                      {"data", "data"},
+                                                                      {"points", "point"}};
   for (const std::string& name : names) {
+    if (only && name != *only) continue;
     const llvm::json::Object *old = left.getObject(name), *now = right.getObject(name);
     if (!old || !now) {
       comparer.lines.push_back(fmt::format("study {} {}", name, old ? "removed" : "added"));

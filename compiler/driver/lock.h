@@ -3,6 +3,7 @@
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,13 +19,19 @@ std::string lockPath(const std::string& study_file);
 /// rules, comparisons, criteria, design, the digests of the data that it reads (null where it is not there) and the ids
 /// of all its points by label. Of the whole studies, whatever presets and -D a run adds; nothing in it depends on a
 /// machine, on where the file lies or on how it is formatted. Nothing after a report or an error.
-llvm::Expected<llvm::json::Value> makeLock(const check::Program& program, diag::Emitter& emitter);
+/// Without `data` its digests are left out: a run makes them itself, and it may be large.
+llvm::Expected<llvm::json::Value> makeLock(const check::Program& program, bool data, diag::Emitter& emitter);
 
 /// Writes it beside the study, whole or not at all.
 llvm::Error writeLock(const std::string& path, const llvm::json::Value& lock);
 llvm::Expected<llvm::json::Value> readLock(const std::string& path);
 
-/// What changed from one lock to another, a line each, at most `most` points of a kind; empty if they mean the same.
-std::vector<std::string> compareLocks(const llvm::json::Value& before, const llvm::json::Value& after, size_t most);
+/// The digests of data that a lock holds for a study, by path; those that were not there are left out.
+std::map<std::string, std::string> lockedData(const llvm::json::Value& lock, const std::string& study);
+
+/// What changed from one lock to another, a line each, at most `most` of a kind; empty if they mean the same. With
+/// `study` only what concerns that one.
+std::vector<std::string> compareLocks(const llvm::json::Value& before, const llvm::json::Value& after, size_t most,
+                                      const std::optional<std::string>& study = std::nullopt);
 
 }  // namespace expc::driver

@@ -23,7 +23,7 @@ int outputClosed(const Console& console) {
 }
 
 int writeLockFile(const PlanOptions& options, Compilation& compilation, const Console& console) {
-  llvm::Expected<llvm::json::Value> lock = makeLock(*compilation.program, compilation.emitter);
+  llvm::Expected<llvm::json::Value> lock = makeLock(*compilation.program, true, compilation.emitter);
   finish(compilation);
   showDiagnostics(compilation, console);
   if (!lock) {
@@ -47,7 +47,7 @@ int showChanges(const PlanOptions& options, Compilation& compilation, const Cons
     console.error(before.takeError());
     return kError;
   }
-  llvm::Expected<llvm::json::Value> after = makeLock(*compilation.program, compilation.emitter);
+  llvm::Expected<llvm::json::Value> after = makeLock(*compilation.program, true, compilation.emitter);
   finish(compilation);
   showDiagnostics(compilation, console);
   if (!after) {

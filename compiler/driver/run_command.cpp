@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -5,6 +6,7 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/exit_codes.h"
+#include "compiler/driver/lock.h"
 #include "compiler/driver/verdicts.h"
 #include "runtime/engine/engine.h"
 #include "runtime/machine/machine.h"
@@ -30,8 +32,39 @@ std::string workerFor(const std::string& devices) {
   return besideThis(gpu ? "expc-worker-cuda" : "expc-worker");
 }
 
-int runOne(const plan::Plan& plan, const RunOptions& options, const Console& console) {
+constexpr size_t kShownChanges = 10;
+
+/// Reads the lock beside the study, if there is one, into `lock`; false after saying that it is stale or unreadable.
+bool openLock(const RunOptions& options, const Console& console, std::optional<llvm::json::Value>& lock) {
+  const std::string path = lockPath(options.study.file);
+  if (!std::filesystem::exists(path)) return true;
+  llvm::Expected<llvm::json::Value> found = readLock(path);
+  if (!found) {
+    console.error(found.takeError());
+    return false;
+  }
+  Compilation compilation;
+  open(options.study, check::FileSystem::real(), console, compilation);
+  llvm::Expected<llvm::json::Value> now = makeLock(*compilation.program, false, compilation.emitter);
+  if (!now) {
+    console.error(now.takeError());
+    return false;
+  }
+  std::string changes;
+  for (const std::string& line : compareLocks(*found, *now, kShownChanges, options.study.study))
+    changes += "\n  " + line;
+  lock = std::move(*found);
+  if (changes.empty()) return true;
+  console.error(
+      fmt::format("the study is not what {} holds; if that is meant, write it anew with `expc plan {} --lock`:{}", path,
+                  options.study.file, changes));
+  return false;
+}
+
+int runOne(const plan::Plan& plan, const RunOptions& options, const std::optional<llvm::json::Value>& lock,
+           const Console& console) {
   engine::EngineOptions engine_options;
+  if (lock) engine_options.locked_data = lockedData(*lock, plan.study);
   engine_options.results = options.results;
   engine_options.worker = options.worker.empty() ? workerFor(options.devices) : options.worker;
   engine_options.command_worker = besideThis("expc-worker-command");
@@ -57,9 +90,11 @@ int runOne(const plan::Plan& plan, const RunOptions& options, const Console& con
 int run(const RunOptions& options, const Console& console) {
   const std::optional<std::vector<plan::Plan>> plans = loadPlans(options.study, options.devices, console);
   if (!plans) return kError;
+  std::optional<llvm::json::Value> lock;
+  if (!openLock(options, console, lock)) return kError;
   int code = kSuccess;
   for (const plan::Plan& plan : *plans) {
-    code = worse(code, runOne(plan, options, console));
+    code = worse(code, runOne(plan, options, lock, console));
     if (code == kInterrupted) break;
   }
   return code;

@@ -200,6 +200,13 @@ llvm::Error digestCommands(const plan::Plan& plan, const std::vector<CommandFile
   return llvm::Error::success();
 }
 
+llvm::Expected<std::string> digestInputs(const CommandFiles& files, const std::function<llvm::Error()>& tick) {
+  llvm::BLAKE3 hasher;
+  for (const InputFile& input : files.inputs)
+    if (auto error = addToDigest(hasher, input.name, input.path, tick)) return error;
+  return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
+}
+
 llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files) {
   std::error_code failed;
   fs::remove_all(folder, failed);

@@ -33,6 +33,9 @@ llvm::Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& pla
 llvm::Error digestCommands(const plan::Plan& plan, const std::vector<CommandFiles>& files,
                            std::map<std::string, std::string>& digests, const std::function<llvm::Error()>& tick);
 
+/// Of the inputs alone: names and contents. What a lock holds, since programs differ from machine to machine.
+llvm::Expected<std::string> digestInputs(const CommandFiles& files, const std::function<llvm::Error()>& tick);
+
 /// Makes `folder` anew, with a link to each input.
 llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files);
 

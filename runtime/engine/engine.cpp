@@ -114,9 +114,15 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
   return setup;
 }
 
-llvm::Error digestAll(Setup& setup, const std::function<llvm::Error()>& tick) {
+llvm::Error digestAll(Setup& setup, const EngineOptions& options, const std::function<llvm::Error()>& tick) {
   auto digests = digestData(setup.plan, tick);
   if (!digests) return digests.takeError();
+  for (const auto& [path, digest] : *digests)
+    if (auto locked = options.locked_data.find(path); locked != options.locked_data.end() && locked->second != digest)
+      return llvm::createStringError(
+          fmt::format("{} is not the data that the lock holds ({}, not {}): restore it, or write the lock anew with "
+                      "`expc plan --lock`",
+                      path, digest, locked->second));
   setup.match.data_digests = std::move(*digests);
   return digestCommands(setup.plan, setup.command_files, setup.match.data_digests, tick);
 }
@@ -153,7 +159,7 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   auto store = store::Store::openForWriting(absolute.results, outcome.messages);
   tell();
   if (!store) return store.takeError();
-  auto error = digestAll(*setup, [&]() -> llvm::Error {
+  auto error = digestAll(*setup, options, [&]() -> llvm::Error {
     return interrupts.requested() ? llvm::createStringError("interrupted while the data was read") : store->heartbeat();
   });
   if (error) {

@@ -5,6 +5,7 @@
 
 #include <llvm/Support/Error.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,14 +17,15 @@
 namespace expc::engine {
 
 struct EngineOptions {
-  std::string results;                    // folder; made if missing
-  std::string worker;                     // path of expc-worker
-  std::string command_worker;             // path of expc-worker-command; "": beside `worker`
-  bool keep_trial_folders = false;        // of commands whose trial was valid; those of others are kept anyway
-  std::string devices;                    // as `--devices`; see machine::slots
-  std::optional<double> timeout_seconds;  // of every trial; absent: see runtime/engine/timeout.h
-  unsigned attempts = 2;                  // of one place in a block, before it is given up
-  double heat_up_seconds = 2;             // at the start of a session, untimed
+  std::string results;                             // folder; made if missing
+  std::string worker;                              // path of expc-worker
+  std::string command_worker;                      // path of expc-worker-command; "": beside `worker`
+  bool keep_trial_folders = false;                 // of commands whose trial was valid; those of others are kept anyway
+  std::string devices;                             // as `--devices`; see machine::slots
+  std::optional<double> timeout_seconds;           // of every trial; absent: see runtime/engine/timeout.h
+  unsigned attempts = 2;                           // of one place in a block, before it is given up
+  double heat_up_seconds = 2;                      // at the start of a session, untimed
+  std::map<std::string, std::string> locked_data;  // digests that a lock holds, by data path; others are not held
 };
 
 enum class Ending {
@@ -41,9 +43,9 @@ struct RunOutcome {
 };
 
 /// Never starts a trial and returns an error when: a worker is missing or does not offer the plan's workload in the
-/// plan's version, a command's program or inputs are missing, data is missing, the results folder cannot be written or
-/// is in use, no point is available on this machine. A failing trial is a result, not an error. Handles SIGINT and
-/// SIGTERM while it runs.
+/// plan's version, a command's program or inputs are missing, data is missing or not what the lock holds, the results
+/// folder cannot be written or is in use, no point is available on this machine. A failing trial is a result, not an
+/// error. Handles SIGINT and SIGTERM while it runs.
 llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener);
 
 }  // namespace expc::engine

@@ -16,11 +16,18 @@ namespace {
 constexpr size_t kListedPoints = 40;
 constexpr size_t kFirstPoints = 12;
 constexpr size_t kListedReasons = 20;
+constexpr size_t kListedLevels = 16;
 
 std::vector<std::string> labelsOf(const std::vector<plan::Level>& levels) {
   std::vector<std::string> labels;
   for (const plan::Level& level : levels) labels.push_back(level.label);
   return labels;
+}
+
+/// "0, 1, 2, …, 999 (1000 levels)"
+std::string shortened(const std::vector<std::string>& labels) {
+  if (labels.size() <= kListedLevels) return joined(labels);
+  return fmt::format("{}, {}, {}, …, {} ({} levels)", labels[0], labels[1], labels[2], labels.back(), labels.size());
 }
 
 class PlanPrinter {
@@ -67,8 +74,8 @@ class PlanPrinter {
     TextTable table({"factor", "levels", "baseline", "of"}, 3, true);
     for (const plan::Factor& factor : plan_.factors) {
       const auto labels = labelsOf(factor.levels);
-      table.add({factor.name, joined(labels), factor.baseline ? factor.levels[*factor.baseline].label : "–",
-                 labels == factor.declared ? "all declared" : joined(factor.declared)});
+      table.add({factor.name, shortened(labels), factor.baseline ? factor.levels[*factor.baseline].label : "–",
+                 labels == factor.declared ? "all declared" : shortened(factor.declared)});
     }
     out_ += table.render(extras_.width, 2, paint_);
   }
