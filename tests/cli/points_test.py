@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""`expc plan` as a way to look at points: machines, conditions, pages, explanations, locks; and runs that a lock holds.
+
+usage: points_test.py --expc PATH --null-worker PATH
+"""
+import argparse
+import json
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+import unittest
+
+OPTIONS = None
+
+STUDY = """import std.null
+system box { gpus = 1  gpu.memory = 80GB }
+study tiny {
+  workload null.idle(noise = 0.01)
+  factor step in { 20ms, 10ms }  baseline 20ms
+  factor gpus in { 1, 2, 3 }  baseline 1
+  require slow: gpus < 3 or step == 20ms  because "it would take days"
+  require cards: gpus <= system.gpus  because "the node has fewer cards"
+  compare gain = speedup(step_time) over step
+  criterion faster: forall *: gain >= 1.5x  with confidence 95%
+  design full { timed { repeat 7  steps 1  warmup 0 } seed 7 }
+  preset quick { noise = 0.02  only gpus in { 1, 2 } }
+}
+"""
+
+GRID = """workload job {
+  param a : int in 0..999 = 0
+  param b : int in 0..999 = 0
+  metric t : Time lower
+}
+study grid {
+  workload job
+  factor a in 0..999
+  factor b in 0..999
+  exclude a == 0 and b == 0
+  measure t
+  design full { timed { repeat 6  steps 1 } }
+}
+"""
+
+
+class Command(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="expc-points-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.study = self.write("tiny.exp", STUDY)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def expc(self, *arguments, code=0):
+        result = subprocess.run([OPTIONS.expc, *map(str, arguments)], capture_output=True, text=True, timeout=120,
+                                cwd=self.folder, stdin=subprocess.DEVNULL)
+        self.assertEqual(result.returncode, code, f"expc {arguments}\n{result.stdout}\n{result.stderr}")
+        return result
+
+    def plan(self, *arguments, code=0):
+        return self.expc("plan", "tiny.exp", *arguments, code=code)
+
+
+class Machines(Command):
+    def test_a_machine_of_the_file_marks_points(self):
+        plan = json.loads(self.plan("--system", "box", "--format", "json").stdout)
+        self.assertEqual(plan["system"], "box")
+        self.assertEqual({len(plan["points"]), sum("unavailable" in point for point in plan["points"])}, {5, 3})
+
+    def test_points_and_digest_are_the_same_everywhere(self):
+        here = json.loads(self.plan("--devices", "cpu:2", "--format", "json").stdout)
+        there = json.loads(self.plan("--system", "proxima", "--format", "json").stdout)
+        self.assertEqual([point["id"] for point in here["points"]], [point["id"] for point in there["points"]])
+        self.assertEqual(here["digest"], there["digest"])
+
+    def test_an_unknown_machine_names_the_others(self):
+        error = self.plan("--system", "boxx", code=1).stderr
+        self.assertIn("did you mean 'box'?", error)
+        self.assertIn("proxima", error)
+
+    def test_devices_are_of_this_machine(self):
+        self.assertIn("--devices", self.plan("--system", "box", "--devices", "2", code=1).stderr)
+
+
+class Looking(Command):
+    def test_a_condition_chooses_points(self):
+        lines = self.plan("--where", "gpus > 1 and step == 20ms").stdout.splitlines()
+        self.assertEqual(lines[0], "study tiny: 2 of 5 points satisfy gpus > 1 and step == 20ms")
+        self.assertEqual(len(lines), 3)
+
+    def test_json_lines_can_be_chosen_too(self):
+        lines = self.plan("--format", "jsonl", "--where", "gpus == 1").stdout.splitlines()
+        self.assertEqual(json.loads(lines[0])["schema"], "expc.plan-lines/2")
+        self.assertEqual([json.loads(line)["levels"]["gpus"] for line in lines[1:]], ["1", "1"])
+
+    def test_a_condition_is_checked(self):
+        self.assertIn("did you mean 'gpus'?", self.plan("--where", "gpu > 1", code=1).stderr)
+        self.assertIn("E0206", self.plan("--where", "gpus", code=1).stderr)
+
+    def test_a_million_points_are_summed_up_and_paged(self):
+        self.write("grid.exp", GRID)
+        text = self.expc("plan", "grid.exp").stdout
+        self.assertIn("999999 of 1000000 in the product", text)
+        self.assertLess(len(text.splitlines()), 40)
+        page = self.expc("plan", "grid.exp", "--page", "20000").stdout.splitlines()
+        self.assertIn("page 20000 of 20000", page[0])
+        self.assertEqual(len(page), 50)  # the title, and the last 49
+        self.assertIn("a=999 b=999", page[-1])
+
+    def test_memory_does_not_grow_with_the_points(self):
+        def peak(study):
+            self.write("grid.exp", study)
+            code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
+                    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+            return int(subprocess.run([sys.executable, "-c", code, OPTIONS.expc, "plan", "grid.exp", "--format", "jsonl"],
+                                      cwd=self.folder, capture_output=True, text=True, check=True).stdout)
+        small = peak(GRID.replace("0..999\n  factor b in 0..999", "0..9\n  factor b in 0..9"))
+        self.assertLess(peak(GRID) - small, 16 << 10)  # KiB
+
+
+class Explaining(Command):
+    def test_where_each_value_comes_from(self):
+        text = self.plan("--explain", "step=10ms gpus=2", "--preset", "quick", "--devices", "cpu:2").stdout
+        self.assertRegex(text, r"step = 0\.01s +factor, tiny\.exp:5:10")
+        self.assertRegex(text, r"noise = 0\.02 +preset quick, tiny\.exp:12:")
+        self.assertRegex(text, r"duration = 0\.01s +default of null\.idle")
+
+    def test_an_id_does_as_well(self):
+        plan = json.loads(self.plan("--format", "json").stdout)
+        point = plan["points"][0]["id"]
+        self.assertIn(f"point {point}", self.plan("--explain", point[:8]).stdout)
+        self.assertIn("E0602", self.plan("--explain", "0000", code=1).stderr)
+
+    def test_what_removed_a_point(self):
+        text = self.plan("--explain", "step=10ms, gpus=3").stdout
+        self.assertIn("the rule slow removes it (tiny.exp:7:3): require gpus < 3 or step == 20ms", text)
+        self.assertIn('because "it would take days"', text)
+        self.assertIn("gpus = 3", text)
+        left_out = self.plan("--explain", "step=20ms gpus=3", "--preset", "quick").stdout
+        self.assertIn("the selection leaves out gpus = 3", left_out)
+
+    def test_what_the_machine_says(self):
+        text = self.plan("--explain", "step=20ms gpus=2", "--system", "box").stdout
+        self.assertIn("not available on this system: the node has fewer cards", text)
+
+    def test_a_point_must_be_named_whole(self):
+        self.assertIn("the level of 'gpus'", self.plan("--explain", "step=10ms", code=1).stderr)
+        self.assertIn("did you mean 'gpus'?", self.plan("--explain", "step=10ms gpu=1", code=1).stderr)
+        self.assertIn("E0602", self.plan("--explain", "step=10ms step=20ms gpus=1", code=1).stderr)
+
+
+class Locks(Command):
+    def run_study(self, code=0):
+        return self.expc("run", "tiny.exp", "--worker", OPTIONS.null_worker, "--devices", "cpu:2", "--preset", "quick",
+                         "--heat-up", "0", code=code)
+
+    def test_formatting_changes_nothing(self):
+        self.plan("--lock")
+        self.write("tiny.exp", "// a comment\n" + STUDY.replace("  factor", "\n      factor"))
+        self.assertEqual(self.plan("--diff", "tiny.exp.lock").stdout, "nothing changed since tiny.exp.lock\n")
+
+    def test_changes_are_named(self):
+        self.plan("--lock")
+        changed = STUDY.replace("{ 1, 2, 3 }", "{ 1, 2, 4 }").replace("1.5x", "1.6x").replace("repeat 7", "repeat 8")
+        self.write("tiny.exp", changed.replace("gpus < 3", "gpus < 4").replace("noise = 0.01", "noise = 0.03"))
+        text = self.plan("--diff", "tiny.exp.lock").stdout
+        for line in ["argument noise changed: 0.01 -> 0.03", "factor gpus changed: { 1, 2, 3 } baseline 1 -> { 1, 2, 4 } baseline 1",
+                     "criterion faster changed", "rule require gpus < 4 or step == 20ms added", "design changed",
+                     "point step=20ms gpus=4 added", "point step=20ms gpus=3 removed", "point step=20ms gpus=1 changed"]:
+            self.assertIn("tiny: " + line, text)
+
+    def test_a_stale_lock_is_refused_and_a_new_one_is_not(self):
+        self.plan("--lock")
+        self.run_study()
+        self.write("tiny.exp", STUDY.replace("1.5x", "1.4x"))
+        error = self.run_study(code=1).stderr
+        self.assertIn("criterion faster changed", error)
+        self.assertIn("--lock", error)
+        self.plan("--lock")
+        self.run_study()
+
+    def test_what_is_no_lock(self):
+        for text, word in [("", "no lock"), ("[]", "no lock of this version"), ('{"schema": "expc.lock/1"}', "no lock of")]:
+            self.write("tiny.exp.lock", text)
+            self.assertIn(word, self.run_study(code=1).stderr)
+        self.assertIn("cannot read", self.plan("--diff", "nothing.lock", code=1).stderr)
+
+    def test_data_is_held_too(self):
+        (self.folder / "data").mkdir()
+        (self.folder / "data/a.bin").write_bytes(b"one")
+        self.write("tiny.exp", STUDY.replace("noise = 0.01)", 'noise = 0.01, data = folder("data"))'))
+        self.plan("--lock")
+        self.run_study()
+        (self.folder / "data/a.bin").write_bytes(b"two")
+        self.assertIn("not the data that the lock holds", self.run_study(code=1).stderr)
+        self.assertIn("tiny: data data changed", self.plan("--diff", "tiny.exp.lock").stdout)
+
+    def test_a_lock_that_cannot_be_written(self):
+        (self.folder / "tiny.exp.lock").mkdir()
+        self.assertIn("cannot write tiny.exp.lock", self.plan("--lock", code=1).stderr)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--expc", required=True)
+    parser.add_argument("--null-worker", required=True)
+    OPTIONS = parser.parse_args()
+    OPTIONS.expc = str(pathlib.Path(OPTIONS.expc).resolve())
+    OPTIONS.null_worker = str(pathlib.Path(OPTIONS.null_worker).resolve())
+    unittest.main(argv=["points_test"])
