@@ -47,6 +47,7 @@ class Expressions {
   FormulaPtr qualified(const ast::NameExpr& name, source::Range range, const Place& place);
   FormulaPtr level(const ast::Identifier& word, const EnumType& type);
   FormulaPtr variant(const ast::CallExpr& call, source::Range range, const Place& place, const Type* expected);
+  FormulaPtr choose(const ast::CallExpr& call, source::Range range, const Place& place, const Type* expected);
   FormulaPtr let(LetEntry& entry, const Place& place);
   FormulaPtr unary(const ast::UnaryExpr& unary, source::Range range, const Place& place);
   FormulaPtr binary(const ast::BinaryExpr& binary, source::Range range, const Place& place);

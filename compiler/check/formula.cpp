@@ -160,6 +160,15 @@ struct Evaluator {
     return result;
   }
 
+  std::optional<Value> choose(const Formula& formula) {
+    for (size_t i = 0; i + 1 < formula.operands.size(); i += 2) {
+      auto holds = run(*formula.operands[i]);
+      if (!holds) return holds;
+      if (holds->asBool()) return run(*formula.operands[i + 1]);
+    }
+    return run(*formula.operands.back());
+  }
+
   std::optional<Value> system(const Formula& formula) {
     if (environment.system && formula.parameter < environment.system->size())
       if (const auto& value = (*environment.system)[formula.parameter]) return *value;
@@ -179,6 +188,8 @@ struct Evaluator {
         if (value || failure.kind != Failure::Kind::Inactive) return value;
         return run(*formula.operands[1]);
       }
+      case Op::Choose:
+        return choose(formula);
       case Op::InList:
         return inList(formula);
       case Op::Not: {

@@ -20,6 +20,7 @@ struct Formula {
     Constant,
     Parameter,
     System,    // `parameter` is a property of the machine (system.h)
+    Choose,    // operands: a condition, its value, …, and the value where none holds
     Coalesce,  // the second operand where the first reads a parameter that is not active
     Not,
     Negate,

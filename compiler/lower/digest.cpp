@@ -31,6 +31,8 @@ std::string_view opName(check::Formula::Op op) {
       return "parameter";
     case Op::System:
       return "system";
+    case Op::Choose:
+      return "choose";
     case Op::Coalesce:
       return "??";
     case Op::Not:

@@ -1,0 +1,59 @@
+// `choose(condition, value, …, otherwise)`: the value after the first condition that holds.
+
+#include "compiler/check/errors.h"
+#include "compiler/check/expression.h"
+
+namespace expc::check {
+namespace {
+
+EXPC_DIAGNOSTIC(WrongArguments, Error, "'{0}' takes {1}, not {2}", std::string_view, std::string_view, std::string);
+
+}  // namespace
+
+FormulaPtr Expressions::choose(const ast::CallExpr& call, source::Range range, const Place& place,
+                               const Type* expected) {
+  const size_t count = call.arguments.size();
+  if (count < 3 || count % 2 == 0) {
+    emitter_.emit(range, WrongArguments, "choose", "a condition and a value, more of these, and a value at the end",
+                  fmt::format("{} {}", count, count == 1 ? "argument" : "arguments"));
+    return error(range);
+  }
+  Formula formula;
+  formula.op = Formula::Op::Choose;
+  formula.range = range;
+  const Formula* first = nullptr;
+  bool good = true;
+  for (size_t i = 0; i < count; ++i) {
+    const ast::CallArgument& argument = call.arguments[i];
+    if (argument.name) {
+      emitter_.emit(argument.name->range, WrongArguments, "choose", "conditions and values in their order",
+                    fmt::format("'{} = …'", argument.name->name));
+      return error(range);
+    }
+    if (i % 2 == 0 && i + 1 < count) {
+      FormulaPtr test = condition(*argument.value, place, "a condition of 'choose'");
+      good &= test != nullptr;
+      formula.operands.push_back(std::move(test));
+      continue;
+    }
+    FormulaPtr value = build(*argument.value, place, first ? &first->type : expected);
+    if (value->type.isError()) {
+      good = false;
+    } else if (first && !value->type.agreesWith(first->type)) {
+      emitter_.build(argument.value->range, errors::UnitMismatch, "the first value of 'choose'", first->type.name(),
+                     "this one", value->type.name())
+          .note(first->range, "the first value")
+          .emit();
+      good = false;
+    } else if (!first) {
+      first = value.get();
+      formula.type = value->type;
+    } else {
+      formula.type.whole = formula.type.whole && value->type.whole;
+    }
+    formula.operands.push_back(std::move(value));
+  }
+  return good ? make(std::move(formula)) : error(range);
+}
+
+}  // namespace expc::check
