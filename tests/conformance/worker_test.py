@@ -18,9 +18,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import ranks  # noqa: E402
 
 WORKER = ""
-TIMED = {"step_time", "images_per_s", "train_time", "startup_time", "first_step_time", "load_wait_share", "host_memory_peak",
-         "device_memory_peak"}
-QUALITY = {"accuracy", "train_accuracy", "final_loss", "quality_train_time"}
+TIMED = {"step_time", "images_per_s", "train_time", "epoch_time", "startup_time", "first_step_time", "load_wait_time", "load_wait_share",
+         "host_memory_peak", "device_memory_peak"}
+QUALITY = {"accuracy", "train_accuracy", "final_loss", "quality_train_time", "evaluation_time", "total_time"}
 
 
 class Metrics(unittest.TestCase):
@@ -31,10 +31,11 @@ class Metrics(unittest.TestCase):
         metrics = event["metrics"]
         self.assertEqual(set(metrics), TIMED)
         self.assertIsNone(metrics["device_memory_peak"])  # not on the CPU
-        for name in TIMED - {"device_memory_peak", "load_wait_share"}:
+        for name in TIMED - {"device_memory_peak", "load_wait_share", "load_wait_time"}:
             self.assertGreater(metrics[name], 0, name)
         self.assertLessEqual(metrics["load_wait_share"], 1)
         self.assertAlmostEqual(metrics["images_per_s"] * metrics["train_time"], 4 * 16 * count, places=6)
+        self.assertAlmostEqual(metrics["epoch_time"] * metrics["images_per_s"], 64 if "data" in parameters else 1437, places=6)
         steps = event["series"]["step_time"]
         self.assertEqual(len(steps), 4)
         self.assertLessEqual(sum(steps), metrics["train_time"] * 1.001)
@@ -69,9 +70,11 @@ class Metrics(unittest.TestCase):
         spec = ranks.specification("quality", 2, {"epochs": 2}, optimizer="adam", learning_rate=0.003)
         event = ranks.result(WORKER, spec)
         self.assertEqual(set(event["metrics"]), QUALITY)
-        self.assertEqual(len(event["series"]["accuracy"]), 2)
+        self.assertEqual(len(event["series"]["accuracy_curve"]), 2)
         self.assertEqual(len(event["series"]["loss"]), 2 * 23)  # 719 images of each rank in batches of 32
-        self.assertEqual(event["metrics"]["accuracy"], event["series"]["accuracy"][-1])
+        self.assertEqual(event["metrics"]["accuracy"], event["series"]["accuracy_curve"][-1])
+        self.assertAlmostEqual(event["metrics"]["total_time"], event["metrics"]["quality_train_time"] + event["metrics"]["evaluation_time"])
+        self.assertGreater(event["metrics"]["evaluation_time"], 0)
         last = event["series"]["loss"][23:]
         self.assertAlmostEqual(event["metrics"]["final_loss"], sum(last) / len(last))
         self.assertLess(last[-1], event["series"]["loss"][0])
@@ -81,6 +84,10 @@ class Metrics(unittest.TestCase):
     def test_only_what_was_asked_for(self):
         spec = ranks.specification("timed", 1, metrics=["step_time", "device_memory_peak"])
         self.assertEqual(set(ranks.result(WORKER, spec)["metrics"]), {"step_time", "device_memory_peak"})
+        spec = ranks.specification("quality", 1, metrics=["accuracy", "accuracy_curve", "loss"])
+        event = ranks.result(WORKER, spec)
+        self.assertEqual(set(event["metrics"]), {"accuracy"})  # series stand beside them
+        self.assertEqual(len(event["series"]["accuracy_curve"]), 1)
 
     def test_the_same_seed_gives_the_same_losses(self):
         for count in (1, 2):
@@ -108,12 +115,15 @@ class Failures(unittest.TestCase):
         self.refused(make(precision="fp16"), "fp16 needs a GPU.*use bf16")
         self.refused(make(precision="fp8"), "parameter precision is")
         self.refused(make(gpus=3), "parameter gpus is 3, the launcher started 1")
+        self.refused(make(gpus=1, global_batch=2000), "batch is 2000.*lower batch or gpus")
         self.refused(make(batch=2000), "batch is 2000.*lower batch or gpus")
         self.refused(make(settings={"warmup": 1}), "steps is not set")
         self.refused(dict(make(), workload="image.resnet"), "no workload image.resnet")
         self.refused(dict(make(), workload_version=99), "version 1 in this worker, the plan asks for version 99")
         self.refused(dict(make(), slots=[{"device": "cuda", "index": 0}]), "device is 'cuda', this worker knows: cpu")
         self.refused(make(metrics=["accuracy"]), "accuracy is not measured by timed trials")
+        self.refused(make(metrics=["energy"]), "not in this build: metric energy")
+        self.refused(make("profile", settings={"steps": 1}, metrics=["launch_time"]), "not in this build: metric launch_time")
 
     def test_data_that_is_missing_or_corrupt_names_the_file(self):
         self.refused(ranks.specification(data={"mnist": ["/nonexistent"]}), "/nonexistent")

@@ -8,14 +8,18 @@ namespace {
 llvm::json::Value describeOne(const workload::Workload& workload) {
   llvm::json::Array params, metrics;
   for (const auto& param : workload.params) {
-    params.push_back(llvm::json::Object{{"name", param.name}, {"type", param.type}, {"default", param.value}});
+    llvm::json::Object described{{"name", param.name}, {"type", param.type}, {"default", param.value}};
+    if (!param.built.empty()) described["built"] = llvm::json::Array(param.built);
+    params.push_back(std::move(described));
   }
   for (const auto& metric : workload.metrics) {
     metrics.push_back(llvm::json::Object{{"name", metric.name},
                                          {"dimension", metric.dimension},
                                          {"better", metric.better},
                                          {"kind", std::string(plan::toString(metric.kind))},
-                                         {"exact", metric.exact}});
+                                         {"exact", metric.exact},
+                                         {"series", metric.series},
+                                         {"built", metric.built}});
   }
   return llvm::json::Object{{"name", workload.name},
                             {"version", workload.version},

@@ -24,16 +24,30 @@ const Workload* find(const Capabilities& capabilities, const plan::TrialSpec& sp
   return nullptr;
 }
 
-/// Keeps what was asked for, in any order; a metric that the workload did not give is an error of ours.
+/// Before anything is run: whether this kind of trial gives what was asked for.
+llvm::Error checkAsked(const plan::TrialSpec& spec, const Workload& workload) {
+  for (const std::string& name : spec.metrics) {
+    const Metric* found = nullptr;
+    for (const Metric& metric : workload.metrics) {
+      if (metric.name == name && metric.kind == spec.kind) found = &metric;
+    }
+    if (!found) {
+      return llvm::createStringError("metric " + name + " is not measured by " +
+                                     std::string(plan::toString(spec.kind)) + " trials of " + spec.workload);
+    }
+    if (!found->built) return llvm::createStringError("not in this build: metric " + name + " of " + spec.workload);
+  }
+  return llvm::Error::success();
+}
+
+/// Keeps what was asked for, in any order; series stay beside the metrics.
 llvm::Error keepAsked(const plan::TrialSpec& spec, plan::Event& event) {
   if (spec.metrics.empty()) return llvm::Error::success();
   llvm::json::Object kept;
   for (const std::string& name : spec.metrics) {
     const llvm::json::Value* value = event.metrics.get(name);
-    if (!value) {
-      return llvm::createStringError("metric " + name + " is not measured by " +
-                                     std::string(plan::toString(spec.kind)) + " trials of " + spec.workload);
-    }
+    if (!value && event.series.get(name)) continue;
+    if (!value) return llvm::createStringError(spec.workload + " did not give its metric " + name);
     kept[name] = *value;
   }
   event.metrics = std::move(kept);
@@ -89,6 +103,7 @@ struct Rank {
     std::string why;
     const Workload* workload = find(capabilities, spec, why);
     if (!workload) return llvm::createStringError(why);
+    if (auto error = checkAsked(spec, *workload)) return error;
     auto device = device::openDevice(capabilities.backends, spec.slots[rendezvous->rank]);
     if (!device) return device.takeError();
     communicator = comm::Communicator::open(*rendezvous);

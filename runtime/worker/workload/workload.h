@@ -21,6 +21,8 @@ struct Param {
   std::string name;
   std::string type;         // "Pixels", "int", "precision"
   llvm::json::Value value;  // default, in base units; null: none
+  /// Of an enum or bool whose levels are not all in this build: those that are. Empty: all of them.
+  std::vector<std::string> built = {};
 };
 
 struct Metric {
@@ -29,6 +31,8 @@ struct Metric {
   std::string better;     // "lower", "higher"
   plan::TrialKind kind = plan::TrialKind::Timed;
   bool exact = false;
+  bool series = false;
+  bool built = true;  // false: declared, and asking for it is refused
 };
 
 /// What one rank has when its trial begins. `communicator` is connected and knows the device.

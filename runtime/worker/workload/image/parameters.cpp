@@ -44,22 +44,38 @@ class Reader {
     return static_cast<int64_t>(result);
   }
 
-  /// Index into `words`.
-  size_t word(llvm::StringRef name, std::initializer_list<llvm::StringRef> words) {
+  /// Index into `words`; the last ones, from `built` on, are levels that this build lacks.
+  size_t word(llvm::StringRef name, std::initializer_list<llvm::StringRef> words, size_t built = SIZE_MAX) {
     const Value* value = object_.get(name);
     if (!value) return 0;
     const auto text = value->getAsString();
     size_t index = 0;
     for (llvm::StringRef word : words) {
-      if (text && *text == word) return index;
+      if (text && *text == word) {
+        if (index >= built) notBuilt(name, word, llvm::join(llvm::ArrayRef(words).take_front(built), ", "));
+        return index;
+      }
       ++index;
     }
     fail(name, *value, "one of " + llvm::join(words, ", "));
     return 0;
   }
 
+  /// A switch that this build cannot turn on.
+  void off(llvm::StringRef name) {
+    const Value* value = object_.get(name);
+    if (!value) return;
+    const auto on = value->getAsBoolean();
+    if (!on) return fail(name, *value, "true or false");
+    if (*on) notBuilt(name, "true", "false");
+  }
+
   const Value* get(llvm::StringRef name) const { return object_.get(name); }
 
+  void notBuilt(llvm::StringRef name, llvm::StringRef level, const std::string& built) {
+    if (message_.empty())
+      message_ = llvm::formatv("not in this build: {0} = {1} (it has {2})", name, level, built).str();
+  }
   void fail(llvm::StringRef name, const Value& value, const std::string& wanted) {
     if (message_.empty()) message_ = llvm::formatv("{0} {1} is {2}, it must be {3}", what_, name, value, wanted).str();
   }
@@ -83,6 +99,8 @@ void readData(Reader& reader, Data& data) {
   if (name == "mnist" && argument.getAsString()) {
     data.kind = Data::Kind::Mnist;
     data.path = argument.getAsString()->str();
+  } else if ((name == "folder" || name == "packed") && argument.getAsString()) {
+    reader.notBuilt("data", (name + "(…)").str(), "mnist, synthetic");
   } else if (name == "synthetic") {
     data.kind = Data::Kind::Synthetic;
     const Object count{{"images", argument}};
@@ -101,20 +119,26 @@ void readData(Reader& reader, Data& data) {
 
 std::vector<Param> declaredParameters() {
   const Parameters defaults;
-  return {{"data", "source", nullptr},
+  return {{"data", "source", nullptr, {"mnist", "synthetic"}},
           {"size", "Pixels", defaults.size},
           {"width", "float", defaults.width},
+          {"global_batch", "int", 0},
           {"batch", "int", defaults.batch},
-          {"precision", "precision", "fp32"},
+          {"precision", "precision", "fp32", {"fp64", "fp32", "bf16", "fp16"}},
           {"layout", "layout", "nchw"},
-          {"strategy", "strategy", "ddp_ds"},
+          {"strategy", "strategy", "ddp_ds", {"ddp_ds"}},
           {"gpus", "int", defaults.gpus},
           {"optimizer", "optimizer", "sgd"},
           {"learning_rate", "float", defaults.learning_rate},
           {"momentum", "float", defaults.momentum},
           {"weight_decay", "float", defaults.weight_decay},
+          {"loader", "loader", "dataloader", {"dataloader"}},
           {"workers", "int", defaults.workers},
-          {"prefetch", "int", defaults.prefetch}};
+          {"prefetch", "int", defaults.prefetch},
+          {"pin_memory", "bool", false, {"false"}},
+          {"transfer_dtype", "transfer_dtype", "as_input", {"as_input"}},
+          {"preprocessing", "preprocessing", "cpu", {"cpu"}},
+          {"numa", "numa", "near", {"near"}}};
 }
 
 llvm::Expected<Parameters> readParameters(const Object& object) {
@@ -130,11 +154,24 @@ llvm::Expected<Parameters> readParameters(const Object& object) {
   result.size = reader.whole("size", result.size, 1, 1 << 16);
   result.width = reader.number("width", result.width, 0.01, 100);
   result.batch = reader.whole("batch", result.batch, 1, 1 << 20);
-  constexpr Precision kPrecisions[] = {Precision::Fp32, Precision::Fp64, Precision::Bf16, Precision::Fp16};
-  result.precision = kPrecisions[reader.word("precision", {"fp32", "fp64", "bf16", "fp16"})];
+  const int64_t global_batch = reader.whole("global_batch", 0, 0, 1 << 20);
+  constexpr Precision kPrecisions[] = {Precision::Fp32, Precision::Fp64, Precision::Bf16, Precision::Fp16,
+                                       Precision::Fp32};
+  result.precision = kPrecisions[reader.word("precision", {"fp32", "fp64", "bf16", "fp16", "tf32"}, 4)];
   result.channels_last = reader.word("layout", {"nchw", "nhwc"}) == 1;
-  reader.word("strategy", {"ddp_ds"});
+  reader.word("strategy", {"ddp_ds", "dp", "ddp"}, 1);
+  reader.word("loader", {"dataloader", "dali", "native"}, 1);
+  reader.off("pin_memory");
+  reader.word("transfer_dtype", {"as_input", "uint8", "compute"}, 1);
+  reader.word("preprocessing", {"cpu", "device"}, 1);
+  reader.word("numa", {"near", "any", "far"}, 1);
   result.gpus = reader.whole("gpus", result.gpus, 1, 1 << 20);
+  if (global_batch > 0) {
+    if (global_batch % result.gpus != 0) {
+      reader.fail("global_batch", global_batch, "a multiple of gpus, " + std::to_string(result.gpus));
+    }
+    result.batch = global_batch / result.gpus;
+  }
   result.optimizer = reader.word("optimizer", {"sgd", "adam"}) == 1 ? OptimizerKind::Adam : OptimizerKind::Sgd;
   result.learning_rate = reader.number("learning_rate", result.learning_rate, 0, 1e6);
   result.momentum = reader.number("momentum", result.momentum, 0, 1);
@@ -155,8 +192,8 @@ llvm::Expected<Settings> readSettings(const plan::TrialSpec& spec) {
   } else if (spec.kind == plan::TrialKind::Quality) {
     result.epochs = reader.whole("epochs", 0, 1, kMost);
   } else {
-    return llvm::createStringError("image.mobilenet_v2 runs timed and quality trials, not " +
-                                   std::string(plan::toString(spec.kind)) + " ones");
+    return llvm::createStringError("not in this build: " + std::string(plan::toString(spec.kind)) +
+                                   " trials of image.mobilenet_v2 (it has timed, quality)");
   }
   if (auto error = reader.take()) return error;
   if (result.steps == 0 && result.epochs == 0) {

@@ -55,18 +55,45 @@ TEST_CASE("synthetic data has a count") {
 }
 
 TEST_CASE("a parameter that makes no sense is named with what it may be") {
-  CHECK(refusal("precision", "fp8") == "parameter precision is \"fp8\", it must be one of fp32, fp64, bf16, fp16");
+  CHECK(refusal("precision", "fp8") ==
+        "parameter precision is \"fp8\", it must be one of fp32, fp64, bf16, fp16, tf32");
   CHECK(refusal("batch", 1.5) == "parameter batch is 1.5, it must be a whole number");
   CHECK(refusal("batch", 0).find("parameter batch is 0, it must be a number from 1") == 0);
   CHECK(refusal("size", "big").find("parameter size is \"big\"") == 0);
   CHECK(refusal("learning_rate", nullptr).find("parameter learning_rate is null") == 0);
   CHECK(refusal("data", "mnist").find("parameter data is \"mnist\", it must be {\"mnist\":[\"a folder\"]}") == 0);
   CHECK(refusal("data", Object{{"synthetic", Array{-1}}}).find("parameter data is") == 0);
-  CHECK(refusal("strategy", "dp").find("it must be one of ddp_ds") != std::string::npos);
+  CHECK(refusal("strategy", "fsdp").find("it must be one of ddp_ds, dp, ddp") != std::string::npos);
+  CHECK(refusal("pin_memory", "yes").find("it must be true or false") != std::string::npos);
   CHECK(refusal("colour", 1) == "image.mobilenet_v2 has no parameter colour");
   auto none = readParameters(Object{});
   REQUIRE_FALSE(static_cast<bool>(none));
   CHECK(llvm::toString(none.takeError()).find("parameter data is null") == 0);
+}
+
+TEST_CASE("what stdlib declares and this build lacks is refused with what there is") {
+  CHECK(refusal("loader", "dali") == "not in this build: loader = dali (it has dataloader)");
+  CHECK(refusal("strategy", "dp") == "not in this build: strategy = dp (it has ddp_ds)");
+  CHECK(refusal("precision", "tf32") == "not in this build: precision = tf32 (it has fp32, fp64, bf16, fp16)");
+  CHECK(refusal("pin_memory", true) == "not in this build: pin_memory = true (it has false)");
+  CHECK(refusal("data", Object{{"folder", Array{"images"}}}).find("not in this build: data = folder") == 0);
+  for (const auto& [name, level] :
+       {std::pair("loader", "dataloader"), {"transfer_dtype", "as_input"}, {"numa", "near"}})
+    CHECK(refusal(name, level).empty());
+  CHECK(refusal("pin_memory", false).empty());
+}
+
+TEST_CASE("a global batch is shared by the ranks") {
+  Object object = withData();
+  object["gpus"] = 4;
+  object["global_batch"] = 256;
+  auto result = readParameters(object);
+  REQUIRE(static_cast<bool>(result));
+  CHECK(result->batch == 64);
+  object["global_batch"] = 254;
+  auto uneven = readParameters(object);
+  REQUIRE_FALSE(static_cast<bool>(uneven));
+  CHECK(llvm::toString(uneven.takeError()) == "parameter global_batch is 254, it must be a multiple of gpus, 4");
 }
 
 TEST_CASE("a trial has the length of its kind") {
@@ -75,5 +102,5 @@ TEST_CASE("a trial has the length of its kind") {
   CHECK(settingsRefusal(plan::TrialKind::Timed, Object{{"warmup", 1}}) ==
         "a timed trial needs its length: steps is not set");
   CHECK(settingsRefusal(plan::TrialKind::Timed, Object{{"steps", 0}}).find("setting steps is 0") == 0);
-  CHECK(settingsRefusal(plan::TrialKind::Profile, Object{{"steps", 5}}).find("not profile ones") != std::string::npos);
+  CHECK(settingsRefusal(plan::TrialKind::Profile, Object{{"steps", 5}}).find("not in this build: profile trials") == 0);
 }
