@@ -29,7 +29,8 @@ enum source {{ folder, packed }}
 enum optim {{ sgd, adam }}
 enum precision {{ fp64, fp32, bf16 }}
 
-workload job command ["true", "${{model}}", "${{data}}", "${{optim}}", "${{seed}}", "${{rate}}"] {{
+workload job command ["true", "${{model}}", "${{data}}", "${{optim}}", "${{seed}}", "${{rate}}", "${{gpus}}", "${{epochs}}", "${{batch}}",
+                      "${{precision}}", "${{workers}}", "${{prefetch}}", "${{pin_memory}}"] {{
   param model      : model = mobilenet_v2
   param data       : source = folder
   param optim      : optim = sgd
@@ -139,8 +140,8 @@ class Expc:
         ids = set()
         for line in process.stdout:
             point = json.loads(line)
-            if "id" in point and "parameters" in point:
-                ids.add(point["id"])
+            if "point" in point and len(point.get("parameters", ())) == 12:
+                ids.add(point["point"])
         process.wait()
         return len(ids)
 
@@ -209,6 +210,10 @@ def human(seconds):
     return f"{seconds * 1e6:.0f} us"
 
 
+def times(ratio):
+    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"
+
+
 def expansion(options, folder):
     """results[size][tool]; the tools take turns, so that a drift of the machine meets all of them."""
     expc = Expc(options.expc, folder, options.runs)
@@ -253,7 +258,7 @@ def table(results):
     for size, found in results.items():
         mark = {tool: "~" if found[tool]["sampled"] else "" for tool in tools}
         cells = [mark[tool] + human(found[tool]["seconds"]) for tool in tools]
-        ratios = [f"{mark[tool]}{found[tool]['seconds'] / found['expc']['seconds']:,.0f}" for tool in tools if tool != "expc"]
+        ratios = [mark[tool] + times(found[tool]["seconds"] / found["expc"]["seconds"]) for tool in tools if tool != "expc"]
         yield f"| {size:,} | " + " | ".join(cells + ratios) + " |"
     yield ""
     yield "| points | " + " | ".join(f"{tool}, MiB" for tool in tools) + " |"
