@@ -30,10 +30,12 @@ TEST_CASE("every module of the stdlib checks without a word") {
 }
 
 TEST_CASE("the reference study is in order") {
-  std::ifstream file(std::string(EXPC_SOURCE_DIR) + "/experiments/precision.exp");
-  std::stringstream text;
+  const std::string folder = std::string(EXPC_SOURCE_DIR) + "/experiments/";
+  std::ifstream file(folder + "precision.exp"), table(folder + "reference/precision.csv");
+  std::stringstream text, values;
   text << file.rdbuf();
-  Fixture fixture(text.str());
+  values << table.rdbuf();
+  Fixture fixture(text.str(), {{"dir/reference/precision.csv", values.str()}});
   CHECK_MESSAGE(fixture.collector.diagnostics.empty(), fixture.text());
   REQUIRE(fixture.program.studies.size() == 1);
   const check::Study& study = *fixture.program.studies[0];
@@ -41,7 +43,8 @@ TEST_CASE("the reference study is in order") {
   CHECK(study.workload->name == "image.mobilenet_v2");
   CHECK(study.factors[0].levels.size() == 4);
   CHECK(study.factors[1].declared == std::vector<std::string>{"1..4"});
-  CHECK(study.presets.at(0).only.size() == 2);
+  REQUIRE(study.findPreset("quick"));
+  CHECK(study.findPreset("quick")->only.size() == 2);
 }
 
 TEST_CASE("imports are found from the file that writes them") {

@@ -40,8 +40,9 @@ FormulaPtr Expressions::choose(const ast::CallExpr& call, source::Range range, c
     if (value->type.isError()) {
       good = false;
     } else if (first && !value->type.agreesWith(first->type)) {
-      emitter_.build(argument.value->range, errors::UnitMismatch, "the first value of 'choose'", first->type.name(),
-                     "this one", value->type.name())
+      emitter_
+          .build(argument.value->range, errors::UnitMismatch, "the first value of 'choose'", first->type.name(),
+                 "this one", value->type.name())
           .note(first->range, "the first value")
           .emit();
       good = false;
