@@ -14,6 +14,7 @@ import tempfile
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/language.md"
 BLOCK = re.compile(r"^```exp( study)?\n(.*?)^```$", re.M | re.S)
+FILE = re.compile(r"^```csv (\S+)\n(.*?)^```$", re.M | re.S)
 CODE = re.compile(r"// ([EW]\d{4})")
 
 
@@ -34,8 +35,10 @@ def inside_study(body: str) -> str:
     return "\n".join(parts) + "\n}\n"
 
 
-def check(expc: str, text: str) -> list:
+def check(expc: str, text: str, files: dict) -> list:
     with tempfile.TemporaryDirectory() as folder:
+        for name, content in files.items():
+            (pathlib.Path(folder) / name).write_text(content, encoding="utf-8")
         path = pathlib.Path(folder) / "example.exp"
         path.write_text(text, encoding="utf-8")
         result = subprocess.run([expc, "check", str(path), "--format", "json"], capture_output=True, timeout=60)
@@ -50,11 +53,12 @@ def main() -> int:
     expc = parser.parse_args().expc
     page = PAGE.read_text(encoding="utf-8")
     blocks = list(BLOCK.finditer(page))
+    files = dict(FILE.findall(page))
     failed = 0
     for block in blocks:
         text = inside_study(block[2]) if block[1] else block[2]
         wanted = sorted((code, number) for number, line in enumerate(text.splitlines(), 1) for code in CODE.findall(line))
-        found = check(expc, text)
+        found = check(expc, text, files)
         if sorted((code, line) for code, _, line in found) == wanted:
             continue
         failed += 1
