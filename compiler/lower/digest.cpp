@@ -199,6 +199,7 @@ class Digester {
     if (formula.op == check::Formula::Op::Constant || formula.op == check::Formula::Op::Variant ||
         formula.op == check::Formula::Op::Sequence)
       array.push_back(toExactJson(formula.constant));
+    if (formula.op == check::Formula::Op::Field) array.push_back(formula.parameter);
     if (formula.geometric) array.push_back("geometric");
     for (const check::FormulaPtr& operand : formula.operands)
       array.push_back(operand ? this->formula(*operand) : Value(nullptr));

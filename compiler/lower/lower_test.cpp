@@ -117,6 +117,16 @@ TEST_CASE("a huge product with tight rules stays cheap") {
   CHECK(removedOf(plan) + 3 == plan.product);
 }
 
+TEST_CASE("a million points are looked at one by one, but not written into a plan") {
+  check::Fixture fixture(
+      check::jobStudy("factor batch in 1..1024 factor gpus in 1..64 factor rank in 1..16 factor method in "
+                      "{ none, lora } exclude gpus == 64 and batch > 1000" +
+                      kMeasure));
+  CHECK(lower::verify(fixture.program, {}, fixture.emitter));
+  CHECK(!lower::compile(fixture.program, {}, nullptr, fixture.emitter));
+  CHECK(fixture.reported("too-many-points"));
+}
+
 TEST_CASE("inactive parameters are absent") {
   plan::Plan plan = planOf(check::jobStudy("factor method in { none, lora }" + kMeasure));
   REQUIRE(plan.points.size() == 2);
