@@ -1,58 +1,43 @@
 #include "compiler/check/csv.h"
 
+#include <csv.h>
 #include <fmt/format.h>
 
 namespace expc::check {
+namespace {
+
+struct Rows {
+  std::vector<std::vector<std::string>> done;
+  std::vector<std::string> open;
+};
+
+void addCell(void* text, size_t size, void* rows) {
+  static_cast<Rows*>(rows)->open.emplace_back(static_cast<const char*>(text), size);
+}
+void endRow(int, void* target) {
+  Rows& rows = *static_cast<Rows*>(target);
+  rows.done.push_back(std::move(rows.open));
+  rows.open.clear();
+}
+
+}  // namespace
 
 std::optional<std::vector<std::vector<std::string>>> readCsv(std::string_view text, std::string& problem) {
-  std::vector<std::vector<std::string>> rows;
-  std::vector<std::string> row;
-  std::string cell;
-  bool quoted = false, closed = false;
-  size_t line = 1;
-  auto endCell = [&] {
-    row.push_back(std::move(cell));
-    cell.clear();
-    closed = false;
-  };
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (c == '\n') ++line;
-    if (quoted) {
-      if (c != '"') {
-        cell += c;
-      } else if (i + 1 < text.size() && text[i + 1] == '"') {
-        cell += text[++i];
-      } else {
-        quoted = false;
-        closed = true;
-      }
-    } else if (c == ',') {
-      endCell();
-    } else if (c == '\n') {
-      endCell();
-      rows.push_back(std::move(row));
-      row.clear();
-    } else if (c == '\r' && i + 1 < text.size() && text[i + 1] == '\n') {
-      continue;
-    } else if (c == '"' && cell.empty() && !closed) {
-      quoted = true;
-    } else if (c == '"' || closed) {
-      problem = fmt::format("line {}: a quote stands inside a cell", line);
-      return std::nullopt;
-    } else {
-      cell += c;
-    }
-  }
-  if (quoted) {
-    problem = "its last quote is never closed";
+  csv_parser parser;
+  if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) {
+    problem = "no memory";
     return std::nullopt;
   }
-  if (!cell.empty() || closed || !row.empty()) {
-    endCell();
-    rows.push_back(std::move(row));
-  }
-  return rows;
+  if (text.substr(0, 3) == "\xef\xbb\xbf") text.remove_prefix(3);  // what Excel puts first
+  Rows rows;
+  size_t read = csv_parse(&parser, text.data(), text.size(), addCell, endRow, &rows);
+  if (read < text.size())
+    problem = fmt::format("row {}: a quote stands inside a cell", rows.done.size() + 1);
+  else if (csv_fini(&parser, addCell, endRow, &rows) != 0)
+    problem = "its last quote is never closed";
+  csv_free(&parser);
+  if (!problem.empty()) return std::nullopt;
+  return std::move(rows.done);
 }
 
 }  // namespace expc::check
