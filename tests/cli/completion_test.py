@@ -91,7 +91,7 @@ class Words(unittest.TestCase):
         self.assertEqual(self.ask("plan", "--preset", ""), [])
 
     def test_overrides(self):
-        self.assertEqual(self.ask("plan", "study.exp", "-D", "g"), ["gpus="])
+        self.assertEqual(self.ask("plan", "study.exp", "-D", "gp"), ["gpus="])
         self.assertEqual(self.ask("plan", "study.exp", "-D", "precision="), ["precision=fp64", "precision=fp32"])
         self.assertEqual(self.ask("plan", "study.exp", "-D", "design.t"), ["design.timed.repeat=", "design.timed.steps="])
         self.assertIn("size=", self.ask("plan", "study.exp", "-D", ""))

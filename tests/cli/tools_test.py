@@ -287,7 +287,7 @@ class Doc(Command):
         self.assertEqual(page, self.expc("doc", "image").stdout)
         self.assertIn("workload image.mobilenet_v2", page)
         self.assertIn("    size : Pixels in 16px..1024px = 224px\n        Height and width of the input.\n", page)
-        self.assertIn("precision { fp64, fp32, bf16, fp16 }", page)
+        self.assertRegex(page, r"\n  precision \{ fp64, fp32, [a-z0-9, ]+ \}\n      \w")
         one = self.expc("doc", "image", "mobilenet_v2").stdout
         self.assertIn("mnist(path)", one)
 
