@@ -72,6 +72,18 @@ class Job:
         return self.query("SELECT count(*) FROM trial WHERE status = 'valid'")[0][0]
 
 
+def written_as_a_study(job):
+    """The language says the same as the plan that is written by hand."""
+    study = job.folder / "compression.exp"
+    shutil.copy(PLAN.with_name("compression.exp"), study)
+    result = subprocess.run([job.command[0], "plan", "--format", "json", str(study)], capture_output=True, text=True, timeout=20)
+    study.unlink()
+    assert result.returncode == 0, result.stderr
+    compiled, by_hand = json.loads(result.stdout), json.loads(job.plan.read_text(encoding="utf-8"))
+    assert compiled["workloads"][0]["command"] == by_hand["workloads"][0]["command"], compiled["workloads"]
+    assert [point["parameters"] for point in compiled["points"]] == [point["parameters"] for point in by_hand["points"]]
+
+
 def killed_and_continued(job):
     engine = job.start()
     wait_for(lambda: "xz" in processes(job.mark), "xz to run")
@@ -161,7 +173,7 @@ def main():
         sys.exit(SKIPPED)
     with tempfile.TemporaryDirectory(prefix="expc-command-job-") as folder:
         job = Job(expc, folder)
-        for step in (killed_and_continued, values_make_sense, nothing_to_do, interrupted, refused):
+        for step in (written_as_a_study, killed_and_continued, values_make_sense, nothing_to_do, interrupted, refused):
             begin = time.monotonic()
             step(job)
             print(f"{step.__name__}: {time.monotonic() - begin:.1f} s")
