@@ -59,7 +59,8 @@ TEST_CASE("the last match counts, or all of them") {
   CHECK(refusal(match("step ()", text)) == "the pattern 'step ()' found what is no value: '' is no number");
   // Empty matches do not stay in place.
   CHECK(llvm::cantFail(match("(?:([0-9])|x)?", "1x2 3", Which::All)) == Values{1, 2, 3});
-  CHECK(refusal(match("(?:([0-9])|x)*?", "1x2")) == "the pattern '(?:([0-9])|x)*?' matches, but its group takes no part");
+  CHECK(refusal(match("(?:([0-9])|x)*?", "1x2")) ==
+        "the pattern '(?:([0-9])|x)*?' matches, but its group takes no part");
 }
 
 TEST_CASE("a pattern that cannot work is refused before anything runs") {
