@@ -15,6 +15,10 @@ bool above(double value, double end) { return value > end + slack(end); }
 
 }  // namespace
 
+const plan::Bound& boundOf(const plan::Criterion& criterion, const plan::Cell& cell) {
+  return cell.bound ? *cell.bound : criterion.bound;
+}
+
 bool satisfies(const Bound& bound, double low, double high) {
   switch (bound.relation) {
     case Relation::GreaterEqual:

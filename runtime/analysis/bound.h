@@ -15,6 +15,9 @@ bool satisfies(const plan::Bound& bound, double low, double high);
 /// Whether none of [low, high] satisfies it.
 bool violates(const plan::Bound& bound, double low, double high);
 
+/// The bound of one cell: its own where the criterion asks for agreement with a reference, else the criterion's.
+const plan::Bound& boundOf(const plan::Criterion& criterion, const plan::Cell& cell);
+
 /// How far [low, high] is inside (positive) or outside the bound, in its unit: the cell with the least is the one to
 /// show.
 double margin(const plan::Bound& bound, double low, double high);

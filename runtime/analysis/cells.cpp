@@ -9,6 +9,7 @@
 
 #include "runtime/analysis/evaluate.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/analysis/readings.h"
 #include "runtime/stats/design.h"
 #include "runtime/stats/estimators.h"
 
@@ -17,10 +18,12 @@ namespace {
 
 using store::TrialStatus;
 
-std::string labelOf(const plan::Plan& plan, const std::string& id) {
-  const plan::Point* point = plan.findPoint(id);
-  const std::string label = point ? plan.label(*point) : "";
-  return label.empty() ? "the point" : label;
+std::string labelOf(const plan::Plan& plan, const std::string& place) {
+  const store::PlaceParts parts = store::partsOf(place);
+  const plan::Point* point = plan.findPoint(parts.point);
+  std::string label = point ? plan.label(*point) : "";
+  if (label.empty()) label = "the point";
+  return parts.label.empty() ? label : label + " (control " + parts.label + ")";
 }
 
 /// The first line of what a worker said, short enough for a verdict's line.
@@ -28,22 +31,6 @@ std::string brief(const std::string& reason) {
   std::string line = reason.substr(0, reason.find('\n'));
   if (line.size() > 120) line = line.substr(0, 117) + "...";
   return line;
-}
-
-/// The metric of one outcome as a reading.
-Reading read(const Evidence& evidence, const plan::MetricTerm& term, const Outcome& outcome) {
-  const store::Trial& trial = *outcome.trial;
-  if (evidence.outcomes.notOnDevice(term.metric)) {
-    return {std::nullopt, false, term.metric + " is not measured on this device"};
-  }
-  if (trial.status == TrialStatus::Timeout) {
-    const plan::Metric* metric = evidence.plan.findMetric(term.metric);
-    const double infinity = std::numeric_limits<double>::infinity();
-    return {metric && metric->better == plan::Direction::Higher ? -infinity : infinity, true, ""};
-  }
-  const auto found = trial.metrics.find(term.metric);
-  if (found != trial.metrics.end()) return {found->second, false, ""};
-  return {std::nullopt, false, term.metric + " is missing from the trials of " + labelOf(evidence.plan, term.point)};
 }
 
 bool isExact(const plan::Plan& plan, const plan::Term& term) {
@@ -94,7 +81,10 @@ BlockValues blockValues(const Evidence& evidence, const plan::Cell& cell) {
             const Outcome* outcome = evidence.outcomes.of(cell.kind, term.point).find(block, session);
             if (!outcome || !outcome->ended())
               return {std::nullopt, false, "no trial of " + labelOf(evidence.plan, term.point)};
-            return read(evidence, term, *outcome);
+            Reading found = readMetric(evidence.plan, evidence.outcomes, term.metric, *outcome);
+            if (!found.value && found.why.ends_with("is missing from the trials"))
+              found.why += " of " + labelOf(evidence.plan, term.point);
+            return found;
           });
       const bool ratio = cell.estimator == plan::Estimator::PairedRatio;
       if (reading.value && ratio && *reading.value <= 0 && !reading.timed_out) {
@@ -143,15 +133,18 @@ void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell&
   };
   result.state = CellState::Measured;
   for (size_t i = 0; i < cell.points.size(); ++i) {
-    const plan::Point* point = evidence.plan.findPoint(cell.points[i]);
+    const plan::Point* point = evidence.plan.findPoint(store::partsOf(cell.points[i]).point);
     const std::string label = labelOf(evidence.plan, cell.points[i]);
     const PointOutcomes& outcomes = evidence.outcomes.of(cell.kind, cell.points[i]);
     const bool treated = i == 0;
     const unsigned blocks = outcomes.infeasible_blocks;
     if (outcomes.outcomes.empty()) {
-      const bool unavailable = point && !point->unavailable.empty();
-      return set(CellState::NotRun,
-                 label + (unavailable ? " is not available here: " + point->unavailable : " was not run"));
+      std::string why = label + " was not run";
+      if (point && !point->unavailable.empty())
+        why = label + " is not available here: " + point->unavailable;
+      else if (point && !point->expected_infeasible.empty())
+        why = label + " is expected infeasible, not started: " + point->expected_infeasible;
+      return set(CellState::NotRun, std::move(why));
     }
     if (blocks >= kInfeasibleBlocks) {
       const std::string why = fmt::format("{} ran out of memory in {} blocks", label, blocks);
@@ -175,6 +168,10 @@ std::string tooFew(const plan::Cell& cell, const BlockValues& values, double con
 
 }  // namespace
 
+unsigned plannedOf(const plan::KindDesign& design, unsigned complete) {
+  return std::clamp(complete, design.repeat, design.most());
+}
+
 Evidence gather(const plan::Plan& plan, const store::Results& results, const Outcomes& outcomes) {
   Evidence evidence{plan, outcomes, {}};
   for (const plan::KindDesign& design : plan.design.kinds) {
@@ -189,7 +186,7 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   const BlockValues values = blockValues(evidence, cell);
   Scope& scope = result.estimate.scope;
   for (const plan::KindDesign& design : evidence.plan.design.kinds) {
-    if (design.kind == cell.kind) scope.planned = design.repeat;
+    if (design.kind == cell.kind) scope.planned = plannedOf(design, static_cast<unsigned>(values.values.size()));
   }
   scope.complete = static_cast<unsigned>(values.values.size());
   for (const int64_t block : values.tried) scope.lost += values.complete.count(block) == 0;
@@ -198,11 +195,13 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   for (const int64_t session : values.sessions) hosts.insert(evidence.outcomes.host(session));
   scope.nodes = static_cast<unsigned>(hosts.size());
 
+  const bool adaptive =
+      std::any_of(evidence.plan.design.kinds.begin(), evidence.plan.design.kinds.end(),
+                  [&](const plan::KindDesign& design) { return design.kind == cell.kind && !design.until.empty(); });
   const auto& wanted = evidence.wanted[static_cast<size_t>(cell.kind)];
-  result.unfinished =
-      scope.complete < scope.planned &&
-      std::any_of(
-          cell.points.begin(), cell.points.end(), [&](const std::string& point) { return wanted.count(point) != 0; });
+  result.unfinished = (scope.complete < scope.planned || adaptive) &&
+                      std::any_of(cell.points.begin(), cell.points.end(),
+                                  [&](const std::string& point) { return wanted.count(point) != 0; });
   result.estimate.values = values.values;
   judgePoints(evidence, cell, result);
   if (values.values.empty()) {

@@ -35,8 +35,12 @@ struct MeasuredCell {
 struct Evidence {
   const plan::Plan& plan;
   const Outcomes& outcomes;
-  std::set<std::string> wanted[3];  // by TrialKind: points that nextBlock asks for
+  std::set<std::string> wanted[3];  // by TrialKind: places that nextBlock asks for
 };
+
+/// How many repetitions a design plans, when `complete` are there: where they adapt, as many as there are within its
+/// limits.
+unsigned plannedOf(const plan::KindDesign& design, unsigned complete);
 
 Evidence gather(const plan::Plan& plan, const store::Results& results, const Outcomes& outcomes);
 

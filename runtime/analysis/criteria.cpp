@@ -4,6 +4,7 @@
 
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/claims.h"
+#include "runtime/analysis/infeasible.h"
 #include "runtime/analysis/why.h"
 
 namespace expc::analysis {
@@ -13,19 +14,19 @@ bool outOfMemory(CellState state) { return state == CellState::Infeasible || sta
 
 /// Without a confidence the claim is about the trials themselves: each must satisfy the bound, and the planned ones
 /// must be in.
-Evidences everyTrial(const plan::Criterion& criterion, const MeasuredCell& cell) {
+Evidences everyTrial(const plan::Bound& bound, const MeasuredCell& cell) {
   const std::vector<double>& values = cell.estimate.values;
-  const auto broken = [&](double value) { return !satisfies(criterion.bound, value, value); };
+  const auto broken = [&](double value) { return !satisfies(bound, value, value); };
   if (std::any_of(values.begin(), values.end(), broken)) return {1, 0};
   return {values.empty() || cell.unfinished ? 1.0 : 0.0, 1};
 }
 
-Evidences evidenceOf(const plan::Criterion& criterion, const MeasuredCell& cell) {
+Evidences evidenceOf(const plan::Criterion& criterion, const plan::Bound& bound, const MeasuredCell& cell) {
   if (outOfMemory(cell.state)) return {1, 0};
   if (cell.state != CellState::Measured) return {};
-  if (!criterion.confidence) return everyTrial(criterion, cell);
-  return {cell.intervals.smallestAlpha([&](double low, double high) { return satisfies(criterion.bound, low, high); }),
-          cell.intervals.smallestAlpha([&](double low, double high) { return violates(criterion.bound, low, high); })};
+  if (!criterion.confidence) return everyTrial(bound, cell);
+  return {cell.intervals.smallestAlpha([&](double low, double high) { return satisfies(bound, low, high); }),
+          cell.intervals.smallestAlpha([&](double low, double high) { return violates(bound, low, high); })};
 }
 
 Verdict cellVerdict(const MeasuredCell& cell, Verdict decided) {
@@ -67,13 +68,17 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
     result.why = "this restricted study has no point that it speaks about";
     return result;
   }
+  if (criterion.infeasible) {
+    judgeInfeasible(evidence, criterion, result);
+    return result;
+  }
   const double confidence = criterion.confidence.value_or(kConfidence);
   std::vector<MeasuredCell> cells;
   std::vector<Evidences> evidences;
   for (size_t i = 0; i < criterion.cells.size(); ++i) {
     cells.push_back(measure(evidence, criterion.cells[i], confidence));
     cells.back().estimate.cell = static_cast<unsigned>(i);
-    evidences.push_back(evidenceOf(criterion, cells.back()));
+    evidences.push_back(evidenceOf(criterion, boundOf(criterion, criterion.cells[i]), cells.back()));
   }
   const Decision decision = decide(criterion.claim, evidences, 1 - confidence);
   for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.verdict = cellVerdict(cells[i], decision.cells[i]);

@@ -34,6 +34,39 @@ TEST_CASE("terms compute what they say") {
   CHECK(value(term(plan::ScaleTerm{0.5, term(plan::RatioTerm{a, b})}), values).value == 0.75);
 }
 
+TEST_CASE("sums, products and series compute what they say") {
+  const auto a = metric("m", "a"), b = metric("m", "b");
+  const std::map<std::string, double> values = {{"a", 6}, {"b", 4}};
+  CHECK(value(term(plan::SumTerm{a, b}), values).value == 10);
+  CHECK(value(term(plan::ProductTerm{a, b}), values).value == 24);
+  CHECK(value(term(plan::SumTerm{a, metric("m", "c")}), values).why == "no m");
+
+  const std::vector<double> rising = {0.5, 0.8, 0.97, 0.96}, other = {0.4, 0.9, 0.97}, none;
+  const auto seriesOf = [&](const plan::TermPtr& node) {
+    return evaluate(*node, [&](const plan::MetricTerm& wanted) -> Reading {
+      if (wanted.point == "late") return {INFINITY, true, ""};
+      if (wanted.point == "plain") return {1.0, false, ""};
+      return {0.0, false, "", wanted.point == "rising" ? &rising : wanted.point == "none" ? &none : &other};
+    });
+  };
+  const auto first = [&](const char* point, double bound) {
+    return term(plan::FirstTerm{{"m", point}, {plan::Relation::GreaterEqual, bound, 0, ""}});
+  };
+  CHECK(seriesOf(first("rising", 0.97)).value == 3);
+  CHECK(seriesOf(first("rising", 0.4)).value == 1);
+  CHECK(std::isinf(*seriesOf(first("rising", 0.99)).value));
+  CHECK_FALSE(seriesOf(first("rising", 0.99)).timed_out);
+  CHECK(seriesOf(first("late", 0.9)).timed_out);
+  CHECK(seriesOf(first("plain", 0.9)).why == "m is no series");
+  const auto gap = [&](const char* x, const char* y) { return term(plan::GapTerm{{"m", x}, {"m", y}}); };
+  CHECK(*seriesOf(gap("rising", "other")).value == doctest::Approx(0.1));
+  CHECK(std::isinf(*seriesOf(gap("late", "other")).value));
+  CHECK(seriesOf(gap("rising", "none")).why == "the series of m have no place in common");
+  // Neither of a pair got there: no ratio.
+  CHECK_FALSE(seriesOf(term(plan::RatioTerm{first("rising", 0.99), first("other", 0.99)})).value);
+  CHECK(metricTerms(*term(plan::SumTerm{gap("a", "b"), first("c", 1)})).size() == 3);
+}
+
 TEST_CASE("a term without a value says why") {
   const auto a = metric("m", "a"), b = metric("m", "b");
   CHECK(value(term(plan::RatioTerm{a, b}), {{"a", 6}}).why == "no m");

@@ -5,7 +5,10 @@
 #include <limits>
 
 #include "runtime/analysis/cells.h"
+#include "runtime/analysis/controls.h"
 #include "runtime/analysis/criteria.h"
+#include "runtime/analysis/needs.h"
+#include "runtime/analysis/readings.h"
 #include "runtime/stats/estimators.h"
 #include "runtime/stats/procedures.h"
 
@@ -16,18 +19,22 @@ PointStatus statusOf(const plan::Point& point, const plan::KindDesign& design, c
   PointStatus status;
   status.point = point.id;
   status.kind = design.kind;
-  status.planned = point.unavailable.empty() ? design.repeat : 0;
   status.valid = outcomes.valid();
+  status.planned = point.startable() ? plannedOf(design, outcomes.ended()) : 0;
   status.failed = outcomes.failed;
   status.timeouts = outcomes.timeouts;
   status.infeasible = outcomes.infeasible_blocks;
-  status.last_reason =
-      outcomes.outcomes.empty() && !point.unavailable.empty() ? point.unavailable : outcomes.last_reason;
+  status.last_reason = outcomes.last_reason;
+  if (outcomes.outcomes.empty() && !point.unavailable.empty())
+    status.last_reason = point.unavailable;
+  else if (outcomes.outcomes.empty() && !point.expected_infeasible.empty())
+    status.last_reason = "expected infeasible, not started: " + point.expected_infeasible;
   return status;
 }
 
 /// The metric at the point; n = 0 if it has no value. Timeouts count in the ranks if the metric was measured at all.
-Summary summarise(const plan::Point& point, const plan::Metric& metric, const PointOutcomes& outcomes) {
+Summary summarise(const plan::Plan& plan, const Outcomes& all, const plan::Point& point, const plan::Metric& metric) {
+  const PointOutcomes& outcomes = all.of(metric.kind, point.id);
   Summary summary;
   summary.point = point.id;
   summary.metric = metric.name;
@@ -37,19 +44,21 @@ Summary summarise(const plan::Point& point, const plan::Metric& metric, const Po
   bool absent = false;
   for (const Outcome& outcome : outcomes.outcomes) {
     if (!outcome.ended()) continue;
-    const store::Trial& trial = *outcome.trial;
+    const Reading reading = readMetric(plan, all, metric.name, outcome);
     if (!outcome.valid()) {
       ranked.push_back(worst);
       ++summary.timeouts;
       continue;
     }
-    const auto found = trial.metrics.find(metric.name);
-    if (found == trial.metrics.end() || std::isnan(found->second)) {
+    if (!reading.value || std::isnan(*reading.value)) {
       absent = true;
       continue;
     }
-    ranked.push_back(found->second);
-    summary.values.push_back(found->second);
+    ranked.push_back(*reading.value);
+    if (std::isfinite(*reading.value))
+      summary.values.push_back(*reading.value);
+    else
+      ++summary.never;
   }
   if (ranked.empty() || (absent && summary.values.empty())) return summary;
   summary.n = static_cast<unsigned>(ranked.size());
@@ -59,7 +68,7 @@ Summary summarise(const plan::Point& point, const plan::Metric& metric, const Po
   const auto [low, high] = std::minmax_element(summary.values.begin(), summary.values.end());
   summary.minimum = summary.values.empty() ? worst : *low;
   summary.maximum = summary.values.empty() ? worst : *high;
-  summary.constant = metric.exact && summary.timeouts == 0 && summary.minimum == summary.maximum;
+  summary.constant = metric.exact && summary.timeouts + summary.never == 0 && summary.minimum == summary.maximum;
   summary.outliers = stats::tukeyOutliers(summary.values);
   return summary;
 }
@@ -111,14 +120,19 @@ Judgement judge(const plan::Plan& plan, const store::Results& results) {
       judgement.points.push_back(statusOf(point, design, outcomes.of(design.kind, point.id)));
     }
     for (const plan::Metric& metric : plan.metrics) {
-      Summary summary = summarise(point, metric, outcomes.of(metric.kind, point.id));
-      if (summary.n > 0 && !outcomes.notOnDevice(metric.name)) judgement.summaries.push_back(std::move(summary));
+      Summary summary = summarise(plan, outcomes, point, metric);
+      const bool measured = metric.derived || !outcomes.notOnDevice(metric.name);
+      if (summary.n > 0 && measured) judgement.summaries.push_back(std::move(summary));
     }
   }
   for (const plan::Comparison& comparison : plan.comparisons)
     judgement.comparisons.push_back(compare(evidence, comparison));
   for (const plan::Criterion& criterion : plan.criteria)
     judgement.criteria.push_back(judgeCriterion(evidence, criterion));
+  judgeControls(evidence, judgement);
+  for (const plan::KindDesign& design : plan.design.kinds) {
+    for (UntilState& state : untilStates(plan, design.kind, results)) judgement.untils.push_back(std::move(state));
+  }
   return judgement;
 }
 
@@ -131,8 +145,9 @@ int exitCode(const Judgement& judgement) {
   for (const CriterionResult& criterion : judgement.criteria) {
     if (criterion.verdict == Verdict::NotAsked) continue;
     asked = true;
-    failed = failed || criterion.verdict == Verdict::Fail || criterion.verdict == Verdict::Infeasible;
-    open = open || criterion.verdict == Verdict::Inconclusive || criterion.verdict == Verdict::NotRun;
+    const bool trusted = criterion.untrusted.empty();
+    failed = failed || (trusted && (criterion.verdict == Verdict::Fail || criterion.verdict == Verdict::Infeasible));
+    open = open || !trusted || criterion.verdict == Verdict::Inconclusive || criterion.verdict == Verdict::NotRun;
   }
   if (!tried || (!asked && !valid)) return 5;
   return failed ? 3 : open ? 4 : 0;

@@ -30,6 +30,7 @@ struct Summary {
   std::optional<stats::Interval> interval;      // absent: too few values for the confidence (95 %)
   std::vector<double> values;                   // measured ones by block order, for dots in charts
   std::vector<unsigned> outliers;               // indices into values (Tukey); flagged, never dropped
+  unsigned never = 0;                           // of n: a series that never got there (epochs_to): infinite, in no list
 };
 
 /// Pairs (for a cell of one point: trials) that an estimate rests on. Lost: blocks that were tried and gave no value.
@@ -64,6 +65,29 @@ struct CriterionResult {
   std::string domain;
   Scope scope;  // the smallest over the cells; sessions and nodes the largest
   std::vector<CellEstimate> cells;
+  /// "" or why a control says that the verdict cannot be trusted. The verdict stays what the intervals make it.
+  std::string untrusted;
+};
+
+/// A metric of a control's trials against those of its point, in the same blocks: what the same twice differs by.
+struct ControlResult {
+  std::string name, point, metric;
+  bool ratio = true;             // else a difference
+  CellEstimate estimate;         // of control against point, at kConfidence
+  std::optional<double> margin;  // half the smallest gap that a criterion claims of the metric; absent: none does
+  bool untrusted = false;        // the interval leaves 1 ± margin (of a difference: 0 ± margin)
+  std::string why;               // one line that makes sense alone
+};
+
+/// How wide the widest interval of an `until` is.
+struct UntilState {
+  plan::TrialKind kind = plan::TrialKind::Timed;
+  plan::Until until;
+  std::optional<double> widest;  // in the sense of the `until`; absent: some cell has no interval yet
+  std::string where;             // the labels of that cell
+  unsigned blocks = 0;           // repetitions so far, and the most there can be
+  unsigned most = 0;
+  bool met = false;
 };
 
 struct PointStatus {
@@ -78,6 +102,8 @@ struct Judgement {
   std::vector<Summary> summaries;
   std::vector<ComparisonResult> comparisons;
   std::vector<CriterionResult> criteria;
+  std::vector<ControlResult> controls;
+  std::vector<UntilState> untils;
   const Summary* find(std::string_view point, std::string_view metric) const;
 };
 
@@ -88,7 +114,8 @@ struct Judgement {
 Judgement judge(const plan::Plan& plan, const store::Results& results);
 
 /// DESIGN §5: 0 all pass, 3 some fail (infeasible counts as fail), 4 some undecided or not run, 5 nothing ran (no trial
-/// of any point; without criteria: no valid trial). Criteria that are not asked say nothing.
+/// of any point; without criteria: no valid trial). Criteria that are not asked say nothing; an untrusted verdict
+/// counts as undecided, whatever it is.
 int exitCode(const Judgement& judgement);
 
 }  // namespace expc::analysis

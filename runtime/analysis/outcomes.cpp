@@ -70,7 +70,7 @@ Outcomes::Outcomes(const store::Results& results) {
   std::set<int64_t> seen;
   for (const Trial& trial : results.trials) {
     if (weight(trial.status) == 0 || !seen.insert(trial.id).second) continue;
-    const Key key{trial.kind, trial.point};
+    const Key key{trial.kind, trial.place()};
     count(points_[key], trial, infeasible[key], newest[key]);
     const Trial*& best = decided[key][{trial.block, trial.session}];
     if (!best || decides(trial, *best)) best = &trial;
@@ -78,6 +78,7 @@ Outcomes::Outcomes(const store::Results& results) {
   for (const Trial& trial : results.trials) missing_.insert(trial.not_on_device.begin(), trial.not_on_device.end());
   for (const Trial& trial : results.trials) {
     for (const auto& [metric, value] : trial.metrics) missing_.erase(metric);
+    for (const auto& [metric, values] : trial.series) missing_.erase(metric);
   }
   for (const auto& [key, places] : decided) {
     PointOutcomes& point = points_[key];
@@ -86,9 +87,9 @@ Outcomes::Outcomes(const store::Results& results) {
   }
 }
 
-const PointOutcomes& Outcomes::of(plan::TrialKind kind, std::string_view point) const {
+const PointOutcomes& Outcomes::of(plan::TrialKind kind, std::string_view place) const {
   static const PointOutcomes none;
-  const auto found = points_.find(std::pair<plan::TrialKind, std::string>(kind, point));
+  const auto found = points_.find(std::pair<plan::TrialKind, std::string>(kind, place));
   return found == points_.end() ? none : found->second;
 }
 

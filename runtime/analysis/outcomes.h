@@ -45,8 +45,8 @@ inline constexpr unsigned kInfeasibleBlocks = 2;
 class Outcomes {
  public:
   explicit Outcomes(const store::Results& results);
-  /// Never fails: a point without trials has empty outcomes.
-  const PointOutcomes& of(plan::TrialKind kind, std::string_view point) const;
+  /// `place` is a point's id, or of a control store::placeOf. Never fails: one without trials has empty outcomes.
+  const PointOutcomes& of(plan::TrialKind kind, std::string_view place) const;
   /// The host of a session; its number as text if the results lack it.
   std::string host(int64_t session) const;
   /// Whether workers said that the device cannot give this metric, and none gave it. A timeout is then no value either.

@@ -23,25 +23,25 @@ std::string Explainer::cell(size_t index) const {
   if (cell.state != CellState::Measured) return cell.estimate.why;
   if (!criterion_.confidence) {
     const std::vector<double>& values = cell.estimate.values;
-    const auto broken = [&](double v) { return !satisfies(criterion_.bound, v, v); };
+    const auto broken = [&](double v) { return !satisfies(bound(index), v, v); };
     const auto count = std::count_if(values.begin(), values.end(), broken);
     const Scope& scope = cell.estimate.scope;
     if (count > 0) {
       return fmt::format("{} of {} {}", count, countNoun(criterion_.cells[index], scope.complete),
-                         violation(criterion_.bound));
+                         violation(bound(index)));
     }
     return fmt::format("{} so far {}, of {} planned", countNoun(criterion_.cells[index], scope.complete),
-                       criterion_.bound.text, scope.planned);
+                       bound(index).text, scope.planned);
   }
   if (!cell.estimate.interval) return cell.estimate.why;
   const double low = cell.estimate.interval->low, high = cell.estimate.interval->high;
-  if (cell.estimate.verdict == Verdict::Fail) return shown(index) + " is " + violation(criterion_.bound);
-  const bool alone_violates = violates(criterion_.bound, low, high);
-  if (alone_violates || satisfies(criterion_.bound, low, high)) {
+  if (cell.estimate.verdict == Verdict::Fail) return shown(index) + " is " + violation(bound(index));
+  const bool alone_violates = violates(bound(index), low, high);
+  if (alone_violates || satisfies(bound(index), low, high)) {
     return fmt::format("{} is {} alone, but not with Holm over {}", shown(index),
-                       alone_violates ? violation(criterion_.bound) : criterion_.bound.text, cellCount(cells_.size()));
+                       alone_violates ? violation(bound(index)) : bound(index).text, cellCount(cells_.size()));
   }
-  return shown(index) + " does not decide " + criterion_.bound.text;
+  return shown(index) + " does not decide " + bound(index).text;
 }
 
 std::string Explainer::criterion(Verdict verdict) const {
@@ -71,13 +71,14 @@ std::string Explainer::passes() const {
   if (passing.empty()) return "every part of the claim holds";
   if (!forall()) {
     const size_t shown_cell = best(passing);
-    return fmt::format("{} of {} {}, Holm over them: {}{}", passing.size(), cellCount(cells_.size()),
-                       criterion_.bound.text, prefix(shown_cell), shown(shown_cell));
+    return fmt::format("{} of {} {}, Holm over them: {}{}", passing.size(), cellCount(cells_.size()), holds(),
+                       prefix(shown_cell), shown(shown_cell));
   }
   const size_t shown_cell = worst(passing);
-  if (cells_.size() == 1) return prefix(0) + shown(0) + " " + criterion_.bound.text;
+  if (cells_.size() == 1) return prefix(0) + shown(0) + " " + bound(0).text;
   return fmt::format("{} {}: {} {} {}", passing.size() == cells_.size() ? "all" : fmt::format("{} of", passing.size()),
-                     cellCount(cells_.size()), extreme(criterion_.bound), shown(shown_cell), criterion_.bound.text);
+                     cellCount(cells_.size()), extreme(bound(shown_cell)),
+                     ownBounds() ? prefix(shown_cell) + shown(shown_cell) : shown(shown_cell), bound(shown_cell).text);
 }
 
 std::string Explainer::everyTrialPasses() const {
@@ -92,13 +93,13 @@ std::string Explainer::everyTrialPasses() const {
   if (!forall()) trials = fewest = cells_[chosen].estimate.values.size();
   const std::vector<double>& values = cells_[chosen].estimate.values;
   const double shown_value = *std::min_element(values.begin(), values.end(), [&](double a, double b) {
-    return margin(criterion_.bound, a, a) < margin(criterion_.bound, b, b);
+    return margin(bound(chosen), a, a) < margin(bound(chosen), b, b);
   });
   const bool many = forall() && passing.size() > 1;
   const std::string place = label(chosen);
   const std::string count = countNoun(criterion_.cells[chosen], static_cast<unsigned>(trials));
   std::string text = trials == 1 ? count : "all " + count;
-  text += fmt::format(" {}: {} {}", criterion_.bound.text, extreme(criterion_.bound), value(chosen, shown_value));
+  text += fmt::format(" {}: {} {}", holds(), extreme(bound(chosen)), value(chosen, shown_value));
   if (!place.empty()) text += " at " + place;
   return text + fmt::format("; 0 of {} failed{}: with 95 % confidence at most {:.0f} % would", fewest,
                             many ? " in a cell" : "", 100 * stats::zeroFailuresBound(static_cast<unsigned>(fewest)));
@@ -111,7 +112,7 @@ std::string Explainer::fails() const {
     if (among.empty()) return "no part of the claim holds";
     const size_t chosen = best(among);
     const std::string detail = failing.empty() ? cells_[chosen].estimate.why : prefix(chosen) + shown(chosen);
-    return fmt::format("none of {} {}: closest is {}", cellCount(cells_.size()), criterion_.bound.text, detail);
+    return fmt::format("none of {} {}: closest is {}", cellCount(cells_.size()), holds(), detail);
   }
   if (failing.empty() && memory.empty()) return "some part of the claim fails";
   if (failing.empty()) {
@@ -122,10 +123,9 @@ std::string Explainer::fails() const {
   std::string text;
   if (criterion_.confidence) {
     const size_t chosen = worst(failing);
-    text = cells_.size() == 1
-               ? prefix(chosen) + shown(chosen) + " is " + violation(criterion_.bound)
-               : fmt::format("{} of {} {}, Holm over them: {}{}", failing.size(), cellCount(cells_.size()),
-                             violation(criterion_.bound), prefix(chosen), shown(chosen));
+    text = cells_.size() == 1 ? prefix(chosen) + shown(chosen) + " is " + violation(bound(chosen))
+                              : fmt::format("{} of {} {}, Holm over them: {}{}", failing.size(),
+                                            cellCount(cells_.size()), breaks(), prefix(chosen), shown(chosen));
   } else {
     text = trialsFail();
   }
@@ -138,8 +138,8 @@ std::string Explainer::trialsFail() const {
   for (size_t i = 0; i < cells_.size(); ++i) {
     for (const double v : cells_[i].estimate.values) {
       ++trials;
-      if (satisfies(criterion_.bound, v, v)) continue;
-      const double distance = margin(criterion_.bound, v, v);
+      if (satisfies(bound(i), v, v)) continue;
+      const double distance = margin(bound(i), v, v);
       if (broken++ == 0 || distance < least) {
         least = distance;
         shown_value = v;
@@ -149,7 +149,7 @@ std::string Explainer::trialsFail() const {
   }
   const std::string place = label(chosen);
   return fmt::format("{} of {} {}: {}{}", broken, countNoun(criterion_.cells[chosen], static_cast<unsigned>(trials)),
-                     violation(criterion_.bound), place.empty() ? "" : place + " got ", value(chosen, shown_value));
+                     breaks(), place.empty() ? "" : place + " got ", value(chosen, shown_value));
 }
 
 std::string Explainer::undecided() const {
@@ -179,12 +179,11 @@ double Explainer::marginOf(size_t index) const {
   const CellEstimate& estimate = cells_[index].estimate;
   if (criterion_.confidence && estimate.interval) {
     // A failing cell is as far off as its end that is nearest to the bound.
-    return estimate.verdict == Verdict::Fail
-               ? margin(criterion_.bound, estimate.interval->high, estimate.interval->low)
-               : margin(criterion_.bound, estimate.interval->low, estimate.interval->high);
+    return estimate.verdict == Verdict::Fail ? margin(bound(index), estimate.interval->high, estimate.interval->low)
+                                             : margin(bound(index), estimate.interval->low, estimate.interval->high);
   }
   double least = INFINITY;
-  for (const double v : estimate.values) least = std::min(least, margin(criterion_.bound, v, v));
+  for (const double v : estimate.values) least = std::min(least, margin(bound(index), v, v));
   return least;
 }
 
@@ -199,7 +198,7 @@ size_t Explainer::best(const std::vector<size_t>& among) const {
 std::string Explainer::shown(size_t index) const {
   const CellEstimate& estimate = cells_[index].estimate;
   const std::string_view dimension = dimensionOf(plan_, criterion_.cells[index]);
-  const std::vector<double> bounds = ends(criterion_.bound);
+  const std::vector<double> bounds = ends(bound(index));
   if (cells_[index].exact && estimate.estimate) return value(index, *estimate.estimate) + " (constant)";
   if (estimate.estimate && estimate.interval) {
     return formatEstimate(*estimate.estimate, *estimate.interval, criterion_.unit, dimension, bounds);
@@ -211,7 +210,7 @@ std::string Explainer::shown(size_t index) const {
 std::string Explainer::value(size_t index, double number) const {
   const plan::Cell& cell = criterion_.cells[index];
   if (std::isinf(number)) return "a timeout";
-  return formatAgainst(number, ends(criterion_.bound), criterion_.unit, dimensionOf(plan_, cell));
+  return formatAgainst(number, ends(bound(index)), criterion_.unit, dimensionOf(plan_, cell));
 }
 
 std::string Explainer::label(size_t index) const { return cellLabel(criterion_.factors, criterion_.cells[index]); }
@@ -219,6 +218,19 @@ std::string Explainer::label(size_t index) const { return cellLabel(criterion_.f
 std::string Explainer::prefix(size_t index) const {
   const std::string text = label(index);
   return text.empty() ? "" : text + ": ";
+}
+
+const plan::Bound& Explainer::bound(size_t index) const { return boundOf(criterion_, criterion_.cells[index]); }
+
+bool Explainer::ownBounds() const {
+  return std::any_of(criterion_.cells.begin(), criterion_.cells.end(),
+                     [](const plan::Cell& cell) { return cell.bound.has_value(); });
+}
+
+std::string Explainer::holds() const { return ownBounds() ? "within the published bands" : criterion_.bound.text; }
+
+std::string Explainer::breaks() const {
+  return ownBounds() ? "outside the published bands" : violation(criterion_.bound);
 }
 
 std::string Explainer::soFar() const {

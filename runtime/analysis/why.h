@@ -42,6 +42,12 @@ class Explainer {
   std::string label(size_t index) const;
   /// "precision=fp32: " or "".
   std::string prefix(size_t index) const;
+  const plan::Bound& bound(size_t index) const;
+  /// Whether the cells have bounds of their own: agreement with a reference.
+  bool ownBounds() const;
+  /// What all cells are asked for, and what it is not to do so: ">= 1.2x" and "below 1.2x".
+  std::string holds() const;
+  std::string breaks() const;
   /// "; 4 of 10 pairs so far" while the design still wants trials.
   std::string soFar() const;
 

@@ -48,6 +48,9 @@ struct Point {
   std::string unavailable;        // "" or why this system cannot run it (rules with `system`)
   /// "" or why the workload's estimate does not fit the system: planned, not started unless asked for.
   std::string expected_infeasible;
+
+  /// Whether `run` starts trials of it.
+  bool startable() const { return unavailable.empty() && expected_infeasible.empty(); }
 };
 
 /// Points that a rule left out, counted by rule; `examples` are the first few as factor labels.

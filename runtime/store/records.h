@@ -40,9 +40,23 @@ struct Block {
   int64_t session = 0;
 };
 
+/// How a block names what it runs: the point, and of a control its name behind a '#'.
+inline std::string placeOf(const std::string& point, const std::string& label) {
+  return label.empty() ? point : point + "#" + label;
+}
+struct PlaceParts {
+  std::string point, label;
+};
+inline PlaceParts partsOf(const std::string& place) {
+  const size_t mark = place.find('#');
+  if (mark == std::string::npos) return {place, ""};
+  return {place.substr(0, mark), place.substr(mark + 1)};
+}
+
 struct Trial {
   int64_t id = 0;
   std::string point;
+  std::string label;  // "", or the name of the control that it is a trial of
   plan::TrialKind kind = plan::TrialKind::Timed;
   std::string settings;  // canonical JSON of the kind's settings
   int64_t block = 0, session = 0;
@@ -58,6 +72,8 @@ struct Trial {
   std::map<std::string, std::vector<double>> series;
   std::string environment_json;  // what the worker said of itself
   std::vector<std::string> notes;
+
+  std::string place() const { return placeOf(point, label); }
 };
 
 /// What a reader gets: everything that counts, or might, for one plan.

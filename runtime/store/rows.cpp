@@ -125,6 +125,7 @@ Trial readTrial(const Statement& row) {
   trial.devices = row.text(16);
   trial.environment_json = row.text(17);
   trial.notes = textsFromJson(row.text(18));
+  trial.label = row.text(19);
   return trial;
 }
 

@@ -25,7 +25,7 @@ inline constexpr const char* kRunColumns =
 inline constexpr const char* kBlockColumns = "id, study, kind, number, seed, session, settings, points";
 inline constexpr const char* kTrialColumns =
     "id, point, kind, settings, block, session, position, attempt, status, reason, log_tail, started, ended, "
-    "environment_class, worker_build, data_digest, devices, environment, notes";
+    "environment_class, worker_build, data_digest, devices, environment, notes, label";
 Session readSession(const Statement& row);
 Run readRun(const Statement& row);
 BlockPlan readBlock(const Statement& row);

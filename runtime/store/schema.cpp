@@ -37,9 +37,10 @@ CREATE TABLE trial(
   started REAL NOT NULL, ended REAL,
   environment_class TEXT NOT NULL, worker_build TEXT NOT NULL, data_digest TEXT NOT NULL,
   devices TEXT NOT NULL, environment TEXT NOT NULL, notes TEXT NOT NULL,
+  label TEXT NOT NULL DEFAULT '',
   UNIQUE(block, position, attempt));
 CREATE INDEX trial_of_point ON trial(point, kind);
-CREATE UNIQUE INDEX one_valid_trial ON trial(block, point) WHERE status = 'valid';
+CREATE UNIQUE INDEX one_valid_trial ON trial(block, point, label) WHERE status = 'valid';
 CREATE TABLE metric_value(
   trial INTEGER NOT NULL REFERENCES trial(id), name TEXT NOT NULL,
   value REAL,
@@ -48,6 +49,17 @@ CREATE TABLE series(
   trial INTEGER NOT NULL REFERENCES trial(id), name TEXT NOT NULL, numbers BLOB NOT NULL,
   PRIMARY KEY(trial, name)) WITHOUT ROWID;
 )sql";
+
+/// From version 1 to 2: controls give a point a second label, so a block may hold it twice.
+constexpr const char* kFrom1To2 = R"sql(
+ALTER TABLE trial ADD COLUMN label TEXT NOT NULL DEFAULT '';
+DROP INDEX one_valid_trial;
+CREATE UNIQUE INDEX one_valid_trial ON trial(block, point, label) WHERE status = 'valid';
+PRAGMA user_version = 2;
+)sql";
+
+/// What lets a reader, which must not write, read version 1 with the statements of version 2.
+constexpr const char* kReadVersion1 = "CREATE TEMP VIEW trial AS SELECT *, '' AS label FROM main.trial;";
 
 llvm::Expected<int64_t> number(sqlite3* db, const std::string& path, const char* sql) {
   Statement statement(db, path, sql);
@@ -58,7 +70,7 @@ llvm::Expected<int64_t> number(sqlite3* db, const std::string& path, const char*
 
 }  // namespace
 
-llvm::Error checkSchema(sqlite3* db, const std::string& path) {
+llvm::Error checkSchema(sqlite3* db, const std::string& path, bool writable) {
   auto objects = number(db, path, "SELECT count(*) FROM sqlite_master");
   if (!objects) return objects.takeError();
   if (*objects == 0) return llvm::Error::success();
@@ -70,15 +82,22 @@ llvm::Error checkSchema(sqlite3* db, const std::string& path) {
     return llvm::createStringError(fmt::format(
         "{}: is a database of some other program; move it away or choose another folder with --results DIR", path));
   }
-  if (*version != kSchemaVersion) {
+  if (*version < 1 || *version > kSchemaVersion) {
     return llvm::createStringError(fmt::format(
         "{}: has schema version {}, this expc knows version {}; use the expc that wrote it, or another folder with "
         "--results DIR",
         path, *version, kSchemaVersion));
   }
-  Statement check(db, path, "PRAGMA quick_check(1)");
-  std::string verdict = check.step() ? check.text(0) : "";
-  if (auto error = check.take()) return error;
+  std::string verdict;
+  {
+    Statement check(db, path, "PRAGMA quick_check(1)");  // gone before the schema changes: it holds a lock
+    if (check.step()) verdict = check.text(0);
+    if (auto error = check.take()) return error;
+  }
+  if (verdict == "ok" && *version == 1) {
+    if (!writable) return execute(db, path, kReadVersion1);
+    return transaction(db, path, [&] { return execute(db, path, kFrom1To2); });
+  }
   if (verdict == "ok") return llvm::Error::success();
   return llvm::createStringError(
       fmt::format("{}: is damaged ({}); move it away (mv '{}' '{}.damaged') and either start anew or put the last "

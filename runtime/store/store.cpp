@@ -106,7 +106,7 @@ llvm::Error Store::open(const std::string& path, bool writable, bool immutable) 
             execute(db_, path_, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA foreign_keys=ON; PRAGMA synchronous=FULL;"))
       return error;
   }
-  return checkSchema(db_, path_);
+  return checkSchema(db_, path_, writable);
 }
 
 llvm::Expected<Store> Store::openForWriting(const std::string& folder, std::vector<std::string>& messages) {

@@ -20,7 +20,7 @@ struct sqlite3;
 
 namespace expc::store {
 
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
 inline constexpr std::string_view kDatabaseName = "expc.sqlite";
 inline constexpr std::string_view kSnapshotName = "snapshot.sqlite";
 
@@ -46,7 +46,7 @@ struct Run {
 struct BlockPlan {
   Block block;
   std::string settings;             // canonical JSON of the kind's settings
-  std::vector<std::string> points;  // in running order
+  std::vector<std::string> points;  // places (placeOf) in running order
 };
 
 /// The data digest of a trial: of the digests of those data paths that the point's parameters name, and of its

@@ -59,9 +59,15 @@ std::string objection(const plan::Plan& plan, const Match& match, const std::str
                ? "measured on other data (the files have changed)"
                : "measured with another program, other inputs or data, or another way to read a metric";
   }
+  const bool known =
+      trial.label.empty() || std::any_of(plan.controls.begin(), plan.controls.end(), [&](const plan::Control& control) {
+        return control.name == trial.label && control.point == trial.point;
+      });
+  if (!known) return fmt::format("of the control {}, which the plan does not have", trial.label);
   if (trial.status != TrialStatus::Valid) return "";
   for (const plan::Metric& metric : plan.metrics) {
-    if (metric.kind != trial.kind || trial.metrics.count(metric.name)) continue;
+    if (metric.kind != trial.kind || metric.derived) continue;
+    if (trial.metrics.count(metric.name) || trial.series.count(metric.name)) continue;
     const auto& absent = trial.not_on_device;
     if (std::find(absent.begin(), absent.end(), metric.name) == absent.end()) {
       return fmt::format("the metric {} was not measured", metric.name);

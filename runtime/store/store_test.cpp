@@ -399,3 +399,82 @@ TEST_CASE("a folder that cannot be one is named") {
   CHECK(has(error, folder.path + "/file/results"));
   CHECK(has(error, "--results"));
 }
+
+TEST_CASE("series, derived metrics and controls: what makes a trial count") {
+  TestFolder folder;
+  plan::Plan plan = twoPoints();
+  plan.controls = {{"twice", "aaaa"}};
+  {
+    Store store = openWriter(folder.path);
+    Filled filled = fill(store);
+    finish(store, trialOf(plan, 0, filled.block, filled.session, 0));
+    Trial control = trialOf(plan, 0, filled.block, filled.session, 1);
+    control.label = "twice";
+    finish(store, control);  // a second valid trial of the point in one block
+    llvm::cantFail(store.close());
+  }
+  std::vector<std::string> messages;
+  Store reader = llvm::cantFail(Store::openForReading(folder.path, messages));
+  Results results = llvm::cantFail(reader.load(plan, usualMatch()));
+  REQUIRE(results.trials.size() == 2);
+  CHECK(results.trials[0].place() == "aaaa");
+  CHECK(results.trials[1].place() == "aaaa#twice");
+  CHECK(partsOf("aaaa#twice").label == "twice");
+
+  // A series that was asked for and is there; a derived metric, which no trial holds.
+  plan.metrics.push_back({"loss", "", "", plan::Direction::Lower, plan::TrialKind::Timed, false, true});
+  plan.metrics.push_back({"double", "time", "s", plan::Direction::Lower, plan::TrialKind::Timed});
+  plan.metrics.back().derived = std::make_shared<const plan::Term>(plan::Term{plan::ConstantTerm{2}});
+  CHECK(llvm::cantFail(reader.load(plan, usualMatch())).trials.size() == 2);
+  plan.metrics[1].name = "accuracy_curve";
+  CHECK(llvm::cantFail(reader.load(plan, usualMatch())).not_counted_reasons ==
+        std::vector<std::string>{"2 trials: the metric accuracy_curve was not measured"});
+
+  plan.metrics.resize(1);
+  plan.controls.clear();
+  results = llvm::cantFail(reader.load(plan, usualMatch()));
+  CHECK(results.trials.size() == 1);
+  CHECK(results.not_counted_reasons ==
+        std::vector<std::string>{"1 trial: of the control twice, which the plan does not have"});
+}
+
+TEST_CASE("a store of schema version 1 keeps what it holds") {
+  TestFolder folder;
+  plan::Plan plan = twoPoints();
+  {
+    Store store = openWriter(folder.path);
+    Filled filled = fill(store);
+    finish(store, trialOf(plan, 0, filled.block, filled.session, 0));
+    finish(store, trialOf(plan, 1, filled.block, filled.session, 1));
+    llvm::cantFail(store.close());
+  }
+  // As version 1 left it: without the column, with the narrower index.
+  for (const char* name : {"/expc.sqlite", "/snapshot.sqlite"}) {
+    sqlite3* db = nullptr;
+    REQUIRE(sqlite3_open((folder.path + name).c_str(), &db) == SQLITE_OK);
+    REQUIRE(sqlite3_exec(db,
+                         "DROP INDEX one_valid_trial; ALTER TABLE trial DROP COLUMN label;"
+                         "CREATE UNIQUE INDEX one_valid_trial ON trial(block, point) WHERE status = 'valid';"
+                         "PRAGMA user_version = 1;",
+                         nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(db);
+  }
+  std::vector<std::string> messages;
+  {
+    // A snapshot beside a live writer is only read.
+    Store reader = llvm::cantFail(Store::openForReading(folder.path, messages));
+    Results results = llvm::cantFail(reader.load(plan, usualMatch()));
+    REQUIRE(results.trials.size() == 2);
+    CHECK(results.trials[0].label.empty());
+    CHECK(results.trials[0].metrics.at("step_time") == 0.5);
+  }
+  Store store = openWriter(folder.path);
+  Results before = llvm::cantFail(store.load(plan, usualMatch()));
+  CHECK(before.trials.size() == 2);
+  plan.controls = {{"twice", "aaaa"}};
+  Trial control = trialOf(plan, 0, before.trials[0].block, before.trials[0].session, 2);
+  control.label = "twice";
+  finish(store, control);
+  CHECK(llvm::cantFail(store.load(plan, usualMatch())).trials.size() == 3);
+  llvm::cantFail(store.close());
+}

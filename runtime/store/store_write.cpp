@@ -74,11 +74,11 @@ llvm::Expected<int64_t> Store::beginTrial(const Trial& trial) {
   return insert(
       db_, path_,
       "INSERT INTO trial(point, kind, settings, block, session, position, attempt, status, reason, log_tail, started, "
-      "environment_class, worker_build, data_digest, devices, environment, notes) "
-      "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, 'running', '', '', ?8, ?9, ?10, ?11, ?12, '{}', '[]')",
+      "environment_class, worker_build, data_digest, devices, environment, notes, label) "
+      "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, 'running', '', '', ?8, ?9, ?10, ?11, ?12, '{}', '[]', ?13)",
       {trial.point, text(plan::toString(trial.kind)), trial.settings, trial.block, trial.session,
        int64_t(trial.position), int64_t(trial.attempt), trial.started, trial.environment_class, trial.worker_build,
-       trial.data_digest, trial.devices});
+       trial.data_digest, trial.devices, trial.label});
 }
 
 llvm::Error Store::endTrial(const Trial& trial) {

@@ -1,0 +1,146 @@
+#include "runtime/analysis/controls.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "runtime/analysis/bound.h"
+#include "runtime/analysis/evaluate.h"
+#include "runtime/analysis/format.h"
+#include "runtime/analysis/needs.h"
+
+namespace expc::analysis {
+namespace {
+
+/// A metric, compared by ratio or by difference.
+struct Subject {
+  std::string metric;
+  bool ratio = true;
+  bool operator<(const Subject& other) const { return std::tie(metric, ratio) < std::tie(other.metric, other.ratio); }
+};
+
+/// Whether intervals of pairs decide the criterion.
+bool compares(const plan::Criterion& criterion) {
+  return criterion.confidence && !criterion.not_asked && !criterion.infeasible &&
+         std::any_of(criterion.cells.begin(), criterion.cells.end(), [](const plan::Cell& cell) {
+           return cell.estimator != plan::Estimator::Median && cell.points.size() > 1;
+         });
+}
+
+std::set<Subject> subjectsOf(const plan::Criterion& criterion) {
+  std::set<Subject> subjects;
+  for (const plan::Cell& cell : criterion.cells) {
+    if (cell.estimator == plan::Estimator::Median) continue;
+    for (const plan::MetricTerm& term : metricTerms(*cell.term))
+      subjects.insert({term.metric, cell.estimator == plan::Estimator::PairedRatio});
+  }
+  return subjects;
+}
+
+/// The smallest distance from "no difference" that the criterion's bounds claim; nothing for bounds at it.
+std::optional<double> gapOf(const plan::Criterion& criterion) {
+  std::optional<double> smallest;
+  for (const plan::Cell& cell : criterion.cells) {
+    const double neutral = cell.estimator == plan::Estimator::PairedRatio ? 1 : 0;
+    for (const double end : ends(boundOf(criterion, cell))) {
+      const double gap = std::abs(end - neutral);
+      if (gap > 1e-12 && (!smallest || gap < *smallest)) smallest = gap;
+    }
+  }
+  return smallest;
+}
+
+std::map<Subject, std::optional<double>> gapsOf(const plan::Plan& plan) {
+  std::map<Subject, std::optional<double>> gaps;
+  for (const plan::Criterion& criterion : plan.criteria) {
+    if (!compares(criterion)) continue;
+    const std::optional<double> gap = gapOf(criterion);
+    for (const Subject& subject : subjectsOf(criterion)) {
+      std::optional<double>& smallest = gaps[subject];
+      if (gap && (!smallest || *gap < *smallest)) smallest = gap;
+    }
+  }
+  return gaps;
+}
+
+/// Control over point, of one metric.
+plan::Cell cellOf(const plan::Control& control, const Subject& subject, plan::TrialKind kind) {
+  const std::string place = store::placeOf(control.point, control.name);
+  const auto metric = [&](const std::string& point) {
+    return std::make_shared<const plan::Term>(plan::Term{plan::MetricTerm{subject.metric, point}});
+  };
+  plan::Cell cell;
+  cell.kind = kind;
+  cell.points = {place, control.point};
+  cell.estimator = subject.ratio ? plan::Estimator::PairedRatio : plan::Estimator::PairedDifference;
+  if (subject.ratio)
+    cell.term = std::make_shared<const plan::Term>(plan::Term{plan::RatioTerm{metric(place), metric(control.point)}});
+  else
+    cell.term =
+        std::make_shared<const plan::Term>(plan::Term{plan::DifferenceTerm{metric(place), metric(control.point)}});
+  return cell;
+}
+
+ControlResult judgeControl(const Evidence& evidence, const plan::Control& control, const Subject& subject,
+                           const plan::Metric& metric, std::optional<double> gap) {
+  ControlResult result;
+  result.name = control.name;
+  result.point = control.point;
+  result.metric = subject.metric;
+  result.ratio = subject.ratio;
+  if (gap) result.margin = *gap / 2;
+  result.estimate = measure(evidence, cellOf(control, subject, metric.kind), kConfidence).estimate;
+  const plan::Point* point = evidence.plan.findPoint(control.point);
+  const std::string who = fmt::format("{} of {} (control {})", subject.metric,
+                                      point ? evidence.plan.label(*point) : control.point, control.name);
+  if (!result.estimate.interval) {
+    result.why = who + " is not judged: " + (result.estimate.why.empty() ? "not run" : result.estimate.why);
+    return result;
+  }
+  const double neutral = subject.ratio ? 1 : 0;
+  const std::string unit = subject.ratio ? "x" : metric.unit, dimension = subject.ratio ? "" : metric.dimension;
+  const std::string shown = formatInterval(*result.estimate.interval, unit, dimension);
+  if (!result.margin) {
+    result.why =
+        fmt::format("{}: the same twice differs by {}; no criterion claims a gap to hold it against", who, shown);
+    return result;
+  }
+  const plan::Bound band{plan::Relation::Within, neutral - *result.margin, neutral + *result.margin, ""};
+  result.untrusted = !satisfies(band, result.estimate.interval->low, result.estimate.interval->high);
+  result.why = fmt::format("{}: the same twice differs by {}, {} {} (half the smallest gap claimed)", who, shown,
+                           result.untrusted ? "which leaves" : "within",
+                           formatInterval({band.low, band.high, kConfidence}, unit, dimension));
+  return result;
+}
+
+}  // namespace
+
+void judgeControls(const Evidence& evidence, Judgement& judgement) {
+  const plan::Plan& plan = evidence.plan;
+  std::map<Subject, std::optional<double>> gaps = gapsOf(plan);
+  if (gaps.empty()) {
+    for (const plan::Metric& metric : plan.metrics)
+      if (hasControls(plan, metric.kind) && !metric.exact) gaps[{metric.name, true}] = std::nullopt;
+  }
+  for (const plan::Control& control : plan.controls) {
+    for (const auto& [subject, gap] : gaps) {
+      const plan::Metric* metric = plan.findMetric(subject.metric);
+      if (!metric || !hasControls(plan, metric->kind)) continue;
+      judgement.controls.push_back(judgeControl(evidence, control, subject, *metric, gap));
+    }
+  }
+  for (size_t i = 0; i < judgement.criteria.size() && i < plan.criteria.size(); ++i) {
+    if (!compares(plan.criteria[i])) continue;
+    const std::set<Subject> subjects = subjectsOf(plan.criteria[i]);
+    for (const ControlResult& control : judgement.controls) {
+      if (!control.untrusted || !subjects.count({control.metric, control.ratio})) continue;
+      judgement.criteria[i].untrusted = control.why;
+      break;
+    }
+  }
+}
+
+}  // namespace expc::analysis

@@ -1,0 +1,115 @@
+// Controls: the same twice in a block, and what that says of the verdicts.
+
+#include "runtime/analysis/controls.h"
+
+#include <doctest/doctest.h>
+
+#include "runtime/analysis/needs.h"
+#include "runtime/analysis/test_study.h"
+
+namespace expc::analysis {
+namespace {
+
+using namespace test;
+
+/// fp32 is claimed to be `bound` times as fast; a control on fp64-1.
+plan::Plan controlled(double bound = 1.2) {
+  plan::Plan plan = study();
+  plan.controls = {{"twice", "fp64-1"}};
+  plan.criteria.push_back(criterion(gainCells(), atLeast(bound, "it"), "x", 0.95));
+  return plan;
+}
+
+/// Seven blocks in which the control takes `factor` times as long as its point, give or take `spread`.
+Records measured(double factor, double spread = 0.004) {
+  Records records;
+  records.pairs(7, 1.5);
+  for (int b = 1; b <= 7; ++b) {
+    double original = 0;
+    for (const store::Trial& trial : records.results.trials)
+      if (trial.point == "fp64-1" && trial.block == b) original = trial.metrics.at("step_time");
+    records.timed("fp64-1", b, original * factor * (1 + spread * ((b * 3) % 7 - 3) / 3.0)).label = "twice";
+  }
+  return records;
+}
+
+}  // namespace
+
+TEST_CASE("a control within half the smallest gap leaves verdicts trusted") {
+  const Judgement judgement = judge(controlled(), measured(1.01).results);
+  REQUIRE(judgement.controls.size() == 1);
+  const ControlResult& control = judgement.controls[0];
+  CHECK(control.metric == "step_time");
+  CHECK(*control.margin == doctest::Approx(0.1));
+  CHECK(*control.estimate.estimate == doctest::Approx(1.01).epsilon(0.005));
+  CHECK(control.estimate.scope.complete == 7);
+  CHECK_FALSE(control.untrusted);
+  CHECK(judgement.criteria[0].untrusted.empty());
+  CHECK(word(judgement.criteria[0].verdict) == "pass");
+  CHECK(exitCode(judgement) == 0);
+}
+
+TEST_CASE("a control that leaves it makes the verdict untrusted, and undecided for exit codes") {
+  const Judgement judgement = judge(controlled(), measured(1.15).results);
+  CHECK(judgement.controls[0].untrusted);
+  CHECK(judgement.controls[0].why.find("which leaves [0.90x, 1.10x]") != std::string::npos);
+  CHECK(word(judgement.criteria[0].verdict) == "pass");
+  CHECK(judgement.criteria[0].untrusted == judgement.controls[0].why);
+  CHECK(exitCode(judgement) == 4);
+  // A failing verdict is no more to be trusted.
+  const Judgement failing = judge(controlled(1.8), measured(1.45).results);
+  CHECK(word(failing.criteria[0].verdict) == "fail");
+  CHECK_FALSE(failing.criteria[0].untrusted.empty());
+  CHECK(exitCode(failing) == 4);
+}
+
+TEST_CASE("the smallest gap over all criteria counts, bounds at 1.0x claim none") {
+  plan::Plan plan = controlled(1.2);
+  plan.criteria.push_back(criterion(gainCells(), atLeast(1.0, "1.0x"), "x", 0.95));
+  CHECK(*judge(plan, measured(1).results).controls[0].margin == doctest::Approx(0.1));
+  plan.criteria.push_back(criterion(gainCells(), {Relation::Within, 0.98, 1.6, "a band"}, "x", 0.95));
+  const Judgement judgement = judge(plan, measured(1.03).results);
+  CHECK(*judgement.controls[0].margin == doctest::Approx(0.01));
+  for (const CriterionResult& result : judgement.criteria) CHECK_FALSE(result.untrusted.empty());
+}
+
+TEST_CASE("control trials are no trials of the point") {
+  const plan::Plan plan = controlled();
+  const Judgement judgement = judge(plan, measured(2).results);
+  CHECK(judgement.find("fp64-1", "step_time")->n == 7);
+  for (const PointStatus& status : judgement.points)
+    if (status.point == "fp64-1" && status.kind == TrialKind::Timed) CHECK(status.valid == 7);
+}
+
+TEST_CASE("too few blocks judge nothing") {
+  Records records = measured(1.15);
+  records.results.trials.erase(std::remove_if(records.results.trials.begin(), records.results.trials.end(),
+                                              [](const store::Trial& trial) { return trial.block > 5; }),
+                               records.results.trials.end());
+  const Judgement judgement = judge(controlled(), records.results);
+  CHECK_FALSE(judgement.controls[0].untrusted);
+  CHECK(judgement.controls[0].why.find("needs 6 pairs") != std::string::npos);
+}
+
+TEST_CASE("a control runs once in every timed block, beside its point") {
+  plan::Plan plan = controlled();
+  Records records;
+  const auto first = nextBlock(plan, TrialKind::Timed, records.results);
+  CHECK(first.size() == 7);
+  CHECK(first.back() == "fp64-1#twice");
+  CHECK(nextBlock(plan, TrialKind::Quality, records.results).size() == 6);
+  CHECK(remaining(plan, TrialKind::Timed, records.results).trials == 49);
+  const auto runAll = [&](int64_t block, const std::vector<std::string>& wanted) {
+    for (const std::string& place : wanted) {
+      const store::PlaceParts parts = store::partsOf(place);
+      records.timed(parts.point, block, 0.1).label = parts.label;
+    }
+  };
+  for (int64_t block = 1; block <= 7; ++block) runAll(block, nextBlock(plan, TrialKind::Timed, records.results));
+  CHECK(nextBlock(plan, TrialKind::Timed, records.results).empty());
+  // A lost trial of the control asks for both again.
+  records.results.trials.back().status = TrialStatus::Failed;
+  CHECK(nextBlock(plan, TrialKind::Timed, records.results) == std::vector<std::string>{"fp64-1", "fp64-1#twice"});
+}
+
+}  // namespace expc::analysis

@@ -1,0 +1,145 @@
+// Claims of infeasibility, points that are expected infeasible, and agreement with a reference.
+
+#include <doctest/doctest.h>
+
+#include "runtime/analysis/needs.h"
+#include "runtime/analysis/test_study.h"
+
+namespace expc::analysis {
+namespace {
+
+using namespace test;
+
+/// Both bf16 points run out of memory.
+plan::Criterion oom(plan::Claim::Kind kind = plan::Claim::Kind::ForAll) {
+  std::vector<plan::Cell> cells;
+  for (const int gpus : {1, 2}) {
+    plan::Cell cell;
+    cell.labels = {"bf16", std::to_string(gpus)};
+    cell.term = term(plan::ConstantTerm{0});
+    cell.points = {id("bf16", gpus)};
+    cells.push_back(std::move(cell));
+  }
+  plan::Criterion claim = criterion(std::move(cells), {}, "", std::nullopt, kind);
+  claim.infeasible = true;
+  return claim;
+}
+
+void runsOut(Records& records, const std::string& point, int64_t block) {
+  records.add(point, TrialKind::Timed, block, TrialStatus::Infeasible).reason = "out of memory";
+}
+
+}  // namespace
+
+TEST_CASE("infeasible passes when every point ran out of memory in two blocks") {
+  const plan::Plan plan = study();
+  Records records;
+  CHECK(word(judged(plan, oom(), records).verdict) == "not run");
+  for (const int gpus : {1, 2})
+    for (const int64_t block : {1, 2}) runsOut(records, id("bf16", gpus), block);
+  const CriterionResult result = judged(plan, oom(), records);
+  CHECK(word(result.verdict) == "pass");
+  CHECK(result.why == "all 2 points ran out of memory in 2 blocks or more");
+  CHECK(result.scope.complete == 2);
+}
+
+TEST_CASE("infeasible is open after one block, and fails when a trial was valid") {
+  const plan::Plan plan = study();
+  Records records;
+  for (const int64_t block : {1, 2}) runsOut(records, "bf16-1", block);
+  runsOut(records, "bf16-2", 1);
+  CriterionResult result = judged(plan, oom(), records);
+  CHECK(word(result.verdict) == "inconclusive");
+  CHECK(result.why == "1 of 2 points: precision=bf16 gpus=2 ran out of memory in 1 block, 2 are needed");
+  // An exists has its witness already.
+  CHECK(word(judged(plan, oom(plan::Claim::Kind::Exists), records).verdict) == "pass");
+
+  records.timed("bf16-2", 2, 0.1);
+  result = judged(plan, oom(), records);
+  CHECK(word(result.verdict) == "fail");
+  CHECK(result.why == "1 of 2 points: precision=bf16 gpus=2 ran well in 1 of 2 blocks");
+  plan::Plan both = plan;
+  both.criteria.push_back(oom());
+  CHECK(exitCode(judge(both, records.results)) == 3);
+}
+
+TEST_CASE("a failure that is no lack of memory decides nothing") {
+  const plan::Plan plan = study();
+  Records records;
+  records.add("bf16-1", TrialKind::Timed, 1, TrialStatus::Failed).reason = "rank 1 died";
+  const CriterionResult result = judged(plan, oom(), records);
+  CHECK(word(result.verdict) == "inconclusive");
+  CHECK(result.why.find("rank 1 died") != std::string::npos);
+}
+
+TEST_CASE("a claim of infeasibility schedules its points, a second block even where the design has one") {
+  plan::Plan plan = study(1, 0);
+  plan.criteria.push_back(oom());
+  Records records;
+  for (int64_t block = 1; block <= 9; ++block) {
+    const auto points = nextBlock(plan, TrialKind::Timed, records.results);
+    if (points.empty()) break;
+    CHECK(points.size() == (block == 1 ? 6 : 2));
+    for (const std::string& point : points) {
+      if (point.starts_with("bf16"))
+        runsOut(records, point, block);
+      else
+        records.timed(point, block, 0.1);
+    }
+    if (block > 1) continue;
+    // If the run ends here, by its budget or by hand, more is wanted: one block is no verdict.
+    CHECK(word(judge(plan, records.results).criteria[0].verdict) == "inconclusive");
+  }
+  CHECK(word(judge(plan, records.results).criteria[0].verdict) == "pass");
+}
+
+TEST_CASE("what is expected infeasible is not started, and verdicts say so") {
+  plan::Plan plan = study();
+  for (plan::Point& point : plan.points)
+    if (point.id.starts_with("bf16")) point.expected_infeasible = "needs 120 GiB of 96 GB";
+  Records records;
+  const auto points = nextBlock(plan, TrialKind::Timed, records.results);
+  CHECK(points == std::vector<std::string>{"fp64-1", "fp64-2", "fp32-1", "fp32-2"});
+  const CriterionResult claim = judged(plan, oom(), records);
+  CHECK(word(claim.verdict) == "not run");
+  CHECK(claim.why.find("expected infeasible, not started: needs 120 GiB of 96 GB") != std::string::npos);
+  CHECK(claim.why.find("--try-infeasible") != std::string::npos);
+  const CriterionResult gain = judged(plan, criterion(gainCells("bf16"), atLeast(1.2, "1.2x"), "x", 0.95), records);
+  CHECK(word(gain.verdict) == "not run");
+  CHECK(gain.why.find("precision=bf16 gpus=1 is expected infeasible, not started") != std::string::npos);
+  const Judgement judgement = judge(plan, records.results);
+  for (const PointStatus& status : judgement.points)
+    if (status.point == "bf16-1") {
+      CHECK(status.planned == 0);
+      CHECK(status.last_reason == "expected infeasible, not started: needs 120 GiB of 96 GB");
+    }
+  // Trials that were tried all the same count.
+  for (const int gpus : {1, 2})
+    for (const int64_t block : {1, 2}) runsOut(records, id("bf16", gpus), block);
+  CHECK(word(judged(plan, oom(), records).verdict) == "pass");
+}
+
+TEST_CASE("agreement with a reference holds each cell against its own band") {
+  plan::Plan plan = study();
+  Records records;
+  records.pairs(7, 1.5);
+  plan::Criterion agree = criterion(gainCells(), {Relation::Within, 0, 0, "like table2 within 10 %"}, "x", 0.95);
+  agree.cells[0].bound = plan::Bound{Relation::Within, 1.35, 1.65, "within 10 % of 1.50x"};
+  agree.cells[1].bound = plan::Bound{Relation::Within, 1.4, 1.7, "within 10 % of 1.55x"};
+  CriterionResult result = judged(plan, agree, records);
+  CHECK(word(result.verdict) == "pass");
+  CHECK(result.why.find("within 10 % of 1.5") != std::string::npos);
+
+  agree.cells[1].bound = plan::Bound{Relation::Within, 1.8, 2.2, "within 10 % of 2.00x"};
+  result = judged(plan, agree, records);
+  CHECK(word(result.verdict) == "fail");
+  CHECK(word(result.cells[0].verdict) == "pass");
+  CHECK(word(result.cells[1].verdict) == "fail");
+  CHECK(result.why.find("outside the published bands") != std::string::npos);
+  CHECK(result.cells[1].why.find("outside 1.8") != std::string::npos);
+
+  agree.confidence.reset();
+  CHECK(word(judged(plan, agree, records).verdict) == "fail");
+}
+
+}  // namespace expc::analysis
