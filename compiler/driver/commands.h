@@ -66,6 +66,7 @@ struct RunOptions {
   double heat_up_seconds = 2;
   bool keep_trials = false;
   bool verdicts_ok = false;
+  bool try_infeasible = false;  // also points whose estimated memory does not fit
   bool json = false;
 };
 

@@ -30,7 +30,7 @@ std::optional<double> secondsOfKind(const plan::Plan& plan, const plan::KindDesi
   std::vector<double> medians;
   for (const auto& [point, values] : durations) medians.push_back(median(values));
   const auto available =
-      std::count_if(plan.points.begin(), plan.points.end(), [](const plan::Point& p) { return p.unavailable.empty(); });
+      std::count_if(plan.points.begin(), plan.points.end(), [](const plan::Point& p) { return p.startable(); });
   const double known = std::accumulate(medians.begin(), medians.end(), 0.0);
   const double unknown =
       std::max<double>(0, static_cast<double>(available) - static_cast<double>(medians.size())) * median(medians);

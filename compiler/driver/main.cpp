@@ -142,6 +142,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   run_command->add_flag("--keep-trials", run_options.keep_trials,
                         "Keep the folder of every trial of a command, not only of those that went wrong");
+  run_command->add_flag("--try-infeasible", run_options.try_infeasible,
+                        "Also start points whose estimated memory is more than the system has");
   run_command->add_flag("--verdicts-ok", run_options.verdicts_ok,
                         "Exit with 0 when every criterion has a verdict, whatever it is");
 

@@ -72,6 +72,7 @@ int runOne(const plan::Plan& plan, const RunOptions& options, const std::optiona
   engine_options.devices = options.devices;
   engine_options.timeout_seconds = options.timeout_seconds;
   engine_options.heat_up_seconds = options.heat_up_seconds;
+  engine_options.try_infeasible = options.try_infeasible;
 
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress();
   llvm::Expected<engine::RunOutcome> outcome = engine::run(plan, engine_options, *progress);

@@ -136,7 +136,7 @@ TEST_CASE("agreement with a reference holds each cell against its own band") {
   CHECK(word(result.cells[0].verdict) == "pass");
   CHECK(word(result.cells[1].verdict) == "fail");
   CHECK(result.why.find("outside the published bands") != std::string::npos);
-  CHECK(result.cells[1].why.find("outside 1.8") != std::string::npos);
+  CHECK(result.cells[1].why.find("outside 10 % of 2.00x") != std::string::npos);
 
   agree.confidence.reset();
   CHECK(word(judged(plan, agree, records).verdict) == "fail");

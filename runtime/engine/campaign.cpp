@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/analysis/format.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/engine/heat_up.h"
 #include "runtime/engine/schedule.h"
@@ -29,20 +30,35 @@ bool isEnd(TrialStatus status) {
 bool lacksTrials(const plan::Plan& plan, const store::Results& results) {
   std::map<std::pair<plan::TrialKind, std::string>, std::set<int64_t>> ended;
   for (const store::Trial& trial : results.trials) {
-    if (isEnd(trial.status)) ended[{trial.kind, trial.point}].insert(trial.block);
+    if (isEnd(trial.status) && trial.label.empty()) ended[{trial.kind, trial.point}].insert(trial.block);
   }
   for (const plan::KindDesign& design : plan.design.kinds) {
     for (const plan::Point& point : plan.points) {
       // Two blocks without memory settle it, however many were planned.
       bool infeasible =
           std::count_if(results.trials.begin(), results.trials.end(), [&](const store::Trial& trial) {
-            return trial.kind == design.kind && trial.point == point.id && trial.status == TrialStatus::Infeasible;
+            return trial.kind == design.kind && trial.place() == point.id && trial.status == TrialStatus::Infeasible;
           }) >= 2;
-      if (point.unavailable.empty() && !infeasible && ended[{design.kind, point.id}].size() < design.repeat)
-        return true;
+      if (point.startable() && !infeasible && ended[{design.kind, point.id}].size() < design.repeat) return true;
     }
   }
   return false;
+}
+
+/// What the trials that count took, whichever run they are of.
+double spentSeconds(const store::Results& results) {
+  double seconds = 0;
+  for (const store::Trial& trial : results.trials) seconds += std::max(0.0, trial.ended - trial.started);
+  return seconds;
+}
+
+/// "1.3 %" of a relative half-width, else in the subject's unit.
+std::string widthText(const plan::Plan& plan, const analysis::UntilState& state, double width) {
+  if (state.until.relative) return analysis::formatQuantity(width, "", "share");
+  for (const plan::Comparison& comparison : plan.comparisons)
+    if (comparison.name == state.until.subject) return analysis::formatQuantity(width, comparison.unit);
+  const plan::Metric* metric = plan.findMetric(state.until.subject);
+  return analysis::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
 }
 
 }  // namespace
@@ -61,6 +77,17 @@ bool needsTrials(const plan::Plan& plan, const store::Results& results) {
   auto kinds = kindsInOrder(plan);
   return std::any_of(kinds.begin(), kinds.end(),
                      [&](plan::TrialKind kind) { return !analysis::nextBlock(plan, kind, results).empty(); });
+}
+
+bool budgetSpent(const plan::Plan& plan, const store::Results& results) {
+  return plan.design.budget_seconds && spentSeconds(results) >= *plan.design.budget_seconds;
+}
+
+std::string budgetText(const plan::Plan& plan, const store::Results& results) {
+  return fmt::format(
+      "the budget of {} is spent ({} of trials): stopped at the end of a block. Raise it "
+      "(-D design.budget=TIME) and the same command continues",
+      durationText(*plan.design.budget_seconds), durationText(spentSeconds(results)));
 }
 
 Campaign::Campaign(const Setup& setup, const EngineOptions& options, store::Store& store, const Interrupts& interrupts,
@@ -98,7 +125,7 @@ llvm::Error Campaign::run(store::Results results) {
   }
   if (session_is_new_) heatUp(setup_.slots, options_.heat_up_seconds, interrupts_);
   for (plan::TrialKind kind : kindsInOrder(plan_)) {
-    if (interrupts_.requested()) break;
+    if (interrupts_.requested() || budgetSpent(plan_, results_)) break;
     if (auto error = runKind(kind)) return error;
   }
   server_.stop();
@@ -108,6 +135,11 @@ llvm::Error Campaign::run(store::Results results) {
     say(fmt::format("interrupted; {} trial{} of this run {} kept, and the same command continues", outcome_.valid,
                     outcome_.valid == 1 ? "" : "s", outcome_.valid == 1 ? "is" : "are"));
     return end(Ending::Interrupted, "interrupted");
+  }
+  if (needsTrials(plan_, results_) && budgetSpent(plan_, results_)) {
+    listener_.finished();
+    say(budgetText(plan_, results_));
+    return end(Ending::BudgetSpent, "budget spent");
   }
   return lacksTrials(plan_, results_) ? end(Ending::Incomplete, "incomplete") : end(Ending::Complete, "complete");
 }
@@ -183,7 +215,9 @@ llvm::Error Campaign::runKind(plan::TrialKind kind) {
   if (!unfinished) return unfinished.takeError();
   while (!interrupts_.requested()) {
     std::vector<std::string> points = analysis::nextBlock(plan_, kind, results_);
+    sayWidths(kind);
     if (points.empty()) break;
+    if (!*unfinished && budgetSpent(plan_, results_)) break;
     left_at_block_.clear();
     for (plan::TrialKind each : kindsInOrder(plan_)) {
       left_at_block_.push_back(analysis::remaining(plan_, each, results_).trials);
@@ -226,8 +260,8 @@ llvm::Expected<std::optional<store::BlockPlan>> Campaign::unfinishedBlock(plan::
       if (!counts && trial.status != TrialStatus::Interrupted) return none;
     }
     for (unsigned position = 0; position < block->points.size(); ++position) {
-      const plan::Point* point = plan_.findPoint(block->points[position]);
-      if (point && point->unavailable.empty() && !isOver(*trials, position)) return std::move(*block);
+      const plan::Point* point = plan_.findPoint(store::partsOf(block->points[position]).point);
+      if (point && point->startable() && !isOver(*trials, position)) return std::move(*block);
     }
     return none;  // only the last one can have been cut
   }
@@ -281,6 +315,22 @@ llvm::Error Campaign::tick() {
     return store_.touchSession(session_, now());
   }
   return llvm::Error::success();
+}
+
+/// At the end of a block beyond the least number: how far the intervals are from what is asked.
+void Campaign::sayWidths(plan::TrialKind kind) {
+  for (const analysis::UntilState& state : analysis::untilStates(plan_, kind, results_)) {
+    const auto design = std::find_if(plan_.design.kinds.begin(), plan_.design.kinds.end(),
+                                     [&](const plan::KindDesign& entry) { return entry.kind == kind; });
+    if (state.blocks < design->repeat) continue;
+    const std::string where = state.where.empty() ? "" : " at " + state.where;
+    std::string text = fmt::format("after {} of at most {} repetitions: ", state.blocks, state.most);
+    text += state.widest ? fmt::format("half-width of {} {}{}, {} asked", state.until.subject,
+                                       widthText(plan_, state, *state.widest), where,
+                                       widthText(plan_, state, state.until.half_width))
+                         : fmt::format("no interval of {} yet{}", state.until.subject, where);
+    say(text);
+  }
 }
 
 void Campaign::say(std::string text) {

@@ -71,6 +71,7 @@ class Campaign {
   llvm::Error tick();
   llvm::Error reload();
   void say(std::string text);
+  void sayWidths(plan::TrialKind kind);
   void count(const store::Trial& trial);
   bool isOver(const std::vector<store::Trial>& trials, unsigned position) const;
 
@@ -98,6 +99,11 @@ std::vector<plan::TrialKind> kindsInOrder(const plan::Plan& plan);
 
 /// Does any kind still lack trials?
 bool needsTrials(const plan::Plan& plan, const store::Results& results);
+
+/// Whether the trials that count have taken as long as the plan's budget allows; false without one.
+bool budgetSpent(const plan::Plan& plan, const store::Results& results);
+/// "the budget of 24 h is spent (24 h of trials): …" with the way to go on.
+std::string budgetText(const plan::Plan& plan, const store::Results& results);
 
 /// Unix time with fractions.
 double now();

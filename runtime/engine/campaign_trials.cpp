@@ -49,6 +49,12 @@ std::vector<std::string> rankEnvironment(unsigned rank, unsigned world_size, int
   return environment;
 }
 
+bool hasControl(const plan::Plan& plan, const store::PlaceParts& place) {
+  return place.label.empty() || std::any_of(plan.controls.begin(), plan.controls.end(), [&](const auto& control) {
+           return control.name == place.label && control.point == place.point;
+         });
+}
+
 }  // namespace
 
 llvm::Expected<Campaign::BlockEnd> Campaign::runBlock(const store::BlockPlan& block) {
@@ -64,9 +70,10 @@ llvm::Expected<Campaign::BlockEnd> Campaign::runBlock(const store::BlockPlan& bl
 
 llvm::Expected<Campaign::BlockEnd> Campaign::runPlace(const store::BlockPlan& block, unsigned position,
                                                       std::vector<store::Trial> before) {
-  const plan::Point* point = plan_.findPoint(block.points[position]);
+  const store::PlaceParts place = store::partsOf(block.points[position]);
+  const plan::Point* point = plan_.findPoint(place.point);
   // A continued block may hold points that the study has dropped since.
-  if (!point || !point->unavailable.empty()) return BlockEnd::Whole;
+  if (!point || !point->startable() || !hasControl(plan_, place)) return BlockEnd::Whole;
   unsigned attempt = 0;
   for (const store::Trial& trial : before) {
     if (trial.position == position) attempt = std::max(attempt, trial.attempt);
@@ -93,6 +100,7 @@ llvm::Expected<store::Trial> Campaign::runAttempt(const store::BlockPlan& block,
   for (unsigned slot : slots) devices.push_back(setup_.slots[slot].toJson());
   store::Trial trial;
   trial.point = point.id;
+  trial.label = store::partsOf(block.points[position]).label;
   trial.kind = block.block.kind;
   trial.settings = block.settings;
   trial.block = block.block.id;
@@ -189,6 +197,7 @@ TrialNote Campaign::note(const store::BlockPlan& block, const plan::Point& point
   TrialNote note;
   note.trial = trial.id;
   note.point_label = plan_.label(point);
+  if (!trial.label.empty()) note.point_label += " (control " + trial.label + ")";
   note.kind = trial.kind;
   note.block = block.block.number;
   note.attempt = trial.attempt;

@@ -20,10 +20,32 @@ llvm::Error checkWorkload(const plan::Workload& workload, const WorkerDescriptio
   for (const auto& [name, version] : worker.workloads)
     offered += fmt::format("{}{} version {}", offered.empty() ? "" : ", ", name, version);
   return llvm::createStringError(
-      fmt::format("the workload {} version {} is not in this build of '{}' (it has {}): build worker and expc from one "
-                  "tree, or name "
-                  "the right worker with --worker PATH",
-                  workload.name, workload.version, path, offered.empty() ? "none" : offered));
+      fmt::format("{} version {} is not in this build of {} ('{}'; it has {}): build worker and expc from one "
+                  "tree, or name the right worker with --worker PATH",
+                  workload.name, workload.version, std::filesystem::path(path).filename().string(), path,
+                  offered.empty() ? "none" : offered));
+}
+
+/// Says which points will not be started because their estimated memory does not fit, or lets them be tried.
+llvm::Error settleInfeasible(Setup& setup, bool try_them, std::vector<std::string>& messages) {
+  size_t expected = 0, startable = 0;
+  std::string why;
+  for (plan::Point& point : setup.plan.points) {
+    if (point.unavailable.empty() && !point.expected_infeasible.empty()) {
+      if (expected++ == 0) why = point.expected_infeasible;
+      if (try_them) point.expected_infeasible.clear();
+    }
+    startable += point.startable();
+  }
+  if (expected == 0) return llvm::Error::success();
+  const std::string points = fmt::format("{} point{} expected infeasible", expected, expected == 1 ? " is" : "s are");
+  if (startable == 0) {
+    return llvm::createStringError(
+        fmt::format("nothing to start: {} ({}); --try-infeasible starts them all the same", points, why));
+  }
+  messages.push_back(try_them ? fmt::format("{} ({}) and tried all the same", points, why)
+                              : fmt::format("{} and not started ({}); --try-infeasible starts them", points, why));
+  return llvm::Error::success();
 }
 
 /// Points that need more devices than there are cannot run here; an error if that leaves none.
@@ -106,6 +128,7 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
   if (!slots) return slots.takeError();
   setup.slots = std::move(*slots);
   if (auto error = markUnavailable(setup, messages)) return error;
+  if (auto error = settleInfeasible(setup, options.try_infeasible, messages)) return error;
   if (auto error = findWorkers(setup, options)) return error;
   if (auto error = checkDataExists(plan)) return error;
   auto files = findCommandFiles(setup.plan, options.results);
@@ -184,6 +207,15 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
       error = session.takeError();
     else if (*session)
       error = recordRun(*setup, *store, (*session)->id, "nothing to do");
+  } else if (budgetSpent(setup->plan, *results)) {
+    outcome.ending = Ending::BudgetSpent;
+    outcome.messages.push_back(budgetText(setup->plan, *results));
+    tell();
+    auto session = store->latestSession();
+    if (!session)
+      error = session.takeError();
+    else if (*session)
+      error = recordRun(*setup, *store, (*session)->id, "budget spent");
   } else {
     error = Campaign(*setup, absolute, *store, interrupts, listener, outcome).run(std::move(*results));
   }

@@ -26,12 +26,14 @@ struct EngineOptions {
   unsigned attempts = 2;                           // of one place in a block, before it is given up
   double heat_up_seconds = 2;                      // at the start of a session, untimed
   std::map<std::string, std::string> locked_data;  // digests that a lock holds, by data path; others are not held
+  bool try_infeasible = false;                     // also start points that are expected infeasible
 };
 
 enum class Ending {
   Complete,     // everything that the plan asks for is there
   NothingToDo,  // it was there before
   Incomplete,   // some trials failed for good; the judgement says which
+  BudgetSpent,  // the plan's budget ended it at the end of a block; with a larger one the same command continues
   Interrupted   // SIGINT or SIGTERM; the same command continues
 };
 

@@ -38,7 +38,7 @@ std::optional<double> Pace::meanSeconds(const plan::Plan& plan, plan::TrialKind 
   double sum = 0;
   unsigned count = 0;
   for (const plan::Point& point : plan.points) {
-    if (!point.unavailable.empty()) continue;
+    if (!point.startable()) continue;
     auto seconds = secondsOf(kind, point.id);
     if (!seconds) return std::nullopt;
     sum += *seconds;

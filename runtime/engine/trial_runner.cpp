@@ -267,6 +267,7 @@ void Runner::takeResult() {
   if (!result_) return stop(TrialStatus::Failed, "the worker ended without a result");
   for (const std::string& name : request_.spec.metrics) {
     const llvm::json::Value* value = result_->metrics.get(name);
+    if (result_->series.get(name) && (!value || value->getAsNull())) continue;  // taken below
     if (!value) return stop(TrialStatus::Failed, fmt::format("the worker's result lacks the metric {}", name));
     if (auto number = value->getAsNumber()) {
       end_.metrics[name] = *number;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "runtime/analysis/format.h"
+#include "runtime/report/published.h"
 
 namespace expc::report {
 namespace {
@@ -20,6 +21,11 @@ struct Entry {
 std::string whyMissing(const analysis::Judgement& judgement, const store::Results& results, const plan::Point& point,
                        const plan::Metric& metric) {
   if (!point.unavailable.empty()) return "not available";
+  const bool tried = std::any_of(judgement.points.begin(), judgement.points.end(), [&](const auto& candidate) {
+    return candidate.point == point.id &&
+           candidate.valid + candidate.failed + candidate.timeouts + candidate.infeasible;
+  });
+  if (!point.expected_infeasible.empty() && !tried) return "expected infeasible, not started";
   const auto status = std::find_if(judgement.points.begin(), judgement.points.end(), [&](const auto& candidate) {
     return candidate.point == point.id && candidate.kind == metric.kind;
   });
@@ -41,20 +47,22 @@ std::vector<Entry> metricEntries(const plan::Plan& plan, const analysis::Judgeme
   for (const plan::Point& point : plan.points) {
     Entry entry;
     for (size_t i = 0; i < plan.factors.size(); ++i) entry.labels.push_back(plan.levelLabel(point, i));
-    entry.cell = metricCell(judgement, results, point, metric);
+    entry.cell = metricCell(plan, judgement, results, point, metric);
     entries.push_back(std::move(entry));
   }
   return entries;
 }
 
-std::vector<Entry> comparisonEntries(const analysis::Judgement& judgement, const plan::Comparison& comparison) {
+std::vector<Entry> comparisonEntries(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                     const plan::Comparison& comparison) {
   std::vector<Entry> entries;
   const auto result = std::find_if(judgement.comparisons.begin(), judgement.comparisons.end(),
                                    [&](const auto& candidate) { return candidate.name == comparison.name; });
   if (result == judgement.comparisons.end()) return entries;
   for (const analysis::CellEstimate& estimate : result->cells)
     if (estimate.cell < comparison.cells.size())
-      entries.push_back({comparison.cells[estimate.cell].labels, gridCell(estimate)});
+      entries.push_back(
+          {comparison.cells[estimate.cell].labels, gridCell(plan, comparison.cells[estimate.cell], estimate)});
   return entries;
 }
 
@@ -129,14 +137,23 @@ size_t levelIndex(const plan::Plan& plan, const std::string& factor, const std::
   return 0;
 }
 
-GridCell metricCell(const analysis::Judgement& judgement, const store::Results& results, const plan::Point& point,
-                    const plan::Metric& metric) {
+GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
+                    const plan::Point& point, const plan::Metric& metric) {
   const analysis::Summary* summary = judgement.find(point.id, metric.name);
-  if (summary && summary->n > 0)
-    return {summary->median,   summary->interval, summary->n,        summary->timeouts,
-            summary->constant, summary->values,   summary->outliers, ""};
   GridCell cell;
-  cell.note = whyMissing(judgement, results, point, metric);
+  if (summary && summary->n > 0)
+    cell = {summary->median,   summary->interval, summary->n,        summary->timeouts,
+            summary->constant, summary->values,   summary->outliers, ""};
+  else
+    cell.note = whyMissing(judgement, results, point, metric);
+  if (summary) cell.never = summary->never;
+  cell.published = publishedValue(plan, point, metric);
+  return cell;
+}
+
+GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const analysis::CellEstimate& estimate) {
+  GridCell cell = gridCell(estimate);
+  if (planned.term) cell.published = publishedValue(plan, *planned.term);
   return cell;
 }
 
@@ -172,24 +189,41 @@ Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, con
       grid.dimension = std::string(analysis::dimensionOf(plan, comparison.cells[0]));
       grid.neutral = comparison.cells[0].estimator == plan::Estimator::PairedDifference ? 0.0 : 1.0;
     }
-    fillGrid(plan, grid, comparison.factors, comparisonEntries(judgement, comparison), by);
+    fillGrid(plan, grid, comparison.factors, comparisonEntries(plan, judgement, comparison), by);
   }
   return grid;
 }
 
-std::string cellText(const GridCell& cell, const std::string& unit, const std::string& dimension,
-                     const std::string& separator) {
+namespace {
+
+std::string measuredText(const GridCell& cell, const std::string& unit, const std::string& dimension,
+                         const std::string& separator) {
   if (!cell.estimate) {
     if (cell.interval) return analysis::formatInterval(*cell.interval, unit, dimension);
     return cell.note.empty() ? "—" : cell.note;
   }
-  const std::string late = cell.timeouts ? fmt::format(", {} timed out", cell.timeouts) : "";
+  std::string late = cell.timeouts ? fmt::format(", {} timed out", cell.timeouts) : "";
+  if (cell.never) late += fmt::format(", {} never got there", cell.never);
   const std::string value = analysis::formatQuantity(*cell.estimate, unit, dimension);
   if (cell.constant) return fmt::format("{}{}constant, n={}{}", value, separator, cell.n, late);
   if (!cell.interval) return fmt::format("{}{}n={}{}", value, separator, cell.n, late);
   std::string text = analysis::formatEstimate(*cell.estimate, *cell.interval, unit, dimension);
   if (const size_t bracket = text.find(" ["); bracket != std::string::npos) text.replace(bracket, 1, separator);
   return text + late;
+}
+
+}  // namespace
+
+std::string publishedText(const GridCell& cell, const std::string& unit, const std::string& dimension) {
+  return cell.published ? fmt::format("(published {})", analysis::formatQuantity(*cell.published, unit, dimension))
+                        : "";
+}
+
+std::string cellText(const GridCell& cell, const std::string& unit, const std::string& dimension,
+                     const std::string& separator) {
+  std::string text = measuredText(cell, unit, dimension, separator);
+  if (cell.published) text += separator + publishedText(cell, unit, dimension);
+  return text;
 }
 
 }  // namespace expc::report

@@ -23,6 +23,8 @@ struct GridCell {
   std::vector<unsigned> outliers;
   std::string note;  // why there is no estimate (an interval may still be there): "not run", "failed", "not on this
                      // device"; else ""
+  std::optional<double> published = std::nullopt;  // by a reference: shown beside, not judged
+  unsigned never = 0;                              // of n: a series that never got there
 };
 
 struct Grid {
@@ -46,15 +48,20 @@ Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, con
                const std::string& subject, const std::vector<std::string>& by);
 
 /// "12.3 ms [12.1 ms, 12.6 ms]", "64.0 MiB constant, n=7", "97.2 % n=1", "not run". `separator` stands before interval
-/// or n.
+/// or n, and before what is published: "(published 11.8 ms)".
 std::string cellText(const GridCell& cell, const std::string& unit, const std::string& dimension,
                      const std::string& separator);
 
 /// A metric at a point.
-GridCell metricCell(const analysis::Judgement& judgement, const store::Results& results, const plan::Point& point,
-                    const plan::Metric& metric);
+GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
+                    const plan::Point& point, const plan::Metric& metric);
 
-/// The value of one cell of a comparison or criterion.
+/// "(published 11.8 ms)", or "".
+std::string publishedText(const GridCell& cell, const std::string& unit, const std::string& dimension);
+
+/// The value of one cell of a comparison or criterion, with what is published for it.
+GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const analysis::CellEstimate& estimate);
+/// The same without.
 GridCell gridCell(const analysis::CellEstimate& estimate);
 
 /// The levels' positions decide the order of labels; a label that is no level sorts last.

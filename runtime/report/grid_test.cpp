@@ -49,7 +49,7 @@ TEST_CASE("why a metric has no value") {
   Example example = exampleResults();
   const plan::Metric& accuracy = *example.plan.findMetric("accuracy");
   const auto note = [&](const plan::Metric& metric) {
-    return metricCell(example.judgement, example.results, example.plan.points[0], metric).note;
+    return metricCell(example.plan, example.judgement, example.results, example.plan.points[0], metric).note;
   };
   CHECK(note(accuracy) == "");
   example.judgement.summaries.clear();

@@ -15,7 +15,10 @@ namespace {
 constexpr size_t kMaxRows = 500;
 
 std::string valueCell(const GridCell& cell, const std::string& unit, const std::string& dimension) {
-  if (!cell.estimate) return fmt::format("<td class=\"num quiet\">{}</td>", html(cell.note.empty() ? "—" : cell.note));
+  const std::string published =
+      cell.published ? "<small>" + html(publishedText(cell, unit, dimension)) + "</small>" : "";
+  if (!cell.estimate)
+    return fmt::format("<td class=\"num quiet\">{}{}</td>", html(cell.note.empty() ? "—" : cell.note), published);
   std::string below;
   if (cell.constant)
     below = fmt::format("constant, n={}", cell.n);
@@ -24,9 +27,10 @@ std::string valueCell(const GridCell& cell, const std::string& unit, const std::
   else
     below = fmt::format("n={}", cell.n);
   if (cell.timeouts) below += fmt::format(", {} timed out", cell.timeouts);
+  if (cell.never) below += fmt::format(", {} never got there", cell.never);
   if (!cell.outliers.empty()) below += ", " + counted(cell.outliers.size(), "outlier");
-  return fmt::format("<td class=\"num\"><b>{}</b><small>{}</small></td>",
-                     html(analysis::formatQuantity(*cell.estimate, unit, dimension)), html(below));
+  return fmt::format("<td class=\"num\"><b>{}</b><small>{}</small>{}</td>",
+                     html(analysis::formatQuantity(*cell.estimate, unit, dimension)), html(below), published);
 }
 
 std::string gridTable(const Grid& grid) {
@@ -74,8 +78,11 @@ std::string describe(const plan::Plan& plan, const Grid& grid) {
            "</code>: estimate over pairs of the same block, 95 % interval, values of single blocks as dots";
   const plan::Metric* metric = plan.findMetric(grid.subject);
   if (!metric) return "";
-  return fmt::format("Median over {} runs with its 95 % interval; {} is better. Dots are single runs.",
-                     toString(metric->kind), metric->better == plan::Direction::Lower ? "lower" : "higher");
+  std::string what =
+      metric->derived ? "<code>" + html(grid.subject + " = " + metric->text) + "</code>, in each run. " : "";
+  if (metric->series) what = "The last value of each run's series. ";
+  return what + fmt::format("Median over {} runs with its 95 % interval; {} is better. Dots are single runs.",
+                            toString(metric->kind), metric->better == plan::Direction::Lower ? "lower" : "higher");
 }
 
 std::string subjectBlock(Page& page, const Grid& grid, const std::string& title, bool chart_first) {
@@ -164,7 +171,8 @@ std::string measurementSection(const Page& page) {
     for (size_t f = 0; f < plan.factors.size(); ++f)
       out += "<th scope=\"row\">" + html(plan.levelLabel(point, f)) + "</th>";
     for (const plan::Metric& metric : plan.metrics)
-      out += valueCell(metricCell(page.judgement, page.results, point, metric), metric.unit, metric.dimension);
+      out +=
+          valueCell(metricCell(page.plan, page.judgement, page.results, point, metric), metric.unit, metric.dimension);
     out += "</tr>";
   }
   out += "</tbody></table>";

@@ -148,8 +148,13 @@ std::string pointSection(const Page& page) {
         html(group.rule), html(group.location), group.count, htmlProse(group.because), html(joined(examples, "; ")));
   }
   std::map<std::string, std::vector<std::string>> unavailable;
-  for (const plan::Point& point : plan.points)
-    if (!point.unavailable.empty()) unavailable[point.unavailable].push_back(plan.label(point));
+  for (const plan::Point& point : plan.points) {
+    if (!point.unavailable.empty())
+      unavailable[point.unavailable].push_back(plan.label(point));
+    else if (!point.expected_infeasible.empty())
+      unavailable["expected infeasible, not started unless asked: " + point.expected_infeasible].push_back(
+          plan.label(point));
+  }
   size_t shown = 0;
   for (auto& [reason, labels] : unavailable) {
     if (++shown > kMaxReasons) break;
@@ -193,8 +198,9 @@ std::string designSection(const Page& page) {
   std::string kinds = "<table class=\"cells\"><tbody>";
   for (const plan::KindDesign& kind : plan.design.kinds)
     kinds += fmt::format("<tr><th scope=\"row\">{}</th><td>{}<small>{}</small><small>measures {}</small></td></tr>",
-                         toString(kind.kind), counted(kind.repeat, "block"), html(settingsText(kind.settings)),
-                         html(joined(metricsOf(plan, kind.kind))));
+                         toString(kind.kind),
+                         kind.most() > kind.repeat ? repetitionsText(kind) + " blocks" : counted(kind.repeat, "block"),
+                         html(settingsText(kind.settings)), html(joined(metricsOf(plan, kind.kind))));
   out += scrolled(kinds + "</tbody></table>");
   out += fmt::format(
       "<p class=\"quiet\">Each block runs every point once in a fresh random order (seed {}). Weights, data order and "

@@ -6,6 +6,7 @@
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/published.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -43,6 +44,10 @@ std::string badge(analysis::Verdict verdict) {
                      verdictWord(verdict));
 }
 
+std::string untrustedBadge() {
+  return " <span class=\"badge open\"><span aria-hidden=\"true\">!</span> UNTRUSTED</span>";
+}
+
 std::string sentence(const char* style, const std::string& text) {
   return text.empty() ? "" : fmt::format("<p class=\"{}\">{}</p>", style, htmlProse(text));
 }
@@ -54,24 +59,50 @@ std::string intervalText(const GridCell& cell, const std::vector<double>& bounds
   return html(analysis::formatInterval(*cell.interval, unit, dimension, bounds));
 }
 
+/// The bound of all cells: none where each has its own, or where the claim is that memory runs out.
+std::optional<plan::Bound> sharedBound(const plan::Criterion& criterion) {
+  const bool own = std::any_of(criterion.cells.begin(), criterion.cells.end(),
+                               [](const plan::Cell& cell) { return cell.bound.has_value(); });
+  return own || criterion.infeasible ? std::nullopt : std::optional(criterion.bound);
+}
+
+/// What controls and adaptive repetition showed: it says how far the verdicts above can be trusted.
+std::string trustSection(const Page& page) {
+  std::string out;
+  for (const analysis::ControlResult& control : page.judgement.controls)
+    out += "<li>" + (control.untrusted ? untrustedBadge() + " " : std::string()) + html(control.why) + "</li>";
+  if (!out.empty()) out = "<h3>Controls: the same twice in a block</h3><ul>" + out + "</ul>";
+  std::string widths;
+  for (const analysis::UntilState& state : page.judgement.untils)
+    widths += "<li>" + html(untilResultText(page.plan, state)) + "</li>";
+  if (!widths.empty()) out += "<h3>Repetitions</h3><ul>" + widths + "</ul>";
+  if (const std::string published = referencesText(page.plan); !published.empty())
+    out += "<p class=\"quiet\">Published values are of " + html(published) +
+           "; absolute ones are shown and not judged.</p>";
+  return out;
+}
+
 std::string claim(const Page& page, const analysis::CriterionResult& result, const plan::Criterion& criterion) {
-  std::string out =
-      fmt::format("<article class=\"claim {}\" id=\"claim-{}\"><header>{}<h3>{}</h3></header>",
-                  lookOf(result.verdict).style, html(result.name), badge(result.verdict), html(result.name));
+  std::string out = fmt::format(
+      "<article class=\"claim {}\" id=\"claim-{}\"><header>{}<h3>{}</h3></header>", lookOf(result.verdict).style,
+      html(result.name), badge(result.verdict) + (result.untrusted.empty() ? "" : untrustedBadge()), html(result.name));
   out += fmt::format("<p class=\"law\"><code>{}</code></p>", html(criterion.text));
   out += sentence("doc", criterion.doc) + sentence("why", result.why);
+  if (!result.untrusted.empty())
+    out += "<p class=\"why untrusted\"><b>Untrusted.</b> " + htmlProse(result.untrusted) + "</p>";
   std::vector<std::string> scope;
   if (!result.domain.empty()) scope.push_back(result.domain);
   if (result.verdict != analysis::Verdict::NotAsked) {
-    scope.push_back(scopeText(result.scope, comparesPoints(criterion)));
+    scope.push_back(criterion.infeasible ? memoryScopeText(result.scope)
+                                         : scopeText(result.scope, comparesPoints(criterion)));
     if (criterion.confidence)
       scope.push_back(analysis::formatConfidence(*criterion.confidence) + " confidence");
-    else if (result.verdict == analysis::Verdict::Pass)
+    else if (result.verdict == analysis::Verdict::Pass && !criterion.infeasible)
       scope.push_back(withoutConfidenceText(0, result.scope.complete) + " in each cell");
   }
   out += sentence("scope", joined(scope, "; "));
   if (!result.cells.empty())
-    out += cellTable(page, criterion.factors, criterion.cells, result.cells, criterion.unit, criterion.bound,
+    out += cellTable(page, criterion.factors, criterion.cells, result.cells, criterion.unit, sharedBound(criterion),
                      std::nullopt, true);
   return out + "</article>\n";
 }
@@ -86,14 +117,13 @@ std::string cellTable(const Page& page, const std::vector<std::string>& factors,
   for (const analysis::CellEstimate& estimate : estimates) {
     if (estimate.cell >= planned.size() || shown.size() == kMaxRows) continue;
     shown.push_back(&estimate);
-    cells.push_back(gridCell(estimate));
+    cells.push_back(gridCell(page.plan, planned[estimate.cell], estimate));
   }
   if (shown.empty()) return "";
   const plan::Cell& first = planned[shown[0]->cell];
   const std::string dimension(analysis::dimensionOf(page.plan, first));
   const Forest forest(cells, bound, neutral, first.estimator == plan::Estimator::PairedRatio, unit, dimension);
 
-  const std::vector<double> bounds = bound ? boundEnds(*bound) : std::vector<double>();
   std::string out = "<table class=\"cells\"><thead><tr>";
   for (const std::string& factor : factors) out += "<th scope=\"col\">" + html(factor) + "</th>";
   out +=
@@ -106,9 +136,14 @@ std::string cellTable(const Page& page, const std::vector<std::string>& factors,
     out += "<tr>";
     for (const std::string& label : planned[shown[i]->cell].labels) out += "<th scope=\"row\">" + html(label) + "</th>";
     const GridCell& cell = cells[i];
+    const plan::Cell& of = planned[shown[i]->cell];
+    const std::vector<double> bounds = of.bound ? boundEnds(*of.bound)
+                                       : bound  ? boundEnds(*bound)
+                                                : std::vector<double>();
     if (cell.estimate || cell.interval)
-      out += fmt::format("<td class=\"num\"><b>{}</b></td><td class=\"num\">{}</td>",
+      out += fmt::format("<td class=\"num\"><b>{}</b>{}</td><td class=\"num\">{}</td>",
                          cell.estimate ? html(analysis::formatAgainst(*cell.estimate, bounds, unit, dimension)) : "–",
+                         cell.published ? "<br><small>" + html(publishedText(cell, unit, dimension)) + "</small>" : "",
                          intervalText(cell, bounds, unit, dimension));
     else
       out += fmt::format("<td class=\"quiet\" colspan=\"2\">{}</td>", html(cell.note));
@@ -151,14 +186,16 @@ std::string verdictSection(const Page& page) {
       ++count->second;
   }
   if (cards.empty())
-    return "<section id=\"verdicts\"><h2>Verdicts</h2><p>The study claims nothing: it has no "
-           "criterion.</p></section>\n";
+    return std::string(
+               "<section id=\"verdicts\"><h2>Verdicts</h2><p>The study claims nothing: it has no "
+               "criterion.</p>") +
+           trustSection(page) + "</section>\n";
   std::string summary;
   for (const auto& [verdict, count] : counts)
     summary += fmt::format("<span class=\"tally {}\"><b>{}</b> {}</span>", lookOf(verdict).style, count,
                            llvm::StringRef(verdictWord(verdict)).lower());
-  return fmt::format("<section id=\"verdicts\"><h2>Verdicts</h2><p class=\"tallies\">{}</p>\n{}</section>\n", summary,
-                     cards);
+  return fmt::format("<section id=\"verdicts\"><h2>Verdicts</h2><p class=\"tallies\">{}</p>\n{}{}</section>\n", summary,
+                     cards, trustSection(page));
 }
 
 }  // namespace expc::report

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/analysis/format.h"
+#include "runtime/analysis/needs.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/wording.h"
@@ -12,9 +13,8 @@
 namespace expc::report {
 namespace {
 
-/// Up to this many points are listed whole; of more, the first kFirstPoints.
-constexpr size_t kListedPoints = 40;
-constexpr size_t kFirstPoints = 12;
+/// Up to this many points are listed whole; of more, the first so many.
+constexpr size_t kListedPoints = 20;
 constexpr size_t kListedReasons = 20;
 constexpr size_t kListedLevels = 16;
 
@@ -28,6 +28,10 @@ std::vector<std::string> labelsOf(const std::vector<plan::Level>& levels) {
 std::string shortened(const std::vector<std::string>& labels) {
   if (labels.size() <= kListedLevels) return joined(labels);
   return fmt::format("{}, {}, {}, …, {} ({} levels)", labels[0], labels[1], labels[2], labels.back(), labels.size());
+}
+
+std::string rangeText(uint64_t least, uint64_t most) {
+  return least == most ? std::to_string(least) : fmt::format("{}..{}", least, most);
 }
 
 class PlanPrinter {
@@ -89,20 +93,27 @@ class PlanPrinter {
     section("Points", counts);
     for (const plan::RemovedGroup& group : plan_.removed) printRemoved(group);
     if (extras_.counts) return printCounted();
-    printUnavailable();
+    printReasons("not available on this system", [](const plan::Point& point) { return point.unavailable; });
+    printReasons("expected infeasible, started only with --try-infeasible", [](const plan::Point& point) {
+      return point.unavailable.empty() ? point.expected_infeasible : std::string();
+    });
     TextTable table(pointHeader(), static_cast<unsigned>(plan_.factors.size()) + 1, true);
     const bool all = extras_.all_points || plan_.points.size() <= kListedPoints;
-    const size_t shown = all ? plan_.points.size() : kFirstPoints;
+    const size_t shown = all ? plan_.points.size() : kListedPoints;
     for (size_t i = 0; i < shown; ++i) table.add(pointRow(plan_.points[i]));
     out_ += table.render(extras_.width, 2, paint_);
-    if (!all) line(fmt::format("… and {} more; `--format jsonl` lists every point", plan_.points.size() - shown), 2, 4);
+    if (!all)
+      line(fmt::format("… and {} more; `--all` or `--format jsonl` lists every point", plan_.points.size() - shown), 2,
+           4);
   }
 
   void printCounted() {
     if (counts_.available < counts_.points)
       line(fmt::format("{} not available on this system", counted(counts_.points - counts_.available, "point")), 2, 6);
     if (counts_.expected_infeasible > 0)
-      line(fmt::format("{} expected infeasible on this system", counted(counts_.expected_infeasible, "point")), 2, 6);
+      line(fmt::format("{} expected infeasible, started only with --try-infeasible",
+                       counted(counts_.expected_infeasible, "point")),
+           2, 6);
     line("too many to list: `--where CONDITION` and `--page N` show some, `--format jsonl` gives all of them", 2, 4);
   }
 
@@ -116,7 +127,9 @@ class PlanPrinter {
   std::vector<std::string> pointRow(const plan::Point& point) const {
     std::vector<std::string> row = {point.id};
     for (size_t i = 0; i < plan_.factors.size(); ++i) row.push_back(plan_.levelLabel(point, i));
-    row.push_back(point.unavailable.empty() ? "" : "not available");
+    row.push_back(!point.unavailable.empty()           ? "not available"
+                  : !point.expected_infeasible.empty() ? "expected infeasible"
+                                                       : "");
     return row;
   }
 
@@ -132,18 +145,19 @@ class PlanPrinter {
   }
 
   /// One line for each reason, however many points share it.
-  void printUnavailable() {
+  template <class ReasonOf>
+  void printReasons(std::string_view what, ReasonOf reason_of) {
     std::vector<std::pair<std::string, std::vector<const plan::Point*>>> reasons;
     for (const plan::Point& point : plan_.points) {
-      if (point.unavailable.empty()) continue;
-      auto found = std::find_if(reasons.begin(), reasons.end(),
-                                [&](const auto& entry) { return entry.first == point.unavailable; });
-      if (found == reasons.end()) found = reasons.insert(reasons.end(), {point.unavailable, {}});
+      const std::string why = reason_of(point);
+      if (why.empty()) continue;
+      auto found = std::find_if(reasons.begin(), reasons.end(), [&](const auto& entry) { return entry.first == why; });
+      if (found == reasons.end()) found = reasons.insert(reasons.end(), {why, {}});
       found->second.push_back(&point);
     }
     for (size_t i = 0; i < reasons.size() && i < kListedReasons; ++i) {
       const auto& [reason, points] = reasons[i];
-      std::string text = fmt::format("{} not available on this system: {}", counted(points.size(), "point"), reason);
+      std::string text = fmt::format("{} {}: {}", counted(points.size(), "point"), what, reason);
       if (points.size() <= 4) {
         std::vector<std::string> labels;
         for (const plan::Point* point : points) labels.push_back(plan_.label(*point));
@@ -156,21 +170,36 @@ class PlanPrinter {
   }
 
   void printTrials() {
-    const uint64_t points = counts_.available;
-    uint64_t total = 0;
+    const uint64_t points = counts_.available - std::min(counts_.available, counts_.expected_infeasible);
+    uint64_t total = 0, most = 0;
     TextTable table({"kind", "blocks", "points", "trials", "settings", "measures"}, 1, true);
     table.words({4});
     for (const plan::KindDesign& kind : plan_.design.kinds) {
-      total += kind.repeat * points;
-      table.add({std::string(toString(kind.kind)), std::to_string(kind.repeat), std::to_string(points),
-                 std::to_string(kind.repeat * points), settingsText(kind.settings),
+      const uint64_t controls = analysis::hasControls(plan_, kind.kind) ? plan_.controls.size() : 0;
+      const uint64_t least_trials = kind.repeat * (points + controls), most_trials = kind.most() * (points + controls);
+      total += least_trials;
+      most += most_trials;
+      table.add({std::string(toString(kind.kind)), repetitionsText(kind),
+                 std::to_string(points) + (controls ? " + " + counted(controls, "control") : ""),
+                 rangeText(least_trials, most_trials), settingsText(kind.settings),
                  joined(metricsOf(plan_, kind.kind))});
     }
-    std::string rest = std::to_string(total);
+    std::string rest = rangeText(total, most);
     if (extras_.seconds) rest += ", about " + durationText(*extras_.seconds) + " (from stored trials)";
     if (plan_.design.budget_seconds) rest += ", budget " + durationText(*plan_.design.budget_seconds);
     section("Trials", rest);
     out_ += table.render(extras_.width, 2, paint_);
+    for (const plan::KindDesign& kind : plan_.design.kinds)
+      for (const plan::Until& until : kind.until)
+        line(printable(fmt::format("{} blocks go on after {}, up to {}, until {} at every cell", toString(kind.kind),
+                                   kind.repeat, kind.most(), untilText(plan_, until))),
+             2, 4);
+    for (const plan::Control& control : plan_.controls) {
+      const plan::Point* point = plan_.findPoint(control.point);
+      line(printable(fmt::format("control {}: {} once more in each block, to see what the same twice differs by",
+                                 control.name, point ? plan_.label(*point) : control.point)),
+           2, 4);
+    }
     line(fmt::format("each block runs every point once in a fresh random order; seed {}", plan_.design.seed), 2, 4);
     if (extras_.seconds && plan_.design.budget_seconds && *extras_.seconds > *plan_.design.budget_seconds)
       line(paint_.yellow("the estimate exceeds the budget"), 2, 4);
@@ -226,7 +255,8 @@ PlanCounts PlanCounts::of(const plan::Plan& plan) {
   PlanCounts counts;
   counts.points = plan.points.size();
   counts.available = availablePoints(plan);
-  for (const plan::Point& point : plan.points) counts.expected_infeasible += !point.expected_infeasible.empty();
+  for (const plan::Point& point : plan.points)
+    counts.expected_infeasible += point.unavailable.empty() && !point.startable();
   for (const plan::Comparison& comparison : plan.comparisons)
     counts.comparison_cells.push_back(comparison.cells.size());
   for (const plan::Criterion& criterion : plan.criteria) counts.criterion_cells.push_back(criterion.cells.size());

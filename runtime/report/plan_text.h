@@ -9,7 +9,8 @@ namespace expc::report {
 
 /// How much there is of what a plan's head leaves out, where a plan has too many points to hold.
 struct PlanCounts {
-  uint64_t points = 0, available = 0, expected_infeasible = 0;
+  uint64_t points = 0, available = 0;
+  uint64_t expected_infeasible = 0;                         // of those available: planned, not started unless asked for
   std::vector<uint64_t> comparison_cells, criterion_cells;  // by comparison and criterion
 
   /// Of a whole plan.
@@ -19,7 +20,7 @@ struct PlanCounts {
 struct PlanExtras {
   unsigned width = 100;                // columns of the terminal; lines stay within it where words allow
   bool colour = false;                 // ANSI
-  bool all_points = false;             // else the first of more than 40 are shown, and how many more
+  bool all_points = false;             // else the first 20 are shown, and how many more
   std::optional<double> seconds;       // estimate for all trials, from stored ones
   double noise = 0.01;                 // coefficient of variation of one run, for the expected resolution
   const PlanCounts* counts = nullptr;  // of a plan's head: its points and cells are counted, not listed

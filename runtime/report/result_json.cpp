@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/plan/json.h"
+#include "runtime/report/published.h"
 
 namespace expc::report {
 namespace {
@@ -42,7 +43,9 @@ Object scope(const analysis::Scope& scope) {
                 {"nodes", scope.nodes}};
 }
 
-Array cells(const std::vector<std::string>& factors, const std::vector<plan::Cell>& planned,
+Value published(const std::optional<double>& value) { return value ? number(*value) : Value(nullptr); }
+
+Array cells(const plan::Plan& plan, const std::vector<std::string>& factors, const std::vector<plan::Cell>& planned,
             const std::vector<analysis::CellEstimate>& estimates, bool verdicts) {
   Array array;
   for (const analysis::CellEstimate& estimate : estimates) {
@@ -55,6 +58,8 @@ Array cells(const std::vector<std::string>& factors, const std::vector<plan::Cel
                   {"scope", scope(estimate.scope)},
                   {"constant", estimate.constant},
                   {"values", numbers(estimate.values)}};
+    if (!plan.references.empty() && cell.term) object["published"] = published(publishedValue(plan, *cell.term));
+    if (cell.bound) object["bound"] = plan::jsonText(cell.bound->text);
     if (verdicts) object["verdict"] = std::string(toString(estimate.verdict));
     if (!estimate.why.empty()) object["why"] = plan::jsonText(estimate.why);
     array.push_back(std::move(object));
@@ -72,11 +77,13 @@ Array criteria(const plan::Plan& plan, const analysis::Judgement& judgement) {
                            {"text", plan::jsonText(found->text)},
                            {"verdict", std::string(toString(result.verdict))},
                            {"why", plan::jsonText(result.why)},
+                           {"untrusted", result.untrusted.empty() ? Value(nullptr) : plan::jsonText(result.untrusted)},
+                           {"infeasible", found->infeasible},
                            {"domain", plan::jsonText(result.domain)},
                            {"confidence", found->confidence ? Value(*found->confidence) : Value(nullptr)},
                            {"unit", plan::jsonText(found->unit)},
                            {"scope", scope(result.scope)},
-                           {"cells", cells(found->factors, found->cells, result.cells, true)}});
+                           {"cells", cells(plan, found->factors, found->cells, result.cells, true)}});
   }
   return array;
 }
@@ -90,8 +97,44 @@ Array comparisons(const plan::Plan& plan, const analysis::Judgement& judgement) 
     array.push_back(Object{{"name", plan::jsonText(result.name)},
                            {"text", plan::jsonText(found->text)},
                            {"unit", plan::jsonText(found->unit)},
-                           {"cells", cells(found->factors, found->cells, result.cells, false)}});
+                           {"cells", cells(plan, found->factors, found->cells, result.cells, false)}});
   }
+  return array;
+}
+
+std::string workloadOf(const plan::Plan& plan, const plan::Point& point) {
+  return point.workload < plan.workloads.size() ? plan.workloads[point.workload].name : "";
+}
+
+Array controls(const plan::Plan& plan, const analysis::Judgement& judgement) {
+  Array array;
+  for (const analysis::ControlResult& control : judgement.controls)
+    array.push_back(
+        Object{{"name", plan::jsonText(control.name)},
+               {"point", plan::jsonText(control.point)},
+               {"metric", plan::jsonText(control.metric)},
+               {"by", control.ratio ? "ratio" : "difference"},
+               {"estimate", control.estimate.estimate ? number(*control.estimate.estimate) : Value(nullptr)},
+               {"interval", interval(control.estimate.interval)},
+               {"scope", scope(control.estimate.scope)},
+               {"margin", control.margin ? Value(*control.margin) : Value(nullptr)},
+               {"untrusted", control.untrusted},
+               {"why", plan::jsonText(control.why)}});
+  return array;
+}
+
+Array repetitions(const analysis::Judgement& judgement) {
+  Array array;
+  for (const analysis::UntilState& state : judgement.untils)
+    array.push_back(Object{{"kind", std::string(toString(state.kind))},
+                           {"subject", plan::jsonText(state.until.subject)},
+                           {"half_width", state.until.half_width},
+                           {"relative", state.until.relative},
+                           {"widest", state.widest ? number(*state.widest) : Value(nullptr)},
+                           {"where", plan::jsonText(state.where)},
+                           {"repetitions", state.blocks},
+                           {"most", state.most},
+                           {"met", state.met}});
   return array;
 }
 
@@ -107,6 +150,8 @@ Array points(const plan::Plan& plan, const analysis::Judgement& judgement) {
       if (!summary || summary->n == 0) continue;
       metrics[metric.name] = Object{{"n", summary->n},
                                     {"timeouts", summary->timeouts},
+                                    {"never", summary->never},
+                                    {"published", published(publishedValue(plan, point, metric))},
                                     {"median", number(summary->median)},
                                     {"minimum", number(summary->minimum)},
                                     {"maximum", number(summary->maximum)},
@@ -126,7 +171,9 @@ Array points(const plan::Plan& plan, const analysis::Judgement& judgement) {
                                 {"last_reason", plan::jsonText(status.last_reason)}});
     array.push_back(Object{{"point", plan::jsonText(point.id)},
                            {"levels", std::move(levels)},
+                           {"workload", plan::jsonText(workloadOf(plan, point))},
                            {"unavailable", plan::jsonText(point.unavailable)},
+                           {"expected_infeasible", plan::jsonText(point.expected_infeasible)},
                            {"trials", std::move(trials)},
                            {"metrics", std::move(metrics)}});
   }
@@ -137,11 +184,15 @@ Array points(const plan::Plan& plan, const analysis::Judgement& judgement) {
 
 Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results) {
   Array metrics, sessions;
-  for (const plan::Metric& metric : plan.metrics)
-    metrics.push_back(Object{{"name", plan::jsonText(metric.name)},
-                             {"unit", plan::jsonText(metric.unit)},
-                             {"dimension", plan::jsonText(metric.dimension)},
-                             {"kind", std::string(toString(metric.kind))}});
+  for (const plan::Metric& metric : plan.metrics) {
+    Object object{{"name", plan::jsonText(metric.name)},
+                  {"unit", plan::jsonText(metric.unit)},
+                  {"dimension", plan::jsonText(metric.dimension)},
+                  {"kind", std::string(toString(metric.kind))}};
+    if (metric.derived) object["derived"] = plan::jsonText(metric.text);
+    if (metric.series) object["series"] = true;
+    metrics.push_back(std::move(object));
+  }
   for (const store::Session& session : results.sessions)
     sessions.push_back(Object{{"id", session.id},
                               {"host", plan::jsonText(session.host)},
@@ -158,6 +209,8 @@ Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement, c
                 {"exit_code", analysis::exitCode(judgement)},
                 {"criteria", criteria(plan, judgement)},
                 {"comparisons", comparisons(plan, judgement)},
+                {"controls", controls(plan, judgement)},
+                {"repetitions", repetitions(judgement)},
                 {"metrics", std::move(metrics)},
                 {"points", points(plan, judgement)},
                 {"sessions", std::move(sessions)},

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
 #include "runtime/report/grid.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/published.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -27,6 +29,8 @@ class ResultPrinter {
     for (const analysis::CriterionResult& result : judgement_.criteria) printCriterion(result);
     for (const plan::Table& table : plan_.tables) printTable(table);
     for (const plan::Comparison& comparison : plan_.comparisons) printComparison(comparison);
+    printControls();
+    printUntils();
     printLost();
     printFoot();
     return std::move(out_);
@@ -66,12 +70,15 @@ class ResultPrinter {
                      [&](const plan::Criterion& candidate) { return candidate.name == result.name; });
     if (criterion == plan_.criteria.end()) return;
     out_ += '\n';
-    line(painted(result.verdict) + "  " + paint_.bold(result.name) + ": " + printable(criterion->text), 0, 6);
+    const std::string mark = result.untrusted.empty() ? "" : paint_.yellow(" (untrusted)");
+    line(painted(result.verdict) + mark + "  " + paint_.bold(result.name) + ": " + printable(criterion->text), 0, 6);
     if (!result.why.empty()) line(printable(result.why), 6, 6);
+    if (!result.untrusted.empty()) line(paint_.yellow("untrusted: ") + printable(result.untrusted), 6, 6);
     std::string scope = printable(result.domain);
     if (result.verdict != analysis::Verdict::NotAsked) {
       if (!scope.empty()) scope += "; ";
-      scope += scopeText(result.scope, comparesPoints(*criterion));
+      scope +=
+          criterion->infeasible ? memoryScopeText(result.scope) : scopeText(result.scope, comparesPoints(*criterion));
     }
     if (!scope.empty()) line(scope, 6, 6);
     if (result.cells.empty()) return;
@@ -84,8 +91,9 @@ class ResultPrinter {
       if (cell.cell >= criterion->cells.size()) continue;
       const plan::Cell& planned = criterion->cells[cell.cell];
       std::vector<std::string> row = planned.labels;
-      appendEstimate(row, gridCell(cell), criterion->unit, std::string(analysis::dimensionOf(plan_, planned)),
-                     boundEnds(criterion->bound));
+      appendEstimate(row, gridCell(plan_, planned, cell), criterion->unit,
+                     std::string(analysis::dimensionOf(plan_, planned)),
+                     boundEnds(analysis::boundOf(*criterion, planned)));
       row.push_back(verdictWord(cell.verdict));
       row.push_back(printable(cell.why));
       table.add(std::move(row));
@@ -98,7 +106,9 @@ class ResultPrinter {
   /// Three columns: estimate, interval, n.
   static void appendEstimate(std::vector<std::string>& row, const GridCell& cell, const std::string& unit,
                              const std::string& dimension, const std::vector<double>& bounds = {}) {
-    row.push_back(cell.estimate ? analysis::formatAgainst(*cell.estimate, bounds, unit, dimension) : "–");
+    std::string estimate = cell.estimate ? analysis::formatAgainst(*cell.estimate, bounds, unit, dimension) : "–";
+    if (cell.published) estimate += " " + publishedText(cell, unit, dimension);
+    row.push_back(std::move(estimate));
     if (cell.constant)
       row.emplace_back("constant");
     else if (cell.interval)
@@ -110,7 +120,11 @@ class ResultPrinter {
 
   void printTable(const plan::Table& table) {
     const Grid grid = buildGrid(plan_, judgement_, results_, table.subject, table.by);
-    section(grid.subject, grid.comparison ? grid.text : "median and 95 % interval over runs");
+    const plan::Metric* metric = plan_.findMetric(table.subject);
+    std::string rest = grid.comparison ? grid.text : "median and 95 % interval over runs";
+    if (metric && metric->derived) rest = "= " + metric->text + "; " + rest;
+    if (metric && metric->series) rest = "the last value of each series; " + rest;
+    section(grid.subject, rest);
     if (grid.rows.empty()) return line("nothing to show", 2, 4);
     // On one line if that fits, else the interval below its estimate.
     const TextTable wide = textTable(grid, " ");
@@ -144,7 +158,8 @@ class ResultPrinter {
       if (cell.cell >= comparison.cells.size()) continue;
       const plan::Cell& planned = comparison.cells[cell.cell];
       std::vector<std::string> row = planned.labels;
-      appendEstimate(row, gridCell(cell), comparison.unit, std::string(analysis::dimensionOf(plan_, planned)));
+      appendEstimate(row, gridCell(plan_, planned, cell), comparison.unit,
+                     std::string(analysis::dimensionOf(plan_, planned)));
       row.push_back(printable(cell.why));
       table.add(std::move(row));
     }
@@ -157,13 +172,28 @@ class ResultPrinter {
            2, 4);
   }
 
+  void printControls() {
+    if (judgement_.controls.empty()) return;
+    section("Controls", "the same twice in a block");
+    for (const analysis::ControlResult& control : judgement_.controls)
+      line((control.untrusted ? paint_.yellow("untrusted") + "  " : std::string()) + printable(control.why), 2, 6);
+  }
+
+  void printUntils() {
+    if (judgement_.untils.empty()) return;
+    section("Repetitions");
+    for (const analysis::UntilState& state : judgement_.untils) line(printable(untilResultText(plan_, state)), 2, 6);
+  }
+
   void printLost() {
     const auto lost = lostTrials(results_);
     if (lost.empty()) return;
     section("Trials that did not end well", fmt::format("{} of {}", lost.size(), results_.trials.size()));
     for (size_t i = 0; i < lost.size() && i < kListedFailures; ++i) {
       const plan::Point* point = plan_.findPoint(lost[i]->point);
-      line(printable(fmt::format("{} {} {}: {}", toString(lost[i]->kind), point ? plan_.label(*point) : lost[i]->point,
+      line(printable(fmt::format("{} {} {}: {}", toString(lost[i]->kind),
+                                 (point ? plan_.label(*point) : lost[i]->point) +
+                                     (lost[i]->label.empty() ? "" : " (control " + lost[i]->label + ")"),
                                  store::toString(lost[i]->status), lost[i]->reason)),
            2, 6);
     }
@@ -174,6 +204,10 @@ class ResultPrinter {
     if (results_.kept_not_counted) {
       section("Kept, not counted", counted(results_.kept_not_counted, "trial"));
       for (const std::string& reason : results_.not_counted_reasons) line(printable(reason), 2, 6);
+    }
+    if (const std::string published = referencesText(plan_); !published.empty()) {
+      out_ += '\n';
+      line(printable("published values are of " + published + "; absolute ones are shown and not judged"), 0, 2);
     }
     if (!options_.html_path.empty()) out_ += "\nreport: " + printable(options_.html_path) + '\n';
   }

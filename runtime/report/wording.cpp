@@ -79,6 +79,13 @@ std::string scopeText(const analysis::Scope& scope, bool pairs) {
   return text;
 }
 
+std::string memoryScopeText(const analysis::Scope& scope) {
+  std::string text = "out of memory in " + counted(scope.complete, "block");
+  if (scope.sessions) text += ", " + counted(scope.sessions, "session");
+  if (scope.nodes) text += ", " + counted(scope.nodes, "node");
+  return text;
+}
+
 bool comparesPoints(const plan::Criterion& criterion) {
   return std::any_of(criterion.cells.begin(), criterion.cells.end(),
                      [](const plan::Cell& cell) { return cell.points.size() > 1; });
@@ -90,6 +97,7 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
   const auto design = std::find_if(plan.design.kinds.begin(), plan.design.kinds.end(),
                                    [&](const plan::KindDesign& candidate) { return candidate.kind == kind; });
   if (design == plan.design.kinds.end()) return fmt::format("no {} trials are planned", toString(kind));
+  if (criterion.infeasible) return "passes when each ran out of memory in 2 blocks, fails when one ran well";
   const unsigned n = design->repeat;
   if (!criterion.confidence) {
     return fmt::format("must hold in every {}, {} in each cell; {}", comparesPoints(criterion) ? "pair" : "run", n,
@@ -141,6 +149,36 @@ std::vector<std::string> metricsOf(const plan::Plan& plan, plan::TrialKind kind)
   for (const plan::Metric& metric : plan.metrics)
     if (metric.kind == kind) names.push_back(metric.name);
   return names;
+}
+
+std::string repetitionsText(const plan::KindDesign& design) {
+  if (design.most() == design.repeat) return std::to_string(design.repeat);
+  return fmt::format("{}..{}", design.repeat, design.most());
+}
+
+std::string untilText(const plan::Plan& plan, const plan::Until& until) {
+  return fmt::format("half_width({}) <= {}", until.subject, widthText(plan, until, until.half_width));
+}
+
+std::string widthText(const plan::Plan& plan, const plan::Until& until, double width) {
+  if (until.relative) return analysis::formatQuantity(width, "", "share");
+  for (const plan::Comparison& comparison : plan.comparisons)
+    if (comparison.name == until.subject) return analysis::formatQuantity(width, comparison.unit);
+  const plan::Metric* metric = plan.findMetric(until.subject);
+  return analysis::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
+}
+
+std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& state) {
+  const std::string where = state.where.empty() ? "" : " at " + state.where;
+  const std::string so_far =
+      fmt::format("{} trials, {} of at most {} repetitions: ", toString(state.kind), state.blocks, state.most);
+  if (!state.widest) return so_far + fmt::format("no interval of {} yet{}", state.until.subject, where);
+  return so_far + fmt::format("widest half-width of {} is {}{}, {} was asked ({})", state.until.subject,
+                              widthText(plan, state.until, *state.widest), where,
+                              widthText(plan, state.until, state.until.half_width),
+                              state.met                    ? "met"
+                              : state.blocks >= state.most ? "not met"
+                                                           : "not met yet");
 }
 
 std::string workloadText(const plan::Plan& plan) {

@@ -20,6 +20,9 @@ std::string durationText(double seconds);
 /// "7 pairs of 7, 1 session, 1 node"; what was lost, if anything. `pairs` false: "7 values of 7".
 std::string scopeText(const analysis::Scope& scope, bool pairs);
 
+/// "out of memory in 2 blocks, 1 session, 1 node": of a claim of infeasibility, the least over its points.
+std::string memoryScopeText(const analysis::Scope& scope);
+
 /// "10 blocks at 1 % noise resolve ±1.0 %" for a ratio with a confidence, or what else can be said before a run; "" if
 /// nothing.
 std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criterion, double noise);
@@ -38,6 +41,15 @@ uint64_t availablePoints(const plan::Plan& plan);
 
 /// The metrics of `kind`, by name.
 std::vector<std::string> metricsOf(const plan::Plan& plan, plan::TrialKind kind);
+
+/// "10", or "10..20" where repetitions adapt.
+std::string repetitionsText(const plan::KindDesign& design);
+/// "half_width(gain) <= 1.0 %".
+std::string untilText(const plan::Plan& plan, const plan::Until& until);
+/// A half-width in the sense of `until`.
+std::string widthText(const plan::Plan& plan, const plan::Until& until, double width);
+/// "timed trials, 12 of at most 20 repetitions: widest half-width of gain is 0.9 % at …, 1.0 % was asked (met)".
+std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& state);
 
 /// "image.mobilenet_v2 version 1"; of several workloads each with its label: "ours = …; theirs = …".
 std::string workloadText(const plan::Plan& plan);

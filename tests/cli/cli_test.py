@@ -193,6 +193,63 @@ class Run(Command):
         self.assertEqual(process.returncode, 1)
 
 
+class LargerPlans(Command):
+    """Plans with what a design can ask for beyond repetitions, as `run` accepts them."""
+
+    def plan(self, change):
+        plan = json.loads(self.expc("plan", self.study, "--devices", "cpu:2", "--format", "json").stdout)
+        change(plan)
+        return self.write("plan.json", json.dumps(plan))
+
+    def timed(self, plan):
+        return next(kind for kind in plan["design"]["kinds"] if kind["kind"] == "timed")
+
+    def test_controls_and_adaptive_repetition_are_run_and_reported(self):
+        def change(plan):
+            plan["controls"] = [{"name": "twice", "point": plan["points"][0]["id"]}]
+            self.timed(plan).update(repeat_most=8,
+                                    until=[{"subject": "gain", "half_width": 1e-6, "relative": True}])
+
+        path = self.plan(change)
+        result = self.run_study(path)
+        self.assertIn("after 7 of at most 8 repetitions: half-width of gain", result.stderr)
+        self.assertIn("Controls", result.stdout)
+        self.assertIn("(control twice): the same twice differs by", result.stdout)
+        self.assertIn("timed trials, 8 of at most 8 repetitions", result.stdout)
+        report = json.loads(self.expc("report", path, "--devices", "cpu:2", "--format", "json").stdout)
+        self.assertEqual(report["controls"][0]["scope"]["complete"], 8)
+        self.assertEqual(report["points"][0]["metrics"]["step_time"]["n"], 8)
+        self.assertIn("Controls: the same twice in a block", (self.folder / "results" / "report.html").read_text())
+
+    def test_a_budget_ends_a_run_with_the_exit_code_of_the_verdicts(self):
+        def change(plan):
+            plan["design"]["budget_seconds"] = 0.001
+
+        result = self.run_study(self.plan(change), code=4)
+        self.assertIn("the budget of", result.stderr)
+        self.assertIn("INCONCLUSIVE", result.stdout)
+
+    def test_what_is_expected_infeasible_is_not_started_unless_asked(self):
+        def change(plan):
+            for point in plan["points"][2:]:
+                point["expected_infeasible"] = "needs 120 GiB"
+
+        path = self.plan(change)
+        result = self.run_study(path, code=4)
+        self.assertIn("2 points are expected infeasible and not started (needs 120 GiB)", result.stderr)
+        self.assertIn("is expected infeasible, not started: needs 120 GiB", result.stdout)
+        self.assertIn("PASS", self.run_study(path, "--try-infeasible").stdout)
+
+    def test_a_workload_that_is_not_in_the_worker_is_one_line(self):
+        def change(plan):
+            plan["workloads"][0]["name"] = "llm.finetune"
+
+        result = self.run_study(self.plan(change), code=1)
+        self.assertIn("llm.finetune version 1 is not in this build of expc-worker-null", result.stderr)
+        self.assertEqual(len(result.stderr.strip().splitlines()), 1)
+        self.assertFalse((self.folder / "results").exists())
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--expc", required=True)

@@ -1,0 +1,216 @@
+// Runs with the null worker of what a design can ask for: controls, budgets, adaptive repetition, series, points that
+// are expected infeasible.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "runtime/analysis/judgement.h"
+#include "runtime/engine/engine.h"
+#include "runtime/store/store.h"
+
+using namespace expc;
+using namespace expc::engine;
+
+namespace {
+
+class TestFolder {
+ public:
+  TestFolder() {
+    char name[] = "/tmp/expc-design-XXXXXX";
+    path = mkdtemp(name);
+  }
+  ~TestFolder() { std::filesystem::remove_all(path); }
+  std::string path;
+};
+
+plan::Plan idlePlan(unsigned points, unsigned repeat) {
+  plan::Plan plan;
+  plan.study = "test";
+  plan.workloads = {{"", "null.idle", 1, std::nullopt}};
+  plan.root = "/tmp";
+  plan.digest = "digest";
+  plan.design.seed = 7;
+  plan::Factor factor;
+  factor.name = "step";
+  for (unsigned i = 0; i < points; ++i) {
+    factor.levels.push_back({std::to_string(i + 1) + "ms", 0.001 * (i + 1)});
+    plan::Point point;
+    point.levels = {i};
+    point.parameters = llvm::json::Object{{"step", 0.001 * (i + 1)}, {"duration", 0.001}, {"noise", 0.01}};
+    point.id = plan::shortHash(plan::canonicalJson(llvm::json::Value(llvm::json::Object(point.parameters))));
+    plan.points.push_back(std::move(point));
+  }
+  plan.factors.push_back(std::move(factor));
+  plan.metrics.push_back({"step_time", "time", "s", plan::Direction::Lower, plan::TrialKind::Timed, false});
+  plan.design.kinds.push_back({plan::TrialKind::Timed, repeat, repeat, {}, llvm::json::Object{{"steps", 5}}});
+  return plan;
+}
+
+EngineOptions optionsFor(const TestFolder& folder) {
+  EngineOptions options;
+  options.results = folder.path + "/results";
+  options.worker = EXPC_NULL_WORKER;
+  options.heat_up_seconds = 0;
+  return options;
+}
+
+RunOutcome runPlan(const plan::Plan& plan, const EngineOptions& options) {
+  auto listener = makeSilentProgress();
+  auto outcome = run(plan, options, *listener);
+  if (!outcome) FAIL(llvm::toString(outcome.takeError()));
+  return std::move(*outcome);
+}
+
+store::Results resultsOf(const plan::Plan& plan, const EngineOptions& options) {
+  std::vector<std::string> messages;
+  auto store = llvm::cantFail(store::Store::openForReading(options.results, messages));
+  return llvm::cantFail(store.load(plan));
+}
+
+bool says(const RunOutcome& outcome, std::string_view part) {
+  return std::any_of(outcome.messages.begin(), outcome.messages.end(),
+                     [&](const std::string& text) { return text.find(part) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("a control is a trial of its own in every timed block") {
+  TestFolder folder;
+  const EngineOptions options = optionsFor(folder);
+  plan::Plan plan = idlePlan(2, 3);
+  plan.controls = {{"twice", plan.points[0].id}};
+  CHECK(runPlan(plan, options).valid == 9);
+  const store::Results results = resultsOf(plan, options);
+  REQUIRE(results.trials.size() == 9);
+  std::set<int64_t> blocks;
+  for (const store::Trial& trial : results.trials) {
+    if (trial.label.empty()) continue;
+    CHECK(trial.label == "twice");
+    CHECK(trial.point == plan.points[0].id);
+    CHECK(blocks.insert(trial.block).second);
+  }
+  CHECK(blocks.size() == 3);
+  CHECK((runPlan(plan, options).ending == Ending::NothingToDo));
+  // Without the control its trials are kept and not counted.
+  plan.controls.clear();
+  CHECK(resultsOf(plan, options).trials.size() == 6);
+  CHECK(resultsOf(plan, options).kept_not_counted == 3);
+}
+
+TEST_CASE("a budget ends a run at the end of a block, and a larger one goes on") {
+  TestFolder folder;
+  const EngineOptions options = optionsFor(folder);
+  plan::Plan plan = idlePlan(2, 4);
+  plan.design.budget_seconds = 1e-6;
+  RunOutcome outcome = runPlan(plan, options);
+  CHECK((outcome.ending == Ending::BudgetSpent));
+  CHECK(outcome.valid == 2);
+  CHECK(says(outcome, "is spent"));
+  CHECK(says(outcome, "-D design.budget="));
+  // Again: what was spent stays spent.
+  outcome = runPlan(plan, options);
+  CHECK((outcome.ending == Ending::BudgetSpent));
+  CHECK(outcome.trials == 0);
+  plan.design.budget_seconds = 3600;
+  outcome = runPlan(plan, options);
+  CHECK((outcome.ending == Ending::Complete));
+  CHECK(outcome.valid == 6);
+}
+
+TEST_CASE("adaptive repetition runs whole blocks until the interval is narrow, and says so") {
+  TestFolder folder;
+  const EngineOptions options = optionsFor(folder);
+  plan::Plan plan = idlePlan(2, 6);
+  plan.design.kinds[0].repeat_most = 8;
+  plan.design.kinds[0].until = {{"step_time", 1e-9, true}};
+  RunOutcome outcome = runPlan(plan, options);
+  CHECK((outcome.ending == Ending::Complete));
+  CHECK(outcome.valid == 16);
+  CHECK(says(outcome, "after 6 of at most 8 repetitions: half-width of step_time"));
+  // Wide limits are met by the least number.
+  TestFolder other;
+  const EngineOptions elsewhere = optionsFor(other);
+  plan.design.kinds[0].until[0].half_width = 10;
+  CHECK(runPlan(plan, elsewhere).valid == 12);
+  const analysis::Judgement judgement = analysis::judge(plan, resultsOf(plan, elsewhere));
+  REQUIRE(judgement.untils.size() == 1);
+  CHECK(judgement.untils[0].met);
+}
+
+TEST_CASE("a series that was asked for is stored and read back") {
+  TestFolder folder;
+  const EngineOptions options = optionsFor(folder);
+  plan::Plan plan = idlePlan(1, 1);
+  plan.metrics = {{"loss", "", "", plan::Direction::Lower, plan::TrialKind::Quality, false, true}};
+  plan.metrics.push_back({"epochs", "", "", plan::Direction::Lower, plan::TrialKind::Quality});
+  plan.metrics.back().derived = std::make_shared<const plan::Term>(
+      plan::Term{plan::FirstTerm{{"loss", ""}, {plan::Relation::LessEqual, 0.5, 0, "<= 0.5"}}});
+  plan.design.kinds = {{plan::TrialKind::Quality, 2, 2, {}, llvm::json::Object{{"epochs", 3}}}};
+  CHECK(runPlan(plan, options).valid == 2);
+  const store::Results results = resultsOf(plan, options);
+  REQUIRE(results.trials.size() == 2);
+  CHECK(results.trials[0].series.at("loss") == std::vector<double>{1, 0.5, 0.25});
+  CHECK(results.trials[0].not_on_device.empty());
+  const analysis::Judgement judgement = analysis::judge(plan, results);
+  CHECK(judgement.find(plan.points[0].id, "epochs")->median == 2);
+  CHECK(judgement.find(plan.points[0].id, "loss")->median == 0.25);
+}
+
+TEST_CASE("what is expected infeasible starts only when asked to") {
+  TestFolder folder;
+  EngineOptions options = optionsFor(folder);
+  plan::Plan plan = idlePlan(2, 2);
+  plan.points[1].expected_infeasible = "needs 120 GiB, a card has 94 GB";
+  plan.points[1].parameters["fault"] = "out_of_memory";
+  RunOutcome outcome = runPlan(plan, options);
+  CHECK((outcome.ending == Ending::Complete));
+  CHECK(outcome.valid == 2);
+  CHECK(outcome.infeasible == 0);
+  CHECK(says(outcome, "1 point is expected infeasible and not started (needs 120 GiB, a card has 94 GB)"));
+  options.try_infeasible = true;
+  outcome = runPlan(plan, options);
+  CHECK(outcome.infeasible == 2);
+  CHECK(says(outcome, "tried all the same"));
+
+  plan.points[0].expected_infeasible = "needs more";
+  options.try_infeasible = false;
+  auto listener = makeSilentProgress();
+  auto refused = run(plan, options, *listener);
+  REQUIRE(!refused);
+  CHECK(llvm::toString(refused.takeError()).find("nothing to start: 2 points are expected infeasible") == 0);
+}
+
+TEST_CASE("profile trials are scheduled like others, with their own settings") {
+  TestFolder folder;
+  const EngineOptions options = optionsFor(folder);
+  plan::Plan plan = idlePlan(1, 1);
+  plan.metrics.push_back({"launch_time", "time", "s", plan::Direction::Lower, plan::TrialKind::Profile});
+  plan.design.kinds.push_back({plan::TrialKind::Profile, 2, 2, {}, llvm::json::Object{{"steps", 3}, {"warmup", 1}}});
+  CHECK(runPlan(plan, options).valid == 3);
+  unsigned profiled = 0;
+  for (const store::Trial& trial : resultsOf(plan, options).trials) {
+    if (trial.kind != plan::TrialKind::Profile) continue;
+    ++profiled;
+    CHECK(trial.settings == R"({"steps":3,"warmup":1})");
+    CHECK(trial.not_on_device == std::vector<std::string>{"launch_time"});
+  }
+  CHECK(profiled == 2);
+}
+
+TEST_CASE("a workload that the worker lacks is one clear line before any trial") {
+  TestFolder folder;
+  const EngineOptions options = optionsFor(folder);
+  plan::Plan plan = idlePlan(1, 1);
+  plan.workloads[0].name = "llm.finetune";
+  auto listener = makeSilentProgress();
+  auto refused = run(plan, options, *listener);
+  REQUIRE(!refused);
+  const std::string text = llvm::toString(refused.takeError());
+  CHECK(text.find("llm.finetune version 1 is not in this build of expc-worker-null") == 0);
+  CHECK(text.find('\n') == std::string::npos);
+  CHECK(!std::filesystem::exists(options.results));
+}

@@ -1,0 +1,177 @@
+// What larger studies add to plans and reports: inactive factors, derived metrics, references, controls, adaptive
+// repetition, points that are expected infeasible; in text, JSON and the page.
+
+#include <doctest/doctest.h>
+
+#include "runtime/analysis/judgement.h"
+#include "runtime/plan/json.h"
+#include "runtime/report/example_results.h"
+#include "runtime/report/html.h"
+#include "runtime/report/plan_text.h"
+#include "runtime/report/published.h"
+#include "runtime/report/result_json.h"
+#include "runtime/report/result_text.h"
+#include "runtime/report/wording.h"
+
+namespace expc::report {
+namespace {
+
+void has(const std::string& text, const std::string& part) {
+  CAPTURE(text);
+  CAPTURE(part);
+  CHECK(text.find(part) != std::string::npos);
+}
+
+plan::TermPtr term(auto node) { return std::make_shared<const plan::Term>(plan::Term{std::move(node)}); }
+
+/// The example with two workloads, an inactive factor, a lockstep factor's name, a control, a reference, adaptive
+/// repetition, a derived metric, a claim of infeasibility and agreement with the reference.
+plan::Plan largerPlan() {
+  plan::Plan plan = plan::examplePlan();
+  plan.factors[1].name = "(gpus, nodes)";
+  for (plan::Comparison& comparison : plan.comparisons) comparison.factors = {"precision", "(gpus, nodes)"};
+  for (plan::Criterion& criterion : plan.criteria)
+    for (std::string& factor : criterion.factors)
+      if (factor == "gpus") factor = "(gpus, nodes)";
+  plan.tables = {{"step_time", {"precision", "(gpus, nodes)"}}, {"overhead", {"precision", "(gpus, nodes)"}}};
+  plan.plots.clear();
+  plan.workloads[0].label = "ours";
+  plan.workloads.push_back({"theirs", "train", 1, plan::Command{{"python3", "train.py"}, {}, {}, {}}});
+  plan.points[1].workload = 1;
+  plan.points[1].levels[1] = plan::kInactive;
+  plan.points[4].expected_infeasible = "needs 120 GiB, a card has 94 GB";
+  plan.metrics.push_back({"overhead", "time", "s", plan::Direction::Lower, plan::TrialKind::Timed, false, false,
+                          term(plan::ProductTerm{term(plan::ConstantTerm{0.5}), plan::metricTerm("step_time", "")}),
+                          "0.5 * step_time"});
+  plan.controls = {{"twice", plan.points[0].id}};
+  plan.references = {
+      {"table2", "table2.csv", {{plan.points[0].id, "step_time", 0.0400}, {plan.points[2].id, "step_time", 0.0200}}}};
+  plan.design.kinds[0].repeat_most = 20;
+  plan.design.kinds[0].until = {{"gain", 0.01, true}};
+  plan.criteria[0].cells[0].bound = plan::Bound{plan::Relation::Within, 1.8, 2.2, "within 10 % of 2.00x"};
+  plan::Criterion oom;
+  oom.name = "oom";
+  oom.text = "forall where precision == bf16: infeasible";
+  oom.infeasible = true;
+  oom.cells = {{{}, term(plan::ConstantTerm{0}), plan::Estimator::Median, plan::TrialKind::Timed, {plan.points[4].id}}};
+  oom.claim.children = {{plan::Claim::Kind::Cell, {}, 0}};
+  plan.criteria.push_back(std::move(oom));
+  return plan;
+}
+
+/// Seven blocks of every point that can run; the control takes 1.2 times as long as its point.
+store::Results largerResults(const plan::Plan& plan) {
+  store::Results results;
+  results.sessions.push_back({1, "node1", "", "", "", "{}", 0, 0});
+  const auto add = [&](const plan::Point& point, int64_t block, double step, std::string label) {
+    store::Trial trial;
+    trial.id = static_cast<int64_t>(results.trials.size()) + 1;
+    trial.point = point.id;
+    trial.label = std::move(label);
+    trial.block = block;
+    trial.session = 1;
+    trial.status = store::TrialStatus::Valid;
+    trial.metrics = {{"step_time", step * (1 + 0.003 * static_cast<double>(trial.id % 5))},
+                     {"host_memory_peak", 1 << 20}};
+    results.trials.push_back(std::move(trial));
+  };
+  for (int64_t block = 1; block <= 7; ++block) {
+    for (size_t i = 0; i < 4; ++i) add(plan.points[i], block, i < 2 ? 0.04 : 0.02, "");
+    add(plan.points[0], block, 0.048, "twice");
+  }
+  return results;
+}
+
+}  // namespace
+
+TEST_CASE("a plan with what larger studies have comes back from JSON") {
+  const llvm::json::Value json = plan::toJson(largerPlan());
+  const plan::Plan back = llvm::cantFail(plan::planFromJson(json));
+  CHECK(plan::canonicalJson(plan::toJson(back)) == plan::canonicalJson(json));
+}
+
+TEST_CASE("the plan's text tells workloads, inactive factors, controls, repetitions and what is not started") {
+  PlanExtras extras;
+  extras.width = 140;
+  const std::string text = planText(largerPlan(), extras);
+  has(text, "workloads ours = image.mobilenet_v2 version 1; theirs = train, the command python3 train.py");
+  has(text, "(gpus, nodes)");
+  has(text, "fp64       –");
+  has(text, "1 point expected infeasible, started only with --try-infeasible: needs 120 GiB, a card has 94 GB");
+  has(text, "Trials  39..104");  // 4 points and a control in 7 to 20 timed blocks, 4 in one of quality
+  has(text, "7..20");
+  has(text, "4 + 1 control");
+  has(text, "until half_width(gain) <= 1.0 %");
+  has(text, "control twice: precision=fp64 (gpus, nodes)=1 once more in each block");
+  has(text, "passes when each ran out of memory in 2 blocks");
+}
+
+TEST_CASE("the plan's text can be made from counts") {
+  plan::Plan plan = largerPlan();
+  PlanCounts counts = PlanCounts::of(plan);
+  CHECK(counts.available == 5);
+  CHECK(counts.expected_infeasible == 1);
+  counts.points = counts.available = 1000000;
+  counts.expected_infeasible = 3;
+  counts.criterion_cells[1] = 500000;
+  plan.points.clear();
+  PlanExtras extras;
+  extras.counts = &counts;
+  const std::string text = planText(plan, extras);
+  has(text, "1000000 of 8 in the product");
+  has(text, "3 points expected infeasible, started only with --try-infeasible");
+  has(text, "500000 cells");
+}
+
+TEST_CASE("a result shows derived metrics, published values, controls and repetitions") {
+  const plan::Plan plan = largerPlan();
+  const store::Results results = largerResults(plan);
+  const analysis::Judgement judgement = analysis::judge(plan, results);
+  ResultTextOptions options;
+  options.width = 160;
+  const std::string text = resultText(plan, judgement, results, options);
+  has(text, "(published 40.0 ms)");
+  has(text, "(published 2.00x)");
+  has(text, "published values are of table2 (table2.csv); absolute ones are shown and not judged");
+  has(text, "= 0.5 * step_time; median");
+  has(text, "20.1 ms");  // half of 40.2 ms
+  has(text, "(untrusted)");
+  has(text, "untrusted: step_time of precision=fp64 (gpus, nodes)=1 (control twice): the same twice differs by");
+  has(text, "Controls  the same twice in a block");
+  has(text, "widest half-width of gain");
+  has(text, "expected infeasible, not started");
+  has(text, "is expected infeasible, not started: needs 120 GiB, a card has 94 GB");
+
+  const llvm::json::Value json = resultJson(plan, judgement, results);
+  const llvm::json::Object& object = *json.getAsObject();
+  CHECK(object.getArray("controls")->size() == 1);
+  CHECK((*object.getArray("controls"))[0].getAsObject()->getBoolean("untrusted") == true);
+  CHECK((*object.getArray("repetitions"))[0].getAsObject()->getInteger("most") == 20);
+  const llvm::json::Object& first = *(*object.getArray("criteria"))[0].getAsObject();
+  CHECK(first.getString("untrusted").has_value());
+  CHECK((*first.getArray("cells"))[0].getAsObject()->getString("bound") == "within 10 % of 2.00x");
+  CHECK((*first.getArray("cells"))[0].getAsObject()->getNumber("published") == doctest::Approx(2.0));
+  const llvm::json::Object& point = *(*object.getArray("points"))[1].getAsObject();
+  CHECK(point.getObject("levels")->get("(gpus, nodes)")->getAsNull().has_value());
+  CHECK(point.getString("workload") == "train");
+
+  const std::string page = htmlPage(plan, judgement, results, {});
+  has(page, "UNTRUSTED");
+  has(page, "Controls: the same twice in a block");
+  has(page, "(published 40.0 ms)");
+  has(page, "overhead = 0.5 * step_time");
+  has(page, "expected infeasible, not started");
+  has(page, "widest half-width of gain");
+  has(page, "table2 (table2.csv)");
+}
+
+TEST_CASE("a published comparison needs all its parts") {
+  const plan::Plan plan = largerPlan();
+  CHECK(publishedValue(plan, *plan.comparisons[0].cells[0].term) == doctest::Approx(2.0));
+  CHECK_FALSE(publishedValue(plan, *plan.comparisons[0].cells[1].term));
+  CHECK(publishedValue(plan, plan.points[0], *plan.findMetric("overhead")) == doctest::Approx(0.02));
+  CHECK_FALSE(publishedValue(plan, plan.points[1], *plan.findMetric("step_time")));
+  CHECK(referencesText(plan) == "table2 (table2.csv)");
+}
+
+}  // namespace expc::report

@@ -1,0 +1,38 @@
+#include "runtime/report/published.h"
+
+#include "runtime/analysis/evaluate.h"
+#include "runtime/report/layout.h"
+
+namespace expc::report {
+namespace {
+
+analysis::Reading lookUp(const plan::Plan& plan, const std::string& point, const std::string& metric) {
+  for (const plan::Reference& reference : plan.references)
+    for (const plan::Reference::Value& value : reference.values)
+      if (value.point == point && value.metric == metric) return {value.value, false, ""};
+  const plan::Metric* declared = plan.findMetric(metric);
+  if (!declared || !declared->derived) return {};
+  return analysis::evaluate(*declared->derived,
+                            [&](const plan::MetricTerm& part) { return lookUp(plan, point, part.metric); });
+}
+
+}  // namespace
+
+std::optional<double> publishedValue(const plan::Plan& plan, const plan::Term& term) {
+  if (plan.references.empty() || analysis::metricTerms(term).empty()) return std::nullopt;
+  return analysis::evaluate(term, [&](const plan::MetricTerm& part) { return lookUp(plan, part.point, part.metric); })
+      .value;
+}
+
+std::optional<double> publishedValue(const plan::Plan& plan, const plan::Point& point, const plan::Metric& metric) {
+  return plan.references.empty() ? std::nullopt : lookUp(plan, point.id, metric.name).value;
+}
+
+std::string referencesText(const plan::Plan& plan) {
+  std::vector<std::string> texts;
+  for (const plan::Reference& reference : plan.references)
+    if (!reference.values.empty()) texts.push_back(reference.name + " (" + reference.source + ")");
+  return joined(texts);
+}
+
+}  // namespace expc::report
