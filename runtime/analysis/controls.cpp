@@ -40,7 +40,8 @@ std::set<Subject> subjectsOf(const plan::Criterion& criterion) {
   return subjects;
 }
 
-/// The smallest distance from "no difference" that the criterion's bounds claim; nothing for bounds at it.
+/// The smallest distance from "no difference" that the criterion's bounds claim, or half the width of its narrowest
+/// band; nothing for bounds at "no difference".
 std::optional<double> gapOf(const plan::Criterion& criterion) {
   std::optional<double> smallest;
   for (const plan::Cell& cell : criterion.cells) {
@@ -49,6 +50,10 @@ std::optional<double> gapOf(const plan::Criterion& criterion) {
       const double gap = std::abs(end - neutral);
       if (gap > 1e-12 && (!smallest || gap < *smallest)) smallest = gap;
     }
+    // A band claims to tell its middle from its ends, wherever it lies: agreement with a published ratio.
+    const plan::Bound& bound = boundOf(criterion, cell);
+    const double reach = (bound.high - bound.low) / 2;
+    if (bound.relation == plan::Relation::Within && reach > 1e-12 && (!smallest || reach < *smallest)) smallest = reach;
   }
   return smallest;
 }

@@ -73,6 +73,12 @@ TEST_CASE("the smallest gap over all criteria counts, bounds at 1.0x claim none"
   for (const CriterionResult& result : judgement.criteria) CHECK_FALSE(result.untrusted.empty());
 }
 
+TEST_CASE("a band claims half its width, wherever it lies") {
+  plan::Plan plan = controlled();
+  plan.criteria[0].bound = {Relation::Within, 1.4, 1.6, "within 1.4x..1.6x"};
+  CHECK(*judge(plan, measured(1).results).controls[0].margin == doctest::Approx(0.05));
+}
+
 TEST_CASE("control trials are no trials of the point") {
   const plan::Plan plan = controlled();
   const Judgement judgement = judge(plan, measured(2).results);

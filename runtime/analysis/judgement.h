@@ -74,7 +74,7 @@ struct ControlResult {
   std::string name, point, metric;
   bool ratio = true;             // else a difference
   CellEstimate estimate;         // of control against point, at kConfidence
-  std::optional<double> margin;  // half the smallest gap that a criterion claims of the metric; absent: none does
+  std::optional<double> margin;  // half the smallest gap (or reach of a band) claimed of the metric; absent: none is
   bool untrusted = false;        // the interval leaves 1 ± margin (of a difference: 0 ± margin)
   std::string why;               // one line that makes sense alone
 };
