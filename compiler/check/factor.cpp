@@ -126,7 +126,7 @@ class FactorChecker {
   }
 
   void baseline() {
-    if (!declaration_.baseline) return;
+    if (!declaration_.baseline || factor_.levels.empty()) return;  // of no levels was reported
     auto baseline =
         context_.levelValues(*declaration_.baseline, factor_, fmt::format("the baseline of '{}'", factor_.name));
     if (!baseline) return;
