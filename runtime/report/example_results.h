@@ -71,7 +71,7 @@ inline Example exampleResults() {
   example.judgement.comparisons = {gain};
 
   analysis::CriterionResult pays{
-      "fp32_pays", Verdict::Pass, "every cell's interval lies above 1.2x", plan.criteria[0].domain, {7, 7, 0, 1, 1},
+      "fp32_pays", Verdict::Pass, "every cell's interval lies above 1.2x", plan.criteria[0].domain, {7, 7, 0, 1, 1}, {},
       {}};
   pays.cells = {exampleCell(0, 1.54, Verdict::Pass), exampleCell(1, 1.55, Verdict::Pass)};
   analysis::CriterionResult learns{"learns",
@@ -79,6 +79,7 @@ inline Example exampleResults() {
                                    "accuracy < 90% at precision=fp32 gpus=2: \"<b>87.1 %</b>\" & so on",
                                    plan.criteria[1].domain,
                                    {1, 1, 0, 1, 1},
+                                   {},
                                    {}};
   for (unsigned cell = 0; cell < 5; ++cell) {
     analysis::CellEstimate estimate;
@@ -91,7 +92,7 @@ inline Example exampleResults() {
     learns.cells.push_back(estimate);
   }
   analysis::CriterionResult asked{
-      "fp16_pays", Verdict::NotAsked, "the preset leaves it no point", plan.criteria[2].domain, {}, {}};
+      "fp16_pays", Verdict::NotAsked, "the preset leaves it no point", plan.criteria[2].domain, {}, {}, {}};
   example.judgement.criteria = {pays, learns, asked};
 
   store::Session session;

@@ -267,7 +267,20 @@ std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts) {
   using llvm::json::Array;
   using llvm::json::Object;
   // The plan itself, with the size of what the lines hold in place of the long parts.
-  Object header = *plan::toJson(head).getAsObject();
+  plan::Plan bare = head;
+  Array factors;
+  for (plan::Factor& factor : bare.factors) {
+    Object entry{{"name", plan::jsonText(factor.name)},
+                 {"levels", factor.levels.size()},
+                 {"declared", Array(factor.declared)},
+                 {"baseline", nullptr}};
+    if (factor.baseline) entry["baseline"] = plan::jsonText(factor.levels[*factor.baseline].label);
+    factors.push_back(std::move(entry));
+    factor.levels.clear();
+    factor.baseline.reset();
+  }
+  Object header = *plan::toJson(bare).getAsObject();
+  header["factors"] = std::move(factors);
   header["schema"] = "expc.plan-lines/2";
   header["points"] = counts.points;
   header["available"] = counts.available;
