@@ -237,10 +237,28 @@ llvm::Error Campaign::runKind(plan::TrialKind kind) {
     if (!end) return end.takeError();
     if (auto error = reload()) return error;
     if (*end == BlockEnd::Interrupted) break;
+    auto hopeless = allFailed(kind, block);
+    if (!hopeless) return hopeless.takeError();
+    if (*hopeless) break;
     // A reader's convenience: what was measured is safe without it, and a full disk will be told at the next trial.
     if (auto error = store_.publishSnapshot()) say("no snapshot for readers: " + llvm::toString(std::move(error)));
   }
   return llvm::Error::success();
+}
+
+/// Whether a block was the first of its kind and every trial in it failed: the next would cost as much and end alike.
+llvm::Expected<bool> Campaign::allFailed(plan::TrialKind kind, const store::BlockPlan& block) {
+  for (const store::Trial& trial : results_.trials)
+    if (trial.kind == kind && isEnd(trial.status)) return false;
+  auto trials = store_.trialsOfBlock(block.block.id);
+  if (!trials) return trials.takeError();
+  if (trials->empty() || trials->back().status != TrialStatus::Failed) return false;
+  listener_.finished();
+  say(fmt::format(
+      "every trial of the first block failed, so no further one is started. Mend what is wrong, and the same "
+      "command continues; the last reason: {}",
+      trials->back().reason));
+  return true;
 }
 
 /// The last block of this session, study and kind, if it can go on: same settings, and all that ended in it counts.

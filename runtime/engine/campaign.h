@@ -57,6 +57,7 @@ class Campaign {
   llvm::Error restartWorker(const plan::Workload& workload);
   WorkerServer& serverOf(const plan::Workload& workload) { return workload.command ? command_server_ : server_; }
   llvm::Error runKind(plan::TrialKind kind);
+  llvm::Expected<bool> allFailed(plan::TrialKind kind, const store::BlockPlan& block);
   llvm::Expected<std::optional<store::BlockPlan>> unfinishedBlock(plan::TrialKind kind);
   llvm::Expected<store::BlockPlan> newBlock(plan::TrialKind kind, const std::vector<std::string>& points);
   llvm::Expected<BlockEnd> runBlock(const store::BlockPlan& block);

@@ -42,7 +42,7 @@ class Finder {
   llvm::Error program(const std::string& name);
   llvm::Error inputs();
   llvm::Error metrics() const;
-  void add(const std::string& path);
+  void add(const std::string& path, bool said);
 
   const plan::Plan& plan_;
   const unsigned index_;
@@ -115,10 +115,10 @@ llvm::Error Finder::programs() {
   return llvm::Error::success();
 }
 
-void Finder::add(const std::string& path) {
+void Finder::add(const std::string& path, bool said) {
   const std::string name = fs::path(path).lexically_relative(fs::path(plan_.root).lexically_normal()).string();
   const bool outside = name.empty() || name == "." || name.substr(0, 2) == "..";
-  files_.inputs.push_back({outside ? "" : name, path});
+  files_.inputs.push_back({outside ? "" : name, path, said});
 }
 
 llvm::Error Finder::inputs() {
@@ -129,7 +129,7 @@ llvm::Error Finder::inputs() {
       return fail(fmt::format(
           "the input '{}' matches no file in {}: write the file's name as it is there, or take it out of `inputs`",
           pattern, plan_.root));
-    for (const std::string& path : *found) add(path);
+    for (const std::string& path : *found) add(path, true);
   }
   // `python train.py` with train.py beside the study: it need not be said twice.
   for (size_t i = 1; i < command_.arguments.size(); ++i) {
@@ -138,7 +138,7 @@ llvm::Error Finder::inputs() {
     if (argument.empty() || argument.find('$') != std::string::npos || fs::path(argument).is_absolute()) continue;
     const fs::path path = (fs::path(plan_.root) / argument).lexically_normal();
     if (!fs::is_regular_file(path, failed)) continue;
-    add(path.string());
+    add(path.string(), false);
     if (files_.inputs.back().name.empty())
       return fail(
           fmt::format("the argument '{}' is a file outside of the study's folder, and a command runs in a folder of "
@@ -147,7 +147,7 @@ llvm::Error Finder::inputs() {
   }
   const auto before = [](const InputFile& a, const InputFile& b) { return a.path < b.path; };
   const auto same = [](const InputFile& a, const InputFile& b) { return a.path == b.path; };
-  std::sort(files_.inputs.begin(), files_.inputs.end(), before);
+  std::stable_sort(files_.inputs.begin(), files_.inputs.end(), before);  // what is said comes first, and stays
   files_.inputs.erase(std::unique(files_.inputs.begin(), files_.inputs.end(), same), files_.inputs.end());
   return llvm::Error::success();
 }
@@ -207,6 +207,19 @@ llvm::Expected<std::string> digestInputs(const CommandFiles& files, const std::f
   return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
 }
 
+/// An input is linked hard where the file system allows it: compressors and others refuse symbolic links. A script that
+/// `inputs` does not name keeps a symbolic one, so that it finds what lies beside it.
+static void addLink(const InputFile& input, const fs::path& link, std::error_code& failed) {
+  const fs::path target = fs::canonical(input.path, failed);
+  if (failed) return;
+  if (input.said) {
+    fs::create_hard_link(target, link, failed);
+    if (!failed) return;
+    failed.clear();
+  }
+  fs::create_symlink(target, link, failed);
+}
+
 llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files) {
   std::error_code failed;
   fs::remove_all(folder, failed);
@@ -219,7 +232,7 @@ llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files
       last = link.parent_path();
       fs::create_directories(last, failed);
     }
-    if (!failed) fs::create_symlink(input.path, link, failed);
+    if (!failed) addLink(input, link, failed);
   }
   if (!failed) return llvm::Error::success();
   return llvm::createStringError(fmt::format(

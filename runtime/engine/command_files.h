@@ -16,6 +16,7 @@ namespace expc::engine {
 struct InputFile {
   std::string name;  // below the study's folder, and of the link in the trial's; "" if it is outside, so not linked
   std::string path;  // absolute
+  bool said = true;  // by `inputs`; else it is a file beside the study that is an argument by itself
 };
 
 /// Of one workload, looked up once for a run, so that all of its trials see the same.

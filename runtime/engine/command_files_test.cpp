@@ -162,6 +162,8 @@ TEST_CASE("a trial's folder has a link to each input, and nothing of before") {
   llvm::cantFail(makeTrialFolder(trial, files));
   CHECK(!fs::exists(trial + "/old.json"));
   CHECK(fs::read_symlink(trial + "/train.py") == folder.path + "/train.py");
+  CHECK(fs::equivalent(trial + "/src/deep/a.py", folder.path + "/src/deep/a.py"));
+  CHECK_FALSE(fs::is_symlink(trial + "/src/deep/a.py"));  // some programs refuse these
   CHECK(fs::is_regular_file(trial + "/src/deep/a.py"));
   CHECK(std::distance(fs::directory_iterator(trial), {}) == 2);
   CHECK(has(llvm::toString(makeTrialFolder("/proc/none", files)), "the trial's folder '/proc/none' cannot be made"));

@@ -135,7 +135,7 @@ import helper, os, sys, time
 level = int(sys.argv[sys.argv.index('--level') + 1])
 rank = int(sys.argv[sys.argv.index('--rank') + 1]) if '--rank' in sys.argv else 0
 assert not os.path.exists('out.json'), 'a fresh folder'
-assert os.path.exists('table.txt') and os.environ['EXPC_STUDY_FOLDER'] == os.path.dirname(os.path.realpath('table.txt'))
+assert os.path.exists('table.txt') and os.environ['EXPC_STUDY_FOLDER'] == os.path.dirname(os.path.realpath('work.py'))
 assert os.getcwd() == os.environ['EXPC_TRIAL_FOLDER']
 time.sleep(0.05)
 for step in range(3): print(f'step {level * 10 + step} ms')
