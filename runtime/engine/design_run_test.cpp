@@ -9,67 +9,12 @@
 #include <set>
 
 #include "runtime/analysis/judgement.h"
-#include "runtime/engine/engine.h"
-#include "runtime/store/store.h"
+#include "runtime/engine/test_run.h"
 
 using namespace expc;
 using namespace expc::engine;
 
 namespace {
-
-class TestFolder {
- public:
-  TestFolder() {
-    char name[] = "/tmp/expc-design-XXXXXX";
-    path = mkdtemp(name);
-  }
-  ~TestFolder() { std::filesystem::remove_all(path); }
-  std::string path;
-};
-
-plan::Plan idlePlan(unsigned points, unsigned repeat) {
-  plan::Plan plan;
-  plan.study = "test";
-  plan.workloads = {{"", "null.idle", 1, std::nullopt}};
-  plan.root = "/tmp";
-  plan.digest = "digest";
-  plan.design.seed = 7;
-  plan::Factor factor;
-  factor.name = "step";
-  for (unsigned i = 0; i < points; ++i) {
-    factor.levels.push_back({std::to_string(i + 1) + "ms", 0.001 * (i + 1)});
-    plan::Point point;
-    point.levels = {i};
-    point.parameters = llvm::json::Object{{"step", 0.001 * (i + 1)}, {"duration", 0.001}, {"noise", 0.01}};
-    point.id = plan::shortHash(plan::canonicalJson(llvm::json::Value(llvm::json::Object(point.parameters))));
-    plan.points.push_back(std::move(point));
-  }
-  plan.factors.push_back(std::move(factor));
-  plan.metrics.push_back({"step_time", "time", "s", plan::Direction::Lower, plan::TrialKind::Timed, false});
-  plan.design.kinds.push_back({plan::TrialKind::Timed, repeat, repeat, {}, llvm::json::Object{{"steps", 5}}});
-  return plan;
-}
-
-EngineOptions optionsFor(const TestFolder& folder) {
-  EngineOptions options;
-  options.results = folder.path + "/results";
-  options.worker = EXPC_NULL_WORKER;
-  options.heat_up_seconds = 0;
-  return options;
-}
-
-RunOutcome runPlan(const plan::Plan& plan, const EngineOptions& options) {
-  auto listener = makeSilentProgress();
-  auto outcome = run(plan, options, *listener);
-  if (!outcome) FAIL(llvm::toString(outcome.takeError()));
-  return std::move(*outcome);
-}
-
-store::Results resultsOf(const plan::Plan& plan, const EngineOptions& options) {
-  std::vector<std::string> messages;
-  auto store = llvm::cantFail(store::Store::openForReading(options.results, messages));
-  return llvm::cantFail(store.load(plan));
-}
 
 bool says(const RunOutcome& outcome, std::string_view part) {
   return std::any_of(outcome.messages.begin(), outcome.messages.end(),
@@ -81,7 +26,7 @@ bool says(const RunOutcome& outcome, std::string_view part) {
 TEST_CASE("a control is a trial of its own in every timed block") {
   TestFolder folder;
   const EngineOptions options = optionsFor(folder);
-  plan::Plan plan = idlePlan(2, 3);
+  plan::Plan plan = nullPlan(2, 3);
   plan.controls = {{"twice", plan.points[0].id}};
   CHECK(runPlan(plan, options).valid == 9);
   const store::Results results = resultsOf(plan, options);
@@ -104,7 +49,7 @@ TEST_CASE("a control is a trial of its own in every timed block") {
 TEST_CASE("a budget ends a run at the end of a block, and a larger one goes on") {
   TestFolder folder;
   const EngineOptions options = optionsFor(folder);
-  plan::Plan plan = idlePlan(2, 4);
+  plan::Plan plan = nullPlan(2, 4);
   plan.design.budget_seconds = 1e-6;
   RunOutcome outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::BudgetSpent));
@@ -124,7 +69,7 @@ TEST_CASE("a budget ends a run at the end of a block, and a larger one goes on")
 TEST_CASE("adaptive repetition runs whole blocks until the interval is narrow, and says so") {
   TestFolder folder;
   const EngineOptions options = optionsFor(folder);
-  plan::Plan plan = idlePlan(2, 6);
+  plan::Plan plan = nullPlan(2, 6);
   plan.design.kinds[0].repeat_most = 8;
   plan.design.kinds[0].until = {{"step_time", 1e-9, true}};
   RunOutcome outcome = runPlan(plan, options);
@@ -144,7 +89,7 @@ TEST_CASE("adaptive repetition runs whole blocks until the interval is narrow, a
 TEST_CASE("a series that was asked for is stored and read back") {
   TestFolder folder;
   const EngineOptions options = optionsFor(folder);
-  plan::Plan plan = idlePlan(1, 1);
+  plan::Plan plan = nullPlan(1, 1);
   plan.metrics = {{"loss", "", "", plan::Direction::Lower, plan::TrialKind::Quality, false, true}};
   plan.metrics.push_back({"epochs", "", "", plan::Direction::Lower, plan::TrialKind::Quality});
   plan.metrics.back().derived = std::make_shared<const plan::Term>(
@@ -163,7 +108,7 @@ TEST_CASE("a series that was asked for is stored and read back") {
 TEST_CASE("what is expected infeasible starts only when asked to") {
   TestFolder folder;
   EngineOptions options = optionsFor(folder);
-  plan::Plan plan = idlePlan(2, 2);
+  plan::Plan plan = nullPlan(2, 2);
   plan.points[1].expected_infeasible = "needs 120 GiB, a card has 94 GB";
   plan.points[1].parameters["fault"] = "out_of_memory";
   RunOutcome outcome = runPlan(plan, options);
@@ -187,7 +132,7 @@ TEST_CASE("what is expected infeasible starts only when asked to") {
 TEST_CASE("profile trials are scheduled like others, with their own settings") {
   TestFolder folder;
   const EngineOptions options = optionsFor(folder);
-  plan::Plan plan = idlePlan(1, 1);
+  plan::Plan plan = nullPlan(1, 1);
   plan.metrics.push_back({"launch_time", "time", "s", plan::Direction::Lower, plan::TrialKind::Profile});
   plan.design.kinds.push_back({plan::TrialKind::Profile, 2, 2, {}, llvm::json::Object{{"steps", 3}, {"warmup", 1}}});
   CHECK(runPlan(plan, options).valid == 3);
@@ -204,7 +149,7 @@ TEST_CASE("profile trials are scheduled like others, with their own settings") {
 TEST_CASE("a workload that the worker lacks is one clear line before any trial") {
   TestFolder folder;
   const EngineOptions options = optionsFor(folder);
-  plan::Plan plan = idlePlan(1, 1);
+  plan::Plan plan = nullPlan(1, 1);
   plan.workloads[0].name = "llm.finetune";
   auto listener = makeSilentProgress();
   auto refused = run(plan, options, *listener);

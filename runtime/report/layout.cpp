@@ -177,4 +177,15 @@ std::string TextTable::render(unsigned width, unsigned indent, const Paint& pain
   return out;
 }
 
+void TerminalText::line(std::string_view text, unsigned indent, unsigned hanging) {
+  out_.append(indent, ' ');
+  out_ += wrapped(text, width_ - std::min(width_, indent), hanging) + '\n';
+}
+
+void TerminalText::section(std::string_view title, std::string_view rest) {
+  out_ += '\n' + paint_.bold(title);
+  if (!rest.empty()) out_ += "  " + paint_.faint(rest);
+  out_ += '\n';
+}
+
 }  // namespace expc::report

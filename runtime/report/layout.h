@@ -40,6 +40,20 @@ class Paint {
   bool on_;
 };
 
+/// Text for a terminal of a given width, that grows by lines and sections; what prints one inherits it.
+class TerminalText {
+ protected:
+  TerminalText(unsigned width, bool colour) : paint_(colour), width_(width) {}
+  void line(std::string_view text, unsigned indent, unsigned hanging);
+  void section(std::string_view title, std::string_view rest = "");
+
+  Paint paint_;
+  std::string out_;
+
+ private:
+  unsigned width_;
+};
+
 /// A table; cells may have several lines ('\n'). The first `label_columns` columns are left-aligned and repeated when a
 /// table that is too wide is cut into several; the others are right-aligned, except a last one marked as prose, which
 /// is wrapped.

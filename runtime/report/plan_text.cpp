@@ -34,13 +34,13 @@ std::string rangeText(uint64_t least, uint64_t most) {
   return least == most ? std::to_string(least) : fmt::format("{}..{}", least, most);
 }
 
-class PlanPrinter {
+class PlanPrinter : TerminalText {
  public:
   PlanPrinter(const plan::Plan& plan, const PlanExtras& extras)
-      : plan_(plan),
+      : TerminalText(extras.width, extras.colour),
+        plan_(plan),
         extras_(extras),
-        counts_(extras.counts ? *extras.counts : PlanCounts::of(plan)),
-        paint_(extras.colour) {}
+        counts_(extras.counts ? *extras.counts : PlanCounts::of(plan)) {}
 
   std::string print() {
     printHead();
@@ -53,16 +53,6 @@ class PlanPrinter {
   }
 
  private:
-  void line(std::string_view text, unsigned indent, unsigned hanging) {
-    out_.append(indent, ' ');
-    out_ += wrapped(text, extras_.width - std::min(extras_.width, indent), hanging) + '\n';
-  }
-  void section(std::string_view title, std::string_view rest = "") {
-    out_ += '\n' + paint_.bold(title);
-    if (!rest.empty()) out_ += "  " + std::string(rest);
-    out_ += '\n';
-  }
-
   void printHead() {
     std::vector<std::string> origin = {plan_.source};
     for (const std::string& preset : plan_.presets) origin.push_back("preset " + preset);
@@ -243,8 +233,6 @@ class PlanPrinter {
   const plan::Plan& plan_;
   const PlanExtras& extras_;
   PlanCounts counts_;
-  Paint paint_;
-  std::string out_;
 };
 
 }  // namespace

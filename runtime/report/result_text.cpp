@@ -18,11 +18,15 @@ namespace {
 constexpr size_t kListedCells = 40;
 constexpr size_t kListedFailures = 10;
 
-class ResultPrinter {
+class ResultPrinter : TerminalText {
  public:
   ResultPrinter(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
                 const ResultTextOptions& options)
-      : plan_(plan), judgement_(judgement), results_(results), options_(options), paint_(options.colour) {}
+      : TerminalText(options.width, options.colour),
+        plan_(plan),
+        judgement_(judgement),
+        results_(results),
+        options_(options) {}
 
   std::string print() {
     out_ += paint_.bold("study " + plan_.study) + '\n';
@@ -37,16 +41,6 @@ class ResultPrinter {
   }
 
  private:
-  void line(std::string_view text, unsigned indent, unsigned hanging) {
-    out_.append(indent, ' ');
-    out_ += wrapped(text, options_.width - std::min(options_.width, indent), hanging) + '\n';
-  }
-  void section(std::string_view title, std::string_view rest = "") {
-    out_ += '\n' + paint_.bold(title);
-    if (!rest.empty()) out_ += "  " + paint_.faint(rest);
-    out_ += '\n';
-  }
-
   std::string painted(analysis::Verdict verdict) const {
     const std::string word = verdictWord(verdict);
     switch (verdict) {
@@ -216,8 +210,6 @@ class ResultPrinter {
   const analysis::Judgement& judgement_;
   const store::Results& results_;
   const ResultTextOptions& options_;
-  Paint paint_;
-  std::string out_;
 };
 
 }  // namespace

@@ -1,0 +1,76 @@
+#pragma once
+
+// For tests: a plan for the null worker, and a run of it in a folder of its own.
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "runtime/engine/engine.h"
+#include "runtime/store/store.h"
+
+namespace expc::engine {
+
+class TestFolder {
+ public:
+  TestFolder() {
+    char name[] = "/tmp/expc-engine-XXXXXX";
+    path = mkdtemp(name);
+  }
+  ~TestFolder() { std::filesystem::remove_all(path); }
+  std::string path;
+};
+
+/// `points` points that differ in `step`, `repeat` timed blocks and, if asked, one block of quality trials.
+inline plan::Plan nullPlan(unsigned points, unsigned repeat, bool quality = false) {
+  plan::Plan plan;
+  plan.study = "test";
+  plan.workloads = {{"", "null.idle", 1, std::nullopt}};
+  plan.root = "/tmp";
+  plan.digest = "digest";
+  plan.design.seed = 7;
+  plan::Factor factor;
+  factor.name = "step";
+  for (unsigned i = 0; i < points; ++i) {
+    factor.levels.push_back({std::to_string(i + 1) + "ms", 0.001 * (i + 1)});
+    plan::Point point;
+    point.levels = {i};
+    point.parameters = llvm::json::Object{{"step", 0.001 * (i + 1)}, {"duration", 0.001}, {"noise", 0.01}, {"gpus", 1}};
+    point.id = plan::shortHash(plan::canonicalJson(llvm::json::Value(llvm::json::Object(point.parameters))));
+    plan.points.push_back(std::move(point));
+  }
+  plan.factors.push_back(std::move(factor));
+  plan.metrics.push_back({"step_time", "time", "s", plan::Direction::Lower, plan::TrialKind::Timed, false});
+  plan.metrics.push_back({"device_memory_peak", "bytes", "B", plan::Direction::Lower, plan::TrialKind::Timed, true});
+  plan.design.kinds.push_back({plan::TrialKind::Timed, repeat, repeat, {}, llvm::json::Object{{"steps", 5}}});
+  if (quality) {
+    plan.metrics.push_back({"accuracy", "share", "", plan::Direction::Higher, plan::TrialKind::Quality, false});
+    plan.design.kinds.push_back({plan::TrialKind::Quality, 1, 1, {}, llvm::json::Object{{"epochs", 1}}});
+  }
+  return plan;
+}
+
+inline EngineOptions optionsFor(const TestFolder& folder) {
+  EngineOptions options;
+  options.results = folder.path + "/results";
+  options.worker = EXPC_NULL_WORKER;
+  options.heat_up_seconds = 0;
+  return options;
+}
+
+inline RunOutcome runPlan(const plan::Plan& plan, const EngineOptions& options) {
+  auto listener = makeSilentProgress();
+  auto outcome = run(plan, options, *listener);
+  if (!outcome) FAIL(llvm::toString(outcome.takeError()));
+  return std::move(*outcome);
+}
+
+inline store::Results resultsOf(const plan::Plan& plan, const EngineOptions& options) {
+  std::vector<std::string> messages;
+  auto store = llvm::cantFail(store::Store::openForReading(options.results, messages));
+  return llvm::cantFail(store.load(plan));
+}
+
+}  // namespace expc::engine
