@@ -104,7 +104,10 @@ TEST_CASE("exit codes and signals are reported") {
   CHECK(WTERMSIG(end.status) == SIGPIPE);
   end = llvm::cantFail(
       runner.run({"/usr/bin/env", "--default-signal=HUP", "/usr/bin/grep", "SigIgn:", "/proc/self/status"}));
-  CHECK(runner.out() == "SigIgn:\t0000000000000000\n");
+  // Signals 32 and 33 are the C library's own: whoever started the tests may ignore them, and nobody can change that.
+  const std::string ignored = runner.out();
+  REQUIRE(ignored.substr(0, 8) == "SigIgn:\t");
+  CHECK((std::stoull(ignored.substr(8), nullptr, 16) & ~0x180000000ull) == 0);
 }
 
 TEST_CASE("a program that cannot be started says why") {
