@@ -283,7 +283,11 @@ bool checkDesignSetting(StudyContext& context, const ast::QualifiedName& path, c
   } else if (path.parts.size() == 3) {
     if (auto kind = checker.kindOf(path.parts[1])) {
       if (known_kind && !designed(context.study, *kind)) {
-        errors::unknownName(context.emitter(), path.parts[1].range, "block", path.parts[1].name, {}, " of the design");
+        std::vector<std::string> kinds;
+        for (TrialKind one : {TrialKind::Timed, TrialKind::Quality, TrialKind::Profile})
+          if (designed(context.study, one)) kinds.emplace_back(toString(one));
+        errors::unknownName(context.emitter(), path.parts[1].range, "block", path.parts[1].name, kinds,
+                            " of the design");
         return false;
       }
       design.kinds[*kind].range = path.parts[1].range;
@@ -347,6 +351,8 @@ void checkDesignCovers(StudyContext& context, size_t errors_before) {
       for (const SettingRule& rule : rulesOf(kind))
         if (needs(study, rule) && !block.settings.contains(std::string(rule.name)))
           context.emitter().emit(block.range, MissingSetting, toString(kind), rule.name);
+      if (!used[kind] && context.emitter().errors() == errors_before)
+        context.emitter().emit(block.range, UnusedDesign, toString(kind));
     }
   }
 }

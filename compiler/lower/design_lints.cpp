@@ -44,15 +44,16 @@ void lintRepetitions(const expand::Space& space, const check::Criterion& criteri
   unsigned have = mostRepetitions(repeat->second);
   unsigned pass = shape.repetitionsToPass(*criterion.confidence, median);
   unsigned fail = shape.repetitionsToFail(*criterion.confidence, median);
+  auto fresh = [&](diag::Kind what) { return reported.fresh(what, &criterion, repeat->second.range); };
   auto finish = [&](diag::Builder builder, unsigned needed) {
     builder.note(repeat->second.range, "{} {} at {:.4g}% confidence{}: write 'repeat {}'", shape.cells(),
                  shape.cells() == 1 ? "cell" : "cells", *criterion.confidence * 100,
                  selection.empty() ? "" : " with " + selection, needed);
     builder.emit();
   };
-  if (have < pass && reported.emplace(diag::Kind::CannotPass, &criterion).second)
+  if (have < pass && fresh(diag::Kind::CannotPass))
     finish(emitter.build(criterion.range, CannotPass, criterion.name, pass, have), pass);
-  if (have < fail && have >= pass && reported.emplace(diag::Kind::CannotFail, &criterion).second)
+  if (have < fail && have >= pass && fresh(diag::Kind::CannotFail))
     finish(emitter.build(criterion.range, CannotFail, criterion.name, fail, have), fail);
 }
 
@@ -61,7 +62,7 @@ void lintUntil(const check::Design& design, Reported& reported, diag::Emitter& e
     auto repeat = block.settings.find("repeat");
     if (block.until.empty() || repeat == block.settings.end()) continue;
     unsigned have = mostRepetitions(repeat->second), needed = stats::minimumPairs(0.95);
-    if (have >= needed || !reported.emplace(diag::Kind::UntilNeverHolds, nullptr).second) continue;
+    if (have >= needed || !reported.fresh(diag::Kind::UntilNeverHolds, nullptr, repeat->second.range)) continue;
     emitter.build(block.until[0].range, UntilNeverHolds, needed, have)
         .note(repeat->second.range, "half-widths are those of 95% intervals: end the range at {} or above", needed)
         .emit();
@@ -77,7 +78,7 @@ void lintBudget(const check::Design& design, uint64_t points, const std::string&
     if (auto repeat = block.settings.find("repeat"); repeat != block.settings.end())
       trials += points * static_cast<uint64_t>(repeat->second.value.numerator());
   if (budget->second.value.toDouble() >= static_cast<double>(trials) * kLeastSeconds) return;
-  if (!reported.emplace(diag::Kind::BudgetTooSmall, nullptr).second) return;
+  if (!reported.fresh(diag::Kind::BudgetTooSmall, nullptr, budget->second.range)) return;
   auto builder = emitter.build(budget->second.range, BudgetTooSmall, budget->second.value.toString(), trials);
   builder.note({}, "{} points{}", points, selection.empty() ? "" : " with " + selection);
   builder.emit();

@@ -76,6 +76,9 @@ void lintPairs(const expand::Space& whole, const Survey& survey, const source::S
       builder.emit();
     }
   }
+}
+
+void lintCriteria(const expand::Space& whole, const Survey& survey, diag::Emitter& emitter) {
   for (size_t i = 0; i < whole.selected().criteria.size(); ++i) {
     const check::Criterion& criterion = *whole.selected().criteria[i];
     bool paired =
@@ -131,7 +134,7 @@ void lintInfeasible(const expand::Space& space, const Survey& survey, const chec
     const Survey::OfCriterion& of = survey.criteria[i];
     const check::Criterion& criterion = *space.selected().criteria[i];
     if (criterion.infeasible || of.cells == 0 || of.infeasible < of.cells) continue;
-    if (!reported.emplace(diag::Kind::ExpectedInfeasible, &criterion).second) continue;
+    if (!reported.fresh(diag::Kind::ExpectedInfeasible, &criterion, {})) continue;
     emitter.build(criterion.range, ExpectedInfeasible, system.name, criterion.name)
         .note(of.estimate_range, "{}", of.estimate)
         .emit();

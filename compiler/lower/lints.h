@@ -2,20 +2,30 @@
 
 #include <set>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include "compiler/lower/published.h"
 #include "compiler/lower/survey.h"
 
 namespace expc::lower {
 
-/// One report of a kind for each criterion, over several selections.
-using Reported = std::set<std::pair<diag::Kind, const check::Criterion*>>;
+/// One report of a kind for each criterion and setting that it blames, over several selections.
+class Reported {
+ public:
+  bool fresh(diag::Kind kind, const check::Criterion* criterion, source::Range setting) {
+    return seen_.emplace(kind, criterion, setting.file.index, setting.begin).second;
+  }
 
-/// On the whole study: comparisons without partners (E0405, W0406) or with several baselines for one point (E0408),
-/// criteria that ask about no point (E0407).
+ private:
+  std::set<std::tuple<diag::Kind, const check::Criterion*, uint32_t, uint32_t>> seen_;
+};
+
+/// On the whole study: comparisons without partners (E0405, W0406) or with several baselines for one point (E0408).
 void lintPairs(const expand::Space& whole, const Survey& survey, const source::SourceManager& sources,
                diag::Emitter& emitter);
+
+/// On the whole study: criteria that ask about no point (E0407).
+void lintCriteria(const expand::Space& whole, const Survey& survey, diag::Emitter& emitter);
 
 /// On the whole study: controls that name no point or several (E0409).
 void lintControls(const expand::Space& whole, diag::Emitter& emitter);

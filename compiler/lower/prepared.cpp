@@ -78,11 +78,27 @@ class Preparer {
     }
     expand::lintGrid(space, prepared->survey_->seen, emitter_);
     lintPairs(space, *prepared->survey_, *program_.sources, emitter_);
+    lintCriteria(space, *prepared->survey_, emitter_);
     lintControls(space, emitter_);
     lintSamePoints(space, emitter_);
     lintPublished(space, *prepared->survey_, emitter_);
     finish(*prepared, selection, "");
     return prepared;
+  }
+
+  /// The criteria that a preset adds, on all levels: only where none of them has a point is it a mistake.
+  void added(const check::Change& preset) {
+    if (preset.criteria.empty()) return;
+    auto selected = check::Selected::whole(study_);
+    selected.criteria.clear();
+    check::Change change;
+    change.assigned = preset.assigned;
+    selected.apply(change, emitter_);
+    for (const check::Criterion& criterion : preset.criteria) selected.criteria.push_back(&criterion);
+    auto prepared = start(std::move(selected));
+    if (!prepared || !look(*prepared, false) || prepared->survey_->points == 0) return;
+    lintCriteria(*prepared->space_, *prepared->survey_, emitter_);
+    lintPublished(*prepared->space_, *prepared->survey_, emitter_);
   }
 
   /// A restricted one.
@@ -141,6 +157,7 @@ std::unique_ptr<Prepared> Prepared::of(const check::Program& program, const chec
   auto whole = unrestricted.whole(selection, plain);
   auto selected = select(program, study, selection, emitter);
   if (!whole || !selected) return nullptr;
+  for (const std::string& name : selection.presets) unrestricted.added(*study.findPreset(name));
   if (!plain)
     whole = Preparer(program, study, system, emitter).selected(std::move(*selected), selection, study.range, true);
   return emitter.errors() == before ? std::move(whole) : nullptr;
@@ -173,6 +190,7 @@ void verifyStudy(const check::Program& program, const check::Study& study, const
     if (auto selected = select(program, study, alone, emitter))
       preparer.selected(std::move(*selected), alone, range, false);
   };
+  for (const check::Change& preset : study.presets) preparer.added(preset);
   for (const check::Change& preset : study.presets) look({study.name, {preset.name}, {}}, preset.range);
   if (!selection.overrides.empty() || !selection.presets.empty()) look(selection, study.range);
 }
