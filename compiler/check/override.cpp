@@ -55,10 +55,10 @@ std::optional<ast::QualifiedName> pathOf(std::string_view text, source::FileId f
 }
 
 /// An override's text as a preset with one assignment; nothing after a report.
-std::optional<ast::PresetDecl> parseOverride(source::SourceManager& sources, const std::string& text,
-                                             diag::Emitter& emitter) {
+std::optional<ast::PresetDecl> parseOverride(source::SourceManager& sources, const std::string& option,
+                                             const std::string& text, diag::Emitter& emitter) {
   // Name and value stand in buffers of their own, so that each can be pointed at.
-  auto whole = parse::load(sources, "-D", text, emitter);
+  auto whole = parse::load(sources, option, text, emitter);
   if (!whole) return std::nullopt;
   size_t equals = text.find('=');
   std::string_view left = std::string_view(text).substr(0, equals);
@@ -68,7 +68,7 @@ std::optional<ast::PresetDecl> parseOverride(source::SourceManager& sources, con
     emitter.emit({}, BadOverride, text, "write NAME=VALUE, as in 'gpus=2' or 'design.timed.repeat=20'");
     return std::nullopt;
   }
-  auto value_file = parse::load(sources, "-D " + text.substr(0, equals), text.substr(equals + 1), emitter);
+  auto value_file = parse::load(sources, option + " " + text.substr(0, equals), text.substr(equals + 1), emitter);
   if (!value_file) return std::nullopt;
   ast::ExprPtr value = parse::parseExpression(sources, *value_file, emitter);
   if (!value) return std::nullopt;
@@ -122,7 +122,7 @@ std::vector<std::string> splitPoint(const std::string& text) {
 
 std::optional<Change> resolveOverride(const Program& program, const Study& study, const std::string& text,
                                       diag::Emitter& emitter) {
-  auto preset = parseOverride(*program.sources, text, emitter);
+  auto preset = parseOverride(*program.sources, "-D", text, emitter);
   if (!preset) return std::nullopt;
   Reopened reopened(program, study, emitter);
   return checkPreset(reopened.study(), *preset, true);
@@ -144,7 +144,11 @@ std::optional<std::vector<std::optional<unsigned>>> resolvePoint(const Program& 
   StudyContext& context = reopened.study();
   std::vector<std::optional<unsigned>> levels(study.factors.size());
   for (const std::string& part : splitPoint(text)) {
-    auto preset = parseOverride(*program.sources, part, emitter);
+    if (part.find('=') == std::string::npos) {
+      emitter.emit({}, BadPoint, text, "write an id, or FACTOR=LEVEL for each factor, as in 'precision=fp32 gpus=2'");
+      return std::nullopt;
+    }
+    auto preset = parseOverride(*program.sources, "--explain", part, emitter);
     if (!preset) return std::nullopt;
     const ast::Assignment& assignment = preset->assignments[0];
     int factor = assignment.target.parts.size() == 1 ? context.factor(assignment.target.parts[0]) : -1;

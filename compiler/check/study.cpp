@@ -91,7 +91,7 @@ void checkControls(StudyContext& context) {
       assert(selector.name && "the parser wants a name in each selector");
       int factor = context.factor(*selector.name);
       if (auto [at, fresh] = bound.emplace(selector.name->name, selector.name->range); !fresh) {
-        errors::duplicateName(context.emitter(), selector.name->range, "factor", selector.name->name, at->second);
+        errors::duplicateName(context.emitter(), selector.name->range, "level of", selector.name->name, at->second);
         good = false;
         continue;
       }

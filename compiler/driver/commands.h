@@ -46,13 +46,13 @@ enum class PlanFormat { Text, Json, JsonLines };
 struct PlanOptions {
   StudyOptions study;
   PlanFormat format = PlanFormat::Text;
-  bool all_points = false;           // text: also where there are many
-  std::optional<std::string> where;  // only points that satisfy this condition
-  unsigned page = 1;                 // of those, in text
-  bool lock = false;                 // write FILE.lock
-  std::string diff;                  // compare with this lock
-  std::string explain;               // say why this point is there, or is not
-  std::string devices;               // "", "4", "cpu:2"
+  bool all_points = false;             // text: also where there are many
+  std::optional<std::string> where;    // only points that satisfy this condition
+  std::optional<unsigned> page;        // of those, in text
+  bool lock = false;                   // write FILE.lock
+  std::string diff;                    // compare with this lock
+  std::optional<std::string> explain;  // say why this point is there, or is not
+  std::string devices;                 // "", "4", "cpu:2"
   std::string results = "results";
 };
 

@@ -2,6 +2,7 @@
 
 #include "compiler/driver/plan_modes.h"
 #include "compiler/expand/condition.h"
+#include "runtime/report/layout.h"
 
 namespace expc::driver {
 namespace {
@@ -19,7 +20,7 @@ std::string row(lower::Prepared& prepared, expand::Levels point, size_t width) {
   else if (!infeasible.empty())
     text += "  expected infeasible: " + infeasible;
   while (text.back() == ' ') text.pop_back();
-  return text + "\n";
+  return report::printable(text) + "\n";
 }
 
 }  // namespace
@@ -35,7 +36,7 @@ bool listPoints(lower::Prepared& prepared, const check::FormulaPtr& where, const
   std::optional<expand::Condition> condition;
   if (where) condition.emplace(prepared.space(), where, expand::View::Study);
   const bool lines = options.format == PlanFormat::JsonLines;
-  const uint64_t first = (uint64_t{options.page} - 1) * kPerPage;
+  const uint64_t shown = options.page.value_or(1), first = (shown - 1) * kPerPage;
   std::vector<std::vector<unsigned>> page;
   std::string text, line;
   uint64_t found = 0;
@@ -62,10 +63,11 @@ bool listPoints(lower::Prepared& prepared, const check::FormulaPtr& where, const
   const uint64_t pages = (found + kPerPage - 1) / kPerPage;
   text = fmt::format("study {}: {} of {} points{}", prepared.study().name, found, prepared.survey().points,
                      options.where ? " satisfy " + *options.where : "");
-  if (pages > 1) text += fmt::format(", page {} of {}", options.page, pages);
-  text += "\n";
+  if (pages > 1 && shown <= pages) text += fmt::format(", page {} of {}", shown, pages);
+  text = report::printable(text) + "\n";
+  if (shown > 1 && shown > pages) text += fmt::format("  there is no page {}: they fill {}\n", shown, pages);
   for (const auto& point : page) text += row(prepared, point, width);
-  if (options.page < pages) text += fmt::format("  the next ones: --page {}\n", options.page + 1);
+  if (shown < pages) text += fmt::format("  the next ones: --page {}\n", shown + 1);
   return console.print(text);
 }
 

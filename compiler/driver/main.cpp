@@ -108,7 +108,9 @@ int main(int argc, char** argv) {
       ->type_name("CONDITION");
   plan_command->add_option("--page", plan_options.page, "Which page of the points to print, 50 on each")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check([](const std::string& page) {
+        return page.find_first_not_of("0") == std::string::npos ? "pages are counted from 1" : std::string();
+      });
   plan_command->add_flag("--lock", plan_options.lock,
                          "Write FILE.lock, which `expc run` holds the study to from then on");
   plan_command->add_option("--diff", plan_options.diff, "Say what changed since a lock was written")->type_name("LOCK");

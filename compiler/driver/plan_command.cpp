@@ -85,8 +85,8 @@ bool showSummary(lower::Prepared& prepared, const Console& console) {
 /// One study in the form that was asked for; false when standard output took no more.
 bool showStudy(lower::Prepared& prepared, const check::System& system, const PlanOptions& options,
                Compilation& compilation, const Console& console) {
-  if (!options.explain.empty()) return explainPoint(prepared, options.explain, console, compilation.emitter);
-  if (options.where || options.page > 1 || options.format == PlanFormat::JsonLines) {
+  if (options.explain) return explainPoint(prepared, *options.explain, console, compilation.emitter);
+  if (options.where || options.page || options.format == PlanFormat::JsonLines) {
     check::FormulaPtr where;
     if (options.where) {
       where =
