@@ -37,6 +37,8 @@ class Condition {
 
   /// Whether the answer is the same everywhere that the selection keeps (and is not None).
   std::optional<bool> constant() const;
+  /// Whether asking is a look into a table.
+  bool tabulated() const { return tabulated_; }
   /// Whether some kept combination has `answer`; nothing where that cannot be told.
   std::optional<bool> ever(Answer answer) const;
   /// Reports the first kept combination at which there is no value; false after a report.

@@ -6,13 +6,15 @@
 namespace expc::expand {
 namespace {
 
-EXPC_DIAGNOSTIC(TooManyPoints, Error, "the study '{0}' has more than {1} points", std::string_view, uint64_t);
+EXPC_DIAGNOSTIC(TooManyPoints, Error, "the study '{0}' has more than {1} {2}", std::string_view, uint64_t,
+                std::string_view);
 EXPC_DIAGNOSTIC(EmptyGrid, Error, "the rules leave the study '{0}' no point", std::string_view);
 EXPC_DIAGNOSTIC(UselessRule, Warning, "this rule removes nothing");
 EXPC_DIAGNOSTIC(LevelNeverOccurs, Warning, "the {0} of '{1}' never occur{2}", std::string, std::string_view,
                 std::string_view);
 
 constexpr size_t kShownLevels = 5;
+constexpr uint64_t kMaxJudged = 5'000'000;  // so many combinations are looked at in any case
 
 /// Whether a rule breaks at some combination of the factors that it reads. True where that cannot be told.
 bool canRemove(const Space& whole, const Space::Rule& rule) {
@@ -54,8 +56,10 @@ Seen::Seen(const Space& space) {
   for (const check::Factor& factor : space.study().factors) seen_.emplace_back(factor.levels.size(), 0);
 }
 
-void reportTooMany(const check::Study& study, uint64_t most, diag::Emitter& emitter) {
-  emitter.build(study.range, TooManyPoints, study.name, most)
+void reportTooMany(const check::Study& study, uint64_t most, bool exhausted, diag::Emitter& emitter) {
+  emitter
+      .build(study.range, TooManyPoints, study.name, exhausted ? kMaxJudged : most,
+             exhausted ? "combinations that its rules must judge one by one" : "points")
       .note({}, "restrict its factors with 'only' in a preset, with -D, or with rules over the first factors")
       .emit();
 }

@@ -24,8 +24,8 @@ class Seen {
   std::vector<std::vector<char>> seen_;  // by factor and level
 };
 
-/// Reports that a study has more points than `most` (E0404).
-void reportTooMany(const check::Study& study, uint64_t most, diag::Emitter& emitter);
+/// Reports that a study has more points than `most`, or that looking for them was given up (E0404).
+void reportTooMany(const check::Study& study, uint64_t most, bool exhausted, diag::Emitter& emitter);
 
 /// Notes at the rules to blame for a selection without any point, and at the `when`s that they depend on.
 void noteConflict(diag::Builder& builder, const Space& space, const std::vector<unsigned>& rules);

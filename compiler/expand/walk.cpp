@@ -10,6 +10,7 @@ constexpr uint64_t kMaxConflictSteps = 200'000;
 constexpr uint64_t kMaxCountSteps = 50'000'000;
 constexpr size_t kMaxKnown = 1 << 16;
 constexpr size_t kExamples = 3;
+constexpr uint64_t kSlowRule = 40;  // steps that a rule without a table takes as long as
 
 uint64_t multiply(uint64_t a, uint64_t b) {
   uint64_t result;
@@ -112,6 +113,7 @@ Space::End Walker::run(llvm::function_ref<bool(Levels)> visit) {
 Space::End Walker::enter(size_t depth) {
   if (++steps_ > options_.most_steps) return Space::End::TooMany;
   for (const Space::Rule* rule : rules_at_[depth]) {
+    if (!rule->condition->tabulated()) steps_ += kSlowRule;
     Condition::Answer answer = rule->condition->at(levels_);
     if (answer == (rule->wanted ? Condition::Answer::Yes : Condition::Answer::No)) continue;
     if (answer == Condition::Answer::None) return fail(*rule->condition);

@@ -53,6 +53,8 @@ class Walker {
 
   const std::vector<Removed>& removed() const { return removed_; }  // by rule of the study
   uint64_t product() { return product_; }
+  /// After TooMany: not the points were too many, but the combinations that rules had to judge.
+  bool exhausted() const { return steps_ > options_.most_steps; }
 
  private:
   Space::End descend(size_t depth);

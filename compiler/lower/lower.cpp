@@ -14,7 +14,7 @@ std::optional<plan::Plan> compileStudy(const check::Program& program, const chec
   auto prepared = Prepared::of(program, study, selection, system, emitter);
   if (!prepared) return std::nullopt;
   if (prepared->survey().points > kMaxPlanPoints) {
-    expand::reportTooMany(study, kMaxPlanPoints, emitter);
+    expand::reportTooMany(study, kMaxPlanPoints, false, emitter);
     return std::nullopt;
   }
   return PlanBuilder(*prepared).build();
