@@ -333,14 +333,20 @@ class CriterionChecker {
     bool upper = relation == Relation::LessEqual || relation == Relation::Less || relation == Relation::Equal;
     bool lower = relation == Relation::GreaterEqual || relation == Relation::Greater || relation == Relation::Equal;
     int sign = relation == Relation::Within ? bound.high.sign() : bound.low.sign();
-    bool too_low = (upper || relation == Relation::Within) && (sign < 0 || (sign == 0 && relation == Relation::Less));
+    using Function = Comparison::Function;
+    bool quotient = comparison() && comparison()->function != Function::MaxGap;  // never zero either
+    bool too_low = (upper || relation == Relation::Within) &&
+                   (sign < 0 || (sign == 0 && (quotient || relation == Relation::Less)));
     bool share = dimension() == Dimension::share();
     bool too_high = share && ((lower || relation == Relation::Within) && Rational(1) < bound.low);
     too_high |= share && relation == Relation::Greater && bound.low == Rational(1);
     if (!too_low && !too_high) return;
     context_.emitter()
         .build(range, UnreachableBound, fmt::format("'{}'", subjectName()), bound.text)
-        .note({}, "{}", share ? "a Share lies between 0% and 100%" : "its values are never negative")
+        .note({}, "{}",
+              share      ? "a Share lies between 0% and 100%"
+              : quotient ? "a ratio of two measurements is above zero"
+                         : "its values are never negative")
         .emit();
   }
 
@@ -360,7 +366,11 @@ class CriterionChecker {
         !metric().exact)
       context_.emitter()
           .build(declaration_.bound ? declaration_.bound->range : expr.range, EqualityWithConfidence, subjectName())
-          .note({}, "write a band: 'within 0.98x..1.02x'")
+          .note({}, "{}",
+                dimension() == Dimension::ratio()
+                    ? "write a band: 'within 0.98x..1.02x'"
+                    : fmt::format("write a band around {}: 'within LOW..HIGH'",
+                                  squeeze(context_.context.sources.text(declaration_.bound->range))))
           .emit();
   }
 

@@ -22,6 +22,14 @@ std::string rootOf(const std::string& source) {
   return std::string(folder.str());
 }
 
+/// "1, 2, 3, …, 10000 (10000 levels)": many are not written out.
+std::string shortened(const std::vector<std::string>& labels) {
+  constexpr size_t kMost = 16, kFirst = 3;
+  if (labels.size() <= kMost) return fmt::format("{}", fmt::join(labels, ", "));
+  return fmt::format("{}, …, {} ({} levels)", fmt::join(labels.begin(), labels.begin() + kFirst, ", "), labels.back(),
+                     labels.size());
+}
+
 plan::Command toPlan(const check::Workload& workload) {
   plan::Command command;
   command.arguments = workload.command->arguments;
@@ -282,9 +290,9 @@ class Outliner {
       for (unsigned level = 0; level < factor.levels.size(); ++level)
         if (of.levels[index][level]) levels.push_back(level);
       if (levels.empty()) continue;  // it varies nowhere there
-      std::string labels, declared;
-      for (unsigned level : levels) labels += (labels.empty() ? "" : ", ") + factor.levels[level].label;
-      for (const std::string& label : factor.declared) declared += (declared.empty() ? "" : ", ") + label;
+      std::vector<std::string> asked;
+      for (unsigned level : levels) asked.push_back(factor.levels[level].label);
+      std::string labels = shortened(asked), declared = shortened(factor.declared);
       // A comparison says nothing at its own baseline.
       size_t askable = factor.levels.size();
       auto compared = criterion.infeasible ? std::optional<unsigned>() : criterion.comparison;
