@@ -1,0 +1,116 @@
+// Lists, tuples and records in expressions.
+
+#include <algorithm>
+
+#include "compiler/check/errors.h"
+#include "compiler/check/expression.h"
+
+namespace expc::check {
+namespace {
+
+EXPC_DIAGNOSTIC(WrongArguments, Error, "'{0}' takes {1}, not {2}", std::string_view, std::string, std::string);
+EXPC_DIAGNOSTIC(NotAValue, Error, "{0} is no value here", std::string);
+
+}  // namespace
+
+/// `lora.rank`, a part of a record.
+FormulaPtr Expressions::field(const ast::NameExpr& name, source::Range range, const Place& place) {
+  const auto& parts = name.name.parts;
+  ast::NameExpr first{{{parts[0]}, parts[0].range}};
+  FormulaPtr record = this->name(first, parts[0].range, place, nullptr);
+  for (size_t i = 1; i < parts.size(); ++i) {
+    if (record->type.isError()) return error(range);
+    if (record->type.kind != Type::Kind::Record) {
+      emitter_.emit(parts[i].range, errors::TypeMismatch, "what stands before '.'", "a module or a record",
+                    record->type.name());
+      return error(range);
+    }
+    const CompositeType& type = *record->type.composite;
+    auto found = std::find(type.fields.begin(), type.fields.end(), parts[i].name);
+    if (found == type.fields.end()) {
+      errors::unknownName(emitter_, parts[i].range, "field", parts[i].name, type.fields);
+      return error(range);
+    }
+    Formula formula;
+    formula.op = Formula::Op::Field;
+    formula.parameter = static_cast<unsigned>(found - type.fields.begin());
+    formula.type = type.parts[formula.parameter];
+    formula.range = range;
+    formula.operands = {record};
+    record = make(std::move(formula));
+  }
+  return record;
+}
+
+/// A list or a tuple. Where nothing says what its elements are, the first one does.
+FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, source::Range range, const Place& place,
+                                 const Type* expected, bool tuple) {
+  bool fits = expected && expected->kind == (tuple ? Type::Kind::Tuple : Type::Kind::List);
+  Formula formula;
+  formula.op = Formula::Op::Sequence;
+  formula.range = range;
+  formula.constant = {SequenceValue{tuple, {}}};
+  std::vector<Type> types;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const Type* wanted = nullptr;
+    if (fits && !tuple) wanted = &expected->composite->parts[0];
+    if (fits && tuple && i < expected->composite->parts.size()) wanted = &expected->composite->parts[i];
+    if (!fits && !tuple && !types.empty()) wanted = &types[0];
+    FormulaPtr element = build(*elements[i], place, wanted);
+    if (element->type.isError()) return error(range);
+    if (wanted && !element->type.agreesWith(*wanted)) {
+      mismatch(elements[i]->range, tuple ? "this part of the tuple" : "an element of the list", *wanted, element->type);
+      return error(range);
+    }
+    types.push_back(wanted ? *wanted : element->type);
+    formula.operands.push_back(std::move(element));
+  }
+  if (!tuple && types.empty() && !fits) {
+    emitter_.emit(range, NotAValue, "an empty list of unknown type");
+    return error(range);
+  }
+  formula.type = tuple ? Type::tuple(std::move(types)) : fits ? *expected : Type::list(types[0]);
+  return make(std::move(formula));
+}
+
+FormulaPtr Expressions::record(const std::vector<ast::CallArgument>& fields, source::Range range, const Place& place,
+                               const Type* expected) {
+  if (!expected || expected->kind != Type::Kind::Record) {
+    emitter_.emit(range, NotAValue, "a record");
+    return error(range);
+  }
+  const CompositeType& type = *expected->composite;
+  Formula formula;
+  formula.op = Formula::Op::Sequence;
+  formula.range = range;
+  formula.type = *expected;
+  formula.constant = {RecordValue{type.fields, {}}};
+  formula.operands.resize(type.fields.size());
+  for (const ast::CallArgument& field : fields) {
+    auto found = std::find(type.fields.begin(), type.fields.end(), field.name->name);
+    if (found == type.fields.end()) {
+      errors::unknownName(emitter_, field.name->range, "field", field.name->name, type.fields);
+      return error(range);
+    }
+    size_t index = static_cast<size_t>(found - type.fields.begin());
+    if (formula.operands[index]) {
+      errors::duplicateName(emitter_, field.name->range, "field", field.name->name, formula.operands[index]->range);
+      return error(range);
+    }
+    FormulaPtr value = build(*field.value, place, &type.parts[index]);
+    if (value->type.isError()) return error(range);
+    if (!value->type.agreesWith(type.parts[index])) {
+      mismatch(field.value->range, fmt::format("'{}'", field.name->name), type.parts[index], value->type);
+      return error(range);
+    }
+    formula.operands[index] = std::move(value);
+  }
+  for (size_t i = 0; i < formula.operands.size(); ++i)
+    if (!formula.operands[i]) {
+      emitter_.emit(range, WrongArguments, "the record", fmt::format("a value for '{}'", type.fields[i]), "none");
+      return error(range);
+    }
+  return make(std::move(formula));
+}
+
+}  // namespace expc::check
