@@ -16,7 +16,7 @@ EXPC_DIAGNOSTIC(TypeMismatch, Error, "{0} must be {1}, not {2}", std::string_vie
 EXPC_DIAGNOSTIC(UnitMismatch, Error, "{0} is {1}, but {2} is {3}", std::string_view, std::string_view, std::string_view,
                 std::string_view);
 EXPC_DIAGNOSTIC(NumberTooLarge, Error, "the number {0} cannot be held exactly", std::string_view);
-EXPC_DIAGNOSTIC(NotSupported, Error, "{0} is not available in this version", std::string_view);
+EXPC_DIAGNOSTIC(NotSupported, Error, "{0} is not supported", std::string_view);
 EXPC_DIAGNOSTIC(SeriesValue, Error, "'{0}' is a series, not one value", std::string_view);
 EXPC_DIAGNOSTIC(OutOfRange, Error, "{0} is {1}, outside {2}", std::string_view, std::string_view, std::string_view);
 
