@@ -86,7 +86,7 @@ class Uniter {
       size_t size = open.size();
       for (auto at = open.begin(); at != open.end();) {
         bool known = workload_->findParameter(at->second->name) >= 0;
-        if (known ? !agrees(*at->second) : !ready(at->second->name)) {
+        if (known ? !agrees(*at->first, *at->second) : !ready(at->second->name)) {
           if (known) return false;
           ++at;
           continue;
@@ -107,7 +107,7 @@ class Uniter {
     return true;
   }
 
-  bool agrees(const Parameter& parameter) {
+  bool agrees(const Workload& workload, const Parameter& parameter) {
     const Parameter& known = workload_->parameters[workload_->findParameter(parameter.name)];
     if (known.name == "workload") {
       context_.emitter().emit(parameter.range, errors::NotSupported,
@@ -116,10 +116,12 @@ class Uniter {
     }
     if (parameter.type.isError() || (parameter.type.agreesWith(known.type) && parameter.type.kind == known.type.kind))
       return true;
+    auto first = std::find_if(study_.uses.begin(), study_.uses.end(),
+                              [&](const Use& use) { return use.workload->findParameter(parameter.name) >= 0; });
     context_.emitter()
-        .build(study_.range, WorkloadsDiffer, parameter.name, known.type.name(), parameter.type.name())
-        .note(known.range, "it is declared here")
-        .note(parameter.range, "and here")
+        .build(study_.range, WorkloadsDiffer, parameter.name, first->workload->name, workload.name)
+        .note(known.range, "it is declared here, as {}", known.type.name())
+        .note(parameter.range, "and here, as {}", parameter.type.name())
         .emit();
     return false;
   }
