@@ -5,7 +5,10 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
+#include <set>
 
 #include "compiler/lower/prepared.h"
 #include "runtime/engine/command_files.h"
@@ -153,8 +156,15 @@ class Comparer {
     right = right ? right : &kNone;
     // A lock without data is one that a run compares; it looks at the data itself.
     if (name == "data" && right->empty()) return;
-    list(study, what, "added", *right, [&](const auto& key, const auto&) { return !left->get(key); });
-    list(study, what, "removed", *left, [&](const auto& key, const auto&) { return !right->get(key); });
+    // A point is what it means: one that only goes by another name is neither new nor gone.
+    const std::set<std::string> kept = name == "points" ? renamed(study, *left, *right) : std::set<std::string>();
+    const auto known = [&](const llvm::json::Value& value) {
+      return kept.contains(value.getAsString().value_or("").str());
+    };
+    list(study, what, "added", *right,
+         [&](const auto& key, const auto& value) { return !left->get(key) && !known(value); });
+    list(study, what, "removed", *left,
+         [&](const auto& key, const auto& value) { return !right->get(key) && !known(value); });
     list(
         study, what, "changed", *right,
         [&](const auto& key, const auto& value) {
@@ -169,6 +179,25 @@ class Comparer {
   }
 
  private:
+  /// The ids that stand on both sides under different names; says how many there are.
+  std::set<std::string> renamed(std::string_view study, const llvm::json::Object& left,
+                                const llvm::json::Object& right) {
+    std::map<std::string, std::string> before;
+    for (const auto& [key, id] : left)
+      if (!right.get(key)) before.emplace(id.getAsString().value_or("").str(), key.str());
+    std::map<std::string, std::pair<std::string, std::string>> found;  // by the new name
+    for (const auto& [key, id] : right)
+      if (auto old = before.find(id.getAsString().value_or("").str()); old != before.end() && !left.get(key))
+        found.emplace(key.str(), *old);
+    std::set<std::string> ids;
+    for (const auto& [key, old] : found) ids.insert(old.first);
+    if (!found.empty())
+      lines.push_back(fmt::format("{}: {} point{} the same under another name: {} is now {}", study, found.size(),
+                                  found.size() == 1 ? " is" : "s are", found.begin()->second.second,
+                                  found.begin()->first));
+    return ids;
+  }
+
   template <typename Wanted>
   void list(std::string_view study, std::string_view what, std::string_view how, const llvm::json::Object& items,
             const Wanted& wanted, const llvm::json::Object* before = nullptr) {

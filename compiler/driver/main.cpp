@@ -118,6 +118,9 @@ int main(int argc, char** argv) {
       ->add_option("--explain", plan_options.explain,
                    "Say where each value of a point comes from, or what removed it: an id, or 'precision=fp32 gpus=2'")
       ->type_name("POINT");
+  for (const char* mode : {"--lock", "--diff", "--explain"})
+    for (const char* other : {"--lock", "--diff", "--explain", "--where", "--page"})
+      if (std::string_view(mode) != other) plan_command->get_option(mode)->excludes(plan_command->get_option(other));
   addSystem(*plan_command, plan_options.study, "local");
   addDevices(*plan_command, plan_options.devices);
   addResults(*plan_command, plan_options.results);

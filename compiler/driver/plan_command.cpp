@@ -115,6 +115,11 @@ int plan(const PlanOptions& options, const Console& console) {
     showDiagnostics(compilation, console);
     return kError;
   }
+  const bool restricted = options.study.study || !options.study.presets.empty() || !options.study.overrides.empty();
+  if (restricted && (options.lock || !options.diff.empty())) {
+    console.error("a lock is of the whole file: leave out --study, --preset and -D");
+    return kUsage;
+  }
   if (options.lock) return writeLockFile(options, compilation, console);
   if (!options.diff.empty()) return showChanges(options, compilation, console);
   const auto system =

@@ -175,6 +175,20 @@ class Locks(Command):
                      "point step=20ms gpus=4 added", "point step=20ms gpus=3 removed", "point step=20ms gpus=1 changed"]:
             self.assertIn("tiny: " + line, text)
 
+    def test_a_point_with_another_name_is_the_same(self):
+        self.write("tiny.exp", STUDY.replace("  factor gpus", "  factor noise in { 0.01 }\n  factor gpus", 1).replace("(noise = 0.01)", "").replace("noise = 0.02 ", ""))
+        self.plan("--lock")
+        self.write("tiny.exp", STUDY)
+        text = self.plan("--diff", "tiny.exp.lock").stdout
+        self.assertIn("points are the same under another name: step=10ms noise=0.01 gpus=1 is now step=10ms gpus=1", text)
+        self.assertNotIn("point step", text)
+
+    def test_a_lock_is_of_the_whole_file(self):
+        for arguments in [("--lock", "--preset", "quick"), ("--lock", "-D", "gpus=1"), ("--diff", "x.lock", "--study", "tiny")]:
+            self.assertIn("a lock is of the whole file", self.plan(*arguments, code=2).stderr)
+        self.assertIn("excludes", self.plan("--lock", "--explain", "gpus=1", code=2).stderr)
+        self.assertFalse((self.folder / "tiny.exp.lock").exists())
+
     def test_a_stale_lock_is_refused_and_a_new_one_is_not(self):
         self.plan("--lock")
         self.run_study()
