@@ -83,8 +83,8 @@ bool showSummary(lower::Prepared& prepared, const Console& console) {
 }
 
 /// One study in the form that was asked for; false when standard output took no more.
-bool showStudy(lower::Prepared& prepared, const check::System& system, const PlanOptions& options,
-               Compilation& compilation, const Console& console) {
+bool showStudy(lower::Prepared& prepared, const PlanOptions& options, Compilation& compilation,
+               const Console& console) {
   if (options.explain) return explainPoint(prepared, *options.explain, console, compilation.emitter);
   if (options.where || options.page || options.format == PlanFormat::JsonLines) {
     check::FormulaPtr where;
@@ -95,11 +95,9 @@ bool showStudy(lower::Prepared& prepared, const check::System& system, const Pla
     }
     return listPoints(prepared, where, options, console);
   }
-  lower::Selection selection = selectionOf(options.study);
-  selection.study = prepared.study().name;
   if (options.format == PlanFormat::Text && prepared.survey().points > kWholePlan && !options.all_points)
     return showSummary(prepared, console);
-  auto plan = lower::compile(prepared.program(), selection, &system, compilation.emitter);
+  auto plan = lower::planOf(prepared, compilation.emitter);
   if (!plan) return true;
   if (options.format == PlanFormat::Text) return showText(*plan, options, console);
   return console.print(plan::prettyJson(plan::toJson(*plan)) + "\n");
@@ -138,7 +136,7 @@ int plan(const PlanOptions& options, const Console& console) {
       prepared.push_back(std::move(one));
   bool open = true;
   if (compilation.emitter.errors() == 0)
-    for (auto& one : prepared) open = open && showStudy(*one, *system, options, compilation, console);
+    for (auto& one : prepared) open = open && showStudy(*one, options, compilation, console);
   const bool failed_before = compilation.emitter.errors() > 0;
   finish(compilation);
   showDiagnostics(compilation, console);

@@ -12,15 +12,18 @@ std::optional<plan::Plan> compileStudy(const check::Program& program, const chec
                                        const Selection& selection, const check::System* system,
                                        diag::Emitter& emitter) {
   auto prepared = Prepared::of(program, study, selection, system, emitter);
-  if (!prepared) return std::nullopt;
-  if (prepared->survey().points > kMaxPlanPoints) {
-    expand::reportTooMany(study, kMaxPlanPoints, false, emitter);
-    return std::nullopt;
-  }
-  return PlanBuilder(*prepared).build();
+  return prepared ? planOf(*prepared, emitter) : std::nullopt;
 }
 
 }  // namespace
+
+std::optional<plan::Plan> planOf(Prepared& prepared, diag::Emitter& emitter) {
+  if (prepared.survey().points > kMaxPlanPoints) {
+    expand::reportTooMany(prepared.study(), kMaxPlanPoints, false, emitter);
+    return std::nullopt;
+  }
+  return PlanBuilder(prepared).build();
+}
 
 bool verify(const check::Program& program, const Selection& selection, diag::Emitter& emitter,
             const check::System* system) {

@@ -42,6 +42,9 @@ class Prepared {
   Outline outline_;
 };
 
+/// The whole plan of a prepared study; nothing after reporting that it has more points than kMaxPlanPoints (E0404).
+std::optional<plan::Plan> planOf(Prepared& prepared, diag::Emitter& emitter);
+
 /// The studies that a selection means; empty after a report.
 std::vector<const check::Study*> chosenStudies(const check::Program& program, const Selection& selection,
                                                diag::Emitter& emitter);
