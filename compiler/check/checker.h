@@ -61,6 +61,9 @@ struct StudyContext {
   std::optional<Expressions::Levels> levels(const ast::Expr& expr, const Factor& factor, std::string_view what);
   /// The declared level that `expr` is; nothing after a report.
   std::optional<unsigned> level(const ast::Expr& expr, unsigned factor, std::string_view what);
+  /// Whether the study declares a comparison or a derived metric of this name: where it is not to be found, it was
+  /// refused, and that was reported.
+  bool declares(std::string_view subject) const;
   /// Names of the factors, comparisons or metrics, for suggestions.
   std::vector<std::string> factorNames() const;
   std::vector<std::string> subjectNames() const;

@@ -148,11 +148,8 @@ class Comparisons {
       comparison.metric = static_cast<unsigned>(metric);
       return true;
     }
-    // A comparison or metric that was refused is no unknown name.
-    bool refused = std::any_of(declared_.begin(), declared_.end(),
-                               [&](const ast::CompareDecl& other) { return other.name.name == word.name; });
-    for (const ast::MetricDecl& derived : context_.declaration->metrics) refused |= derived.name.name == word.name;
-    if (!refused) errors::unknownName(context_.emitter(), word.range, "metric", word.name, context_.subjectNames());
+    if (!context_.declares(word.name))
+      errors::unknownName(context_.emitter(), word.range, "metric", word.name, context_.subjectNames());
     return false;
   }
 

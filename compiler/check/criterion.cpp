@@ -85,12 +85,7 @@ class CriterionChecker {
         return false;
       }
     } else {
-      // A comparison that was refused is no unknown name.
-      const auto& compares = context_.declaration->compares;
-      bool refused = std::any_of(compares.begin(), compares.end(),
-                                 [&](const ast::CompareDecl& compare) { return compare.name.name == word.name; });
-      for (const ast::MetricDecl& derived : context_.declaration->metrics) refused |= derived.name.name == word.name;
-      if (!refused)
+      if (!context_.declares(word.name))
         errors::unknownName(context_.emitter(), word.range, "metric or comparison", word.name, context_.subjectNames());
       return false;
     }

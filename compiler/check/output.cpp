@@ -24,11 +24,7 @@ bool checkSubject(StudyContext& context, const ast::Identifier& subject) {
     return !study.metrics[metric].series;
   }
   if (study.findComparison(subject.name) >= 0) return true;
-  const auto& compares = context.declaration->compares;
-  bool refused = std::any_of(compares.begin(), compares.end(),
-                             [&](const ast::CompareDecl& compare) { return compare.name.name == subject.name; });
-  for (const ast::MetricDecl& derived : context.declaration->metrics) refused |= derived.name.name == subject.name;
-  if (!refused)
+  if (!context.declares(subject.name))
     errors::unknownName(context.emitter(), subject.range, "metric or comparison", subject.name, context.subjectNames());
   return false;
 }

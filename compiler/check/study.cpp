@@ -135,6 +135,13 @@ std::vector<std::string> StudyContext::subjectNames() const {
   return names;
 }
 
+bool StudyContext::declares(std::string_view subject) const {
+  auto called = [&](const auto& one) { return one.name.name == subject; };
+  const auto& compares = declaration->compares;
+  const auto& metrics = declaration->metrics;
+  return std::any_of(compares.begin(), compares.end(), called) || std::any_of(metrics.begin(), metrics.end(), called);
+}
+
 void StudyContext::declareLets() {
   for (const ast::LetDecl& let : declaration->lets) {
     auto [at, fresh] = lets.emplace(let.name.name, LetEntry{&let, LetEntry::State::New, nullptr});
