@@ -1,6 +1,7 @@
 #include "runtime/worker/comm/communicator.h"
 
 #include <chrono>
+#include <csignal>
 #include <thread>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -48,6 +49,8 @@ std::string firstLine(const char* text) {
 }
 
 std::unique_ptr<Communicator> Communicator::open(const Rendezvous& rendezvous) {
+  // Gloo writes without MSG_NOSIGNAL: a rank that dies between two messages must be an error here, not the end.
+  std::signal(SIGPIPE, SIG_IGN);
   const std::string place =
       "the rendezvous at " + rendezvous.master_address + ":" + std::to_string(rendezvous.master_port);
   return guarded(rendezvous, place.c_str(), [&] {

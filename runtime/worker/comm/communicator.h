@@ -27,7 +27,7 @@ struct Group;
 class Communicator {
  public:
   /// Meets the other ranks at a TCPStore that rank 0 serves and connects to each of them. Throws CommError after the
-  /// timeout. Starts threads.
+  /// timeout. Starts threads, and ignores SIGPIPE from here on.
   static std::unique_ptr<Communicator> open(const Rendezvous& rendezvous);
   /// Frees memory and threads, sends nothing. Call shutdown() first when the trial went well; when it did not, leave by
   /// _exit().

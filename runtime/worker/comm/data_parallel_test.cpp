@@ -126,5 +126,6 @@ TEST_CASE("a rank that dies in a step ends the others") {
     return "survived";
   });
   REQUIRE(outcomes[0].ended);
+  CAPTURE(outcomes[0].said);
   CHECK(outcomes[0].said.find("exception") != std::string::npos);
 }

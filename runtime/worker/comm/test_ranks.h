@@ -92,9 +92,13 @@ inline std::vector<RankOutcome> runRanks(unsigned world, std::chrono::millisecon
     }
     outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
-  for (auto& child : children) {
-    kill(child.pid, SIGKILL);
-    waitpid(child.pid, nullptr, 0);
+  for (unsigned rank = 0; rank < world; ++rank) {
+    const auto& child = children[rank];
+    int status = 0;
+    if (!outcomes[rank].ended) kill(child.pid, SIGKILL);
+    waitpid(child.pid, &status, 0);
+    if (outcomes[rank].ended && WIFSIGNALED(status))
+      outcomes[rank].said += "killed by signal " + std::to_string(WTERMSIG(status));
     close(child.fd);
   }
   return outcomes;
