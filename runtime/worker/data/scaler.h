@@ -6,12 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace expc::data {
+#include "runtime/worker/data/preparation.h"
 
-/// Order of an image's dimensions in memory: Nchw is channels x rows x cols, Nhwc rows x cols x channels.
-enum class Layout { Nchw, Nhwc };
-/// Element type of the prepared images; the arithmetic is done in it.
-enum class Element { Float32, Float64 };
+namespace expc::data {
 
 inline constexpr int64_t kChannels = 3;
 inline constexpr double kMean[kChannels] = {0.485, 0.456, 0.406};

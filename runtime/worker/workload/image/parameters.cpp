@@ -70,6 +70,15 @@ class Reader {
     if (*on) notBuilt(name, "true", "false");
   }
 
+  /// A variant of which this build has only the level without arguments.
+  void plain(llvm::StringRef name, llvm::StringRef level) {
+    const Value* value = object_.get(name);
+    if (!value) return;
+    if (const Object* other = value->getAsObject(); other && other->size() == 1)
+      return notBuilt(name, other->begin()->first, level.str());
+    if (value->getAsString() != level) fail(name, *value, level.str());
+  }
+
   const Value* get(llvm::StringRef name) const { return object_.get(name); }
 
   void notBuilt(llvm::StringRef name, llvm::StringRef level, const std::string& built) {
@@ -132,8 +141,16 @@ std::vector<Param> declaredParameters() {
           {"learning_rate", "float", defaults.learning_rate},
           {"momentum", "float", defaults.momentum},
           {"weight_decay", "float", defaults.weight_decay},
+          {"schedule", "schedule", "constant", {"constant"}},
+          {"warmup_epochs", "float", 0},
+          {"initial_weights", "initial_weights", "random", {"random"}},
+          {"checkpoints", "checkpoints", "off", {"off"}},
+          {"kernels", "kernels", "fused", {"fused"}},
+          {"deterministic", "bool", false, {"false"}},
           {"loader", "loader", "dataloader", {"dataloader"}},
+          {"on_corrupt", "on_corrupt", "fail", {"fail"}},
           {"workers", "int", defaults.workers},
+          {"worker_kind", "worker_kind", "threads", {"threads"}},
           {"prefetch", "int", defaults.prefetch},
           {"pin_memory", "bool", false, {"false"}},
           {"transfer_dtype", "transfer_dtype", "as_input", {"as_input"}},
@@ -159,6 +176,14 @@ llvm::Expected<Parameters> readParameters(const Object& object) {
                                        Precision::Fp32};
   result.precision = kPrecisions[reader.word("precision", {"fp32", "fp64", "bf16", "fp16", "tf32"}, 4)];
   result.channels_last = reader.word("layout", {"nchw", "nhwc"}) == 1;
+  reader.word("schedule", {"constant", "step", "cosine"}, 1);
+  reader.number("warmup_epochs", 0, 0, 0);
+  reader.plain("initial_weights", "random");
+  reader.plain("checkpoints", "off");
+  reader.word("kernels", {"fused", "plain"}, 1);
+  reader.off("deterministic");
+  reader.word("on_corrupt", {"fail", "skip"}, 1);
+  reader.word("worker_kind", {"threads", "processes"}, 1);
   reader.word("strategy", {"ddp_ds", "dp", "ddp"}, 1);
   reader.word("loader", {"dataloader", "dali", "native"}, 1);
   reader.off("pin_memory");

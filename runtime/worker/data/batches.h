@@ -1,0 +1,60 @@
+#pragma once
+
+// A loader, whoever it is: batches of prepared images in order, in the host's memory.
+
+#include <llvm/Support/Error.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/worker/data/images.h"
+#include "runtime/worker/data/preparation.h"
+
+namespace expc::data {
+
+/// What every loader is asked for.
+struct BatchOptions {
+  /// Items of an epoch in the order they are wanted; called once an epoch, from any thread, never from two at once.
+  std::function<std::vector<int64_t>(int64_t epoch)> order;
+  int64_t batch = 1;
+  bool drop_last = false;  // leave out an epoch's short last batch
+  int64_t first_epoch = 0;
+  int64_t epochs = 0;  // 0: without end
+  Preparation preparation;
+  bool skip_corrupt = false;  // count an image that cannot be decoded and take the epoch's next one in its place
+  bool pinned = false;        // page-locked memory (Memory below gives it)
+};
+
+/// Where a loader's batches lie: given by the device, so that nothing here knows CUDA.
+struct Memory {
+  std::function<void*(size_t bytes)> allocate;  // 64-byte aligned; null when there is none
+  std::function<void(void*)> release;
+};
+
+/// One batch in the loader's memory. It gives the memory back when it is destroyed; it may outlive its loader.
+struct HostBatch {
+  const void* images = nullptr;  // count prepared images, one after the other
+  const int64_t* labels = nullptr;
+  int64_t count = 0;  // below the batch size only in an epoch's last one
+  int64_t epoch = 0;
+  int64_t number = 0;  // in its epoch, from 0
+  bool last = false;   // the epoch's last
+  std::shared_ptr<void> holder;
+};
+
+class Batches {
+ public:
+  virtual ~Batches() = default;
+  /// The next batch in order, or nothing after the last epoch. An error while one is prepared comes at that batch's
+  /// turn, and again at every call after it.
+  virtual llvm::Expected<std::optional<HostBatch>> next() = 0;
+  /// Seconds that next() has taken so far.
+  virtual double waitSeconds() const = 0;
+  /// Images that could not be decoded so far.
+  virtual int64_t skipped() const = 0;
+};
+
+}  // namespace expc::data
