@@ -2,7 +2,7 @@
 BUILD ?= build/release
 JOBS  ?= $(shell nproc)
 
-.PHONY: run test build setup setup-tests fuzz bench clean
+.PHONY: run test build setup setup-tests setup-bench fuzz bench clean
 
 run: setup
 	@tools/build $(BUILD) expc expc-worker expc-worker-command
@@ -21,14 +21,17 @@ setup:
 setup-tests:
 	@tools/setup --tests
 
+# Python's side of benchmarks and of experiments/twin_*.exp: torch, torchvision, DALI and planners in .deps/bench (6 GB).
+setup-bench:
+	@tools/setup --bench
+
 # Fuzzes the front end under ASan and UBSan for FUZZ_SECONDS.
 FUZZ_SECONDS ?= 600
 fuzz:
 	@tools/setup --fuzz
 	@tests/fuzz/run $(FUZZ_SECONDS)
 
-bench: build
-	@tools/setup --bench
+bench: build setup-bench
 	@python3 tests/bench/check.py --expc $(BUILD)/bin/expc
 	@python3 tests/bench/planner.py --expc $(BUILD)/bin/expc
 
