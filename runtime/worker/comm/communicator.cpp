@@ -109,6 +109,21 @@ std::vector<at::Tensor> Communicator::allGather(const at::Tensor& tensor) {
   });
 }
 
+at::Tensor Communicator::reduceScatter(const at::Tensor& tensor, Reduction reduction) {
+  return guarded(group_->rendezvous, "a reduce-scatter", [&] {
+    auto input = tensor.contiguous();
+    auto sizes = input.sizes().vec();
+    TORCH_CHECK(sizes.at(0) % worldSize() == 0, "dimension 0 is ", sizes[0], ", no multiple of ", worldSize(),
+                " ranks");
+    sizes[0] /= worldSize();
+    auto output = at::empty(sizes, input.options());
+    c10d::ReduceScatterOptions options;
+    options.reduceOp = reduceOp(reduction);
+    group_->processes->_reduce_scatter_base(output, input, options)->wait();
+    return output;
+  });
+}
+
 void Communicator::barrier() {
   // Every rank's result depends on every other's value: nobody can leave before the last has come.
   auto one = at::ones({1}, at::kInt);

@@ -49,6 +49,9 @@ class Communicator {
   void broadcastAll(const std::vector<at::Tensor>& tensors, unsigned root, size_t buffer_bytes);
   /// Every rank's tensor (all of one shape and type), by rank.
   std::vector<at::Tensor> allGather(const at::Tensor& tensor);
+  /// The reduction of all ranks' tensors, of which rank r keeps the r-th part of dimension 0. That dimension must be a
+  /// multiple of the world size.
+  at::Tensor reduceScatter(const at::Tensor& tensor, Reduction reduction);
   /// Returns when every rank has called it. On the host: synchronise the device first.
   void barrier();
   /// Numbers on the host.

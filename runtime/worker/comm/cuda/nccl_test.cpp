@@ -1,0 +1,65 @@
+// The conformance suite on NCCL: one rank a GPU (tests/on_gpu runs it where there is one).
+
+#include "runtime/worker/comm/cuda/nccl.h"
+
+#include <c10/cuda/CUDAFunctions.h>
+#include <cuda_runtime_api.h>
+
+#include <cstdio>
+
+#include "runtime/worker/comm/conformance.h"
+
+using namespace expc::comm;
+
+namespace {
+
+at::Device onItsGpu(Communicator& communicator, const Rendezvous& rendezvous) {
+  const auto index = static_cast<int>(rendezvous.local_rank);
+  c10::cuda::set_device(static_cast<c10::DeviceIndex>(index));
+  addNccl(communicator, index);
+  return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index));
+}
+
+/// Asked in a child: a process that has started CUDA cannot fork ranks.
+unsigned gpus() {
+  const pid_t child = fork();
+  if (child == 0) {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
+    _exit(count);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? static_cast<unsigned>(WEXITSTATUS(status)) : 0;
+}
+
+int failures = 0;
+
+void expect(bool holds, const std::string& what) {
+  if (holds) return;
+  std::printf("FAILED: %s\n", what.c_str());
+  ++failures;
+}
+
+void runAll(unsigned world) {
+  for (const auto& outcome : conformance::collectives(world, onItsGpu))
+    expect(outcome.ended && outcome.said.empty(), std::to_string(world) + " ranks: " + outcome.said);
+  if (world == 1) return;
+  const auto all = conformance::interruptions();
+  for (const bool dies : {true, false}) {
+    const auto said = conformance::interruptedAll(world, dies, onItsGpu);
+    for (size_t i = 0; i < all.size(); ++i)
+      expect(said[i].find("lost the others in") != std::string::npos,
+             std::string(all[i].operation) + (dies ? " with a dead rank: " : " with a hanging rank: ") + said[i]);
+  }
+}
+
+}  // namespace
+
+int main() {
+  const unsigned count = gpus();
+  expect(count > 0, "CUDA sees no device");
+  for (unsigned world = 1; world <= count; world *= 2) runAll(world);
+  if (failures == 0) std::printf("NCCL conforms on %u GPUs\n", count);
+  return failures == 0 ? 0 : 1;
+}
