@@ -1,0 +1,50 @@
+#pragma once
+
+// Named stretches of a training step. Each is an NVTX range (in builds with CUDA) and, while its thread is measured, an
+// entry of a phase clock, and while a trace is taken an event of it. Otherwise it costs a few nanoseconds.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace at {
+struct RecordFunction;
+}
+
+namespace expc::profile {
+
+/// `Load`: the training thread waits for a batch. `Copy`: the batch's way to the device, with scaling and normalising
+/// there. `AllReduce`: gradients between replicas, where the training thread does it itself; c10d's reducer is observed
+/// by the probes.
+enum class Phase : uint8_t { Epoch, Step, Load, Copy, Forward, Backward, AllReduce, Optimizer };
+inline constexpr size_t kPhases = 8;
+std::string_view toString(Phase phase);  // "all_reduce"
+
+/// The phase lasts from construction to destruction. Ranges of one thread nest, but for Epoch, which ends when it ends.
+class Range {
+ public:
+  explicit Range(Phase phase);
+  ~Range();
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
+
+ private:
+  Phase phase_;
+  bool measured_;
+  uint64_t nvtx_;  // of an Epoch
+  std::unique_ptr<at::RecordFunction> traced_;
+};
+
+class PhaseClock;
+
+/// As long as it lives, the ranges of this thread are entries of `clock`.
+class Measuring {
+ public:
+  explicit Measuring(PhaseClock& clock);
+  ~Measuring();
+  Measuring(const Measuring&) = delete;
+  Measuring& operator=(const Measuring&) = delete;
+};
+
+}  // namespace expc::profile
