@@ -26,6 +26,7 @@ struct BatchOptions {
   Preparation preparation;
   bool skip_corrupt = false;  // count an image that cannot be decoded and take the epoch's next one in its place
   bool pinned = false;        // page-locked memory (Memory below gives it)
+  unsigned held = 1;          // batches the caller keeps at a time; one more is an error, not a hang
 };
 
 /// Where a loader's batches lie: given by the device, so that nothing here knows CUDA.

@@ -8,6 +8,13 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/worker/data/batches.h"
+#include "runtime/worker/data/images.h"
+#include "runtime/worker/device/device.h"
+#include "runtime/worker/feed/loaders.h"
 
 namespace expc::feed {
 
@@ -24,12 +31,38 @@ struct DeviceBatch {
 class Feed {
  public:
   virtual ~Feed() = default;
-  /// The next batch of this rank, or nothing after the last epoch.
+  /// The next batch of this rank, or nothing after the last epoch. The one before it must have been given back.
   virtual llvm::Expected<std::optional<DeviceBatch>> next() = 0;
   /// Seconds in which next() waited for the loader.
   virtual double waitSeconds() const = 0;
   /// Images that could not be decoded so far.
   virtual int64_t skipped() const = 0;
 };
+
+/// What crosses to the device (transfer_dtype of stdlib/image.exp).
+enum class Transfer { UInt8, AsInput, Compute };
+
+struct FeedOptions {
+  LoaderChoice loader;
+  /// order, batch, drop_last, epochs and skip_corrupt are the caller's; the rest is computed here.
+  data::BatchOptions batches;
+  int64_t size = 224;
+  bool channels_last = false;
+  c10::ScalarType input = c10::ScalarType::Float;    // what the network takes: float or double
+  c10::ScalarType compute = c10::ScalarType::Float;  // what it computes in: any floating type
+  Transfer transfer = Transfer::AsInput;
+  bool on_device = false;  // scale and normalise there
+  bool pinned = false;
+  /// Of each batch that crosses, this part is delivered: slice 1 of 4 is the second quarter. A batch that does not
+  /// divide gives the last slice fewer images, or none.
+  int64_t slice = 0;
+  int64_t slices = 1;
+};
+
+/// How the loader prepares images of `shape` (nothing: of many shapes) for these options.
+data::Preparation preparationOf(const FeedOptions& options, const std::optional<data::Shape>& shape);
+
+/// Opens the loader and delivers its batches on the device. `images` and `device` must live longer.
+llvm::Expected<std::unique_ptr<Feed>> makeFeed(const data::Images& images, FeedOptions options, device::Device& device);
 
 }  // namespace expc::feed

@@ -3,6 +3,7 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FormatVariadic.h>
 
+#include <array>
 #include <cmath>
 
 namespace expc::workload::image {
@@ -149,9 +150,9 @@ std::vector<Param> declaredParameters() {
           {"deterministic", "bool", false, {"false"}},
           {"loader", "loader", "dataloader", {"dataloader"}},
           {"on_corrupt", "on_corrupt", "fail", {"fail"}},
-          {"workers", "int", defaults.workers},
+          {"workers", "int", defaults.loader.workers},
           {"worker_kind", "worker_kind", "threads", {"threads"}},
-          {"prefetch", "int", defaults.prefetch},
+          {"prefetch", "int", defaults.loader.prefetch},
           {"pin_memory", "bool", false, {"false"}},
           {"transfer_dtype", "transfer_dtype", "as_input", {"as_input"}},
           {"preprocessing", "preprocessing", "cpu", {"cpu"}},
@@ -182,14 +183,19 @@ llvm::Expected<Parameters> readParameters(const Object& object) {
   reader.plain("checkpoints", "off");
   reader.word("kernels", {"fused", "plain"}, 1);
   reader.off("deterministic");
-  reader.word("on_corrupt", {"fail", "skip"}, 1);
-  reader.word("worker_kind", {"threads", "processes"}, 1);
-  reader.word("strategy", {"ddp_ds", "dp", "ddp"}, 1);
-  reader.word("loader", {"dataloader", "dali", "native"}, 1);
+  result.skip_corrupt = reader.word("on_corrupt", {"fail", "skip"}, 1) == 1;
+  result.loader.processes = reader.word("worker_kind", {"threads", "processes"}, 1) == 1;
+  result.strategy =
+      std::array{Strategy::DdpDs, Strategy::Dp, Strategy::Ddp}[reader.word("strategy", {"ddp_ds", "dp", "ddp"}, 1)];
+  using Loader = feed::LoaderChoice::Kind;
+  result.loader.kind = std::array{Loader::DataLoader, Loader::Dali,
+                                  Loader::Native}[reader.word("loader", {"dataloader", "dali", "native"}, 1)];
   reader.off("pin_memory");
-  reader.word("transfer_dtype", {"as_input", "uint8", "compute"}, 1);
-  reader.word("preprocessing", {"cpu", "device"}, 1);
-  reader.word("numa", {"near", "any", "far"}, 1);
+  using feed::Transfer;
+  result.transfer = std::array{Transfer::AsInput, Transfer::UInt8,
+                               Transfer::Compute}[reader.word("transfer_dtype", {"as_input", "uint8", "compute"}, 1)];
+  result.on_device = reader.word("preprocessing", {"cpu", "device"}, 1) == 1;
+  result.numa = std::array{Numa::Near, Numa::Any, Numa::Far}[reader.word("numa", {"near", "any", "far"}, 1)];
   result.gpus = reader.whole("gpus", result.gpus, 1, 1 << 20);
   if (global_batch > 0) {
     if (global_batch % result.gpus != 0) {
@@ -201,8 +207,8 @@ llvm::Expected<Parameters> readParameters(const Object& object) {
   result.learning_rate = reader.number("learning_rate", result.learning_rate, 0, 1e6);
   result.momentum = reader.number("momentum", result.momentum, 0, 1);
   result.weight_decay = reader.number("weight_decay", result.weight_decay, 0, 1e6);
-  result.workers = reader.whole("workers", result.workers, 0, 1 << 12);
-  result.prefetch = reader.whole("prefetch", result.prefetch, 1, 1 << 12);
+  result.loader.workers = static_cast<unsigned>(reader.whole("workers", result.loader.workers, 0, 1 << 12));
+  result.loader.prefetch = static_cast<unsigned>(reader.whole("prefetch", result.loader.prefetch, 1, 1 << 12));
   if (auto error = reader.take()) return error;
   return result;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/plan/trial.h"
+#include "runtime/worker/feed/feed.h"
 #include "runtime/worker/precision/precision.h"
 #include "runtime/worker/workload/workload.h"
 
@@ -22,6 +23,8 @@ struct Data {
 };
 
 enum class OptimizerKind { Sgd, Adam };
+enum class Strategy { DdpDs, Dp, Ddp };
+enum class Numa { Near, Any, Far };
 
 struct Parameters {
   Data data;
@@ -35,8 +38,13 @@ struct Parameters {
   double learning_rate = 0.045;
   double momentum = 0.9;
   double weight_decay = 0.00004;
-  int64_t workers = 1;
-  int64_t prefetch = 2;
+  Strategy strategy = Strategy::DdpDs;
+  feed::LoaderChoice loader;  // workers, worker_kind, prefetch
+  bool skip_corrupt = false;
+  bool pin_memory = false;
+  feed::Transfer transfer = feed::Transfer::AsInput;
+  bool on_device = false;  // preprocessing
+  Numa numa = Numa::Near;
 };
 
 /// Names, types and defaults, in the order of stdlib/image.exp.

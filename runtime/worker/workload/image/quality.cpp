@@ -11,9 +11,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// The share of images classified correctly, and the time that takes on this rank.
-llvm::Expected<double> evaluate(TrialContext& context, Training& training, const data::ImageSet& set, double& seconds) {
+llvm::Expected<double> evaluate(TrialContext& context, Training& training, const data::Images& images,
+                                double& seconds) {
   const auto begin = Clock::now();
-  auto accuracy = training.accuracy(set);
+  auto accuracy = training.accuracy(images);
   context.device.synchronize();
   seconds += std::chrono::duration<double>(Clock::now() - begin).count();
   return accuracy;
@@ -59,7 +60,7 @@ llvm::Expected<plan::Event> runQuality(TrialContext& context, const Parameters& 
         std::accumulate(epoch_losses->begin(), epoch_losses->end(), 0.0) / static_cast<double>(epoch_losses->size());
     losses.insert(losses.end(), epoch_losses->begin(), epoch_losses->end());
     context.progress.report(static_cast<uint64_t>(epoch + 1), static_cast<uint64_t>(settings.epochs), "evaluate");
-    auto accuracy = evaluate(context, training, training.dataset().test, evaluating);
+    auto accuracy = evaluate(context, training, training.testImages(), evaluating);
     if (!accuracy) return accuracy.takeError();
     accuracies.push_back(*accuracy);
   }
@@ -68,7 +69,7 @@ llvm::Expected<plan::Event> runQuality(TrialContext& context, const Parameters& 
   result.type = plan::Event::Type::Result;
   result.metrics["accuracy"] = accuracies.back();
   if (asked(context.spec, "train_accuracy")) {
-    auto accuracy = evaluate(context, training, training.dataset().train, evaluating);
+    auto accuracy = evaluate(context, training, training.trainImages(), evaluating);
     if (!accuracy) return accuracy.takeError();
     result.metrics["train_accuracy"] = *accuracy;
   }

@@ -82,7 +82,7 @@ llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& pa
   result.metrics["step_time"] = worst.step;
   result.metrics["images_per_s"] = images / worst.wall;
   result.metrics["train_time"] = worst.wall;
-  result.metrics["epoch_time"] = static_cast<double>(training.dataset().train.count) * worst.wall / images;
+  result.metrics["epoch_time"] = static_cast<double>(training.trainImages().count()) * worst.wall / images;
   result.metrics["startup_time"] = worst.startup;
   result.metrics["first_step_time"] = worst.first_step;
   result.metrics["load_wait_time"] = worst.load_wait;

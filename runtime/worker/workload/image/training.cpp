@@ -1,14 +1,12 @@
 #include "runtime/worker/workload/image/training.h"
 
 #include <ATen/ATen.h>
-#include <llvm/ADT/SmallString.h>
-#include <llvm/Support/Path.h>
 
 #include <cmath>
-#include <mutex>
 
-#include "runtime/worker/data/image_set.h"
+#include "runtime/worker/data/loader.h"
 #include "runtime/worker/data/sampler.h"
+#include "runtime/worker/workload/image/image_sets.h"
 
 namespace expc::workload::image {
 
@@ -36,8 +34,11 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
                                                            int64_t epochs) {
   if (auto error = checkSupport(context, parameters)) return error;
   std::unique_ptr<Training> training(new Training(context, parameters));
-  if (auto error = training->readData()) return error;
-  if (auto error = training->startLoader(epochs)) return error;
+  context.progress.report(0, 1, "load");
+  auto sets = openImages(parameters.data, context.spec.root);
+  if (!sets) return sets.takeError();
+  training->sets_ = std::move(*sets);
+  if (auto error = training->startFeed(epochs)) return error;
   training->buildModel();
   training->buildOptimizer();
   // Communicators set their paths up at the first use.
@@ -47,62 +48,50 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
   return training;
 }
 
-llvm::Error Training::readData() {
-  context_.progress.report(0, 1, "load");
-  auto read = [&]() -> llvm::Expected<data::Dataset> {
-    if (parameters_.data.kind == Data::Kind::Synthetic) return data::synthetic(parameters_.data.count);
-    llvm::SmallString<256> path(parameters_.data.path);
-    if (llvm::sys::path::is_relative(path)) {
-      path = context_.spec.root;
-      llvm::sys::path::append(path, parameters_.data.path);
-    }
-    return data::readMnist(path.str().str());
-  }();
-  if (!read) return read.takeError();
-  dataset_ = std::move(*read);
-  return llvm::Error::success();
+feed::FeedOptions Training::feedOptions() const {
+  feed::FeedOptions options;
+  options.loader = parameters_.loader;
+  options.batches.batch = parameters_.batch;
+  options.size = parameters_.size;
+  options.channels_last = parameters_.channels_last;
+  options.input = precision::weightType(parameters_.precision);
+  options.compute = precision::autocastType(parameters_.precision).value_or(options.input);
+  options.transfer = parameters_.transfer;
+  options.on_device = parameters_.on_device;
+  options.pinned = parameters_.pin_memory;
+  return options;
 }
 
-std::unique_ptr<data::Source> Training::prepared(const data::ImageSet& set) const {
-  return std::make_unique<data::ScaledImages>(
-      set, parameters_.size, parameters_.channels_last ? data::Layout::Nhwc : data::Layout::Nchw,
-      parameters_.precision == Precision::Fp64 ? data::Element::Float64 : data::Element::Float32);
-}
-
-llvm::Error Training::startLoader(int64_t epochs) {
+llvm::Error Training::startFeed(int64_t epochs) {
   data::DistributedSampler sampler;
-  sampler.count = dataset_.train.count;
+  sampler.count = sets_.train->count();
   sampler.world = context_.communicator.worldSize();
   sampler.rank = context_.communicator.rank();
   sampler.seed = context_.spec.seed;
   const int64_t images = sampler.perRank();
 
-  data::LoaderOptions options;
-  options.order = [sampler](int64_t epoch) { return sampler.indices(epoch); };
-  options.batch = parameters_.batch;
+  feed::FeedOptions options = feedOptions();
+  options.batches.order = [sampler](int64_t epoch) { return sampler.indices(epoch); };
   // Endless epochs are for timing: every step has the same work. Else only a last batch of one image, whose batch norm
   // has no variance, is left out.
-  options.drop_last = epochs == 0 || images % parameters_.batch == 1;
-  options.epochs = epochs;
-  options.workers = static_cast<unsigned>(parameters_.workers);
-  options.prefetch = static_cast<unsigned>(parameters_.prefetch);
-  steps_per_epoch_ = data::batchesPerEpoch(images, options.batch, options.drop_last);
+  options.batches.drop_last = epochs == 0 || images % parameters_.batch == 1;
+  options.batches.epochs = epochs;
+  steps_per_epoch_ = data::batchesPerEpoch(images, options.batches.batch, options.batches.drop_last);
   if (steps_per_epoch_ == 0) {
     return llvm::createStringError("batch is " + llvm::Twine(parameters_.batch) + ", but each of " +
                                    llvm::Twine(sampler.world) + " ranks has only " + llvm::Twine(images) + " of the " +
-                                   llvm::Twine(dataset_.train.count) + " training images in " + dataset_.train.origin +
+                                   llvm::Twine(sampler.count) + " training images in " + sets_.train->origin() +
                                    ": lower batch or gpus");
   }
-  train_source_ = prepared(dataset_.train);
-  auto loader = data::Loader::create(*train_source_, std::move(options));
-  if (!loader) return loader.takeError();
-  loader_ = std::move(*loader);
+  auto feed = feed::makeFeed(*sets_.train, std::move(options), context_.device);
+  if (!feed) return feed.takeError();
+  feed_ = std::move(*feed);
   return llvm::Error::success();
 }
 
 void Training::buildModel() {
   model::MobileNetV2Options options;
-  options.classes = dataset_.train.classes;
+  options.classes = sets_.train->classes();
   options.width = parameters_.width;
   options.dtype = precision::weightType(parameters_.precision);
   options.channels_last = parameters_.channels_last;
@@ -129,21 +118,8 @@ void Training::buildOptimizer() {
                                                     context_.device.torchDevice());
 }
 
-at::Tensor Training::imagesOf(const data::Batch& batch) const {
-  const int64_t n = batch.count, c = data::kChannels, s = parameters_.size;
-  const auto options = at::TensorOptions(precision::weightType(parameters_.precision));
-  const std::vector<int64_t> strides = parameters_.channels_last ? std::vector<int64_t>{s * s * c, 1, s * c, c}
-                                                                 : std::vector<int64_t>{c * s * s, s * s, s, 1};
-  // On the CPU `to` gives the loader's memory itself, which lives until the batch is released.
-  return at::from_blob(batch.images, {n, c, s, s}, strides, options).to(context_.device.torchDevice());
-}
-
-at::Tensor Training::labelsOf(const data::Batch& batch) const {
-  return at::from_blob(batch.labels, {batch.count}, at::TensorOptions(at::kLong)).to(context_.device.torchDevice());
-}
-
 llvm::Expected<bool> Training::step() {
-  auto batch = loader_->next();
+  auto batch = feed_->next();
   if (!batch) return batch.takeError();
   if (!*batch) return false;
   optimizer_->zeroGrad();
@@ -151,7 +127,7 @@ llvm::Expected<bool> Training::step() {
   at::Tensor loss;
   {
     precision::Autocast autocast(context_.device.torchDevice().type(), precision::autocastType(parameters_.precision));
-    loss = at::cross_entropy_loss(model_->forward(imagesOf(**batch)), labelsOf(**batch));
+    loss = at::cross_entropy_loss(model_->forward((*batch)->images), (*batch)->labels);
   }
   parallel_->beforeBackward();
   scaler_->scale(loss).backward();
@@ -181,31 +157,28 @@ llvm::Expected<std::vector<double>> Training::takeLosses() {
   return losses;
 }
 
-llvm::Expected<double> Training::accuracy(const data::ImageSet& set) {
+llvm::Expected<double> Training::accuracy(const data::Images& images) {
   const int64_t world = context_.communicator.worldSize(), rank = context_.communicator.rank();
-  const auto source = prepared(set);
-  data::LoaderOptions options;
-  options.order = [&](int64_t) { return data::evaluationShard(set.count, world, rank); };
-  options.batch = parameters_.batch;
-  options.epochs = 1;
-  options.workers = static_cast<unsigned>(parameters_.workers);
-  options.prefetch = static_cast<unsigned>(parameters_.prefetch);
-  auto loader = data::Loader::create(*source, std::move(options));
-  if (!loader) return loader.takeError();
+  const int64_t count = images.count();
+  feed::FeedOptions options = feedOptions();
+  options.batches.order = [=](int64_t) { return data::evaluationShard(count, world, rank); };
+  options.batches.epochs = 1;
+  auto feed = feed::makeFeed(images, std::move(options), context_.device);
+  if (!feed) return feed.takeError();
 
   parallel_->shareBuffers();
   model_->setTraining(false);
   at::NoGradGuard no_grad;
   auto correct = at::zeros({}, at::TensorOptions(at::kLong).device(context_.device.torchDevice()));
   while (true) {
-    auto batch = (*loader)->next();
+    auto batch = (*feed)->next();
     if (!batch) return batch.takeError();
     if (!*batch) break;
     precision::Autocast autocast(context_.device.torchDevice().type(), precision::autocastType(parameters_.precision));
-    correct += model_->forward(imagesOf(**batch)).argmax(1).eq(labelsOf(**batch)).sum();
+    correct += model_->forward((*batch)->images).argmax(1).eq((*batch)->labels).sum();
   }
   model_->setTraining(true);
-  return context_.communicator.allReduce(correct.item<double>(), comm::Reduction::Sum) / static_cast<double>(set.count);
+  return context_.communicator.allReduce(correct.item<double>(), comm::Reduction::Sum) / static_cast<double>(count);
 }
 
 }  // namespace expc::workload::image

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "runtime/worker/comm/data_parallel.h"
-#include "runtime/worker/data/loader.h"
-#include "runtime/worker/data/source.h"
+#include "runtime/worker/data/images.h"
+#include "runtime/worker/feed/feed.h"
 #include "runtime/worker/model/mobilenet_v2.h"
 #include "runtime/worker/optim/optimizer.h"
 #include "runtime/worker/precision/grad_scaler.h"
@@ -31,31 +31,28 @@ class Training {
   /// One step on the next batch of this rank. False after the last epoch's last batch.
   llvm::Expected<bool> step();
   int64_t stepsPerEpoch() const { return steps_per_epoch_; }
-  double loadWaitSeconds() const { return loader_->waitSeconds(); }
+  double loadWaitSeconds() const { return feed_->waitSeconds(); }
 
   /// Mean losses over the ranks of the steps since the last call. An error names the first step whose loss is not
   /// finite. Waits for the device, talks to the other ranks.
   llvm::Expected<std::vector<double>> takeLosses();
 
   /// Share of images that the model classifies correctly in evaluation mode, each image once over all ranks.
-  llvm::Expected<double> accuracy(const data::ImageSet& set);
-  const data::Dataset& dataset() const { return dataset_; }
+  llvm::Expected<double> accuracy(const data::Images& images);
+  const data::Images& trainImages() const { return *sets_.train; }
+  const data::Images& testImages() const { return *sets_.test; }
 
  private:
   Training(TrialContext& context, const Parameters& parameters) : context_(context), parameters_(parameters) {}
-  llvm::Error readData();
   void buildModel();
   void buildOptimizer();
-  llvm::Error startLoader(int64_t epochs);
-  at::Tensor imagesOf(const data::Batch& batch) const;
-  at::Tensor labelsOf(const data::Batch& batch) const;
-  std::unique_ptr<data::Source> prepared(const data::ImageSet& set) const;
+  llvm::Error startFeed(int64_t epochs);
+  feed::FeedOptions feedOptions() const;
 
   TrialContext& context_;
   Parameters parameters_;
-  data::Dataset dataset_;
-  std::unique_ptr<data::Source> train_source_;
-  std::unique_ptr<data::Loader> loader_;
+  data::ImageSets sets_;
+  std::unique_ptr<feed::Feed> feed_;
   std::unique_ptr<model::MobileNetV2> model_;
   std::vector<at::Tensor> weights_;
   std::unique_ptr<comm::DataParallel> parallel_;
