@@ -7,6 +7,11 @@
 
 namespace expc::data {
 
+inline constexpr int64_t kChannels = 3;
+/// ImageNet's mean and standard deviation of each channel, in units of 0 to 1: what torchvision's models are given.
+inline constexpr double kMean[kChannels] = {0.485, 0.456, 0.406};
+inline constexpr double kStd[kChannels] = {0.229, 0.224, 0.225};
+
 /// Order of an image's dimensions in memory: Nchw is channels x rows x cols, Nhwc rows x cols x channels.
 enum class Layout { Nchw, Nhwc };
 

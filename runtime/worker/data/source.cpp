@@ -9,12 +9,8 @@ llvm::Error ScaledImages::fill(int64_t index, void* image, int64_t* label) const
     return llvm::createStringError(
         llvm::inconvertibleErrorCode(),
         fmt::format("{}: image {} asked for, expected 0 to {}", set_.origin, index, set_.count - 1));
-  if (element_ == Element::Float64)
-    scaler_.apply(set_.image(index), static_cast<double*>(image));
-  else
-    scaler_.apply(set_.image(index), static_cast<float*>(image));
   *label = set_.labels[index];
-  return llvm::Error::success();
+  return preparer_.apply({set_.image(index), set_.rows, set_.cols, 1}, image);
 }
 
 }  // namespace expc::data

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "runtime/worker/data/image_set.h"
-#include "runtime/worker/data/scaler.h"
+#include "runtime/worker/data/preparer.h"
 
 namespace expc::data {
 
@@ -21,21 +21,19 @@ class Source {
   virtual llvm::Error fill(int64_t index, void* image, int64_t* label) const = 0;
 };
 
-/// Images of a set, scaled and normalised (see Scaler). Keeps a reference: the set must live longer.
+/// Images of a set, scaled and normalised (see Preparer). Keeps a reference: the set must live longer.
 class ScaledImages : public Source {
  public:
   ScaledImages(const ImageSet& set, int64_t size, Layout layout, Element element)
-      : set_(set), scaler_(set.rows, set.cols, size, layout), size_(size), element_(element) {}
+      : set_(set), preparer_({size, size, kChannels, layout, element, true}) {}
 
   int64_t count() const override { return set_.count; }
-  int64_t imageBytes() const override { return kChannels * size_ * size_ * (element_ == Element::Float64 ? 8 : 4); }
+  int64_t imageBytes() const override { return static_cast<int64_t>(preparer_.preparation().imageBytes()); }
   llvm::Error fill(int64_t index, void* image, int64_t* label) const override;
 
  private:
   const ImageSet& set_;
-  Scaler scaler_;
-  int64_t size_;
-  Element element_;
+  Preparer preparer_;
 };
 
 }  // namespace expc::data

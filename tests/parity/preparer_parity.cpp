@@ -1,7 +1,7 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
-#include "runtime/worker/data/scaler.h"
+#include "runtime/worker/data/preparer.h"
 #include "tests/parity/fixtures.h"
 
 namespace expc::parity {
@@ -33,11 +33,13 @@ TEST_CASE("scaling equals torch's interpolation") {
     if (size >= rows && size >= cols) CHECK(difference(wanted, reference(image, size, false)) < 1e-6);
     for (const bool nhwc : {false, true}) {
       const auto layout = nhwc ? data::Layout::Nhwc : data::Layout::Nchw;
-      const data::Scaler scaler(rows, cols, size, layout);
+      const data::Pixels pixels{image.const_data_ptr<uint8_t>(), rows, cols, 1};
       auto wide = nhwc ? at::empty({size, size, 3}, at::kDouble) : at::empty({3, size, size}, at::kDouble);
       auto narrow = at::empty(wide.sizes(), at::kFloat);
-      scaler.apply(image.const_data_ptr<uint8_t>(), wide.mutable_data_ptr<double>());
-      scaler.apply(image.const_data_ptr<uint8_t>(), narrow.mutable_data_ptr<float>());
+      llvm::cantFail(data::Preparer({size, size, 3, layout, data::Element::Float64})
+                         .apply(pixels, wide.mutable_data_ptr<double>()));
+      llvm::cantFail(data::Preparer({size, size, 3, layout, data::Element::Float32})
+                         .apply(pixels, narrow.mutable_data_ptr<float>()));
       const auto planar = [&](const at::Tensor& t) { return nhwc ? t.permute({2, 0, 1}) : t; };
       CHECK(difference(planar(wide), wanted) < 1e-12);
       CHECK(difference(planar(narrow), wanted) < 5e-6);

@@ -1,0 +1,30 @@
+#include "runtime/worker/data/open.h"
+
+#include "runtime/worker/data/image_set.h"
+#include "runtime/worker/data/memory_images.h"
+
+namespace expc::data {
+namespace {
+
+llvm::Expected<ImageSets> inMemory(llvm::Expected<Dataset> read) {
+  if (!read) return read.takeError();
+  return ImageSets{std::make_unique<MemoryImages>(std::move(read->train)),
+                   std::make_unique<MemoryImages>(std::move(read->test))};
+}
+
+}  // namespace
+
+llvm::Expected<ImageSets> open(const Place& place) {
+  switch (place.kind) {
+    case Kind::Mnist:
+      return inMemory(readMnist(place.path));
+    case Kind::Synthetic:
+      return inMemory(synthetic(place.count));
+    case Kind::Folder:
+    case Kind::Packed:
+      break;
+  }
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), place.path + ": this kind of data is not read yet");
+}
+
+}  // namespace expc::data
