@@ -153,6 +153,22 @@ TEST_CASE("a rank that dies takes its siblings with it and is the one that is bl
   CHECK(results.trials[0].reason == "rank 1 was killed by signal 6 (Aborted)");
 }
 
+TEST_CASE("a rank that says why weighs more than those that only noticed, who speak first") {
+  TestFolder folder;
+  EngineOptions options = optionsFor(folder);
+  options.devices = "cpu:2";
+  options.attempts = 1;
+  if (machine::probe().allowed.size() < 2) {
+    MESSAGE("one core: not tested");
+    return;
+  }
+  plan::Plan plan = faulty("leave", 2, 1);
+  runPlan(plan, options);
+  store::Results results = resultsOf(plan, options);
+  REQUIRE(!results.trials.empty());
+  CHECK(results.trials[0].reason == "rank 1: null.idle was asked to leave");
+}
+
 TEST_CASE("a failed attempt is repeated, and one that works is enough") {
   TestFolder folder;
   EngineOptions options = optionsFor(folder);

@@ -66,7 +66,7 @@ void Rank::take(std::string_view line, std::vector<plan::Event>& events) {
   }
   switch (event->type) {
     case plan::Event::Type::Failed:
-      complain(Weight::SaidFailed, event->reason);
+      complain(event->lost_others ? Weight::LostOthers : Weight::SaidFailed, event->reason);
       break;
     case plan::Event::Type::Infeasible:
       complain(Weight::OutOfMemory, event->reason);

@@ -17,7 +17,8 @@ namespace expc::engine {
 /// about it.
 enum class Weight {
   None,
-  SaidFailed,  // an event `failed`
+  LostOthers,  // an event `failed` that says so
+  SaidFailed,  // any other
   BadExit,     // exit code not 0 and not a word
   Nonsense,    // a line that is no event
   Signal,

@@ -251,11 +251,14 @@ const Rank* Runner::worst() const {
 void Runner::settleFailure() {
   const Rank* rank = worst();
   TrialStatus status = rank->weight == Weight::OutOfMemory ? TrialStatus::Infeasible : TrialStatus::Failed;
-  stop(
-      status,
-      fmt::format("{}{}{}", nameOf(*rank),
-                  rank->weight == Weight::SaidFailed || rank->weight == Weight::OutOfMemory ? ": " : " ", rank->reason),
-      rank->number);
+  stop(status,
+       fmt::format("{}{}{}", nameOf(*rank),
+                   rank->weight == Weight::LostOthers || rank->weight == Weight::SaidFailed ||
+                           rank->weight == Weight::OutOfMemory
+                       ? ": "
+                       : " ",
+                   rank->reason),
+       rank->number);
 }
 
 std::string Runner::nameOf(const Rank& rank) const {

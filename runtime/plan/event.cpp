@@ -100,6 +100,7 @@ std::string toLine(const Event& event) {
     case Event::Type::Infeasible:
     case Event::Type::Failed:
       object["reason"] = jsonText(event.reason);
+      if (event.lost_others) object["lost"] = true;
       break;
   }
   return canonicalJson(std::move(object));
@@ -137,6 +138,7 @@ llvm::Expected<Event> eventFromLine(std::string_view line) {
     case Event::Type::Infeasible:
     case Event::Type::Failed:
       event.reason = in.string("reason");
+      event.lost_others = value->getAsObject()->getBoolean("lost").value_or(false);
       break;
   }
   // Other members are left alone: a worker may say more than this reader knows.

@@ -49,11 +49,13 @@ struct Event {
     Progress,    // {"done","total","phase"}: phase "load", "warmup", "steps", "epoch", "evaluate"
     Result,      // {"metrics":{name:value}, "series":{name:[..]}, "environment":{..}, "notes":[..]}
     Infeasible,  // out of memory: {"reason"}
-    Failed       // {"reason"}: one line that names the place and the way out
+    Failed       // {"reason"}: one line that names the place and the way out; {"lost":true} too when it is another
+                 // rank's failure that this one noticed
   } type = Type::Started;
   uint64_t done = 0, total = 0;
   std::string phase;
   std::string reason;
+  bool lost_others = false;
   llvm::json::Object
       metrics;  // every metric asked for: a number in base units, or null when this device cannot give it
   llvm::json::Object series;

@@ -44,10 +44,11 @@ void sleepSeconds(double seconds) { std::this_thread::sleep_for(std::chrono::dur
 /// Not here, but for this trial: the fault of its parameters, if this rank and this trial are to have it.
 std::string faultOf(const LaunchRequest& request) {
   const llvm::json::Object& parameters = request.spec.parameters;
-  if (number(parameters, "fault_rank", 0) != request.rank) return "none";
+  const std::string fault = parameters.getString("fault").value_or("none").str();
+  if (number(parameters, "fault_rank", 0) != request.rank) return fault == "leave" ? "left" : "none";
   double rate = number(parameters, "fault_rate", 1);
   if (rate < 1 && uniform("fault/" + request.spec.trial) >= rate) return "none";
-  return parameters.getString("fault").value_or("none").str();
+  return fault;
 }
 
 plan::Event result(const TrialSpec& spec, double startup, bool leave_one_out) {
@@ -105,6 +106,15 @@ int runIdle(const LaunchRequest& request, int event_fd) {
   sleepSeconds(duration / 2);
   events.progress(1, 2, "steps");
   sleepSeconds(duration / 2);
+  if (fault == "left") {
+    events.lostOthers("lost the others");
+    return 1;
+  }
+  if (fault == "leave") {
+    sleepSeconds(0.05);  // the others complain first
+    events.failed("null.idle was asked to leave");
+    return 1;
+  }
   if (fault == "silent") return 0;
   if (fault == "refuse") {
     events.failed("null.idle was asked to fail");

@@ -41,6 +41,14 @@ bool EventWriter::failed(std::string_view reason) {
   return write(event);
 }
 
+bool EventWriter::lostOthers(std::string_view reason) {
+  plan::Event event;
+  event.type = plan::Event::Type::Failed;
+  event.reason = reason;
+  event.lost_others = true;
+  return write(event);
+}
+
 bool EventWriter::infeasible(std::string_view reason) {
   plan::Event event;
   event.type = plan::Event::Type::Infeasible;

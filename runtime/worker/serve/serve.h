@@ -24,6 +24,8 @@ class EventWriter {
   bool started();
   bool progress(uint64_t done, uint64_t total, std::string_view phase);
   bool failed(std::string_view reason);
+  /// Failed because another rank is gone, whose own reason weighs more.
+  bool lostOthers(std::string_view reason);
   bool infeasible(std::string_view reason);
   /// Raw text, for the null worker's faults only.
   bool writeRaw(std::string_view text);

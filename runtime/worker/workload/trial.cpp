@@ -83,12 +83,13 @@ struct Rank {
   std::string place;  // "rank 1 of 2"
   std::unique_ptr<comm::Communicator> communicator;
 
-  std::string explain(const char* what) const {
+  void fail(const char* what) const {
     if (isFromOtherRanks(what)) {
-      return place + " lost the others in a backward pass: " + firstLineOf(what) +
-             " (another rank died, hangs or cannot be reached; its log says more)";
+      writer.lostOthers(place + " lost the others in a backward pass: " + firstLineOf(what) +
+                        " (another rank died, hangs or cannot be reached; its log says more)");
+    } else {
+      writer.failed(place.empty() ? firstLineOf(what) : place + ": " + firstLineOf(what));
     }
-    return place.empty() ? firstLineOf(what) : place + ": " + firstLineOf(what);
   }
 
   llvm::Error run() {
@@ -143,15 +144,15 @@ int runRank(const Capabilities& capabilities, const plan::TrialSpec& spec, int e
   } catch (const std::bad_alloc&) {
     writer.infeasible(named("the host is out of memory"));
   } catch (const comm::CommError& error) {
-    writer.failed(error.what());
+    writer.lostOthers(error.what());
   } catch (const c10::Error& error) {
     if (isOutOfMemory(error.what_without_backtrace())) {
       writer.infeasible(named("the host is out of memory: " + firstLineOf(error.what_without_backtrace())));
     } else {
-      writer.failed(rank.explain(error.what_without_backtrace()));
+      rank.fail(error.what_without_backtrace());
     }
   } catch (const std::exception& error) {
-    writer.failed(rank.explain(error.what()));
+    rank.fail(error.what());
   }
   // Taking down a group whose other end is gone can wait for ever.
   rank.communicator.release();
