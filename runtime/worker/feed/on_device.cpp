@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "runtime/worker/data/scaler.h"
+#include "runtime/worker/data/preparation.h"
 
 namespace expc::feed {
 

@@ -1,0 +1,216 @@
+#include "runtime/worker/data/dataloader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <chrono>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/worker/data/batch_plan.h"
+#include "runtime/worker/data/crew.h"
+#include "runtime/worker/data/pinner.h"
+#include "runtime/worker/data/slots.h"
+
+namespace expc::data {
+namespace {
+
+class DataLoader : public Batches {
+ public:
+  DataLoader(const Images& images, DataLoaderOptions options)
+      : images_(images), options_(std::move(options)), plan_(options_.batches) {}
+
+  /// Memory, and the first epoch's workers.
+  llvm::Error open(const Memory& memory);
+
+  llvm::Expected<std::optional<HostBatch>> next() override;
+  double waitSeconds() const override { return wait_seconds_; }
+  int64_t skipped() const override { return skipped_; }
+
+ private:
+  llvm::Error beginEpoch();
+  void endEpoch();
+  llvm::Error sendOne();
+  llvm::Expected<std::optional<Done>> turn();
+  llvm::Expected<std::optional<Done>> prepareHere();
+  llvm::Expected<std::optional<Done>> fromWorkers();
+  HostBatch handOver(const Done& done);
+  llvm::Error remember(llvm::Error error);
+
+  const Images& images_;
+  const DataLoaderOptions options_;
+  BatchPlan plan_;
+  std::shared_ptr<Slots> work_, out_;   // where batches are prepared and handed over; the same unless pinned
+  std::unique_ptr<ItemWriter> writer_;  // without workers
+  std::vector<uint8_t> scratch_;
+
+  std::unique_ptr<Crew> crew_;  // the epoch's
+  std::unique_ptr<Pinner> pinner_;
+  std::map<uint64_t, Done> early_;  // results whose turn has not come
+  uint64_t sent_ = 0, delivered_ = 0;
+  uint64_t epoch_began_ = 0;  // ticket of the epoch's first batch
+
+  std::string failure_;
+  double wait_seconds_ = 0;
+  int64_t skipped_ = 0;
+};
+
+llvm::Error DataLoader::open(const Memory& memory) {
+  const size_t ahead = size_t{options_.workers} * options_.prefetch;
+  const int64_t batch = options_.batches.batch;
+  const size_t image = options_.batches.preparation.imageBytes();
+  const bool processes = options_.workers > 0 && options_.kind == WorkerKind::Processes;
+  const bool pinned = options_.batches.pinned;
+  auto work = Slots::create(pinned ? std::max<size_t>(ahead, 1) : ahead + options_.batches.held, batch, image,
+                            processes ? sharedMemory() : ownMemory());
+  if (!work) return work.takeError();
+  work_ = out_ = std::move(*work);
+  if (pinned) {
+    auto out = Slots::create(ahead + options_.batches.held, batch, image, memory);
+    if (!out) return out.takeError();
+    out_ = std::move(*out);
+  }
+  if (options_.workers == 0)
+    writer_ = std::make_unique<ItemWriter>(images_, options_.batches.preparation, options_.batches.skip_corrupt);
+  return beginEpoch();
+}
+
+/// Workers for the next epoch that has a batch, and their first jobs.
+llvm::Error DataLoader::beginEpoch() {
+  auto order = plan_.beginEpoch();
+  if (!order) return order.takeError();
+  if (*order == nullptr || options_.workers == 0) return llvm::Error::success();
+  CrewOptions crew;
+  crew.workers = options_.workers;
+  crew.images = &images_;
+  crew.preparation = &options_.batches.preparation;
+  crew.slots = work_.get();
+  crew.on_start = &options_.on_worker_start;
+  crew.skip_corrupt = options_.batches.skip_corrupt;
+  if (options_.base_seed) crew.base_seed = options_.base_seed(plan_.epoch());
+  auto started = options_.kind == WorkerKind::Processes ? startProcesses(crew, *order) : startThreads(crew);
+  if (!started) return started.takeError();
+  crew_ = std::move(*started);
+  if (out_ != work_) {
+    auto pinner = Pinner::start(*crew_, *work_, *out_);
+    if (!pinner) return pinner.takeError();
+    pinner_ = std::move(*pinner);
+  }
+  epoch_began_ = sent_;
+  for (size_t i = 0; i < size_t{options_.workers} * options_.prefetch; ++i)
+    if (auto error = sendOne()) return error;
+  return llvm::Error::success();
+}
+
+void DataLoader::endEpoch() {
+  pinner_.reset();
+  crew_.reset();
+}
+
+/// Gives the epoch's next batch, if there is one, to the worker whose turn it is.
+llvm::Error DataLoader::sendOne() {
+  if (!plan_.hasNext()) return llvm::Error::success();
+  Job job;
+  job.ticket = sent_++;
+  const auto slot = work_->take();
+  assert(slot);  // no more are under way and held than there are slots
+  job.slot = *slot;
+  job.batch = plan_.next();
+  return crew_->send(static_cast<unsigned>((job.ticket - epoch_began_) % options_.workers), std::move(job));
+}
+
+/// The batch whose turn it is, in a slot of out_; nothing after the last.
+llvm::Expected<std::optional<Done>> DataLoader::turn() {
+  const bool epoch_over = !plan_.hasNext() && delivered_ == sent_;
+  if (epoch_over) {
+    endEpoch();
+    if (auto error = beginEpoch()) return error;
+    if (!plan_.hasNext() && delivered_ == sent_) return std::optional<Done>();
+  }
+  return options_.workers == 0 ? prepareHere() : fromWorkers();
+}
+
+llvm::Expected<std::optional<Done>> DataLoader::prepareHere() {
+  std::optional<Done> done(std::in_place);
+  Job& job = done->job;
+  job.batch = plan_.next();
+  job.ticket = sent_++;
+  job.slot = *work_->take();
+  const std::atomic<bool> never{false};
+  done->error = fillBatch(*writer_, *job.batch.order, job.batch.begin, job.batch.count, work_->images(job.slot),
+                          work_->labels(job.slot), never, scratch_, done->skipped);
+  if (out_ != work_) copyAcross(*done, *work_, *out_);
+  return done;
+}
+
+llvm::Expected<std::optional<Done>> DataLoader::fromWorkers() {
+  while (early_.empty() || early_.begin()->first != delivered_) {
+    auto done = pinner_ ? pinner_->receive() : crew_->receive();
+    if (!done) return done.takeError();
+    assert(*done);  // only stopping interrupts
+    const uint64_t ticket = (*done)->job.ticket;
+    early_.emplace(ticket, std::move(**done));
+  }
+  std::optional<Done> done = std::move(early_.begin()->second);
+  early_.erase(early_.begin());
+  return done;
+}
+
+HostBatch DataLoader::handOver(const Done& done) {
+  HostBatch batch;
+  batch.images = out_->images(done.job.slot);
+  batch.labels = out_->labels(done.job.slot);
+  batch.count = done.job.batch.count;
+  batch.epoch = done.job.batch.epoch;
+  batch.number = done.job.batch.number;
+  batch.last = done.job.batch.last;
+  batch.holder = out_->holder(done.job.slot);
+  return batch;
+}
+
+llvm::Error DataLoader::remember(llvm::Error error) {
+  failure_ = llvm::toString(std::move(error));
+  early_.clear();
+  endEpoch();
+  return llvm::createStringError(failure_);
+}
+
+llvm::Expected<std::optional<HostBatch>> DataLoader::next() {
+  if (!failure_.empty()) return llvm::createStringError(failure_);
+  if (out_->held() >= options_.batches.held)
+    return llvm::createStringError(
+        fmt::format("loader: {} batches are still held, at most {} may be; release one first", out_->held(),
+                    options_.batches.held));
+  const auto start = std::chrono::steady_clock::now();
+  auto done = turn();
+  if (!done) return remember(done.takeError());
+  if (!*done) return std::optional<HostBatch>();
+  if (!(*done)->error.empty()) return remember(llvm::createStringError((*done)->error));
+  ++delivered_;
+  skipped_ += (*done)->skipped;
+  std::optional<HostBatch> batch = handOver(**done);
+  if (crew_)
+    if (auto error = sendOne()) return remember(std::move(error));
+  wait_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return batch;
+}
+
+}  // namespace
+
+llvm::Expected<std::unique_ptr<Batches>> makeDataLoader(const Images& images, DataLoaderOptions options,
+                                                        Memory memory) {
+  if (auto error = checkOptions(options.batches)) return error;
+  if (options.batches.held < 1 || (options.workers > 0 && options.prefetch < 1))
+    return llvm::createStringError("loader: prefetch and held of at least 1 are needed");
+  if (options.batches.pinned && !memory.allocate)
+    return llvm::createStringError("loader: this device has no page-locked memory to pin batches in");
+  auto loader = std::make_unique<DataLoader>(images, std::move(options));
+  if (auto error = loader->open(memory)) return error;
+  return std::unique_ptr<Batches>(std::move(loader));
+}
+
+}  // namespace expc::data

@@ -1,0 +1,45 @@
+#pragma once
+
+// Batches as torch.utils.data.DataLoader makes them (WORKLOADS §10): what is prepared when, by whom, and in which order
+// it is handed over.
+
+#include <llvm/Support/Error.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "runtime/worker/data/batches.h"
+
+namespace expc::data {
+
+enum class WorkerKind { Threads, Processes };
+
+struct DataLoaderOptions {
+  BatchOptions batches;
+  unsigned workers = 0;   // 0: batches are prepared, and pinned, inside next()
+  unsigned prefetch = 2;  // batches that each worker may be ahead
+  WorkerKind kind = WorkerKind::Threads;
+  /// Seed of an epoch's workers, as PyTorch draws one for each iterator (dataLoaderSeeds in sampler.h); 0 without it.
+  std::function<uint64_t(int64_t epoch)> base_seed;
+  /// Called in each worker as it starts, with base_seed + its number: PyTorch's worker_init_fn. Preparing images draws
+  /// no random numbers, so nothing else uses the seed.
+  std::function<void(unsigned worker, uint64_t seed)> on_worker_start;
+};
+
+/// Batch k of an epoch goes to worker k mod workers. `workers` x `prefetch` batches are under way when an epoch begins,
+/// and one more is given out each time one is handed over; results that come early wait for their turn. Workers are
+/// started anew in every epoch (persistent_workers is False in PyTorch too), the first when the loader is made, later
+/// ones when the epoch's first batch is asked for: nothing is prepared across the end of an epoch.
+///
+/// With `pinned` and workers, a thread of its own copies results into `memory` in the order in which they arrive;
+/// without workers next() copies. Otherwise batches stay where the workers wrote them: for processes that is memory
+/// shared with them.
+///
+/// `images` must live longer than the loader. At most `held` batches may be alive; asking for one more is an error, not
+/// a hang. An error when the options make no sense, memory is short or a worker does not start; a worker process that
+/// dies ends the loader with an error that names its signal or exit code.
+llvm::Expected<std::unique_ptr<Batches>> makeDataLoader(const Images& images, DataLoaderOptions options,
+                                                        Memory memory = {});
+
+}  // namespace expc::data

@@ -1,0 +1,38 @@
+#include "runtime/worker/data/item_writer.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace expc::data {
+
+llvm::Error ItemWriter::write(const std::vector<int64_t>& order, int64_t position, void* image, int64_t* label,
+                              std::vector<uint8_t>& scratch, int64_t& skipped) const {
+  const auto count = static_cast<int64_t>(order.size());
+  std::string first;
+  for (int64_t tried = 0; tried < count; ++tried) {
+    const int64_t index = order[static_cast<size_t>((position + tried) % count)];
+    if (index < 0 || index >= images_.count())
+      return llvm::createStringError(
+          fmt::format("{}: image {} asked for, expected 0 to {}", images_.origin(), index, images_.count() - 1));
+    auto pixels = images_.read(index, scratch);
+    if (pixels) {
+      if (auto error = preparer_.apply(*pixels, image))
+        return llvm::createStringError(
+            fmt::format("{}: image {}: {}", images_.origin(), index, llvm::toString(std::move(error))));
+      *label = images_.label(index);
+      skipped += tried > 0 ? 1 : 0;
+      return llvm::Error::success();
+    }
+    if (!skip_corrupt_) return pixels.takeError();
+    if (tried == 0)
+      first = llvm::toString(pixels.takeError());
+    else
+      llvm::consumeError(pixels.takeError());
+  }
+  return llvm::createStringError(
+      fmt::format("{}: none of the {} images of this rank's epoch could be decoded; the first: {}", images_.origin(),
+                  count, first));
+}
+
+}  // namespace expc::data

@@ -1,0 +1,38 @@
+#pragma once
+
+// One item of a batch: read, prepared, put in its place; and what an image that cannot be decoded does.
+
+#include <llvm/Support/Error.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/worker/data/images.h"
+#include "runtime/worker/data/preparer.h"
+
+namespace expc::data {
+
+/// Safe from several threads at once. `images` must live longer.
+class ItemWriter {
+ public:
+  ItemWriter(const Images& images, const Preparation& preparation, bool skip_corrupt)
+      : images_(images), preparer_(preparation), skip_corrupt_(skip_corrupt) {}
+
+  /// Writes the image at `position` of an epoch's order, and its label. The error names the image.
+  ///
+  /// With skip_corrupt an image that cannot be read is replaced by the next one of `order` that can be, label included,
+  /// from the order's start again after its end; nothing else moves, so every other place keeps its image whatever
+  /// worker prepares it, and that next image comes once more at its own place. `skipped` then grows by one. It is an
+  /// error when no image of the order can be read.
+  llvm::Error write(const std::vector<int64_t>& order, int64_t position, void* image, int64_t* label,
+                    std::vector<uint8_t>& scratch, int64_t& skipped) const;
+
+  size_t imageBytes() const { return preparer_.preparation().imageBytes(); }
+
+ private:
+  const Images& images_;
+  Preparer preparer_;
+  bool skip_corrupt_;
+};
+
+}  // namespace expc::data

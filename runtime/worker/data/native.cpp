@@ -1,0 +1,286 @@
+#include "runtime/worker/data/native.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cassert>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "runtime/worker/data/batch_plan.h"
+#include "runtime/worker/data/item_writer.h"
+#include "runtime/worker/data/slots.h"
+
+namespace expc::data {
+namespace {
+
+/// A batch that threads work on. The queue's lock guards all but the memory of the slot.
+struct Assembly {
+  PlannedBatch batch;
+  size_t slot = 0;
+  int64_t claimed = 0;   // items that a thread has taken
+  int64_t finished = 0;  // of these, done
+  int64_t skipped = 0;
+  std::string error;       // of the failing item that comes first
+  int64_t error_item = 0;  // its place in the batch
+
+  bool complete() const { return finished == batch.count; }
+};
+
+/// What threads and the loader share.
+class Queue {
+ public:
+  Queue(const Images& images, const NativeOptions& options, std::shared_ptr<Slots> slots)
+      : options_(options),
+        plan_(options_.batches),
+        writer_(images, options.batches.preparation, options.batches.skip_corrupt),
+        slots_(std::move(slots)) {}
+
+  /// A thread's life.
+  void work();
+  /// Wakes all threads for the last time.
+  void stop();
+  /// A slot has become free.
+  void slotGiven();
+
+  /// Opens the first epoch.
+  llvm::Error open();
+  /// Waits for the oldest batch; nothing after the last.
+  llvm::Expected<std::optional<Assembly>> take();
+
+ private:
+  Assembly* claim(int64_t& item);
+  bool cut();
+  void finish(Assembly& assembly, int64_t item, int64_t skipped, std::string error);
+  void prepare(Assembly& assembly, int64_t item, std::vector<uint8_t>& scratch);
+
+  const NativeOptions& options_;
+  BatchPlan plan_;
+  const ItemWriter writer_;
+  const std::shared_ptr<Slots> slots_;
+  std::atomic<bool> stopping_{false};
+  std::vector<uint8_t> scratch_;  // without threads
+
+  std::mutex mutex_;  // guards what follows, and plan_
+  std::condition_variable work_left_, batch_complete_;
+  std::deque<Assembly> assemblies_;  // in order of delivery; references stay good while others come and go
+  bool exhausted_ = false;           // no batch is left to cut
+  std::string plan_failure_;         // met after the batches before it
+};
+
+llvm::Error Queue::open() {
+  auto order = plan_.beginEpoch();
+  if (!order) return order.takeError();
+  exhausted_ = *order == nullptr;
+  return llvm::Error::success();
+}
+
+/// Puts the next batch into the queue if there is one and a slot for it.
+bool Queue::cut() {
+  if (exhausted_) return false;
+  if (!plan_.hasNext()) {
+    auto order = plan_.beginEpoch();
+    if (!order) plan_failure_ = llvm::toString(order.takeError());
+    if (!plan_failure_.empty() || *order == nullptr) {
+      exhausted_ = true;
+      batch_complete_.notify_all();
+      return false;
+    }
+  }
+  const auto slot = slots_->take();
+  if (!slot) return false;
+  assemblies_.emplace_back();
+  assemblies_.back().batch = plan_.next();
+  assemblies_.back().slot = *slot;
+  return true;
+}
+
+/// The first item that nobody has taken, in the oldest batch that has one.
+Assembly* Queue::claim(int64_t& item) {
+  const auto left = [](Assembly& assembly) { return assembly.claimed < assembly.batch.count; };
+  for (Assembly& assembly : assemblies_)
+    if (left(assembly)) return item = assembly.claimed++, &assembly;
+  if (!cut()) return nullptr;
+  // Others may wait because this batch was not there yet.
+  work_left_.notify_all();
+  return item = assemblies_.back().claimed++, &assemblies_.back();
+}
+
+void Queue::finish(Assembly& assembly, int64_t item, int64_t skipped, std::string error) {
+  assembly.skipped += skipped;
+  if (!error.empty() && (assembly.error.empty() || item < assembly.error_item)) {
+    assembly.error = std::move(error);
+    assembly.error_item = item;
+  }
+  ++assembly.finished;
+  if (assembly.complete() && &assembly == &assemblies_.front()) batch_complete_.notify_all();
+}
+
+void Queue::prepare(Assembly& assembly, int64_t item, std::vector<uint8_t>& scratch) {
+  // Neither the batch nor the slot of an assembly changes once it is in the queue.
+  const PlannedBatch& batch = assembly.batch;
+  char* image = slots_->images(assembly.slot) + static_cast<size_t>(item) * slots_->imageBytes();
+  int64_t* label = slots_->labels(assembly.slot) + item;
+  int64_t skipped = 0;
+  std::string error;
+  try {
+    if (auto failure = writer_.write(*batch.order, batch.begin + item, image, label, scratch, skipped))
+      error = llvm::toString(std::move(failure));
+  } catch (const std::exception& exception) {
+    error = fmt::format("preparing a batch failed: {}", exception.what());
+  } catch (...) {
+    error = "preparing a batch failed: unknown exception";
+  }
+  const std::lock_guard lock(mutex_);
+  finish(assembly, item, skipped, std::move(error));
+}
+
+void Queue::work() {
+  std::vector<uint8_t> scratch;
+  while (true) {
+    Assembly* assembly = nullptr;
+    int64_t item = 0;
+    {
+      std::unique_lock lock(mutex_);
+      work_left_.wait(lock, [&] { return stopping_ || (assembly = claim(item)) != nullptr; });
+      if (stopping_) return;
+    }
+    prepare(*assembly, item, scratch);
+  }
+}
+
+void Queue::slotGiven() {
+  // With the lock: a thread that has just seen no slot must be asleep before it can be woken.
+  {
+    const std::lock_guard lock(mutex_);
+  }
+  work_left_.notify_all();
+}
+
+void Queue::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  work_left_.notify_all();
+}
+
+llvm::Expected<std::optional<Assembly>> Queue::take() {
+  std::unique_lock lock(mutex_);
+  if (options_.threads == 0 && cut()) {
+    Assembly& assembly = assemblies_.front();
+    lock.unlock();
+    for (int64_t item = 0; item < assembly.batch.count && assembly.error.empty(); ++item)
+      prepare(assembly, item, scratch_);
+    lock.lock();
+    assembly.finished = assembly.batch.count;
+  }
+  batch_complete_.wait(lock, [&] { return assemblies_.empty() ? exhausted_ : assemblies_.front().complete(); });
+  if (assemblies_.empty()) {
+    if (!plan_failure_.empty()) return llvm::createStringError(plan_failure_);
+    return std::optional<Assembly>();
+  }
+  std::optional<Assembly> oldest = std::move(assemblies_.front());
+  assemblies_.pop_front();
+  return oldest;
+}
+
+class NativeLoader : public Batches {
+ public:
+  explicit NativeLoader(NativeOptions options) : options_(std::move(options)) {}
+  ~NativeLoader() override {
+    if (queue_) queue_->stop();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  llvm::Error open(const Images& images, const Memory& memory);
+  llvm::Expected<std::optional<HostBatch>> next() override;
+  double waitSeconds() const override { return wait_seconds_; }
+  int64_t skipped() const override { return skipped_; }
+
+ private:
+  const NativeOptions options_;
+  std::shared_ptr<Slots> slots_;
+  std::shared_ptr<Queue> queue_;
+  std::vector<std::thread> threads_;
+  std::string failure_;
+  double wait_seconds_ = 0;
+  int64_t skipped_ = 0;
+};
+
+llvm::Error NativeLoader::open(const Images& images, const Memory& memory) {
+  const size_t count = (options_.threads == 0 ? 0 : options_.prefetch) + options_.batches.held;
+  auto slots = Slots::create(count, options_.batches.batch, options_.batches.preparation.imageBytes(),
+                             memory.allocate ? memory : ownMemory());
+  if (!slots) return slots.takeError();
+  slots_ = std::move(*slots);
+  queue_ = std::make_shared<Queue>(images, options_, slots_);
+  if (auto error = queue_->open()) return error;
+  // A batch may be given back after the loader is gone.
+  slots_->onGive([queue = std::weak_ptr(queue_)] {
+    if (const auto still = queue.lock()) still->slotGiven();
+  });
+  try {
+    for (unsigned i = 0; i < options_.threads; ++i) threads_.emplace_back([queue = queue_.get()] { queue->work(); });
+  } catch (const std::system_error& error) {
+    return llvm::createStringError(
+        fmt::format("loader: thread {} of {} does not start: {}", threads_.size() + 1, options_.threads, error.what()));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::optional<HostBatch>> NativeLoader::next() {
+  if (!failure_.empty()) return llvm::createStringError(failure_);
+  if (slots_->held() >= options_.batches.held)
+    return llvm::createStringError(
+        fmt::format("loader: {} batches are still held, at most {} may be; release one first", slots_->held(),
+                    options_.batches.held));
+  const auto start = std::chrono::steady_clock::now();
+  auto taken = queue_->take();
+  wait_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!taken) {
+    failure_ = llvm::toString(taken.takeError());
+  } else if (!*taken) {
+    return std::optional<HostBatch>();
+  } else {
+    failure_ = (*taken)->error;
+  }
+  if (!failure_.empty()) {
+    queue_->stop();
+    return llvm::createStringError(failure_);
+  }
+  const Assembly& assembly = **taken;
+  skipped_ += assembly.skipped;
+  HostBatch batch;
+  batch.images = slots_->images(assembly.slot);
+  batch.labels = slots_->labels(assembly.slot);
+  batch.count = assembly.batch.count;
+  batch.epoch = assembly.batch.epoch;
+  batch.number = assembly.batch.number;
+  batch.last = assembly.batch.last;
+  batch.holder = slots_->holder(assembly.slot);
+  return std::optional<HostBatch>(std::move(batch));
+}
+
+}  // namespace
+
+llvm::Expected<std::unique_ptr<Batches>> makeNativeLoader(const Images& images, NativeOptions options, Memory memory) {
+  if (auto error = checkOptions(options.batches)) return error;
+  if (options.batches.held < 1 || (options.threads > 0 && options.prefetch < 1))
+    return llvm::createStringError("loader: prefetch and held of at least 1 are needed");
+  if (options.batches.pinned && !memory.allocate)
+    return llvm::createStringError("loader: this device has no page-locked memory to write batches into");
+  auto loader = std::make_unique<NativeLoader>(std::move(options));
+  if (auto error = loader->open(images, memory)) return error;
+  return std::unique_ptr<Batches>(std::move(loader));
+}
+
+}  // namespace expc::data
