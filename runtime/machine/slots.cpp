@@ -13,6 +13,8 @@ namespace {
 
 // More CPU slots than this only make trials small; whoever wants them says so.
 constexpr unsigned kDefaultCpuSlots = 4;
+// Slots that `cpu:N` may put on one core.
+constexpr unsigned kMostOnACore = 16;
 
 llvm::Error bad(std::string_view devices, std::string_view why) {
   return llvm::createStringError(fmt::format("--devices {}: {}", devices, why));
@@ -48,6 +50,11 @@ unsigned usableCores(const Machine& machine) {
   return std::max(1u, cores);
 }
 
+/// More CPU slots than cores, which only `cpu:N` allows.
+bool shareCores(const Machine& machine, const std::vector<Slot>& slots) {
+  return !slots.empty() && !slots.front().gpu && slots.size() > usableCores(machine);
+}
+
 }  // namespace
 
 llvm::json::Object Slot::toJson() const {
@@ -65,7 +72,8 @@ llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view
     return use_gpus ? gpuSlots(machine) : cpuSlots(machine, std::min(kDefaultCpuSlots, usableCores(machine)));
   }
   std::string_view number = devices;
-  if (number.substr(0, 4) == "cpu:") {
+  const bool may_share = number.substr(0, 4) == "cpu:";
+  if (may_share) {
     use_gpus = false;
     number.remove_prefix(4);
   }
@@ -75,11 +83,18 @@ llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view
     return bad(devices, "expected a number of devices, as in --devices 2, or of CPU slots, as in --devices cpu:2");
   }
   if (count == 0) return bad(devices, "at least one device is needed");
-  unsigned there = use_gpus ? machine.gpus.size() : usableCores(machine);
-  if (count > there) {
-    return bad(devices, fmt::format("this machine offers {} {}", there,
-                                    use_gpus ? (there == 1 ? "GPU" : "GPUs")
-                                             : (there == 1 ? "core" : "cores, one for each CPU slot")));
+  const unsigned there = use_gpus ? machine.gpus.size() : usableCores(machine);
+  if (may_share && count > there * kMostOnACore) {
+    return bad(devices, fmt::format("this machine offers {} core{}, for at most {} CPU slots", there,
+                                    there == 1 ? "" : "s", there * kMostOnACore));
+  }
+  if (!may_share && count > there) {
+    return bad(devices,
+               use_gpus
+                   ? fmt::format("this machine offers {} GPU{}", there, there == 1 ? "" : "s")
+                   : fmt::format("this machine offers {} core{}, one for each CPU slot (cpu:{} lets slots share cores: "
+                                 "to try a study, not to measure)",
+                                 there, there == 1 ? "" : "s", count));
   }
   if (!use_gpus) return cpuSlots(machine, count);
   std::vector<Slot> result = gpuSlots(machine);
@@ -93,6 +108,7 @@ std::string environmentClass(const Machine& machine, const std::vector<Slot>& sl
   std::string text = fmt::format("cpu={}\ndriver={}\n", machine.cpu_model, machine.gpu_driver);
   for (const Slot& slot : slots)
     text += fmt::format("slot={}:{}:{}\n", slot.gpu ? "cuda" : "cpu", slot.name, slot.cores.size());
+  if (shareCores(machine, slots)) text += fmt::format("cores={}\n", usableCores(machine));
   if (const llvm::json::Object* object = libraries.getAsObject()) {
     std::vector<std::string> lines;
     for (const auto& [key, value] : *object) {
@@ -116,6 +132,10 @@ std::string summary(const Machine& machine, const std::vector<Slot>& slots) {
   if (slots.empty()) return text;
   const Slot& first = slots.front();
   if (first.gpu) return fmt::format("{}; {} x {}", text, slots.size(), first.name);
+  if (shareCores(machine, slots)) {
+    return fmt::format("{}; {} CPU slots that share {} core{}: to try a study, its times say nothing", text,
+                       slots.size(), usableCores(machine), usableCores(machine) == 1 ? "" : "s");
+  }
   return fmt::format("{}; {} CPU slot{} of {} core{}", text, slots.size(), slots.size() == 1 ? "" : "s",
                      first.cores.size(), first.cores.size() == 1 ? "" : "s");
 }
