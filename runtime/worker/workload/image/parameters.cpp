@@ -142,8 +142,8 @@ std::vector<Param> declaredParameters() {
           {"learning_rate", "float", defaults.learning_rate},
           {"momentum", "float", defaults.momentum},
           {"weight_decay", "float", defaults.weight_decay},
-          {"schedule", "schedule", "constant", {"constant"}},
-          {"warmup_epochs", "float", 0},
+          {"schedule", "schedule", "constant"},
+          {"warmup_epochs", "float", defaults.warmup_epochs},
           {"initial_weights", "initial_weights", "random", {"random"}},
           {"checkpoints", "checkpoints", "off", {"off"}},
           {"kernels", "kernels", "fused", {"fused"}},
@@ -177,8 +177,10 @@ llvm::Expected<Parameters> readParameters(const Object& object) {
                                        Precision::Fp32};
   result.precision = kPrecisions[reader.word("precision", {"fp32", "fp64", "bf16", "fp16", "tf32"}, 4)];
   result.channels_last = reader.word("layout", {"nchw", "nhwc"}) == 1;
-  reader.word("schedule", {"constant", "step", "cosine"}, 1);
-  reader.number("warmup_epochs", 0, 0, 0);
+  using optim::ScheduleKind;
+  constexpr ScheduleKind kSchedules[] = {ScheduleKind::Constant, ScheduleKind::Step, ScheduleKind::Cosine};
+  result.schedule = kSchedules[reader.word("schedule", {"constant", "step", "cosine"})];
+  result.warmup_epochs = reader.number("warmup_epochs", result.warmup_epochs, 0, 1e6);
   reader.plain("initial_weights", "random");
   reader.plain("checkpoints", "off");
   reader.word("kernels", {"fused", "plain"}, 1);

@@ -11,6 +11,7 @@
 
 #include "runtime/plan/trial.h"
 #include "runtime/worker/feed/feed.h"
+#include "runtime/worker/optim/schedule.h"
 #include "runtime/worker/precision/precision.h"
 #include "runtime/worker/workload/workload.h"
 
@@ -38,6 +39,8 @@ struct Parameters {
   double learning_rate = 0.045;
   double momentum = 0.9;
   double weight_decay = 0.00004;
+  optim::ScheduleKind schedule = optim::ScheduleKind::Constant;  // of quality trials
+  double warmup_epochs = 0;                                      // of quality trials
   Strategy strategy = Strategy::DdpDs;
   feed::LoaderChoice loader;  // workers, worker_kind, prefetch
   bool skip_corrupt = false;

@@ -40,7 +40,7 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
   training->sets_ = std::move(*sets);
   if (auto error = training->startFeed(epochs)) return error;
   training->buildModel();
-  training->buildOptimizer();
+  training->buildOptimizer(epochs);
   // Communicators set their paths up at the first use.
   auto first = at::zeros({1}, at::TensorOptions(at::kFloat).device(context.device.torchDevice()));
   context.communicator.allReduce(first, comm::Reduction::Sum);
@@ -105,7 +105,7 @@ void Training::buildModel() {
   at::manual_seed(context_.spec.seed + context_.communicator.rank());
 }
 
-void Training::buildOptimizer() {
+void Training::buildOptimizer(int64_t epochs) {
   if (parameters_.optimizer == OptimizerKind::Adam) {
     optimizer_ = optim::makeAdam(
         weights_, {.learning_rate = parameters_.learning_rate, .weight_decay = parameters_.weight_decay});
@@ -116,6 +116,13 @@ void Training::buildOptimizer() {
   }
   scaler_ = std::make_unique<precision::GradScaler>(precision::scalesGradients(parameters_.precision),
                                                     context_.device.torchDevice());
+  schedule_.base = parameters_.learning_rate;
+  if (epochs == 0) return;  // a timed trial's steps are all alike
+  schedule_.kind = parameters_.schedule;
+  schedule_.epoch_steps = steps_per_epoch_;
+  schedule_.total_steps = epochs * steps_per_epoch_;
+  const double warmup = std::round(parameters_.warmup_epochs * static_cast<double>(steps_per_epoch_));
+  schedule_.warmup_steps = static_cast<int64_t>(std::min(warmup, static_cast<double>(schedule_.total_steps)));
 }
 
 llvm::Expected<bool> Training::step() {
@@ -123,6 +130,7 @@ llvm::Expected<bool> Training::step() {
   if (!batch) return batch.takeError();
   if (!*batch) return false;
   optimizer_->zeroGrad();
+  optimizer_->setLearningRate(schedule_.rate(steps_done_));
   parallel_->beforeForward();
   at::Tensor loss;
   {

@@ -15,6 +15,7 @@
 #include "runtime/worker/feed/feed.h"
 #include "runtime/worker/model/mobilenet_v2.h"
 #include "runtime/worker/optim/optimizer.h"
+#include "runtime/worker/optim/schedule.h"
 #include "runtime/worker/precision/grad_scaler.h"
 #include "runtime/worker/workload/image/parameters.h"
 #include "runtime/worker/workload/workload.h"
@@ -45,7 +46,7 @@ class Training {
  private:
   Training(TrialContext& context, const Parameters& parameters) : context_(context), parameters_(parameters) {}
   void buildModel();
-  void buildOptimizer();
+  void buildOptimizer(int64_t epochs);
   llvm::Error startFeed(int64_t epochs);
   feed::FeedOptions feedOptions() const;
 
@@ -57,6 +58,7 @@ class Training {
   std::vector<at::Tensor> weights_;
   std::unique_ptr<comm::DataParallel> parallel_;
   std::unique_ptr<optim::Optimizer> optimizer_;
+  optim::Schedule schedule_;
   std::unique_ptr<precision::GradScaler> scaler_;
   std::vector<at::Tensor> losses_;
   int64_t steps_per_epoch_ = 0;
