@@ -278,7 +278,8 @@ TEST_CASE("a state survives a file and a foreign one is refused") {
   const auto net = makeModel(variant);
   const std::string path = std::string(std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "/tmp") +
                            fmt::format("/expc-state-{}.safetensors", getpid());
-  REQUIRE(llvm::toString(model::saveState(path, net.stateDict())).empty());
+  auto digest = model::saveState(path, net.stateDict());
+  REQUIRE(digest);
   model::MobileNetV2Options options;
   options.width = 0.25;
   const model::MobileNetV2 other(options, 5);
@@ -288,17 +289,25 @@ TEST_CASE("a state survives a file and a foreign one is refused") {
     REQUIRE(llvm::toString(model::loadState(*file, other.stateDict())).empty());
     for (size_t i = 0; i < net.stateDict().size(); ++i)
       CHECK(difference(net.stateDict()[i].tensor, other.stateDict()[i].tensor) == 0);
+    CHECK(file->digest() == *digest);
     options.width = 0.5;
-    const model::MobileNetV2 wider(options, 5);
-    CHECK(llvm::toString(model::loadState(*file, wider.stateDict()))
-              .find("features.0.0.weight has shape [8, 3, 3, 3], expected [16, 3, 3, 3]") != std::string::npos);
-    auto fewer = other.stateDict();
-    fewer.pop_back();
-    CHECK(llvm::toString(model::loadState(*file, fewer)).find("classifier.1.bias is not part of the model") !=
-          std::string::npos);
-    auto more = other.stateDict();
-    more.push_back({"extra", at::zeros({1})});
-    CHECK(llvm::toString(model::loadState(*file, more)).find("no tensor extra") != std::string::npos);
+    const auto said = [&](const std::vector<model::NamedTensor>& state) {
+      return llvm::toString(model::loadState(*file, state));
+    };
+    const std::string wider = said(model::MobileNetV2(options, 5).stateDict());
+    CHECK(wider.find(path + " does not fit the model; tensors ") == 0);
+    CHECK(wider.find(" of another shape: features.0.0.weight [8, 3, 3, 3] for [16, 3, 3, 3], ") != std::string::npos);
+    CHECK(wider.find(" more") == wider.size() - 5);
+    auto changed = other.stateDict();
+    changed.pop_back();
+    changed.push_back({"extra", at::zeros({1})});
+    changed.push_back({"more", at::zeros({1})});
+    CHECK(said(changed) == path +
+                               " does not fit the model; tensors 2 missing: extra, more; 1 not part of the model: "
+                               "classifier.1.bias");
+    auto whole = other.stateDict();
+    whole.back().tensor = at::zeros({10}, at::kLong);
+    CHECK(said(whole) == path + " does not fit the model; tensors 1 of a type that is not cast: classifier.1.bias F32");
   }
   unlink(path.c_str());
 }

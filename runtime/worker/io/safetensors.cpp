@@ -1,6 +1,7 @@
 #include "runtime/worker/io/safetensors.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/Endian.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/JSON.h>
@@ -12,6 +13,8 @@
 #include <limits>
 #include <optional>
 #include <tuple>
+
+#include "runtime/worker/io/durable_file.h"
 
 namespace expc::io {
 namespace {
@@ -171,12 +174,14 @@ llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffe
   return file;
 }
 
+std::string SafeTensors::digest() const { return digestOf({llvm::arrayRefFromStringRef(buffer_->getBuffer())}); }
+
 const TensorInfo* SafeTensors::find(llvm::StringRef name) const {
   const auto found = index_.find(name);
   return found == index_.end() ? nullptr : &tensors_[found->second];
 }
 
-llvm::Error writeSafeTensors(const std::string& path, const std::vector<TensorInfo>& tensors) {
+llvm::Expected<std::string> writeSafeTensors(const std::string& path, const std::vector<TensorInfo>& tensors) {
   llvm::json::Object header;
   header["__metadata__"] = llvm::json::Object{{"format", "pt"}};
   int64_t offset = 0;
@@ -194,18 +199,12 @@ llvm::Error writeSafeTensors(const std::string& path, const std::vector<TensorIn
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(std::move(header));
   text.append((8 - text.size() % 8) % 8, ' ');  // data begins at a multiple of 8
-  // Written beside its place and moved there (llvm::writeToOutput), so that a reader never meets half a file.
-  auto error = llvm::writeToOutput(path, [&](llvm::raw_ostream& out) -> llvm::Error {
-    char prefix[kPrefix];
-    llvm::support::endian::write64le(prefix, text.size());
-    out.write(prefix, kPrefix);
-    out << text;
-    for (const TensorInfo& info : tensors)
-      out.write(reinterpret_cast<const char*>(info.bytes.data()), info.bytes.size());
-    return llvm::Error::success();
-  });
-  if (!error) return llvm::Error::success();
-  return failure(fmt::format("{}: {}", path, llvm::toString(std::move(error))));
+  uint8_t prefix[kPrefix];
+  llvm::support::endian::write64le(prefix, text.size());
+  std::vector<llvm::ArrayRef<uint8_t>> parts = {prefix, llvm::arrayRefFromStringRef(text)};
+  for (const TensorInfo& info : tensors) parts.push_back(info.bytes);
+  if (auto error = writeDurably(path, parts)) return error;
+  return digestOf(parts);
 }
 
 }  // namespace expc::io

@@ -51,6 +51,8 @@ class SafeTensors {
   /// Null if there is none of that name.
   const TensorInfo* find(llvm::StringRef name) const;
   const std::string& path() const { return path_; }
+  /// BLAKE3 of the whole file, as writeSafeTensors returns it.
+  std::string digest() const;
 
  private:
   SafeTensors();
@@ -60,7 +62,8 @@ class SafeTensors {
   llvm::StringMap<size_t> index_;
 };
 
-/// Writes tensors in the given order. The bytes are referenced, not copied; the file appears whole or not at all.
-llvm::Error writeSafeTensors(const std::string& path, const std::vector<TensorInfo>& tensors);
+/// Writes tensors in the given order and returns the file's BLAKE3 digest. The bytes are referenced, not copied; the
+/// file appears whole or not at all (writeDurably).
+llvm::Expected<std::string> writeSafeTensors(const std::string& path, const std::vector<TensorInfo>& tensors);
 
 }  // namespace expc::io

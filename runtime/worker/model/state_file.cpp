@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 
@@ -22,11 +23,16 @@ constexpr TypePair kTypes[] = {
     {io::DType::I32, at::kInt},       {io::DType::I64, at::kLong},  {io::DType::F16, at::kHalf},
     {io::DType::BF16, at::kBFloat16}, {io::DType::F32, at::kFloat}, {io::DType::F64, at::kDouble}};
 
-at::Tensor copyOf(const io::TensorInfo& info) {
-  at::ScalarType type = at::kFloat;
+at::ScalarType torchType(io::DType type) {
   for (const TypePair& pair : kTypes)
-    if (pair.file == info.dtype) type = pair.torch;
-  at::Tensor tensor = at::empty(info.shape, at::TensorOptions().dtype(type));
+    if (pair.file == type) return pair.torch;
+  return at::kFloat;
+}
+
+bool isReal(at::ScalarType type) { return at::isFloatingType(type); }
+
+at::Tensor copyOf(const io::TensorInfo& info) {
+  at::Tensor tensor = at::empty(info.shape, at::TensorOptions().dtype(torchType(info.dtype)));
   // memcpy and not a view: the file's bytes need not be aligned.
   if (!info.bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), info.bytes.data(), info.bytes.size());
   return tensor;
@@ -34,6 +40,15 @@ at::Tensor copyOf(const io::TensorInfo& info) {
 
 std::string shapeText(at::IntArrayRef shape) {
   return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ", "));
+}
+
+/// The first few names, and how many more there are.
+std::string listed(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 6;
+  const size_t shown = std::min(names.size(), kMost);
+  std::string text = fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<ptrdiff_t>(shown), ", "));
+  if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
+  return text;
 }
 
 }  // namespace
@@ -46,23 +61,37 @@ llvm::Expected<at::Tensor> readTensor(const io::SafeTensors& file, const std::st
 
 llvm::Error loadState(const io::SafeTensors& file, const std::vector<NamedTensor>& state) {
   std::set<std::string> wanted;
+  std::vector<std::string> missing, shapes, types, left_over;
   for (const NamedTensor& target : state) {
     wanted.insert(target.name);
     const io::TensorInfo* info = file.find(target.name);
-    if (info == nullptr) return failure(fmt::format("{}: no tensor {}", file.path(), target.name));
-    if (target.tensor.sizes() != at::IntArrayRef(info->shape))
-      return failure(fmt::format("{}: tensor {} has shape {}, expected {}", file.path(), target.name,
-                                 shapeText(info->shape), shapeText(target.tensor.sizes())));
+    if (info == nullptr) {
+      missing.push_back(target.name);
+    } else if (target.tensor.sizes() != at::IntArrayRef(info->shape)) {
+      shapes.push_back(
+          fmt::format("{} {} for {}", target.name, shapeText(info->shape), shapeText(target.tensor.sizes())));
+    } else if (isReal(torchType(info->dtype)) != isReal(target.tensor.scalar_type())) {
+      types.push_back(fmt::format("{} {}", target.name, io::dtypeName(info->dtype)));
+    }
   }
   for (const io::TensorInfo& info : file.tensors())
-    if (wanted.count(info.name) == 0)
-      return failure(fmt::format("{}: tensor {} is not part of the model", file.path(), info.name));
+    if (wanted.count(info.name) == 0) left_over.push_back(info.name);
+  std::vector<std::string> wrong;
+  const auto add = [&](const char* what, const std::vector<std::string>& names) {
+    if (!names.empty()) wrong.push_back(fmt::format("{} {}: {}", names.size(), what, listed(names)));
+  };
+  add("missing", missing);
+  add("not part of the model", left_over);
+  add("of another shape", shapes);
+  add("of a type that is not cast", types);
+  if (!wrong.empty())
+    return failure(fmt::format("{} does not fit the model; tensors {}", file.path(), fmt::join(wrong, "; ")));
   at::NoGradGuard no_grad;
   for (const NamedTensor& target : state) target.tensor.copy_(copyOf(*file.find(target.name)));
   return llvm::Error::success();
 }
 
-llvm::Error saveState(const std::string& path, const std::vector<NamedTensor>& state) {
+llvm::Expected<std::string> saveState(const std::string& path, const std::vector<NamedTensor>& state) {
   std::vector<at::Tensor> kept;  // holds the copies until they are written
   std::vector<io::TensorInfo> infos;
   for (const NamedTensor& source : state) {

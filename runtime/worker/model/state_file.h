@@ -15,11 +15,12 @@ namespace expc::model {
 /// A copy of one tensor of a file, on the CPU, in the file's type. An error if the file has none of that name.
 llvm::Expected<at::Tensor> readTensor(const io::SafeTensors& file, const std::string& name);
 
-/// Copies every tensor of the file into the state's tensor of the same name (casting to its type). An error, with
-/// nothing changed, if a name is missing or left over or a shape differs.
+/// Copies every tensor of the file into the state's tensor of the same name. Floating-point types are cast to each
+/// other, whole-number types to each other, neither to the other. An error, with nothing changed, that lists the names
+/// that are missing or left over and the tensors whose shape or type does not fit.
 llvm::Error loadState(const io::SafeTensors& file, const std::vector<NamedTensor>& state);
 
-/// Writes the state (any device, any layout) in row-major order.
-llvm::Error saveState(const std::string& path, const std::vector<NamedTensor>& state);
+/// Writes the state (any device, any layout) in row-major order; returns the file's BLAKE3 digest.
+llvm::Expected<std::string> saveState(const std::string& path, const std::vector<NamedTensor>& state);
 
 }  // namespace expc::model

@@ -46,6 +46,33 @@ class Adam : public Optimizer {
                        options_.beta2, options_.weight_decay, options_.epsilon, amsgrad, maximize);
   }
 
+  State state() const override {
+    State result;
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      if (!steps_[i].defined()) continue;
+      const std::string index = std::to_string(i);
+      result.emplace_back(index + ".exp_avg", first_moment_[i]);
+      result.emplace_back(index + ".exp_avg_sq", second_moment_[i]);
+      result.emplace_back(index + ".step", steps_[i]);
+    }
+    return result;
+  }
+
+ protected:
+  std::vector<std::string> stateNames() const override { return {"exp_avg", "exp_avg_sq", "step"}; }
+  at::Tensor stateLike(size_t parameter, const std::string& name) const override {
+    if (name != "step") return Optimizer::stateLike(parameter, name);
+    return at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(parameters_[parameter].device()));
+  }
+  void restoreOne(size_t parameter, std::vector<at::Tensor> tensors) override {
+    first_moment_[parameter] = std::move(tensors[0]);
+    second_moment_[parameter] = std::move(tensors[1]);
+    steps_[parameter] = std::move(tensors[2]);
+  }
+  void reset() override {
+    for (List* list : {&first_moment_, &second_moment_, &steps_}) list->assign(parameters_.size(), {});
+  }
+
  private:
   using List = std::vector<at::Tensor>;
 

@@ -3,8 +3,11 @@
 // Optimisers over a list of tensors, with torch's arithmetic (WORKLOADS §8).
 
 #include <ATen/core/Tensor.h>
+#include <llvm/Support/Error.h>
 
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace expc::optim {
@@ -20,11 +23,27 @@ class Optimizer {
   void setLearningRate(double rate) { learning_rate_ = rate; }
   double learningRate() const { return learning_rate_; }
 
+  /// What the optimiser remembers of the steps so far, by parameter and by PyTorch's name for it
+  /// ("12.momentum_buffer"). Parameters that never had a gradient have none. The tensors are the optimiser's own.
+  using State = std::vector<std::pair<std::string, at::Tensor>>;
+  virtual State state() const = 0;
+  /// Goes on from a copy of such a state. An error, with nothing changed, if a name or shape is not one of this
+  /// optimiser's.
+  llvm::Error restore(const State& state);
+
  protected:
   Optimizer(std::vector<at::Tensor> parameters, double rate)
       : parameters_(std::move(parameters)), learning_rate_(rate) {}
   /// The gradient in its parameter's memory order, as the fused kernels need it.
   static at::Tensor alignedGradient(const at::Tensor& parameter);
+  /// The names that state() uses, without the index. A parameter has all of them or none.
+  virtual std::vector<std::string> stateNames() const = 0;
+  /// Takes the tensors of one parameter, in the order of stateNames(), checked and its own to keep.
+  virtual void restoreOne(size_t parameter, std::vector<at::Tensor> tensors) = 0;
+  /// Forgets everything.
+  virtual void reset() = 0;
+  /// Shape and type of what a parameter keeps under a name: those of the parameter, unless it is a counter.
+  virtual at::Tensor stateLike(size_t parameter, const std::string& name) const;
 
   std::vector<at::Tensor> parameters_;
   double learning_rate_;

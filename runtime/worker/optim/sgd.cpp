@@ -20,6 +20,26 @@ class Sgd : public Optimizer {
     update(true);
   }
 
+  State state() const override {
+    State result;
+    for (size_t i = 0; i < parameters_.size(); ++i)
+      if (buffers_[i].defined()) result.emplace_back(std::to_string(i) + ".momentum_buffer", buffers_[i]);
+    return result;
+  }
+
+ protected:
+  std::vector<std::string> stateNames() const override {
+    return options_.momentum == 0 ? std::vector<std::string>{} : std::vector<std::string>{"momentum_buffer"};
+  }
+  void restoreOne(size_t parameter, std::vector<at::Tensor> tensors) override {
+    buffers_[parameter] = std::move(tensors[0]);
+    started_[parameter] = true;
+  }
+  void reset() override {
+    buffers_.assign(parameters_.size(), {});
+    started_.assign(parameters_.size(), false);
+  }
+
  private:
   void update(bool first) {
     tensors_.clear();
