@@ -2,7 +2,7 @@
 BUILD ?= build/release
 JOBS  ?= $(shell nproc)
 
-.PHONY: run test build setup setup-tests setup-bench fuzz bench clean
+.PHONY: run test build setup setup-tests setup-bench fuzz bench twins clean
 
 run: setup
 	@tools/build $(BUILD) expc expc-worker expc-worker-command
@@ -34,6 +34,12 @@ fuzz:
 bench: build setup-bench
 	@python3 tests/bench/check.py --expc $(BUILD)/bin/expc
 	@python3 tests/bench/planner.py --expc $(BUILD)/bin/expc
+
+# The same points in PyTorch and DALI beside expc, in the same blocks.
+twins: build setup-bench
+	@for study in experiments/twin_*.exp; do \
+	  $(BUILD)/bin/expc run $$study --preset quick --results results/twins --verdicts-ok || exit 1; \
+	done
 
 clean:
 	rm -rf build
