@@ -251,13 +251,10 @@ const Rank* Runner::worst() const {
 void Runner::settleFailure() {
   const Rank* rank = worst();
   TrialStatus status = rank->weight == Weight::OutOfMemory ? TrialStatus::Infeasible : TrialStatus::Failed;
-  stop(status,
-       fmt::format("{}{}{}", nameOf(*rank),
-                   rank->weight == Weight::LostOthers || rank->weight == Weight::SaidFailed ||
-                           rank->weight == Weight::OutOfMemory
-                       ? ": "
-                       : " ",
-                   rank->reason),
+  const bool said =
+      rank->weight == Weight::LostOthers || rank->weight == Weight::SaidFailed || rank->weight == Weight::OutOfMemory;
+  const bool named = said && llvm::StringRef(rank->reason).starts_with("rank ");  // by the worker itself
+  stop(status, named ? rank->reason : fmt::format("{}{}{}", nameOf(*rank), said ? ": " : " ", rank->reason),
        rank->number);
 }
 
