@@ -15,8 +15,8 @@ namespace expc::data {
 /// Safe from several threads at once. `images` must live longer.
 class ItemWriter {
  public:
-  ItemWriter(const Images& images, const Preparation& preparation, bool skip_corrupt)
-      : images_(images), preparer_(preparation), skip_corrupt_(skip_corrupt) {}
+  ItemWriter(const Images& images, const Preparation& preparation, bool skip_corrupt, bool past_caches = false)
+      : images_(images), preparer_(preparation, past_caches), skip_corrupt_(skip_corrupt) {}
 
   /// Writes the image at `position` of an epoch's order, and its label. The error names the image.
   ///

@@ -18,6 +18,7 @@
 #include "runtime/worker/data/batch_plan.h"
 #include "runtime/worker/data/item_writer.h"
 #include "runtime/worker/data/slots.h"
+#include "runtime/worker/data/stream.h"
 
 namespace expc::data {
 namespace {
@@ -41,7 +42,8 @@ class Queue {
   Queue(const Images& images, const NativeOptions& options, std::shared_ptr<Slots> slots)
       : options_(options),
         plan_(options_.batches),
-        writer_(images, options.batches.preparation, options.batches.skip_corrupt),
+        writer_(images, options.batches.preparation, options.batches.skip_corrupt,
+                slots->count() * slots->bytes() >= stream::kWorthwhile),
         slots_(std::move(slots)) {}
 
   /// A thread's life.

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "runtime/worker/data/row_kernels.h"
+#include "runtime/worker/data/stream_images.h"
 
 namespace expc::data {
 namespace {
@@ -251,7 +252,8 @@ struct Preparer::Tables {
   Taps across, down;
 };
 
-Preparer::Preparer(const Preparation& preparation) : preparation_(preparation) {
+Preparer::Preparer(const Preparation& preparation, bool past_caches)
+    : preparation_(preparation), past_caches_(past_caches) {
   assert(preparation.rows > 0 && preparation.cols > 0);
   assert(preparation.channels == 1 || preparation.channels == kChannels);
   if (preparation_.element == Element::UInt8) preparation_.normalise = false;
@@ -284,6 +286,7 @@ llvm::Error Preparer::apply(const Pixels& image, void* out) const {
   const auto shape = tables(image.rows, image.cols);
   const bool wide = preparation_.element == Element::Float64;
   if (image.channels == 1) {
+    if (past_caches_ && streamGrey(preparation_, image, shape->across, shape->down, out)) return llvm::Error::success();
     if (wide)
       prepareGrey<double>(preparation_, image, shape->across, shape->down, out);
     else
@@ -291,6 +294,7 @@ llvm::Error Preparer::apply(const Pixels& image, void* out) const {
     return llvm::Error::success();
   }
   const uint8_t* pixels = scaledColour(image, shape->across, shape->down);
+  if (past_caches_ && streamColour(preparation_, pixels, out)) return llvm::Error::success();
   if (preparation_.element == Element::UInt8)
     copyColour(preparation_, pixels, static_cast<uint8_t*>(out));
   else if (wide)

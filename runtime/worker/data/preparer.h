@@ -26,7 +26,8 @@ namespace expc::data {
 /// Elements are computed in fp32 (Float64: in fp64) and rounded to nearest even; UInt8 of a grey image rounds half up.
 class Preparer {
  public:
-  explicit Preparer(const Preparation& preparation);
+  /// With `past_caches` by stores that go past the caches, where stream_images.h can: for batches larger than these.
+  explicit Preparer(const Preparation& preparation, bool past_caches = false);
   ~Preparer();
 
   const Preparation& preparation() const { return preparation_; }
@@ -40,6 +41,7 @@ class Preparer {
   std::shared_ptr<const Tables> tables(int64_t rows, int64_t cols) const;
 
   Preparation preparation_;
+  bool past_caches_;
   mutable std::mutex mutex_;
   mutable std::vector<std::shared_ptr<const Tables>> recent_;  // most recently made first
 };

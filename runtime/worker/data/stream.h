@@ -1,0 +1,50 @@
+#pragma once
+
+// The last step of preparing an image, by stores that go past the caches: for batches that are larger than these. What
+// is overwritten is not read first, and nothing else is thrown out. AVX-512 only: there one store is a whole cache line,
+// and a line that is written in part costs more than a plain store.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/worker/data/row_kernels.h"
+
+namespace expc::data::stream {
+
+/// Whether this processor has the instructions; of what follows nothing else may be called without.
+bool usable();
+
+/// Bytes of batches from which on they should be written this way: more than a rank can hope to keep of the last cache,
+/// whose size virtual machines and shared sockets do not tell.
+inline constexpr size_t kWorthwhile = size_t{16} << 20;
+
+/// 16-bit elements by their bits.
+struct Half {
+  uint16_t bits;
+};
+struct BFloat {
+  uint16_t bits;
+};
+
+/// As rows::mapInterleaved, over `elements` bytes red, green, blue, red, … Out: float, Half or BFloat.
+template <typename Out>
+void map(const uint8_t* pixels, int64_t elements, const rows::Affine<float>& affine, Out* out);
+
+/// As rows::blend.
+template <typename Out>
+void blend(const float* a, const float* b, float wa, float wb, int64_t n, Out* out);
+
+void copy(const uint8_t* from, int64_t bytes, uint8_t* to);
+
+/// A row of a grey image that grows: `outputs` x 3 mapped values by plain stores. Output i is made of the `taps` (1 or
+/// 2) inputs from first[i], weights[tap * outputs + i] of each. `line` is the row as floats with 32 more after it.
+void growRow(const float* line, const int32_t* first, const float* weights, int64_t taps, int64_t outputs,
+             const rows::Affine<float>& affine, float* out);
+
+/// Bytes to floats, by plain stores.
+void widen(const uint8_t* from, int64_t n, float* to);
+
+/// What was written is seen by whoever is told afterwards.
+void finish();
+
+}  // namespace expc::data::stream
