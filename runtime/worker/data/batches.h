@@ -41,8 +41,9 @@ struct HostBatch {
   const int64_t* labels = nullptr;
   int64_t count = 0;  // below the batch size only in an epoch's last one
   int64_t epoch = 0;
-  int64_t number = 0;  // in its epoch, from 0
-  bool last = false;   // the epoch's last
+  int64_t number = 0;      // in its epoch, from 0
+  bool last = false;       // the epoch's last
+  bool on_device = false;  // images lie in a GPU's memory, final as Preparation asks; labels never do
   std::shared_ptr<void> holder;
 };
 

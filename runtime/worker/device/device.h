@@ -23,6 +23,9 @@ class Device {
   virtual c10::Device torchDevice() const = 0;
   /// Makes tensors of this device travel between ranks. Once, after the communicator is open.
   virtual void join(comm::Communicator& communicator) = 0;
+  /// The queue into which this thread's work for the device goes, as libraries beside torch know it (cudaStream_t);
+  /// null on the CPU, and for CUDA's default stream.
+  virtual void* stream() const { return nullptr; }
   /// Returns when everything that was queued is done.
   virtual void synchronize() = 0;
   /// Drops the marks so far, and makes room for `count` of them so that mark() allocates nothing.

@@ -39,13 +39,13 @@ c10::ScalarType typeOf(data::Element element) {
 }
 
 /// The loader's memory as a tensor of count x channels x rows x cols.
-at::Tensor wrap(const data::HostBatch& batch, const data::Preparation& p) {
+at::Tensor wrap(const data::HostBatch& batch, const data::Preparation& p, c10::Device device) {
   const int64_t image = p.channels * p.rows * p.cols;
   const std::vector<int64_t> strides = p.layout == data::Layout::Nhwc
                                            ? std::vector<int64_t>{image, 1, p.cols * p.channels, p.channels}
                                            : std::vector<int64_t>{image, p.rows * p.cols, p.cols, 1};
   return at::from_blob(const_cast<void*>(batch.images), {batch.count, p.channels, p.rows, p.cols}, strides,
-                       at::TensorOptions(typeOf(p.element)));
+                       at::TensorOptions(typeOf(p.element)).device(batch.on_device ? device : c10::Device(c10::kCPU)));
 }
 
 class DirectFeed final : public Feed {
@@ -60,7 +60,7 @@ class DirectFeed final : public Feed {
     if (!*host) return std::nullopt;
     DeviceBatch result;
     // On the CPU `to` gives the loader's memory itself.
-    result.images = wrap(**host, preparation_).to(device_.torchDevice());
+    result.images = wrap(**host, preparation_, device_.torchDevice()).to(device_.torchDevice());
     result.labels = at::from_blob(const_cast<int64_t*>((*host)->labels), {(*host)->count}, at::TensorOptions(at::kLong))
                         .to(device_.torchDevice());
     if (options_.slices > 1) cut(result);
@@ -115,6 +115,12 @@ data::Preparation preparationOf(const FeedOptions& options, const std::optional<
 
 llvm::Expected<std::unique_ptr<Feed>> makeFeed(const data::Images& images, FeedOptions options,
                                                device::Device& device) {
+  // Where there is a GPU, DALI does there what the other loaders do on the host.
+  if (options.loader.kind == LoaderChoice::Kind::Dali && device.torchDevice().is_cuda()) {
+    options.loader.device = device.torchDevice().index();
+    options.loader.stream = device.stream();
+    options.on_device = false;
+  }
   data::BatchOptions wanted = options.batches;
   wanted.preparation = preparationOf(options, images.shape());
   const data::Preparation preparation = wanted.preparation;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/worker/dali/dali_loader.h"
 #include "runtime/worker/data/dataloader.h"
 #include "runtime/worker/data/native.h"
 
@@ -27,6 +28,17 @@ llvm::Expected<std::unique_ptr<data::Batches>> openNative(const LoaderChoice& ch
   return data::makeNativeLoader(images, std::move(options), memory);
 }
 
+llvm::Expected<std::unique_ptr<data::Batches>> openDali(const LoaderChoice& choice, const data::Images& images,
+                                                        data::BatchOptions batches) {
+  dali::DaliOptions options;
+  options.batches = std::move(batches);
+  options.workers = choice.workers;
+  options.prefetch = choice.prefetch;
+  options.device = choice.device;
+  options.stream = choice.stream;
+  return dali::makeLoader(images, std::move(options));
+}
+
 }  // namespace
 
 llvm::Expected<std::unique_ptr<data::Batches>> openLoader(const LoaderChoice& choice, const data::Images& images,
@@ -35,7 +47,7 @@ llvm::Expected<std::unique_ptr<data::Batches>> openLoader(const LoaderChoice& ch
     case LoaderChoice::Kind::DataLoader:
       return openDataLoader(choice, images, std::move(options), memory);
     case LoaderChoice::Kind::Dali:
-      return llvm::createStringError("not in this build: loader = dali");
+      return openDali(choice, images, std::move(options));
     case LoaderChoice::Kind::Native:
       return openNative(choice, images, std::move(options), memory);
   }

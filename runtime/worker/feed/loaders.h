@@ -16,7 +16,9 @@ struct LoaderChoice {
   enum class Kind { DataLoader, Dali, Native } kind = Kind::DataLoader;
   unsigned workers = 1;    // 0: the training thread prepares them
   bool processes = false;  // DataLoader: workers are processes, not threads
-  unsigned prefetch = 2;   // batches each worker prepares ahead
+  unsigned prefetch = 2;   // batches each worker prepares ahead; Dali: all of them together
+  int device = -1;         // Dali: the GPU that prepares batches and keeps them; none: the host
+  void* stream = nullptr;  // Dali: the cudaStream_t in which its batches are used
 };
 
 /// `images` must live longer than what is returned.

@@ -26,6 +26,7 @@ class CudaDevice final : public Device {
 
   c10::Device torchDevice() const override { return c10::Device(c10::kCUDA, index_); }
   void join(comm::Communicator& communicator) override { comm::addNccl(communicator, index_); }
+  void* stream() const override { return c10::cuda::getCurrentCUDAStream(index_).stream(); }
   void synchronize() override { c10::cuda::device_synchronize(); }
   void clearMarks(size_t count) override {
     marks_.clear();

@@ -148,7 +148,7 @@ std::vector<Param> declaredParameters() {
           {"checkpoints", "checkpoints", "off", {"off"}},
           {"kernels", "kernels", "fused", {"fused"}},
           {"deterministic", "bool", false, {"false"}},
-          {"loader", "loader", "dataloader", {"dataloader"}},
+          {"loader", "loader", "dataloader", {"dataloader", "dali"}},
           {"on_corrupt", "on_corrupt", "fail", {"fail"}},
           {"workers", "int", defaults.loader.workers},
           {"worker_kind", "worker_kind", "threads", {"threads"}},
@@ -191,7 +191,7 @@ llvm::Expected<Parameters> readParameters(const Object& object) {
       std::array{Strategy::DdpDs, Strategy::Dp, Strategy::Ddp}[reader.word("strategy", {"ddp_ds", "dp", "ddp"}, 1)];
   using Loader = feed::LoaderChoice::Kind;
   result.loader.kind = std::array{Loader::DataLoader, Loader::Dali,
-                                  Loader::Native}[reader.word("loader", {"dataloader", "dali", "native"}, 1)];
+                                  Loader::Native}[reader.word("loader", {"dataloader", "dali", "native"}, 2)];
   reader.off("pin_memory");
   using feed::Transfer;
   result.transfer = std::array{Transfer::AsInput, Transfer::UInt8,

@@ -72,7 +72,7 @@ TEST_CASE("a parameter that makes no sense is named with what it may be") {
 }
 
 TEST_CASE("what stdlib declares and this build lacks is refused with what there is") {
-  CHECK(refusal("loader", "dali") == "not in this build: loader = dali (it has dataloader)");
+  CHECK(refusal("loader", "native") == "not in this build: loader = native (it has dataloader, dali)");
   CHECK(refusal("strategy", "dp") == "not in this build: strategy = dp (it has ddp_ds)");
   CHECK(refusal("precision", "tf32") == "not in this build: precision = tf32 (it has fp32, fp64, bf16, fp16)");
   CHECK(refusal("pin_memory", true) == "not in this build: pin_memory = true (it has false)");

@@ -1,0 +1,258 @@
+#include "runtime/worker/dali/dali_loader.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <deque>
+#include <utility>
+
+#include "runtime/worker/dali/pipeline.h"
+#include "runtime/worker/data/batch_plan.h"
+
+namespace expc::dali {
+namespace {
+
+/// What DALI was fed for one batch, kept until it was taken.
+struct Fed {
+  data::PlannedBatch plan;
+  std::vector<std::string> paths;
+  std::vector<std::vector<uint8_t>> scratch;
+  std::vector<Sample> samples;
+};
+
+/// What a batch keeps alive.
+struct Held {
+  std::shared_ptr<Pipeline> pipeline;  // before the output: it goes last
+  std::unique_ptr<Output> output;
+  std::vector<int64_t> labels;
+};
+
+class DaliLoader final : public data::Batches {
+ public:
+  DaliLoader(const data::Images& images, DaliOptions options, const Library& library)
+      : images_(images), options_(std::move(options)), library_(library), plan_(options_.batches) {}
+
+  llvm::Error start();
+  llvm::Expected<std::optional<data::HostBatch>> next() override;
+  double waitSeconds() const override { return wait_seconds_; }
+  int64_t skipped() const override { return 0; }
+
+ private:
+  int64_t index(const Fed& fed, size_t item) const {
+    return (*fed.plan.order)[static_cast<size_t>(fed.plan.begin) + item];
+  }
+  llvm::Error choose(bool scale);
+  llvm::Error feedOne();
+  void feedAhead();
+  llvm::Error fill(Fed& fed) const;
+  llvm::Expected<std::optional<data::HostBatch>> take();
+  llvm::Expected<std::unique_ptr<Output>> takeScaled();
+  bool asWanted(const Output& output) const;
+  llvm::Error explain(const Fed& fed, llvm::Error error) const;
+
+  const data::Images& images_;
+  const DaliOptions options_;
+  const Library& library_;
+  data::BatchPlan plan_;
+  GraphOptions graph_;
+  std::shared_ptr<Pipeline> pipeline_;
+  std::deque<Fed> fed_;     // oldest first
+  bool exhausted_ = false;  // nothing is left to feed
+  std::string deferred_;    // why: an error whose turn comes after what was fed
+  std::string failure_;     // the first error delivered
+  double wait_seconds_ = 0;
+};
+
+/// Builds the pipeline, with or without the operator that scales.
+llvm::Error DaliLoader::choose(bool scale) {
+  graph_.scale = scale;
+  auto graph = makeGraph(graph_);
+  if (!graph) return graph.takeError();
+  PipelineOptions wanted;
+  wanted.batch = static_cast<int>(options_.batches.batch);
+  wanted.threads = static_cast<int>(std::max(1u, options_.workers));
+  wanted.ahead = options_.workers == 0 ? 1 : static_cast<int>(options_.prefetch);
+  wanted.device = options_.device;
+  auto pipeline = Pipeline::create(library_, *graph, wanted);
+  if (!pipeline) return pipeline.takeError();
+  pipeline_ = std::move(*pipeline);
+  return llvm::Error::success();
+}
+
+llvm::Error DaliLoader::start() {
+  const data::Preparation& wanted = options_.batches.preparation;
+  graph_.preparation = wanted;
+  graph_.on_device = options_.device >= 0;
+  auto order = plan_.beginEpoch();
+  if (!order) return order.takeError();
+  if (!*order) {
+    exhausted_ = true;
+    return llvm::Error::success();
+  }
+  // Scaling costs DALI thrice the time of decoding even where it changes nothing: it is left out while images have the
+  // size already. What the first one says is believed until a batch shows another size.
+  const int64_t first = (*order)->front();
+  std::vector<uint8_t> scratch;
+  auto shape = images_.shape();
+  if (!shape) {
+    auto pixels = images_.read(first, scratch);
+    if (!pixels) return pixels.takeError();
+    shape = data::Shape{pixels->rows, pixels->cols, pixels->channels};
+  }
+  graph_.source = !images_.file(first).empty() ? Source::Files
+                  : shape->channels == 1       ? Source::GreyPixels
+                                               : Source::Pixels;
+  if (auto error = choose(shape->rows != wanted.rows || shape->cols != wanted.cols)) return error;
+  for (unsigned i = 0; i < options_.prefetch; ++i) feedAhead();
+  return llvm::Error::success();
+}
+
+void DaliLoader::feedAhead() {
+  if (options_.workers == 0 || exhausted_) return;
+  if (auto error = feedOne()) {
+    deferred_ = llvm::toString(std::move(error));
+    exhausted_ = true;
+  }
+}
+
+/// Feeds the next batch of the plan, if there is one.
+llvm::Error DaliLoader::feedOne() {
+  if (!plan_.hasNext()) {
+    auto order = plan_.beginEpoch();
+    if (!order) return order.takeError();
+    if (!*order) {
+      exhausted_ = true;
+      return llvm::Error::success();
+    }
+  }
+  Fed fed;
+  fed.plan = plan_.next();
+  if (auto error = fill(fed)) return error;
+  if (auto error = pipeline_->run(fed.samples)) return error;
+  fed_.push_back(std::move(fed));
+  return llvm::Error::success();
+}
+
+llvm::Error DaliLoader::fill(Fed& fed) const {
+  const auto count = static_cast<size_t>(fed.plan.count);
+  fed.samples.resize(count);
+  if (graph_.source == Source::Files) fed.paths.resize(count);
+  if (graph_.source != Source::Files) fed.scratch.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    Sample& sample = fed.samples[i];
+    if (graph_.source == Source::Files) {
+      fed.paths[i] = images_.file(index(fed, i));
+      sample.data = fed.paths[i].data();
+      sample.shape = {static_cast<int64_t>(fed.paths[i].size()), 0, 0};
+      sample.name = fed.paths[i].c_str();
+      continue;
+    }
+    auto pixels = images_.read(index(fed, i), fed.scratch[i]);
+    if (!pixels) return pixels.takeError();
+    if (pixels->channels != (graph_.source == Source::GreyPixels ? 1 : 3))
+      return llvm::createStringError(
+          fmt::format("loader dali: image {} of {} has {} channels, others have another number", index(fed, i),
+                      images_.origin(), pixels->channels));
+    sample.data = pixels->data;
+    sample.shape = {pixels->rows, pixels->cols, pixels->channels};
+  }
+  return llvm::Error::success();
+}
+
+bool DaliLoader::asWanted(const Output& output) const {
+  const data::Preparation& p = options_.batches.preparation;
+  const std::vector<int64_t> wanted = p.layout == data::Layout::Nhwc ? std::vector<int64_t>{p.rows, p.cols, p.channels}
+                                                                     : std::vector<int64_t>{p.channels, p.rows, p.cols};
+  return output.imageShape() == wanted;
+}
+
+/// The oldest batch. Where one shows that its images do want scaling, what is under way begins anew with it.
+llvm::Expected<std::unique_ptr<Output>> DaliLoader::takeScaled() {
+  auto output = pipeline_->take(options_.stream);
+  if (!output) return explain(fed_.front(), output.takeError());
+  if (asWanted(**output) || graph_.scale) return output;
+  output->reset();
+  if (auto error = choose(true)) return error;
+  for (const Fed& fed : fed_)
+    if (auto error = pipeline_->run(fed.samples)) return error;
+  output = pipeline_->take(options_.stream);
+  if (!output) return explain(fed_.front(), output.takeError());
+  return output;
+}
+
+llvm::Expected<std::optional<data::HostBatch>> DaliLoader::take() {
+  if (fed_.empty() && !exhausted_) {
+    if (auto error = feedOne()) return error;
+  }
+  if (fed_.empty() && !deferred_.empty()) return llvm::createStringError(deferred_);
+  if (fed_.empty()) return std::nullopt;
+  auto output = takeScaled();
+  if (!output) return output.takeError();
+  const Fed fed = std::move(fed_.front());
+  fed_.pop_front();
+  const size_t bytes = static_cast<size_t>(fed.plan.count) * options_.batches.preparation.imageBytes();
+  if (!asWanted(**output) || (*output)->bytes() != bytes)
+    return llvm::createStringError(fmt::format("loader dali: DALI gave {} bytes for {} images of {}, {} were expected",
+                                               (*output)->bytes(), fed.plan.count, images_.origin(), bytes));
+  auto held = std::make_shared<Held>();
+  held->pipeline = pipeline_;
+  held->output = std::move(*output);
+  for (size_t i = 0; i < static_cast<size_t>(fed.plan.count); ++i) held->labels.push_back(images_.label(index(fed, i)));
+  data::HostBatch batch;
+  batch.images = held->output->data();
+  batch.labels = held->labels.data();
+  batch.count = fed.plan.count;
+  batch.epoch = fed.plan.epoch;
+  batch.number = fed.plan.number;
+  batch.last = fed.plan.last;
+  batch.on_device = graph_.on_device;
+  batch.holder = std::move(held);
+  feedAhead();
+  return batch;
+}
+
+llvm::Expected<std::optional<data::HostBatch>> DaliLoader::next() {
+  if (!failure_.empty()) return llvm::createStringError(failure_);
+  const auto start = std::chrono::steady_clock::now();
+  auto batch = take();
+  wait_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (batch) return batch;
+  failure_ = llvm::toString(batch.takeError());
+  return llvm::createStringError(failure_);
+}
+
+/// DALI does not always say which image it could not prepare; ours is asked then.
+llvm::Error DaliLoader::explain(const Fed& fed, llvm::Error error) const {
+  const std::string said = llvm::toString(std::move(error));
+  std::string ours;
+  std::vector<uint8_t> scratch;
+  for (size_t i = 0; i < static_cast<size_t>(fed.plan.count) && ours.empty(); ++i) {
+    auto pixels = images_.read(index(fed, i), scratch);
+    if (!pixels) ours = llvm::toString(pixels.takeError());
+  }
+  if (ours.empty()) {
+    ours = fmt::format("loader dali: one of {} images of {} cannot be prepared", fed.plan.count, images_.origin());
+    for (const std::string& path : fed.paths)
+      if (said.find(path) != std::string::npos) ours = path + ": DALI cannot decode this image";
+  }
+  return llvm::createStringError(ours + " (DALI says: " + said + ")");
+}
+
+}  // namespace
+
+bool isBuilt() { return true; }
+
+llvm::Expected<std::unique_ptr<data::Batches>> makeLoader(const data::Images& images, DaliOptions options) {
+  if (auto error = data::checkOptions(options.batches)) return error;
+  if (options.batches.skip_corrupt)
+    return llvm::createStringError(
+        "loader dali: DALI gives up a whole batch for one corrupt image; take on_corrupt = fail, or another loader");
+  if (options.prefetch < 1) return llvm::createStringError("loader dali: prefetch is 0, it must be at least 1");
+  auto library = load();
+  if (!library) return library.takeError();
+  auto loader = std::make_unique<DaliLoader>(images, std::move(options), **library);
+  if (auto error = loader->start()) return error;
+  return loader;
+}
+
+}  // namespace expc::dali

@@ -1,0 +1,182 @@
+#include "runtime/worker/dali/pipeline.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace expc::dali {
+namespace {
+
+daliStorageDevice_t storage(const Edge& edge) { return edge.on_device ? DALI_STORAGE_GPU : DALI_STORAGE_CPU; }
+
+daliBackend_t backend(Backend wanted) {
+  switch (wanted) {
+    case Backend::Mixed:
+      return DALI_BACKEND_MIXED;
+    case Backend::Gpu:
+      return DALI_BACKEND_GPU;
+    case Backend::Cpu:
+      break;
+  }
+  return DALI_BACKEND_CPU;
+}
+
+/// Points into `argument`.
+daliArgDesc_t describe(const Argument& argument) {
+  daliArgDesc_t result{};
+  result.name = argument.name.c_str();
+  if (const auto* flag = std::get_if<bool>(&argument.value)) {
+    result.dtype = DALI_BOOL;
+    result.ivalue = *flag ? 1 : 0;
+  } else if (const auto* number = std::get_if<int64_t>(&argument.value)) {
+    result.dtype = DALI_INT32;
+    result.ivalue = *number;
+  } else if (const auto* text = std::get_if<std::string>(&argument.value)) {
+    result.dtype = DALI_STRING;
+    result.str = text->c_str();
+  } else {
+    const auto& numbers = std::get<std::vector<float>>(argument.value);
+    result.dtype = DALI_FLOAT_VEC;
+    result.size = static_cast<int64_t>(numbers.size());
+    result.arr = numbers.data();
+  }
+  return result;
+}
+
+}  // namespace
+
+llvm::Expected<std::shared_ptr<Pipeline>> Pipeline::create(const Library& library, const Graph& graph,
+                                                           const PipelineOptions& options) {
+  std::shared_ptr<Pipeline> result(new Pipeline(library, graph));
+  if (auto error = result->build(options)) return error;
+  return result;
+}
+
+llvm::Error Pipeline::build(const PipelineOptions& options) {
+  daliPipelineParams_t params{};
+  DALI_SET_PARAM(params, max_batch_size, options.batch);
+  DALI_SET_PARAM(params, num_threads, options.threads);
+  // The dynamic executor lets a batch be kept as long as it is needed, and be smaller than the one before it.
+  DALI_SET_PARAM(params, exec_type, DALI_EXEC_DYNAMIC);
+  const int depth = std::max(1, options.ahead);
+  DALI_SET_PARAM(params, prefetch_queue_depths, (daliPrefetchQueueSizes_t{depth, depth}));
+  // With a device id, any, DALI wants a driver.
+  if (options.device >= 0) DALI_SET_PARAM(params, device_id, options.device);
+  if (library_.daliPipelineCreate(&pipeline_, &params) != DALI_SUCCESS) return library_.error("no pipeline");
+
+  daliPipelineIODesc_t input{};
+  input.name = graph_.input.c_str();
+  input.device = DALI_STORAGE_CPU;
+  input.dtype_present = 1;
+  input.dtype = DALI_UINT8;
+  input.ndim_present = 1;
+  input.ndim = graph_.dimensions;
+  input.layout = graph_.input_layout.c_str();
+  if (library_.daliPipelineAddExternalInput(pipeline_, &input) != DALI_SUCCESS) return library_.error("no input");
+  for (const Operator& op : graph_.operators)
+    if (auto error = add(op)) return error;
+  daliPipelineIODesc_t output{};
+  output.name = graph_.output.name.c_str();
+  output.device = storage(graph_.output);
+  if (library_.daliPipelineSetOutputs(pipeline_, 1, &output) != DALI_SUCCESS) return library_.error("no output");
+  if (library_.daliPipelineBuild(pipeline_) != DALI_SUCCESS) return library_.error("the pipeline cannot be built");
+  return llvm::Error::success();
+}
+
+llvm::Error Pipeline::add(const Operator& op) {
+  std::vector<daliArgDesc_t> arguments;
+  arguments.reserve(op.arguments.size());
+  for (const Argument& argument : op.arguments) arguments.push_back(describe(argument));
+  const daliIODesc_t input{op.input.name.c_str(), storage(op.input)};
+  const daliIODesc_t output{op.output.name.c_str(), storage(op.output)};
+  daliOperatorDesc_t description{};
+  description.schema_name = op.schema.c_str();
+  description.instance_name = op.output.name.c_str();
+  description.backend = backend(op.backend);
+  description.num_inputs = description.num_outputs = 1;
+  description.inputs = &input;
+  description.outputs = &output;
+  description.num_args = static_cast<int>(arguments.size());
+  description.args = arguments.data();
+  if (library_.daliPipelineAddOperator(pipeline_, &description) != DALI_SUCCESS)
+    return library_.error("operator " + op.schema);
+  return llvm::Error::success();
+}
+
+Pipeline::~Pipeline() {
+  // Waits for what its threads are doing, not for what is only queued.
+  if (pipeline_) library_.daliPipelineDestroy(pipeline_);
+}
+
+llvm::Error Pipeline::run(const std::vector<Sample>& samples) {
+  std::vector<daliTensorDesc_t> tensors(samples.size());
+  for (size_t i = 0; i < samples.size(); ++i) {
+    tensors[i].ndim = graph_.dimensions;
+    tensors[i].shape = samples[i].shape.data();
+    tensors[i].dtype = DALI_UINT8;
+    tensors[i].layout = graph_.input_layout.c_str();
+    tensors[i].data = const_cast<void*>(samples[i].data);
+  }
+  daliTensorList_h list = nullptr;
+  if (library_.daliTensorListCreate(&list, daliBufferPlacement_t{}) != DALI_SUCCESS)
+    return library_.error("no list of images");
+  const auto feed = [&]() -> llvm::Error {
+    if (library_.daliTensorListAttachSamples(list, static_cast<int>(tensors.size()), graph_.dimensions, DALI_UINT8,
+                                             graph_.input_layout.c_str(), tensors.data(), nullptr) != DALI_SUCCESS)
+      return library_.error("images are refused");
+    for (size_t i = 0; i < samples.size(); ++i) {
+      if (samples[i].name &&
+          library_.daliTensorListSetSourceInfo(list, static_cast<int>(i), samples[i].name) != DALI_SUCCESS)
+        return library_.error("a name is refused");
+    }
+    if (library_.daliPipelineFeedInput(pipeline_, graph_.input.c_str(), list, nullptr, DALI_FEED_INPUT_NO_COPY,
+                                       nullptr) != DALI_SUCCESS)
+      return library_.error("a batch is refused");
+    if (library_.daliPipelineRun(pipeline_) != DALI_SUCCESS) return library_.error("the pipeline does not run");
+    return llvm::Error::success();
+  };
+  auto error = feed();
+  library_.daliTensorListDecRef(list, nullptr);
+  return error;
+}
+
+llvm::Expected<std::unique_ptr<Output>> Pipeline::take(void* stream) {
+  const auto device_stream = static_cast<cudaStream_t>(stream);
+  daliPipelineOutputs_h outputs = nullptr;
+  const daliResult_t result = graph_.output.on_device
+                                  ? library_.daliPipelinePopOutputsAsync(pipeline_, &outputs, device_stream)
+                                  : library_.daliPipelinePopOutputs(pipeline_, &outputs);
+  if (result != DALI_SUCCESS) return llvm::createStringError(plainMessage(library_.daliGetLastErrorMessage()));
+  auto output = std::make_unique<Output>(library_, outputs);
+  if (auto error = output->open(graph_.output.on_device ? &device_stream : nullptr)) return error;
+  return output;
+}
+
+llvm::Error Output::open(const cudaStream_t* stream) {
+  if (library_.daliPipelineOutputsGet(outputs_, &list_, 0) != DALI_SUCCESS) return library_.error("no batch");
+  // DALI's memory is used again in the order of this stream: not before the network has read it.
+  if (stream && library_.daliTensorListSetStream(list_, stream, false) != DALI_SUCCESS)
+    return library_.error("the batch does not change its stream");
+  int count = 0, dimensions = 0;
+  const int64_t* shapes = nullptr;
+  if (library_.daliTensorListGetShape(list_, &count, &dimensions, &shapes) != DALI_SUCCESS ||
+      library_.daliTensorListGetByteSize(list_, &bytes_) != DALI_SUCCESS)
+    return library_.error("no shape");
+  for (int i = 1; i < count; ++i)
+    if (!std::equal(shapes, shapes + dimensions, shapes + static_cast<ptrdiff_t>(i) * dimensions))
+      return llvm::Error::success();
+  image_shape_.assign(shapes, shapes + dimensions);
+  if (library_.daliTensorListViewAsTensor(list_, &tensor_) != DALI_SUCCESS)
+    return library_.error("the batch is not in one piece");
+  daliTensorDesc_t description{};
+  if (library_.daliTensorGetDesc(tensor_, &description) != DALI_SUCCESS) return library_.error("no tensor");
+  data_ = description.data;
+  return llvm::Error::success();
+}
+
+Output::~Output() {
+  if (tensor_) library_.daliTensorDecRef(tensor_, nullptr);
+  if (list_) library_.daliTensorListDecRef(list_, nullptr);
+  if (outputs_) library_.daliPipelineOutputsDestroy(outputs_);
+}
+
+}  // namespace expc::dali

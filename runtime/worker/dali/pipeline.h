@@ -1,0 +1,85 @@
+#pragma once
+
+// One DALI pipeline that runs a Graph. DALI works on threads of its own; all calls here come from one thread at a time.
+
+#include <dali/dali.h>
+#include <llvm/Support/Error.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/worker/dali/graph.h"
+#include "runtime/worker/dali/library.h"
+
+namespace expc::dali {
+
+struct PipelineOptions {
+  int batch = 1;    // images at most
+  int threads = 1;  // of DALI's pool, which decodes, scales and normalises on the host
+  int ahead = 1;    // batches that are fed before one is taken
+  int device = -1;  // index of the GPU, or none
+};
+
+/// What is fed for one image: memory that stays as it is until its batch was taken.
+struct Sample {
+  const void* data = nullptr;
+  std::array<int64_t, 3> shape{};  // as many as the graph's dimensions
+  const char* name = nullptr;      // for DALI's messages; may be null
+};
+
+/// A batch as DALI made it. Destroying it gives DALI its memory back, after what was queued on `stream` until then.
+class Output {
+ public:
+  Output(const Library& library, daliPipelineOutputs_h outputs) : library_(library), outputs_(outputs) {}
+  ~Output();
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  /// One image after the other, on the host or the device.
+  const void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  /// Rows and columns of each image, as the layout has them; nothing where images differ.
+  const std::vector<int64_t>& imageShape() const { return image_shape_; }
+
+ private:
+  friend class Pipeline;
+  llvm::Error open(const cudaStream_t* stream);
+
+  const Library& library_;
+  daliPipelineOutputs_h outputs_;
+  daliTensorList_h list_ = nullptr;
+  daliTensor_h tensor_ = nullptr;
+  const void* data_ = nullptr;
+  size_t bytes_ = 0;
+  std::vector<int64_t> image_shape_;
+};
+
+class Pipeline {
+ public:
+  static llvm::Expected<std::shared_ptr<Pipeline>> create(const Library& library, const Graph& graph,
+                                                          const PipelineOptions& options);
+  ~Pipeline();
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  /// Feeds a batch and starts work on it.
+  llvm::Error run(const std::vector<Sample>& samples);
+  /// The oldest batch that was fed and not taken, when it is done; on a device, ready for what is queued on `stream`
+  /// afterwards. An error is DALI's for that batch.
+  llvm::Expected<std::unique_ptr<Output>> take(void* stream);
+
+ private:
+  Pipeline(const Library& library, const Graph& graph) : library_(library), graph_(graph) {}
+  llvm::Error build(const PipelineOptions& options);
+  llvm::Error add(const Operator& op);
+
+  const Library& library_;
+  const Graph graph_;
+  daliPipeline_h pipeline_ = nullptr;
+};
+
+}  // namespace expc::dali

@@ -1,0 +1,14 @@
+// In place of the loader where DALI's headers were not found.
+
+#include "runtime/worker/dali/dali_loader.h"
+
+namespace expc::dali {
+
+bool isBuilt() { return false; }
+
+llvm::Expected<std::unique_ptr<data::Batches>> makeLoader(const data::Images& /*images*/, DaliOptions /*options*/) {
+  return llvm::createStringError(
+      "loader dali: this worker was built without NVIDIA DALI; run `tools/setup --dali` and then `make build`");
+}
+
+}  // namespace expc::dali
