@@ -37,6 +37,18 @@ void GradScaler::step(const std::vector<at::Tensor>& parameters, const std::func
   at::_amp_update_scale_(scale_, growth_tracker_, found, kGrowth, kBackoff, kInterval);
 }
 
+GradScaler::State GradScaler::state() const {
+  if (!enabled_) return {};
+  return {scale_.item<double>(), growth_tracker_.item<int64_t>(), skipped_};
+}
+
+void GradScaler::restore(const State& state) {
+  if (!enabled_) return;
+  scale_.fill_(state.scale);
+  growth_tracker_.fill_(state.good_steps);
+  skipped_ = state.skipped;
+}
+
 double GradScaler::currentScale() const { return enabled_ ? scale_.item<double>() : 1.0; }
 
 }  // namespace expc::precision

@@ -24,6 +24,15 @@ class GradScaler {
   double currentScale() const;
   int64_t skippedSteps() const { return skipped_; }
 
+  /// What it has learnt so far; a scaler that is not enabled has learnt nothing.
+  struct State {
+    double scale = 1;
+    int64_t good_steps = 0;  // since the scale changed
+    int64_t skipped = 0;
+  };
+  State state() const;
+  void restore(const State& state);
+
  private:
   bool enabled_;
   at::Tensor scale_, growth_tracker_;

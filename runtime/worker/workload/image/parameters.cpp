@@ -62,6 +62,14 @@ class Reader {
     return 0;
   }
 
+  bool flag(llvm::StringRef name, bool otherwise) {
+    const Value* value = object_.get(name);
+    if (!value) return otherwise;
+    if (const auto on = value->getAsBoolean()) return *on;
+    fail(name, *value, "true or false");
+    return otherwise;
+  }
+
   /// A switch that this build cannot turn on.
   void off(llvm::StringRef name) {
     const Value* value = object_.get(name);
@@ -71,13 +79,16 @@ class Reader {
     if (*on) notBuilt(name, "true", "false");
   }
 
-  /// A variant of which this build has only the level without arguments.
-  void plain(llvm::StringRef name, llvm::StringRef level) {
+  /// A variant of a level without arguments, which gives "", and one that holds a path.
+  std::string path(llvm::StringRef name, llvm::StringRef level, llvm::StringRef variant) {
     const Value* value = object_.get(name);
-    if (!value) return;
-    if (const Object* other = value->getAsObject(); other && other->size() == 1)
-      return notBuilt(name, other->begin()->first, level.str());
-    if (value->getAsString() != level) fail(name, *value, level.str());
+    if (!value || value->getAsString() == level) return "";
+    const Object* object = value->getAsObject();
+    const llvm::json::Array* arguments = object && object->size() == 1 ? object->getArray(variant) : nullptr;
+    const auto path = arguments && arguments->size() == 1 ? arguments->front().getAsString() : std::nullopt;
+    if (path && !path->empty()) return path->str();
+    fail(name, *value, llvm::formatv("\"{0}\" or {{\"{1}\":[\"a path\"]}", level, variant).str());
+    return "";
   }
 
   const Value* get(llvm::StringRef name) const { return object_.get(name); }
@@ -144,10 +155,10 @@ std::vector<Param> declaredParameters() {
           {"weight_decay", "float", defaults.weight_decay},
           {"schedule", "schedule", "constant"},
           {"warmup_epochs", "float", defaults.warmup_epochs},
-          {"initial_weights", "initial_weights", "random", {"random"}},
-          {"checkpoints", "checkpoints", "off", {"off"}},
+          {"initial_weights", "initial_weights", "random"},
+          {"checkpoints", "checkpoints", "off"},
           {"kernels", "kernels", "fused", {"fused"}},
-          {"deterministic", "bool", false, {"false"}},
+          {"deterministic", "bool", defaults.deterministic},
           {"loader", "loader", "dataloader", {"dataloader", "dali"}},
           {"on_corrupt", "on_corrupt", "fail", {"fail"}},
           {"workers", "int", defaults.loader.workers},
@@ -181,10 +192,10 @@ llvm::Expected<Parameters> readParameters(const Object& object) {
   constexpr ScheduleKind kSchedules[] = {ScheduleKind::Constant, ScheduleKind::Step, ScheduleKind::Cosine};
   result.schedule = kSchedules[reader.word("schedule", {"constant", "step", "cosine"})];
   result.warmup_epochs = reader.number("warmup_epochs", result.warmup_epochs, 0, 1e6);
-  reader.plain("initial_weights", "random");
-  reader.plain("checkpoints", "off");
+  result.initial_weights = reader.path("initial_weights", "random", "file");
+  result.checkpoints = reader.path("checkpoints", "off", "folder");
   reader.word("kernels", {"fused", "plain"}, 1);
-  reader.off("deterministic");
+  result.deterministic = reader.flag("deterministic", result.deterministic);
   result.skip_corrupt = reader.word("on_corrupt", {"fail", "skip"}, 1) == 1;
   result.loader.processes = reader.word("worker_kind", {"threads", "processes"}, 1) == 1;
   result.strategy =

@@ -40,7 +40,10 @@ struct Parameters {
   double momentum = 0.9;
   double weight_decay = 0.00004;
   optim::ScheduleKind schedule = optim::ScheduleKind::Constant;  // of quality trials
-  double warmup_epochs = 0;                                      // of quality trials
+  std::string initial_weights;  // a safetensors file, as written in the study; "": drawn from the seed
+  std::string checkpoints;      // a folder, as written in the study; "": none are kept
+  bool deterministic = false;
+  double warmup_epochs = 0;  // of quality trials
   Strategy strategy = Strategy::DdpDs;
   feed::LoaderChoice loader;  // workers, worker_kind, prefetch
   bool skip_corrupt = false;

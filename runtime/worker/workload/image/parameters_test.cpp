@@ -83,6 +83,30 @@ TEST_CASE("what stdlib declares and this build lacks is refused with what there 
   CHECK(refusal("pin_memory", false).empty());
 }
 
+TEST_CASE("initial weights and checkpoints are a word or a path") {
+  Object object = withData();
+  object["initial_weights"] = Object{{"file", Array{"w.safetensors"}}};
+  object["checkpoints"] = Object{{"folder", Array{"kept"}}};
+  object["deterministic"] = true;
+  object["schedule"] = "cosine";
+  object["warmup_epochs"] = "0.5";
+  auto result = readParameters(object);
+  REQUIRE(static_cast<bool>(result));
+  CHECK(result->initial_weights == "w.safetensors");
+  CHECK(result->checkpoints == "kept");
+  CHECK(result->deterministic);
+  CHECK(result->schedule == optim::ScheduleKind::Cosine);
+  CHECK(result->warmup_epochs == 0.5);
+  CHECK(refusal("initial_weights", "random").empty());
+  CHECK(refusal("initial_weights", "zeros") ==
+        R"(parameter initial_weights is "zeros", it must be "random" or {"file":["a path"]})");
+  CHECK(refusal("checkpoints", Object{{"folder", Array{""}}}).find("it must be \"off\" or {\"folder\"") !=
+        std::string::npos);
+  CHECK(refusal("checkpoints", Object{{"folder", Array{7}}}).find("parameter checkpoints is") == 0);
+  CHECK(refusal("schedule", "linear").find("it must be one of constant, step, cosine") != std::string::npos);
+  CHECK(refusal("warmup_epochs", -1).find("parameter warmup_epochs is -1") == 0);
+}
+
 TEST_CASE("a global batch is shared by the ranks") {
   Object object = withData();
   object["gpus"] = 4;

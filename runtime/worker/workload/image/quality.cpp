@@ -1,14 +1,52 @@
 #include "runtime/worker/workload/image/quality.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/worker/workload/image/checkpoint.h"
+#include "runtime/worker/workload/image/paths.h"
 #include "runtime/worker/workload/image/training.h"
+#include "runtime/worker/workload/image/trial_identity.h"
 
 namespace expc::workload::image {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Checkpoint = CheckpointFolder::Checkpoint;
+
+/// What a trial has so far; what a checkpoint keeps beside the training itself.
+struct Course {
+  std::vector<double> losses, accuracies;
+  double training_s = 0, evaluation_s = 0;
+
+  int64_t epochs() const { return static_cast<int64_t>(accuracies.size()); }
+  llvm::json::Object toJson() const {
+    return llvm::json::Object{{"losses", llvm::json::Array(losses)},
+                              {"accuracies", llvm::json::Array(accuracies)},
+                              {"training_s", training_s},
+                              {"evaluation_s", evaluation_s}};
+  }
+  /// Nothing if it is not what toJson() gives.
+  static std::optional<Course> fromJson(const llvm::json::Object& object) {
+    Course course;
+    for (auto [name, values] : {std::pair("losses", &course.losses), {"accuracies", &course.accuracies}}) {
+      const llvm::json::Array* array = object.getArray(name);
+      if (!array) return std::nullopt;
+      for (const llvm::json::Value& value : *array) {
+        const auto number = value.getAsNumber();
+        if (!number) return std::nullopt;
+        values->push_back(*number);
+      }
+    }
+    const auto training = object.getNumber("training_s"), evaluation = object.getNumber("evaluation_s");
+    if (!training || !evaluation) return std::nullopt;
+    course.training_s = *training;
+    course.evaluation_s = *evaluation;
+    return course;
+  }
+};
 
 /// The share of images classified correctly, and the time that takes on this rank.
 llvm::Expected<double> evaluate(TrialContext& context, Training& training, const data::Images& images,
@@ -41,46 +79,114 @@ bool asked(const plan::TrialSpec& spec, std::string_view metric) {
   return spec.metrics.empty() || std::find(spec.metrics.begin(), spec.metrics.end(), metric) != spec.metrics.end();
 }
 
+/// The newest checkpoint, which must be the same one on every rank.
+llvm::Expected<std::optional<Checkpoint>> findCheckpoint(TrialContext& context, const CheckpointFolder& folder) {
+  auto found = folder.newest();
+  if (!found) return found.takeError();
+  const double epochs = *found ? static_cast<double>((*found)->epochs) : 0;
+  const auto range = context.communicator.allReduce(std::vector<double>{epochs, -epochs}, comm::Reduction::Max);
+  if (range[0] != -range[1])
+    return llvm::createStringError(
+        fmt::format("the ranks see different checkpoints in {} (after epoch {} and {}): it "
+                    "must be one folder for all of them",
+                    folder.path(), -range[1], range[0]));
+  if (context.communicator.rank() == 0)
+    if (auto error = folder.prepare()) return error;
+  return found;
+}
+
+/// Takes up what the checkpoint has.
+llvm::Error resume(Training& training, Course& course, const Checkpoint& checkpoint) {
+  const llvm::json::Object* numbers = checkpoint.content.getObject("training");
+  const llvm::json::Object* kept = checkpoint.content.getObject("course");
+  const auto read = kept ? Course::fromJson(*kept) : std::nullopt;
+  if (!numbers || !read || read->epochs() != checkpoint.epochs ||
+      static_cast<int64_t>(read->losses.size()) != checkpoint.epochs * training.stepsPerEpoch())
+    return llvm::createStringError(
+        fmt::format("{} does not have what this build keeps, or was written with other images: remove it to begin the "
+                    "trial anew",
+                    checkpoint.path));
+  course = *read;
+  return training.restore(checkpoint.model, checkpoint.state, *numbers);
+}
+
+/// Every rank calls it: what the others know goes to the first, which writes.
+llvm::Error keep(TrialContext& context, Training& training, const CheckpointFolder& folder, const Course& course) {
+  Training::Snapshot snapshot = training.snapshot();
+  Course of_all = course;
+  of_all.training_s = context.communicator.allReduce(course.training_s, comm::Reduction::Max);
+  of_all.evaluation_s = context.communicator.allReduce(course.evaluation_s, comm::Reduction::Max);
+  if (context.communicator.rank() != 0) return llvm::Error::success();
+  return folder.save(course.epochs(), snapshot.model, snapshot.rest,
+                     llvm::json::Object{{"course", of_all.toJson()}, {"training", std::move(snapshot.numbers)}});
+}
+
+/// The epochs from where the course stands.
+llvm::Error train(TrialContext& context, Training& training, const CheckpointFolder* folder, int64_t epochs,
+                  Course& course) {
+  for (int64_t epoch = course.epochs(); epoch < epochs; ++epoch) {
+    auto seconds = runEpoch(context, training, epoch, epochs);
+    if (!seconds) return seconds.takeError();
+    course.training_s += *seconds;
+    auto losses = training.takeLosses();
+    if (!losses) return losses.takeError();
+    course.losses.insert(course.losses.end(), losses->begin(), losses->end());
+    context.progress.report(static_cast<uint64_t>(epoch + 1), static_cast<uint64_t>(epochs), "evaluate");
+    auto accuracy = evaluate(context, training, training.testImages(), course.evaluation_s);
+    if (!accuracy) return accuracy.takeError();
+    course.accuracies.push_back(*accuracy);
+    if (folder)
+      if (auto error = keep(context, training, *folder, course)) return error;
+  }
+  return llvm::Error::success();
+}
+
 }  // namespace
 
 llvm::Expected<plan::Event> runQuality(TrialContext& context, const Parameters& parameters, const Settings& settings) {
-  auto created = Training::create(context, parameters, settings.epochs);
+  std::optional<CheckpointFolder> folder;
+  std::optional<Checkpoint> checkpoint;
+  if (!parameters.checkpoints.empty()) {
+    folder.emplace(pathFrom(context.spec.root, parameters.checkpoints), identityOf(context));
+    auto found = findCheckpoint(context, *folder);
+    if (!found) return found.takeError();
+    checkpoint = std::move(*found);
+  }
+  auto created = Training::create(context, parameters, settings.epochs, checkpoint ? checkpoint->epochs : 0);
   if (!created) return created.takeError();
   Training& training = **created;
-
-  std::vector<double> losses, accuracies;
-  double wall = 0, evaluating = 0, final_loss = 0;
-  for (int64_t epoch = 0; epoch < settings.epochs; ++epoch) {
-    auto seconds = runEpoch(context, training, epoch, settings.epochs);
-    if (!seconds) return seconds.takeError();
-    wall += *seconds;
-    auto epoch_losses = training.takeLosses();
-    if (!epoch_losses) return epoch_losses.takeError();
-    final_loss =
-        std::accumulate(epoch_losses->begin(), epoch_losses->end(), 0.0) / static_cast<double>(epoch_losses->size());
-    losses.insert(losses.end(), epoch_losses->begin(), epoch_losses->end());
-    context.progress.report(static_cast<uint64_t>(epoch + 1), static_cast<uint64_t>(settings.epochs), "evaluate");
-    auto accuracy = evaluate(context, training, training.testImages(), evaluating);
-    if (!accuracy) return accuracy.takeError();
-    accuracies.push_back(*accuracy);
-  }
-
+  Course course;
   plan::Event result;
   result.type = plan::Event::Type::Result;
-  result.metrics["accuracy"] = accuracies.back();
+  if (checkpoint) {
+    if (auto error = resume(training, course, *checkpoint)) return error;
+    result.notes.push_back(fmt::format("went on after epoch {} of {} from {}; times are the sum of both parts",
+                                       checkpoint->epochs, settings.epochs, checkpoint->path));
+    checkpoint.reset();
+  }
+  if (auto error = train(context, training, folder ? &*folder : nullptr, settings.epochs, course)) return error;
+
+  result.metrics["accuracy"] = course.accuracies.back();
   if (asked(context.spec, "train_accuracy")) {
-    auto accuracy = evaluate(context, training, training.trainImages(), evaluating);
+    auto accuracy = evaluate(context, training, training.trainImages(), course.evaluation_s);
     if (!accuracy) return accuracy.takeError();
     result.metrics["train_accuracy"] = *accuracy;
   }
-  result.metrics["final_loss"] = final_loss;
-  const double training_time = context.communicator.allReduce(wall, comm::Reduction::Max);
-  const double evaluation_time = context.communicator.allReduce(evaluating, comm::Reduction::Max);
+  const int64_t steps = training.stepsPerEpoch();
+  result.metrics["final_loss"] =
+      std::accumulate(course.losses.end() - steps, course.losses.end(), 0.0) / static_cast<double>(steps);
+  const double training_time = context.communicator.allReduce(course.training_s, comm::Reduction::Max);
+  const double evaluation_time = context.communicator.allReduce(course.evaluation_s, comm::Reduction::Max);
   result.metrics["quality_train_time"] = training_time;
   result.metrics["evaluation_time"] = evaluation_time;
   result.metrics["total_time"] = training_time + evaluation_time;
-  result.series["loss"] = llvm::json::Array(losses);
-  result.series["accuracy_curve"] = llvm::json::Array(accuracies);
+  result.series["loss"] = llvm::json::Array(course.losses);
+  result.series["accuracy_curve"] = llvm::json::Array(course.accuracies);
+  if (folder && context.communicator.rank() == 0) {
+    auto weights = folder->finish(settings.epochs);
+    if (!weights) return weights.takeError();
+    result.notes.push_back("the trained weights: " + *weights);
+  }
   return result;
 }
 

@@ -2,10 +2,12 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/worker/data/loader.h"
 #include "runtime/worker/data/sampler.h"
+#include "runtime/worker/device/determinism.h"
 #include "runtime/worker/workload/image/image_sets.h"
 
 namespace expc::workload::image {
@@ -31,15 +33,16 @@ llvm::Error checkSupport(const TrialContext& context, const Parameters& paramete
 }  // namespace
 
 llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context, const Parameters& parameters,
-                                                           int64_t epochs) {
+                                                           int64_t epochs, int64_t first_epoch) {
+  if (parameters.deterministic) device::useDeterministicAlgorithms();
   if (auto error = checkSupport(context, parameters)) return error;
   std::unique_ptr<Training> training(new Training(context, parameters));
   context.progress.report(0, 1, "load");
   auto sets = openImages(parameters.data, context.spec.root);
   if (!sets) return sets.takeError();
   training->sets_ = std::move(*sets);
-  if (auto error = training->startFeed(epochs)) return error;
-  training->buildModel();
+  if (auto error = training->startFeed(epochs, first_epoch)) return error;
+  if (auto error = training->buildModel(first_epoch > 0)) return error;
   training->buildOptimizer(epochs);
   // Communicators set their paths up at the first use.
   auto first = at::zeros({1}, at::TensorOptions(at::kFloat).device(context.device.torchDevice()));
@@ -62,7 +65,7 @@ feed::FeedOptions Training::feedOptions() const {
   return options;
 }
 
-llvm::Error Training::startFeed(int64_t epochs) {
+llvm::Error Training::startFeed(int64_t epochs, int64_t first_epoch) {
   data::DistributedSampler sampler;
   sampler.count = sets_.train->count();
   sampler.world = context_.communicator.worldSize();
@@ -75,7 +78,9 @@ llvm::Error Training::startFeed(int64_t epochs) {
   // Endless epochs are for timing: every step has the same work. Else only a last batch of one image, whose batch norm
   // has no variance, is left out.
   options.batches.drop_last = epochs == 0 || images % parameters_.batch == 1;
-  options.batches.epochs = epochs;
+  options.batches.first_epoch = first_epoch;
+  // A training that had only its result to give asks for no batch any more, and 0 would be without end.
+  options.batches.epochs = epochs == 0 ? 0 : std::max<int64_t>(1, epochs - first_epoch);
   steps_per_epoch_ = data::batchesPerEpoch(images, options.batches.batch, options.batches.drop_last);
   if (steps_per_epoch_ == 0) {
     return llvm::createStringError("batch is " + llvm::Twine(parameters_.batch) + ", but each of " +
@@ -89,7 +94,7 @@ llvm::Error Training::startFeed(int64_t epochs) {
   return llvm::Error::success();
 }
 
-void Training::buildModel() {
+llvm::Error Training::buildModel(bool resumed) {
   model::MobileNetV2Options options;
   options.classes = sets_.train->classes();
   options.width = parameters_.width;
@@ -98,11 +103,14 @@ void Training::buildModel() {
   options.device = context_.device.torchDevice();
   model_ = std::make_unique<model::MobileNetV2>(options, context_.spec.seed);
   weights_ = model_->parameterTensors();
+  if (!resumed && !parameters_.initial_weights.empty())
+    if (auto error = loadInitialWeights()) return error;
   std::vector<at::Tensor> buffers;
   for (const auto& buffer : model_->buffers()) buffers.push_back(buffer.tensor);
   parallel_ = std::make_unique<comm::DataParallel>(context_.communicator, weights_, buffers);
   // Dropout must differ between ranks and repeat with the seed.
   at::manual_seed(context_.spec.seed + context_.communicator.rank());
+  return llvm::Error::success();
 }
 
 void Training::buildOptimizer(int64_t epochs) {

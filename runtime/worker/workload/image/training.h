@@ -3,8 +3,10 @@
 // One rank's training of MobileNetV2: data, model, data parallelism and optimiser, put together once and then run step
 // by step. Both kinds of trial use it.
 
+#include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 #include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
 
 #include <memory>
 #include <string>
@@ -13,6 +15,7 @@
 #include "runtime/worker/comm/data_parallel.h"
 #include "runtime/worker/data/images.h"
 #include "runtime/worker/feed/feed.h"
+#include "runtime/worker/io/safetensors.h"
 #include "runtime/worker/model/mobilenet_v2.h"
 #include "runtime/worker/optim/optimizer.h"
 #include "runtime/worker/optim/schedule.h"
@@ -25,9 +28,21 @@ namespace expc::workload::image {
 class Training {
  public:
   /// Reads the data, builds the model from the trial's seed, connects the replicas and does one untimed all-reduce.
-  /// `epochs` 0: the training images come round without end and only in full batches. The context must live longer.
+  /// `epochs` 0: the training images come round without end and only in full batches. Training that is restored begins
+  /// with `first_epoch`. The context must live longer.
   static llvm::Expected<std::unique_ptr<Training>> create(TrialContext& context, const Parameters& parameters,
-                                                          int64_t epochs);
+                                                          int64_t epochs, int64_t first_epoch = 0);
+
+  /// What a training has to remember between two steps: the model apart, for others to read.
+  struct Snapshot {
+    std::vector<model::NamedTensor> model, rest;
+    llvm::json::Object numbers;
+  };
+  /// Every rank calls it; the tensors are the training's own and change with the next step.
+  Snapshot snapshot();
+  /// Goes on from a snapshot that another training of the same trial wrote, as if that one had not stopped. Every rank
+  /// calls it, before the first step. An error says what does not fit.
+  llvm::Error restore(const io::SafeTensors& model, const io::SafeTensors& rest, const llvm::json::Object& numbers);
 
   /// One step on the next batch of this rank. False after the last epoch's last batch.
   llvm::Expected<bool> step();
@@ -45,9 +60,12 @@ class Training {
 
  private:
   Training(TrialContext& context, const Parameters& parameters) : context_(context), parameters_(parameters) {}
-  void buildModel();
+  llvm::Error buildModel(bool resumed);
+  llvm::Error loadInitialWeights();
+  void rehearse();
+  std::vector<at::Generator> generators() const;
   void buildOptimizer(int64_t epochs);
-  llvm::Error startFeed(int64_t epochs);
+  llvm::Error startFeed(int64_t epochs, int64_t first_epoch);
   feed::FeedOptions feedOptions() const;
 
   TrialContext& context_;

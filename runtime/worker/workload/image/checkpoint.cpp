@@ -1,0 +1,187 @@
+#include "runtime/worker/workload/image/checkpoint.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/Path.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "runtime/plan/json.h"
+#include "runtime/worker/io/durable_file.h"
+#include "runtime/worker/model/state_file.h"
+
+namespace expc::workload::image {
+namespace {
+
+using llvm::json::Object;
+namespace fs = llvm::sys::fs;
+
+constexpr int64_t kFormat = 1;
+constexpr char kModel[] = "model.safetensors";
+constexpr char kState[] = "state.safetensors";
+constexpr char kContent[] = "checkpoint.json";
+constexpr char kPartial[] = ".partial-";
+
+llvm::Error failure(const std::string& text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); }
+
+std::string digestOfJson(const Object& object) {
+  return io::digestOf({llvm::arrayRefFromStringRef(plan::canonicalJson(Object(object)))});
+}
+
+llvm::Error damaged(const std::string& folder, const std::string& what) {
+  return failure(
+      fmt::format("the checkpoint is damaged: {}. Remove {}: the trial then goes on from an older one if there is, "
+                  "else begins anew",
+                  what, folder));
+}
+
+/// checkpoint.json, if it is as it was written.
+llvm::Expected<Object> readContent(const std::string& folder) {
+  const std::string path = folder + "/" + kContent;
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file) return damaged(folder, path + ": " + file.getError().message());
+  auto value = plan::parseJson((*file)->getBuffer());
+  if (!value) return damaged(folder, path + ": " + llvm::toString(value.takeError()));
+  const Object* object = value->getAsObject();
+  const Object* content = object ? object->getObject("content") : nullptr;
+  const auto digest = object ? object->getString("digest") : std::nullopt;
+  if (!content || !digest) return damaged(folder, path + " has no content and digest");
+  if (*digest != digestOfJson(*content)) return damaged(folder, path + " differs from its digest");
+  return *content;
+}
+
+/// A file of tensors, if its bytes are those that were written.
+llvm::Expected<io::SafeTensors> readTensors(const std::string& folder, const Object& content, const char* name) {
+  const std::string path = folder + "/" + name;
+  auto file = io::SafeTensors::open(path);
+  if (!file) return damaged(folder, llvm::toString(file.takeError()));
+  const Object* files = content.getObject("files");
+  const auto digest = files ? files->getString(name) : std::nullopt;
+  if (!digest || *digest != file->digest()) return damaged(folder, path + " differs from its digest");
+  return std::move(*file);
+}
+
+/// Facts that differ: "threads 2 there, 1 here".
+std::vector<std::string> differences(const Object& there, const Object& here) {
+  std::vector<std::string> names;
+  for (const Object* object : {&there, &here})
+    for (const auto& entry : *object) names.push_back(entry.first.str());
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::vector<std::string> result;
+  for (const std::string& name : names) {
+    const auto theirs = there.getString(name), ours = here.getString(name);
+    if (theirs == ours) continue;
+    result.push_back(
+        fmt::format("{} {} there, {} here", name, theirs ? theirs->str() : "none", ours ? ours->str() : "none"));
+  }
+  return result;
+}
+
+}  // namespace
+
+CheckpointFolder::CheckpointFolder(const std::string& folder, TrialIdentity identity)
+    : path_(folder + "/" + identity.name), identity_(std::move(identity)) {}
+
+std::string CheckpointFolder::epochPath(int64_t epochs) const { return fmt::format("{}/epoch-{:06}", path_, epochs); }
+
+std::vector<int64_t> CheckpointFolder::present() const {
+  std::vector<int64_t> result;
+  std::error_code code;
+  for (fs::directory_iterator at(path_, code), end; !code && at != end; at.increment(code)) {
+    llvm::StringRef name = llvm::sys::path::filename(at->path());
+    int64_t epochs = 0;
+    if (name.consume_front("epoch-") && !name.getAsInteger(10, epochs) && epochs > 0) result.push_back(epochs);
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+llvm::Expected<std::optional<CheckpointFolder::Checkpoint>> CheckpointFolder::newest() const {
+  const std::vector<int64_t> epochs = present();
+  if (epochs.empty()) return std::optional<Checkpoint>();
+  const std::string folder = epochPath(epochs.back());
+  auto content = readContent(folder);
+  if (!content) return content.takeError();
+  const Object* facts = content->getObject("trial");
+  const Object* own = content->getObject("own");
+  if (content->getInteger("format") != kFormat || !facts || !own || content->getInteger("epochs") != epochs.back())
+    return failure(fmt::format("{}/{} is not in format {} of this build. Remove {} to begin the trial anew", folder,
+                               kContent, kFormat, path_));
+  const auto differing = differences(*facts, identity_.facts);
+  if (!differing.empty())
+    return failure(
+        fmt::format("{} was written by another trial ({}): going on would mix the two. Remove it to begin "
+                    "the trial anew, or name another folder in `checkpoints`",
+                    folder, fmt::join(differing, "; ")));
+  auto model = readTensors(folder, *content, kModel);
+  if (!model) return model.takeError();
+  auto state = readTensors(folder, *content, kState);
+  if (!state) return state.takeError();
+  return Checkpoint{folder, epochs.back(), std::move(*model), std::move(*state), *own};
+}
+
+llvm::Error CheckpointFolder::prepare() const {
+  auto code = fs::create_directories(path_);
+  if (!code && !fs::is_directory(path_)) code = std::make_error_code(std::errc::not_a_directory);
+  if (code)
+    return failure(
+        fmt::format("checkpoints cannot be kept in {}: {}. Name a folder that can be written", path_, code.message()));
+  std::vector<std::string> leftovers;
+  for (fs::directory_iterator at(path_, code), end; !code && at != end; at.increment(code))
+    if (llvm::StringRef(at->path()).contains(kPartial)) leftovers.push_back(at->path());
+  for (const std::string& leftover : leftovers) fs::remove_directories(leftover);
+  std::vector<int64_t> older = present();
+  if (!older.empty()) older.pop_back();
+  for (const int64_t epochs : older) fs::remove_directories(epochPath(epochs));
+  return llvm::Error::success();
+}
+
+llvm::Error CheckpointFolder::save(int64_t epochs, const std::vector<model::NamedTensor>& model,
+                                   const std::vector<model::NamedTensor>& state, Object own) const {
+  const std::vector<int64_t> older = present();
+  const std::string folder = epochPath(epochs), partial = fmt::format("{}{}{}", folder, kPartial, ::getpid());
+  auto written = [&]() -> llvm::Error {
+    if (auto code = fs::create_directories(partial)) return failure(partial + ": " + code.message());
+    auto model_digest = model::saveState(partial + "/" + kModel, model);
+    if (!model_digest) return model_digest.takeError();
+    auto state_digest = model::saveState(partial + "/" + kState, state);
+    if (!state_digest) return state_digest.takeError();
+    Object content{{"format", kFormat},
+                   {"epochs", epochs},
+                   {"trial", Object(identity_.facts)},
+                   {"files", Object{{kModel, *model_digest}, {kState, *state_digest}}},
+                   {"own", std::move(own)}};
+    std::string digest = digestOfJson(content);
+    const std::string text =
+        plan::canonicalJson(Object{{"content", std::move(content)}, {"digest", std::move(digest)}}) + "\n";
+    if (auto error = io::writeDurably(partial + "/" + kContent, {llvm::arrayRefFromStringRef(text)})) return error;
+    return io::moveDurably(partial, folder);
+  }();
+  if (written) {
+    fs::remove_directories(partial);
+    const std::string kept =
+        older.empty()
+            ? "a repeated trial begins anew"
+            : fmt::format("the one after epoch {} is intact, and a repeated trial goes on from it", older.back());
+    return failure(
+        fmt::format("the checkpoint after epoch {} cannot be written: {}. Make room there, or leave out "
+                    "`checkpoints`; {}",
+                    epochs, llvm::toString(std::move(written)), kept));
+  }
+  for (const int64_t epoch : older) fs::remove_directories(epochPath(epoch));
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::string> CheckpointFolder::finish(int64_t epochs) const {
+  const std::string from = epochPath(epochs) + "/" + kModel, to = path_ + "/" + kModel;
+  if (auto error = io::moveDurably(from, to)) return error;
+  for (const int64_t epoch : present()) fs::remove_directories(epochPath(epoch));
+  return to;
+}
+
+}  // namespace expc::workload::image

@@ -1,0 +1,15 @@
+#include "runtime/worker/workload/image/paths.h"
+
+#include <llvm/ADT/SmallString.h>
+#include <llvm/Support/Path.h>
+
+namespace expc::workload::image {
+
+std::string pathFrom(llvm::StringRef root, llvm::StringRef path) {
+  if (llvm::sys::path::is_absolute(path)) return path.str();
+  llvm::SmallString<256> joined(root);
+  llvm::sys::path::append(joined, path);
+  return joined.str().str();
+}
+
+}  // namespace expc::workload::image

@@ -1,0 +1,134 @@
+// How a training begins and goes on: initial weights from a file, snapshots, and the way back from one.
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
+#include <fmt/format.h>
+
+#include "runtime/worker/model/state_file.h"
+#include "runtime/worker/workload/image/paths.h"
+#include "runtime/worker/workload/image/training.h"
+
+namespace expc::workload::image {
+namespace {
+
+constexpr char kOptimizer[] = "optimizer.";
+constexpr char kGenerators[] = "generators";
+
+llvm::Error failure(const std::string& text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); }
+
+}  // namespace
+
+llvm::Error Training::loadInitialWeights() {
+  auto file = io::SafeTensors::open(pathFrom(context_.spec.root, parameters_.initial_weights));
+  if (!file) return failure("initial_weights: " + llvm::toString(file.takeError()));
+  const io::TensorInfo* classifier = file->find("classifier.1.weight");
+  const int64_t classes = sets_.train->classes();
+  if (classifier && classifier->shape.size() == 2 && classifier->shape[0] != classes)
+    return failure(
+        fmt::format("initial_weights: {} tells {} classes apart, the images of {} have {}: use weights that "
+                    "were trained on as many, or give the file a new classifier",
+                    file->path(), classifier->shape[0], sets_.train->origin(), classes));
+  if (auto error = model::loadState(*file, model_->stateDict()))
+    return failure(fmt::format("initial_weights: {} (torchvision's mobilenet_v2 with width_mult {} is wanted)",
+                               llvm::toString(std::move(error)), parameters_.width));
+  return llvm::Error::success();
+}
+
+std::vector<at::Generator> Training::generators() const {
+  std::vector<at::Generator> result = {at::detail::getDefaultCPUGenerator()};
+  const c10::Device device = context_.device.torchDevice();
+  if (!device.is_cpu()) result.push_back(at::globalContext().defaultGenerator(device));
+  return result;
+}
+
+Training::Snapshot Training::snapshot() {
+  Snapshot result;
+  result.model = model_->stateDict();
+  for (const auto& [name, tensor] : optimizer_->state()) result.rest.push_back({kOptimizer + name, tensor});
+  std::vector<at::Tensor> states;
+  for (const at::Generator& generator : generators()) states.push_back(generator.get_state());
+  result.rest.push_back({kGenerators, at::stack(context_.communicator.allGather(at::cat(states)))});
+  const precision::GradScaler::State scaler = scaler_->state();
+  result.numbers = llvm::json::Object{{"steps", steps_done_},
+                                      {"steps of an epoch", steps_per_epoch_},
+                                      {"training images", sets_.train->count()},
+                                      {"test images", sets_.test->count()},
+                                      {"scale", scaler.scale},
+                                      {"good steps", scaler.good_steps},
+                                      {"skipped steps", scaler.skipped}};
+  return result;
+}
+
+/// One pass over images that mean nothing. The reducer lays its buckets out anew after its first pass; with three ranks
+/// or more their bounds decide the order of sums, and the training that goes on has left its first pass behind.
+void Training::rehearse() {
+  if (context_.communicator.worldSize() == 1) return;
+  const auto device = context_.device.torchDevice();
+  const auto images =
+      at::zeros({2, 3, parameters_.size, parameters_.size},
+                at::TensorOptions(precision::weightType(parameters_.precision)).device(device))
+          .contiguous(parameters_.channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
+  optimizer_->zeroGrad();
+  parallel_->beforeForward();
+  at::Tensor loss;
+  {
+    precision::Autocast autocast(device.type(), precision::autocastType(parameters_.precision));
+    loss = at::cross_entropy_loss(model_->forward(images), at::zeros({2}, at::TensorOptions(at::kLong).device(device)));
+  }
+  parallel_->beforeBackward();
+  loss.backward();
+  optimizer_->zeroGrad();
+}
+
+llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensors& rest,
+                              const llvm::json::Object& numbers) {
+  const auto steps = numbers.getInteger("steps"), good = numbers.getInteger("good steps"),
+             skipped = numbers.getInteger("skipped steps");
+  const auto scale = numbers.getNumber("scale");
+  if (!steps || !scale || !good || !skipped) return failure(rest.path() + ": its checkpoint.json lacks numbers");
+  if (numbers.getInteger("steps of an epoch") != steps_per_epoch_ ||
+      numbers.getInteger("training images") != sets_.train->count() ||
+      numbers.getInteger("test images") != sets_.test->count())
+    return failure(
+        fmt::format("{} was written with other images than there are now in {}: remove its folder to begin "
+                    "the trial anew",
+                    rest.path(), sets_.train->origin()));
+  rehearse();
+  if (auto error = model::loadState(model, model_->stateDict())) return error;
+
+  optim::Optimizer::State state;
+  at::Tensor generators_of_all;
+  for (const io::TensorInfo& info : rest.tensors()) {
+    auto tensor = model::readTensor(rest, info.name);
+    if (!tensor) return tensor.takeError();
+    llvm::StringRef name = info.name;
+    if (name == kGenerators)
+      generators_of_all = *tensor;
+    else if (name.consume_front(kOptimizer))
+      state.emplace_back(name.str(), *tensor);
+    else
+      return failure(fmt::format("{}: tensor {} means nothing to this build", rest.path(), info.name));
+  }
+  if (auto error = optimizer_->restore(state)) return failure(rest.path() + ": " + llvm::toString(std::move(error)));
+
+  const int64_t rank = context_.communicator.rank(), world = context_.communicator.worldSize();
+  std::vector<int64_t> sizes;
+  int64_t bytes = 0;
+  for (const at::Generator& generator : generators()) {
+    sizes.push_back(generator.get_state().numel());
+    bytes += sizes.back();
+  }
+  if (!generators_of_all.defined() || generators_of_all.sizes() != at::IntArrayRef({world, bytes}) ||
+      generators_of_all.scalar_type() != at::kByte)
+    return failure(rest.path() + ": the state of random numbers is not this build's");
+  const auto states = generators_of_all[rank].split_with_sizes(sizes);
+  std::vector<at::Generator> own = generators();
+  for (size_t i = 0; i < own.size(); ++i) own[i].set_state(states[i].clone());
+
+  scaler_->restore({*scale, *good, *skipped});
+  steps_done_ = *steps;
+  return llvm::Error::success();
+}
+
+}  // namespace expc::workload::image

@@ -1,0 +1,39 @@
+#include "runtime/worker/workload/image/trial_identity.h"
+
+#include <fmt/format.h>
+
+#include "runtime/plan/json.h"
+
+namespace expc::workload::image {
+namespace {
+
+using llvm::json::Object;
+
+std::string textOf(const llvm::json::Value& value) {
+  if (auto text = value.getAsString()) return text->str();
+  return plan::canonicalJson(value);
+}
+
+}  // namespace
+
+TrialIdentity identityOf(const TrialContext& context) {
+  const plan::TrialSpec& spec = context.spec;
+  Object asked{{"point", spec.point},
+               {"workload", spec.workload},
+               {"workload version", std::to_string(spec.workload_version)},
+               {"seed", std::to_string(spec.seed)},
+               {"ranks", std::to_string(spec.world_size)}};
+  for (const auto& [name, value] : spec.settings) asked["setting " + name.str()] = textOf(value);
+  for (const auto& [name, value] : spec.parameters)
+    if (name != "checkpoints") asked["parameter " + name.str()] = textOf(value);
+  TrialIdentity identity;
+  identity.name =
+      fmt::format("{}-seed{}-{}", spec.point, spec.seed, plan::shortHash(plan::canonicalJson(Object(asked))));
+  identity.facts = std::move(asked);
+  Object environment;
+  context.device.describe(environment);
+  for (const auto& [name, value] : environment) identity.facts["environment " + name.str()] = textOf(value);
+  return identity;
+}
+
+}  // namespace expc::workload::image
