@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include "runtime/worker/data/dataloader.h"
+#include "runtime/worker/data/native.h"
 #include "runtime/worker/data/sampler.h"
 #include "tests/parity/fixtures.h"
 
@@ -42,6 +44,76 @@ TEST_CASE("randomPermutation is torch.randperm") {
       CHECK(sum == *wanted.getInteger("weighted_sum_sum_i_(i+1)*p_i"));
     }
   }
+}
+
+/// A set whose images are their own index.
+class Indices : public data::Images {
+ public:
+  explicit Indices(int64_t count) : count_(count) {}
+  int64_t count() const override { return count_; }
+  int64_t classes() const override { return count_; }
+  const std::string& origin() const override { return origin_; }
+  std::optional<data::Shape> shape() const override { return data::Shape{1, 1, 1}; }
+  int64_t label(int64_t index) const override { return index; }
+  llvm::Expected<data::Pixels> read(int64_t, std::vector<uint8_t>& scratch) const override {
+    scratch.assign(1, 0);
+    return data::Pixels{scratch.data(), 1, 1, 1};
+  }
+
+ private:
+  int64_t count_;
+  std::string origin_ = "indices";
+};
+
+std::vector<std::vector<int64_t>> labelsOf(data::Batches& batches) {
+  std::vector<std::vector<int64_t>> result;
+  while (true) {
+    auto batch = batches.next();
+    REQUIRE(batch);
+    if (!*batch) return result;
+    result.emplace_back((*batch)->labels, (*batch)->labels + (*batch)->count);
+  }
+}
+
+TEST_CASE("DataLoader draws torch's seeds, and every loader delivers its batches") {
+  const auto json = readJson("sampler.json");
+  int compared = 0;
+  for (const auto& value : *json.getAsObject()->getArray("dataloader_shuffle")) {
+    const auto& wanted = *value.getAsObject();
+    const int64_t count = *wanted.getInteger("n");
+    const auto seeds = data::dataLoaderSeeds(static_cast<uint64_t>(*wanted.getInteger("global_seed")), 0);
+    CHECK(static_cast<int64_t>(seeds.base_seed) == *wanted.getInteger("base_seed"));
+    CHECK(static_cast<int64_t>(seeds.sampler_seed) == *wanted.getInteger("sampler_seed"));
+    std::vector<std::vector<int64_t>> batches;
+    for (const auto& batch : *wanted.getArray("batches")) batches.push_back(integers(*batch.getAsArray()));
+
+    data::BatchOptions options;
+    options.order = [&](int64_t) { return data::randomPermutation(count, seeds.sampler_seed); };
+    options.batch = *wanted.getInteger("batch_size");
+    options.drop_last = *wanted.getBoolean("drop_last");
+    options.epochs = 1;
+    options.preparation.rows = options.preparation.cols = 1;
+    const Indices images(count);
+    for (unsigned workers : {0u, 1u, 3u}) {
+      for (auto kind : {data::WorkerKind::Threads, data::WorkerKind::Processes}) {
+        data::DataLoaderOptions torch;
+        torch.batches = options;
+        torch.workers = workers;
+        torch.kind = kind;
+        auto loader = data::makeDataLoader(images, torch);
+        REQUIRE(loader);
+        CHECK(labelsOf(**loader) == batches);
+      }
+      data::NativeOptions own;
+      own.batches = options;
+      own.threads = workers;
+      auto loader = data::makeNativeLoader(images, own);
+      REQUIRE(loader);
+      CHECK(labelsOf(**loader) == batches);
+      ++compared;
+    }
+  }
+  CHECK(compared >= 9);
 }
 
 }  // namespace

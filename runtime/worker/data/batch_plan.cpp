@@ -7,8 +7,6 @@
 #include <exception>
 #include <string>
 
-#include "runtime/worker/data/loader.h"
-
 namespace expc::data {
 
 llvm::Expected<Order> BatchPlan::beginEpoch() {

@@ -13,6 +13,11 @@
 
 namespace expc::data {
 
+/// Batches an epoch of `items` gives.
+inline int64_t batchesPerEpoch(int64_t items, int64_t batch, bool drop_last) {
+  return drop_last ? items / batch : (items + batch - 1) / batch;
+}
+
 using Order = std::shared_ptr<const std::vector<int64_t>>;
 
 /// A batch before it is prepared: `count` items of its epoch's order from `begin`.

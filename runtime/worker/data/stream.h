@@ -1,8 +1,8 @@
 #pragma once
 
 // The last step of preparing an image, by stores that go past the caches: for batches that are larger than these. What
-// is overwritten is not read first, and nothing else is thrown out. AVX-512 only: there one store is a whole cache line,
-// and a line that is written in part costs more than a plain store.
+// is overwritten is not read first, and nothing else is thrown out. AVX-512 only: there one store is a whole cache
+// line, and a line that is written in part costs more than a plain store.
 
 #include <cstddef>
 #include <cstdint>

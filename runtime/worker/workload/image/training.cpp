@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/worker/data/loader.h"
+#include "runtime/worker/data/batch_plan.h"
 #include "runtime/worker/data/sampler.h"
 #include "runtime/worker/device/determinism.h"
 #include "runtime/worker/workload/image/image_sets.h"
