@@ -102,6 +102,7 @@ TEST_CASE("the first broken item of a batch is the native loader's error, at the
     const std::string text = errorOf(*loader);
     CHECK(text.find("img/14.jpg") != std::string::npos);
     CHECK(errorOf(*loader) == text);
+    loader.reset();  // its threads may still read
     images.corrupt.clear();
     images.thrown = 1;
     auto throwing = make(images, optionsOf(100, 4, threads));
