@@ -118,14 +118,16 @@ inline std::vector<Interruption> interruptions() {
 inline std::vector<RankOutcome> interrupted(unsigned world, const Interruption& interruption, bool dies,
                                             const Prepare& prepare) {
   using namespace std::chrono_literals;
-  return runRanks(world, dies ? 40s : 3s, 60s, [&](const Rendezvous& rendezvous) -> std::string {
+  // Ranks that start on a busy machine must meet within it too.
+  constexpr auto kTimeout = 10s;
+  return runRanks(world, dies ? 60s : kTimeout, 90s, [&](const Rendezvous& rendezvous) -> std::string {
     auto comm = Communicator::open(rendezvous);
     const at::Device device = prepare(*comm, rendezvous);
     auto tensor = at::ones({static_cast<int64_t>(world) * 1000}, at::TensorOptions(at::kFloat).device(device));
     comm->allReduce(tensor, Reduction::Sum);  // connected
     comm->barrier();
     if (rendezvous.rank == world - 1) {
-      if (!dies) std::this_thread::sleep_for(6s);
+      if (!dies) std::this_thread::sleep_for(kTimeout + 3s);
       _exit(9);
     }
     const auto begin = std::chrono::steady_clock::now();
@@ -133,7 +135,7 @@ inline std::vector<RankOutcome> interrupted(unsigned world, const Interruption& 
       interruption.call(*comm, tensor);
       comm->barrier();  // on a GPU the collective itself is only queued
     } catch (const CommError& error) {
-      const bool early = dies || std::chrono::steady_clock::now() - begin > 2500ms;
+      const bool early = dies || std::chrono::steady_clock::now() - begin > kTimeout - 500ms;
       return early ? error.what() : std::string("before the timeout: ") + error.what();
     }
     return "survived";
@@ -145,7 +147,7 @@ inline std::vector<std::string> interruptedAll(unsigned world, bool dies, const 
   using namespace std::chrono_literals;
   const auto all = interruptions();
   std::vector<std::string> said;
-  for (const auto& outcome : runRanks(static_cast<unsigned>(all.size()), 1s, 90s, [&](const Rendezvous& which) {
+  for (const auto& outcome : runRanks(static_cast<unsigned>(all.size()), 1s, 120s, [&](const Rendezvous& which) {
          const auto first = interrupted(world, all[which.rank], dies, prepare).front();
          return first.ended ? first.said : std::string("did not end");
        }))
