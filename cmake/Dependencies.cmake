@@ -10,6 +10,13 @@ find_package(fmt REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(Boost REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(PNG REQUIRED)
+
+find_library(EXPC_TURBOJPEG turbojpeg REQUIRED)
+find_path(EXPC_TURBOJPEG_INCLUDE turbojpeg.h REQUIRED)
+add_library(expc_turbojpeg INTERFACE)
+target_include_directories(expc_turbojpeg SYSTEM INTERFACE "${EXPC_TURBOJPEG_INCLUDE}")
+target_link_libraries(expc_turbojpeg INTERFACE ${EXPC_TURBOJPEG})
 
 # LLVM's ADT and Support only; its own CMake package would pull in every component.
 set(EXPC_LLVM_ROOT "/usr/lib/llvm-${EXPC_LLVM_MAJOR}" CACHE PATH "LLVM prefix")

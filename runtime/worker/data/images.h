@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace expc::data {
@@ -27,6 +28,18 @@ struct Shape {
   int64_t channels = 0;
 };
 
+/// An image whose bytes are at fault, not the machine: what `on_corrupt = skip` leaves out. The message names the file.
+class CorruptImage : public llvm::ErrorInfo<CorruptImage> {
+ public:
+  static char ID;
+  explicit CorruptImage(std::string message) : message_(std::move(message)) {}
+  void log(llvm::raw_ostream& out) const override { out << message_; }
+  std::error_code convertToErrorCode() const override { return std::make_error_code(std::errc::illegal_byte_sequence); }
+
+ private:
+  std::string message_;
+};
+
 /// Labelled images by index. All members may be called from several threads at once.
 class Images {
  public:
@@ -40,8 +53,12 @@ class Images {
   virtual std::optional<Shape> shape() const = 0;
   virtual int64_t label(int64_t index) const = 0;
   /// The decoded image. It lies in the set's own memory or in `scratch`, which the caller keeps from call to call, and
-  /// is good until the next call with the same scratch. The error names the file and what is wrong with it.
   virtual llvm::Expected<Pixels> read(int64_t index, std::vector<uint8_t>& scratch) const = 0;
+  /// The same, but decoded into `out` where the image has the `wanted` shape: then the answer's data is `out`.
+  virtual llvm::Expected<Pixels> readInto(int64_t index, const Shape& /*wanted*/, uint8_t* /*out*/,
+                                          std::vector<uint8_t>& scratch) const {
+    return read(index, scratch);
+  }
   /// The file of an encoded image, for a loader that decodes itself; empty where images are not files.
   virtual std::string file(int64_t /*index*/) const { return {}; }
 };

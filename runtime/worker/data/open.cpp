@@ -1,5 +1,6 @@
 #include "runtime/worker/data/open.h"
 
+#include "runtime/worker/data/folder.h"
 #include "runtime/worker/data/image_set.h"
 #include "runtime/worker/data/memory_images.h"
 
@@ -21,6 +22,7 @@ llvm::Expected<ImageSets> open(const Place& place) {
     case Kind::Synthetic:
       return inMemory(synthetic(place.count));
     case Kind::Folder:
+      return openFolder(place.path);
     case Kind::Packed:
       break;
   }

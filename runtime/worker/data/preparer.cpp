@@ -304,4 +304,15 @@ llvm::Error Preparer::apply(const Pixels& image, void* out) const {
   return llvm::Error::success();
 }
 
+llvm::Error Preparer::fill(const Images& images, int64_t index, void* out, std::vector<uint8_t>& scratch) const {
+  const Preparation& want = preparation_;
+  // A batch of bytes, channels last, is what a decoder writes: nothing is left to do where the size fits.
+  const bool as_decoded = want.element == Element::UInt8 && (want.layout == Layout::Nhwc || want.channels == 1);
+  auto pixels = as_decoded
+                    ? images.readInto(index, {want.rows, want.cols, want.channels}, static_cast<uint8_t*>(out), scratch)
+                    : images.read(index, scratch);
+  if (!pixels) return pixels.takeError();
+  return pixels->data == out ? llvm::Error::success() : apply(*pixels, out);
+}
+
 }  // namespace expc::data

@@ -35,6 +35,8 @@ class Preparer {
   /// Writes preparation().imageBytes() bytes, which may begin anywhere. An error when the image has neither 1 nor 3
   /// channels, or 3 where 1 is wanted, or a side of 0.
   llvm::Error apply(const Pixels& image, void* out) const;
+  /// Reads one of a set and prepares it. `scratch` is kept from call to call, one for each thread.
+  llvm::Error fill(const Images& images, int64_t index, void* out, std::vector<uint8_t>& scratch) const;
 
  private:
   struct Tables;

@@ -1,0 +1,199 @@
+#include "runtime/worker/data/folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <llvm/ADT/StringRef.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/Path.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "runtime/worker/data/decode.h"
+
+namespace expc::data {
+namespace {
+
+constexpr int kDeepest = 32;  // folders in folders; more is a link that leads back
+
+template <typename... Args>
+llvm::Error failure(fmt::format_string<Args...> text, Args&&... args) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), fmt::format(text, std::forward<Args>(args)...));
+}
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+struct Listed {
+  std::vector<std::string> folders, files;  // names, sorted
+};
+
+llvm::Expected<Listed> list(const std::string& path) {
+  Listed result;
+  std::error_code error;
+  for (llvm::sys::fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
+    auto type = entry->type();
+    if (type == llvm::sys::fs::file_type::symlink_file || type == llvm::sys::fs::file_type::type_unknown) {
+      auto status = entry->status();  // follows links; a broken one is a file that fails when it is read
+      type = status ? status->type() : llvm::sys::fs::file_type::regular_file;
+    }
+    const std::string name = llvm::sys::path::filename(entry->path()).str();
+    (type == llvm::sys::fs::file_type::directory_file ? result.folders : result.files).push_back(name);
+  }
+  if (error) return failure("{}: {}", path, error.message());
+  std::sort(result.folders.begin(), result.folders.end());
+  std::sort(result.files.begin(), result.files.end());
+  return result;
+}
+
+bool readable(llvm::StringRef name) {
+  return name.ends_with_insensitive(".jpg") || name.ends_with_insensitive(".jpeg") ||
+         name.ends_with_insensitive(".png");
+}
+
+/// What torchvision would read as well, and this does not: leaving it out would be another set of images.
+bool otherImage(llvm::StringRef name) {
+  for (const char* ending : {".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"})
+    if (name.ends_with_insensitive(ending)) return true;
+  return false;
+}
+
+/// All of a class, by folder: path below the class ("" or "a/b/") and its image files.
+using Below = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+llvm::Error gather(const std::string& root, const std::string& below, int depth, Below& result) {
+  if (depth > kDeepest) return failure("{}/{}: folders in folders without end", root, below);
+  auto listed = list(below.empty() ? root : root + "/" + below);
+  if (!listed) return listed.takeError();
+  std::vector<std::string> images;
+  for (std::string& name : listed->files) {
+    if (readable(name))
+      images.push_back(std::move(name));
+    else if (otherImage(name))
+      return failure("{}/{}{}: expected JPEG or PNG files; convert it, or take it out", root, below, name);
+  }
+  result.emplace_back(below, std::move(images));
+  for (const std::string& name : listed->folders)
+    if (auto error = gather(root, below + name + "/", depth + 1, result)) return error;
+  return llvm::Error::success();
+}
+
+struct File {
+  int descriptor;
+  ~File() {
+    if (descriptor >= 0) ::close(descriptor);
+  }
+};
+
+/// The whole file in memory that its thread keeps.
+llvm::Expected<llvm::ArrayRef<uint8_t>> contents(const std::string& path) {
+  static thread_local std::vector<uint8_t> memory;
+  const File file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  struct stat status{};
+  if (file.descriptor < 0 || ::fstat(file.descriptor, &status) != 0) return failure("{}: {}", path, reason(errno));
+  if (!S_ISREG(status.st_mode)) return failure("{}: not a file", path);
+  if (status.st_size > kLargestFile)
+    return llvm::make_error<CorruptImage>(
+        fmt::format("{}: {} bytes, expected an image of at most {}", path, status.st_size, kLargestFile));
+  const auto wanted = static_cast<size_t>(status.st_size);
+  if (memory.size() < wanted) memory.resize(wanted);
+  size_t size = 0;
+  while (size < wanted) {
+    const ssize_t got = ::read(file.descriptor, memory.data() + size, wanted - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failure("{}: {}", path, reason(errno));
+    if (got == 0) break;  // it became shorter: the decoder will say what is missing
+    size += static_cast<size_t>(got);
+  }
+  return llvm::ArrayRef<uint8_t>(memory.data(), size);
+}
+
+llvm::Expected<Pixels> decodeFile(const std::string& path, const Destination& to) {
+  auto bytes = contents(path);
+  if (!bytes) return bytes.takeError();
+  auto pixels = decode(*bytes, to);
+  if (pixels) return pixels;
+  llvm::Error error = pixels.takeError();
+  const bool corrupt = error.isA<CorruptImage>();
+  std::string message = path + ": " + llvm::toString(std::move(error));
+  if (corrupt) return llvm::make_error<CorruptImage>(std::move(message));
+  return failure("{}", message);
+}
+
+}  // namespace
+
+void FolderImages::add(const std::string& relative, uint32_t label) {
+  files_ += relative;
+  ends_.push_back(files_.size());
+  labels_.push_back(label);
+}
+
+llvm::Error FolderImages::addClass(const std::string& name, uint32_t label) {
+  Below below;
+  if (auto error = gather(path_ + "/" + name, "", 0, below)) return error;
+  // Python sorts what os.walk gives by the folder's path, without the slash at its end.
+  std::sort(below.begin(), below.end(), [](const auto& a, const auto& b) {
+    return llvm::StringRef(a.first).rtrim('/') < llvm::StringRef(b.first).rtrim('/');
+  });
+  const size_t before = labels_.size();
+  for (const auto& [folder, images] : below)
+    for (const std::string& image : images) add(name + "/" + folder + image, label);
+  if (labels_.size() == before) return failure("{}/{}: no JPEG or PNG file in this class", path_, name);
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::unique_ptr<FolderImages>> FolderImages::create(const std::string& path) {
+  std::unique_ptr<FolderImages> images(new FolderImages);
+  images->path_ = path;
+  if (!llvm::sys::fs::is_directory(path))
+    return failure("{}: no such folder; expected one with a folder for each class", path);
+  auto listed = list(path);
+  if (!listed) return listed.takeError();
+  images->names_ = std::move(listed->folders);
+  if (images->names_.empty())
+    return failure("{}: no folder in it, expected one for each class with its JPEG or PNG files", path);
+  for (size_t label = 0; label < images->names_.size(); ++label)
+    if (auto error = images->addClass(images->names_[label], static_cast<uint32_t>(label))) return error;
+  return images;
+}
+
+std::string FolderImages::file(int64_t index) const {
+  const auto i = static_cast<size_t>(index);
+  const uint64_t begin = i == 0 ? 0 : ends_[i - 1];
+  return path_ + "/" + files_.substr(begin, ends_[i] - begin);
+}
+
+llvm::Expected<Pixels> FolderImages::read(int64_t index, std::vector<uint8_t>& scratch) const {
+  return decodeFile(file(index), {{}, nullptr, &scratch});
+}
+
+llvm::Expected<Pixels> FolderImages::readInto(int64_t index, const Shape& wanted, uint8_t* out,
+                                              std::vector<uint8_t>& scratch) const {
+  return decodeFile(file(index), {wanted, out, &scratch});
+}
+
+llvm::Expected<ImageSets> openFolder(const std::string& path) {
+  for (const char* set : {"train", "test"}) {
+    if (llvm::sys::fs::is_directory(path + "/" + set)) continue;
+    if (!llvm::sys::fs::is_directory(path))
+      return failure("{}: no such folder; expected one with train/CLASS/*.jpg and test/CLASS/*.jpg", path);
+    return failure("{}: no folder {} in it; expected train/CLASS/*.jpg and test/CLASS/*.jpg", path, set);
+  }
+  auto train = FolderImages::create(path + "/train");
+  if (!train) return train.takeError();
+  auto test = FolderImages::create(path + "/test");
+  if (!test) return test.takeError();
+  const auto& wanted = (*train)->classNames();
+  const auto& found = (*test)->classNames();
+  for (const std::string& name : wanted)
+    if (!std::binary_search(found.begin(), found.end(), name))
+      return failure("{}/test: class {} is missing, which {}/train has", path, name, path);
+  for (const std::string& name : found)
+    if (!std::binary_search(wanted.begin(), wanted.end(), name))
+      return failure("{}/test: class {} is not one of {}/train", path, name, path);
+  return ImageSets{std::move(*train), std::move(*test)};
+}
+
+}  // namespace expc::data

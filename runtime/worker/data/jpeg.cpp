@@ -1,0 +1,46 @@
+#include <fmt/format.h>
+#include <turbojpeg.h>
+
+#include <memory>
+#include <string_view>
+
+#include "runtime/worker/data/decode.h"
+
+namespace expc::data::detail {
+namespace {
+
+struct Destroy {
+  void operator()(void* handle) const { tjDestroy(handle); }
+};
+
+/// libjpeg goes on after these, and so does PIL: nothing of the picture is lost.
+bool harmless(std::string_view warning) {
+  return warning.find("extraneous bytes") != std::string_view::npos ||
+         warning.find("Unknown Adobe") != std::string_view::npos || warning.find("ICC") != std::string_view::npos;
+}
+
+}  // namespace
+
+llvm::Expected<Pixels> decodeJpeg(llvm::ArrayRef<uint8_t> bytes, const Destination& to) {
+  static thread_local const std::unique_ptr<void, Destroy> handle(tjInitDecompress());
+  if (!handle) return llvm::createStringError(llvm::inconvertibleErrorCode(), "no memory for a JPEG decoder");
+  int width = 0, height = 0, subsampling = 0, colours = 0;
+  if (tjDecompressHeader3(handle.get(), bytes.data(), bytes.size(), &width, &height, &subsampling, &colours) != 0 &&
+      tjGetErrorCode(handle.get()) == TJERR_FATAL)
+    return corrupt(fmt::format("not a readable JPEG: {}", tjGetErrorStr2(handle.get())));
+  if (colours == TJCS_CMYK || colours == TJCS_YCCK)
+    return corrupt("a CMYK JPEG; convert it to RGB, for example with `magick FILE -colorspace sRGB FILE`");
+  if (auto error = checkSides(height, width)) return error;
+  uint8_t* out = to.place(height, width);
+  // As libjpeg's default and so PIL's: the accurate transform, smooth upsampling. A file cannot ask for scans without
+  // end.
+  if (tjDecompress2(handle.get(), bytes.data(), bytes.size(), out, width, 0, height, TJPF_RGB,
+                    TJFLAG_ACCURATEDCT | TJFLAG_LIMITSCANS) != 0) {
+    const char* message = tjGetErrorStr2(handle.get());
+    if (tjGetErrorCode(handle.get()) == TJERR_FATAL || !harmless(message))
+      return corrupt(fmt::format("damaged JPEG: {}", message));
+  }
+  return Pixels{out, height, width, 3};
+}
+
+}  // namespace expc::data::detail
