@@ -53,6 +53,7 @@ class Images {
   virtual std::optional<Shape> shape() const = 0;
   virtual int64_t label(int64_t index) const = 0;
   /// The decoded image. It lies in the set's own memory or in `scratch`, which the caller keeps from call to call, and
+  /// is good until the next call with the same scratch. The error names the file and what is wrong with it.
   virtual llvm::Expected<Pixels> read(int64_t index, std::vector<uint8_t>& scratch) const = 0;
   /// The same, but decoded into `out` where the image has the `wanted` shape: then the answer's data is `out`.
   virtual llvm::Expected<Pixels> readInto(int64_t index, const Shape& /*wanted*/, uint8_t* /*out*/,

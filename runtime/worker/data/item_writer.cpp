@@ -15,20 +15,15 @@ llvm::Error ItemWriter::write(const std::vector<int64_t>& order, int64_t positio
     if (index < 0 || index >= images_.count())
       return llvm::createStringError(
           fmt::format("{}: image {} asked for, expected 0 to {}", images_.origin(), index, images_.count() - 1));
-    auto pixels = images_.read(index, scratch);
-    if (pixels) {
-      if (auto error = preparer_.apply(*pixels, image))
-        return llvm::createStringError(
-            fmt::format("{}: image {}: {}", images_.origin(), index, llvm::toString(std::move(error))));
+    llvm::Error error = preparer_.fill(images_, index, image, scratch);
+    if (!error) {
       *label = images_.label(index);
       skipped += tried > 0 ? 1 : 0;
       return llvm::Error::success();
     }
-    if (!skip_corrupt_) return pixels.takeError();
-    if (tried == 0)
-      first = llvm::toString(pixels.takeError());
-    else
-      llvm::consumeError(pixels.takeError());
+    if (!skip_corrupt_ || !error.isA<CorruptImage>()) return error;
+    std::string message = llvm::toString(std::move(error));
+    if (tried == 0) first = std::move(message);
   }
   return llvm::createStringError(
       fmt::format("{}: none of the {} images of this rank's epoch could be decoded; the first: {}", images_.origin(),

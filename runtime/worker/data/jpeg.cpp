@@ -26,8 +26,8 @@ llvm::Expected<Pixels> decodeJpeg(llvm::ArrayRef<uint8_t> bytes, const Destinati
   if (!handle) return llvm::createStringError(llvm::inconvertibleErrorCode(), "no memory for a JPEG decoder");
   int width = 0, height = 0, subsampling = 0, colours = 0;
   if (tjDecompressHeader3(handle.get(), bytes.data(), bytes.size(), &width, &height, &subsampling, &colours) != 0 &&
-      tjGetErrorCode(handle.get()) == TJERR_FATAL)
-    return corrupt(fmt::format("not a readable JPEG: {}", tjGetErrorStr2(handle.get())));
+      (tjGetErrorCode(handle.get()) == TJERR_FATAL || width < 1 || height < 1))
+    return corrupt(fmt::format("damaged JPEG: {}", tjGetErrorStr2(handle.get())));
   if (colours == TJCS_CMYK || colours == TJCS_YCCK)
     return corrupt("a CMYK JPEG; convert it to RGB, for example with `magick FILE -colorspace sRGB FILE`");
   if (auto error = checkSides(height, width)) return error;

@@ -43,7 +43,7 @@ class NumberImages : public Images {
   llvm::Expected<Pixels> read(int64_t index, std::vector<uint8_t>& scratch) const override {
     ++reads;
     if (corrupt.contains(index))
-      return llvm::createStringError("img/" + std::to_string(index) + ".jpg cannot be decoded");
+      return llvm::make_error<CorruptImage>("img/" + std::to_string(index) + ".jpg cannot be decoded");
     if (index == thrown) throw std::runtime_error("thrown at item");
     if (index == killed) raise(SIGKILL);
     if (index == left) _exit(7);

@@ -17,13 +17,13 @@ llvm::Expected<ImageSets> inMemory(llvm::Expected<Dataset> read) {
 
 llvm::Expected<ImageSets> open(const Place& place) {
   switch (place.kind) {
-    case Kind::Mnist:
+    case Place::Kind::Mnist:
       return inMemory(readMnist(place.path));
-    case Kind::Synthetic:
+    case Place::Kind::Synthetic:
       return inMemory(synthetic(place.count));
-    case Kind::Folder:
+    case Place::Kind::Folder:
       return openFolder(place.path);
-    case Kind::Packed:
+    case Place::Kind::Packed:
       break;
   }
   return llvm::createStringError(llvm::inconvertibleErrorCode(), place.path + ": this kind of data is not read yet");

@@ -13,10 +13,8 @@ namespace expc::data {
 
 /// Where images come from: IDX files of MNIST's layout, folders of JPEG and PNG files by class, a packed file, or
 /// nowhere.
-enum class Kind { Mnist, Folder, Packed, Synthetic };
-
 struct Place {
-  Kind kind = Kind::Mnist;
+  enum class Kind { Mnist, Folder, Packed, Synthetic } kind = Kind::Mnist;
   std::string path;   // all but Synthetic
   int64_t count = 0;  // Synthetic: training images
 };

@@ -312,7 +312,14 @@ llvm::Error Preparer::fill(const Images& images, int64_t index, void* out, std::
                     ? images.readInto(index, {want.rows, want.cols, want.channels}, static_cast<uint8_t*>(out), scratch)
                     : images.read(index, scratch);
   if (!pixels) return pixels.takeError();
-  return pixels->data == out ? llvm::Error::success() : apply(*pixels, out);
+  if (pixels->data == out) return llvm::Error::success();
+  auto error = apply(*pixels, out);
+  if (!error) return error;
+  const std::string file = images.file(index);
+  return llvm::createStringError(
+      llvm::inconvertibleErrorCode(),
+      fmt::format("{}: {}", file.empty() ? fmt::format("{}: image {}", images.origin(), index) : file,
+                  llvm::toString(std::move(error))));
 }
 
 }  // namespace expc::data

@@ -109,7 +109,8 @@ class Reader {
 
 void readData(Reader& reader, Data& data) {
   const Value* value = reader.get("data");
-  const std::string wanted = R"({"mnist":["a folder"]} or {"synthetic":[images]})";
+  const std::string wanted =
+      R"({"mnist":["a folder"]}, {"folder":["a folder"]}, {"packed":["a file"]} or {"synthetic":[images]})";
   if (!value) return reader.fail("data", nullptr, wanted);
   const Object* object = value->getAsObject();
   if (!object || object->size() != 1) return reader.fail("data", *value, wanted);
@@ -117,11 +118,11 @@ void readData(Reader& reader, Data& data) {
   const llvm::StringRef name = object->begin()->first;
   if (!arguments || arguments->size() != 1) return reader.fail("data", *value, wanted);
   const Value& argument = arguments->front();
-  if (name == "mnist" && argument.getAsString()) {
-    data.kind = Data::Kind::Mnist;
+  if ((name == "mnist" || name == "folder") && argument.getAsString()) {
+    data.kind = name == "mnist" ? Data::Kind::Mnist : Data::Kind::Folder;
     data.path = argument.getAsString()->str();
-  } else if ((name == "folder" || name == "packed") && argument.getAsString()) {
-    reader.notBuilt("data", (name + "(…)").str(), "mnist, synthetic");
+  } else if (name == "packed" && argument.getAsString()) {
+    reader.notBuilt("data", "packed(…)", "mnist, folder, synthetic");
   } else if (name == "synthetic") {
     data.kind = Data::Kind::Synthetic;
     const Object count{{"images", argument}};
@@ -140,7 +141,7 @@ void readData(Reader& reader, Data& data) {
 
 std::vector<Param> declaredParameters() {
   const Parameters defaults;
-  return {{"data", "source", nullptr, {"mnist", "synthetic"}},
+  return {{"data", "source", nullptr, {"mnist", "folder", "synthetic"}},
           {"size", "Pixels", defaults.size},
           {"width", "float", defaults.width},
           {"global_batch", "int", 0},

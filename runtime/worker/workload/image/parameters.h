@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/plan/trial.h"
+#include "runtime/worker/data/open.h"
 #include "runtime/worker/feed/feed.h"
 #include "runtime/worker/optim/schedule.h"
 #include "runtime/worker/precision/precision.h"
@@ -17,11 +18,8 @@
 
 namespace expc::workload::image {
 
-struct Data {
-  enum class Kind { Mnist, Synthetic } kind = Kind::Mnist;
-  std::string path;   // Mnist: a folder, as written in the study
-  int64_t count = 0;  // Synthetic: training images
-};
+/// Its path is as written in the study.
+using Data = data::Place;
 
 enum class OptimizerKind { Sgd, Adam };
 enum class Strategy { DdpDs, Dp, Ddp };
