@@ -1,0 +1,152 @@
+#include "runtime/worker/profile/activity.h"
+
+#include <llvm/Demangle/Demangle.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace expc::profile {
+namespace {
+
+constexpr const char* kFamilyNames[kFamilies] = {
+    "compute", "NCCL all-reduce", "NCCL all-gather", "NCCL reduce-scatter", "NCCL broadcast", "NCCL other"};
+constexpr const char* kDirectionNames[kDirections] = {"copy HtoD", "copy DtoH", "copy DtoD", "copy HtoH"};
+/// Names that a breakdown lists before "others": enough to explain a difference, few enough to store.
+constexpr size_t kListedKernels = 40;
+constexpr size_t kListedCalls = 40;
+
+bool dropSuffix(std::string_view& name, std::string_view suffix) {
+  if (!name.ends_with(suffix)) return false;
+  name.remove_suffix(suffix.size());
+  return true;
+}
+
+}  // namespace
+
+std::string_view toString(Family family) { return kFamilyNames[static_cast<size_t>(family)]; }
+
+Family familyOf(std::string_view kernel) {
+  size_t at = kernel.find("ncclDevKernel_");
+  size_t skip = std::string_view("ncclDevKernel_").size();
+  if (at == std::string_view::npos) {
+    at = kernel.find("ncclKernel_");
+    skip = std::string_view("ncclKernel_").size();
+  }
+  if (at == std::string_view::npos) return Family::Compute;
+  const std::string_view rest = kernel.substr(at + skip);
+  if (rest.starts_with("AllReduce")) return Family::AllReduce;
+  if (rest.starts_with("AllGather")) return Family::AllGather;
+  if (rest.starts_with("ReduceScatter")) return Family::ReduceScatter;
+  if (rest.starts_with("Broadcast")) return Family::Broadcast;
+  return Family::OtherNccl;
+}
+
+std::string_view callName(std::string_view name) {
+  const size_t version = name.rfind("_v");
+  if (version != std::string_view::npos && version + 2 < name.size() &&
+      name.substr(version + 2).find_first_not_of("0123456789") == std::string_view::npos) {
+    name = name.substr(0, version);
+  }
+  if (!dropSuffix(name, "_ptsz")) dropSuffix(name, "_ptds");
+  return name;
+}
+
+std::string kernelName(std::string_view mangled) {
+  const std::string full = llvm::demangle(mangled);
+  std::string_view name = full;
+  // Template arguments may hold parentheses and the other way round; the name ends at the first of either. An anonymous
+  // namespace is neither.
+  std::string out;
+  if (name.starts_with("void ")) name.remove_prefix(5);
+  for (size_t i = 0; i < name.size(); ++i) {
+    constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+    if (name.substr(i).starts_with(kAnonymous)) {
+      i += kAnonymous.size() - 1;
+      continue;
+    }
+    if (name[i] == '<' || name[i] == '(') break;
+    out += name[i];
+  }
+  return out.empty() ? full : out;
+}
+
+Amount ActivityTotals::callsThatBegin(std::string_view name) const {
+  Amount sum;
+  for (auto at = calls.lower_bound(name); at != calls.end() && at->first.starts_with(name); ++at) sum += at->second;
+  return sum;
+}
+
+Amount ActivityTotals::allCalls() const {
+  Amount sum;
+  for (const auto& [name, amount] : calls) sum += amount;
+  return sum;
+}
+
+Amount ActivityTotals::nccl() const {
+  Amount sum;
+  for (size_t i = 0; i < kFamilies; ++i)
+    if (static_cast<Family>(i) != Family::Compute) sum += families[i];
+  return sum;
+}
+
+void ActivitySum::add(const Activity& activity) {
+  if (activity.end < activity.begin) {
+    ++totals_.malformed;
+    return;
+  }
+  const bool timed = activity.begin != 0 || activity.end != 0;
+  if (!timed) ++totals_.untimed;
+  const Amount amount{static_cast<double>(activity.end - activity.begin) * 1e-9, 1,
+                      static_cast<double>(activity.bytes)};
+  switch (activity.kind) {
+    case Activity::Kind::Call: {
+      const std::string_view name = callName(activity.name);
+      auto at = calls_.find(name);
+      if (at == calls_.end()) at = calls_.emplace(std::string(name), Amount{}).first;
+      at->second += amount;
+      return;  // host time: no device was busy
+    }
+    case Activity::Kind::Kernel: {
+      auto at = kernels_.find(activity.name);
+      if (at == kernels_.end())
+        at = kernels_.emplace(std::string(activity.name), Kernel{familyOf(activity.name), {}}).first;
+      at->second.amount += amount;
+      break;
+    }
+    case Activity::Kind::Copy:
+      totals_.copies[static_cast<size_t>(activity.direction)] += amount;
+      break;
+    case Activity::Kind::Fill:
+      totals_.fills += amount;
+      break;
+  }
+  if (timed) busy_.add(activity.begin, activity.end);
+}
+
+ActivityTotals ActivitySum::take(uint64_t begin, uint64_t end) {
+  ActivityTotals totals = std::exchange(totals_, {});
+  totals.calls = std::exchange(calls_, {});
+  for (const auto& [name, kernel] : kernels_) {
+    totals.families[static_cast<size_t>(kernel.family)] += kernel.amount;
+    totals.kernels[kernelName(name)] += kernel.amount;
+  }
+  kernels_.clear();
+  totals.busy_seconds = static_cast<double>(busy_.within(begin, end)) * 1e-9;
+  busy_ = {};
+  return totals;
+}
+
+void addActivity(Amounts& breakdown, const ActivityTotals& totals, double wall_seconds) {
+  addView(breakdown, "api", totals.calls, kListedCalls);
+  Amounts device;
+  for (size_t i = 0; i < kFamilies; ++i)
+    if (totals.families[i].count > 0) device[kFamilyNames[i]] = totals.families[i];
+  for (size_t i = 0; i < kDirections; ++i)
+    if (totals.copies[i].count > 0) device[kDirectionNames[i]] = totals.copies[i];
+  if (totals.fills.count > 0) device["fill"] = totals.fills;
+  device["idle"] = {std::max(0.0, wall_seconds - totals.busy_seconds), 0, 0};
+  addView(breakdown, "device", device);
+  addView(breakdown, "kernel", totals.kernels, kListedKernels);
+}
+
+}  // namespace expc::profile

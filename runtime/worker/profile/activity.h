@@ -1,0 +1,77 @@
+#pragma once
+
+// What a GPU and the host's calls to it did, summed from single records as they come: by call, by family of kernels, by
+// direction of copies. The records are CUPTI's; nothing here knows it.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "runtime/worker/profile/breakdown.h"
+#include "runtime/worker/profile/busy.h"
+
+namespace expc::profile {
+
+enum class Family : uint8_t { Compute, AllReduce, AllGather, ReduceScatter, Broadcast, OtherNccl };
+inline constexpr size_t kFamilies = 6;
+std::string_view toString(Family family);  // "NCCL all-reduce"
+/// By a kernel's name, mangled or not: NCCL's are ncclDevKernel_AllReduce_Sum_f32_… (ncclKernel_… before 2.19).
+Family familyOf(std::string_view kernel);
+
+/// "cudaLaunchKernel" of "cudaLaunchKernel_v7000" or "cudaLaunchKernel_ptsz_v7000": the call without its version.
+std::string_view callName(std::string_view name);
+
+/// A kernel's name without types, template arguments and parameters: "at::native::vectorized_elementwise_kernel".
+std::string kernelName(std::string_view mangled);
+
+enum class Direction : uint8_t { HostToDevice, DeviceToHost, DeviceToDevice, HostToHost };
+inline constexpr size_t kDirections = 4;
+
+/// One record. Times in nanoseconds of one clock; both 0 where they could not be taken.
+struct Activity {
+  enum class Kind : uint8_t { Call, Kernel, Copy, Fill } kind = Kind::Call;
+  std::string_view name;                          // of a call or kernel
+  Direction direction = Direction::HostToDevice;  // of a copy
+  uint64_t begin = 0, end = 0;
+  uint64_t bytes = 0;  // of copies and fills
+};
+
+struct ActivityTotals {
+  Amounts calls;    // by callName
+  Amounts kernels;  // by kernelName
+  std::array<Amount, kFamilies> families{};
+  std::array<Amount, kDirections> copies{};
+  Amount fills;
+  double busy_seconds = 0;  // in which a kernel, copy or fill ran
+  uint64_t untimed = 0;     // records that count without a time
+  uint64_t malformed = 0;   // records that end before they begin: left out
+
+  /// All of one call, whatever is behind its name: "cudaLaunchKernel" has cudaLaunchKernelExC too.
+  Amount callsThatBegin(std::string_view name) const;
+  Amount allCalls() const;
+  Amount nccl() const;
+};
+
+/// Not thread-safe: the one thread that drains the buffers uses it.
+class ActivitySum {
+ public:
+  void add(const Activity& activity);
+  /// What was added, with busy time within [begin, end), and starts anew.
+  ActivityTotals take(uint64_t begin, uint64_t end);
+
+ private:
+  struct Kernel {
+    Family family = Family::Compute;
+    Amount amount;
+  };
+  std::map<std::string, Kernel, std::less<>> kernels_;  // by the name as it came
+  Amounts calls_;
+  ActivityTotals totals_;
+  BusyTime busy_;
+};
+
+/// Views api, device and kernel of DESIGN's categories; `wall_seconds` less the busy time is the device's idle time.
+void addActivity(Amounts& breakdown, const ActivityTotals& totals, double wall_seconds);
+
+}  // namespace expc::profile

@@ -1,0 +1,143 @@
+#include "runtime/worker/profile/cuda/cupti_probe.h"
+
+#include <cupti_activity.h>
+#include <cupti_callbacks.h>
+
+#include <atomic>
+#include <cassert>
+#include <cstdlib>
+#include <mutex>
+
+#include "runtime/worker/profile/cuda/cupti_records.h"
+
+namespace expc::profile {
+namespace {
+
+/// Calls of the runtime, kernels, copies within and between devices, fills.
+constexpr CUpti_ActivityKind kKinds[] = {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                         CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+                                         CUPTI_ACTIVITY_KIND_MEMSET};
+constexpr size_t kBufferBytes = 2u << 20;    // about 10,000 records
+constexpr uint32_t kFlushMilliseconds = 50;  // CUPTI's own thread hands buffers over this often
+
+/// CUPTI's callbacks carry no pointer of ours.
+struct Collection {
+  std::mutex mutex;
+  ActivitySum sum;
+  std::vector<uint8_t*> spare;
+  uint64_t dropped = 0;
+};
+std::atomic<Collection*> collecting{nullptr};
+
+void CUPTIAPI giveBuffer(uint8_t** buffer, size_t* size, size_t* most_records) {
+  *buffer = nullptr;
+  *size = kBufferBytes;
+  *most_records = 0;  // as many as fit
+  if (Collection* collection = collecting.load(std::memory_order_acquire)) {
+    const std::lock_guard lock(collection->mutex);
+    if (!collection->spare.empty()) {
+      *buffer = collection->spare.back();
+      collection->spare.pop_back();
+      return;
+    }
+  }
+  *buffer = static_cast<uint8_t*>(std::aligned_alloc(4096, kBufferBytes));
+  if (!*buffer) *size = 0;
+}
+
+void CUPTIAPI takeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid) {
+  Collection* collection = collecting.load(std::memory_order_acquire);
+  if (!collection) return std::free(buffer);
+  const std::lock_guard lock(collection->mutex);
+  CUpti_Activity* record = nullptr;
+  while (valid > 0 && cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) {
+    if (const auto activity = activityOf(*record)) collection->sum.add(*activity);
+  }
+  size_t dropped = 0;
+  if (cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) collection->dropped += dropped;
+  collection->spare.push_back(buffer);
+}
+
+void CUPTIAPI ignore(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
+
+class CuptiProbe final : public Probe {
+ public:
+  ~CuptiProbe() override { release(); }
+
+  void start() override {
+    assert(!collecting.load() && "one probe at a time");
+    // There is one subscriber; asking to be it finds out whether a profiler has come first.
+    if (!works(cuptiSubscribe(&subscriber_, ignore, nullptr), "CUPTI is not to be had")) return;
+    subscribed_ = true;
+    collecting.store(collection_, std::memory_order_release);
+    if (!works(cuptiActivityRegisterCallbacks(giveBuffer, takeBuffer), "CUPTI takes no buffers")) return;
+    cuptiActivityFlushPeriod(kFlushMilliseconds);
+    for (const CUpti_ActivityKind kind : kKinds) {
+      if (!works(cuptiActivityEnable(kind), "CUPTI does not record everything")) return;
+    }
+    works(cuptiGetTimestamp(&begin_), "CUPTI has no clock");
+  }
+
+  Findings stop(double wall_seconds) override {
+    Findings findings;
+    if (why_.empty()) {
+      uint64_t end = 0;
+      cuptiGetTimestamp(&end);
+      for (const CUpti_ActivityKind kind : kKinds) cuptiActivityDisable(kind);
+      works(cuptiActivityFlushAll(0), "CUPTI did not hand over its records");
+      const std::lock_guard lock(collection_->mutex);
+      ActivityTotals totals = collection_->sum.take(begin_, end);
+      if (why_.empty()) report(findings, std::move(totals), wall_seconds);
+    }
+    if (!why_.empty()) findings.notes.push_back(why_);
+    release();
+    return findings;
+  }
+
+ private:
+  bool works(CUptiResult result, const char* what) {
+    if (result == CUPTI_SUCCESS) return true;
+    why_ = std::string(what) + " (" + resultText(result) + "): calls, kernels and copies were not measured";
+    if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+      why_ =
+          "another tool has CUPTI, which serves one (Nsight, or CUDA_INJECTION64_PATH): calls, kernels and copies were "
+          "not measured; run without it for these metrics";
+    if (result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES)
+      why_ += "; the driver keeps profiling to administrators (NVreg_RestrictProfilingToAdminUsers=0 lets others)";
+    release();
+    return false;
+  }
+
+  void report(Findings& findings, ActivityTotals totals, double wall_seconds) const {
+    addActivity(findings.breakdown, totals, wall_seconds);
+    findings.all_reduce = totals.families[static_cast<size_t>(Family::AllReduce)];
+    const auto note = [&](uint64_t count, const char* what) {
+      if (count > 0) findings.notes.push_back("CUPTI: " + std::to_string(count) + what);
+    };
+    note(collection_->dropped, " records were dropped; totals are too small by these");
+    note(totals.untimed, " records have no time; they count, and their time is missing");
+    note(totals.malformed, " records end before they begin and were left out");
+    findings.device = std::move(totals);
+  }
+
+  void release() {
+    if (!subscribed_) return;
+    for (const CUpti_ActivityKind kind : kKinds) cuptiActivityDisable(kind);
+    collecting.store(nullptr, std::memory_order_release);
+    cuptiUnsubscribe(subscriber_);
+    subscribed_ = false;
+  }
+
+  CUpti_SubscriberHandle subscriber_ = nullptr;
+  bool subscribed_ = false;
+  uint64_t begin_ = 0;
+  std::string why_;
+  // Never freed, with its buffers: CUPTI's thread may hold on to them. A process has few.
+  Collection* collection_ = new Collection;
+};
+
+}  // namespace
+
+std::unique_ptr<Probe> makeCuptiProbe() { return std::make_unique<CuptiProbe>(); }
+
+}  // namespace expc::profile

@@ -1,0 +1,153 @@
+// The CPU's probe. Callbacks of RecordFunction are plain functions, so what they add to is found by a global pointer.
+
+#include <ATen/record_function.h>
+
+#include <atomic>
+#include <cassert>
+#include <chrono>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "runtime/worker/profile/probe.h"
+
+namespace expc::profile {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Names that a breakdown lists before "others".
+constexpr size_t kListedOperators = 60;
+constexpr std::string_view kOwnPrefix = "expc:";  // ranges of ours hold operators and are none
+
+struct NameHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+};
+
+struct Frame {
+  Clock::time_point begun;
+  double inside = 0;  // seconds of the operators that this one called
+};
+
+/// What one thread did. Only that thread touches it between start and stop.
+struct ThreadTable {
+  std::vector<Frame> stack;
+  std::unordered_map<std::string, Amount, NameHash, std::equal_to<>> own;
+};
+
+struct Collection {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<ThreadTable>> threads;
+  Amount all_reduce;
+  std::atomic<int> open{0};  // all-reduces that have begun and not ended
+};
+
+std::atomic<Collection*> collecting{nullptr};
+std::atomic<uint64_t> generation{0};
+
+ThreadTable* table(Collection& collection) {
+  thread_local ThreadTable* mine = nullptr;
+  thread_local uint64_t of = 0;
+  const uint64_t now = generation.load(std::memory_order_relaxed);
+  if (of != now) {
+    const std::lock_guard lock(collection.mutex);
+    collection.threads.push_back(std::make_unique<ThreadTable>());
+    mine = collection.threads.back().get();
+    mine->stack.reserve(64);
+    of = now;
+  }
+  return mine;
+}
+
+/// Of a record that ends in another thread than it began in.
+struct AsyncStart final : at::ObserverContext {
+  Clock::time_point begun = Clock::now();
+};
+
+bool isAllReduce(std::string_view name) { return name == "gloo:all_reduce"; }
+
+std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
+  Collection* collection = collecting.load(std::memory_order_acquire);
+  if (!collection) return nullptr;
+  if (function.isAsync()) {
+    if (!isAllReduce(function.name())) return nullptr;
+    ++collection->open;
+    return std::make_unique<AsyncStart>();
+  }
+  table(*collection)->stack.push_back({Clock::now(), 0});
+  return nullptr;
+}
+
+void end(const at::RecordFunction& function, at::ObserverContext* context) {
+  Collection* collection = collecting.load(std::memory_order_acquire);
+  if (!collection) return;
+  const auto now = Clock::now();
+  if (function.isAsync()) {
+    if (!context) return;
+    {
+      const std::lock_guard lock(collection->mutex);
+      collection->all_reduce +=
+          {std::chrono::duration<double>(now - static_cast<AsyncStart*>(context)->begun).count(), 1, 0};
+    }
+    --collection->open;
+    return;
+  }
+  ThreadTable& mine = *table(*collection);
+  if (mine.stack.empty()) return;  // it began before the probe did
+  const Frame frame = mine.stack.back();
+  mine.stack.pop_back();
+  const double whole = std::chrono::duration<double>(now - frame.begun).count();
+  const std::string_view name = function.name();
+  const bool ours = name.starts_with(kOwnPrefix);
+  if (!mine.stack.empty()) mine.stack.back().inside += ours ? frame.inside : whole;
+  if (ours) return;
+  auto at = mine.own.find(name);
+  if (at == mine.own.end()) at = mine.own.emplace(std::string(name), Amount{}).first;
+  at->second += {whole - frame.inside, 1, 0};
+}
+
+class OperatorProbe final : public Probe {
+ public:
+  ~OperatorProbe() override { remove(); }
+
+  void start() override {
+    assert(!collecting.load() && "one probe at a time");
+    ++generation;
+    collecting.store(collection_, std::memory_order_release);
+    handle_ = at::addGlobalCallback(
+        at::RecordFunctionCallback(begin, end)
+            .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE}));
+  }
+
+  Findings stop(double) override {
+    // Gloo's thread tells that an all-reduce is done before it says so to observers.
+    for (int i = 0; i < 1000 && collection_->open > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    remove();
+    Findings findings;
+    Amounts own;
+    for (const auto& thread : collection_->threads)
+      for (const auto& [name, amount] : thread->own) own[name] += amount;
+    addView(findings.breakdown, "operator", own, kListedOperators);
+    findings.all_reduce = collection_->all_reduce;
+    return findings;
+  }
+
+ private:
+  void remove() {
+    if (handle_ == at::INVALID_CALLBACK_HANDLE) return;
+    at::removeCallback(handle_);
+    handle_ = at::INVALID_CALLBACK_HANDLE;
+    collecting.store(nullptr, std::memory_order_release);
+  }
+
+  // Never freed: a thread that stopped in the middle of a callback may still come back to it. A process has few.
+  Collection* collection_ = new Collection;
+  at::CallbackHandle handle_ = at::INVALID_CALLBACK_HANDLE;
+};
+
+}  // namespace
+
+std::unique_ptr<Probe> makeOperatorProbe() { return std::make_unique<OperatorProbe>(); }
+
+}  // namespace expc::profile
