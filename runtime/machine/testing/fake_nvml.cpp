@@ -44,4 +44,19 @@ int nvmlDeviceGetPciInfo_v3(Device* device, Pci* pci) {
   pci->bus = 0x17 + device->index;
   return 0;
 }
+int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, Device** device) {
+  for (Device& one : devices) {
+    char own[32];
+    std::snprintf(own, sizeof own, "0000:%02x:00.0", 0x17 + one.index);
+    if (std::strcmp(own, bus) == 0) return *device = &one, 0;
+  }
+  return 6;
+}
+int nvmlDeviceGetTotalEnergyConsumption(Device* device, unsigned long long* millijoules) {
+  static unsigned long long spent = 1500;
+  if (device->index == 1) return 3;  // not supported
+  *millijoules = spent;
+  spent += 250;
+  return 0;
+}
 }

@@ -7,6 +7,8 @@
 #include <chrono>
 
 #include "runtime/worker/device/host.h"
+#include "runtime/worker/profile/phase_clock.h"
+#include "runtime/worker/profile/probe.h"
 
 namespace expc::device {
 namespace {
@@ -32,6 +34,9 @@ class CpuDevice final : public Device {
     return result;
   }
   std::optional<double> memoryPeak() const override { return std::nullopt; }
+  std::unique_ptr<profile::PhaseClock> phaseClock() const override { return profile::makeHostClock(); }
+  std::unique_ptr<profile::Probe> probe() const override { return profile::makeOperatorProbe(); }
+  std::optional<double> energy() const override { return std::nullopt; }  // RAPL is for administrators
   void describe(llvm::json::Object& environment) const override {
     environment["device"] = "cpu";
     environment["threads"] = at::get_num_threads();

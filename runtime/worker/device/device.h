@@ -15,6 +15,11 @@ namespace expc::comm {
 class Communicator;
 }
 
+namespace expc::profile {
+class PhaseClock;
+class Probe;
+}  // namespace expc::profile
+
 namespace expc::device {
 
 class Device {
@@ -36,6 +41,11 @@ class Device {
   virtual std::vector<double> intervals() = 0;
   /// Bytes that the allocator held at most since the process began; nothing where that is not measured.
   virtual std::optional<double> memoryPeak() const = 0;
+  /// How phases are measured here, and what else is measured of a profiled trial.
+  virtual std::unique_ptr<profile::PhaseClock> phaseClock() const = 0;
+  virtual std::unique_ptr<profile::Probe> probe() const = 0;
+  /// Joules that the device has taken since some moment; nothing where no counter can be read.
+  virtual std::optional<double> energy() const = 0;
   /// Adds what influences the time here: threads, instruction set, device name, libraries.
   virtual void describe(llvm::json::Object& environment) const = 0;
 };

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "runtime/worker/feed/on_device.h"
+#include "runtime/worker/profile/range.h"
 
 namespace expc::feed {
 namespace {
@@ -55,9 +56,14 @@ class DirectFeed final : public Feed {
       : batches_(std::move(batches)), options_(std::move(options)), preparation_(preparation), device_(device) {}
 
   llvm::Expected<std::optional<DeviceBatch>> next() override {
-    auto host = batches_->next();
+    auto host = [&] {
+      const profile::Range load(profile::Phase::Load);
+      return batches_->next();
+    }();
     if (!host) return host.takeError();
     if (!*host) return std::nullopt;
+    std::optional<profile::Range> copy;
+    if (options_.on_device || !device_.torchDevice().is_cpu()) copy.emplace(profile::Phase::Copy);
     DeviceBatch result;
     // On the CPU `to` gives the loader's memory itself.
     result.images = wrap(**host, preparation_, device_.torchDevice()).to(device_.torchDevice());

@@ -23,7 +23,7 @@ bool dropSuffix(std::string_view& name, std::string_view suffix) {
 
 }  // namespace
 
-std::string_view toString(Family family) { return kFamilyNames[static_cast<size_t>(family)]; }
+std::string_view nameOf(Family family) { return kFamilyNames[static_cast<size_t>(family)]; }
 
 Family familyOf(std::string_view kernel) {
   size_t at = kernel.find("ncclDevKernel_");
@@ -120,7 +120,7 @@ void ActivitySum::add(const Activity& activity) {
       totals_.fills += amount;
       break;
   }
-  if (timed) busy_.add(activity.begin, activity.end);
+  if (timed) busy_[activity.device].add(activity.begin, activity.end);
 }
 
 ActivityTotals ActivitySum::take(uint64_t begin, uint64_t end) {
@@ -131,8 +131,9 @@ ActivityTotals ActivitySum::take(uint64_t begin, uint64_t end) {
     totals.kernels[kernelName(name)] += kernel.amount;
   }
   kernels_.clear();
-  totals.busy_seconds = static_cast<double>(busy_.within(begin, end)) * 1e-9;
-  busy_ = {};
+  for (auto& [device, busy] : busy_)
+    totals.busy_seconds += static_cast<double>(busy.within(begin, end)) * 1e-9 / static_cast<double>(busy_.size());
+  busy_.clear();
   return totals;
 }
 

@@ -15,7 +15,7 @@ namespace expc::profile {
 
 enum class Family : uint8_t { Compute, AllReduce, AllGather, ReduceScatter, Broadcast, OtherNccl };
 inline constexpr size_t kFamilies = 6;
-std::string_view toString(Family family);  // "NCCL all-reduce"
+std::string_view nameOf(Family family);  // "NCCL all-reduce"
 /// By a kernel's name, mangled or not: NCCL's are ncclDevKernel_AllReduce_Sum_f32_… (ncclKernel_… before 2.19).
 Family familyOf(std::string_view kernel);
 
@@ -34,7 +34,8 @@ struct Activity {
   std::string_view name;                          // of a call or kernel
   Direction direction = Direction::HostToDevice;  // of a copy
   uint64_t begin = 0, end = 0;
-  uint64_t bytes = 0;  // of copies and fills
+  uint64_t bytes = 0;   // of copies and fills
+  unsigned device = 0;  // where a kernel, copy or fill ran
 };
 
 struct ActivityTotals {
@@ -43,7 +44,7 @@ struct ActivityTotals {
   std::array<Amount, kFamilies> families{};
   std::array<Amount, kDirections> copies{};
   Amount fills;
-  double busy_seconds = 0;  // in which a kernel, copy or fill ran
+  double busy_seconds = 0;  // in which a kernel, copy or fill ran; of several devices the mean
   uint64_t untimed = 0;     // records that count without a time
   uint64_t malformed = 0;   // records that end before they begin: left out
 
@@ -68,7 +69,7 @@ class ActivitySum {
   std::map<std::string, Kernel, std::less<>> kernels_;  // by the name as it came
   Amounts calls_;
   ActivityTotals totals_;
-  BusyTime busy_;
+  std::map<unsigned, BusyTime> busy_;  // by device
 };
 
 /// Views api, device and kernel of DESIGN's categories; `wall_seconds` less the busy time is the device's idle time.

@@ -13,13 +13,13 @@ namespace {
 constexpr uint64_t kMs = 1'000'000;
 
 Activity call(std::string_view name, uint64_t begin, uint64_t end) {
-  return {Activity::Kind::Call, name, {}, begin, end, 0};
+  return {Activity::Kind::Call, name, {}, begin, end, 0, 0};
 }
 Activity kernel(std::string_view name, uint64_t begin, uint64_t end) {
-  return {Activity::Kind::Kernel, name, {}, begin, end, 0};
+  return {Activity::Kind::Kernel, name, {}, begin, end, 0, 0};
 }
 Activity copy(Direction direction, uint64_t begin, uint64_t end, uint64_t bytes) {
-  return {Activity::Kind::Copy, "", direction, begin, end, bytes};
+  return {Activity::Kind::Copy, "", direction, begin, end, bytes, 0};
 }
 
 constexpr std::string_view kAllReduce =
@@ -72,7 +72,7 @@ TEST_CASE("records become totals by call, family and direction") {
   sum.add(copy(Direction::HostToDevice, 10 * kMs, 11 * kMs, 1000));
   sum.add(copy(Direction::HostToDevice, 11 * kMs, 12 * kMs, 500));
   sum.add(copy(Direction::DeviceToHost, 13 * kMs, 14 * kMs, 8));
-  sum.add({Activity::Kind::Fill, "", {}, 15 * kMs, 16 * kMs, 64});
+  sum.add({Activity::Kind::Fill, "", {}, 15 * kMs, 16 * kMs, 64, 0});
   const ActivityTotals totals = sum.take(1 * kMs, 20 * kMs);
 
   CHECK(totals.calls.size() == 3);
@@ -96,6 +96,13 @@ TEST_CASE("records become totals by call, family and direction") {
   CHECK(breakdown.at("api.cudaStreamSynchronize").seconds == Approx(0.004));
   CHECK(breakdown.at("kernel.add").seconds == Approx(0.004));
   CHECK(breakdown.count("device.copy DtoD") == 0);  // none was seen
+
+  // Of two devices the busy time is the mean.
+  Activity there = kernel("add", 1 * kMs, 2 * kMs);
+  there.device = 1;
+  sum.add(there);
+  sum.add(kernel("add", 1 * kMs, 4 * kMs));
+  CHECK(sum.take(0, 9 * kMs).busy_seconds == Approx(0.002));
 
   // What was taken is gone.
   const ActivityTotals after = sum.take(0, 1);

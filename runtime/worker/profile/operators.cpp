@@ -111,6 +111,8 @@ class OperatorProbe final : public Probe {
  public:
   ~OperatorProbe() override { remove(); }
 
+  void prepare() override {}
+
   void start() override {
     assert(!collecting.load() && "one probe at a time");
     ++generation;

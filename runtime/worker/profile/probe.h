@@ -21,7 +21,9 @@ struct Findings {
 class Probe {
  public:
   virtual ~Probe() = default;
-  /// On an idle device.
+  /// What takes time before it can start.
+  virtual void prepare() = 0;
+  /// On an idle device. What happened before is not counted.
   virtual void start() = 0;
   /// On an idle device again. `wall_seconds`: between the two.
   virtual Findings stop(double wall_seconds) = 0;

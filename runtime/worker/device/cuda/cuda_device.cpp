@@ -12,6 +12,9 @@
 
 #include "runtime/worker/comm/cuda/nccl.h"
 #include "runtime/worker/device/host.h"
+#include "runtime/worker/device/nvml_energy.h"
+#include "runtime/worker/profile/cuda/cupti_probe.h"
+#include "runtime/worker/profile/cuda/event_clock.h"
 
 namespace expc::device {
 namespace {
@@ -22,6 +25,8 @@ class CudaDevice final : public Device {
     at::set_num_threads(threads);
     at::globalContext().lazyInitDevice(c10::kCUDA);
     c10::cuda::set_device(index_);
+    char bus[32] = {};
+    if (cudaDeviceGetPCIBusId(bus, sizeof bus, index) == cudaSuccess) energy_ = NvmlEnergy(bus);
   }
 
   c10::Device torchDevice() const override { return c10::Device(c10::kCUDA, index_); }
@@ -48,6 +53,9 @@ class CudaDevice final : public Device {
     const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(index_);
     return static_cast<double>(stats.reserved_bytes[static_cast<size_t>(StatType::AGGREGATE)].peak);
   }
+  std::unique_ptr<profile::PhaseClock> phaseClock() const override { return profile::makeEventClock(torchDevice()); }
+  std::unique_ptr<profile::Probe> probe() const override { return profile::makeCuptiProbe(); }
+  std::optional<double> energy() const override { return energy_.joules(); }
   void describe(llvm::json::Object& environment) const override {
     cudaDeviceProp properties{};
     int driver = 0, runtime = 0;
@@ -66,6 +74,7 @@ class CudaDevice final : public Device {
 
  private:
   c10::DeviceIndex index_;
+  NvmlEnergy energy_;
   std::vector<at::cuda::CUDAEvent> marks_;
 };
 

@@ -24,6 +24,7 @@ constexpr uint32_t kFlushMilliseconds = 50;  // CUPTI's own thread hands buffers
 struct Collection {
   std::mutex mutex;
   ActivitySum sum;
+  std::atomic<uint64_t> begin{UINT64_MAX};  // records before it are not counted
   std::vector<uint8_t*> spare;
   uint64_t dropped = 0;
 };
@@ -51,7 +52,9 @@ void CUPTIAPI takeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t va
   const std::lock_guard lock(collection->mutex);
   CUpti_Activity* record = nullptr;
   while (valid > 0 && cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) {
-    if (const auto activity = activityOf(*record)) collection->sum.add(*activity);
+    const auto activity = activityOf(*record);
+    const bool counts = activity && (activity->begin == 0 || activity->begin >= collection->begin);
+    if (counts) collection->sum.add(*activity);
   }
   size_t dropped = 0;
   if (cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) collection->dropped += dropped;
@@ -64,7 +67,7 @@ class CuptiProbe final : public Probe {
  public:
   ~CuptiProbe() override { release(); }
 
-  void start() override {
+  void prepare() override {
     assert(!collecting.load() && "one probe at a time");
     // There is one subscriber; asking to be it finds out whether a profiler has come first.
     if (!works(cuptiSubscribe(&subscriber_, ignore, nullptr), "CUPTI is not to be had")) return;
@@ -75,7 +78,10 @@ class CuptiProbe final : public Probe {
     for (const CUpti_ActivityKind kind : kKinds) {
       if (!works(cuptiActivityEnable(kind), "CUPTI does not record everything")) return;
     }
-    works(cuptiGetTimestamp(&begin_), "CUPTI has no clock");
+  }
+
+  void start() override {
+    if (why_.empty() && works(cuptiGetTimestamp(&begin_), "CUPTI has no clock")) collection_->begin = begin_;
   }
 
   Findings stop(double wall_seconds) override {

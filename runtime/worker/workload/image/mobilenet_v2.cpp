@@ -1,6 +1,7 @@
 #include "runtime/worker/workload/image/mobilenet_v2.h"
 
 #include "runtime/worker/workload/image/parameters.h"
+#include "runtime/worker/workload/image/profiled.h"
 #include "runtime/worker/workload/image/quality.h"
 #include "runtime/worker/workload/image/timed.h"
 
@@ -20,7 +21,7 @@ std::vector<Metric> declaredMetrics() {
           {"images_skipped", "float", "lower", TrialKind::Timed, true, false, false},
           {"host_memory_peak", "Bytes", "lower", TrialKind::Timed, true},
           {"device_memory_peak", "Bytes", "lower", TrialKind::Timed, true},
-          {"energy", "Energy", "lower", TrialKind::Timed, false, false, false},
+          {"energy", "Energy", "lower", TrialKind::Timed, false},
           {"accuracy", "Share", "higher", TrialKind::Quality, false},
           {"accuracy_curve", "Share", "higher", TrialKind::Quality, false, true},
           {"train_accuracy", "Share", "higher", TrialKind::Quality, false},
@@ -29,32 +30,32 @@ std::vector<Metric> declaredMetrics() {
           {"quality_train_time", "Time", "lower", TrialKind::Quality, false},
           {"evaluation_time", "Time", "lower", TrialKind::Quality, false},
           {"total_time", "Time", "lower", TrialKind::Quality, false},
-          {"profiled_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"load_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"copy_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"forward_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"backward_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"all_reduce_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"optimizer_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"api_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"launch_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"stream_synchronize_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"event_synchronize_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"event_destroy_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"memcpy_async_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"memcpy_htod_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"memcpy_dtoh_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"memcpy_dtod_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"bytes_htod", "Bytes", "lower", TrialKind::Profile, true, false, false},
-          {"bytes_dtoh", "Bytes", "lower", TrialKind::Profile, true, false, false},
-          {"bytes_dtod", "Bytes", "lower", TrialKind::Profile, true, false, false},
-          {"kernel_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"nccl_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"nccl_all_reduce_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"nccl_all_gather_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"nccl_reduce_scatter_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"nccl_broadcast_time", "Time", "lower", TrialKind::Profile, false, false, false},
-          {"gpu_busy_share", "Share", "higher", TrialKind::Profile, false, false, false}};
+          {"profiled_time", "Time", "lower", TrialKind::Profile, false},
+          {"load_time", "Time", "lower", TrialKind::Profile, false},
+          {"copy_time", "Time", "lower", TrialKind::Profile, false},
+          {"forward_time", "Time", "lower", TrialKind::Profile, false},
+          {"backward_time", "Time", "lower", TrialKind::Profile, false},
+          {"all_reduce_time", "Time", "lower", TrialKind::Profile, false},
+          {"optimizer_time", "Time", "lower", TrialKind::Profile, false},
+          {"api_time", "Time", "lower", TrialKind::Profile, false},
+          {"launch_time", "Time", "lower", TrialKind::Profile, false},
+          {"stream_synchronize_time", "Time", "lower", TrialKind::Profile, false},
+          {"event_synchronize_time", "Time", "lower", TrialKind::Profile, false},
+          {"event_destroy_time", "Time", "lower", TrialKind::Profile, false},
+          {"memcpy_async_time", "Time", "lower", TrialKind::Profile, false},
+          {"memcpy_htod_time", "Time", "lower", TrialKind::Profile, false},
+          {"memcpy_dtoh_time", "Time", "lower", TrialKind::Profile, false},
+          {"memcpy_dtod_time", "Time", "lower", TrialKind::Profile, false},
+          {"bytes_htod", "Bytes", "lower", TrialKind::Profile, true},
+          {"bytes_dtoh", "Bytes", "lower", TrialKind::Profile, true},
+          {"bytes_dtod", "Bytes", "lower", TrialKind::Profile, true},
+          {"kernel_time", "Time", "lower", TrialKind::Profile, false},
+          {"nccl_time", "Time", "lower", TrialKind::Profile, false},
+          {"nccl_all_reduce_time", "Time", "lower", TrialKind::Profile, false},
+          {"nccl_all_gather_time", "Time", "lower", TrialKind::Profile, false},
+          {"nccl_reduce_scatter_time", "Time", "lower", TrialKind::Profile, false},
+          {"nccl_broadcast_time", "Time", "lower", TrialKind::Profile, false},
+          {"gpu_busy_share", "Share", "higher", TrialKind::Profile, false}};
 }
 
 llvm::Expected<plan::Event> run(TrialContext& context) {
@@ -62,8 +63,15 @@ llvm::Expected<plan::Event> run(TrialContext& context) {
   if (!parameters) return parameters.takeError();
   auto settings = readSettings(context.spec);
   if (!settings) return settings.takeError();
-  return context.spec.kind == plan::TrialKind::Timed ? runTimed(context, *parameters, *settings)
-                                                     : runQuality(context, *parameters, *settings);
+  switch (context.spec.kind) {
+    case plan::TrialKind::Timed:
+      return runTimed(context, *parameters, *settings);
+    case plan::TrialKind::Quality:
+      return runQuality(context, *parameters, *settings);
+    case plan::TrialKind::Profile:
+      break;
+  }
+  return runProfiled(context, *parameters, *settings);
 }
 
 }  // namespace

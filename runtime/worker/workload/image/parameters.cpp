@@ -231,19 +231,17 @@ llvm::Expected<Settings> readSettings(const plan::TrialSpec& spec) {
   constexpr int64_t kMost = 1'000'000'000;
   Reader reader(spec.settings, "setting");
   Settings result;
-  if (spec.kind == plan::TrialKind::Timed) {
-    result.steps = reader.whole("steps", 0, 1, kMost);
-    result.warmup = reader.whole("warmup", 0, 0, kMost);
-  } else if (spec.kind == plan::TrialKind::Quality) {
+  const bool epochs = spec.kind == plan::TrialKind::Quality;
+  if (epochs) {
     result.epochs = reader.whole("epochs", 0, 1, kMost);
   } else {
-    return llvm::createStringError("not in this build: " + std::string(plan::toString(spec.kind)) +
-                                   " trials of image.mobilenet_v2 (it has timed, quality)");
+    result.steps = reader.whole("steps", 0, 1, kMost);
+    result.warmup = reader.whole("warmup", 0, 0, kMost);
   }
   if (auto error = reader.take()) return error;
   if (result.steps == 0 && result.epochs == 0) {
-    return llvm::createStringError("a " + std::string(plan::toString(spec.kind)) + " trial needs its length: " +
-                                   (spec.kind == plan::TrialKind::Timed ? "steps" : "epochs") + " is not set");
+    return llvm::createStringError("a " + std::string(plan::toString(spec.kind)) +
+                                   " trial needs its length: " + (epochs ? "epochs" : "steps") + " is not set");
   }
   return result;
 }

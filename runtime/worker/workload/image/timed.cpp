@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/worker/device/host.h"
+#include "runtime/worker/profile/over_ranks.h"
 #include "runtime/worker/workload/image/training.h"
 
 namespace expc::workload::image {
@@ -59,6 +60,7 @@ llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& pa
   if (auto error = runSteps(context, training, settings.warmup, "warmup")) return error;
   if (settings.warmup > 0) own.first_step = device.intervals().front();
 
+  const std::optional<double> energy_before = device.energy();
   const Clock::time_point begin = meet(context);
   const double waited_before = training.loadWaitSeconds();
   device.clearMarks(static_cast<size_t>(settings.steps) + 1);
@@ -66,6 +68,7 @@ llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& pa
   if (auto error = runSteps(context, training, settings.steps, "steps")) return error;
   own.load_wait = training.loadWaitSeconds() - waited_before;
   own.wall = secondsBetween(begin, meet(context));
+  const std::optional<double> energy_after = device.energy();
 
   const std::vector<double> steps = device.intervals();
   own.step = median(steps);
@@ -90,6 +93,11 @@ llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& pa
   result.metrics["host_memory_peak"] = worst.host_peak;
   result.metrics["device_memory_peak"] = nullptr;
   if (device.memoryPeak()) result.metrics["device_memory_peak"] = worst.device_peak;
+  // The counter is of the whole device: other ranks' devices have their own.
+  const std::optional<double> energy = energy_before && energy_after
+                                           ? std::optional(std::max(0.0, *energy_after - *energy_before))
+                                           : std::nullopt;
+  profile::reduce(context.communicator, {{"energy", profile::Over::Sum, energy}}, result.metrics);
   result.series["step_time"] = llvm::json::Array(steps);  // rank 0's
   result.series["loss"] = llvm::json::Array(*losses);
   return result;

@@ -134,21 +134,32 @@ void Training::buildOptimizer(int64_t epochs) {
 }
 
 llvm::Expected<bool> Training::step() {
+  using profile::Phase, profile::Range;
+  if (!epoch_range_) epoch_range_.emplace(Phase::Epoch);
+  const Range step(Phase::Step);
   auto batch = feed_->next();
   if (!batch) return batch.takeError();
   if (!*batch) return false;
   optimizer_->zeroGrad();
   optimizer_->setLearningRate(schedule_.rate(steps_done_));
-  parallel_->beforeForward();
   at::Tensor loss;
   {
+    const Range forward(Phase::Forward);
+    parallel_->beforeForward();
     precision::Autocast autocast(context_.device.torchDevice().type(), precision::autocastType(parameters_.precision));
     loss = at::cross_entropy_loss(model_->forward((*batch)->images), (*batch)->labels);
   }
-  parallel_->beforeBackward();
-  scaler_->scale(loss).backward();
-  scaler_->step(weights_, [&] { optimizer_->step(); });
+  {
+    const Range backward(Phase::Backward);
+    parallel_->beforeBackward();
+    scaler_->scale(loss).backward();
+  }
+  {
+    const Range optimizer(Phase::Optimizer);
+    scaler_->step(weights_, [&] { optimizer_->step(); });
+  }
   losses_.push_back(loss.detach());
+  if ((*batch)->last) epoch_range_.reset();
   ++steps_done_;
   return true;
 }

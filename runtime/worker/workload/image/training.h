@@ -9,6 +9,7 @@
 #include <llvm/Support/JSON.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "runtime/worker/optim/optimizer.h"
 #include "runtime/worker/optim/schedule.h"
 #include "runtime/worker/precision/grad_scaler.h"
+#include "runtime/worker/profile/range.h"
 #include "runtime/worker/workload/image/parameters.h"
 #include "runtime/worker/workload/workload.h"
 
@@ -79,6 +81,7 @@ class Training {
   optim::Schedule schedule_;
   std::unique_ptr<precision::GradScaler> scaler_;
   std::vector<at::Tensor> losses_;
+  std::optional<profile::Range> epoch_range_;
   int64_t steps_per_epoch_ = 0;
   int64_t steps_done_ = 0;
 };

@@ -1,0 +1,22 @@
+#include "runtime/worker/device/nvml_energy.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+using expc::device::NvmlEnergy;
+
+TEST_CASE("energy is read where a driver has a counter for the device, and is nothing elsewhere") {
+  CHECK_FALSE(NvmlEnergy().joules());
+  setenv("EXPC_NVML_LIBRARY", "/nonexistent.so", 1);
+  CHECK_FALSE(NvmlEnergy("0000:17:00.0").joules());
+  setenv("EXPC_NVML_LIBRARY", EXPC_FAKE_NVML, 1);
+  const NvmlEnergy counted("0000:17:00.0");
+  const auto before = counted.joules(), after = counted.joules();
+  REQUIRE(before);
+  REQUIRE(after);
+  CHECK(*after - *before == doctest::Approx(0.25));
+  CHECK_FALSE(NvmlEnergy("0000:18:00.0").joules());  // a device without the counter
+  CHECK_FALSE(NvmlEnergy("0000:99:00.0").joules());  // no such device
+  unsetenv("EXPC_NVML_LIBRARY");
+}
