@@ -65,6 +65,7 @@ struct RunOptions {
   std::optional<double> timeout_seconds;
   double heat_up_seconds = 2;
   bool keep_trials = false;
+  std::string traces;  // "": none
   bool verdicts_ok = false;
   bool try_infeasible = false;  // also points whose estimated memory does not fit
   bool json = false;

@@ -147,6 +147,10 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   run_command->add_flag("--keep-trials", run_options.keep_trials,
                         "Keep the folder of every trial of a command, not only of those that went wrong");
+  run_command
+      ->add_option("--trace", run_options.traces,
+                   "Also trace a few steps of one profile trial of each point into this folder, for Perfetto")
+      ->type_name("DIR");
   run_command->add_flag("--try-infeasible", run_options.try_infeasible,
                         "Also start points whose estimated memory is more than the system has");
   run_command->add_flag("--verdicts-ok", run_options.verdicts_ok,

@@ -69,6 +69,7 @@ int runOne(const plan::Plan& plan, const RunOptions& options, const std::optiona
   engine_options.worker = options.worker.empty() ? workerFor(options.devices) : options.worker;
   engine_options.command_worker = besideThis("expc-worker-command");
   engine_options.keep_trial_folders = options.keep_trials;
+  engine_options.traces = options.traces;
   engine_options.devices = options.devices;
   engine_options.timeout_seconds = options.timeout_seconds;
   engine_options.heat_up_seconds = options.heat_up_seconds;

@@ -91,14 +91,15 @@ std::string budgetText(const plan::Plan& plan, const store::Results& results) {
 }
 
 Campaign::Campaign(const Setup& setup, const EngineOptions& options, store::Store& store, const Interrupts& interrupts,
-                   ProgressListener& listener, RunOutcome& outcome)
+                   ProgressListener& listener, Traces& traces, RunOutcome& outcome)
     : setup_(setup),
       plan_(setup.plan),
       options_(options),
       store_(store),
       interrupts_(interrupts),
       listener_(listener),
-      outcome_(outcome) {}
+      outcome_(outcome),
+      traces_(traces) {}
 
 llvm::Error Campaign::run(store::Results results) {
   results_ = std::move(results);

@@ -12,6 +12,7 @@
 #include "runtime/engine/engine.h"
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/pace.h"
+#include "runtime/engine/traces.h"
 #include "runtime/engine/trial_runner.h"
 #include "runtime/engine/worker_client.h"
 #include "runtime/machine/machine.h"
@@ -45,7 +46,7 @@ struct Setup {
 class Campaign {
  public:
   Campaign(const Setup& setup, const EngineOptions& options, store::Store& store, const Interrupts& interrupts,
-           ProgressListener& listener, RunOutcome& outcome);
+           ProgressListener& listener, Traces& traces, RunOutcome& outcome);
   llvm::Error run(store::Results results);
 
  private:
@@ -88,6 +89,7 @@ class Campaign {
   std::vector<uint64_t> left_at_block_;  // trials still needed by each kind when the present block began
   std::vector<uint64_t> done_in_block_;
   Pace pace_;
+  Traces& traces_;
   int64_t session_ = 0;
   bool session_is_new_ = false;
   WorkerServer server_, command_server_;

@@ -133,6 +133,7 @@ llvm::Expected<store::Trial> Campaign::runAttempt(const store::BlockPlan& block,
   if (workload.command) tidy(launch.spec.folder, end->status);
 
   trial.status = end->status;
+  if (trial.status == TrialStatus::Valid) traces_.ended(trial.kind, point.id);
   trial.reason = end->reason;
   trial.log_tail = end->log_tail;
   trial.metrics = std::move(end->metrics);
@@ -166,11 +167,13 @@ TrialRequest Campaign::request(const store::BlockPlan& block, const plan::Point&
     if (metric.kind == trial.kind && !metric.derived) spec.metrics.push_back(metric.name);
   }
   spec.world_size = slots.size();
+  const std::string trace = traces_.variable(trial.kind, plan_, point, trial.id);
   int port = freePort();
   for (unsigned rank = 0; rank < slots.size(); ++rank) {
     const machine::Slot& slot = setup_.slots[slots[rank]];
     spec.slots.push_back(slot.toJson());
     request.environment.push_back(rankEnvironment(rank, slots.size(), port, slot));
+    if (!trace.empty()) request.environment.back().push_back(trace);
   }
   std::string logs = options_.results + "/logs";
   std::error_code ignored;  // opening the first log says what is wrong

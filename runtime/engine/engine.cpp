@@ -176,6 +176,9 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   // Trials run in other folders: everything below uses the absolute name.
   EngineOptions absolute = options;
   absolute.results = std::filesystem::absolute(options.results).lexically_normal().string();
+  if (!options.traces.empty()) absolute.traces = std::filesystem::absolute(options.traces).lexically_normal().string();
+  Traces traces(absolute.traces);
+  if (auto error = traces.prepare()) return error;
   auto setup = prepare(plan, absolute, outcome.messages);
   tell();
   if (!setup) return setup.takeError();
@@ -217,9 +220,13 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
     else if (*session)
       error = recordRun(*setup, *store, (*session)->id, "budget spent");
   } else {
-    error = Campaign(*setup, absolute, *store, interrupts, listener, outcome).run(std::move(*results));
+    error = Campaign(*setup, absolute, *store, interrupts, listener, traces, outcome).run(std::move(*results));
   }
   listener.finished();
+  if (const std::string text = traces.summary(setup->plan); !text.empty() && !error) {
+    listener.message(text);
+    outcome.messages.push_back(text);
+  }
   // What was measured is safe whether or not the snapshot can be written; but a reader would miss it, so say so.
   llvm::Error closing = store->close();
   if (error) {

@@ -21,6 +21,7 @@ struct EngineOptions {
   std::string worker;                              // path of expc-worker
   std::string command_worker;                      // path of expc-worker-command; "": beside `worker`
   bool keep_trial_folders = false;                 // of commands whose trial was valid; those of others are kept anyway
+  std::string traces;                              // folder for traces of profile trials; "": none
   std::string devices;                             // as `--devices`; see machine::slots
   std::optional<double> timeout_seconds;           // of every trial; absent: see runtime/engine/timeout.h
   unsigned attempts = 2;                           // of one place in a block, before it is given up

@@ -124,4 +124,27 @@ inline Example exampleResults() {
   return example;
 }
 
+/// Adds profile trials of fp64 and fp32 on one device: a step of 100 ms against one of 60 ms.
+inline Example withProfiles(Example example) {
+  for (const unsigned level : {0u, 1u}) {
+    store::Trial trial;
+    trial.id = 100 + level;
+    trial.point = example.plan.points[2 * level].id;
+    trial.kind = plan::TrialKind::Profile;
+    trial.status = store::TrialStatus::Valid;
+    trial.block = 50;
+    trial.session = 1;
+    const double scale = level == 0 ? 1 : 0.5;
+    trial.series = {{"profile.total", {level == 0 ? 1.0 : 0.6, 10}},
+                    {"profile.step.load", {0.05, 10, 0}},
+                    {"profile.step.forward", {0.3 * scale, 10, 0}},
+                    {"profile.step.backward", {0.6 * scale, 10, 0}},
+                    {"profile.beside.all_reduce", {0.02, 20, 0}},
+                    {"profile.operator.aten::mkldnn_convolution", {0.4 * scale, 520, 0}},
+                    {"profile.operator.<b>evil</b>", {0.1, 10, 0}}};
+    example.results.trials.push_back(std::move(trial));
+  }
+  return example;
+}
+
 }  // namespace expc::report

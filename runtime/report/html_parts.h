@@ -31,6 +31,8 @@ std::string headSection(const Page& page);
 std::string verdictSection(const Page& page);
 std::string tableSection(Page& page);
 std::string comparisonSection(const Page& page);
+/// What makes the difference between two levels, by their profile trials.
+std::string attributionSection(const Page& page);
 std::string measurementSection(const Page& page);
 std::string pointSection(const Page& page);
 std::string designSection(const Page& page);

@@ -168,3 +168,17 @@ TEST_CASE("a full disk is named, with the way out") {
   CHECK(std::distance(std::filesystem::directory_iterator(place), {}) == 0);
   std::filesystem::remove_all(place);
 }
+
+TEST_CASE("the page says where the time went, for levels with profiles") {
+  CHECK(page(exampleResults()).find("Where the time went") == std::string::npos);
+  const std::string text = page(withProfiles(exampleResults()));
+  for (const char* part :
+       {"<h2>Where the time went</h2>", "precision=fp32 against fp64, gpus=1",
+        "a step takes 60.0 ms against 100 ms (-40.0 ms); means of 1 profile trial of each", "phases of the step",
+        "-30.0 ms", "75 %", "all_reduce, beside these", "operators, own time", "&lt;b&gt;evil&lt;/b&gt;", "52×"}) {
+    CAPTURE(part);
+    CHECK(text.find(part) != std::string::npos);
+  }
+  CHECK(text.find("href=\"#profile\"") != std::string::npos);
+  CHECK(text.find("<b>evil") == std::string::npos);
+}

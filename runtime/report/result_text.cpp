@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "runtime/analysis/attribution.h"
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
+#include "runtime/report/attribution_text.h"
 #include "runtime/report/grid.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/published.h"
@@ -17,6 +19,9 @@ namespace {
 /// Cells of a criterion or comparison that are listed before "… and n more".
 constexpr size_t kListedCells = 40;
 constexpr size_t kListedFailures = 10;
+/// Pairs of levels whose profiles are listed, and their categories beyond the phases of a step.
+constexpr size_t kListedPairs = 4;
+constexpr size_t kListedCategories = 6;
 
 class ResultPrinter : TerminalText {
  public:
@@ -33,6 +38,7 @@ class ResultPrinter : TerminalText {
     for (const analysis::CriterionResult& result : judgement_.criteria) printCriterion(result);
     for (const plan::Table& table : plan_.tables) printTable(table);
     for (const plan::Comparison& comparison : plan_.comparisons) printComparison(comparison);
+    printAttributions();
     printControls();
     printUntils();
     printLost();
@@ -164,6 +170,28 @@ class ResultPrinter : TerminalText {
       line(printable(fmt::format("{} without a partner: {}", counted(comparison.without_partner, "point"),
                                  comparison.without_partner_why)),
            2, 4);
+  }
+
+  void printAttributions() {
+    const auto all = analysis::attribute(plan_, results_);
+    if (all.empty()) return;
+    section("Where the time went", "profile trials; a description, not a verdict");
+    for (size_t i = 0; i < all.size() && i < kListedPairs; ++i) {
+      const analysis::Attribution& one = all[i];
+      if (i) out_ += '\n';
+      line(paint_.bold(printable(pairText(plan_, one))) + ": " + stepText(one), 2, 4);
+      for (const analysis::AttributionView& view : one.views) {
+        TextTable table({view.title, "this level", "baseline", "difference", "share of it"});
+        for (const analysis::CategoryShare& category :
+             shortened(view, view.name == "step" ? kListedCells : kListedCategories))
+          table.add({printable(categoryText(category)), analysis::formatQuantity(category.treated, "s"),
+                     analysis::formatQuantity(category.baseline, "s"), differenceText(category.difference()),
+                     shareText(category)});
+        out_ += table.render(options_.width, 4, paint_);
+      }
+    }
+    if (all.size() > kListedPairs)
+      line(fmt::format("… and {} more; the page has all", all.size() - kListedPairs), 2, 4);
   }
 
   void printControls() {

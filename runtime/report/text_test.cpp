@@ -189,3 +189,23 @@ TEST_CASE("wording") {
   CHECK(fixed[0] == std::pair<std::string, std::string>("data", "mnist(\"data/digits\")"));
   CHECK(fixed[1] == std::pair<std::string, std::string>("width", "0.5"));
 }
+
+TEST_CASE("results say where the time went, for levels with profiles") {
+  ResultTextOptions options;
+  options.width = 100;
+  const Example example = withProfiles(exampleResults());
+  const std::string text = resultText(example.plan, example.judgement, example.results, options);
+  has(text, "Where the time went");
+  has(text, "precision=fp32 against fp64, gpus=1: a step takes 60.0 ms against 100 ms (-40.0 ms)");
+  has(text, "backward                     30.0 ms   60.0 ms    -30.0 ms         75 %");
+  has(text, "all_reduce, beside these");
+  has(text, "operators, own time");
+  const auto json = resultJson(example.plan, example.judgement, example.results);
+  const auto* all = json.getAsObject()->getArray("attributions");
+  REQUIRE(all);
+  REQUIRE(all->size() == 1);
+  const auto* steps = (*all)[0].getAsObject()->getObject("views")->getArray("step");
+  REQUIRE(steps);
+  CHECK((*steps)[0].getAsObject()->getString("name") == "backward");
+  CHECK(*(*steps)[0].getAsObject()->getNumber("share") == doctest::Approx(0.75));
+}

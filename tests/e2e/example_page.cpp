@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
     std::fputs("usage: expc_example_page FILE\n", stderr);
     return 2;
   }
-  const expc::report::Example example = expc::report::exampleResults();
+  const auto example = expc::report::withProfiles(expc::report::exampleResults());
   if (llvm::Error error = expc::report::writeHtml(argv[1], example.plan, example.judgement, example.results, {})) {
     std::fprintf(stderr, "%s\n", llvm::toString(std::move(error)).c_str());
     return 1;

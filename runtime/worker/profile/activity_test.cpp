@@ -23,7 +23,7 @@ Activity copy(Direction direction, uint64_t begin, uint64_t end, uint64_t bytes)
 }
 
 constexpr std::string_view kAllReduce =
-    "_Z40ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE";
+    "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE";
 
 }  // namespace
 

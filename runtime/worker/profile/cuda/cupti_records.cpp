@@ -41,13 +41,14 @@ std::optional<Activity> activityOf(const CUpti_Activity& record) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: {
       const auto& kernel = as<CUpti_ActivityKernel10>(record);
-      activity = {
-          Activity::Kind::Kernel, kernel.name ? kernel.name : "unknown kernel", {}, kernel.start, kernel.end, 0, kernel.deviceId};
+      activity = {Activity::Kind::Kernel, kernel.name ? kernel.name : "unknown kernel", {}, kernel.start, kernel.end, 0,
+                  kernel.deviceId};
       return activity;
     }
     case CUPTI_ACTIVITY_KIND_MEMCPY: {
       const auto& copy = as<CUpti_ActivityMemcpy6>(record);
-      activity = {Activity::Kind::Copy, "", directionOf(copy.copyKind), copy.start, copy.end, copy.bytes, copy.deviceId};
+      activity = {Activity::Kind::Copy, "",           directionOf(copy.copyKind), copy.start, copy.end,
+                  copy.bytes,           copy.deviceId};
       return activity;
     }
     case CUPTI_ACTIVITY_KIND_MEMCPY2: {

@@ -125,8 +125,9 @@ std::vector<profile::Measure> measures(const Profile& profile) {
   return all;
 }
 
-/// After everything was measured: a trace slows its steps down.
-llvm::Error traceSteps(TrialContext& context, Training& training) {
+/// After everything was measured: a trace slows its steps down. A trace that cannot be written is a note, and no reason
+/// to lose what was measured.
+llvm::Error traceSteps(TrialContext& context, Training& training, std::vector<std::string>& notes) {
   const char* file = std::getenv("EXPC_TRACE");
   if (!file || !*file) return llvm::Error::success();
   context.communicator.barrier();
@@ -134,7 +135,13 @@ llvm::Error traceSteps(TrialContext& context, Training& training) {
   auto error = runSteps(context, training, kTracedSteps, "trace");
   context.device.synchronize();
   const std::string path = std::string(file) + ".rank" + std::to_string(context.communicator.rank()) + ".json";
-  return llvm::joinErrors(std::move(error), profile::finishTrace(path));
+  auto unwritten = profile::finishTrace(path);
+  if (error) {
+    llvm::consumeError(std::move(unwritten));
+    return error;
+  }
+  if (unwritten) notes.push_back(llvm::toString(std::move(unwritten)));
+  return llvm::Error::success();
 }
 
 }  // namespace
@@ -150,11 +157,12 @@ llvm::Expected<plan::Event> runProfiled(TrialContext& context, const Parameters&
   plan::Event result;
   result.type = plan::Event::Type::Result;
   profile::reduce(context.communicator, measures(*profile), result.metrics);
+  std::vector<std::string> notes = profile->findings.notes;
+  if (auto error = traceSteps(context, training, notes)) return error;
   const profile::Gathered gathered =
-      profile::gather(context.communicator, breakdownOf(*profile, settings.steps), profile->findings.notes);
+      profile::gather(context.communicator, breakdownOf(*profile, settings.steps), notes);
   profile::addSeries(result.series, gathered.breakdown);
   result.notes = gathered.notes;
-  if (auto error = traceSteps(context, training)) return error;
   auto losses = training.takeLosses();
   if (!losses) return losses.takeError();
   result.series["loss"] = llvm::json::Array(*losses);

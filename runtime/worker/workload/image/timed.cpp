@@ -94,9 +94,8 @@ llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& pa
   result.metrics["device_memory_peak"] = nullptr;
   if (device.memoryPeak()) result.metrics["device_memory_peak"] = worst.device_peak;
   // The counter is of the whole device: other ranks' devices have their own.
-  const std::optional<double> energy = energy_before && energy_after
-                                           ? std::optional(std::max(0.0, *energy_after - *energy_before))
-                                           : std::nullopt;
+  const std::optional<double> energy =
+      energy_before && energy_after ? std::optional(std::max(0.0, *energy_after - *energy_before)) : std::nullopt;
   profile::reduce(context.communicator, {{"energy", profile::Over::Sum, energy}}, result.metrics);
   result.series["step_time"] = llvm::json::Array(steps);  // rank 0's
   result.series["loss"] = llvm::json::Array(*losses);

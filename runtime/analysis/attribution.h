@@ -1,0 +1,53 @@
+#pragma once
+
+// Where the difference between two levels comes from: the categories of their profile trials, side by side. A
+// description: it makes no claim and has no interval.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/plan.h"
+#include "runtime/store/records.h"
+
+namespace expc::analysis {
+
+/// One category at both levels. Means over the blocks that have both, for one step.
+struct CategoryShare {
+  std::string name;
+  double treated = 0, baseline = 0;              // seconds
+  double treated_count = 0, baseline_count = 0;  // how often; 0: not counted
+  /// Of the whole difference, 1 for all of it; absent where the two steps take the same time, and for what runs beside
+  /// the other categories.
+  std::optional<double> share;
+  bool beside = false;
+  bool rest = false;  // what the other categories leave of the step, or count twice
+
+  double difference() const { return treated - baseline; }
+};
+
+/// One way to divide the step's time. The categories that run one after the other, and the rest, add up to it.
+struct AttributionView {
+  std::string name;   // "step", "operator", "api", "device", "kernel" (runtime/worker/profile/breakdown.h)
+  std::string title;  // "phases of the step"
+  std::vector<CategoryShare> categories;  // the largest difference first, the rest and what runs beside last
+};
+
+struct Attribution {
+  std::string treated, baseline;         // points
+  std::vector<std::string> comparisons;  // that compare them
+  unsigned blocks = 0;
+  double treated_seconds = 0, baseline_seconds = 0;  // of a step, under the profile
+  std::vector<AttributionView> views;
+
+  double difference() const { return treated_seconds - baseline_seconds; }
+};
+
+/// Of each pair of points that a comparison compares and that have profile trials in the same block, in the plan's
+/// order. Worker's series that are no breakdown, or contradict themselves, are passed over.
+std::vector<Attribution> attribute(const plan::Plan& plan, const store::Results& results);
+
+/// At most `most` categories of a view: those after become one, "others", in front of the rest and what runs beside.
+std::vector<CategoryShare> shortened(const AttributionView& view, size_t most);
+
+}  // namespace expc::analysis

@@ -1,0 +1,153 @@
+#include "runtime/analysis/attribution.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "runtime/analysis/test_study.h"
+
+using namespace expc;
+using namespace expc::analysis;
+using doctest::Approx;
+
+namespace {
+
+using Series = std::map<std::string, std::vector<double>>;
+
+/// A study that compares fp32 with fp64, with profile trials.
+plan::Plan profiled() {
+  plan::Plan plan = test::study();
+  plan.design.kinds.push_back({plan::TrialKind::Profile, 3, 3, {}, {}});
+  plan::Comparison gain;
+  gain.name = "gain";
+  gain.factors = {"precision", "gpus"};
+  gain.cells = test::gainCells();
+  plan.comparisons = {gain};
+  return plan;
+}
+
+store::Trial& profile(test::Records& records, const std::string& point, int64_t block, Series series) {
+  store::Trial& trial = records.add(point, plan::TrialKind::Profile, block, store::TrialStatus::Valid);
+  trial.series = std::move(series);
+  return trial;
+}
+
+Series steps(double scale, double backward) {
+  return {{"profile.total", {1.0 * scale, 10}},
+          {"profile.step.forward", {0.3 * scale, 10, 0}},
+          {"profile.step.backward", {backward, 10, 0}},
+          {"profile.beside.all_reduce", {0.2, 20, 0}},
+          {"profile.operator.aten::mm", {0.25 * scale, 50, 0}},
+          {"loss", {1, 2, 3}}};
+}
+
+const CategoryShare& category(const AttributionView& view, const std::string& name) {
+  const auto found = std::find_if(view.categories.begin(), view.categories.end(),
+                                  [&](const CategoryShare& candidate) { return candidate.name == name; });
+  REQUIRE(found != view.categories.end());
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("a difference is divided among the categories, which add up to it") {
+  test::Records records;
+  for (int64_t block = 1; block <= 2; ++block) {
+    profile(records, test::id("fp64", 1), block, steps(2, 1.0));
+    profile(records, test::id("fp32", 1), block, steps(1, 0.6));
+  }
+  profile(records, test::id("fp32", 1), 3, steps(9, 9));  // without a partner
+  const auto all = attribute(profiled(), records.results);
+  REQUIRE(all.size() == 1);
+  const Attribution& one = all[0];
+  CHECK(one.treated == "fp32-1");
+  CHECK(one.baseline == "fp64-1");
+  CHECK(one.comparisons == std::vector<std::string>{"gain"});
+  CHECK(one.blocks == 2);
+  CHECK(one.treated_seconds == Approx(0.1));
+  CHECK(one.difference() == Approx(-0.1));
+
+  REQUIRE(one.views.size() == 2);
+  const AttributionView& view = one.views[0];
+  CHECK(view.title == "phases of the step");
+  double sum = 0, shares = 0;
+  for (const CategoryShare& part : view.categories) {
+    if (part.beside) continue;
+    sum += part.difference();
+    shares += part.share.value();
+  }
+  CHECK(sum == Approx(one.difference()));
+  CHECK(shares == Approx(1));
+  CHECK(view.categories[0].name == "backward");  // the largest first
+  CHECK(category(view, "backward").share.value() == Approx(0.4));
+  CHECK(category(view, "rest").treated == Approx(0.01));
+  CHECK(category(view, "rest").share.value() == Approx(0.3));
+  CHECK(view.categories.back().name == "all_reduce");
+  CHECK(view.categories.back().beside);
+  CHECK_FALSE(view.categories.back().share);
+  CHECK(category(one.views[1], "aten::mm").treated_count == 5);
+}
+
+TEST_CASE("what counts the same time twice is said so, and equal steps have no shares") {
+  test::Records records;
+  Series busy = steps(1, 2.5);
+  profile(records, test::id("fp64", 2), 1, busy);
+  profile(records, test::id("fp32", 2), 1, busy);
+  const auto all = attribute(profiled(), records.results);
+  REQUIRE(all.size() == 1);
+  CHECK(category(all[0].views[0], "counted twice").treated < 0);
+  for (const CategoryShare& part : all[0].views[0].categories) CHECK_FALSE(part.share);
+}
+
+TEST_CASE("a category that only one level has counts as none at the other") {
+  test::Records records;
+  Series more = steps(2, 1);
+  more["profile.step.copy"] = {0.5, 10, 1000};
+  profile(records, test::id("fp64", 1), 1, more);
+  profile(records, test::id("fp32", 1), 1, steps(1, 0.5));
+  const auto all = attribute(profiled(), records.results);
+  REQUIRE(all.size() == 1);
+  CHECK(category(all[0].views[0], "copy").treated == 0);
+  CHECK(category(all[0].views[0], "copy").share.value() == Approx(0.5));
+}
+
+TEST_CASE("breakdowns that make no sense are passed over") {
+  test::Records records;
+  profile(records, test::id("fp64", 1), 1, steps(1, 1));
+  for (const Series& nonsense : {Series{}, Series{{"profile.total", {1}}}, Series{{"profile.total", {1, 0}}},
+                                 Series{{"profile.total", {-1, 5}}}}) {
+    records.results.trials.resize(1);
+    profile(records, test::id("fp32", 1), 1, nonsense);
+    CHECK(attribute(profiled(), records.results).empty());
+  }
+  records.results.trials.resize(1);
+  profile(records, test::id("fp32", 1), 1,
+          {{"profile.total", {1, 5}}, {"profile.", {1, 1}}, {"profile.step.a", {}}, {"profile.step.b", {-1, 1}}});
+  const auto all = attribute(profiled(), records.results);
+  REQUIRE(all.size() == 1);
+  CHECK(category(all[0].views[0], "forward").treated == 0);
+  // A failed partner is none; neither is a pair across sessions.
+  records.results.trials[1].status = store::TrialStatus::Failed;
+  CHECK(attribute(profiled(), records.results).empty());
+  records.results.trials[1].status = store::TrialStatus::Valid;
+  records.results.trials[1].session = 2;
+  CHECK(attribute(profiled(), records.results).empty());
+  CHECK(attribute(test::study(), records.results).empty());
+}
+
+TEST_CASE("a long view keeps its largest differences and sums the others") {
+  AttributionView view;
+  for (int i = 10; i > 0; --i)
+    view.categories.push_back({"c" + std::to_string(i), 1.0 * i, 0, 2, 0, 0.1, false, false});
+  view.categories.push_back({"rest", 1, 1, 0, 0, 0.0, false, true});
+  view.categories.push_back({"all_reduce", 1, 1, 0, 0, std::nullopt, true, false});
+  const auto kept = shortened(view, 3);
+  REQUIRE(kept.size() == 6);
+  CHECK(kept[2].name == "c8");
+  CHECK(kept[3].name == "others");
+  CHECK(kept[3].treated == 1 + 2 + 3 + 4 + 5 + 6 + 7);
+  CHECK(kept[3].share.value() == Approx(0.7));
+  CHECK(kept[4].name == "rest");
+  CHECK(kept[5].name == "all_reduce");
+  CHECK(shortened(view, 10).size() == 12);
+}

@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/analysis/attribution.h"
+#include "runtime/analysis/format.h"
+#include "runtime/report/attribution_text.h"
+#include "runtime/report/html_parts.h"
+#include "runtime/report/html_text.h"
+#include "runtime/report/layout.h"
+
+namespace expc::report {
+namespace {
+
+constexpr size_t kCategories = 12;
+constexpr size_t kMaxPairs = 200;
+constexpr int kBarWidth = 120;  // pixels, both sides together
+
+/// A bar to the left where the level takes less time than its baseline, to the right where it takes more.
+std::string bar(double difference, double largest) {
+  const double half = kBarWidth / 2.0;
+  const double length = largest > 0 ? half * std::min(1.0, std::abs(difference) / largest) : 0;
+  return fmt::format(
+      "<svg class=\"shift\" width=\"{0}\" height=\"14\" aria-hidden=\"true\"><rect class=\"{1}\" x=\"{2:.1f}\" y=\"2\" "
+      "width=\"{3:.1f}\" height=\"10\" rx=\"1.5\"/><line x1=\"{4}\" x2=\"{4}\" y1=\"0\" y2=\"14\"/></svg>",
+      kBarWidth, difference < 0 ? "less" : "more", difference < 0 ? half - length : half, length, half);
+}
+
+std::string countText(double treated, double baseline) {
+  if (treated == 0 && baseline == 0) return "";
+  const auto plain = [](double count) { return fmt::format("{:.6g}", std::round(count * 100) / 100); };
+  return treated == baseline ? plain(treated) + "×" : plain(treated) + "× / " + plain(baseline) + "×";
+}
+
+std::string row(const analysis::CategoryShare& category, double largest) {
+  const auto time = [](double seconds) { return html(analysis::formatQuantity(seconds, "s")); };
+  return fmt::format(
+      "<tr{}><th scope=\"row\">{}</th><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td>"
+      "<td class=\"drawing\">{}</td><td class=\"num\">{}</td><td class=\"num quiet\">{}</td></tr>",
+      category.rest || category.beside ? " class=\"quiet\"" : "", html(categoryText(category)), time(category.treated),
+      time(category.baseline), html(differenceText(category.difference())),
+      category.beside ? "" : bar(category.difference(), largest), html(shareText(category)),
+      html(countText(category.treated_count, category.baseline_count)));
+}
+
+std::string viewTable(const analysis::AttributionView& view) {
+  const auto categories = shortened(view, kCategories);
+  double largest = 0;
+  for (const analysis::CategoryShare& category : categories)
+    if (!category.beside) largest = std::max(largest, std::abs(category.difference()));
+  std::string out = fmt::format("<table class=\"grid\"><thead><tr><th scope=\"col\">{}</th>", html(view.title));
+  for (const char* head : {"this level", "baseline", "difference", "", "of the difference", "in a step"})
+    out += fmt::format("<th scope=\"col\" class=\"num\">{}</th>", head);
+  out += "</tr></thead><tbody>";
+  for (const analysis::CategoryShare& category : categories) out += row(category, largest);
+  return scrolled(out + "</tbody></table>");
+}
+
+}  // namespace
+
+std::string attributionSection(const Page& page) {
+  const auto all = analysis::attribute(page.plan, page.results);
+  if (all.empty()) return "";
+  std::string out =
+      "<section id=\"profile\"><h2>Where the time went</h2>\n<p class=\"quiet\">From profile trials, which are slower "
+      "than timed ones; means of a step over blocks that hold both levels. A description, not a verdict.</p>\n";
+  for (size_t i = 0; i < all.size() && i < kMaxPairs; ++i) {
+    const analysis::Attribution& one = all[i];
+    out += fmt::format("<article class=\"measure\"><h3>{}</h3><p class=\"quiet\">{}: {}.</p>",
+                       html(pairText(page.plan, one)), html(joined(one.comparisons)), html(stepText(one)));
+    // The phases at a glance; the longer lists behind a click.
+    for (size_t v = 0; v < one.views.size(); ++v) {
+      if (v == 1) out += "<details><summary>More: calls, kernels, operators</summary>";
+      out += viewTable(one.views[v]);
+    }
+    if (one.views.size() > 1) out += "</details>";
+    out += "</article>\n";
+  }
+  if (all.size() > kMaxPairs)
+    out += fmt::format("<p class=\"quiet\">The first {} of {} pairs.</p>", kMaxPairs, all.size());
+  return out + "</section>\n";
+}
+
+}  // namespace expc::report

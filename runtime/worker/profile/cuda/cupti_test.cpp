@@ -1,0 +1,112 @@
+#include <cuda_runtime_api.h>
+#include <cupti_runtime_cbid.h>
+#include <doctest/doctest.h>
+
+#include "runtime/worker/profile/cuda/cupti_probe.h"
+#include "runtime/worker/profile/cuda/cupti_records.h"
+
+using namespace expc::profile;
+
+namespace {
+
+template <typename Record>
+std::optional<Activity> translated(const Record& record) {
+  return activityOf(reinterpret_cast<const CUpti_Activity&>(record));
+}
+
+}  // namespace
+
+TEST_CASE("CUPTI's records in our words") {
+  CUpti_ActivityAPI call{};
+  call.kind = CUPTI_ACTIVITY_KIND_RUNTIME;
+  call.cbid = CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000;
+  call.start = 10;
+  call.end = 30;
+  auto activity = translated(call);
+  REQUIRE(activity);
+  CHECK(activity->kind == Activity::Kind::Call);
+  CHECK(std::string(callName(activity->name)) == "cudaLaunchKernel");
+  CHECK(activity->begin == 10);
+  CHECK(activity->end == 30);
+  call.cbid = 0x7fffffff;
+  CHECK(std::string(translated(call)->name) == "unknown call");
+
+  CUpti_ActivityKernel10 kernel{};
+  kernel.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  kernel.name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
+  kernel.start = 5;
+  kernel.end = 6;
+  kernel.deviceId = 3;
+  activity = translated(kernel);
+  REQUIRE(activity);
+  CHECK(familyOf(activity->name) == Family::AllReduce);
+  CHECK(activity->end == 6);
+  CHECK(activity->device == 3);
+  kernel.name = nullptr;
+  CHECK(std::string(translated(kernel)->name) == "unknown kernel");
+
+  CUpti_ActivityMemcpy6 copy{};
+  copy.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+  copy.bytes = 4096;
+  const std::pair<int, Direction> directions[] = {{CUPTI_ACTIVITY_MEMCPY_KIND_HTOD, Direction::HostToDevice},
+                                                  {CUPTI_ACTIVITY_MEMCPY_KIND_DTOH, Direction::DeviceToHost},
+                                                  {CUPTI_ACTIVITY_MEMCPY_KIND_DTOD, Direction::DeviceToDevice},
+                                                  {CUPTI_ACTIVITY_MEMCPY_KIND_HTOH, Direction::HostToHost},
+                                                  {CUPTI_ACTIVITY_MEMCPY_KIND_PTOP, Direction::DeviceToDevice}};
+  for (const auto& [kind, direction] : directions) {
+    copy.copyKind = static_cast<uint8_t>(kind);
+    CHECK(translated(copy)->direction == direction);
+    CHECK(translated(copy)->bytes == 4096);
+  }
+  CUpti_ActivityMemcpyPtoP4 between{};
+  between.kind = CUPTI_ACTIVITY_KIND_MEMCPY2;
+  between.bytes = 7;
+  CHECK(translated(between)->direction == Direction::DeviceToDevice);
+  CUpti_ActivityMemset4 fill{};
+  fill.kind = CUPTI_ACTIVITY_KIND_MEMSET;
+  fill.bytes = 9;
+  CHECK(translated(fill)->kind == Activity::Kind::Fill);
+  CHECK(translated(fill)->bytes == 9);
+
+  CUpti_Activity other{};
+  other.kind = CUPTI_ACTIVITY_KIND_NAME;
+  CHECK_FALSE(activityOf(other));
+  CHECK(resultText(CUPTI_ERROR_NOT_INITIALIZED) == "CUPTI_ERROR_NOT_INITIALIZED");
+  CHECK(resultText(static_cast<CUptiResult>(123456)).find("123456") != std::string::npos);
+}
+
+TEST_CASE("without a GPU, or with another tool at CUPTI, there are no totals but a note") {
+  int devices = 0;
+  const bool gpu = cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0;
+  for (int i = 0; i < 2; ++i) {
+    const auto probe = makeCuptiProbe();
+    probe->prepare();
+    probe->start();
+    const Findings findings = probe->stop(0.1);
+    if (findings.device) {
+      CHECK(gpu);
+    } else {
+      REQUIRE(findings.notes.size() == 1);
+      MESSAGE(findings.notes[0]);
+      CHECK(findings.notes[0].find("were not measured") != std::string::npos);
+      CHECK_FALSE(findings.all_reduce);
+      CHECK(findings.breakdown.empty());
+    }
+  }
+}
+
+TEST_CASE("a probe gives way to a tool that has CUPTI already") {
+  CUpti_SubscriberHandle tool = nullptr;
+  const auto ignore = [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {};
+  if (cuptiSubscribe(&tool, static_cast<CUpti_CallbackFunc>(ignore), nullptr) != CUPTI_SUCCESS) return;
+  {
+    const auto probe = makeCuptiProbe();
+    probe->prepare();
+    probe->start();
+    const Findings findings = probe->stop(0.1);
+    CHECK_FALSE(findings.device);
+    REQUIRE(findings.notes.size() == 1);
+    CHECK(findings.notes[0].find("another tool has CUPTI") == 0);
+  }
+  cuptiUnsubscribe(tool);
+}
