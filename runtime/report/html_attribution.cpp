@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kCategories = 12;
 constexpr size_t kMaxPairs = 200;
-constexpr int kBarWidth = 120;  // pixels, both sides together
+constexpr int kBarWidth = 100;  // pixels, both sides together
 
 /// A bar to the left where the level takes less time than its baseline, to the right where it takes more.
 std::string bar(double difference, double largest) {
@@ -49,8 +49,8 @@ std::string viewTable(const analysis::AttributionView& view) {
   double largest = 0;
   for (const analysis::CategoryShare& category : categories)
     if (!category.beside) largest = std::max(largest, std::abs(category.difference()));
-  std::string out = fmt::format("<table class=\"grid\"><thead><tr><th scope=\"col\">{}</th>", html(view.title));
-  for (const char* head : {"this level", "baseline", "difference", "", "of the difference", "in a step"})
+  std::string out = fmt::format("<table class=\"cells\"><thead><tr><th scope=\"col\">{}</th>", html(view.title));
+  for (const char* head : {"this level", "baseline", "difference", "", "share of it", "in a step"})
     out += fmt::format("<th scope=\"col\" class=\"num\">{}</th>", head);
   out += "</tr></thead><tbody>";
   for (const analysis::CategoryShare& category : categories) out += row(category, largest);

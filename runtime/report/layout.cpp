@@ -86,6 +86,18 @@ std::string wrapped(std::string_view text, unsigned width, unsigned indent) {
   return out;
 }
 
+std::string elided(const std::string& text, unsigned width) {
+  if (displayWidth(text) <= width || text.size() <= width) return text;
+  // Names are ASCII; where they are not, whole characters are kept.
+  const auto starts = [&](size_t at) {
+    return at >= text.size() || (static_cast<unsigned char>(text[at]) & 0xc0) != 0x80;
+  };
+  size_t head = (width - 1) / 2, tail = text.size() - (width - 1 - head);
+  while (!starts(head)) --head;
+  while (!starts(tail)) ++tail;
+  return text.substr(0, head) + "…" + text.substr(tail);
+}
+
 std::string counted(uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

@@ -19,6 +19,9 @@ std::string printable(std::string_view text);
 /// the end.
 std::string wrapped(std::string_view text, unsigned width, unsigned indent);
 
+/// `text` of one line in at most `width` columns; of a longer one the beginning and the end.
+std::string elided(const std::string& text, unsigned width);
+
 /// "1 point", "3 points".
 std::string counted(uint64_t count, std::string_view noun);
 

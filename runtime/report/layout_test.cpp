@@ -1,6 +1,7 @@
 #include "runtime/report/layout.h"
 
 #include <doctest/doctest.h>
+#include <llvm/Support/JSON.h>
 
 using namespace expc::report;
 
@@ -64,4 +65,15 @@ TEST_CASE("prose in the last column is wrapped, cells may have lines") {
 TEST_CASE("colour only where asked") {
   CHECK(Paint(false).red("x") == "x");
   CHECK(Paint(true).red("x") == "\033[1;31mx\033[0m");
+}
+
+TEST_CASE("a long name keeps its beginning and its end") {
+  CHECK(elided("short", 10) == "short");
+  CHECK(elided("0123456789", 10) == "0123456789");
+  CHECK(elided("0123456789a", 10) == "0123…6789a");
+  for (unsigned width = 3; width < 12; ++width) {
+    const std::string text = elided("ééééééééééééé", width);
+    CHECK(displayWidth(text) <= width);
+    CHECK(llvm::json::isUTF8(text));
+  }
 }

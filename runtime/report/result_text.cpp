@@ -22,6 +22,7 @@ constexpr size_t kListedFailures = 10;
 /// Pairs of levels whose profiles are listed, and their categories beyond the phases of a step.
 constexpr size_t kListedPairs = 4;
 constexpr size_t kListedCategories = 6;
+constexpr unsigned kCategoryWidth = 44;
 
 class ResultPrinter : TerminalText {
  public:
@@ -184,9 +185,9 @@ class ResultPrinter : TerminalText {
         TextTable table({view.title, "this level", "baseline", "difference", "share of it"});
         for (const analysis::CategoryShare& category :
              shortened(view, view.name == "step" ? kListedCells : kListedCategories))
-          table.add({printable(categoryText(category)), analysis::formatQuantity(category.treated, "s"),
-                     analysis::formatQuantity(category.baseline, "s"), differenceText(category.difference()),
-                     shareText(category)});
+          table.add({elided(printable(categoryText(category)), kCategoryWidth),
+                     analysis::formatQuantity(category.treated, "s"), analysis::formatQuantity(category.baseline, "s"),
+                     differenceText(category.difference()), shareText(category)});
         out_ += table.render(options_.width, 4, paint_);
       }
     }

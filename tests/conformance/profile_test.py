@@ -68,10 +68,6 @@ class Profiles(unittest.TestCase):
     def test_two_ranks(self):
         self.check(2)
 
-    def test_preparing_on_the_device_is_a_copy(self):
-        views = self.check(1, ON_CPU | {"copy_time"}, preprocessing="device")
-        self.assertIn("copy", views["step"])
-
     def test_only_what_was_asked_for(self):
         spec = dict(specification(1), metrics=["forward_time", "launch_time"])
         event = ranks.result(WORKER, spec)

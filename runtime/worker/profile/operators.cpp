@@ -129,7 +129,12 @@ class OperatorProbe final : public Probe {
     Findings findings;
     Amounts own;
     for (const auto& thread : collection_->threads)
-      for (const auto& [name, amount] : thread->own) own[name] += amount;
+      for (const auto& [record, amount] : thread->own) {
+        bool call = true;
+        Amount& sum = own[operatorName(record, call)];
+        sum.seconds += amount.seconds;
+        if (call) sum.count += amount.count;
+      }
     addView(findings.breakdown, "operator", own, kListedOperators);
     findings.all_reduce = collection_->all_reduce;
     return findings;
@@ -149,6 +154,24 @@ class OperatorProbe final : public Probe {
 };
 
 }  // namespace
+
+std::string operatorName(std::string_view record, bool& call) {
+  constexpr std::string_view kAround = "autograd::engine::evaluate_function: ", kOwn = "torch::autograd::CppNode<",
+                             kAnonymous = "(anonymous namespace)::", kTorch = "torch::autograd::";
+  call = !record.starts_with(kAround);
+  if (!call) record.remove_prefix(kAround.size());
+  std::string name;
+  if (record.starts_with(kOwn) && record.ends_with(">")) {
+    record.remove_prefix(kOwn.size());
+    record.remove_suffix(1);
+    name = "backward of ";
+  } else if (record.starts_with(kTorch)) {
+    record.remove_prefix(kTorch.size());
+  }
+  name += record;
+  if (const size_t at = name.find(kAnonymous); at != std::string::npos) name.erase(at, kAnonymous.size());
+  return name;
+}
 
 std::unique_ptr<Probe> makeOperatorProbe() { return std::make_unique<OperatorProbe>(); }
 

@@ -83,3 +83,21 @@ TEST_CASE("a probe starts anew, and one that is not stopped leaves nothing behin
     CHECK(probe->stop(1).breakdown.at("operator.aten::mm").count == 2);
   }
 }
+
+TEST_CASE("records are counted under names that a reader knows") {
+  const auto named = [](std::string_view record) {
+    bool call = false;
+    const std::string name = operatorName(record, call);
+    return name + (call ? "" : " (around)");
+  };
+  CHECK(named("aten::mm") == "aten::mm");
+  CHECK(named("ConvolutionBackward0") == "ConvolutionBackward0");
+  CHECK(named("autograd::engine::evaluate_function: ConvolutionBackward0") == "ConvolutionBackward0 (around)");
+  CHECK(named("torch::autograd::AccumulateGrad") == "AccumulateGrad");
+  CHECK(named("torch::autograd::CppNode<expc::kernels::(anonymous namespace)::Depthwise>") ==
+        "backward of expc::kernels::Depthwise");
+  CHECK(named("autograd::engine::evaluate_function: torch::autograd::CppNode<expc::X>") ==
+        "backward of expc::X (around)");
+  CHECK(named("") == "");
+  CHECK(named("torch::autograd::CppNode<") == "CppNode<");
+}

@@ -29,6 +29,10 @@ class Probe {
   virtual Findings stop(double wall_seconds) = 0;
 };
 
+/// What a record of torch's is counted as: "MmBackward0" for autograd's work around it too, "backward of
+/// expc::kernels::Depthwise" for a function of ours, else its name. `call` says whether it counts as one.
+std::string operatorName(std::string_view record, bool& call);
+
 /// For a CPU: own time of torch's operators and the time of Gloo's all-reduces, from RecordFunction callbacks. One at a
 /// time in a process. About 0.3 us an operator.
 std::unique_ptr<Probe> makeOperatorProbe();

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <memory>
 #include <string>
 
 #include "runtime/worker/profile/range.h"
@@ -18,7 +19,7 @@ TEST_CASE("every range reaches a tool that listens to NVTX") {
   void* library = dlopen(tool, RTLD_NOW | RTLD_NOLOAD);
   REQUIRE(library);
   auto* told = reinterpret_cast<const char* (*)()>(dlsym(library, "expcToldNvtx"));
-  REQUIRE(told);
+  REQUIRE((told != nullptr));
   CHECK(std::string(told()) == "domain expc; push load; pop; ");
   const size_t before = std::string(told()).size();
   {
