@@ -34,6 +34,8 @@ fuzz:
 bench: build setup-bench
 	@python3 tests/bench/check.py --expc $(BUILD)/bin/expc
 	@python3 tests/bench/planner.py --expc $(BUILD)/bin/expc
+	@cmake --build $(BUILD) --target expc-tokenizer-bench
+	@.deps/bench/bin/python tests/bench/tokenizer.py --bench $(BUILD)/bin/expc-tokenizer-bench
 
 # The same points in PyTorch and DALI beside expc, in the same blocks.
 twins: build setup-bench

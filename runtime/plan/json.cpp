@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <llvm/Support/BLAKE3.h>
+#include <llvm/Support/ConvertUTF.h>
 
 #include <algorithm>
 #include <charconv>
@@ -168,13 +169,45 @@ class Printer {
   std::string out_;
 };
 
+/// The UTF-16 unit of an escape \uXXXX at `at`.
+std::optional<uint32_t> unitAt(std::string_view text, size_t at) {
+  uint32_t unit = 0;
+  if (text.substr(at, 2) != "\\u" || text.size() < at + 6) return std::nullopt;
+  if (llvm::StringRef(text.data() + at + 2, 4).getAsInteger(16, unit)) return std::nullopt;
+  return unit;
+}
+
+/// LLVM's parser joins the two halves of an escaped character of U+20000 and above to another character. Here they are
+/// written as UTF-8 before it sees them; nothing where there are none.
+std::optional<std::string> withoutHighPairs(std::string_view text) {
+  std::optional<std::string> result;
+  size_t copied = 0;
+  for (size_t at = text.find('\\'); at != text.npos; at = text.find('\\', at)) {
+    const auto high = unitAt(text, at), low = unitAt(text, at + 6);
+    if (!high || *high < 0xd840 || *high > 0xdbff || !low || *low < 0xdc00 || *low > 0xdfff) {
+      at += 2;  // past what is escaped, which may be a backslash
+      continue;
+    }
+    const uint32_t code_point = 0x10000 + ((*high - 0xd800) << 10) + (*low - 0xdc00);
+    char bytes[4];
+    char* end = bytes;
+    llvm::ConvertCodePointToUTF8(code_point, end);
+    if (!result) result.emplace();
+    result->append(text.substr(copied, at - copied)).append(bytes, end);
+    copied = at += 12;
+  }
+  if (result) result->append(text.substr(copied));
+  return result;
+}
+
 }  // namespace
 
 llvm::Expected<llvm::json::Value> parseJson(std::string_view text) {
   if (const auto at = tooDeep(text))
     return llvm::createStringError(llvm::inconvertibleErrorCode(), "nested deeper than %u levels at byte %zu",
                                    kMaxJsonDepth, *at);
-  return llvm::json::parse(text);
+  const auto rewritten = withoutHighPairs(text);
+  return llvm::json::parse(rewritten ? *rewritten : text);
 }
 
 std::string canonicalJson(const llvm::json::Value& value) { return Printer(false).print(value); }

@@ -63,6 +63,18 @@ TEST_CASE("nesting is limited before LLVM's parser sees it") {
   CHECK(static_cast<bool>(parseJson("\"" + std::string(5000, '[') + "\\\"" + std::string(5000, '{') + "\"")));
 }
 
+TEST_CASE("escaped characters are read, those of two halves too") {
+  const auto read = [](std::string_view text) {
+    auto value = parseJson(text);
+    REQUIRE(value);
+    return value->getAsString()->str();
+  };
+  CHECK(read(R"("\u00e9 \ud83d\ude00")") == "é 😀");
+  CHECK(read(R"("a\ud840\udc00b\uDBFF\uDFFF")") == "a\U00020000b\U0010ffff");
+  CHECK(read(R"("\\ud840\udc00")") == "\\ud840\xef\xbf\xbd");  // a backslash, and half a character
+  CHECK(read(R"("\ud840x\ud840\ud840\udc00")") == "\xef\xbf\xbdx\xef\xbf\xbd\U00020000");
+}
+
 TEST_CASE("bad text is an error") {
   for (const char* text : {"", "{", "nul", "[1,]", "\"\xff\"", "{\"a\":}", "1 2"}) {
     CAPTURE(text);

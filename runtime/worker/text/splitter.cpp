@@ -1,0 +1,139 @@
+#include "runtime/worker/text/splitter.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <fmt/format.h>
+#include <pcre2.h>
+
+#include <algorithm>
+
+namespace expc::text {
+
+const llvm::StringLiteral kLlama3Pattern =
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*"
+    "|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+const llvm::StringLiteral kGpt2Pattern =
+    "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+
+namespace {
+
+constexpr size_t kLongestPattern = 64 << 10;
+// Steps from one place of the text. A pattern that needs more backtracks without end.
+constexpr uint32_t kMatchLimit = 10'000'000;
+constexpr uint32_t kHeapLimitKiB = 64 << 10;
+constexpr size_t kJitStackBytes = 32 << 10, kJitStackMost = 1 << 20;
+
+std::string wordsOf(int code) {
+  unsigned char text[256];
+  return pcre2_get_error_message(code, text, sizeof text) < 0 ? fmt::format("error {}", code)
+                                                              : reinterpret_cast<const char*>(text);
+}
+
+/// PCRE2's \s has one character more than Unicode's property (U+180E).
+std::string withUnicodeSpaces(llvm::StringRef pattern) {
+  std::string result;
+  for (size_t at = 0; at < pattern.size(); ++at) {
+    if (pattern[at] != '\\' || at + 1 == pattern.size()) {
+      result += pattern[at];
+      continue;
+    }
+    const char escaped = pattern[++at];
+    if (escaped == 's')
+      result += "\\p{White_Space}";
+    else if (escaped == 'S')
+      result += "\\P{White_Space}";
+    else
+      (result += '\\') += escaped;
+  }
+  return result;
+}
+
+/// What one thread matches with. A pattern's own number of groups does not matter: only the whole match is read.
+struct Scratch {
+  Scratch()
+      : data(pcre2_match_data_create(1, nullptr)),
+        context(pcre2_match_context_create(nullptr)),
+        stack(pcre2_jit_stack_create(kJitStackBytes, kJitStackMost, nullptr)) {
+    pcre2_set_match_limit(context, kMatchLimit);
+    pcre2_set_depth_limit(context, kMatchLimit);
+    pcre2_set_heap_limit(context, kHeapLimitKiB);
+    if (stack) pcre2_jit_stack_assign(context, nullptr, stack);
+  }
+  ~Scratch() {
+    pcre2_match_data_free(data);
+    pcre2_match_context_free(context);
+    pcre2_jit_stack_free(stack);
+  }
+  pcre2_match_data* data;
+  pcre2_match_context* context;
+  pcre2_jit_stack* stack;
+};
+
+}  // namespace
+
+struct PatternSplitter::Parts {
+  ~Parts() { pcre2_code_free(code); }
+  std::string text;
+  pcre2_code* code = nullptr;
+};
+
+PatternSplitter::PatternSplitter(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+PatternSplitter::PatternSplitter(PatternSplitter&&) noexcept = default;
+PatternSplitter& PatternSplitter::operator=(PatternSplitter&&) noexcept = default;
+PatternSplitter::~PatternSplitter() = default;
+
+llvm::Expected<PatternSplitter> PatternSplitter::compile(llvm::StringRef pattern) {
+  if (pattern.size() > kLongestPattern)
+    return llvm::createStringError(
+        fmt::format("a pattern of {} bytes, at most {} are taken", pattern.size(), kLongestPattern));
+  auto parts = std::make_unique<Parts>();
+  parts->text = pattern.str();
+  const std::string translated = withUnicodeSpaces(pattern);
+  int error = 0;
+  size_t offset = 0;
+  parts->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
+                              PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr);
+  if (!parts->code)
+    return llvm::createStringError(fmt::format("the pattern '{}' is wrong: {}", parts->text, wordsOf(error)));
+  // Where it is refused (a system without executable memory) matching works without.
+  (void)pcre2_jit_compile(parts->code, PCRE2_JIT_COMPLETE);
+  return PatternSplitter(std::move(parts));
+}
+
+llvm::Error PatternSplitter::split(llvm::StringRef text, PieceSink piece) const {
+  thread_local Scratch scratch;
+  size_t begin = 0;  // of what no match has covered yet
+  for (size_t at = 0; at < text.size();) {
+    const int found = pcre2_match(parts_->code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at,
+                                  PCRE2_NOTEMPTY | PCRE2_NO_UTF_CHECK, scratch.data, scratch.context);
+    if (found == PCRE2_ERROR_NOMATCH) break;
+    if (found < 0)
+      return llvm::createStringError(fmt::format("the pattern '{}' was given up on a text of {} bytes: {}",
+                                                 parts_->text, text.size(), wordsOf(found)));
+    const size_t* ends = pcre2_get_ovector_pointer(scratch.data);
+    // \K in a lookaround can put the ends the wrong way round.
+    if (ends[0] < at || ends[1] <= ends[0])
+      return llvm::createStringError(fmt::format("the pattern '{}' matches backwards", parts_->text));
+    if (ends[0] > begin) piece(text.slice(begin, ends[0]));
+    piece(text.slice(ends[0], ends[1]));
+    at = begin = ends[1];
+  }
+  if (begin < text.size()) piece(text.substr(begin));
+  return llvm::Error::success();
+}
+
+llvm::Expected<Splitter> Splitter::compile(llvm::StringRef pattern) {
+  Splitter splitter;
+  if (pattern == kLlama3Pattern) return splitter;
+  auto compiled = PatternSplitter::compile(pattern);
+  if (!compiled) return compiled.takeError();
+  splitter.pattern_ = std::make_unique<PatternSplitter>(std::move(*compiled));
+  return splitter;
+}
+
+llvm::Error Splitter::split(llvm::StringRef text, PieceSink piece) const {
+  if (pattern_) return pattern_->split(text, piece);
+  splitAsLlama3(text, piece);
+  return llvm::Error::success();
+}
+
+}  // namespace expc::text

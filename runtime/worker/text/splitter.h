@@ -1,0 +1,59 @@
+#pragma once
+
+// Cuts a text into the pieces within which byte pairs are merged.
+
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/ADT/StringRef.h>
+#include <llvm/Support/Error.h>
+
+#include <memory>
+#include <string>
+
+namespace expc::text {
+
+/// The pattern of Llama 3, in the syntax of PCRE2, tiktoken and Hugging Face alike.
+extern const llvm::StringLiteral kLlama3Pattern;
+/// GPT-2's, which tokenizer.json means by a ByteLevel with use_regex.
+extern const llvm::StringLiteral kGpt2Pattern;
+
+using PieceSink = llvm::function_ref<void(llvm::StringRef)>;
+
+/// The pieces of `text` by Llama 3's pattern, without a regular expression: what PCRE2 finds, in the Unicode version of
+/// tiktoken.
+void splitAsLlama3(llvm::StringRef text, PieceSink piece);
+
+/// A pattern compiled by PCRE2, just in time where the machine allows. `\s` is Unicode's White_Space, as in tiktoken
+/// and Hugging Face's tokenizers. Several threads may use one.
+class PatternSplitter {
+ public:
+  /// Errors say where a pattern is wrong.
+  static llvm::Expected<PatternSplitter> compile(llvm::StringRef pattern);
+
+  PatternSplitter(PatternSplitter&&) noexcept;
+  PatternSplitter& operator=(PatternSplitter&&) noexcept;
+  ~PatternSplitter();
+
+  /// Calls `piece` for each match and for what lies between matches (Hugging Face's `Isolated`), in order. `text` must
+  /// be valid UTF-8. An error: the pattern tries too many ways to match.
+  llvm::Error split(llvm::StringRef text, PieceSink piece) const;
+
+ private:
+  struct Parts;
+  explicit PatternSplitter(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+/// Splits by Llama 3's pattern with splitAsLlama3 and by any other with PCRE2.
+class Splitter {
+ public:
+  static llvm::Expected<Splitter> compile(llvm::StringRef pattern);
+  static Splitter llama3() { return {}; }
+  llvm::Error split(llvm::StringRef text, PieceSink piece) const;
+  /// Whether split cannot fail.
+  bool sure() const { return !pattern_; }
+
+ private:
+  std::unique_ptr<PatternSplitter> pattern_;
+};
+
+}  // namespace expc::text

@@ -1,0 +1,127 @@
+#include "runtime/worker/text/tokenizer.h"
+
+#include <fmt/format.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/JSON.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <algorithm>
+
+#include "runtime/worker/text/characters.h"
+
+namespace expc::text {
+namespace {
+
+constexpr size_t kLongestText = 400'000, kLongestRun = 25'000;  // characters
+constexpr uint64_t kLargestFile = uint64_t{1} << 30;
+
+/// Calls `use` for the parts of a text between the places where the recipes cut it. The text must be valid UTF-8.
+llvm::Error eachCut(llvm::StringRef text, llvm::function_ref<llvm::Error(llvm::StringRef)> use) {
+  if (text.size() <= kLongestRun) return use(text);  // the usual case: bytes are at least as many as characters
+  size_t begin = 0, characters = 0, run = 0;
+  bool run_is_space = false;
+  for (size_t at = 0; at < text.size();) {
+    const Character character = characterAt(text.data() + at);
+    const bool is_space = isPythonSpace(character.code_point);
+    if (characters == kLongestText) characters = 0;
+    const bool fresh = characters == 0;
+    const bool too_long = !fresh && is_space == run_is_space && run == kLongestRun;
+    if ((fresh || too_long) && at > begin) {
+      if (auto error = use(text.slice(begin, at))) return error;
+      begin = at;
+    }
+    run = fresh || too_long || is_space != run_is_space ? 1 : run + 1;
+    run_is_space = is_space;
+    ++characters;
+    at += character.bytes;
+  }
+  return use(text.substr(begin));
+}
+
+}  // namespace
+
+Tokenizer::Tokenizer(std::string origin, Vocabulary vocabulary, SpecialTokens special)
+    : origin_(std::move(origin)), vocabulary_(std::move(vocabulary)), special_(std::move(special)) {
+  for (size_t at = 0; at < special_.all.size(); ++at) special_names_[special_.all[at].second] = at;
+  Token most = vocabulary_.size() - 1;
+  for (const Token id : {special_.begin_of_text, special_.end_of_text, special_.start_header, special_.end_header,
+                         special_.end_of_turn, special_.pad})
+    most = std::max(most, id);
+  rows_ = most + 1;
+}
+
+Tokenizer Tokenizer::bytes() {
+  std::string all(256, '\0');
+  std::vector<llvm::StringRef> tokens;
+  for (size_t byte = 0; byte < 256; ++byte) {
+    all[byte] = static_cast<char>(byte);
+    tokens.emplace_back(all.data() + byte, 1);
+  }
+  return Tokenizer("the built-in tokenizer of bytes", llvm::cantFail(Vocabulary::make(tokens), "all bytes are there"),
+                   SpecialTokens::llama3(256));
+}
+
+llvm::Expected<Tokenizer> Tokenizer::open(const std::string& path) {
+  const std::string way_out =
+      "a tokenizer is Llama 3's tokenizer.model or tokenizer.json, as they lie in the model's folder";
+  if (llvm::sys::fs::is_directory(path))
+    return llvm::createStringError(fmt::format("{}: a folder, expected a file; {}", path, way_out));
+  uint64_t size = 0;
+  if (auto error = llvm::sys::fs::file_size(path, size))
+    return llvm::createStringError(fmt::format("{}: {}; {}", path, error.message(), way_out));
+  if (size > kLargestFile)
+    return llvm::createStringError(fmt::format("{}: {} bytes are no tokenizer; {}", path, size, way_out));
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!buffer) return llvm::createStringError(fmt::format("{}: {}; {}", path, buffer.getError().message(), way_out));
+  const llvm::StringRef bytes = (*buffer)->getBuffer();
+  return bytes.ltrim().starts_with("{") ? fromJson(bytes, path) : fromTiktoken(bytes, path);
+}
+
+llvm::Error Tokenizer::encodeCut(llvm::StringRef text, std::vector<Token>& out) const {
+  return splitter_.split(text, [&](llvm::StringRef piece) {
+    if (whole_pieces_) {
+      const Token whole = vocabulary_.find(piece);
+      if (whole >= 0) {
+        out.push_back(whole);
+        return;
+      }
+    }
+    mergePiece(vocabulary_, pairs_.get(), piece, out);
+  });
+}
+
+llvm::Error Tokenizer::encode(llvm::StringRef text, std::vector<Token>& out) const {
+  std::string repaired;
+  if (!llvm::json::isUTF8(text)) {
+    repaired = llvm::json::fixUTF8(text);
+    text = repaired;
+  }
+  return eachCut(text, [&](llvm::StringRef part) { return encodeCut(part, out); });
+}
+
+llvm::Expected<std::vector<Token>> Tokenizer::encode(llvm::StringRef text, bool begin, bool end) const {
+  std::vector<Token> tokens;
+  if (text.empty()) return tokens;
+  if (begin) tokens.push_back(special_.begin_of_text);
+  if (auto error = encode(text, tokens)) return error;
+  if (end) tokens.push_back(special_.end_of_text);
+  return tokens;
+}
+
+llvm::Expected<std::string> Tokenizer::decode(llvm::ArrayRef<Token> tokens) const {
+  std::string text;
+  for (const Token token : tokens) {
+    const llvm::StringRef bytes = token >= 0 && token < vocabulary_.size() ? vocabulary_.text(token) : "";
+    if (!bytes.empty()) {
+      text += bytes;
+      continue;
+    }
+    const auto name = special_names_.find(token);
+    if (name == special_names_.end())
+      return llvm::createStringError(fmt::format("{}: there is no token {}", origin_, token));
+    text += special_.all[name->second].first;
+  }
+  return text;
+}
+
+}  // namespace expc::text

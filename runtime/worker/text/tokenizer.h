@@ -1,0 +1,63 @@
+#pragma once
+
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/StringRef.h>
+#include <llvm/Support/Error.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/worker/text/merges.h"
+#include "runtime/worker/text/special_tokens.h"
+#include "runtime/worker/text/splitter.h"
+#include "runtime/worker/text/vocabulary.h"
+
+namespace expc::text {
+
+/// Text to tokens and back: byte-level byte-pair encoding as Llama 3 has it. Several threads may use one.
+class Tokenizer {
+ public:
+  /// A file in tiktoken's form or a tokenizer.json, told apart by its beginning. Errors name the file, what is wrong
+  /// and the way out.
+  static llvm::Expected<Tokenizer> open(const std::string& path);
+  /// Lines of base64 and rank; Llama 3's pattern and special tokens. `name` stands for the file in messages.
+  static llvm::Expected<Tokenizer> fromTiktoken(llvm::StringRef bytes, const std::string& name);
+  /// Hugging Face's form: BPE over bytes, special tokens as `added_tokens`.
+  static llvm::Expected<Tokenizer> fromJson(llvm::StringRef bytes, const std::string& name);
+  /// Needs no file: 256 tokens, the bytes, and the special tokens behind them.
+  static Tokenizer bytes();
+
+  /// Appends the tokens of `text`; special tokens are none of them, whatever it says. What is not UTF-8 counts as
+  /// U+FFFD, as in Python. As in the recipes a text is cut every 400,000 characters and after 25,000 that are all white
+  /// space or all not, so that no piece crosses those places. An error: tokenizer.json's own pattern gives up.
+  llvm::Error encode(llvm::StringRef text, std::vector<Token>& out) const;
+  /// With begin_of_text before and end_of_text behind where asked for; an empty text stays without.
+  llvm::Expected<std::vector<Token>> encode(llvm::StringRef text, bool begin = false, bool end = false) const;
+
+  /// The bytes of the tokens, special ones by name; not necessarily UTF-8. An error: an id that is none.
+  llvm::Expected<std::string> decode(llvm::ArrayRef<Token> tokens) const;
+
+  const SpecialTokens& special() const { return special_; }
+  /// All ids that texts and conversations can have lie below it: a model's embedding needs as many rows.
+  Token rows() const { return rows_; }
+  /// What it was read from.
+  const std::string& origin() const { return origin_; }
+
+ private:
+  Tokenizer(std::string origin, Vocabulary vocabulary, SpecialTokens special);
+  llvm::Error encodeCut(llvm::StringRef text, std::vector<Token>& out) const;
+
+  std::string origin_;
+  Vocabulary vocabulary_;
+  SpecialTokens special_;
+  std::unordered_map<Token, size_t> special_names_;  // into special_.all
+  Splitter splitter_ = Splitter::llama3();
+  std::unique_ptr<PairMerges> pairs_;  // null: ranks
+  bool whole_pieces_ = true;           // a piece that is a token needs no merges
+  Token rows_ = 0;
+};
+
+}  // namespace expc::text
