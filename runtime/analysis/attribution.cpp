@@ -160,6 +160,10 @@ std::optional<Attribution> attributionOf(const Outcomes& outcomes, const std::st
   return attribution;
 }
 
+void addOnce(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
 }  // namespace
 
 std::vector<Attribution> attribute(const plan::Plan& plan, const store::Results& results) {
@@ -178,10 +182,17 @@ std::vector<Attribution> attribute(const plan::Plan& plan, const store::Results&
         }
       }
       if (!at->second) continue;
-      std::vector<std::string>& names = all[*at->second].comparisons;
-      if (std::find(names.begin(), names.end(), comparison.name) == names.end()) names.push_back(comparison.name);
+      addOnce(all[*at->second].comparisons, comparison.name);
     }
   }
+  for (const plan::Criterion& criterion : plan.criteria) {
+    for (const plan::Cell& cell : criterion.cells) {
+      if (cell.points.size() != 2) continue;
+      const auto found = known.find({cell.points[0], cell.points[1]});
+      if (found != known.end() && found->second) addOnce(all[*found->second].criteria, criterion.name);
+    }
+  }
+  std::stable_partition(all.begin(), all.end(), [](const Attribution& one) { return !one.criteria.empty(); });
   return all;
 }
 

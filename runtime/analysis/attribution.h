@@ -36,6 +36,7 @@ struct AttributionView {
 struct Attribution {
   std::string treated, baseline;         // points
   std::vector<std::string> comparisons;  // that compare them
+  std::vector<std::string> criteria;     // that judge them
   unsigned blocks = 0;
   double treated_seconds = 0, baseline_seconds = 0;  // of a step, under the profile
   std::vector<AttributionView> views;
@@ -43,8 +44,9 @@ struct Attribution {
   double difference() const { return treated_seconds - baseline_seconds; }
 };
 
-/// Of each pair of points that a comparison compares and that have profile trials in the same block, in the plan's
-/// order. Worker's series that are no breakdown, or contradict themselves, are passed over.
+/// Of each pair of points that a comparison compares and that have profile trials in the same block: first what
+/// criteria judge, each in the plan's order. Worker's series that are no breakdown, or contradict themselves, are
+/// passed over.
 std::vector<Attribution> attribute(const plan::Plan& plan, const store::Results& results);
 
 /// At most `most` categories of a view: those after become one, "others", in front of the rest and what runs beside.

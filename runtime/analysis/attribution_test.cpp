@@ -88,6 +88,31 @@ TEST_CASE("a difference is divided among the categories, which add up to it") {
   CHECK(category(one.views[1], "aten::mm").treated_count == 5);
 }
 
+TEST_CASE("what a criterion judges comes first, with the criterion's name") {
+  plan::Plan plan = profiled();
+  test::Records records;
+  for (const unsigned gpus : {1u, 2u}) {
+    profile(records, test::id("fp64", gpus), 1, steps(2, 1.0));
+    profile(records, test::id("fp32", gpus), 1, steps(1, 0.6));
+  }
+  plan.criteria.clear();
+  auto all = attribute(plan, records.results);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].treated == test::id("fp32", 1));
+  CHECK(all[0].criteria.empty());
+  plan::Criterion large;
+  large.name = "large";
+  for (const plan::Cell& cell : plan.comparisons[0].cells)
+    if (cell.points[0] == test::id("fp32", 2)) large.cells = {cell, cell};
+  REQUIRE(large.cells.size() == 2);
+  plan.criteria = {large};
+  all = attribute(plan, records.results);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].treated == test::id("fp32", 2));
+  CHECK(all[0].criteria == std::vector<std::string>{"large"});
+  CHECK(all[1].criteria.empty());
+}
+
 TEST_CASE("what counts the same time twice is said so, and equal steps have no shares") {
   test::Records records;
   Series busy = steps(1, 2.5);

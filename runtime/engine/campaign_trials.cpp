@@ -133,7 +133,7 @@ llvm::Expected<store::Trial> Campaign::runAttempt(const store::BlockPlan& block,
   if (workload.command) tidy(launch.spec.folder, end->status);
 
   trial.status = end->status;
-  if (trial.status == TrialStatus::Valid) traces_.ended(trial.kind, point.id);
+  traces_.ended(trial.kind, plan_, point, trial.id, trial.status == TrialStatus::Valid);
   trial.reason = end->reason;
   trial.log_tail = end->log_tail;
   trial.metrics = std::move(end->metrics);

@@ -39,21 +39,39 @@ llvm::Error Traces::prepare() const {
       fmt::format("--trace {}: {}; name a folder that can be written", folder_, failed.message()));
 }
 
+std::string Traces::path(const plan::Plan& plan, const plan::Point& point, int64_t trial) const {
+  return fmt::format("{}/{}.trial{}", folder_, fileName(plan.label(point)), trial);
+}
+
 std::string Traces::variable(plan::TrialKind kind, const plan::Plan& plan, const plan::Point& point,
                              int64_t trial) const {
   if (folder_.empty() || kind != plan::TrialKind::Profile || traced_.count(point.id)) return "";
-  return fmt::format("EXPC_TRACE={}/{}.trial{}", folder_, fileName(plan.label(point)), trial);
+  return "EXPC_TRACE=" + path(plan, point, trial);
 }
 
-void Traces::ended(plan::TrialKind kind, const std::string& point) {
-  if (kind == plan::TrialKind::Profile) traced_.insert(point);
+void Traces::ended(plan::TrialKind kind, const plan::Plan& plan, const plan::Point& point, int64_t trial, bool well) {
+  if (folder_.empty() || kind != plan::TrialKind::Profile || traced_.count(point.id)) return;
+  std::error_code missing;
+  if (!well) {
+    failed_ = true;
+  } else if (std::filesystem::exists(path(plan, point, trial) + ".rank0.json", missing)) {
+    traced_.insert(point.id);
+    untraced_.erase(point.id);
+  } else {
+    untraced_.insert(point.id);
+  }
 }
 
 std::string Traces::summary(const plan::Plan& plan) const {
   if (folder_.empty()) return "";
+  const auto points = [](size_t count) { return fmt::format("{} point{}", count, count == 1 ? "" : "s"); };
+  const std::string lacking =
+      fmt::format("{} left no trace: the notes in the report say why", points(untraced_.size()));
   if (!traced_.empty())
-    return fmt::format("traces of {} point{} are in {}: open one at https://ui.perfetto.dev or chrome://tracing",
-                       traced_.size(), traced_.size() == 1 ? "" : "s", folder_);
+    return fmt::format("traces of {} are in {}: open one at https://ui.perfetto.dev or chrome://tracing{}",
+                       points(traced_.size()), folder_, untraced_.empty() ? "" : "; " + lacking);
+  if (!untraced_.empty()) return "--trace: " + lacking;
+  if (failed_) return "--trace: nothing was traced, since no profile trial ended well";
   if (!hasProfiles(plan))
     return "--trace: nothing was traced, since the design has no profile trials; give it `profile { repeat 1 steps 20 "
            "warmup 5 }` and measure one of their metrics";

@@ -23,14 +23,17 @@ class Traces {
   /// "EXPC_TRACE=FOLDER/precision=fp32_gpus=2.trial7" for the ranks of a trial, which add ".rank0.json"; "" for one
   /// that is not traced.
   std::string variable(plan::TrialKind kind, const plan::Plan& plan, const plan::Point& point, int64_t trial) const;
-  /// After a trial that ended well.
-  void ended(plan::TrialKind kind, const std::string& point);
+  /// After each trial. One that ended well and left no trace is seen as such: the next one of its point tries again.
+  void ended(plan::TrialKind kind, const plan::Plan& plan, const plan::Point& point, int64_t trial, bool well);
   /// What there is to look at, or why there is nothing; "" without a folder.
   std::string summary(const plan::Plan& plan) const;
 
  private:
+  std::string path(const plan::Plan& plan, const plan::Point& point, int64_t trial) const;
+
   std::string folder_;
-  std::set<std::string> traced_;  // points
+  std::set<std::string> traced_, untraced_;  // points
+  bool failed_ = false;                      // some profile trial did
 };
 
 }  // namespace expc::engine

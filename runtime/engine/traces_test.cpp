@@ -22,12 +22,22 @@ TEST_CASE("the first profile trial of each point is traced, and nothing else") {
   CHECK(traces.variable(TrialKind::Timed, plan, one, 1).empty());
   CHECK(traces.variable(TrialKind::Quality, plan, one, 1).empty());
   CHECK(traces.variable(TrialKind::Profile, plan, one, 7) == "EXPC_TRACE=" + at + "/step=1ms.trial7");
-  traces.ended(TrialKind::Timed, one.id);
-  CHECK_FALSE(traces.variable(TrialKind::Profile, plan, one, 8).empty());  // the last one failed
-  traces.ended(TrialKind::Profile, one.id);
-  CHECK(traces.variable(TrialKind::Profile, plan, one, 9).empty());
+  traces.ended(TrialKind::Timed, plan, one, 6, true);
+  CHECK(traces.summary(plan).find("has no profile trials") != std::string::npos);
+  traces.ended(TrialKind::Profile, plan, one, 7, false);
+  CHECK(traces.summary(plan) == "--trace: nothing was traced, since no profile trial ended well");
+  CHECK_FALSE(traces.variable(TrialKind::Profile, plan, one, 8).empty());
+  traces.ended(TrialKind::Profile, plan, one, 8, true);  // its disk was full, say
+  CHECK(traces.summary(plan) == "--trace: 1 point left no trace: the notes in the report say why");
+  CHECK_FALSE(traces.variable(TrialKind::Profile, plan, one, 9).empty());
+  std::ofstream(at + "/step=1ms.trial9.rank0.json") << "{}";
+  traces.ended(TrialKind::Profile, plan, one, 9, true);
+  CHECK(traces.variable(TrialKind::Profile, plan, one, 10).empty());
   CHECK_FALSE(traces.variable(TrialKind::Profile, plan, two, 10).empty());
   CHECK(traces.summary(plan).find("traces of 1 point are in " + at) == 0);
+  CHECK(traces.summary(plan).find("left no trace") == std::string::npos);
+  traces.ended(TrialKind::Profile, plan, two, 10, true);
+  CHECK(traces.summary(plan).find("; 1 point left no trace") != std::string::npos);
 }
 
 TEST_CASE("names of files hold nothing that a shell or file system minds") {

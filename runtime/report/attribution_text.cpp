@@ -2,12 +2,77 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/analysis/format.h"
 #include "runtime/report/layout.h"
 
 namespace expc::report {
+namespace {
+
+/// A criterion that compares timed trials of a built-in workload, and fails.
+bool comparisonFails(const plan::Plan& plan, const analysis::Judgement& judgement) {
+  const bool built_in = std::any_of(plan.workloads.begin(), plan.workloads.end(),
+                                    [](const plan::Workload& workload) { return !workload.command; });
+  return built_in && std::any_of(plan.criteria.begin(), plan.criteria.end(), [&](const plan::Criterion& criterion) {
+           const auto judged = std::find_if(judgement.criteria.begin(), judgement.criteria.end(),
+                                            [&](const auto& result) { return result.name == criterion.name; });
+           return judged != judgement.criteria.end() && judged->verdict == analysis::Verdict::Fail &&
+                  std::any_of(criterion.cells.begin(), criterion.cells.end(), [](const plan::Cell& cell) {
+                    return cell.kind == plan::TrialKind::Timed && cell.points.size() == 2;
+                  });
+         });
+}
+
+}  // namespace
+
+std::string judgedText(const analysis::Attribution& attribution) {
+  constexpr size_t kNamed = 3;
+  std::vector<std::string> names = attribution.criteria;
+  if (names.empty()) return "";
+  const size_t more = names.size() > kNamed ? names.size() - kNamed : 0;
+  names.resize(names.size() - more);
+  return "judged by " + joined(names) + (more ? fmt::format(" and {} more", more) : "");
+}
+
+std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const analysis::Attribution& attribution) {
+  const plan::Point* treated = plan.findPoint(attribution.treated);
+  const plan::Point* baseline = plan.findPoint(attribution.baseline);
+  std::pair<std::string, std::string> names{"this level", "baseline"};
+  size_t differing = 0;
+  for (size_t f = 0; treated && baseline && f < plan.factors.size(); ++f) {
+    const std::string ours = plan.levelLabel(*treated, f), theirs = plan.levelLabel(*baseline, f);
+    if (ours == theirs) continue;
+    ++differing;
+    names = {ours, theirs};
+  }
+  // Long ones would push the numbers out of the table; of several factors none is the name.
+  constexpr size_t kLongest = 14;
+  if (differing != 1 || std::max(names.first.size(), names.second.size()) > kLongest) return {"this level", "baseline"};
+  return names;
+}
+
+std::string withoutAttribution(const plan::Plan& plan, const analysis::Judgement& judgement,
+                               const store::Results& results) {
+  const bool designed = std::any_of(plan.design.kinds.begin(), plan.design.kinds.end(),
+                                    [](const auto& design) { return design.kind == plan::TrialKind::Profile; });
+  const bool pairs = std::any_of(plan.comparisons.begin(), plan.comparisons.end(), [](const auto& comparison) {
+    return std::any_of(comparison.cells.begin(), comparison.cells.end(),
+                       [](const plan::Cell& cell) { return cell.points.size() == 2; });
+  });
+  if (!pairs) return "";
+  if (designed) {
+    const bool ran = std::any_of(results.trials.begin(), results.trials.end(),
+                                 [](const store::Trial& trial) { return trial.kind == plan::TrialKind::Profile; });
+    return ran ? "not known: no block has profiles of both levels of a comparison" : "";
+  }
+  if (!comparisonFails(plan, judgement)) return "";
+  return "not known: the design has no profile trials. With `profile { repeat 1  steps 20  warmup 5 }` in the design "
+         "and "
+         "`measure profiled_time` this says which phases and operators make a difference; what is measured already is "
+         "kept";
+}
 
 std::string pairText(const plan::Plan& plan, const analysis::Attribution& attribution) {
   const plan::Point* treated = plan.findPoint(attribution.treated);

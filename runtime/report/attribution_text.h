@@ -3,14 +3,23 @@
 // Words for attributions that terminal and page share.
 
 #include <string>
+#include <utility>
 
 #include "runtime/analysis/attribution.h"
+#include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::report {
 
 /// "precision=fp32 against fp64, gpus=1": the levels that differ, then those that are the same.
 std::string pairText(const plan::Plan& plan, const analysis::Attribution& attribution);
+
+/// "judged by fp32_pays, copies_half and 3 more", or "" where no criterion asks about the pair.
+std::string judgedText(const analysis::Attribution& attribution);
+
+/// What heads the columns of the two levels: "fp32" and "fp64" where they differ in one factor, else "this level" and
+/// "baseline".
+std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const analysis::Attribution& attribution);
 
 /// "a step takes 12.3 ms against 20.1 ms (-7.8 ms); means of 3 profile trials of each".
 std::string stepText(const analysis::Attribution& attribution);
@@ -23,5 +32,10 @@ std::string differenceText(double seconds);
 
 /// "62 %", or "" without a share.
 std::string shareText(const analysis::CategoryShare& category);
+
+/// Why there is no attribution, where a reader would want one: profile trials that give none, or a comparison that
+/// fails and has no profile trials. Else "".
+std::string withoutAttribution(const plan::Plan& plan, const analysis::Judgement& judgement,
+                               const store::Results& results);
 
 }  // namespace expc::report

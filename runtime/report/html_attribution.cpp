@@ -44,14 +44,21 @@ std::string row(const analysis::CategoryShare& category, double largest) {
       html(countText(category.treated_count, category.baseline_count)));
 }
 
-std::string viewTable(const analysis::AttributionView& view) {
+std::string viewTable(const analysis::AttributionView& view, const std::pair<std::string, std::string>& levels) {
   const auto categories = shortened(view, kCategories);
   double largest = 0;
   for (const analysis::CategoryShare& category : categories)
     if (!category.beside) largest = std::max(largest, std::abs(category.difference()));
   std::string out = fmt::format("<table class=\"cells\"><thead><tr><th scope=\"col\">{}</th>", html(view.title));
-  for (const char* head : {"this level", "baseline", "difference", "", "share of it", "in a step"})
-    out += fmt::format("<th scope=\"col\" class=\"num\">{}</th>", head);
+  const auto head = [&](std::string_view text) {
+    out += fmt::format("<th scope=\"col\" class=\"num\">{}</th>", html(text));
+  };
+  head(levels.first);
+  head(levels.second);
+  head("difference");
+  out += "<td></td>";  // the bars repeat what their neighbours say
+  head("share of it");
+  head("in a step");
   out += "</tr></thead><tbody>";
   for (const analysis::CategoryShare& category : categories) out += row(category, largest);
   return scrolled(out + "</tbody></table>");
@@ -61,18 +68,26 @@ std::string viewTable(const analysis::AttributionView& view) {
 
 std::string attributionSection(const Page& page) {
   const auto all = analysis::attribute(page.plan, page.results);
-  if (all.empty()) return "";
+  const std::string start = "<section id=\"profile\"><h2>Where the time went</h2>\n";
+  if (all.empty()) {
+    const std::string why = withoutAttribution(page.plan, page.judgement, page.results);
+    return why.empty() ? "" : start + "<p class=\"quiet\">" + htmlProse(why) + ".</p></section>\n";
+  }
   std::string out =
-      "<section id=\"profile\"><h2>Where the time went</h2>\n<p class=\"quiet\">From profile trials, which are slower "
+      start +
+      "<p class=\"quiet\">From profile trials, which are slower "
       "than timed ones; means of a step over blocks that hold both levels. A description, not a verdict.</p>\n";
   for (size_t i = 0; i < all.size() && i < kMaxPairs; ++i) {
     const analysis::Attribution& one = all[i];
+    std::string uses = joined(one.comparisons);
+    if (const std::string judged = judgedText(one); !judged.empty()) uses += "; " + judged;
     out += fmt::format("<article class=\"measure\"><h3>{}</h3><p class=\"quiet\">{}: {}.</p>",
-                       html(pairText(page.plan, one)), html(joined(one.comparisons)), html(stepText(one)));
+                       html(pairText(page.plan, one)), html(uses), html(stepText(one)));
+    const auto levels = levelNames(page.plan, one);
     // The phases at a glance; the longer lists behind a click.
     for (size_t v = 0; v < one.views.size(); ++v) {
       if (v == 1) out += "<details><summary>More: calls, kernels, operators</summary>";
-      out += viewTable(one.views[v]);
+      out += viewTable(one.views[v], levels);
     }
     if (one.views.size() > 1) out += "</details>";
     out += "</article>\n";

@@ -204,6 +204,7 @@ Array attributions(const plan::Plan& plan, const store::Results& results) {
     all.push_back(Object{{"treated", plan::jsonText(one.treated)},
                          {"baseline", plan::jsonText(one.baseline)},
                          {"comparisons", plan::jsonTexts(one.comparisons)},
+                         {"criteria", plan::jsonTexts(one.criteria)},
                          {"blocks", one.blocks},
                          {"treated_step", one.treated_seconds},
                          {"baseline_step", one.baseline_seconds},

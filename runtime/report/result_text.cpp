@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "runtime/analysis/attribution.h"
 #include "runtime/analysis/bound.h"
@@ -175,14 +176,23 @@ class ResultPrinter : TerminalText {
 
   void printAttributions() {
     const auto all = analysis::attribute(plan_, results_);
-    if (all.empty()) return;
+    if (all.empty()) {
+      const std::string why = withoutAttribution(plan_, judgement_, results_);
+      if (why.empty()) return;
+      section("Where the time went");
+      line(why, 2, 4);
+      return printProfileNotes();
+    }
     section("Where the time went", "profile trials; a description, not a verdict");
     for (size_t i = 0; i < all.size() && i < kListedPairs; ++i) {
       const analysis::Attribution& one = all[i];
+      const auto [treated, baseline] = levelNames(plan_, one);
       if (i) out_ += '\n';
-      line(paint_.bold(printable(pairText(plan_, one))) + ": " + stepText(one), 2, 4);
+      std::string judged = judgedText(one);
+      if (!judged.empty()) judged = ", " + printable(judged);
+      line(paint_.bold(printable(pairText(plan_, one))) + judged + ": " + stepText(one), 2, 4);
       for (const analysis::AttributionView& view : one.views) {
-        TextTable table({view.title, "this level", "baseline", "difference", "share of it"});
+        TextTable table({view.title, printable(treated), printable(baseline), "difference", "share of it"});
         for (const analysis::CategoryShare& category :
              shortened(view, view.name == "step" ? kListedCells : kListedCategories))
           table.add({elided(printable(categoryText(category)), kCategoryWidth),
@@ -193,6 +203,20 @@ class ResultPrinter : TerminalText {
     }
     if (all.size() > kListedPairs)
       line(fmt::format("… and {} more; the page has all", all.size() - kListedPairs), 2, 4);
+    printProfileNotes();
+  }
+
+  /// Why a profile lacks something that this device could give, say.
+  void printProfileNotes() {
+    std::set<std::string> notes;
+    for (const store::Trial& trial : results_.trials)
+      if (trial.kind == plan::TrialKind::Profile) notes.insert(trial.notes.begin(), trial.notes.end());
+    size_t listed = 0;
+    for (const std::string& note : notes) {
+      if (++listed > kListedFailures)
+        return line(fmt::format("… and {} more notes; the page has all", notes.size() - kListedFailures), 2, 4);
+      line("note: " + printable(note), 2, 4);
+    }
   }
 
   void printControls() {

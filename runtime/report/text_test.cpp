@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "runtime/plan/json.h"
+#include "runtime/report/attribution_text.h"
 #include "runtime/report/example_results.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/plan_text.h"
@@ -193,11 +194,15 @@ TEST_CASE("wording") {
 TEST_CASE("results say where the time went, for levels with profiles") {
   ResultTextOptions options;
   options.width = 100;
-  const Example example = withProfiles(exampleResults());
+  Example example = withProfiles(exampleResults());
+  for (store::Trial& trial : example.results.trials)
+    trial.notes = {"of " + std::string(toString(trial.kind)) + " trials\033"};
   const std::string text = resultText(example.plan, example.judgement, example.results, options);
   has(text, "Where the time went");
-  has(text, "precision=fp32 against fp64, gpus=1: a step takes 60.0 ms against 100 ms (-40.0 ms)");
-  has(text, "backward                     30.0 ms   60.0 ms    -30.0 ms         75 %");
+  has(text, "\n  note: of profile trials\\x1b\n");
+  CHECK(text.find("note: of timed") == std::string::npos);
+  has(text, "precision=fp32 against fp64, gpus=1, judged by fp32_pays: a step takes 60.0 ms against 100 ms");
+  has(text, "backward                  30.0 ms  60.0 ms    -30.0 ms         75 %");
   has(text, "all_reduce, beside these");
   has(text, "operators, own time");
   const auto json = resultJson(example.plan, example.judgement, example.results);
@@ -208,4 +213,43 @@ TEST_CASE("results say where the time went, for levels with profiles") {
   REQUIRE(steps);
   CHECK((*steps)[0].getAsObject()->getString("name") == "backward");
   CHECK(*(*steps)[0].getAsObject()->getNumber("share") == doctest::Approx(0.75));
+}
+
+TEST_CASE("columns are named by the levels where those differ in one factor") {
+  const Example example = withProfiles(exampleResults());
+  const auto all = analysis::attribute(example.plan, example.results);
+  REQUIRE(all.size() == 1);
+  CHECK(levelNames(example.plan, all[0]) == std::pair<std::string, std::string>("fp32", "fp64"));
+  analysis::Attribution other = all[0];
+  other.treated = example.plan.points[3].id;  // other gpus, too
+  CHECK(levelNames(example.plan, other).first == "this level");
+  other.treated = "gone";
+  CHECK(levelNames(example.plan, other).second == "baseline");
+}
+
+TEST_CASE("many criteria of a pair are counted") {
+  analysis::Attribution one;
+  CHECK(judgedText(one).empty());
+  one.criteria = {"a", "b", "c"};
+  CHECK(judgedText(one) == "judged by a, b, c");
+  one.criteria.push_back("d");
+  CHECK(judgedText(one) == "judged by a, b, c and 1 more");
+}
+
+TEST_CASE("where a comparison fails, the report says how to see where the time went") {
+  Example example = exampleResults();
+  const auto why = [&] { return withoutAttribution(example.plan, example.judgement, example.results); };
+  CHECK(why().empty());  // what fails compares nothing
+  example.judgement.criteria[0].verdict = analysis::Verdict::Fail;
+  has(why(), "the design has no profile trials. With `profile { repeat 1  steps 20  warmup 5 }`");
+  const std::string text = resultText(example.plan, example.judgement, example.results, {});
+  has(text, "Where the time went");
+  example.plan.workloads[0].command.emplace();  // a program of the user's has no profile
+  CHECK(why().empty());
+  example.plan.workloads[0].command.reset();
+  example.plan.design.kinds.push_back({plan::TrialKind::Profile, 1, 1, {}, {}});
+  CHECK(why().empty());  // they will come
+  example = withProfiles(std::move(example));
+  example.results.trials.pop_back();
+  has(why(), "no block has profiles of both levels");
 }
