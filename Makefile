@@ -2,7 +2,7 @@
 BUILD ?= build/release
 JOBS  ?= $(shell nproc)
 
-.PHONY: run test build setup setup-tests setup-bench fuzz bench twins clean
+.PHONY: run test build setup setup-tests setup-bench fuzz bench twins soak clean
 
 run: setup
 	@tools/build $(BUILD) expc expc-worker expc-worker-command

@@ -22,17 +22,18 @@ import std.image
 
 study soak {
   workload image.mobilenet_v2(data = mnist("digits"), size = 32px, width = 0.25, batch = 8, layout = nhwc)
-  factor workers in { 0, 2 }  baseline 0
-  factor gpus    in { 1, 2, 4 }             baseline 1
+  factor loader in { dataloader, native }  baseline dataloader
+  factor gpus   in { 1, 2, 4 }             baseline 1
   measure step_time
-  compare gain = ratio(images_per_s) over workers
+  compare gain = ratio(images_per_s) over loader
   criterion runs: forall *: gain >= 0.001x
   design full { timed { repeat 10  steps 6  warmup 1 }  order blocks  seed 3 }
 }
 """
 DIGITS = pathlib.Path(__file__).resolve().parents[2] / "experiments/data/digits"
 TIMEOUT = 12  # seconds of a trial: what a stopped rank costs
-ENDINGS = ("killed by signal 9", "expc died while it ran", "lost the others", "launch server", "digits", "not finished after", "interrupted", "exited with code")
+ENDINGS = ("killed by signal 9", "expc died while it ran", "lost the others", "launch server", "digits", "not finished after", "interrupted",
+           "exited with code")
 
 
 class Soak(harness.Folder):
