@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "runtime/analysis/attribution.h"
 #include "runtime/plan/json.h"
@@ -139,7 +140,17 @@ Array repetitions(const analysis::Judgement& judgement) {
   return array;
 }
 
-Array points(const plan::Plan& plan, const analysis::Judgement& judgement) {
+/// Metrics that trials of the point found no way to measure on their device, each once.
+Array notOnDevice(const store::Results& results, const std::string& point) {
+  std::set<std::string> names;
+  for (const store::Trial& trial : results.trials)
+    if (trial.point == point) names.insert(trial.not_on_device.begin(), trial.not_on_device.end());
+  Array array;
+  for (const std::string& name : names) array.push_back(plan::jsonText(name));
+  return array;
+}
+
+Array points(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results) {
   Array array;
   for (const plan::Point& point : plan.points) {
     Object levels, metrics;
@@ -176,7 +187,8 @@ Array points(const plan::Plan& plan, const analysis::Judgement& judgement) {
                            {"unavailable", plan::jsonText(point.unavailable)},
                            {"expected_infeasible", plan::jsonText(point.expected_infeasible)},
                            {"trials", std::move(trials)},
-                           {"metrics", std::move(metrics)}});
+                           {"metrics", std::move(metrics)},
+                           {"not_on_device", notOnDevice(results, point.id)}});
   }
   return array;
 }
@@ -246,7 +258,7 @@ Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement, c
                 {"repetitions", repetitions(judgement)},
                 {"attributions", attributions(plan, results)},
                 {"metrics", std::move(metrics)},
-                {"points", points(plan, judgement)},
+                {"points", points(plan, judgement, results)},
                 {"sessions", std::move(sessions)},
                 {"kept_not_counted", results.kept_not_counted},
                 {"not_counted_reasons", plan::jsonTexts(results.not_counted_reasons)}};

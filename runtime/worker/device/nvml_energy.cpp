@@ -25,6 +25,11 @@ struct NvmlEnergy::Counter {
   int (*total)(Handle, unsigned long long*) = nullptr;  // millijoules
 };
 
+std::optional<double> energyBetween(std::optional<double> before, std::optional<double> after) {
+  if (!before || !after || *after <= *before) return std::nullopt;
+  return *after - *before;
+}
+
 NvmlEnergy::NvmlEnergy(const std::string& pci_bus) {
   const char* name = std::getenv("EXPC_NVML_LIBRARY");
   auto counter = std::make_shared<Counter>();

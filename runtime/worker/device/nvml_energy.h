@@ -8,6 +8,10 @@
 
 namespace expc::device {
 
+/// Joules between two readings of a counter; nothing without both, and where it did not move: its steps are of 20 to
+/// 100 ms, and no trial takes no energy.
+std::optional<double> energyBetween(std::optional<double> before, std::optional<double> after);
+
 class NvmlEnergy {
  public:
   /// No device: joules() gives nothing.

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-using expc::device::NvmlEnergy;
+using expc::device::energyBetween, expc::device::NvmlEnergy;
 
 TEST_CASE("energy is read where a driver has a counter for the device, and is nothing elsewhere") {
   CHECK_FALSE(NvmlEnergy().joules());
@@ -16,6 +16,10 @@ TEST_CASE("energy is read where a driver has a counter for the device, and is no
   REQUIRE(before);
   REQUIRE(after);
   CHECK(*after - *before == doctest::Approx(0.25));
+  CHECK(energyBetween(before, after).value() == doctest::Approx(0.25));
+  CHECK_FALSE(energyBetween(after, after));   // it did not move
+  CHECK_FALSE(energyBetween(after, before));  // the driver was loaded anew
+  CHECK_FALSE(energyBetween(before, std::nullopt));
   CHECK_FALSE(NvmlEnergy("0000:18:00.0").joules());  // a device without the counter
   CHECK_FALSE(NvmlEnergy("0000:99:00.0").joules());  // no such device
   unsetenv("EXPC_NVML_LIBRARY");

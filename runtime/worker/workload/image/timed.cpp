@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/worker/device/host.h"
+#include "runtime/worker/device/nvml_energy.h"
 #include "runtime/worker/profile/over_ranks.h"
 #include "runtime/worker/workload/image/training.h"
 
@@ -23,9 +24,9 @@ double median(std::vector<double> values) {
 
 /// What a rank measured itself; the trial's value is the largest over the ranks.
 struct Own {
-  double startup = 0, first_step = 0, wall = 0, step = 0, load_wait = 0, host_peak = 0, device_peak = 0;
-  std::vector<double> all() const { return {startup, first_step, wall, step, load_wait, host_peak, device_peak}; }
-  static Own from(const std::vector<double>& v) { return {v[0], v[1], v[2], v[3], v[4], v[5], v[6]}; }
+  double startup = 0, first_step = 0, wall = 0, step = 0, load_wait = 0;
+  std::vector<double> all() const { return {startup, first_step, wall, step, load_wait}; }
+  static Own from(const std::vector<double>& v) { return {v[0], v[1], v[2], v[3], v[4]}; }
 };
 
 /// A barrier on an idle device: where the clock starts and ends.
@@ -73,8 +74,6 @@ llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& pa
   const std::vector<double> steps = device.intervals();
   own.step = median(steps);
   if (settings.warmup == 0) own.first_step = steps.front();
-  own.host_peak = device::residentPeak().value_or(0);
-  own.device_peak = device.memoryPeak().value_or(0);
   const Own worst = Own::from(context.communicator.allReduce(own.all(), comm::Reduction::Max));
   auto losses = training.takeLosses();
   if (!losses) return losses.takeError();
@@ -90,13 +89,16 @@ llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& pa
   result.metrics["first_step_time"] = worst.first_step;
   result.metrics["load_wait_time"] = worst.load_wait;
   result.metrics["load_wait_share"] = std::min(1.0, worst.load_wait / worst.wall);
-  result.metrics["host_memory_peak"] = worst.host_peak;
-  result.metrics["device_memory_peak"] = nullptr;
-  if (device.memoryPeak()) result.metrics["device_memory_peak"] = worst.device_peak;
   // The counter is of the whole device: other ranks' devices have their own.
-  const std::optional<double> energy =
-      energy_before && energy_after ? std::optional(std::max(0.0, *energy_after - *energy_before)) : std::nullopt;
-  profile::reduce(context.communicator, {{"energy", profile::Over::Sum, energy}}, result.metrics);
+  const std::optional<double> energy = device::energyBetween(energy_before, energy_after);
+  if (energy_before && !energy)
+    result.notes.push_back(
+        "the energy counter did not move during the timed steps, so energy is not known: more steps");
+  profile::reduce(context.communicator,
+                  {{"host_memory_peak", profile::Over::Max, device::residentPeak()},
+                   {"device_memory_peak", profile::Over::Max, device.memoryPeak()},
+                   {"energy", profile::Over::Sum, energy}},
+                  result.metrics);
   result.series["step_time"] = llvm::json::Array(steps);  // rank 0's
   result.series["loss"] = llvm::json::Array(*losses);
   return result;
