@@ -172,7 +172,7 @@ class Printer {
 /// The UTF-16 unit of an escape \uXXXX at `at`.
 std::optional<uint32_t> unitAt(std::string_view text, size_t at) {
   uint32_t unit = 0;
-  if (text.substr(at, 2) != "\\u" || text.size() < at + 6) return std::nullopt;
+  if (text.size() < at + 6 || text.substr(at, 2) != "\\u") return std::nullopt;
   if (llvm::StringRef(text.data() + at + 2, 4).getAsInteger(16, unit)) return std::nullopt;
   return unit;
 }

@@ -69,8 +69,14 @@ TEST_CASE("escaped characters are read, those of two halves too") {
     REQUIRE(value);
     return value->getAsString()->str();
   };
+  for (const std::string_view end : {"\"\\", "\"\\u", "\"\\ud840", "\"\\ud840\\udc0"}) {
+    auto cut = parseJson(end);
+    CHECK(!cut);
+    llvm::consumeError(cut.takeError());
+  }
   CHECK(read(R"("\u00e9 \ud83d\ude00")") == "é 😀");
   CHECK(read(R"("a\ud840\udc00b\uDBFF\uDFFF")") == "a\U00020000b\U0010ffff");
+  CHECK(read(R"("\n")") == "\n");
   CHECK(read(R"("\\ud840\udc00")") == "\\ud840\xef\xbf\xbd");  // a backslash, and half a character
   CHECK(read(R"("\ud840x\ud840\ud840\udc00")") == "\xef\xbf\xbdx\xef\xbf\xbd\U00020000");
 }
