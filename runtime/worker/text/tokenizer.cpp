@@ -1,13 +1,12 @@
 #include "runtime/worker/text/tokenizer.h"
 
 #include <fmt/format.h>
-#include <llvm/Support/FileSystem.h>
 #include <llvm/Support/JSON.h>
-#include <llvm/Support/MemoryBuffer.h>
 
 #include <algorithm>
 
 #include "runtime/worker/text/characters.h"
+#include "runtime/worker/text/files.h"
 
 namespace expc::text {
 namespace {
@@ -62,17 +61,10 @@ Tokenizer Tokenizer::bytes() {
 }
 
 llvm::Expected<Tokenizer> Tokenizer::open(const std::string& path) {
-  const std::string way_out =
-      "a tokenizer is Llama 3's tokenizer.model or tokenizer.json, as they lie in the model's folder";
-  if (llvm::sys::fs::is_directory(path))
-    return llvm::createStringError(fmt::format("{}: a folder, expected a file; {}", path, way_out));
-  uint64_t size = 0;
-  if (auto error = llvm::sys::fs::file_size(path, size))
-    return llvm::createStringError(fmt::format("{}: {}; {}", path, error.message(), way_out));
-  if (size > kLargestFile)
-    return llvm::createStringError(fmt::format("{}: {} bytes are no tokenizer; {}", path, size, way_out));
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!buffer) return llvm::createStringError(fmt::format("{}: {}; {}", path, buffer.getError().message(), way_out));
+  auto buffer =
+      openFile(path, kLargestFile,
+               "a tokenizer is Llama 3's tokenizer.model or tokenizer.json, as they lie in the model's folder");
+  if (!buffer) return buffer.takeError();
   const llvm::StringRef bytes = (*buffer)->getBuffer();
   return bytes.ltrim().starts_with("{") ? fromJson(bytes, path) : fromTiktoken(bytes, path);
 }

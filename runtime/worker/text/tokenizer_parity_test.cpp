@@ -2,24 +2,18 @@
 
 #include <doctest/doctest.h>
 #include <llvm/Support/Base64.h>
-#include <llvm/Support/MemoryBuffer.h>
 
-#include "runtime/plan/json.h"
-#include "runtime/worker/text/tokenizer.h"
+#include "runtime/worker/text/testing/golden.h"
 
 namespace expc::text {
 namespace {
 
 TEST_CASE("texts in many scripts, and bytes that are no text, give tiktoken's ids") {
-  const std::string folder = EXPC_SOURCE_DIR "/tests/parity/golden/text/";
-  auto tokenizer = Tokenizer::open(folder + "scripts.model");
+  auto tokenizer = Tokenizer::open(kGolden + "scripts.model");
   REQUIRE(tokenizer);
-  auto buffer = llvm::MemoryBuffer::getFile(folder + "scripts.json");
-  REQUIRE(buffer);
-  auto json = plan::parseJson((*buffer)->getBuffer());
-  REQUIRE(json);
+  const auto json = goldenJson("scripts.json");
   int compared = 0, broken = 0;
-  for (const auto& value : *json->getAsObject()->getArray("cases")) {
+  for (const auto& value : *json.getAsObject()->getArray("cases")) {
     const auto& wanted = *value.getAsObject();
     std::vector<char> bytes;
     if (const auto base64 = wanted.getString("base64")) {
@@ -32,11 +26,9 @@ TEST_CASE("texts in many scripts, and bytes that are no text, give tiktoken's id
     }
     const llvm::StringRef text(bytes.data(), bytes.size());
     CAPTURE(text.str());
-    std::vector<Token> ids;
-    for (const auto& id : *wanted.getArray("ids")) ids.push_back(static_cast<Token>(*id.getAsInteger()));
     auto tokens = tokenizer->encode(text);
     REQUIRE(tokens);
-    CHECK(*tokens == ids);
+    CHECK(*tokens == tokensOf(*wanted.get("ids")));
     ++compared;
   }
   CHECK(compared > 180);

@@ -2,42 +2,16 @@
 
 #include <doctest/doctest.h>
 #include <llvm/Support/Base64.h>
-#include <llvm/Support/JSON.h>
-#include <llvm/Support/MemoryBuffer.h>
 
-#include "runtime/plan/json.h"
+#include "runtime/worker/text/testing/golden.h"
 
 namespace expc::text {
 namespace {
-
-std::string golden(const std::string& name) {
-  auto buffer = llvm::MemoryBuffer::getFile(EXPC_SOURCE_DIR "/tests/parity/golden/text/" + name);
-  REQUIRE(buffer);
-  return (*buffer)->getBuffer().str();
-}
-
-llvm::json::Value goldenJson(const std::string& name) {
-  auto json = plan::parseJson(golden(name));
-  REQUIRE(json);
-  return std::move(*json);
-}
-
-std::vector<Token> tokensOf(const llvm::json::Value& value) {
-  std::vector<Token> tokens;
-  for (const auto& token : *value.getAsArray()) tokens.push_back(static_cast<Token>(*token.getAsInteger()));
-  return tokens;
-}
 
 std::vector<Token> encoded(const Tokenizer& tokenizer, llvm::StringRef text, bool begin = false, bool end = false) {
   auto tokens = tokenizer.encode(text, begin, end);
   REQUIRE(tokens);
   return *tokens;
-}
-
-template <typename Result>
-std::string messageOf(llvm::Expected<Result> result) {
-  if (result) return "no error";
-  return llvm::toString(result.takeError());
 }
 
 /// A vocabulary of all bytes and these texts, in tiktoken's form.
@@ -193,10 +167,6 @@ TEST_CASE("a text is cut where the recipes cut it") {
 
 TEST_CASE("files that are no vocabulary say what is wrong") {
   const auto tiktoken = [](llvm::StringRef text) { return messageOf(Tokenizer::fromTiktoken(text, "t.model")); };
-  const auto has = [](const std::string& message, const char* part) {
-    CAPTURE(message);
-    CHECK(message.find(part) != std::string::npos);
-  };
   has(tiktoken(""), "t.model: it is empty; a tokenizer in tiktoken's form");
   has(tiktoken("AA== 0\nAQ== 1\nnonsense\n"), "line 3: expected base64");
   has(tiktoken("AA== 0\n!!!! 1\n"), "line 2: what stands before the space is no base64");

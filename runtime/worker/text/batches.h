@@ -1,0 +1,48 @@
+#pragma once
+
+// Samples side by side: padded to the longest, or packed one behind the other.
+
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/Support/Error.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/worker/text/conversation.h"
+
+namespace expc::text {
+
+/// rows x columns, row-major, ready to be wrapped in tensors of int64.
+struct TokenBatch {
+  int64_t rows = 0, columns = 0;
+  std::vector<int64_t> tokens, labels;
+  /// Of packs only: positions within each sample, rows x columns, and the lengths of the samples of each row, padding
+  /// being one more.
+  std::vector<int64_t> positions;
+  std::vector<std::vector<int64_t>> lengths;
+  /// Tokens that are not padding, and labels that are learnt (kMasked and each row's first apart).
+  int64_t real = 0, learnt = 0;
+
+  int64_t padding() const { return rows * columns - real; }
+};
+
+/// Right padding to the longest: tokens with `pad`, labels with kMasked.
+TokenBatch collate(llvm::ArrayRef<const Sample*> samples, Token pad);
+
+/// All chosen ones, then all rejected ones, padded together to the longest.
+TokenBatch collatePairs(llvm::ArrayRef<const Sample*> chosen, llvm::ArrayRef<const Sample*> rejected, Token pad);
+
+/// Samples one behind the other, exactly `size` long.
+struct Pack {
+  std::vector<Token> tokens, labels;
+  std::vector<int32_t> positions, lengths;
+  int32_t real = 0;  // tokens before the padding, which is of token 0
+};
+
+/// In their order; one that does not fit begins the next pack, or with `split` is continued there. An error: longer
+/// than a pack, without `split`. The last pack may be mostly padding.
+llvm::Expected<std::vector<Pack>> packSamples(llvm::ArrayRef<Sample> samples, size_t size, bool split);
+
+TokenBatch collatePacks(llvm::ArrayRef<const Pack*> packs);
+
+}  // namespace expc::text

@@ -1,0 +1,179 @@
+#include "runtime/worker/text/dataset.h"
+
+#include <fmt/format.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/Path.h>
+
+namespace expc::text {
+namespace {
+
+/// The file of a folder that is for this template.
+llvm::Expected<std::string> fileOf(const std::string& folder, Template kind) {
+  std::string found;
+  for (const char* ending : {".jsonl", ".json", ".csv"}) {
+    llvm::SmallString<256> path(folder);
+    llvm::sys::path::append(path, std::string(nameOf(kind)) + ending);
+    if (!llvm::sys::fs::exists(path)) continue;
+    if (!found.empty())
+      return llvm::createStringError(
+          fmt::format("{} and {} are both rows of template {}; name one with file(…), or remove the other", found,
+                      path.str().str(), nameOf(kind)));
+    found = path.str().str();
+  }
+  if (found.empty())
+    return llvm::createStringError(fmt::format("{}: it has no rows of template {}: {}.jsonl, {}.json or {}.csv", folder,
+                                               nameOf(kind), nameOf(kind), nameOf(kind), nameOf(kind)));
+  return found;
+}
+
+Message assistant(std::string text) { return {Role::Assistant, {std::move(text)}, false}; }
+
+/// What is not learnt is known only here: the assistant's part is, the user's perhaps, the system's never.
+void mask(Conversation& conversation, bool learn_prompt) {
+  for (Message& message : conversation)
+    message.masked = message.role == Role::System || (message.role == Role::User && !learn_prompt);
+}
+
+class Reader {
+ public:
+  explicit Reader(const DatasetOptions& options) : kind_(options.kind), pairs_(options.pairs) {
+    learn_prompt_ = options.learn_prompt.value_or(!pairs_ && learnsPrompt(kind_));
+  }
+
+  llvm::Error add(const llvm::json::Object& row) {
+    auto example = kind_ == Template::Plain ? plain(row) : templated(row);
+    if (!example) return example.takeError();
+    mask(example->chosen, learn_prompt_);
+    mask(example->rejected, learn_prompt_);
+    examples_.push_back(std::move(*example));
+    return llvm::Error::success();
+  }
+
+  bool borrows() const { return pairs_ && kind_ != Template::Plain && !own_pairs_.value_or(true); }
+  llvm::Error lendAnswers();
+  std::vector<Example> take() { return std::move(examples_); }
+
+ private:
+  llvm::Expected<Example> templated(const llvm::json::Object& row) {
+    auto prompt = promptOf(kind_, row);
+    if (!prompt) return prompt.takeError();
+    // The first row decides what the others must have.
+    if (pairs_ && !own_pairs_) own_pairs_ = row.get("chosen") != nullptr || row.get("rejected") != nullptr;
+    const bool own = pairs_ && *own_pairs_;
+    auto answer = textOf(row, own ? llvm::StringRef("chosen") : answerColumn(kind_));
+    if (!answer) return answer.takeError();
+    Example example;
+    example.chosen = {*prompt, assistant(std::move(*answer))};
+    if (own) {
+      auto rejected = textOf(row, "rejected");
+      if (!rejected) return rejected.takeError();
+      example.rejected = {std::move(*prompt), assistant(std::move(*rejected))};
+    }
+    return example;
+  }
+
+  llvm::Expected<Conversation> side(const llvm::json::Object& row, llvm::StringRef column) {
+    if (row.get("prompt") == nullptr) return messagesOf(row, column);
+    auto prompt = textOf(row, "prompt");
+    if (!prompt) return prompt.takeError();
+    auto answer = textOf(row, column);
+    if (!answer) return answer.takeError();
+    return Conversation{{Role::User, {std::move(*prompt)}, false}, assistant(std::move(*answer))};
+  }
+
+  llvm::Expected<Example> plain(const llvm::json::Object& row) {
+    Example example;
+    auto chosen = pairs_ ? side(row, "chosen") : messagesOf(row, "messages");
+    if (!chosen) return chosen.takeError();
+    example.chosen = std::move(*chosen);
+    if (!pairs_) return example;
+    auto rejected = side(row, "rejected");
+    if (!rejected) return rejected.takeError();
+    example.rejected = std::move(*rejected);
+    return example;
+  }
+
+  const Template kind_;
+  const bool pairs_;
+  bool learn_prompt_ = false;
+  std::optional<bool> own_pairs_;  // rows have both answers
+  std::vector<Example> examples_;
+};
+
+llvm::Error Reader::lendAnswers() {
+  const size_t count = examples_.size();
+  const auto answer = [&](size_t at) -> const std::string& {
+    return examples_[at % count].chosen.back().parts.front();
+  };
+  // From the last row back, twice around, each row's next other answer is its neighbour's or that neighbour's next
+  // other.
+  std::vector<size_t> next(2 * count + 1, 2 * count);
+  for (size_t at = 2 * count - 1; at-- > 0;) next[at] = answer(at) == answer(at + 1) ? next[at + 1] : at + 1;
+  if (count < 2 || next[0] >= 2 * count)
+    return llvm::createStringError(
+        fmt::format("dpo needs two answers a row; these rows have one, and a rejected answer cannot be taken from "
+                    "another row since all {} answers "
+                    "are alike; add columns chosen and rejected, or take more rows",
+                    count));
+  for (size_t at = 0; at < count; ++at)
+    examples_[at].rejected = {examples_[at].chosen.front(), assistant(answer(next[at]))};
+  return llvm::Error::success();
+}
+
+}  // namespace
+
+llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options) {
+  Reader reader(options);
+  int64_t count = 0;
+  for (llvm::json::Object row; options.row_limit == 0 || count < options.row_limit; ++count) {
+    auto more = rows.next(row);
+    if (!more) return more.takeError();
+    if (!*more) break;
+    if (auto error = reader.add(row))
+      return llvm::createStringError(
+          fmt::format("{}: {} (template {})", rows.place(), llvm::toString(std::move(error)), nameOf(options.kind)));
+  }
+  if (count == 0) return llvm::createStringError(fmt::format("{}: it has no rows", rows.name()));
+  Dataset dataset;
+  dataset.origin = rows.name();
+  dataset.borrowed_answers = reader.borrows();
+  if (dataset.borrowed_answers)
+    if (auto error = reader.lendAnswers())
+      return llvm::createStringError(fmt::format("{}: {}", rows.name(), llvm::toString(std::move(error))));
+  dataset.examples = reader.take();
+  return dataset;
+}
+
+llvm::Expected<Dataset> readDataset(const DatasetOptions& options) {
+  std::string path = options.path;
+  if (llvm::sys::fs::is_directory(path)) {
+    auto file = fileOf(path, options.kind);
+    if (!file) return file.takeError();
+    path = *file;
+  }
+  auto rows = RowReader::open(path);
+  if (!rows) return rows.takeError();
+  return readDataset(**rows, options);
+}
+
+llvm::Expected<Samples> tokenize(const Tokenizer& tokenizer, const Dataset& dataset, size_t most) {
+  Samples samples;
+  const auto add = [&](const Conversation& conversation, std::vector<Sample>& to) -> llvm::Error {
+    auto sample = makeSample(tokenizer, conversation, most);
+    if (!sample)
+      return llvm::createStringError(fmt::format("{}: {}", dataset.origin, llvm::toString(sample.takeError())));
+    samples.cut += sample->cut;
+    samples.without_labels += !sample->learns();
+    to.push_back(std::move(*sample));
+    return llvm::Error::success();
+  };
+  samples.chosen.reserve(dataset.examples.size());
+  for (const Example& example : dataset.examples) {
+    if (auto error = add(example.chosen, samples.chosen)) return error;
+    if (example.rejected.empty()) continue;
+    if (auto error = add(example.rejected, samples.rejected)) return error;
+  }
+  return samples;
+}
+
+}  // namespace expc::text

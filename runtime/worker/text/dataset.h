@@ -1,0 +1,69 @@
+#pragma once
+
+// Rows of text as a study names them, made into conversations and those into tokens.
+
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/Support/Error.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/worker/text/conversation.h"
+#include "runtime/worker/text/rows.h"
+#include "runtime/worker/text/templates.h"
+
+namespace expc::text {
+
+struct DatasetOptions {
+  /// A file of rows, or a folder with one for each template, called as the template is.
+  std::string path;
+  Template kind = Template::Instruct;
+  /// Whether two answers a row are wanted, for dpo.
+  bool pairs = false;
+  /// Rows taken, from the start; 0: all.
+  int64_t row_limit = 0;
+  /// Whether the user's messages are learnt; by default as the recipes do (learnsPrompt), and never of pairs.
+  std::optional<bool> learn_prompt = {};
+};
+
+struct Example {
+  Conversation chosen;
+  Conversation rejected;  // of pairs only
+};
+
+struct Dataset {
+  std::string origin;  // the file
+  std::vector<Example> examples;
+  /// Rows had one answer, and the rejected one is another row's (readDataset).
+  bool borrowed_answers = false;
+};
+
+/// Columns: instruct has instruction, output and perhaps input; grammar input and output; summarize dialogue and
+/// summary; plain messages. Pairs have, instead of the answer, chosen and rejected: texts, of plain conversations (or,
+/// beside a text called prompt, answers). Where rows of instruct, grammar or summarize have one answer, the rejected
+/// answer of a row is that of the next row whose answer differs, the first following the last: fluent, as long as
+/// answers of the set are, and wrong for the question. Errors name file, row and column.
+llvm::Expected<Dataset> readDataset(const DatasetOptions& options);
+
+/// The same for an open reader.
+llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options);
+
+struct Samples {
+  std::vector<Sample> chosen;
+  std::vector<Sample> rejected;  // of pairs, one for each
+  int64_t cut = 0;               // conversations longer than they may be
+  int64_t without_labels = 0;    // conversations of which nothing is left to learn
+};
+
+/// All of a data set in tokens; `most` as in makeSample.
+llvm::Expected<Samples> tokenize(const Tokenizer& tokenizer, const Dataset& dataset, size_t most);
+
+/// `count` samples of random tokens below `rows`, in number and share of masked labels like the template's rows of the
+/// reference study: from half to one and a half times their mean (119 tokens of instruct, 57 of grammar, 167 of
+/// summarize and plain). Of instruct all is learnt, of grammar the last half, of summarize and plain the last fifth; of
+/// pairs the prompts are equal and half of instruct is one. The same seed gives the same.
+Samples syntheticSamples(Template kind, int64_t count, bool pairs, Token rows, uint64_t seed, size_t most);
+
+}  // namespace expc::text

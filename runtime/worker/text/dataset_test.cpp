@@ -1,0 +1,222 @@
+#include "runtime/worker/text/dataset.h"
+
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include "runtime/worker/text/testing/golden.h"
+
+namespace expc::text {
+namespace {
+
+llvm::Expected<Dataset> read(llvm::StringRef text, const DatasetOptions& options, const char* name = "d.jsonl") {
+  const bool csv = llvm::StringRef(name).ends_with(".csv");
+  auto rows = RowReader::parse(text, name, csv ? RowFormat::Csv : RowFormat::Json);
+  return readDataset(*rows, options);
+}
+
+DatasetOptions of(Template kind, bool pairs = false, int64_t limit = 0) {
+  DatasetOptions options;
+  options.kind = kind;
+  options.pairs = pairs;
+  options.row_limit = limit;
+  return options;
+}
+
+const std::string& answerOf(const Conversation& conversation) { return conversation.back().parts.front(); }
+
+TEST_CASE("lines, an array and CSV give the same rows") {
+  const std::string lines = R"({"input": "he go, \"now\"", "output": "he goes", "more": [1]}
+{"input": "a\nb ", "output": "ä"}
+)";
+  const std::string array =
+      R"( [ {"output": "he goes", "input": "he go, \"now\""} , {"input": "a\nb ", "output": "\u00e4"} ] )";
+  const std::string csv = "\xef\xbb\xbfinput,output\r\n\"he go, \"\"now\"\"\",he goes\r\n\"a\nb \",ä\r\n";
+  for (const auto& [text, name] : {std::pair(lines, "d.jsonl"), std::pair(array, "d.json"), std::pair(csv, "d.csv")}) {
+    CAPTURE(name);
+    auto dataset = read(text, of(Template::Grammar), name);
+    REQUIRE(dataset);
+    REQUIRE(dataset->examples.size() == 2);
+    const Conversation& first = dataset->examples[0].chosen;
+    CHECK(first[0].parts ==
+          std::vector<std::string>{"Correct this to standard English: ", "he go, \"now\"", "\n---\nCorrected: "});
+    CHECK(first[0].masked);
+    CHECK(answerOf(first) == "he goes");
+    CHECK(!first[1].masked);
+    CHECK(dataset->examples[1].chosen[0].parts[1] == "a\nb ");
+    CHECK(answerOf(dataset->examples[1].chosen) == "ä");
+  }
+}
+
+TEST_CASE("a row limit stops reading, so what follows may be anything") {
+  for (const char* text :
+       {"{\"input\":\"a\",\"output\":\"b\"}\nnonsense", "[{\"input\":\"a\",\"output\":\"b\"}, nonsense"}) {
+    auto dataset = read(text, of(Template::Grammar, false, 1));
+    REQUIRE(dataset);
+    CHECK(dataset->examples.size() == 1);
+    has(messageOf(read(text, of(Template::Grammar))), "d.jsonl: row 2: it is no JSON");
+  }
+}
+
+TEST_CASE("instruct learns the prompt unless told not to, and takes rows without input") {
+  const char* text =
+      R"([{"instruction": "Add.", "input": "1, 2", "output": "3"}, {"instruction": "Sing.", "output": "La"},
+                         {"instruction": "Sing.", "input": null, "output": "La"}])";
+  auto dataset = read(text, of(Template::Instruct));
+  REQUIRE(dataset);
+  CHECK(!dataset->examples[0].chosen[0].masked);
+  has(dataset->examples[0].chosen[0].parts[0], "### Input:\n1, 2\n\n### Response:\n");
+  CHECK(dataset->examples[1].chosen[0].parts[0].find("Input") == std::string::npos);
+  CHECK(dataset->examples[1].chosen[0].parts == dataset->examples[2].chosen[0].parts);
+  auto options = of(Template::Instruct);
+  options.learn_prompt = false;
+  dataset = read(text, options);
+  REQUIRE(dataset);
+  CHECK(dataset->examples[0].chosen[0].masked);
+}
+
+TEST_CASE("the rejected answer of rows with one is the next other one") {
+  const char* text = R"({"dialogue": "1", "summary": "a"}
+{"dialogue": "2", "summary": "a"}
+{"dialogue": "3", "summary": "b"}
+{"dialogue": "4", "summary": "c"})";
+  auto dataset = read(text, of(Template::Summarize, true));
+  REQUIRE(dataset);
+  CHECK(dataset->borrowed_answers);
+  std::string rejected;
+  for (const Example& example : dataset->examples) {
+    rejected += answerOf(example.rejected);
+    CHECK(example.rejected[0].parts == example.chosen[0].parts);
+    CHECK(example.rejected[0].masked);
+  }
+  CHECK(rejected == "bbca");
+  has(messageOf(read(text, of(Template::Summarize, true, 2))),
+      "all 2 answers are alike; add columns chosen and rejected");
+  has(messageOf(read(text, of(Template::Summarize, true, 1))), "all 1 answers are alike");
+}
+
+TEST_CASE("rows with two answers are taken as they are") {
+  auto dataset = read(R"({"instruction": "Sing.", "chosen": "La", "rejected": "No"})", of(Template::Instruct, true));
+  REQUIRE(dataset);
+  CHECK(!dataset->borrowed_answers);
+  CHECK(answerOf(dataset->examples[0].chosen) == "La");
+  CHECK(answerOf(dataset->examples[0].rejected) == "No");
+  CHECK(dataset->examples[0].chosen[0].masked);
+  dataset = read("prompt,chosen,rejected\nWho?,Me,You\n", of(Template::Plain, true), "d.csv");
+  REQUIRE(dataset);
+  CHECK(answerOf(dataset->examples[0].rejected) == "You");
+  has(messageOf(
+          read("{\"instruction\":\"a\",\"chosen\":\"b\",\"rejected\":\"c\"}\n{\"instruction\":\"a\",\"output\":\"b\"}",
+               of(Template::Instruct, true))),
+      "d.jsonl: row 2: there is no column 'chosen' (there are: ");
+}
+
+TEST_CASE("errors name file, row and column") {
+  const auto message = [](llvm::StringRef text, Template kind, const char* name = "d.jsonl") {
+    return messageOf(read(text, of(kind), name));
+  };
+  has(message("", Template::Grammar), "d.jsonl: row 1: the file is empty");
+  has(message("[]", Template::Grammar), "d.jsonl: it has no rows");
+  has(message("[1]", Template::Grammar), "row 1: expected an object");
+  has(message("\"text\"", Template::Grammar), "row 1: expected an object");
+  has(message("[{\"input\":\"a\",\"output\":\"b\"}", Template::Grammar),
+      "row 2: the file ends within its array; it may be cut off");
+  has(message("[{\"input\":\"a\",\"output\":\"b\"},", Template::Grammar), "row 2: the file ends within its array");
+  has(message("[{\"input\":\"a\",\"output\":\"b\"}]x", Template::Grammar), "row 2: something follows the array's end");
+  has(message("{\"input\":\"a", Template::Grammar), "row 1: the file ends within it; it may be cut off");
+  has(message("{\"input\":\"a\",\"output\":1}", Template::Grammar),
+      "d.jsonl: row 1: 'output' is a number, expected a text (template grammar)");
+  has(message("{\"input\":\"a\"}", Template::Grammar), "row 1: there is no column 'output' (there are: input)");
+  has(message("{\"input\":\"\xff\",\"output\":\"\"}", Template::Grammar), "row 1: it is no JSON");
+  has(message(std::string(300, '['), Template::Grammar), "row 1: the file ends within it");
+  has(message("{\"a\":" + std::string(300, '[') + std::string(300, ']') + "}", Template::Grammar),
+      "nested deeper than 200 levels");
+  has(message("{\"messages\": \"hello\"}", Template::Plain), "'messages' is a text, expected a list of messages");
+  has(message("{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}]}", Template::Plain),
+      "'messages': a conversation of 1 messages");
+  has(message("{\"messages\": [{\"role\": \"tool\", \"content\": \"x\"}]}", Template::Plain),
+      "message 1 of 'messages': its role is 'tool'");
+  has(message("{\"messages\": [7]}", Template::Plain), "message 1 of 'messages': it is a number");
+
+  has(message("", Template::Grammar, "d.csv"), "d.csv: row 1: the file is empty; its first row names the columns");
+  has(message("input,output\n", Template::Grammar, "d.csv"), "d.csv: it has no rows");
+  has(message("input,input\na,b\n", Template::Grammar, "d.csv"), "two columns are called 'input'");
+  has(message("input,output\na,b\nc\n", Template::Grammar, "d.csv"),
+      "d.csv: row 2: 1 cells, the first row names 2 columns");
+  has(message("input,output\na,b\n\"c,d\n", Template::Grammar, "d.csv"), "d.csv: row 2: it is no CSV: a quote stands");
+  has(message("input,output\na,b\"c\n", Template::Grammar, "d.csv"), "d.csv: row 1: it is no CSV");
+  has(message("input,output\na,\xe9\n", Template::Grammar, "d.csv"),
+      "row 1: column 'output' is not UTF-8; convert the file");
+  has(message("messages\nx\n", Template::Plain, "d.csv"), "CSV has no lists");
+  const std::string nul("input,output\na\0b,c\n", 19);
+  auto dataset = read(nul, of(Template::Grammar), "d.csv");
+  REQUIRE(dataset);
+  CHECK(dataset->examples[0].chosen[0].parts[1] == std::string("a\0b", 3));
+}
+
+TEST_CASE("a folder has a file for each template") {
+  llvm::SmallString<128> folder;
+  REQUIRE(!llvm::sys::fs::createUniqueDirectory("expc-text", folder));
+  const auto write = [&](const char* name, const char* text) {
+    std::error_code error;
+    llvm::raw_fd_ostream(folder.str().str() + "/" + name, error) << text;
+    REQUIRE(!error);
+  };
+  auto options = of(Template::Grammar);
+  options.path = folder.str().str();
+  has(messageOf(readDataset(options)),
+      ": it has no rows of template grammar: grammar.jsonl, grammar.json or grammar.csv");
+  write("grammar.csv", "input,output\na,b\n");
+  auto dataset = readDataset(options);
+  REQUIRE(dataset);
+  CHECK(dataset->origin == options.path + "/grammar.csv");
+  write("grammar.json", "[]");
+  has(messageOf(readDataset(options)), "are both rows of template grammar");
+  options.path += "/grammar.txt";
+  has(messageOf(readDataset(options)), "grammar.txt: rows are read from .json, .jsonl and .csv");
+  options.path = "/dev/zero.csv";
+  has(messageOf(readDataset(options)), "/dev/zero.csv: ");
+  llvm::sys::fs::remove_directories(folder);
+}
+
+TEST_CASE("sets in tokens say what was cut and what teaches nothing") {
+  const Tokenizer tokenizer = Tokenizer::bytes();
+  auto dataset = read("{\"input\":\"a longer question\",\"output\":\"b\"}\n{\"input\":\"\",\"output\":\"b\"}",
+                      of(Template::Grammar));
+  REQUIRE(dataset);
+  auto samples = tokenize(tokenizer, *dataset, 40);
+  REQUIRE(samples);
+  CHECK(samples->chosen.size() == 2);
+  CHECK(samples->rejected.empty());
+  CHECK(samples->cut == 2);
+  CHECK(samples->without_labels == 2);
+  samples = tokenize(tokenizer, *dataset, 0);
+  REQUIRE(samples);
+  CHECK(samples->cut == 0);
+  CHECK(samples->without_labels == 0);
+}
+
+TEST_CASE("synthetic samples are as long as the reference study's rows, and repeat") {
+  for (const auto& [kind, mean] : {std::pair(Template::Instruct, 118.7), std::pair(Template::Grammar, 57.4),
+                                   std::pair(Template::Summarize, 167.1)}) {
+    const Samples samples = syntheticSamples(kind, 2000, true, 8192, 5, 0);
+    REQUIRE(samples.chosen.size() == 2000);
+    REQUIRE(samples.rejected.size() == 2000);
+    for (const auto* side : {&samples.chosen, &samples.rejected}) {
+      double sum = 0;
+      for (const Sample& sample : *side) {
+        sum += static_cast<double>(sample.size());
+        REQUIRE(sample.tokens.size() == sample.labels.size());
+        for (const Token token : sample.tokens) REQUIRE((token >= 0 && token < 8192));
+      }
+      CHECK(sum / 2000 == doctest::Approx(mean).epsilon(0.03));
+    }
+    CHECK(samples.without_labels == 0);
+    CHECK(syntheticSamples(kind, 3, true, 8192, 5, 0).rejected[2].tokens == samples.rejected[2].tokens);
+    const Samples cut = syntheticSamples(kind, 50, false, 8192, 5, 16);
+    CHECK(cut.cut == 50);
+    for (const Sample& sample : cut.chosen) CHECK(sample.size() == 16);
+  }
+}
+
+}  // namespace
+}  // namespace expc::text

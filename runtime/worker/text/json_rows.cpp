@@ -1,0 +1,106 @@
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "runtime/plan/json.h"
+#include "runtime/worker/text/rows.h"
+
+namespace expc::text {
+namespace {
+
+bool isSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+/// An array's elements or a file's lines. Each is cut out by its brackets and quotes and parsed on its own.
+class JsonRows : public RowReader {
+ public:
+  JsonRows(llvm::StringRef bytes, const std::string& name) : RowReader(name), rest_(bytes) {}
+
+ protected:
+  llvm::Expected<bool> read(llvm::json::Object& row) override {
+    skipSpace();
+    if (!begun_) {
+      begun_ = true;
+      if (rest_.empty()) return llvm::createStringError("the file is empty");
+      array_ = rest_.consume_front("[");
+      skipSpace();
+      first_ = true;
+    }
+    if (array_) {
+      auto more = toElement();
+      if (!more || !*more) return more;
+    }
+    if (rest_.empty()) return false;
+    auto length = rowLength();
+    if (!length) return length.takeError();
+    auto value = plan::parseJson(rest_.take_front(*length));
+    if (!value) return llvm::createStringError("it is no JSON: " + llvm::toString(value.takeError()));
+    rest_ = rest_.drop_front(*length);
+    auto* object = value->getAsObject();
+    if (object == nullptr)
+      return llvm::createStringError(
+          "expected an object, {\"column\": \"text\", …}; the file is an array of such, or one a line");
+    row = std::move(*object);
+    return true;
+  }
+
+ private:
+  void skipSpace() { rest_ = rest_.drop_while(isSpace); }
+
+  /// Past the comma before an element; false past the end of the array.
+  llvm::Expected<bool> toElement() {
+    if (ended_) return false;
+    if (rest_.consume_front("]")) {
+      ended_ = true;
+      skipSpace();
+      if (!rest_.empty()) return llvm::createStringError("something follows the array's end");
+      return false;
+    }
+    if (!first_ && !rest_.consume_front(",")) {
+      if (rest_.empty()) return llvm::createStringError("the file ends within its array; it may be cut off");
+      return llvm::createStringError("expected a comma or the array's end");
+    }
+    first_ = false;
+    skipSpace();
+    if (rest_.empty()) return llvm::createStringError("the file ends within its array; it may be cut off");
+    return true;
+  }
+
+  /// To where the brackets that open at the beginning are closed; up to the line's end or a comma where there are none.
+  llvm::Expected<size_t> rowLength() const {
+    size_t depth = 0;
+    bool in_string = false;
+    for (size_t at = 0; at < rest_.size(); ++at) {
+      if (at > kLargestRow)
+        return llvm::createStringError(
+            fmt::format("it is longer than {} bytes; a quote or a bracket may not be closed", kLargestRow));
+      const char c = rest_[at];
+      if (in_string) {
+        if (c == '\\')
+          ++at;
+        else if (c == '"')
+          in_string = false;
+      } else if (c == '"') {
+        in_string = true;
+      } else if (c == '{' || c == '[') {
+        ++depth;
+      } else if (depth > 0 && (c == '}' || c == ']')) {
+        if (--depth == 0) return at + 1;
+      } else if (depth == 0 && at > 0 && (c == '\n' || c == ',' || c == ']')) {
+        return at;
+      }
+    }
+    if (depth > 0 || in_string) return llvm::createStringError("the file ends within it; it may be cut off");
+    return rest_.size();
+  }
+
+  llvm::StringRef rest_;
+  bool begun_ = false, array_ = false, first_ = false, ended_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<RowReader> makeJsonRows(llvm::StringRef bytes, const std::string& name) {
+  return std::make_unique<JsonRows>(bytes, name);
+}
+
+}  // namespace expc::text

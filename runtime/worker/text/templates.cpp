@@ -1,0 +1,156 @@
+#include "runtime/worker/text/templates.h"
+
+#include <fmt/format.h>
+
+namespace expc::text {
+namespace {
+
+constexpr size_t kMostMessages = 10'000;
+
+const char* kindOf(const llvm::json::Value& value) {
+  switch (value.kind()) {
+    case llvm::json::Value::Null:
+      return "null";
+    case llvm::json::Value::Boolean:
+      return "a truth value";
+    case llvm::json::Value::Number:
+      return "a number";
+    case llvm::json::Value::String:
+      return "a text";
+    case llvm::json::Value::Array:
+      return "a list";
+    case llvm::json::Value::Object:
+      return "an object";
+  }
+  return "";
+}
+
+std::string columnsOf(const llvm::json::Object& row) {
+  std::string names;
+  size_t shown = 0;
+  for (const auto& [key, value] : row) {
+    if (++shown > 12) return names + ", …";
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", llvm::StringRef(key).take_front(40).str());
+  }
+  return names.empty() ? "none" : names;
+}
+
+llvm::Expected<Message> messageOf(const llvm::json::Value& value) {
+  const auto* object = value.getAsObject();
+  if (object == nullptr)
+    return llvm::createStringError(fmt::format("it is {}, expected an object with role and content", kindOf(value)));
+  auto role = textOf(*object, "role");
+  if (!role) return role.takeError();
+  auto content = textOf(*object, "content");
+  if (!content) return content.takeError();
+  Message message;
+  message.parts = {std::move(*content)};
+  for (const Role known : {Role::System, Role::User, Role::Assistant}) {
+    message.role = known;
+    if (*role == nameOf(known)) return message;
+  }
+  return llvm::createStringError(fmt::format("its role is '{}'; system, user and assistant are supported",
+                                             llvm::StringRef(*role).take_front(40).str()));
+}
+
+}  // namespace
+
+const char* nameOf(Template kind) {
+  switch (kind) {
+    case Template::Instruct:
+      return "instruct";
+    case Template::Grammar:
+      return "grammar";
+    case Template::Summarize:
+      return "summarize";
+    case Template::Plain:
+      return "plain";
+  }
+  return "";
+}
+
+std::optional<Template> templateNamed(llvm::StringRef name) {
+  for (const Template kind : {Template::Instruct, Template::Grammar, Template::Summarize, Template::Plain})
+    if (name == nameOf(kind)) return kind;
+  return std::nullopt;
+}
+
+bool learnsPrompt(Template kind) { return kind == Template::Instruct; }
+
+llvm::StringRef answerColumn(Template kind) {
+  switch (kind) {
+    case Template::Instruct:
+    case Template::Grammar:
+      return "output";
+    case Template::Summarize:
+      return "summary";
+    case Template::Plain:
+      return "";
+  }
+  return "";
+}
+
+llvm::Expected<std::string> textOf(const llvm::json::Object& row, llvm::StringRef column) {
+  const auto* value = row.get(column);
+  if (value == nullptr)
+    return llvm::createStringError(
+        fmt::format("there is no column '{}' (there are: {})", column.str(), columnsOf(row)));
+  const auto text = value->getAsString();
+  if (!text) return llvm::createStringError(fmt::format("'{}' is {}, expected a text", column.str(), kindOf(*value)));
+  return text->str();
+}
+
+llvm::Expected<Message> promptOf(Template kind, const llvm::json::Object& row) {
+  Message message;
+  auto text = textOf(row, kind == Template::Instruct  ? "instruction"
+                          : kind == Template::Grammar ? "input"
+                                                      : "dialogue");
+  if (!text) return text.takeError();
+  if (kind == Template::Grammar) {
+    message.parts = {"Correct this to standard English: ", *text, "\n---\nCorrected: "};
+  } else if (kind == Template::Summarize) {
+    message.parts = {"Summarize this dialogue:\n", *text, "\n---\nSummary:\n"};
+  } else {
+    const auto* input = row.get("input");
+    auto more = input == nullptr || input->getAsNull() ? llvm::Expected<std::string>("") : textOf(row, "input");
+    if (!more) return more.takeError();
+    message.parts = {more->empty() ? fmt::format("Below is an instruction that describes a task. Write a response that "
+                                                 "appropriately completes the request.\n\n"
+                                                 "### Instruction:\n{}\n\n### Response:\n",
+                                                 *text)
+                                   : fmt::format("Below is an instruction that describes a task, paired with an input "
+                                                 "that provides further context. Write a response "
+                                                 "that appropriately completes the request.\n\n### "
+                                                 "Instruction:\n{}\n\n### Input:\n{}\n\n### Response:\n",
+                                                 *text, *more)};
+  }
+  return message;
+}
+
+llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::StringRef column) {
+  const auto* value = row.get(column);
+  if (value == nullptr)
+    return llvm::createStringError(
+        fmt::format("there is no column '{}' (there are: {})", column.str(), columnsOf(row)));
+  const auto* list = value->getAsArray();
+  if (list == nullptr)
+    return llvm::createStringError(
+        fmt::format("'{}' is {}, expected a list of messages; CSV has no lists, so conversations are in JSON or JSONL",
+                    column.str(), kindOf(*value)));
+  if (list->size() > kMostMessages)
+    return llvm::createStringError(
+        fmt::format("'{}' has {} messages, at most {} are taken", column.str(), list->size(), kMostMessages));
+  Conversation conversation;
+  for (size_t i = 0; i < list->size(); ++i) {
+    auto message = messageOf((*list)[i]);
+    if (!message)
+      return llvm::createStringError(
+          fmt::format("message {} of '{}': {}", i + 1, column.str(), llvm::toString(message.takeError())));
+    conversation.push_back(std::move(*message));
+  }
+  if (const auto problem = problemOf(conversation))
+    return llvm::createStringError(fmt::format("'{}': {}", column.str(), *problem));
+  return conversation;
+}
+
+}  // namespace expc::text

@@ -1,0 +1,54 @@
+#pragma once
+
+// What the tests of this directory share.
+
+#include <doctest/doctest.h>
+#include <llvm/Support/JSON.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <string>
+#include <vector>
+
+#include "runtime/plan/json.h"
+#include "runtime/worker/text/tokenizer.h"
+
+namespace expc::text {
+
+inline const std::string kGolden = EXPC_SOURCE_DIR "/tests/parity/golden/text/";
+
+inline std::string golden(const std::string& name) {
+  auto buffer = llvm::MemoryBuffer::getFile(kGolden + name);
+  REQUIRE(buffer);
+  return (*buffer)->getBuffer().str();
+}
+
+inline llvm::json::Value goldenJson(const std::string& name) {
+  auto json = plan::parseJson(golden(name));
+  REQUIRE(json);
+  return std::move(*json);
+}
+
+inline std::vector<Token> tokensOf(const llvm::json::Value& value) {
+  std::vector<Token> tokens;
+  for (const auto& token : *value.getAsArray()) tokens.push_back(static_cast<Token>(*token.getAsInteger()));
+  return tokens;
+}
+
+inline Tokenizer toyTokenizer() {
+  auto tokenizer = Tokenizer::open(kGolden + "toy_bpe.model");
+  REQUIRE(tokenizer);
+  return std::move(*tokenizer);
+}
+
+template <typename Result>
+std::string messageOf(llvm::Expected<Result> result) {
+  if (result) return "no error";
+  return llvm::toString(result.takeError());
+}
+
+inline void has(const std::string& message, const char* part) {
+  CAPTURE(message);
+  CHECK(message.find(part) != std::string::npos);
+}
+
+}  // namespace expc::text
