@@ -4,6 +4,7 @@
 
 #include "runtime/worker/kernels/batch_norm_loops.h"
 #include "runtime/worker/kernels/depthwise_loops.h"
+#include "runtime/worker/kernels/inverted_residual_loops.h"
 
 namespace expc::kernels {
 
@@ -18,6 +19,9 @@ namespace expc::kernels {
   extern const DepthwiseLoops<double> loops64;  \
   extern const DepthwiseLoops<float> loops32;   \
   extern const BatchNormLoops batch_norm_loops; \
+  extern const BlockLoops<double> blocks64;     \
+  extern const BlockLoops<float> blocks32;      \
+  extern const BlockLoops<Bf16> blocks16;       \
   }
 EXPC_FOR_EACH_ISA(EXPC_DECLARE)
 #undef EXPC_DECLARE
@@ -72,6 +76,31 @@ const BatchNormLoops* const* allBatchNormLoops() {
 #undef EXPC_LIST
   return list.data();
 }
+
+#define EXPC_ALL_BLOCKS(type, table)                                                                    \
+  template <>                                                                                           \
+  const BlockLoops<type>* const* allBlockLoops<type>() {                                                \
+    static const auto list = cut(std::array<const BlockLoops<type>*, 4>{EXPC_FOR_EACH_ISA(EXPC_LIST)}); \
+    return list.data();                                                                                 \
+  }
+#define EXPC_LIST(isa) &isa::blocks64,
+EXPC_ALL_BLOCKS(double, blocks64)
+#undef EXPC_LIST
+#define EXPC_LIST(isa) &isa::blocks32,
+EXPC_ALL_BLOCKS(float, blocks32)
+#undef EXPC_LIST
+#define EXPC_LIST(isa) &isa::blocks16,
+EXPC_ALL_BLOCKS(Bf16, blocks16)
+#undef EXPC_LIST
+
+template <typename S>
+const BlockLoops<S>& blockLoops() {
+  static const BlockLoops<S>& best = lastOf(allBlockLoops<S>());
+  return best;
+}
+template const BlockLoops<double>& blockLoops<double>();
+template const BlockLoops<float>& blockLoops<float>();
+template const BlockLoops<Bf16>& blockLoops<Bf16>();
 
 template <typename T>
 const DepthwiseLoops<T>& depthwiseLoops() {

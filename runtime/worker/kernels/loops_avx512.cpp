@@ -3,3 +3,6 @@
 #define EXPC_LANES 8
 #include "runtime/worker/kernels/batch_norm_loops.inc"
 #include "runtime/worker/kernels/depthwise_loops.inc"
+#include "runtime/worker/kernels/fused_depthwise_loops.inc"
+#include "runtime/worker/kernels/inverted_residual_loops.inc"
+#include "runtime/worker/kernels/matrix.inc"

@@ -139,36 +139,70 @@ void MobileNetV2::initialise(uint64_t seed) {
   for (const NamedTensor& parameter : parameters_) parameter.tensor.requires_grad_(true);
 }
 
+void MobileNetV2::count(const ConvNorm& layer) {
+  at::NoGradGuard no_grad;
+  at::Tensor(layer.batches).add_(1);
+}
+
 at::Tensor MobileNetV2::run(const ConvNorm& layer, const at::Tensor& x) const {
   const bool own = options_.own_kernels &&
                    kernels::servesDepthwise3x3(x, layer.weight, layer.stride, layer.padding, layer.groups) &&
                    kernels::fasterDepthwise3x3(x, layer.stride);
   const at::Tensor y = own ? kernels::depthwise3x3(x, layer.weight, layer.stride)
                            : at::conv2d(x, layer.weight, {}, layer.stride, layer.padding, 1, layer.groups);
-  if (training_) {
-    at::NoGradGuard no_grad;
-    at::Tensor(layer.batches).add_(1);
-  }
+  if (training_) count(layer);
   if (training_ && options_.own_kernels && kernels::servesBatchNorm(y))
     return kernels::trainBatchNorm(y, layer.scale, layer.shift, layer.mean, layer.variance, kMomentum, kEpsilon);
   return at::batch_norm(y, layer.scale, layer.shift, layer.mean, layer.variance, training_, kMomentum, kEpsilon,
                         /*cudnn_enabled=*/true);
 }
 
-at::Tensor MobileNetV2::forward(const at::Tensor& images) {
-  const auto clamped = [&](const ConvNorm& layer, const at::Tensor& x) {
-    // ReLU6. Not in place: that would clone its input for the backward pass.
-    return at::hardtanh(run(layer, x), 0, 6);
-  };
+at::Tensor MobileNetV2::clamped(const ConvNorm& layer, const at::Tensor& x) const {
+  // ReLU6. Not in place: that would clone its input for the backward pass.
+  return at::hardtanh(run(layer, x), 0, 6);
+}
+
+at::Tensor MobileNetV2::run(const Block& block, const at::Tensor& x) const {
+  at::Tensor y = x;
+  for (size_t i = 0; i + 1 < block.layers.size(); ++i) y = clamped(block.layers[i], y);
+  y = run(block.layers.back(), y);
+  return block.skip ? x + y : y;
+}
+
+/// Operator by operator; [B, C].
+at::Tensor MobileNetV2::features(const at::Tensor& images) const {
   at::Tensor x = clamped(first_, images);
-  for (const Block& block : blocks_) {
-    at::Tensor y = x;
-    for (size_t i = 0; i + 1 < block.layers.size(); ++i) y = clamped(block.layers[i], y);
-    y = run(block.layers.back(), y);
-    x = block.skip ? x + y : y;
+  for (const Block& block : blocks_) x = run(block, x);
+  return at::adaptive_avg_pool2d(clamped(last_, x), {1, 1}).flatten(1);
+}
+
+/// The same in training with a block as one operator.
+at::Tensor MobileNetV2::fusedFeatures(const at::Tensor& images) const {
+  const kernels::NormOptions options{kMomentum, kEpsilon};
+  at::Tensor x;
+  if (blocks_.front().skip) {  // only in the narrowest networks
+    x = run(blocks_.front(), clamped(first_, images));
+  } else {
+    // This block has no expansion: the first convolution takes its place.
+    const auto& layers = blocks_.front().layers;
+    for (const ConvNorm* layer : {&first_, &layers[0], &layers[1]}) count(*layer);
+    x = kernels::firstBlocks(images, first_, layers[0], layers[1], options);
   }
-  x = clamped(last_, x);
-  x = at::adaptive_avg_pool2d(x, {1, 1}).flatten(1);
+  for (size_t i = 1; i < blocks_.size(); ++i) {
+    const auto& layers = blocks_[i].layers;
+    for (const ConvNorm& layer : layers) count(layer);
+    x = kernels::invertedResidual(x, layers[0], layers[1], layers[2], layers[1].stride, blocks_[i].skip, options);
+  }
+  count(last_);
+  return kernels::lastPooled(x, last_, options);
+}
+
+at::Tensor MobileNetV2::forward(const at::Tensor& images) {
+  // Where the last layers have one pixel in all there is no variance: torch's operator says so.
+  const bool fused = training_ && options_.own_kernels && !images.requires_grad() &&
+                     kernels::servesBlocks(images, options_.dtype) &&
+                     (images.size(0) > 1 || images.size(2) > 32 || images.size(3) > 32);
+  at::Tensor x = fused ? fusedFeatures(images) : features(images);
   if (options_.dropout > 0) x = at::dropout(x, options_.dropout, training_);
   return at::linear(x, classifier_weight_, classifier_bias_);
 }

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/worker/kernels/inverted_residual.h"
+
 namespace expc::model {
 
 /// A tensor under its name in torchvision's state dict.
@@ -23,7 +25,7 @@ struct MobileNetV2Options {
   at::ScalarType dtype = at::kFloat;  // of parameters and running statistics: float or double
   at::Device device = at::kCPU;
   bool channels_last = false;  // 4-D weights in NHWC order
-  bool own_kernels = true;     // on the CPU, where they are faster or more exact than torch's
+  bool own_kernels = true;     // on the CPU, where they are faster or more exact than torch's: whole blocks if they can
 };
 
 class MobileNetV2 {
@@ -49,8 +51,8 @@ class MobileNetV2 {
   std::vector<at::Tensor> parameterTensors() const;
 
  private:
-  struct ConvNorm {  // a convolution without bias and its batch norm
-    at::Tensor weight, scale, shift, mean, variance, batches;
+  struct ConvNorm : kernels::ConvNormTensors {
+    at::Tensor batches;
     int64_t stride = 1, padding = 0, groups = 1;
   };
   struct Block {
@@ -63,6 +65,12 @@ class MobileNetV2 {
   void build();
   void initialise(uint64_t seed);
   at::Tensor run(const ConvNorm& layer, const at::Tensor& x) const;
+  at::Tensor clamped(const ConvNorm& layer, const at::Tensor& x) const;
+  at::Tensor run(const Block& block, const at::Tensor& x) const;
+  /// One more batch for the layer's counter.
+  static void count(const ConvNorm& layer);
+  at::Tensor features(const at::Tensor& images) const;
+  at::Tensor fusedFeatures(const at::Tensor& images) const;
 
   MobileNetV2Options options_;
   bool training_ = true;

@@ -1,0 +1,373 @@
+#include "runtime/worker/kernels/inverted_residual.h"
+
+#include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <vector>
+
+#include "runtime/worker/kernels/block_norm.h"
+#include "runtime/worker/kernels/block_pieces.h"
+#include "runtime/worker/kernels/inverted_residual_loops.h"
+
+namespace expc::kernels {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+template <typename S>
+constexpr at::ScalarType kType = at::kFloat;
+template <>
+constexpr at::ScalarType kType<double> = at::kDouble;
+template <>
+constexpr at::ScalarType kType<Bf16> = at::kBFloat16;
+
+template <typename S>
+const S* read(const at::Tensor& tensor) {
+  return tensor.defined() ? static_cast<const S*>(tensor.const_data_ptr()) : nullptr;
+}
+template <typename S>
+S* write(const at::Tensor& tensor) {
+  return static_cast<S*>(tensor.mutable_data_ptr());
+}
+
+/// The weight as the products take it: rounded to S, in A, channels-last.
+template <typename S>
+at::Tensor rounded(const at::Tensor& weight) {
+  const at::Tensor own = weight.detach().contiguous(at::MemoryFormat::ChannelsLast);
+  return kType<S> == at::kBFloat16 ? own.to(at::kBFloat16).to(at::kFloat) : own;
+}
+
+/// The matrix b[k][n] at weight[k row + n column], packed.
+template <typename S>
+at::Tensor packed(const at::Tensor& weight, int64_t row, int64_t column, int64_t k, int64_t n) {
+  using A = typename Arithmetic<S>::type;
+  const at::Tensor values = rounded<S>(weight);
+  const BlockLoops<S>& loops = blockLoops<S>();
+  at::Tensor to = at::empty({loops.packed_size(k, n)}, values.options().memory_format(at::MemoryFormat::Contiguous));
+  loops.pack(read<A>(values), row, column, k, n, write<A>(to));
+  return to;
+}
+
+/// [C, 1, 3, 3] as [9][padded C].
+template <typename S>
+at::Tensor tapsOf(const at::Tensor& weight) {
+  const int64_t channels = weight.size(0);
+  const at::Tensor values = rounded<S>(weight).reshape({channels, 9});
+  at::Tensor taps = at::zeros({9, paddedChannels(channels)}, values.options());
+  taps.narrow(1, 0, channels).copy_(values.t());
+  return taps;
+}
+
+template <typename S>
+at::Tensor images(const at::Tensor& like, at::IntArrayRef sizes) {
+  return at::empty(sizes, like.options().dtype(kType<S>).memory_format(at::MemoryFormat::ChannelsLast));
+}
+
+int64_t pixelsOf(const at::Tensor& x) { return x.size(0) * x.size(2) * x.size(3); }
+
+struct BlockSettings {
+  Running first, second, third;
+  int64_t stride;
+  bool skip, image;  // image: the first convolution of the network in the expansion's place
+  NormOptions options;
+};
+
+/// Shape of a block's depthwise convolution.
+DepthwiseShape depthwiseShape(const at::Tensor& z1, int64_t stride) {
+  const int64_t h = z1.size(2), w = z1.size(3);
+  return {z1.size(0), z1.size(1), h, w, (h - 1) / stride + 1, (w - 1) / stride + 1, stride};
+}
+/// Shape of the network's first convolution.
+DepthwiseShape firstShape(const at::Tensor& x, int64_t channels) {
+  const int64_t h = x.size(2), w = x.size(3);
+  return {x.size(0), channels, h, w, (h - 1) / 2 + 1, (w - 1) / 2 + 1, 2};
+}
+
+template <typename S>
+struct BlockPasses {
+  using A = typename Arithmetic<S>::type;
+
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& input, const variable_list& p,
+                            const BlockSettings& settings) {
+    const BlockLoops<S>& loops = blockLoops<S>();
+    const at::Tensor x = input.to(settings.image ? kType<A> : kType<S>).contiguous(at::MemoryFormat::ChannelsLast);
+    const int64_t in = x.size(1), hidden = p[0].size(0), out = p[6].size(0);
+    at::Tensor z1;
+    Sums sums;
+    if (settings.image) {
+      const DepthwiseShape s = firstShape(x, hidden);
+      const at::Tensor image = kType<S> == at::kBFloat16 ? x.to(at::kBFloat16).to(at::kFloat) : x;
+      const at::Tensor w = packed<S>(p[0], 1, 27, 27, hidden);
+      z1 = images<S>(x, {s.batch, hidden, s.out_height, s.out_width});
+      sums = overPixels<A>(pixelsOf(z1), hidden, blockScratchSize(27, hidden, s), [&](const Piece<A>& piece) {
+        loops.first(s, read<A>(image), read<A>(w), write<S>(z1), piece.sums, piece.begin, piece.end, piece.scratch);
+      });
+    } else {
+      const at::Tensor w = packed<S>(p[0], 1, in, in, hidden);
+      z1 = images<S>(x, {x.size(0), hidden, x.size(2), x.size(3)});
+      const int64_t scratch = blockScratchSize(in, hidden, depthwiseShape(z1, settings.stride));
+      sums = overPixels<A>(pixelsOf(z1), hidden, scratch, [&](const Piece<A>& piece) {
+        loops.expand(read<S>(x), in, read<A>(w), hidden, write<S>(z1), piece.sums, piece.begin, piece.end,
+                     piece.scratch);
+      });
+    }
+    const Norm<A> norm1(sums, pixelsOf(z1), p[1], p[2], settings.first, settings.options);
+
+    const DepthwiseShape s = depthwiseShape(z1, settings.stride);
+    const int64_t scratch = blockScratchSize(std::max(in, out), hidden, s);
+    const at::Tensor taps = tapsOf<S>(p[3]);
+    const at::Tensor z2 = images<S>(x, {s.batch, hidden, s.out_height, s.out_width});
+    sums = overRows<A>(s.batch * s.out_height, s.out_width, hidden, scratch, [&](const Piece<A>& piece) {
+      loops.depthwise(s, read<S>(z1), norm1.affine(), read<A>(taps), write<S>(z2), piece.sums, piece.begin, piece.end,
+                      piece.scratch);
+    });
+    const Norm<A> norm2(sums, pixelsOf(z2), p[4], p[5], settings.second, settings.options);
+
+    const at::Tensor w3 = packed<S>(p[6], 1, hidden, hidden, out);
+    const at::Tensor z3 = images<S>(x, {s.batch, out, s.out_height, s.out_width});
+    sums = overPixels<A>(pixelsOf(z3), out, scratch, [&](const Piece<A>& piece) {
+      loops.project(read<S>(z2), hidden, norm2.affine(), read<A>(w3), out, write<S>(z3), piece.sums, piece.begin,
+                    piece.end, piece.scratch);
+    });
+    const Norm<A> norm3(sums, pixelsOf(z3), p[7], p[8], settings.third, settings.options);
+
+    const at::Tensor y = images<S>(x, z3.sizes());
+    overPixels<A>(pixelsOf(z3), 0, 0, [&](const Piece<A>& piece) {
+      loops.finish(read<S>(z3), settings.skip ? read<S>(x) : nullptr, out, norm3.affine(), write<S>(y), piece.begin,
+                   piece.end);
+    });
+    ctx->save_for_backward(
+        {x, z1, z2, z3, p[0], p[1], p[3], p[4], p[6], p[7], norm1.saved(), norm2.saved(), norm3.saved()});
+    return y;
+  }
+
+  /// Gradients of x and of the nine parameters.
+  static variable_list backward(const variable_list& saved, const at::Tensor& gradient, int64_t stride, bool skip,
+                                bool image, bool wants_x) {
+    const BlockLoops<S>& loops = blockLoops<S>();
+    const at::Tensor &x = saved[0], &z1 = saved[1], &z2 = saved[2], &z3 = saved[3], &w1 = saved[4], &w2 = saved[6],
+                     &w3 = saved[8];
+    const Norm<A> norm1(saved[10]), norm2(saved[11]), norm3(saved[12]);
+    const int64_t in = x.size(1), hidden = z1.size(1), out = z3.size(1);
+    const DepthwiseShape s = depthwiseShape(z1, stride);
+    const int64_t scratch = blockScratchSize(std::max<int64_t>({in, out, 27}), hidden, s);
+    const at::Tensor gy = gradient.to(kType<S>).contiguous(at::MemoryFormat::ChannelsLast);
+    variable_list result(10);
+
+    Sums sums = overPixels<A>(pixelsOf(z3), out, 0, [&](const Piece<A>& piece) {
+      loops.grad_sums(read<S>(gy), read<S>(z3), out, norm3.mean(), piece.sums, piece.begin, piece.end);
+    });
+    const NormGrad<A> back3(sums, pixelsOf(z3), norm3, saved[9]);
+    result[8] = back3.scale();
+    result[9] = back3.shift();
+
+    const at::Tensor g2 = images<S>(x, z2.sizes());
+    {
+      const at::Tensor w = packed<S>(w3, hidden, 1, out, hidden);
+      WeightGrad<A> grad(pixelsOf(z2), out, hidden);
+      sums = overPixels<A>(pixelsOf(z2), hidden, scratch, [&](const Piece<A>& piece) {
+        loops.project_grad(read<S>(gy), read<S>(z3), out, back3.affine(), read<S>(z2), hidden, norm2.affine(),
+                           norm2.mean(), read<A>(w), write<S>(g2), piece.sums, grad.piece(piece.index), piece.begin,
+                           piece.end, piece.scratch);
+      });
+      result[7] = grad.total(w3, /*transposed=*/false);
+    }
+    const NormGrad<A> back2(sums, pixelsOf(z2), norm2, saved[7]);
+    result[5] = back2.scale();
+    result[6] = back2.shift();
+
+    const at::Tensor g1 = images<S>(x, z1.sizes());
+    {
+      const at::Tensor taps = tapsOf<S>(w2);
+      TapsGrad grad(s.batch * s.height, s.width, hidden);
+      sums = overRows<A>(s.batch * s.height, s.width, hidden, scratch, [&](const Piece<A>& piece) {
+        loops.depthwise_grad(s, read<S>(g2), read<S>(z2), back2.affine(), read<S>(z1), norm1.affine(), norm1.mean(),
+                             read<A>(taps), write<S>(g1), piece.sums, grad.piece(piece.index), piece.begin, piece.end,
+                             piece.scratch);
+      });
+      result[4] = grad.total(w2);
+    }
+    const NormGrad<A> back1(sums, pixelsOf(z1), norm1, saved[5]);
+    result[2] = back1.scale();
+    result[3] = back1.shift();
+
+    if (image) {
+      const at::Tensor pixels = kType<S> == at::kBFloat16 ? x.to(at::kBFloat16).to(at::kFloat) : x;
+      const DepthwiseShape first = firstShape(x, hidden);
+      WeightGrad<A> grad(pixelsOf(z1), 27, hidden);
+      overPixels<A>(pixelsOf(z1), 0, scratch, [&](const Piece<A>& piece) {
+        loops.first_grad(first, read<S>(g1), read<S>(z1), back1.affine(), read<A>(pixels), grad.piece(piece.index),
+                         piece.begin, piece.end, piece.scratch);
+      });
+      result[1] = grad.total(w1, /*transposed=*/true);
+      return result;
+    }
+    expandBackward(loops, g1, z1, back1, x, w1, skip ? gy : at::Tensor(), wants_x, scratch, result);
+    return result;
+  }
+
+  /// Fills result[0] and result[1].
+  static void expandBackward(const BlockLoops<S>& loops, const at::Tensor& g1, const at::Tensor& z1,
+                             const NormGrad<A>& back, const at::Tensor& x, const at::Tensor& weight,
+                             const at::Tensor& skip, bool wants_x, int64_t scratch, variable_list& result) {
+    const int64_t in = x.size(1), hidden = z1.size(1);
+    const at::Tensor w = packed<S>(weight, in, 1, hidden, in);
+    if (wants_x) result[0] = images<S>(x, x.sizes());
+    WeightGrad<A> grad(pixelsOf(x), in, hidden);
+    overPixels<A>(pixelsOf(x), 0, scratch, [&](const Piece<A>& piece) {
+      loops.expand_grad(read<S>(g1), read<S>(z1), hidden, back.affine(), read<S>(x), in, read<A>(w), read<S>(skip),
+                        wants_x ? write<S>(result[0]) : nullptr, grad.piece(piece.index), piece.begin, piece.end,
+                        piece.scratch);
+    });
+    result[1] = grad.total(weight, /*transposed=*/true);
+  }
+};
+
+/// Calls work with a value of the type that is stored.
+template <typename Work>
+auto byType(at::ScalarType type, Work work) {
+  if (type == at::kDouble) return work(double{});
+  if (type == at::kBFloat16) return work(Bf16{});
+  return work(float{});
+}
+
+struct BlockFunction : torch::autograd::Function<BlockFunction> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& w1, const at::Tensor& scale1,
+                            const at::Tensor& shift1, const at::Tensor& w2, const at::Tensor& scale2,
+                            const at::Tensor& shift2, const at::Tensor& w3, const at::Tensor& scale3,
+                            const at::Tensor& shift3, const BlockSettings& settings, at::ScalarType type) {
+    ctx->saved_data["stride"] = settings.stride;
+    ctx->saved_data["skip"] = settings.skip;
+    ctx->saved_data["image"] = settings.image;
+    ctx->saved_data["input_type"] = static_cast<int64_t>(x.scalar_type());
+    const variable_list parameters{w1, scale1, shift1, w2, scale2, shift2, w3, scale3, shift3};
+    return byType(type,
+                  [&](auto stored) { return BlockPasses<decltype(stored)>::forward(ctx, x, parameters, settings); });
+  }
+
+  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+    const auto saved = ctx->get_saved_variables();
+    variable_list result = byType(saved[1].scalar_type(), [&](auto stored) {
+      return BlockPasses<decltype(stored)>::backward(saved, gradients[0], ctx->saved_data["stride"].toInt(),
+                                                     ctx->saved_data["skip"].toBool(),
+                                                     ctx->saved_data["image"].toBool(), ctx->needs_input_grad(0));
+    });
+    if (result[0].defined())
+      result[0] = result[0].to(static_cast<at::ScalarType>(ctx->saved_data["input_type"].toInt()));
+    result.resize(12);
+    return result;
+  }
+};
+
+template <typename S>
+struct LastPasses {
+  using A = typename Arithmetic<S>::type;
+
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& input, const at::Tensor& weight,
+                            const at::Tensor& scale, const at::Tensor& shift, const Running& running,
+                            const NormOptions& options) {
+    const BlockLoops<S>& loops = blockLoops<S>();
+    const at::Tensor x = input.to(kType<S>).contiguous(at::MemoryFormat::ChannelsLast);
+    const int64_t in = x.size(1), channels = weight.size(0);
+    const at::Tensor w = packed<S>(weight, 1, in, in, channels),
+                     z = images<S>(x, {x.size(0), channels, x.size(2), x.size(3)});
+    const Sums sums = overPixels<A>(pixelsOf(x), channels, blockScratchSize(in, channels, depthwiseShape(z, 1)),
+                                    [&](const Piece<A>& piece) {
+                                      loops.expand(read<S>(x), in, read<A>(w), channels, write<S>(z), piece.sums,
+                                                   piece.begin, piece.end, piece.scratch);
+                                    });
+    const Norm<A> norm(sums, pixelsOf(x), scale, shift, running, options);
+    const at::Tensor pooled = at::empty({x.size(0), channels}, x.options().memory_format(at::MemoryFormat::Contiguous));
+    overImages(x.size(0), 0, [&](int64_t begin, int64_t end, double*) {
+      loops.pool(read<S>(z), x.size(2) * x.size(3), channels, norm.affine(), write<S>(pooled), begin, end);
+    });
+    ctx->save_for_backward({x, z, weight, scale, norm.saved()});
+    return pooled;
+  }
+
+  static variable_list backward(const variable_list& saved, const at::Tensor& gradient, bool wants_x) {
+    const BlockLoops<S>& loops = blockLoops<S>();
+    const at::Tensor &x = saved[0], &z = saved[1], &weight = saved[2];
+    const Norm<A> norm(saved[4]);
+    const int64_t in = x.size(1), channels = z.size(1);
+    const at::Tensor pooled_grad = gradient.to(kType<S>).contiguous(), g = images<S>(x, z.sizes());
+    const Sums sums = overImages(x.size(0), channels, [&](int64_t begin, int64_t end, double* sums) {
+      loops.pool_grad(read<S>(pooled_grad), read<S>(z), x.size(2) * x.size(3), channels, norm.affine(), norm.mean(),
+                      write<S>(g), sums, begin, end);
+    });
+    const NormGrad<A> back(sums, pixelsOf(x), norm, saved[3]);
+    variable_list result(4);
+    result[2] = back.scale();
+    result[3] = back.shift();
+    BlockPasses<S>::expandBackward(loops, g, z, back, x, weight, {}, wants_x,
+                                   blockScratchSize(in, channels, depthwiseShape(z, 1)), result);
+    return result;
+  }
+};
+
+struct LastFunction : torch::autograd::Function<LastFunction> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight,
+                            const at::Tensor& scale, const at::Tensor& shift, const Running& running,
+                            const NormOptions& options, at::ScalarType type) {
+    ctx->saved_data["input_type"] = static_cast<int64_t>(x.scalar_type());
+    return byType(type, [&](auto stored) {
+      return LastPasses<decltype(stored)>::forward(ctx, x, weight, scale, shift, running, options);
+    });
+  }
+
+  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+    const auto saved = ctx->get_saved_variables();
+    variable_list result = byType(saved[1].scalar_type(), [&](auto stored) {
+      return LastPasses<decltype(stored)>::backward(saved, gradients[0], ctx->needs_input_grad(0));
+    });
+    if (result[0].defined())
+      result[0] = result[0].to(static_cast<at::ScalarType>(ctx->saved_data["input_type"].toInt()));
+    result.resize(7);
+    return result;
+  }
+};
+
+Running runningOf(const ConvNormTensors& layer) { return {layer.mean, layer.variance}; }
+
+at::Tensor block(const at::Tensor& x, const ConvNormTensors& a, const ConvNormTensors& b, const ConvNormTensors& c,
+                 const BlockSettings& settings) {
+  return BlockFunction::apply(x, a.weight, a.scale, a.shift, b.weight, b.scale, b.shift, c.weight, c.scale, c.shift,
+                              settings, storedType(a.weight.scalar_type()));
+}
+
+}  // namespace
+
+at::ScalarType storedType(at::ScalarType type) {
+  return at::autocast::is_autocast_enabled(at::kCPU) ? at::autocast::get_autocast_dtype(at::kCPU) : type;
+}
+
+bool servesBlocks(const at::Tensor& x, at::ScalarType type) {
+  if (!x.device().is_cpu() || x.dim() != 4 || x.numel() == 0) return false;
+  if (!x.is_contiguous(at::MemoryFormat::ChannelsLast)) return false;
+  const at::ScalarType stored = storedType(type);
+  if (type == at::kDouble) return stored == at::kDouble && x.scalar_type() == at::kDouble;
+  if (type != at::kFloat) return false;
+  return (stored == at::kFloat && x.scalar_type() == at::kFloat) ||
+         (stored == at::kBFloat16 && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kBFloat16));
+}
+
+at::Tensor invertedResidual(const at::Tensor& x, const ConvNormTensors& expand, const ConvNormTensors& depthwise,
+                            const ConvNormTensors& project, int64_t stride, bool skip, const NormOptions& options) {
+  return block(x, expand, depthwise, project,
+               {runningOf(expand), runningOf(depthwise), runningOf(project), stride, skip, false, options});
+}
+
+at::Tensor firstBlocks(const at::Tensor& images, const ConvNormTensors& first, const ConvNormTensors& depthwise,
+                       const ConvNormTensors& project, const NormOptions& options) {
+  return block(images, first, depthwise, project,
+               {runningOf(first), runningOf(depthwise), runningOf(project), 1, false, true, options});
+}
+
+at::Tensor lastPooled(const at::Tensor& x, const ConvNormTensors& last, const NormOptions& options) {
+  return LastFunction::apply(x, last.weight, last.scale, last.shift, runningOf(last), options,
+                             storedType(last.weight.scalar_type()));
+}
+
+}  // namespace expc::kernels

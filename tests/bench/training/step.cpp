@@ -1,0 +1,73 @@
+// Times training steps of MobileNetV2 on random images, without loading. Reads a number of steps from each line of
+// standard input and answers with their seconds as a JSON array, so that a script can take turns with other programs.
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/worker/device/host.h"
+#include "runtime/worker/model/mobilenet_v2.h"
+#include "runtime/worker/optim/optimizer.h"
+#include "runtime/worker/precision/precision.h"
+
+using namespace expc;
+
+int main(int argc, char** argv) {
+  std::map<std::string, std::string> option{{"size", "100"},       {"batch", "32"},    {"threads", "2"},
+                                            {"precision", "fp32"}, {"layout", "nhwc"}, {"kernels", "fused"},
+                                            {"width", "1"}};
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string name = std::string(argv[i]).substr(2);
+    if (option.count(name) == 0) {
+      fmt::print(stderr, "step: no option --{}\n", name);
+      return 2;
+    }
+    option[name] = argv[i + 1];
+  }
+  device::keepFreedMemory();  // as the worker does
+  at::set_num_threads(std::stoi(option["threads"]));
+  at::manual_seed(0);
+  const auto precision = precision::precisionFromString(option["precision"]);
+  if (!precision) return 2;
+  model::MobileNetV2Options options;
+  options.width = std::stod(option["width"]);
+  options.dtype = precision::weightType(*precision);
+  options.channels_last = option["layout"] == "nhwc";
+  options.own_kernels = option["kernels"] == "fused";
+  model::MobileNetV2 net(options, 0);
+  const auto optimizer = optim::makeSgd(net.parameterTensors(), {.learning_rate = 1e-3, .momentum = 0.9});
+  const int64_t batch = std::stoll(option["batch"]), size = std::stoll(option["size"]);
+  const auto images =
+      at::randn({batch, 3, size, size}, at::TensorOptions(options.dtype))
+          .contiguous(options.channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
+  const auto labels = at::randint(options.classes, {batch}, at::TensorOptions(at::kLong));
+
+  const auto step = [&] {
+    optimizer->zeroGrad();
+    at::Tensor loss;
+    {
+      const precision::Autocast autocast(at::kCPU, precision::autocastType(*precision));
+      loss = at::cross_entropy_loss(net.forward(images), labels);
+    }
+    loss.backward();
+    optimizer->step();
+    return loss.item<double>();
+  };
+  for (std::string line; std::getline(std::cin, line);) {
+    std::vector<double> seconds;
+    for (int i = std::stoi(line); i > 0; --i) {
+      const auto start = std::chrono::steady_clock::now();
+      step();
+      seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    }
+    fmt::print("[{}]\n", fmt::join(seconds, ", "));
+    std::fflush(stdout);
+  }
+}
