@@ -4,5 +4,3 @@
 #include "runtime/worker/kernels/batch_norm_loops.inc"
 #include "runtime/worker/kernels/depthwise_loops.inc"
 #include "runtime/worker/kernels/fused_depthwise_loops.inc"
-#include "runtime/worker/kernels/inverted_residual_loops.inc"
-#include "runtime/worker/kernels/matrix.inc"

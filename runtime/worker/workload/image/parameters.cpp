@@ -158,7 +158,7 @@ std::vector<Param> declaredParameters() {
           {"warmup_epochs", "float", defaults.warmup_epochs},
           {"initial_weights", "initial_weights", "random"},
           {"checkpoints", "checkpoints", "off"},
-          {"kernels", "kernels", "fused", {"fused"}},
+          {"kernels", "kernels", "fused"},
           {"deterministic", "bool", defaults.deterministic},
           {"loader", "loader", "dataloader", {"dataloader", "dali"}},
           {"on_corrupt", "on_corrupt", "fail", {"fail"}},
@@ -195,7 +195,7 @@ llvm::Expected<Parameters> readParameters(const Object& object) {
   result.warmup_epochs = reader.number("warmup_epochs", result.warmup_epochs, 0, 1e6);
   result.initial_weights = reader.path("initial_weights", "random", "file");
   result.checkpoints = reader.path("checkpoints", "off", "folder");
-  reader.word("kernels", {"fused", "plain"}, 1);
+  result.own_kernels = reader.word("kernels", {"fused", "plain"}) == 0;
   result.deterministic = reader.flag("deterministic", result.deterministic);
   result.skip_corrupt = reader.word("on_corrupt", {"fail", "skip"}, 1) == 1;
   result.loader.processes = reader.word("worker_kind", {"threads", "processes"}, 1) == 1;

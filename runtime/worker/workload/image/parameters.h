@@ -49,6 +49,7 @@ struct Parameters {
   feed::Transfer transfer = feed::Transfer::AsInput;
   bool on_device = false;  // preprocessing
   Numa numa = Numa::Near;
+  bool own_kernels = true;
 };
 
 /// Names, types and defaults, in the order of stdlib/image.exp.

@@ -100,6 +100,7 @@ llvm::Error Training::buildModel(bool resumed) {
   options.width = parameters_.width;
   options.dtype = precision::weightType(parameters_.precision);
   options.channels_last = parameters_.channels_last;
+  options.own_kernels = parameters_.own_kernels;
   options.device = context_.device.torchDevice();
   model_ = std::make_unique<model::MobileNetV2>(options, context_.spec.seed);
   weights_ = model_->parameterTensors();
