@@ -36,6 +36,8 @@ bench: build setup-bench
 	@python3 tests/bench/planner.py --expc $(BUILD)/bin/expc
 	@cmake --build $(BUILD) --target expc-tokenizer-bench
 	@.deps/bench/bin/python tests/bench/tokenizer.py --bench $(BUILD)/bin/expc-tokenizer-bench
+	@tools/build $(BUILD) expc-training-bench
+	@python3 tests/bench/training.py --bench-step $(BUILD)/bin/expc-training-bench
 
 # The same points in PyTorch and DALI beside expc, in the same blocks.
 twins: build setup-bench

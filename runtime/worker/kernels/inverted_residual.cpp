@@ -65,6 +65,9 @@ at::Tensor images(const at::Tensor& like, at::IntArrayRef sizes) {
   return at::empty(sizes, like.options().dtype(kType<S>).memory_format(at::MemoryFormat::ChannelsLast));
 }
 
+/// True if the caches will not hold a tensor until it is read.
+bool pastCaches(const at::Tensor& x) { return x.nbytes() > kCachedBytes; }
+
 int64_t pixelsOf(const at::Tensor& x) { return x.size(0) * x.size(2) * x.size(3); }
 
 struct BlockSettings {
@@ -110,7 +113,7 @@ struct BlockPasses {
       const int64_t scratch = blockScratchSize(in, hidden, depthwiseShape(z1, settings.stride));
       sums = overPixels<A>(pixelsOf(z1), hidden, scratch, [&](const Piece<A>& piece) {
         loops.expand(read<S>(x), in, read<A>(w), hidden, write<S>(z1), piece.sums, piece.begin, piece.end,
-                     piece.scratch);
+                     pastCaches(z1), piece.scratch);
       });
     }
     const Norm<A> norm1(sums, pixelsOf(z1), p[1], p[2], settings.first, settings.options);
@@ -170,7 +173,7 @@ struct BlockPasses {
       sums = overPixels<A>(pixelsOf(z2), hidden, scratch, [&](const Piece<A>& piece) {
         loops.project_grad(read<S>(gy), read<S>(z3), out, back3.affine(), read<S>(z2), hidden, norm2.affine(),
                            norm2.mean(), read<A>(w), write<S>(g2), piece.sums, grad.piece(piece.index), piece.begin,
-                           piece.end, piece.scratch);
+                           piece.end, pastCaches(g2), piece.scratch);
       });
       result[7] = grad.total(w3, /*transposed=*/false);
     }
@@ -276,7 +279,7 @@ struct LastPasses {
     const Sums sums = overPixels<A>(pixelsOf(x), channels, blockScratchSize(in, channels, depthwiseShape(z, 1)),
                                     [&](const Piece<A>& piece) {
                                       loops.expand(read<S>(x), in, read<A>(w), channels, write<S>(z), piece.sums,
-                                                   piece.begin, piece.end, piece.scratch);
+                                                   piece.begin, piece.end, pastCaches(z), piece.scratch);
                                     });
     const Norm<A> norm(sums, pixelsOf(x), scale, shift, running, options);
     const at::Tensor pooled = at::empty({x.size(0), channels}, x.options().memory_format(at::MemoryFormat::Contiguous));

@@ -7,6 +7,7 @@
 // batch norm and ReLU6 on the way in. Every loop works on a piece of its tensor and returns the piece's own sums, so
 // that a caller which cuts tensors the same way and adds pieces in order gets the same bits whatever the threads.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "runtime/worker/kernels/depthwise_loops.h"
@@ -46,6 +47,7 @@ struct AffineGrad {
 ///
 /// z..: raw outputs of convolutions, g..: gradients of what batch norm and ReLU6 make of them (already zero where ReLU6
 /// cut), all [pixels][channels]. `sums`: [2][channels], sum of z and of z squared, or of g and of g (z - mean).
+/// stream: what is written does not fit the caches, and should not go through them.
 /// Weights are packed (pack); weight gradients come as [narrow][wide], see gradSize.
 template <typename S>
 struct BlockLoops {
@@ -59,7 +61,7 @@ struct BlockLoops {
 
   /// z = x w for pixels [begin, end).
   void (*expand)(const S* x, int64_t in, const A* w, int64_t hidden, S* z, double* sums, int64_t begin, int64_t end,
-                 A* scratch);
+                 bool stream, A* scratch);
   /// The network's first convolution: 3 x 3, stride 2, padding 1, of an image [batch][height][width][3]. shape: its
   /// `channels` are z's.
   void (*first)(const DepthwiseShape& shape, const A* image, const A* w, S* z, double* sums, int64_t begin, int64_t end,
@@ -84,7 +86,7 @@ struct BlockLoops {
   /// From y's gradient to g2 and to w's gradient [out][hidden].
   void (*project_grad)(const S* gy, const S* z3, int64_t out, const AffineGrad<A>& back, const S* z2, int64_t hidden,
                        const Affine<A>& norm, const A* mean, const A* w, S* g2, double* sums, A* grad, int64_t begin,
-                       int64_t end, A* scratch);
+                       int64_t end, bool stream, A* scratch);
   /// From g2 to g1 for input rows [begin, end) of batch x height, and to the taps' gradient [9][padded channels].
   void (*depthwise_grad)(const DepthwiseShape& shape, const S* g2, const S* z2, const AffineGrad<A>& back, const S* z1,
                          const Affine<A>& norm, const A* mean, const A* taps, S* g1, double* sums, double* grad,
@@ -109,6 +111,9 @@ inline int64_t gradSize(int64_t narrow, int64_t wide) { return (narrow + 7) / 8 
 int64_t blockScratchSize(int64_t narrow, int64_t wide, const DepthwiseShape& shape);
 /// Pixels that the matrix loops treat at once; pieces are best cut at multiples.
 constexpr int64_t kTilePixels = 96;
+
+/// What is larger will not be in a cache when it is read next.
+constexpr size_t kCachedBytes = 16 << 20;
 
 /// The best loops for this processor; S is float, double or Bf16.
 template <typename S>

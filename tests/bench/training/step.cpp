@@ -1,5 +1,6 @@
 // Times training steps of MobileNetV2 on random images, without loading. Reads a number of steps from each line of
-// standard input and answers with their seconds as a JSON array, so that a script can take turns with other programs.
+// standard input and answers with a JSON array of [seconds, seconds of processor time], so that a script can take turns
+// with other programs.
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -7,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <chrono>
+#include <ctime>
 #include <iostream>
 #include <map>
 #include <string>
@@ -61,11 +63,14 @@ int main(int argc, char** argv) {
     return loss.item<double>();
   };
   for (std::string line; std::getline(std::cin, line);) {
-    std::vector<double> seconds;
+    std::vector<std::string> seconds;
     for (int i = std::stoi(line); i > 0; --i) {
       const auto start = std::chrono::steady_clock::now();
+      const std::clock_t used = std::clock();
       step();
-      seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+      seconds.push_back(
+          fmt::format("[{}, {}]", took.count(), static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC));
     }
     fmt::print("[{}]\n", fmt::join(seconds, ", "));
     std::fflush(stdout);

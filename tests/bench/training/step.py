@@ -1,5 +1,5 @@
 """The same training steps as step.cpp with torchvision's model and PyTorch's own loop, as a user writes it. Reads a
-number of steps from each line of standard input and answers with their seconds as a JSON array."""
+number of steps from each line of standard input and answers with a JSON array of [seconds, seconds of processor time]."""
 
 import argparse
 import json
@@ -42,7 +42,7 @@ def step():
 for line in sys.stdin:
     seconds = []
     for _ in range(int(line)):
-        start = time.perf_counter()
+        start, used = time.perf_counter(), time.process_time()
         step()
-        seconds.append(time.perf_counter() - start)
+        seconds.append([time.perf_counter() - start, time.process_time() - used])
     print(json.dumps(seconds), flush=True)
