@@ -30,7 +30,7 @@ void* threadScratch(size_t bytes) {
 
 int64_t blockScratchSize(int64_t narrow, int64_t wide, const DepthwiseShape& s) {
   const int64_t channels = paddedChannels(wide), columns = std::max(s.width, s.out_width) + 2;
-  const int64_t products = kTilePixels * (pitchOf(wide) + pitchOf(narrow));
+  const int64_t windows = 32, products = kTilePixels * (pitchOf(wide) + pitchOf(narrow) + windows);
   const int64_t rows = 9 * channels + channels * columns + (3 * channels + 16) * columns;
   return 3 * paddedChannels(std::max(narrow, wide)) + std::max(products, rows);
 }

@@ -10,8 +10,10 @@ namespace expc::kernels {
 
 #ifdef __x86_64__
 #define EXPC_FOR_EACH_ISA(DO) DO(isa_base) DO(isa_avx2) DO(isa_avx512)
+#define EXPC_FOR_EACH_BF16_ISA(DO) EXPC_FOR_EACH_ISA(DO) DO(isa_avx512bf16)
 #else
 #define EXPC_FOR_EACH_ISA(DO) DO(isa_base)
+#define EXPC_FOR_EACH_BF16_ISA(DO) EXPC_FOR_EACH_ISA(DO)
 #endif
 
 #define EXPC_DECLARE(isa)                       \
@@ -25,16 +27,22 @@ namespace expc::kernels {
   }
 EXPC_FOR_EACH_ISA(EXPC_DECLARE)
 #undef EXPC_DECLARE
+#ifdef __x86_64__
+namespace isa_avx512bf16 {
+extern const BlockLoops<Bf16> blocks16;
+}
+#endif
 
 namespace {
 
-/// Instruction sets this processor has, the first ones of EXPC_FOR_EACH_ISA.
+/// Instruction sets this processor has, the first ones of EXPC_FOR_EACH_BF16_ISA.
 size_t usable() {
 #ifdef __x86_64__
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 1;
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-  return avx512 ? 3 : 2;
+  if (!avx512) return 2;
+  return __builtin_cpu_supports("avx512bf16") ? 4 : 3;
 #else
   return 1;
 #endif
@@ -77,27 +85,43 @@ const BatchNormLoops* const* allBatchNormLoops() {
   return list.data();
 }
 
-#define EXPC_ALL_BLOCKS(type, table)                                                                    \
-  template <>                                                                                           \
-  const BlockLoops<type>* const* allBlockLoops<type>() {                                                \
-    static const auto list = cut(std::array<const BlockLoops<type>*, 4>{EXPC_FOR_EACH_ISA(EXPC_LIST)}); \
-    return list.data();                                                                                 \
+#define EXPC_ALL_BLOCKS(type, each)                                                        \
+  template <>                                                                              \
+  const BlockLoops<type>* const* allBlockLoops<type>() {                                   \
+    static const auto list = cut(std::array<const BlockLoops<type>*, 5>{each(EXPC_LIST)}); \
+    return list.data();                                                                    \
   }
 #define EXPC_LIST(isa) &isa::blocks64,
-EXPC_ALL_BLOCKS(double, blocks64)
+EXPC_ALL_BLOCKS(double, EXPC_FOR_EACH_ISA)
 #undef EXPC_LIST
 #define EXPC_LIST(isa) &isa::blocks32,
-EXPC_ALL_BLOCKS(float, blocks32)
+EXPC_ALL_BLOCKS(float, EXPC_FOR_EACH_ISA)
 #undef EXPC_LIST
 #define EXPC_LIST(isa) &isa::blocks16,
-EXPC_ALL_BLOCKS(Bf16, blocks16)
+EXPC_ALL_BLOCKS(Bf16, EXPC_FOR_EACH_BF16_ISA)
 #undef EXPC_LIST
+
+namespace {
+
+template <typename S>
+const BlockLoops<S>*& chosen() {
+  static const BlockLoops<S>* loops = &lastOf(allBlockLoops<S>());
+  return loops;
+}
+
+}  // namespace
 
 template <typename S>
 const BlockLoops<S>& blockLoops() {
-  static const BlockLoops<S>& best = lastOf(allBlockLoops<S>());
-  return best;
+  return *chosen<S>();
 }
+template <typename S>
+void chooseBlockLoops(const BlockLoops<S>* loops) {
+  chosen<S>() = loops != nullptr ? loops : &lastOf(allBlockLoops<S>());
+}
+template void chooseBlockLoops(const BlockLoops<double>*);
+template void chooseBlockLoops(const BlockLoops<float>*);
+template void chooseBlockLoops(const BlockLoops<Bf16>*);
 template const BlockLoops<double>& blockLoops<double>();
 template const BlockLoops<float>& blockLoops<float>();
 template const BlockLoops<Bf16>& blockLoops<Bf16>();

@@ -95,17 +95,16 @@ struct BlockPasses {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& input, const variable_list& p,
                             const BlockSettings& settings) {
     const BlockLoops<S>& loops = blockLoops<S>();
-    const at::Tensor x = input.to(settings.image ? kType<A> : kType<S>).contiguous(at::MemoryFormat::ChannelsLast);
+    const at::Tensor x = input.to(kType<S>).contiguous(at::MemoryFormat::ChannelsLast);
     const int64_t in = x.size(1), hidden = p[0].size(0), out = p[6].size(0);
     at::Tensor z1;
     Sums sums;
     if (settings.image) {
       const DepthwiseShape s = firstShape(x, hidden);
-      const at::Tensor image = kType<S> == at::kBFloat16 ? x.to(at::kBFloat16).to(at::kFloat) : x;
       const at::Tensor w = packed<S>(p[0], 1, 27, 27, hidden);
       z1 = images<S>(x, {s.batch, hidden, s.out_height, s.out_width});
       sums = overPixels<A>(pixelsOf(z1), hidden, blockScratchSize(27, hidden, s), [&](const Piece<A>& piece) {
-        loops.first(s, read<A>(image), read<A>(w), write<S>(z1), piece.sums, piece.begin, piece.end, piece.scratch);
+        loops.first(s, read<S>(x), read<A>(w), write<S>(z1), piece.sums, piece.begin, piece.end, piece.scratch);
       });
     } else {
       const at::Tensor w = packed<S>(p[0], 1, in, in, hidden);
@@ -197,11 +196,10 @@ struct BlockPasses {
     result[3] = back1.shift();
 
     if (image) {
-      const at::Tensor pixels = kType<S> == at::kBFloat16 ? x.to(at::kBFloat16).to(at::kFloat) : x;
       const DepthwiseShape first = firstShape(x, hidden);
       WeightGrad<A> grad(pixelsOf(z1), 27, hidden);
       overPixels<A>(pixelsOf(z1), 0, scratch, [&](const Piece<A>& piece) {
-        loops.first_grad(first, read<S>(g1), read<S>(z1), back1.affine(), read<A>(pixels), grad.piece(piece.index),
+        loops.first_grad(first, read<S>(g1), read<S>(z1), back1.affine(), read<S>(x), grad.piece(piece.index),
                          piece.begin, piece.end, piece.scratch);
       });
       result[1] = grad.total(w1, /*transposed=*/true);

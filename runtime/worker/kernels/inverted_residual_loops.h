@@ -64,7 +64,7 @@ struct BlockLoops {
                  bool stream, A* scratch);
   /// The network's first convolution: 3 x 3, stride 2, padding 1, of an image [batch][height][width][3]. shape: its
   /// `channels` are z's.
-  void (*first)(const DepthwiseShape& shape, const A* image, const A* w, S* z, double* sums, int64_t begin, int64_t end,
+  void (*first)(const DepthwiseShape& shape, const S* image, const A* w, S* z, double* sums, int64_t begin, int64_t end,
                 A* scratch);
   /// z2 = depthwise(ReLU6(norm(z1))) for output rows [begin, end) of batch x out_height. taps: [9][padded channels].
   void (*depthwise)(const DepthwiseShape& shape, const S* z1, const Affine<A>& norm, const A* taps, S* z2, double* sums,
@@ -95,7 +95,7 @@ struct BlockLoops {
   void (*expand_grad)(const S* g1, const S* z1, int64_t hidden, const AffineGrad<A>& back, const S* x, int64_t in,
                       const A* w, const S* skip, S* gx, A* grad, int64_t begin, int64_t end, A* scratch);
   /// From g1 to the gradient [27 rounded up][channels] of the first convolution's weight.
-  void (*first_grad)(const DepthwiseShape& shape, const S* g1, const S* z1, const AffineGrad<A>& back, const A* image,
+  void (*first_grad)(const DepthwiseShape& shape, const S* g1, const S* z1, const AffineGrad<A>& back, const S* image,
                      A* grad, int64_t begin, int64_t end, A* scratch);
 };
 
@@ -121,5 +121,8 @@ const BlockLoops<S>& blockLoops();
 /// All that this processor runs, for tests; the last is the best. Ends with null.
 template <typename S>
 const BlockLoops<S>* const* allBlockLoops();
+/// For tests, between steps: one of them runs from now on; null: the best again.
+template <typename S>
+void chooseBlockLoops(const BlockLoops<S>* loops);
 
 }  // namespace expc::kernels

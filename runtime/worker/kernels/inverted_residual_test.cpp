@@ -5,6 +5,7 @@
 #include <ATen/autocast_mode.h>
 #include <doctest/doctest.h>
 
+#include <string>
 #include <vector>
 
 #include "runtime/worker/kernels/inverted_residual_loops.h"
@@ -45,6 +46,7 @@ struct State {
   State to(at::ScalarType type, at::ScalarType rounding) const {
     const auto leaf = [&](const at::Tensor& t) { return t.to(type).clone().requires_grad_(true); };
     const auto copy = [&](const ConvNormTensors& l) {
+      if (!l.weight.defined()) return ConvNormTensors{};
       return ConvNormTensors{leaf(l.weight.to(rounding)), leaf(l.scale), leaf(l.shift), l.mean.to(type).clone(),
                              l.variance.to(type).clone()};
     };
@@ -106,6 +108,26 @@ void compare(const at::Tensor& y, const at::Tensor& wanted, const State& ours, c
   }
 }
 
+/// Calls work() with the loops of every instruction set that this processor has.
+template <typename S, typename Work>
+void withEachLoops(Work work) {
+  for (const BlockLoops<S>* const* loops = allBlockLoops<S>(); *loops != nullptr; ++loops) {
+    CAPTURE(std::string((*loops)->name));
+    chooseBlockLoops<S>(*loops);
+    work();
+  }
+  chooseBlockLoops<S>(nullptr);
+}
+template <typename Work>
+void withEachInstructionSet(at::ScalarType type, Work work) {
+  if (type == at::kDouble)
+    withEachLoops<double>(work);
+  else if (type == at::kFloat)
+    withEachLoops<float>(work);
+  else
+    withEachLoops<Bf16>(work);
+}
+
 TEST_CASE("a block equals its operators one after the other, gradients and running statistics too") {
   at::manual_seed(1);
   for (const Case& k : kCases) {
@@ -114,12 +136,14 @@ TEST_CASE("a block equals its operators one after the other, gradients and runni
     CAPTURE(k.stride);
     const State start = stateOf(k);
     for (const auto type : {at::kDouble, at::kFloat}) {
-      const State ours = start.to(type, type), theirs = start.to(at::kDouble, type);
-      REQUIRE(servesBlocks(ours.x, type));
-      const auto y = fusedBlock(ours, k);
-      CHECK((y.scalar_type() == type));
-      compare(y, plainBlock(theirs, k), ours, theirs, type == at::kDouble ? 1e-11 : 1e-5);
-      CHECK(ours.x.grad().is_contiguous(at::MemoryFormat::ChannelsLast));
+      withEachInstructionSet(type, [&] {
+        const State ours = start.to(type, type), theirs = start.to(at::kDouble, type);
+        REQUIRE(servesBlocks(ours.x, type));
+        const auto y = fusedBlock(ours, k);
+        CHECK((y.scalar_type() == type));
+        compare(y, plainBlock(theirs, k), ours, theirs, type == at::kDouble ? 1e-11 : 1e-5);
+        CHECK(ours.x.grad().is_contiguous(at::MemoryFormat::ChannelsLast));
+      });
     }
   }
 }
@@ -134,11 +158,13 @@ TEST_CASE("the first block equals its operators") {
     for (const auto type : {at::kDouble, at::kFloat}) {
       for (const auto format : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast}) {
         start.a.weight = start.a.weight.contiguous(format);
-        State ours = start.to(type, type), theirs = start.to(at::kDouble, type);
-        for (State* s : {&ours, &theirs}) s->x = s->x.detach();
-        compare(firstBlocks(ours.x, ours.a, ours.b, ours.c, kOptions),
-                plainRest(at::conv2d(theirs.x, theirs.a.weight, {}, 2, 1), theirs, 1), ours, theirs,
-                type == at::kDouble ? 1e-11 : 1e-5);
+        withEachInstructionSet(type, [&] {
+          State ours = start.to(type, type), theirs = start.to(at::kDouble, type);
+          for (State* s : {&ours, &theirs}) s->x = s->x.detach();
+          compare(firstBlocks(ours.x, ours.a, ours.b, ours.c, kOptions),
+                  plainRest(at::conv2d(theirs.x, theirs.a.weight, {}, 2, 1), theirs, 1), ours, theirs,
+                  type == at::kDouble ? 1e-11 : 1e-5);
+        });
       }
     }
   }
@@ -153,16 +179,20 @@ TEST_CASE("the last convolution and its mean equal their operators") {
                       {},
                       {}};
     for (const auto type : {at::kDouble, at::kFloat}) {
-      State ours, theirs;
-      for (auto& [state, to] : {std::pair<State&, at::ScalarType>{ours, type}, {theirs, at::kDouble}}) {
-        const auto leaf = [&](const at::Tensor& t) { return t.to(type).to(to).clone().requires_grad_(true); };
-        state.x = leaf(start.x);
-        state.a = {leaf(start.a.weight), leaf(start.a.scale), leaf(start.a.shift), start.a.mean.to(to).clone(),
-                   start.a.variance.to(to).clone()};
-      }
-      compare(lastPooled(ours.x, ours.a, kOptions),
-              at::hardtanh(norm(at::conv2d(theirs.x, theirs.a.weight), theirs.a), 0, 6).mean({2, 3}), ours, theirs,
-              type == at::kDouble ? 1e-11 : 2e-5);
+      withEachInstructionSet(type, [&] {
+        State ours, theirs;
+        for (auto& [state, to] : {std::pair<State&, at::ScalarType>{ours, type}, {theirs, at::kDouble}}) {
+          const auto leaf = [&, to = to](const at::Tensor& t) {
+            return t.to(type).to(to).clone().requires_grad_(true);
+          };
+          state.x = leaf(start.x);
+          state.a = {leaf(start.a.weight), leaf(start.a.scale), leaf(start.a.shift), start.a.mean.to(to).clone(),
+                     start.a.variance.to(to).clone()};
+        }
+        compare(lastPooled(ours.x, ours.a, kOptions),
+                at::hardtanh(norm(at::conv2d(theirs.x, theirs.a.weight), theirs.a), 0, 6).mean({2, 3}), ours, theirs,
+                type == at::kDouble ? 1e-11 : 2e-5);
+      });
     }
   }
 }
@@ -185,33 +215,64 @@ double distance(const at::Tensor& a, const at::Tensor& b) {
   return ((a.to(at::kDouble) - wanted).norm() / wanted.norm()).item<double>();
 }
 
-TEST_CASE("in bf16 a block is as near to fp64 as torch's operators under autocast") {
-  at::manual_seed(4);
-  for (const Case& k : {Case{4, 24, 144, 24, 14, 14, 1, true}, {8, 16, 96, 24, 15, 14, 2, false}}) {
-    const State start = stateOf(k);
-    const State ours = start.to(at::kFloat, at::kBFloat16), torchs = start.to(at::kFloat, at::kBFloat16),
-                exact = start.to(at::kDouble, at::kBFloat16);
-    at::Tensor y, theirs;
+/// Runs ours and torch's operators under autocast and the exact ones in fp64, forward and backward: ours shall be about
+/// as near to the exact ones as torch's. forward(state, fused)
+template <typename Forward>
+void compareBf16(const State& start, Forward forward) {
+  const auto leaf = [&](at::ScalarType type) { return start.to(type, at::kBFloat16); };
+  const State torchs = leaf(at::kFloat), exact = leaf(at::kDouble);
+  at::Tensor theirs;
+  {
+    const Autocast autocast;
+    theirs = forward(torchs, false);
+  }
+  const auto wanted = forward(exact, false);
+  const auto g = at::randn_like(wanted.detach()).to(at::kBFloat16);
+  theirs.backward(g.to(theirs.scalar_type()));
+  wanted.backward(g.to(at::kDouble));
+  withEachInstructionSet(at::kBFloat16, [&] {
+    const State ours = leaf(at::kFloat);
+    at::Tensor y;
     {
       const Autocast autocast;
       REQUIRE(servesBlocks(ours.x, at::kFloat));
-      y = fusedBlock(ours, k);
-      theirs = plainBlock(torchs, k);
+      y = forward(ours, true);
     }
     CHECK((y.scalar_type() == at::kBFloat16));
-    const auto wanted = plainBlock(exact, k);
-    const auto g = at::randn_like(wanted.detach()).to(at::kBFloat16);
     y.backward(g);
-    theirs.backward(g.to(theirs.scalar_type()));
-    wanted.backward(g.to(at::kDouble));
     CHECK(distance(y.detach(), wanted.detach()) < 0.01);
     const auto a = ours.results(), b = torchs.results(), c = exact.results();
+    REQUIRE(a.size() == b.size());
     for (size_t i = 0; i < a.size(); ++i) {
       CAPTURE(i);
       CHECK((a[i].scalar_type() == at::kFloat));
-      CHECK(distance(a[i], c[i]) < 1.2 * distance(b[i], c[i]) + 0.01);
+      CHECK(distance(a[i], c[i]) < 1.5 * distance(b[i], c[i]) + 0.02);
     }
-  }
+  });
+}
+
+TEST_CASE("in bf16 a block is as near to fp64 as torch's operators under autocast") {
+  at::manual_seed(4);
+  // Also odd numbers of channels and of pixels: bf16 is multiplied in pairs.
+  for (const Case& k :
+       {Case{4, 24, 144, 24, 14, 14, 1, true}, {8, 16, 96, 24, 15, 14, 2, false}, {3, 9, 35, 17, 13, 11, 1, false}})
+    compareBf16(stateOf(k), [&](const State& s, bool fused) { return fused ? fusedBlock(s, k) : plainBlock(s, k); });
+}
+
+TEST_CASE("in bf16 the first block and the last convolution are as near to fp64 as torch's") {
+  at::manual_seed(7);
+  const auto images = at::randn({3, 3, 31, 29}, like(at::kDouble)).contiguous(at::MemoryFormat::ChannelsLast);
+  const State first{images, layer(24, 3, 3), layer(24, 1, 3), layer(16, 24, 1)};
+  compareBf16(first, [](const State& s, bool fused) {
+    const auto x = s.x.detach();
+    return fused ? firstBlocks(x, s.a, s.b, s.c, kOptions) : plainRest(at::conv2d(x, s.a.weight, {}, 2, 1), s, 1);
+  });
+  const State last{
+      at::randn({8, 21, 7, 7}, like(at::kDouble)).contiguous(at::MemoryFormat::ChannelsLast), layer(50, 21, 1), {}, {}};
+  compareBf16(last, [](const State& s, bool fused) {
+    if (fused) return lastPooled(s.x, s.a, kOptions);
+    return at::hardtanh(norm(at::conv2d(s.x, s.a.weight), s.a), 0, 6).mean({2, 3});
+  });
 }
 
 TEST_CASE("a channel far from zero, a constant one and one with scale zero") {
