@@ -11,6 +11,7 @@
 #include "tests/format/properties.h"
 #include "tests/fuzz/frontend.h"
 #include "tests/fuzz/talk.h"
+#include "tests/fuzz/text.h"
 
 int main(int argc, char** argv) {
   size_t count = 0;
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
       std::fflush(stdout);  // the last line names the file that broke it
       expc::fuzz::compileText(text.str());
       expc::fuzz::talk(text.str());
+      expc::fuzz::readTexts(text.str());
       if (const auto broken = expc::format_test::brokenPromise(text.str())) {
         fmt::print("{}\n", *broken);
         return 1;

@@ -178,6 +178,39 @@ TEST_CASE("a folder has a file for each template") {
   llvm::sys::fs::remove_directories(folder);
 }
 
+TEST_CASE("the project's own sets are read whole, each with its template") {
+  const Tokenizer tokenizer = Tokenizer::bytes();
+  DatasetOptions options;
+  options.path = EXPC_SOURCE_DIR "/experiments/data/texts";
+  const auto check = [&](size_t rows, bool borrowed) {
+    CAPTURE(options.path);
+    CAPTURE(nameOf(options.kind));
+    auto dataset = readDataset(options);
+    REQUIRE(dataset);
+    CHECK(dataset->examples.size() == rows);
+    CHECK(dataset->borrowed_answers == borrowed);
+    auto samples = tokenize(tokenizer, *dataset, 4096);
+    REQUIRE(samples);
+    CHECK(samples->cut == 0);
+    CHECK(samples->without_labels == 0);
+    CHECK(samples->rejected.size() == (options.pairs ? rows : 0));
+  };
+  for (options.pairs = false;; options.pairs = true) {
+    for (const auto& [kind, rows] :
+         {std::pair(Template::Instruct, 160), std::pair(Template::Grammar, 160), std::pair(Template::Summarize, 120)}) {
+      options.kind = kind;
+      check(static_cast<size_t>(rows), options.pairs);
+    }
+    if (options.pairs) break;
+  }
+  options.kind = Template::Plain;
+  options.path += "/preferences.jsonl";
+  check(120, false);
+  options.pairs = false;
+  options.path = EXPC_SOURCE_DIR "/experiments/data/texts";
+  check(80, false);
+}
+
 TEST_CASE("sets in tokens say what was cut and what teaches nothing") {
   const Tokenizer tokenizer = Tokenizer::bytes();
   auto dataset = read("{\"input\":\"a longer question\",\"output\":\"b\"}\n{\"input\":\"\",\"output\":\"b\"}",

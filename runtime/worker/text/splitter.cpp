@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kLongestPattern = 64 << 10;
 // Steps from one place of the text. A pattern that needs more backtracks without end.
-constexpr uint32_t kMatchLimit = 10'000'000;
+constexpr uint32_t kMatchLimit = 1'000'000;
 constexpr uint32_t kHeapLimitKiB = 64 << 10;
 constexpr size_t kJitStackBytes = 32 << 10, kJitStackMost = 1 << 20;
 

@@ -1,0 +1,114 @@
+#include "tests/fuzz/text.h"
+
+#include <llvm/Support/JSON.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "runtime/worker/text/batches.h"
+#include "runtime/worker/text/dataset.h"
+#include "runtime/worker/text/splitter.h"
+#include "runtime/worker/text/tokenizer.h"
+
+namespace expc::fuzz {
+namespace {
+
+using namespace expc::text;
+
+void hold(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "broken: %s\n", what);
+  std::abort();
+}
+
+/// An error must say something, and about the file.
+void said(llvm::Error error) {
+  const std::string message = llvm::toString(std::move(error));
+  hold(message.find("fuzz") != std::string::npos, "an error names the file");
+  hold(message.size() < 4096, "an error is short");
+}
+
+const Tokenizer& byteTokenizer() {
+  static const Tokenizer tokenizer = Tokenizer::bytes();
+  return tokenizer;
+}
+
+void roundTrip(const Tokenizer& tokenizer, const std::string& text) {
+  std::vector<Token> tokens;
+  if (auto error = tokenizer.encode(text, tokens)) {  // tokenizer.json's own pattern gives up
+    llvm::consumeError(std::move(error));
+    return;
+  }
+  for (const Token token : tokens) hold(token >= 0 && token < tokenizer.rows(), "tokens have a row");
+  auto back = tokenizer.decode(tokens);
+  hold(static_cast<bool>(back), "tokens can be decoded");
+  hold(*back == (llvm::json::isUTF8(text) ? text : llvm::json::fixUTF8(text)), "tokens decode to the text");
+}
+
+void asTokenizer(const std::string& bytes) {
+  for (auto read : {&Tokenizer::fromTiktoken, &Tokenizer::fromJson}) {
+    auto tokenizer = read(bytes, "fuzz");
+    if (!tokenizer)
+      said(tokenizer.takeError());
+    else
+      roundTrip(*tokenizer, bytes.substr(0, 256));
+  }
+}
+
+/// Llama 3's pattern by hand and by PCRE2, but for letters that are newer than PCRE2's tables.
+void asText(const std::string& bytes) {
+  roundTrip(byteTokenizer(), bytes);
+  std::string text = llvm::json::isUTF8(bytes) ? bytes : llvm::json::fixUTF8(bytes);
+  std::string pieces;
+  splitAsLlama3(text, [&](llvm::StringRef piece) {
+    hold(!piece.empty(), "no piece is empty");
+    hold(llvm::json::isUTF8(piece), "pieces are cut between characters");
+    pieces += piece;
+  });
+  hold(pieces == text, "pieces make up the text");
+}
+
+void asRows(const std::string& bytes) {
+  constexpr size_t longest = 48;
+  for (const RowFormat format : {RowFormat::Json, RowFormat::Csv})
+    for (const Template kind : {Template::Instruct, Template::Grammar, Template::Summarize, Template::Plain})
+      for (const bool pairs : {false, true}) {
+        auto rows = RowReader::parse(bytes, "fuzz", format);
+        DatasetOptions options;
+        options.kind = kind;
+        options.pairs = pairs;
+        options.row_limit = 1000;
+        auto dataset = readDataset(*rows, options);
+        if (!dataset) {
+          said(dataset.takeError());
+          continue;
+        }
+        auto samples = tokenize(byteTokenizer(), *dataset, longest);
+        hold(samples && samples->chosen.size() == dataset->examples.size(), "rows can be tokenised");
+        hold(samples->rejected.size() == (pairs ? samples->chosen.size() : 0), "pairs have two sides");
+        int64_t total = 0;
+        for (const Sample& sample : samples->chosen) {
+          hold(sample.tokens.size() == sample.labels.size() && sample.size() <= longest && sample.size() >= 2,
+               "samples are cut");
+          hold(sample.labels.front() == kMasked && sample.labels.back() == kMasked, "ends are masked");
+          total += static_cast<int64_t>(sample.size());
+        }
+        for (const bool split : {false, true}) {
+          auto packs = packSamples(samples->chosen, longest, split);
+          hold(static_cast<bool>(packs), "samples can be packed");
+          int64_t real = 0;
+          for (const Pack& pack : *packs) real += pack.real;
+          hold(real == total, "packs hold every token");
+        }
+      }
+}
+
+}  // namespace
+
+void readTexts(const std::string& bytes) {
+  asTokenizer(bytes);
+  asText(bytes);
+  asRows(bytes);
+}
+
+}  // namespace expc::fuzz
