@@ -3,8 +3,8 @@
 each is, one thread, one after the other in every round.
 
 Equal on: every code point in three surroundings, texts in many scripts, bytes that are no UTF-8, random mixtures, long runs, Python's own library; and the same
-through a tokenizer.json made of the vocabulary. Timed: the library's code, prose of its documentation strings, texts in many scripts. Times are the best of
-all rounds; "numpy" is tiktoken without its list of Python integers. Prints a table and one JSON line; ends with 1 where tokens differ.
+through a tokenizer.json made of the vocabulary. Timed: the library's code, prose of its documentation strings, texts in many scripts. Times are processor
+time, the best of all rounds; "numpy" is tiktoken without its list of Python integers. Prints a table and one JSON line; ends with 1 where tokens differ.
 
 usage: .deps/bench/bin/python tests/bench/tokenizer.py --bench build/release/bin/expc-tokenizer-bench [--rounds N]
 """
@@ -191,10 +191,10 @@ def timed(ours, encoding, rounds, folder):
             seconds, count = ours.ask("time", path).split()
             best["ours"] = min(best["ours"], float(seconds))
             for peer, encode_one in (("tiktoken", encoding.encode_ordinary), ("numpy", encoding.encode_to_numpy)):
-                begin = time.perf_counter()
+                begin = time.process_time()
                 for text in texts:
                     encode_one(text) if peer == "tiktoken" else encode_one(text, disallowed_special=())
-                best[peer] = min(best[peer], time.perf_counter() - begin)
+                best[peer] = min(best[peer], time.process_time() - begin)
         rows[name] = {"mb": round(size / 1e6, 2), "tokens": int(count), **{f"{k}_mb_s": round(size / 1e6 / s, 1) for k, s in best.items()},
                       "ratio": round(min(best["tiktoken"], best["numpy"]) / best["ours"], 2)}
     return rows
@@ -205,9 +205,9 @@ def main():
     arguments.add_argument("--bench", required=True, help="expc-tokenizer-bench")
     arguments.add_argument("--rounds", type=int, default=5)
     options = arguments.parse_args()
-    begin = time.perf_counter()
+    begin = time.process_time()
     encoding, ranks = load()
-    load_s = time.perf_counter() - begin
+    load_s = time.process_time() - begin
     with tempfile.TemporaryDirectory() as folder:
         ours = Ours(options.bench, VOCABULARY)
         equal = compare(ours, encoding, folder)

@@ -28,14 +28,13 @@ bool Vocabulary::insert(Token id) {
     place = id;
     return true;
   }
-  const uint64_t hash = hashOf(bytes);
-  for (size_t slot = hash & mask_;; slot = (slot + 1) & mask_) {
-    if (slots_[slot].id < 0) {
-      slots_[slot] = {id, static_cast<uint32_t>(hash >> 32)};
-      return true;
-    }
+  const uint64_t key = keyOf(bytes), hash = hashOf(key, bytes.size());
+  size_t slot = hash & mask_;
+  for (; slots_[slot].id >= 0; slot = (slot + 1) & mask_)
     if (text(slots_[slot].id) == bytes) return false;
-  }
+  seen_[hash >> 50] |= uint64_t{1} << (hash >> 44 & 63);
+  slots_[slot] = {key, id, static_cast<uint32_t>(bytes.size())};
+  return true;
 }
 
 llvm::Expected<Vocabulary> Vocabulary::make(llvm::ArrayRef<llvm::StringRef> tokens) {

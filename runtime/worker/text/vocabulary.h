@@ -37,11 +37,13 @@ class Vocabulary {
   Token find(llvm::StringRef bytes) const {
     if (bytes.size() > longest_ || bytes.empty()) return -1;
     if (bytes.size() == 2) return of_pair_[loadBytes(bytes.data(), 2)];
-    const uint64_t hash = hashOf(bytes);
+    const uint64_t key = keyOf(bytes), hash = hashOf(key, bytes.size());
+    if (!(seen_[hash >> 50] >> (hash >> 44 & 63) & 1)) return -1;
     for (size_t slot = hash & mask_;; slot = (slot + 1) & mask_) {
       const Slot& entry = slots_[slot];
       if (entry.id < 0) return -1;
-      if (entry.tag == static_cast<uint32_t>(hash >> 32) && text(entry.id) == bytes) return entry.id;
+      if (entry.key == key && entry.size == bytes.size() && (bytes.size() <= 8 || text(entry.id) == bytes))
+        return entry.id;
     }
   }
   Token ofByte(unsigned char byte) const { return of_byte_[byte]; }
@@ -55,37 +57,40 @@ class Vocabulary {
 
  private:
   struct Slot {
+    uint64_t key = 0;
     Token id = -1;
-    uint32_t tag = 0;
+    uint32_t size = 0;
   };
-  static uint64_t hashOf(llvm::StringRef bytes);
+  /// With the length all that there is of up to 8 bytes; a hash of longer ones.
+  static uint64_t keyOf(llvm::StringRef bytes);
+  static uint64_t hashOf(uint64_t key, size_t size) {
+    const auto product = static_cast<unsigned __int128>(key ^ 0xa0761d6478bd642fu) * (0xe7037ed1a0b428dbu ^ size);
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+  }
   bool insert(Token id);
 
   std::string bytes_;            // all texts, one after the other
   std::vector<uint32_t> begin_;  // of each id, and the end
   std::vector<Slot> slots_;
+  /// A bit for each hash's upper 20: most of what merging asks for is no token, and this is small enough to stay near.
+  std::vector<uint64_t> seen_ = std::vector<uint64_t>(1 << 14, 0);
   uint64_t mask_ = 0;
   size_t longest_ = 0;
   std::array<Token, 256> of_byte_{};
   std::vector<Token> of_pair_ = std::vector<Token>(1 << 16, -1);  // what merging asks for most
 };
 
-inline uint64_t Vocabulary::hashOf(llvm::StringRef bytes) {
+inline uint64_t Vocabulary::keyOf(llvm::StringRef bytes) {
   const size_t size = bytes.size();
   const char* at = bytes.data();
-  uint64_t low, high = 0;
-  if (size >= 8) {
-    low = loadBytes(at, 8);
-    for (size_t i = 8; i + 8 < size; i += 8) low = (low ^ loadBytes(at + i, 8)) * 0x9e3779b97f4a7c15u, low ^= low >> 29;
-    high = loadBytes(at + size - 8, 8);
-  } else if (size >= 4) {
-    low = loadBytes(at, 4) | loadBytes(at + size - 4, 4) << 32;
-  } else {
-    low = static_cast<unsigned char>(at[0]) | static_cast<uint64_t>(static_cast<unsigned char>(at[size / 2])) << 8 |
-          static_cast<uint64_t>(static_cast<unsigned char>(at[size - 1])) << 16;
+  if (size > 8) {
+    uint64_t hash = size;
+    for (size_t i = 0; i + 8 < size; i += 8)
+      hash = (hash ^ loadBytes(at + i, 8)) * 0x9e3779b97f4a7c15u, hash ^= hash >> 29;
+    return (hash ^ loadBytes(at + size - 8, 8)) * 0x9e3779b97f4a7c15u;
   }
-  const auto product = static_cast<unsigned __int128>(low ^ 0xa0761d6478bd642fu) * (high ^ size ^ 0xe7037ed1a0b428dbu);
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+  if (size >= 4) return loadBytes(at, 4) | loadBytes(at + size - 4, 4) << 32;
+  return loadBytes(at, 1) | loadBytes(at + size / 2, 1) << 8 | loadBytes(at + size - 1, 1) << 16;
 }
 
 }  // namespace expc::text
