@@ -9,10 +9,10 @@ import unittest
 
 import ranks
 
-WORKER, EXPC = sys.argv[1], sys.argv[2]
+WORKER, EXPC = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
 GOLDEN = ranks.ROOT / "tests" / "parity" / "golden" / "images"
 CLASSES = {"red": ["420.jpg", "422_odd.jpg", "grey.png"], "teal": ["444.jpg", "palette.png", "progressive_odd.jpg"]}
-SMALL = {"size": 32, "width": 0.25, "batch": 4, "workers": 1}
+SMALL = {"size": 32, "width": 0.25, "batch": 4, "workers": 1, "learning_rate": 0.001}
 
 
 def class_folder(root):
@@ -55,6 +55,88 @@ class Folder(unittest.TestCase):
 
     def test_missing_folder_is_named(self):
         self.assertIn("nowhere: no such folder; expected one with train/CLASS", self.reason(self.trial({"folder": ["nowhere"]})))
+
+
+class Packed(unittest.TestCase):
+    """Twenty drawn images as files and packed: five batches of four are an epoch."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory(prefix="expc-data-")
+        cls.root = pathlib.Path(cls.temporary.name)
+        cls.expc("make", "shapes", "--size", "40px", "--count", "20", "--classes", "4", "--to", "shapes")
+        cls.expc("pack", "shapes", "--to", "shapes.pack")
+        cls.expc("pack", "shapes", "--to", "small.pack", "--size", "32px")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    @classmethod
+    def expc(cls, *arguments):
+        subprocess.run([EXPC, "data", *arguments], cwd=cls.root, check=True, timeout=120, stdout=subprocess.DEVNULL)
+
+    def trial(self, data, kind="timed", count=1, **parameters):
+        settings = {"steps": 4, "warmup": 1} if kind == "timed" else {"epochs": 1}
+        return ranks.specification(kind, count, settings, root=self.root, data=data, **{**SMALL, **parameters})
+
+    def losses(self, data, **parameters):
+        return ranks.result(WORKER, self.trial(data, "quality", **parameters))["series"]["loss"]
+
+    def damaged(self, name):
+        """A copy of the folder or file in which one training image is damaged, and how that image is named."""
+        copy = self.root / f"damaged_{name}"
+        if (self.root / name).is_dir():
+            if not copy.exists():
+                shutil.copytree(self.root / name, copy)
+            victim = sorted((copy / "train").rglob("*.jpg"))[7]
+            victim.write_bytes(victim.read_bytes()[:400])
+            return {"folder": [copy.name]}, f"{victim.relative_to(self.root)}: damaged JPEG"
+        content = bytearray((self.root / name).read_bytes())
+        content[-(24 - 7) * 40 * 40 * 3 + 100] ^= 1
+        copy.write_bytes(content)
+        return {"packed": [copy.name]}, f"{copy.name}: training image 7 (class "
+
+    def test_packed_and_folder_give_the_same_losses_to_the_last_bit(self):
+        wanted = self.losses({"folder": ["shapes"]}, size=40)
+        self.assertEqual(len(wanted), 5)
+        self.assertEqual(self.losses({"packed": ["shapes.pack"]}, size=40), wanted)
+        # Scaled before or on the way: both as PIL scales.
+        self.assertEqual(self.losses({"packed": ["small.pack"]}), self.losses({"folder": ["shapes"]}))
+
+    def test_damage_fails_the_trial_with_its_name(self):
+        for name in ("shapes", "shapes.pack"):
+            data, wanted = self.damaged(name)
+            rank = ranks.run(WORKER, self.trial(data))[0]
+            self.assertEqual(rank.last().get("event"), "failed", rank.last())
+            self.assertIn(wanted, rank.last()["reason"])
+
+    def test_damage_is_skipped_and_counted(self):
+        for name, count in (("shapes", 1), ("shapes.pack", 1), ("shapes", 2)):
+            data, _ = self.damaged(name)
+            settings = self.trial(data, count=count, on_corrupt="skip", batch=4 // count)
+            metrics = ranks.result(WORKER, settings)["metrics"]
+            self.assertEqual(metrics["images_skipped"], 1, (name, count))
+        data, _ = self.damaged("shapes")
+        judged = dict(self.trial(data, "quality", on_corrupt="skip"), metrics=["accuracy"])
+        notes = ranks.result(WORKER, judged).get("notes", [])
+        self.assertIn("images that could not be decoded and were replaced: 1", notes)
+        self.assertEqual(ranks.result(WORKER, self.trial({"folder": ["shapes"]}, on_corrupt="skip"))["metrics"]["images_skipped"], 0)
+
+    def test_a_file_that_is_gone_is_never_skipped(self):
+        copy = self.root / "gone"
+        shutil.copytree(self.root / "shapes", copy)
+        victim = sorted((copy / "train").rglob("*.jpg"))[3]
+        victim.unlink()
+        victim.symlink_to("nowhere")
+        reason = ranks.run(WORKER, self.trial({"folder": ["gone"]}, on_corrupt="skip"))[0].last().get("reason", "")
+        self.assertIn(f"{victim.relative_to(self.root)}: No such file or directory", reason)
+
+    def test_what_is_no_packed_file_is_refused(self):
+        (self.root / "cut.pack").write_bytes((self.root / "shapes.pack").read_bytes()[:-1])
+        for path, wanted in (("cut.pack", "it was cut off"), ("nowhere", "no such file"), ("shapes", "not a file")):
+            reason = ranks.run(WORKER, self.trial({"packed": [path]}))[0].last().get("reason", "")
+            self.assertIn(wanted, reason)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ std::vector<Metric> declaredMetrics() {
           {"first_step_time", "Time", "lower", TrialKind::Timed, false},
           {"load_wait_time", "Time", "lower", TrialKind::Timed, false},
           {"load_wait_share", "Share", "lower", TrialKind::Timed, false},
-          {"images_skipped", "float", "lower", TrialKind::Timed, true, false, false},
+          {"images_skipped", "float", "lower", TrialKind::Timed, true},
           {"host_memory_peak", "Bytes", "lower", TrialKind::Timed, true},
           {"device_memory_peak", "Bytes", "lower", TrialKind::Timed, true},
           {"energy", "Energy", "lower", TrialKind::Timed, false},

@@ -118,11 +118,9 @@ void readData(Reader& reader, Data& data) {
   const llvm::StringRef name = object->begin()->first;
   if (!arguments || arguments->size() != 1) return reader.fail("data", *value, wanted);
   const Value& argument = arguments->front();
-  if ((name == "mnist" || name == "folder") && argument.getAsString()) {
-    data.kind = name == "mnist" ? Data::Kind::Mnist : Data::Kind::Folder;
+  if ((name == "mnist" || name == "folder" || name == "packed") && argument.getAsString()) {
+    data.kind = name == "mnist" ? Data::Kind::Mnist : name == "folder" ? Data::Kind::Folder : Data::Kind::Packed;
     data.path = argument.getAsString()->str();
-  } else if (name == "packed" && argument.getAsString()) {
-    reader.notBuilt("data", "packed(…)", "mnist, folder, synthetic");
   } else if (name == "synthetic") {
     data.kind = Data::Kind::Synthetic;
     const Object count{{"images", argument}};
@@ -141,7 +139,7 @@ void readData(Reader& reader, Data& data) {
 
 std::vector<Param> declaredParameters() {
   const Parameters defaults;
-  return {{"data", "source", nullptr, {"mnist", "folder", "synthetic"}},
+  return {{"data", "source", nullptr},
           {"size", "Pixels", defaults.size},
           {"width", "float", defaults.width},
           {"global_batch", "int", 0},
@@ -161,7 +159,7 @@ std::vector<Param> declaredParameters() {
           {"kernels", "kernels", "fused"},
           {"deterministic", "bool", defaults.deterministic},
           {"loader", "loader", "dataloader", {"dataloader", "dali"}},
-          {"on_corrupt", "on_corrupt", "fail", {"fail"}},
+          {"on_corrupt", "on_corrupt", "fail"},
           {"workers", "int", defaults.loader.workers},
           {"worker_kind", "worker_kind", "threads", {"threads"}},
           {"prefetch", "int", defaults.loader.prefetch},
@@ -197,7 +195,7 @@ llvm::Expected<Parameters> readParameters(const Object& object) {
   result.checkpoints = reader.path("checkpoints", "off", "folder");
   result.own_kernels = reader.word("kernels", {"fused", "plain"}) == 0;
   result.deterministic = reader.flag("deterministic", result.deterministic);
-  result.skip_corrupt = reader.word("on_corrupt", {"fail", "skip"}, 1) == 1;
+  result.skip_corrupt = reader.word("on_corrupt", {"fail", "skip"}) == 1;
   result.loader.processes = reader.word("worker_kind", {"threads", "processes"}, 1) == 1;
   result.strategy =
       std::array{Strategy::DdpDs, Strategy::Dp, Strategy::Ddp}[reader.word("strategy", {"ddp_ds", "dp", "ddp"}, 1)];

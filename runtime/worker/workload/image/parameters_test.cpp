@@ -76,7 +76,6 @@ TEST_CASE("what stdlib declares and this build lacks is refused with what there 
   CHECK(refusal("strategy", "dp") == "not in this build: strategy = dp (it has ddp_ds)");
   CHECK(refusal("precision", "tf32") == "not in this build: precision = tf32 (it has fp32, fp64, bf16, fp16)");
   CHECK(refusal("pin_memory", true) == "not in this build: pin_memory = true (it has false)");
-  CHECK(refusal("data", Object{{"packed", Array{"images"}}}).find("not in this build: data = packed") == 0);
   for (const auto& [name, level] :
        {std::pair("loader", "dataloader"), {"transfer_dtype", "as_input"}, {"numa", "near"}})
     CHECK(refusal(name, level).empty());

@@ -182,6 +182,8 @@ llvm::Expected<plan::Event> runQuality(TrialContext& context, const Parameters& 
   result.metrics["total_time"] = training_time + evaluation_time;
   result.series["loss"] = llvm::json::Array(course.losses);
   result.series["accuracy_curve"] = llvm::json::Array(course.accuracies);
+  if (const int64_t skipped = training.skippedByAll())
+    result.notes.push_back(fmt::format("images that could not be decoded and were replaced: {}", skipped));
   if (folder && context.communicator.rank() == 0) {
     auto weights = folder->finish(settings.epochs);
     if (!weights) return weights.takeError();

@@ -75,6 +75,7 @@ llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& pa
   own.step = median(steps);
   if (settings.warmup == 0) own.first_step = steps.front();
   const Own worst = Own::from(context.communicator.allReduce(own.all(), comm::Reduction::Max));
+  const int64_t skipped = training.skippedByAll();
   auto losses = training.takeLosses();
   if (!losses) return losses.takeError();
 
@@ -89,6 +90,7 @@ llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& pa
   result.metrics["first_step_time"] = worst.first_step;
   result.metrics["load_wait_time"] = worst.load_wait;
   result.metrics["load_wait_share"] = std::min(1.0, worst.load_wait / worst.wall);
+  result.metrics["images_skipped"] = skipped;
   // The counter is of the whole device: other ranks' devices have their own.
   const std::optional<double> energy = device::energyBetween(energy_before, energy_after);
   if (energy_before && !energy)

@@ -55,6 +55,7 @@ feed::FeedOptions Training::feedOptions() const {
   feed::FeedOptions options;
   options.loader = parameters_.loader;
   options.batches.batch = parameters_.batch;
+  options.batches.skip_corrupt = parameters_.skip_corrupt;
   options.size = parameters_.size;
   options.channels_last = parameters_.channels_last;
   options.input = precision::weightType(parameters_.precision);
@@ -185,6 +186,11 @@ llvm::Expected<std::vector<double>> Training::takeLosses() {
   return losses;
 }
 
+int64_t Training::skippedByAll() {
+  const auto own = static_cast<double>(feed_->skipped() + evaluation_skipped_);
+  return static_cast<int64_t>(context_.communicator.allReduce(own, comm::Reduction::Sum));
+}
+
 llvm::Expected<double> Training::accuracy(const data::Images& images) {
   const int64_t world = context_.communicator.worldSize(), rank = context_.communicator.rank();
   const int64_t count = images.count();
@@ -206,6 +212,7 @@ llvm::Expected<double> Training::accuracy(const data::Images& images) {
     correct += model_->forward((*batch)->images).argmax(1).eq((*batch)->labels).sum();
   }
   model_->setTraining(true);
+  evaluation_skipped_ += (*feed)->skipped();
   return context_.communicator.allReduce(correct.item<double>(), comm::Reduction::Sum) / static_cast<double>(count);
 }
 

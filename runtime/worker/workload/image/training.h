@@ -49,6 +49,8 @@ class Training {
   /// One step on the next batch of this rank. False after the last epoch's last batch.
   llvm::Expected<bool> step();
   int64_t stepsPerEpoch() const { return steps_per_epoch_; }
+  /// Images so far that could not be decoded and were replaced, evaluation included. Every rank calls it.
+  int64_t skippedByAll();
   double loadWaitSeconds() const { return feed_->waitSeconds(); }
 
   /// Mean losses over the ranks of the steps since the last call. An error names the first step whose loss is not
@@ -84,6 +86,7 @@ class Training {
   std::optional<profile::Range> epoch_range_;
   int64_t steps_per_epoch_ = 0;
   int64_t steps_done_ = 0;
+  int64_t evaluation_skipped_ = 0;
 };
 
 }  // namespace expc::workload::image
