@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -85,6 +86,29 @@ struct FmtOptions {
   bool diff = false;
 };
 
+struct MakeOptions {
+  std::string kind = "shapes";
+  std::string size = "300px";
+  int64_t count = 0;
+  int64_t classes = 10;
+  bool png = false;
+  uint64_t seed = 1;
+  std::string to;
+  bool force = false;
+};
+
+struct PackOptions {
+  std::string source, to;
+  std::string size;  // "": as they are
+  bool skip_corrupt = false;
+  bool force = false;
+};
+
+struct DataOptions {
+  std::string path;
+  bool json = false;
+};
+
 /// Each returns the process's exit code (exit_codes.h).
 int check(const CheckOptions& options, const Console& console);
 int explain(const ExplainOptions& options, const Console& console);
@@ -95,5 +119,9 @@ int run(const RunOptions& options, const Console& console);
 int report(const ReportOptions& options, const Console& console);
 int format(const FmtOptions& options, const Console& console);
 int lsp(const Console& console);
+int makeData(const MakeOptions& options, const Console& console);
+int packData(const PackOptions& options, const Console& console);
+int dataInfo(const DataOptions& options, const Console& console);
+int verifyData(const DataOptions& options, const Console& console);
 
 }  // namespace expc::driver

@@ -47,9 +47,13 @@ std::vector<std::string> choices(CLI::Option& option) {
   return out;
 }
 
+std::vector<CLI::App*> subcommands(CLI::App& app) {
+  return app.get_subcommands([](CLI::App*) { return true; });
+}
+
 /// A command line as far as it is written.
 struct Line {
-  CLI::App* command = nullptr;
+  CLI::App* command = nullptr;           // the innermost: `make` of `data make`
   std::vector<std::string> positionals;  // after the command
   std::string study;                     // --study NAME
   CLI::Option* open = nullptr;           // wants its value at the cursor
@@ -71,10 +75,12 @@ Line readLine(CLI::App& app, const std::vector<std::string>& words) {
         const std::string value = inside ? word.substr(name.size() + 1) : words[++i];
         if (name == "--study") out.study = value;
       }
-    } else if (!out.command) {
-      for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
-        if (command->get_name() == word) out.command = command;
-      out.unknown = !out.command;
+    } else if (CLI::App* owner = out.command ? out.command : &app; !subcommands(*owner).empty()) {
+      const auto all = subcommands(*owner);
+      const auto found = std::find_if(all.begin(), all.end(), [&](CLI::App* one) { return one->get_name() == word; });
+      out.unknown = found == all.end();
+      if (out.unknown) return out;
+      out.command = *found;
     } else {
       out.positionals.push_back(word);
     }
@@ -99,9 +105,8 @@ class Completer {
         value(*option, typed_.substr(0, equal + 1));
       else
         options();
-    } else if (!line_.command) {
-      for (CLI::App* command : app_.get_subcommands([](CLI::App*) { return true; }))
-        add(command->get_name(), command->get_description());
+    } else if (CLI::App& owner = line_.command ? *line_.command : app_; !subcommands(owner).empty()) {
+      for (CLI::App* command : subcommands(owner)) add(command->get_name(), command->get_description());
     } else {
       positional();
     }
@@ -151,11 +156,11 @@ class Completer {
     } else if (is("--workload")) {
       add(before + "image.mobilenet_v2");
       add(before + "command");
-    } else if (is("--results")) {
+    } else if (is("--results") || (is("--to") && line_.command->get_name() == "make")) {
       out_.paths = Completion::Paths::Folders;
     } else if (is("--diff")) {  // of plan; the one of check takes no value
       files(".lock");
-    } else if (is("--worker") || is("--html")) {
+    } else if (is("--worker") || is("--html") || is("--to")) {
       files("");
     } else {
       for (const std::string& choice : choices(option)) add(before + choice);
@@ -189,6 +194,10 @@ class Completer {
       for (const std::string& workload : workloadWords(line_.positionals[0])) add(workload);
     } else if (name == "completion" && number == 0) {
       for (std::string_view shell : completionShells()) add(std::string(shell));
+    } else if (name == "make" && number == 0) {
+      for (const std::string& kind : choices(*line_.command->get_option("kind"))) add(kind);
+    } else if (number == 0 && (name == "pack" || name == "info" || name == "verify")) {
+      files("");
     } else if (name == "fmt" || (number == 0 && line_.command->get_option_no_throw("file"))) {
       files(".exp");
     }

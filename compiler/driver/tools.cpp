@@ -43,6 +43,8 @@ Tools::Tools(CLI::App& app) {
       ->capture_default_str();
   new_command_->add_flag("--force", new_options_.force, "Replace a file of that name");
 
+  data_.emplace(app);
+
   completion_command_ =
       app.add_subcommand("completion", "Print a script with which a shell completes commands, options and names");
   completion_command_->add_option("shell", shell_, "bash, zsh or fish")->required()->type_name("SHELL");
@@ -60,6 +62,7 @@ int Tools::run(const Console& console) const {
   if (*fmt_command_) return format(fmt_options_, console);
   if (*doc_command_) return doc(doc_options_, console);
   if (*new_command_) return newStudy(new_options_, console);
+  if (data_->asked()) return data_->run(console);
   if (*completion_command_) return printCompletionScript(shell_, console);
   if (*lsp_command_) return lsp(console);
   assert(*explain_command_);

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/console.h"
+#include "compiler/driver/data_tools.h"
 
 namespace expc::driver {
 
@@ -26,6 +28,7 @@ class Tools {
   CLI::App* doc_command_;
   NewOptions new_options_;
   CLI::App* new_command_;
+  std::optional<DataTools> data_;  // made in its turn: help lists commands in the order in which they were added
   std::string shell_;
   CLI::App* completion_command_;
   CLI::App* lsp_command_;

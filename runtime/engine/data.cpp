@@ -78,21 +78,27 @@ llvm::Error addToDigest(llvm::BLAKE3& hasher, const std::string& name, const std
   return addFile(hasher, path, tick);
 }
 
+llvm::Expected<std::string> digestPath(const std::string& path, const std::function<llvm::Error()>& tick) {
+  const fs::path root(path);
+  auto files = filesOf(root);
+  if (!files) return files.takeError();
+  llvm::BLAKE3 hasher;
+  for (const fs::path& file : *files) {
+    std::error_code ignored;
+    // The name within the folder, so that the same data elsewhere has the same digest.
+    const std::string name = file == root ? "" : fs::relative(file, root, ignored).string();
+    if (auto failed = addToDigest(hasher, name, file.string(), tick)) return failed;
+  }
+  return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
+}
+
 llvm::Expected<std::map<std::string, std::string>> digestData(const plan::Plan& plan,
                                                               const std::function<llvm::Error()>& tick) {
   std::map<std::string, std::string> digests;
   for (const std::string& path : plan.data_paths) {
-    fs::path root = resolve(plan, path);
-    auto files = filesOf(root);
-    if (!files) return files.takeError();
-    llvm::BLAKE3 hasher;
-    for (const fs::path& file : *files) {
-      std::error_code ignored;
-      // The name within the folder, so that the same data elsewhere has the same digest.
-      const std::string name = file == root ? "" : fs::relative(file, root, ignored).string();
-      if (auto failed = addToDigest(hasher, name, file.string(), tick)) return failed;
-    }
-    digests[path] = llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
+    auto digest = digestPath(resolve(plan, path).string(), tick);
+    if (!digest) return digest.takeError();
+    digests[path] = std::move(*digest);
   }
   return digests;
 }

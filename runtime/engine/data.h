@@ -17,8 +17,11 @@ namespace expc::engine {
 /// An error that names the path and how to get it, if any data path of the plan does not exist.
 llvm::Error checkDataExists(const plan::Plan& plan);
 
-/// A digest for each data path: BLAKE3 over names, sizes and contents, in the order of names. Calls `tick` between
+/// The digest of a file or folder: BLAKE3 over names, sizes and contents, in the order of names. Calls `tick` between
 /// pieces; its error ends the reading.
+llvm::Expected<std::string> digestPath(const std::string& path, const std::function<llvm::Error()>& tick);
+
+/// The digest of each data path.
 llvm::Expected<std::map<std::string, std::string>> digestData(const plan::Plan& plan,
                                                               const std::function<llvm::Error()>& tick);
 

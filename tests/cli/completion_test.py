@@ -77,6 +77,16 @@ class Words(unittest.TestCase):
         self.assertEqual(self.ask("run", "--results", ""), [":folders"])
         self.assertEqual(self.ask("run", "--html", ""), [":files"])
 
+    def test_commands_within_a_command(self):
+        self.assertEqual(self.ask("data", ""), ["make", "pack", "info", "verify"])
+        self.assertEqual(self.ask("data", "make", ""), ["shapes"])
+        self.assertEqual(self.ask("data", "make", "shapes", "--format", ""), ["jpeg", "png"])
+        self.assertEqual(self.ask("data", "info", "--format", ""), ["text", "json"])
+        self.assertEqual(self.ask("data", "make", "shapes", "--to", ""), [":folders"])
+        self.assertEqual(self.ask("data", "pack", ""), [":files"])
+        self.assertIn("--skip-corrupt", self.ask("data", "pack", "-"))
+        self.assertEqual(self.ask("data", "draw", ""), [])
+
     def test_files_of_a_study(self):
         for command in ("check", "plan", "run", "report", "fmt"):
             self.assertEqual(self.ask(command, ""), [":files .exp"])

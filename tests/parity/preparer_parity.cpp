@@ -47,5 +47,18 @@ TEST_CASE("scaling equals torch's interpolation") {
   }
 }
 
+TEST_CASE("digits that were packed at 300 px are within half a step of 1/255 of torch's") {
+  at::manual_seed(2);
+  const auto image = at::randint(0, 256, {28, 28}, at::kByte);
+  auto packed = at::empty({300, 300}, at::kByte);
+  auto found = at::empty({3, 300, 300}, at::kFloat);
+  llvm::cantFail(data::Preparer({300, 300, 1, data::Layout::Nhwc, data::Element::UInt8, false})
+                     .apply({image.const_data_ptr<uint8_t>(), 28, 28, 1}, packed.mutable_data_ptr<uint8_t>()));
+  llvm::cantFail(data::Preparer({300, 300, 3, data::Layout::Nchw, data::Element::Float32})
+                     .apply({packed.const_data_ptr<uint8_t>(), 300, 300, 1}, found.mutable_data_ptr<float>()));
+  const auto std = at::tensor({0.229, 0.224, 0.225}, at::kDouble).view({3, 1, 1});
+  CHECK(((found.to(at::kDouble) - reference(image, 300, true)) * std).abs().max().item<double>() < 0.501 / 255);
+}
+
 }  // namespace
 }  // namespace expc::parity

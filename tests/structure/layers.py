@@ -31,7 +31,11 @@ ARROWS = {
     "runtime/analysis": {"runtime/plan", "runtime/store", "runtime/stats"},
     "runtime/engine": {"runtime/plan", "runtime/store", "runtime/analysis", "runtime/machine", "runtime/stats"},
     "runtime/report": {"runtime/plan", "runtime/store", "runtime/analysis", "runtime/stats"},
-    "runtime/worker": {"runtime/plan"},
+    # Two parts of the worker that know neither torch nor the rest of it: `expc data` uses them too.
+    "runtime/worker/data": set(),
+    "runtime/worker/io": set(),
+    "runtime/worker": {"runtime/plan", "runtime/worker/data", "runtime/worker/io"},
+    "runtime/dataset": {"runtime/worker/data", "runtime/worker/io"},
     "stdlib": set(),
 }
 # The driver is the only part that sees both sides; it does not reach into the worker.

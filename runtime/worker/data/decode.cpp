@@ -27,17 +27,37 @@ llvm::Error checkSides(int64_t rows, int64_t cols) {
 
 }  // namespace detail
 
-llvm::Expected<Pixels> decode(llvm::ArrayRef<uint8_t> bytes, const Destination& to) {
+namespace {
+
+enum class Format { Jpeg, Png };
+
+/// By the first bytes.
+llvm::Expected<Format> formatOf(llvm::ArrayRef<uint8_t> bytes) {
   static constexpr uint8_t kPng[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-  if (bytes.size() >= 3 && bytes[0] == 0xff && bytes[1] == 0xd8 && bytes[2] == 0xff)
-    return detail::decodeJpeg(bytes, to);
+  if (bytes.size() >= 3 && bytes[0] == 0xff && bytes[1] == 0xd8 && bytes[2] == 0xff) return Format::Jpeg;
   if (bytes.size() >= std::size(kPng) && std::equal(std::begin(kPng), std::end(kPng), bytes.begin()))
-    return detail::decodePng(bytes, to);
+    return Format::Png;
   if (bytes.empty()) return detail::corrupt("an empty file");
   std::string begin;
   for (uint8_t byte : bytes.take_front(8)) fmt::format_to(std::back_inserter(begin), "{:02x} ", byte);
   begin.pop_back();
   return detail::corrupt(fmt::format("neither JPEG nor PNG: it begins with {}", begin));
+}
+
+}  // namespace
+
+llvm::Expected<Pixels> decode(llvm::ArrayRef<uint8_t> bytes, const Destination& to) {
+  auto format = formatOf(bytes);
+  if (!format) return format.takeError();
+  return *format == Format::Jpeg ? detail::decodeJpeg(bytes, to) : detail::decodePng(bytes, to);
+}
+
+llvm::Expected<Header> readHeader(llvm::ArrayRef<uint8_t> bytes) {
+  auto format = formatOf(bytes);
+  if (!format) return format.takeError();
+  auto shape = *format == Format::Jpeg ? detail::jpegShape(bytes) : detail::pngShape(bytes);
+  if (!shape) return shape.takeError();
+  return Header{*shape, *format == Format::Png};
 }
 
 }  // namespace expc::data

@@ -32,7 +32,16 @@ struct Destination {
 /// EXIF is not looked at. CMYK is refused. Errors are CorruptImage without the file's name: the caller puts it before.
 llvm::Expected<Pixels> decode(llvm::ArrayRef<uint8_t> bytes, const Destination& to);
 
+/// What a file's header says, without decoding it. Errors as above.
+struct Header {
+  Shape shape;
+  bool png = false;  // else JPEG
+};
+llvm::Expected<Header> readHeader(llvm::ArrayRef<uint8_t> bytes);
+
 namespace detail {
+llvm::Expected<Shape> jpegShape(llvm::ArrayRef<uint8_t> bytes);
+llvm::Expected<Shape> pngShape(llvm::ArrayRef<uint8_t> bytes);
 llvm::Expected<Pixels> decodeJpeg(llvm::ArrayRef<uint8_t> bytes, const Destination& to);
 llvm::Expected<Pixels> decodePng(llvm::ArrayRef<uint8_t> bytes, const Destination& to);
 llvm::Error checkSides(int64_t rows, int64_t cols);

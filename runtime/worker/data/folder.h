@@ -24,6 +24,7 @@ class FolderImages : public Images {
   const std::string& origin() const override { return path_; }
   std::optional<Shape> shape() const override { return std::nullopt; }
   int64_t label(int64_t index) const override { return labels_[static_cast<size_t>(index)]; }
+  std::string className(int64_t label) const override { return names_[static_cast<size_t>(label)]; }
   llvm::Expected<Pixels> read(int64_t index, std::vector<uint8_t>& scratch) const override;
   llvm::Expected<Pixels> readInto(int64_t index, const Shape& wanted, uint8_t* out,
                                   std::vector<uint8_t>& scratch) const override;

@@ -3,11 +3,13 @@
 #include <doctest/doctest.h>
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Support/FileSystem.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/worker/data/decode.h"
 #include "runtime/worker/data/preparer.h"
 
 namespace expc::data {
@@ -134,6 +136,35 @@ TEST_CASE("a damaged image is an error of its own that names the file; a missing
     has(llvm::toString(std::move(error)), (*images)->file(i) + ": ");
   }
   CHECK(scratch.size() < 1'000'000);
+}
+
+TEST_CASE("an image that is cut off anywhere does no harm to the next one") {
+  const Tree tree;
+  std::vector<uint8_t> scratch, wanted, again;
+  for (const char* name : {"420.jpg", "progressive_odd.jpg", "grey.png", "rgb_interlaced_odd.png"}) {
+    CAPTURE(name);
+    tree.image("a/0", name);
+    const std::string path = tree.path("a/0");
+    auto file = llvm::MemoryBuffer::getFile(path, false, false);
+    REQUIRE(file);
+    const llvm::ArrayRef<uint8_t> bytes((*file)->getBuffer().bytes_begin(), (*file)->getBufferSize());
+    const Destination to{{}, nullptr, &scratch};
+    auto whole = decode(bytes, to);
+    REQUIRE(whole);
+    const auto size = static_cast<size_t>(whole->rows * whole->cols * 3);
+    wanted.assign(whole->data, whole->data + size);
+    for (size_t length = 1; length < bytes.size(); length += length < 700 ? 1 : 29) {
+      CAPTURE(length);
+      auto cut = decode(bytes.take_front(length), to);
+      // What lies after the last pixel may be missing.
+      if (cut) CHECK(length + 16 > bytes.size());
+      llvm::consumeError(cut.takeError());
+      auto next = decode(bytes, to);
+      REQUIRE_MESSAGE(next, llvm::toString(next.takeError()));
+      again.assign(next->data, next->data + size);
+      CHECK(again == wanted);
+    }
+  }
 }
 
 TEST_CASE("what is no class folder is refused with its name") {

@@ -52,6 +52,8 @@ class Images {
   /// Nothing where images differ in shape, or where one would have to be decoded to know.
   virtual std::optional<Shape> shape() const = 0;
   virtual int64_t label(int64_t index) const = 0;
+  /// What a label stands for; its number where classes have no names.
+  virtual std::string className(int64_t label) const { return std::to_string(label); }
   /// The decoded image. It lies in the set's own memory or in `scratch`, which the caller keeps from call to call, and
   /// is good until the next call with the same scratch. The error names the file and what is wrong with it.
   virtual llvm::Expected<Pixels> read(int64_t index, std::vector<uint8_t>& scratch) const = 0;

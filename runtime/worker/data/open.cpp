@@ -1,8 +1,11 @@
 #include "runtime/worker/data/open.h"
 
+#include <llvm/Support/ErrorHandling.h>
+
 #include "runtime/worker/data/folder.h"
 #include "runtime/worker/data/image_set.h"
 #include "runtime/worker/data/memory_images.h"
+#include "runtime/worker/data/packed.h"
 
 namespace expc::data {
 namespace {
@@ -24,9 +27,9 @@ llvm::Expected<ImageSets> open(const Place& place) {
     case Place::Kind::Folder:
       return openFolder(place.path);
     case Place::Kind::Packed:
-      break;
+      return openPacked(place.path);
   }
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), place.path + ": this kind of data is not read yet");
+  llvm_unreachable("no other kind of data");
 }
 
 }  // namespace expc::data

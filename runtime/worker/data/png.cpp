@@ -100,6 +100,15 @@ llvm::Expected<Pixels> read(Reading& reading, const Destination& to) {
 
 }  // namespace
 
+llvm::Expected<Shape> pngShape(llvm::ArrayRef<uint8_t> bytes) {
+  constexpr size_t kHeader = 24;  // signature, length, "IHDR", width, height
+  if (bytes.size() < kHeader || std::memcmp(bytes.data() + 12, "IHDR", 4) != 0)
+    return corrupt("not a readable PNG: it does not begin with its size");
+  const int64_t cols = png_get_uint_32(bytes.data() + 16), rows = png_get_uint_32(bytes.data() + 20);
+  if (auto error = checkSides(rows, cols)) return error;
+  return Shape{rows, cols, 3};
+}
+
 llvm::Expected<Pixels> decodePng(llvm::ArrayRef<uint8_t> bytes, const Destination& to) {
   Reading reading;
   reading.next = bytes.data();

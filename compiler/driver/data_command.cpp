@@ -1,0 +1,272 @@
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringRef.h>
+#include <llvm/Support/FormatVariadic.h>
+#include <llvm/Support/JSON.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "compiler/driver/commands.h"
+#include "compiler/driver/exit_codes.h"
+#include "runtime/dataset/inspect.h"
+#include "runtime/dataset/pack.h"
+#include "runtime/dataset/shape_folder.h"
+#include "runtime/dataset/shapes.h"
+#include "runtime/engine/data.h"
+#include "runtime/engine/interrupts.h"
+#include "runtime/worker/data/decode.h"
+
+namespace expc::driver {
+
+namespace {
+
+using data::Place;
+
+/// Counts on a terminal while something goes on, and ends it when the user wants that.
+class Work {
+ public:
+  explicit Work(const char* verb) : verb_(verb), draws_(isatty(STDERR_FILENO) == 1) {}
+  ~Work() { clear(); }
+
+  dataset::Tick tick() {
+    return [this](int64_t done, int64_t total) { return step(done, total); };
+  }
+  llvm::Error step(int64_t done, int64_t total) {
+    if (interrupts_.requested()) return llvm::createStringError(llvm::inconvertibleErrorCode(), "interrupted");
+    const auto now = std::chrono::steady_clock::now();
+    if (!draws_ || now - drawn_ < std::chrono::milliseconds(200)) return llvm::Error::success();
+    drawn_ = now;
+    fmt::print(stderr, "\r{} {} of {}\x1b[K", verb_, done, total);
+    return llvm::Error::success();
+  }
+  /// Says what failed; the exit code.
+  int failed(llvm::Error error, const Console& console) {
+    clear();
+    console.error(std::move(error));
+    return interrupts_.requested() ? kInterrupted : kError;
+  }
+
+ private:
+  void clear() {
+    if (draws_ && drawn_ != std::chrono::steady_clock::time_point()) fmt::print(stderr, "\r\x1b[K");
+    drawn_ = {};
+  }
+
+  const char* verb_;
+  bool draws_;
+  engine::Interrupts interrupts_;
+  std::chrono::steady_clock::time_point drawn_;
+};
+
+/// "300px" or "300"; nothing outside of the range.
+std::optional<int64_t> pixels(const std::string& text, int64_t low, int64_t high) {
+  llvm::StringRef number = llvm::StringRef(text).trim();
+  number.consume_back("px");
+  int64_t value = 0;
+  if (!llvm::to_integer(number.rtrim(), value, 10) || value < low || value > high) return std::nullopt;
+  return value;
+}
+
+std::string sizeOf(const data::Shape& shape) { return fmt::format("{} x {}", shape.cols, shape.rows); }
+
+std::string bytesText(uint64_t bytes) {
+  const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, units[unit]);
+}
+
+int usage(const Console& console, const std::string& text) {
+  console.error(text);
+  return kUsage;
+}
+
+/// What is wrong with the arguments, or nothing.
+std::optional<std::string> wrong(const MakeOptions& options) {
+  if (!pixels(options.size, dataset::kSmallestShape, dataset::kLargestShape))
+    return fmt::format("--size {}: expected {}px to {}px", options.size, dataset::kSmallestShape,
+                       dataset::kLargestShape);
+  if (options.classes < 2 || options.classes > dataset::kMostShapeClasses)
+    return fmt::format("--classes {}: expected 2 to {}", options.classes, dataset::kMostShapeClasses);
+  if (options.count < options.classes || options.count > 9'999'999)
+    return fmt::format("--count {}: expected at least one image for each of the {} classes, and at most 9999999",
+                       options.count, options.classes);
+  return std::nullopt;
+}
+
+/// Of each class its counts, so that a set that is out of balance shows; long lists are cut.
+std::string classLines(const dataset::Info& info) {
+  constexpr size_t kShown = 20;
+  std::string text;
+  size_t width = 0;
+  for (size_t i = 0; i < std::min(kShown, info.classes.size()); ++i)
+    width = std::max(width, info.classes[i].name.size());
+  for (size_t i = 0; i < std::min(kShown, info.classes.size()); ++i)
+    text += fmt::format("  {:3} {:{}}  {:7} training  {:7} test\n", i, info.classes[i].name, width,
+                        info.classes[i].train, info.classes[i].test);
+  if (info.classes.size() > kShown) text += fmt::format("  … and {} more\n", info.classes.size() - kShown);
+  return text;
+}
+
+std::string infoText(const std::string& path, const dataset::Info& info, const std::string& digest) {
+  std::string text = fmt::format("{}: {}\n", path, dataset::toString(info.kind));
+  text += fmt::format("  images    {} training, {} test\n", info.train, info.test);
+  const bool same = info.smallest.rows == info.largest.rows && info.smallest.cols == info.largest.cols;
+  const char* channels = info.smallest.channels == 1 ? "grey" : "colour";
+  text += same ? fmt::format("  size      {}, {}\n", sizeOf(info.smallest), channels)
+               : fmt::format("  size      {} to {}, {}\n", sizeOf(info.smallest), sizeOf(info.largest), channels);
+  if (info.kind == Place::Kind::Folder) text += fmt::format("  files     {} JPEG, {} PNG\n", info.jpeg, info.png);
+  if (info.unreadable > 0)
+    text += fmt::format("  damaged   {} files at least: see `expc data verify {}`\n", info.unreadable, path);
+  if (info.checksum) text += fmt::format("  checksum  {:016x}\n", *info.checksum);
+  text += fmt::format("  digest    {}\n  classes   {}\n", digest, info.classes.size());
+  return text + classLines(info);
+}
+
+llvm::json::Object shapeJson(const data::Shape& shape) {
+  return llvm::json::Object{{"rows", shape.rows}, {"cols", shape.cols}, {"channels", shape.channels}};
+}
+
+llvm::json::Object infoJson(const std::string& path, const dataset::Info& info, const std::string& digest) {
+  llvm::json::Array classes;
+  for (const auto& entry : info.classes)
+    classes.push_back(
+        llvm::json::Object{{"name", llvm::json::fixUTF8(entry.name)}, {"train", entry.train}, {"test", entry.test}});
+  llvm::json::Object out{{"schema", "expc.data/1"},
+                         {"path", llvm::json::fixUTF8(path)},
+                         {"kind", dataset::toString(info.kind)},
+                         {"train", info.train},
+                         {"test", info.test},
+                         {"smallest", shapeJson(info.smallest)},
+                         {"largest", shapeJson(info.largest)},
+                         {"digest", digest},
+                         {"classes", std::move(classes)}};
+  if (info.kind == Place::Kind::Folder)
+    out["files"] = llvm::json::Object{{"jpeg", info.jpeg}, {"png", info.png}, {"unreadable", info.unreadable}};
+  if (info.checksum) out["checksum"] = fmt::format("{:016x}", *info.checksum);
+  return out;
+}
+
+int printJson(llvm::json::Object object, const Console& console) {
+  return console.print(llvm::formatv("{0:2}\n", llvm::json::Value(std::move(object))).str()) ? kSuccess : kError;
+}
+
+/// Why no packed file may be written there: a slip of the fingers must not cost somebody's file.
+std::optional<std::string> taken(const PackOptions& options) {
+  std::error_code code;
+  const auto type = std::filesystem::status(options.to, code).type();
+  if (type == std::filesystem::file_type::not_found) return std::nullopt;
+  if (type != std::filesystem::file_type::regular)
+    return fmt::format("{} is there already, and is no file; choose another name", options.to);
+  if (!options.force)
+    return fmt::format("{} is there already; choose another name, or replace it with --force", options.to);
+  char begin[sizeof(data::kPackedMagic)] = {};
+  std::ifstream(options.to, std::ios::binary).read(begin, sizeof(begin));
+  if (std::equal(std::begin(begin), std::end(begin), data::kPackedMagic)) return std::nullopt;
+  return fmt::format(
+      "{} is there already and was not made by `expc data pack`: choose another name, or remove it yourself",
+      options.to);
+}
+
+}  // namespace
+
+int makeData(const MakeOptions& options, const Console& console) {
+  if (const auto text = wrong(options)) return usage(console, *text);
+  dataset::ShapeOptions shapes;
+  shapes.size = *pixels(options.size, dataset::kSmallestShape, dataset::kLargestShape);
+  shapes.count = options.count;
+  shapes.classes = options.classes;
+  shapes.png = options.png;
+  shapes.seed = options.seed;
+  shapes.threads = dataset::allCores();
+  Work work("drawing");
+  if (auto error = dataset::makeShapes(options.to, shapes, options.force, work.tick()))
+    return work.failed(std::move(error), console);
+  return console.print(fmt::format("drew {} training and {} test images of {} x {} in {} classes: {}\n"
+                                   "  in a study: data = folder(\"{}\")\n"
+                                   "  expc data pack {} --to {}.pack\n",
+                                   shapes.count, dataset::shapeTests(shapes), shapes.size, shapes.size, shapes.classes,
+                                   options.to, options.to, options.to, llvm::StringRef(options.to).rtrim('/').str()))
+             ? kSuccess
+             : kError;
+}
+
+int packData(const PackOptions& options, const Console& console) {
+  dataset::PackOptions how;
+  if (!options.size.empty()) {
+    const auto size = pixels(options.size, 1, data::kLargestSide);
+    if (!size) return usage(console, fmt::format("--size {}: expected 1px to {}px", options.size, data::kLargestSide));
+    how.size = *size;
+  }
+  how.skip_corrupt = options.skip_corrupt;
+  how.threads = dataset::allCores();
+  if (const auto text = taken(options)) {
+    console.error(*text);
+    return kError;
+  }
+  Work work("packing");
+  auto place = dataset::recognise(options.source);
+  if (!place) return work.failed(place.takeError(), console);
+  auto sets = data::open(*place);
+  if (!sets) return work.failed(sets.takeError(), console);
+  auto packed = dataset::pack(*sets, options.to, how, work.tick());
+  if (!packed) return work.failed(packed.takeError(), console);
+  for (const std::string& why : packed->left_out) console.message("left out: " + why);
+  const data::PackedHeader& header = packed->header;
+  return console.print(fmt::format(
+             "packed {} training and {} test images of {} x {} x {} into {} ({}, checksum {:016x}{})\n"
+             "  in a study: data = packed(\"{}\")\n",
+             header.train, header.test, header.cols, header.rows, header.channels, options.to,
+             bytesText(header.file_bytes), header.header_sum,
+             packed->left_out.empty() ? "" : fmt::format("; {} damaged images left out", packed->left_out.size()),
+             options.to))
+             ? kSuccess
+             : kError;
+}
+
+int dataInfo(const DataOptions& options, const Console& console) {
+  Work work("looking at");
+  auto place = dataset::recognise(options.path);
+  if (!place) return work.failed(place.takeError(), console);
+  auto info = dataset::inspect(*place, dataset::allCores(), work.tick());
+  if (!info) return work.failed(info.takeError(), console);
+  const int64_t images = info->train + info->test;
+  auto digest = engine::digestPath(options.path, [&] { return work.step(images, images); });
+  if (!digest) return work.failed(digest.takeError(), console);
+  if (options.json) return printJson(infoJson(options.path, *info, *digest), console);
+  return console.print(infoText(options.path, *info, *digest)) ? kSuccess : kError;
+}
+
+int verifyData(const DataOptions& options, const Console& console) {
+  Work work("verifying");
+  auto place = dataset::recognise(options.path);
+  if (!place) return work.failed(place.takeError(), console);
+  auto verified = dataset::verify(*place, dataset::allCores(), work.tick());
+  if (!verified) return work.failed(verified.takeError(), console);
+  const int code = verified->damaged.empty() ? kSuccess : kError;
+  if (options.json) {
+    llvm::json::Array damaged;
+    for (const std::string& why : verified->damaged) damaged.push_back(llvm::json::fixUTF8(why));
+    const int printed = printJson(llvm::json::Object{{"schema", "expc.data.verify/1"},
+                                                     {"path", llvm::json::fixUTF8(options.path)},
+                                                     {"images", verified->images},
+                                                     {"damaged", std::move(damaged)}},
+                                  console);
+    return printed == kSuccess ? code : printed;
+  }
+  std::string text;
+  for (const std::string& why : verified->damaged) text += why + "\n";
+  text += code == kSuccess ? fmt::format("{}: all {} images are well\n", options.path, verified->images)
+                           : fmt::format("{}: {} of {} images are damaged\n", options.path, verified->damaged.size(),
+                                         verified->images);
+  return console.print(text) ? code : kError;
+}
+
+}  // namespace expc::driver

@@ -1,0 +1,149 @@
+#include "runtime/dataset/inspect.h"
+
+#include <fmt/format.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "runtime/worker/data/decode.h"
+#include "runtime/worker/data/packed.h"
+
+namespace expc::dataset {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = data::Place::Kind;
+
+template <typename... Args>
+llvm::Error failure(fmt::format_string<Args...> text, Args&&... args) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), fmt::format(text, std::forward<Args>(args)...));
+}
+
+const data::Images& setOf(const data::ImageSets& sets, int64_t& index) {
+  if (index < sets.train->count()) return *sets.train;
+  index -= sets.train->count();
+  return *sets.test;
+}
+
+void countClasses(const data::ImageSets& sets, Info& info) {
+  for (int64_t label = 0; label < sets.train->classes(); ++label)
+    info.classes.push_back({sets.train->className(label), 0, 0});
+  for (int64_t i = 0; i < info.train; ++i) ++info.classes[static_cast<size_t>(sets.train->label(i))].train;
+  for (int64_t i = 0; i < info.test; ++i) ++info.classes[static_cast<size_t>(sets.test->label(i))].test;
+}
+
+/// Sides and formats of files, from their headers.
+class Headers {
+ public:
+  explicit Headers(Info& info) : info_(info) {}
+
+  llvm::Error look(const std::string& path) {
+    auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    if (!file) return failure("{}: {}", path, file.getError().message());
+    const llvm::StringRef bytes = (*file)->getBuffer();
+    auto header = data::readHeader({bytes.bytes_begin(), bytes.size()});
+    const std::lock_guard lock(mutex_);
+    if (!header) {
+      llvm::consumeError(header.takeError());
+      ++info_.unreadable;
+      return llvm::Error::success();
+    }
+    ++(header->png ? info_.png : info_.jpeg);
+    take(header->shape);
+    return llvm::Error::success();
+  }
+
+  void take(const data::Shape& shape) {
+    data::Shape &low = info_.smallest, &high = info_.largest;
+    if (low.rows == 0) low = high = shape;
+    low.rows = std::min(low.rows, shape.rows);
+    low.cols = std::min(low.cols, shape.cols);
+    high.rows = std::max(high.rows, shape.rows);
+    high.cols = std::max(high.cols, shape.cols);
+  }
+
+ private:
+  Info& info_;
+  std::mutex mutex_;
+};
+
+}  // namespace
+
+const char* toString(Kind kind) {
+  switch (kind) {
+    case Kind::Mnist:
+      return "mnist";
+    case Kind::Folder:
+      return "folder";
+    case Kind::Packed:
+      return "packed";
+    default:
+      return "synthetic";
+  }
+}
+
+llvm::Expected<data::Place> recognise(const std::string& path) {
+  std::error_code code;
+  const fs::file_status status = fs::status(path, code);
+  if (status.type() == fs::file_type::not_found) return failure("{}: there is no such file or folder", path);
+  if (code) return failure("{}: {}", path, code.message());
+  if (status.type() != fs::file_type::directory) return data::Place{Kind::Packed, path, 0};
+  const fs::path folder = path;
+  for (const char* name : {"train-images-idx3-ubyte", "train-images-idx3-ubyte.gz"})
+    if (fs::exists(folder / name, code)) return data::Place{Kind::Mnist, path, 0};
+  if (fs::is_directory(folder / "train", code) || fs::is_directory(folder / "test", code))
+    return data::Place{Kind::Folder, path, 0};
+  return failure(
+      "{}: no data set: expected train/CLASS/*.jpg (or .png) and test/CLASS/*.jpg in it, or MNIST's four IDX "
+      "files (train-images-idx3-ubyte, …)",
+      path);
+}
+
+llvm::Expected<Info> inspect(const data::Place& place, unsigned threads, const Tick& tick) {
+  auto sets = data::open(place);
+  if (!sets) return sets.takeError();
+  Info info;
+  info.kind = place.kind;
+  info.train = sets->train->count();
+  info.test = sets->test->count();
+  countClasses(*sets, info);
+  Headers headers(info);
+  if (const auto shape = sets->train->shape()) {
+    headers.take(*shape);
+  } else {
+    const auto work = [&](int64_t item, Scratch&) { return headers.look(setOf(*sets, item).file(item)); };
+    if (auto error = forEach(info.train + info.test, threads, work, tick)) return error;
+  }
+  if (place.kind == Kind::Packed) {
+    auto file = data::PackedFile::open(place.path);
+    if (!file) return file.takeError();
+    info.checksum = (*file)->header().header_sum;
+  }
+  return info;
+}
+
+llvm::Expected<Verified> verify(const data::Place& place, unsigned threads, const Tick& tick) {
+  auto sets = data::open(place);
+  if (!sets) return sets.takeError();
+  Verified result;
+  result.images = sets->train->count() + sets->test->count();
+  std::map<int64_t, std::string> damaged;
+  std::mutex mutex;
+  const auto work = [&](int64_t item, Scratch& scratch) -> llvm::Error {
+    int64_t index = item;
+    const data::Images& set = setOf(*sets, index);
+    auto pixels = set.read(index, scratch.decoded);
+    if (pixels) return llvm::Error::success();
+    const std::lock_guard lock(mutex);
+    damaged[item] = llvm::toString(pixels.takeError());
+    return llvm::Error::success();
+  };
+  if (auto error = forEach(result.images, threads, work, tick)) return error;
+  for (auto& [item, why] : damaged) result.damaged.push_back(std::move(why));
+  return result;
+}
+
+}  // namespace expc::dataset

@@ -1,0 +1,49 @@
+#pragma once
+
+// What a data set on the disk is, and whether all of it can be read.
+
+#include <llvm/Support/Error.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/dataset/parallel.h"
+#include "runtime/worker/data/images.h"
+#include "runtime/worker/data/open.h"
+
+namespace expc::dataset {
+
+/// What lies at a path: IDX files, class folders or a packed file. The error says what was looked for.
+llvm::Expected<data::Place> recognise(const std::string& path);
+/// "mnist", "folder", "packed": as a study writes it.
+const char* toString(data::Place::Kind kind);
+
+struct ClassCount {
+  std::string name;
+  int64_t train = 0, test = 0;
+};
+
+struct Info {
+  data::Place::Kind kind;
+  std::vector<ClassCount> classes;  // by label
+  int64_t train = 0, test = 0;
+  data::Shape smallest, largest;     // each side by itself; channels as decoded
+  int64_t jpeg = 0, png = 0;         // files, by what they begin with
+  int64_t unreadable = 0;            // files whose header says no size
+  std::optional<uint64_t> checksum;  // of a packed file, as its header holds it
+};
+
+/// Reads headers, decodes nothing.
+llvm::Expected<Info> inspect(const data::Place& place, unsigned threads, const Tick& tick = nullptr);
+
+struct Verified {
+  int64_t images = 0;
+  std::vector<std::string> damaged;  // what is wrong, naming the file or the image; in order
+};
+
+/// Decodes every image, or checks its sum.
+llvm::Expected<Verified> verify(const data::Place& place, unsigned threads, const Tick& tick = nullptr);
+
+}  // namespace expc::dataset

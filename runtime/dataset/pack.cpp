@@ -1,0 +1,153 @@
+#include "runtime/dataset/pack.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "runtime/dataset/packed_writer.h"
+#include "runtime/worker/data/preparer.h"
+
+namespace expc::dataset {
+namespace {
+
+template <typename... Args>
+llvm::Error failure(fmt::format_string<Args...> text, Args&&... args) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), fmt::format(text, std::forward<Args>(args)...));
+}
+
+/// Images of both sets that go into the file, in its order.
+struct Chosen {
+  const data::ImageSets& sets;
+  std::vector<int64_t> train, test;
+
+  int64_t count() const { return static_cast<int64_t>(train.size() + test.size()); }
+  bool isTest(int64_t item) const { return item >= static_cast<int64_t>(train.size()); }
+  const data::Images& set(int64_t item) const { return isTest(item) ? *sets.test : *sets.train; }
+  int64_t index(int64_t item) const {
+    const auto i = static_cast<size_t>(item);
+    return isTest(item) ? test[i - train.size()] : train[i];
+  }
+  std::string name(int64_t item) const {
+    const std::string file = set(item).file(index(item));
+    return file.empty() ? fmt::format("{}: image {}", set(item).origin(), index(item)) : file;
+  }
+};
+
+std::vector<int64_t> upTo(int64_t count) {
+  std::vector<int64_t> result(static_cast<size_t>(count));
+  for (size_t i = 0; i < result.size(); ++i) result[i] = static_cast<int64_t>(i);
+  return result;
+}
+
+/// Success where the image can be left out, with the reason; else the error.
+llvm::Error corruption(llvm::Error error, const PackOptions& options, std::string* why = nullptr) {
+  if (!error.isA<data::CorruptImage>()) return error;
+  std::string text = llvm::toString(std::move(error));
+  if (!options.skip_corrupt) return failure("{}; mend it, or leave such images out with --skip-corrupt", text);
+  if (why != nullptr) *why = std::move(text);
+  return llvm::Error::success();
+}
+
+/// What all images are packed as: of the size asked for, else of the first one that can be decoded.
+llvm::Expected<data::Shape> shapeOf(const Chosen& chosen, const PackOptions& options) {
+  std::vector<uint8_t> scratch;
+  for (int64_t item = 0; item < chosen.count(); ++item) {
+    auto pixels = chosen.set(item).read(chosen.index(item), scratch);
+    if (pixels) {
+      data::Shape shape{pixels->rows, pixels->cols, pixels->channels};
+      if (options.size > 0) shape.rows = shape.cols = options.size;
+      return shape;
+    }
+    llvm::Error error = pixels.takeError();
+    if (auto left = corruption(std::move(error), options)) return left;
+  }
+  return failure("{}: none of its images can be decoded", chosen.sets.train->origin());
+}
+
+/// One attempt: writes all that are chosen, or finds those that are corrupt.
+class Attempt {
+ public:
+  Attempt(const Chosen& chosen, const data::Shape& shape, const PackOptions& options)
+      : chosen_(chosen),
+        shape_(shape),
+        options_(options),
+        preparer_({shape.rows, shape.cols, shape.channels, data::Layout::Nhwc, data::Element::UInt8, false}) {}
+
+  llvm::Error run(PackedWriter& writer, const Tick& tick) {
+    return forEach(
+        chosen_.count(), options_.threads, [&](int64_t item, Scratch& scratch) { return one(writer, item, scratch); },
+        tick);
+  }
+
+  std::map<int64_t, std::string> corrupt;  // item -> why
+
+ private:
+  llvm::Error one(PackedWriter& writer, int64_t item, Scratch& scratch) {
+    const data::Images& set = chosen_.set(item);
+    const int64_t index = chosen_.index(item);
+    auto pixels = set.read(index, scratch.decoded);
+    if (!pixels) {
+      std::string why;
+      if (auto left = corruption(pixels.takeError(), options_, &why)) return left;
+      const std::lock_guard lock(mutex_);
+      corrupt[item] = std::move(why);
+      return llvm::Error::success();
+    }
+    if (options_.size == 0 && (pixels->rows != shape_.rows || pixels->cols != shape_.cols))
+      return failure("{}: {} x {} pixels, others are {} x {}; scale them all with --size", chosen_.name(item),
+                     pixels->cols, pixels->rows, shape_.cols, shape_.rows);
+    scratch.prepared.resize(static_cast<size_t>(shape_.rows * shape_.cols * shape_.channels));
+    if (auto error = preparer_.apply(*pixels, scratch.prepared.data()))
+      return failure("{}: {}", chosen_.name(item), llvm::toString(std::move(error)));
+    return writer.write(static_cast<uint64_t>(item), static_cast<uint32_t>(set.label(index)), scratch.prepared.data());
+  }
+
+  const Chosen& chosen_;
+  const data::Shape shape_;
+  const PackOptions& options_;
+  const data::Preparer preparer_;
+  std::mutex mutex_;
+};
+
+void leaveOut(Chosen& chosen, const std::map<int64_t, std::string>& corrupt) {
+  std::vector<int64_t> train, test;
+  for (int64_t item = 0; item < chosen.count(); ++item)
+    if (!corrupt.contains(item)) (chosen.isTest(item) ? test : train).push_back(chosen.index(item));
+  chosen.train = std::move(train);
+  chosen.test = std::move(test);
+}
+
+}  // namespace
+
+llvm::Expected<Packed> pack(const data::ImageSets& sets, const std::string& path, const PackOptions& options,
+                            const Tick& tick) {
+  Chosen chosen{sets, upTo(sets.train->count()), upTo(sets.test->count())};
+  std::vector<std::string> names;
+  for (int64_t label = 0; label < sets.train->classes(); ++label) names.push_back(sets.train->className(label));
+  auto shape = shapeOf(chosen, options);
+  if (!shape) return shape.takeError();
+  Packed result;
+  // Where images lie depends on how many there are: if some are left out, the rest is written again.
+  while (true) {
+    if (chosen.train.empty() || chosen.test.empty())
+      return failure("{}: none of its images can be decoded; the first: {}",
+                     (chosen.train.empty() ? sets.train : sets.test)->origin(), result.left_out.front());
+    auto writer = PackedWriter::create(path, *shape, names, chosen.train.size(), chosen.test.size());
+    if (!writer) return writer.takeError();
+    Attempt attempt(chosen, *shape, options);
+    if (auto error = attempt.run(**writer, tick)) return error;
+    if (attempt.corrupt.empty()) {
+      auto header = (*writer)->finish();
+      if (!header) return header.takeError();
+      result.header = *header;
+      return result;
+    }
+    for (const auto& [item, why] : attempt.corrupt) result.left_out.push_back(why);
+    leaveOut(chosen, attempt.corrupt);
+  }
+}
+
+}  // namespace expc::dataset

@@ -1,0 +1,151 @@
+#include "runtime/dataset/shape_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "runtime/dataset/encode.h"
+#include "runtime/dataset/shapes.h"
+#include "runtime/worker/io/durable_file.h"
+
+namespace expc::dataset {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMark = "shapes.json";
+
+template <typename... Args>
+llvm::Error failure(fmt::format_string<Args...> text, Args&&... args) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), fmt::format(text, std::forward<Args>(args)...));
+}
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+llvm::Error writeFile(const fs::path& path, llvm::ArrayRef<uint8_t> bytes) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) return failure("{}: {}", path.string(), reason(errno));
+  int code = 0;
+  while (!bytes.empty() && code == 0) {
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written > 0)
+      bytes = bytes.drop_front(static_cast<size_t>(written));
+    else if (written == 0 || errno != EINTR)
+      code = written == 0 ? ENOSPC : errno;
+  }
+  if (::close(file) != 0 && code == 0) code = errno;
+  return code == 0 ? llvm::Error::success() : failure("{}: {}", path.string(), reason(code));
+}
+
+/// A folder that is removed again unless it was kept.
+class Draft {
+ public:
+  explicit Draft(fs::path path) : path_(std::move(path)) {}
+  ~Draft() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  const fs::path& path() const { return path_; }
+  void keep() { path_.clear(); }
+
+ private:
+  fs::path path_;
+};
+
+llvm::Error drawAll(const fs::path& root, const ShapeOptions& options, const Tick& tick) {
+  const int64_t tests = shapeTests(options);
+  const char* ending = options.png ? "png" : "jpg";
+  return forEach(
+      options.count + tests, options.threads,
+      [&](int64_t item, Scratch& scratch) -> llvm::Error {
+        const bool test = item >= options.count;
+        const int64_t number = test ? item - options.count : item, label = number % options.classes;
+        scratch.prepared.resize(static_cast<size_t>(options.size * options.size * 3));
+        drawShape(label, options.size, options.seed, test, number, scratch.prepared.data());
+        auto bytes = options.png ? encodePng(scratch.prepared.data(), options.size)
+                                 : encodeJpeg(scratch.prepared.data(), options.size);
+        if (!bytes) return bytes.takeError();
+        return writeFile(root / (test ? "test" : "train") / shapeClass(label) / fmt::format("{:07}.{}", number, ending),
+                         *bytes);
+      },
+      tick);
+}
+
+llvm::Error fill(const fs::path& root, const ShapeOptions& options, const Tick& tick) {
+  std::error_code code;
+  for (const char* set : {"train", "test"})
+    for (int64_t label = 0; label < options.classes && !code; ++label)
+      fs::create_directories(root / set / shapeClass(label), code);
+  if (code) return failure("{}: {}", root.string(), code.message());
+  if (auto error = drawAll(root, options, tick)) return error;
+  const std::string mark =
+      fmt::format(R"({{"made":"shapes","size":{},"count":{},"classes":{},"format":"{}","seed":{}}})"
+                  "\n",
+                  options.size, options.count, options.classes, options.png ? "png" : "jpeg", options.seed);
+  if (auto error = writeFile(root / kMark, {reinterpret_cast<const uint8_t*>(mark.data()), mark.size()})) return error;
+  // One call for all files, rather than one for each.
+  const int folder = ::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int failed = folder < 0 || ::syncfs(folder) != 0 ? errno : 0;
+  if (folder >= 0) ::close(folder);
+  return failed == 0 ? llvm::Error::success() : failure("{}: {}", root.string(), reason(failed));
+}
+
+/// Whether the folder's place can be taken: free, empty, or made by us and to be replaced.
+llvm::Error checkPlace(const fs::path& folder, bool replace) {
+  std::error_code code;
+  const fs::file_status status = fs::status(folder, code);
+  if (status.type() == fs::file_type::not_found) return llvm::Error::success();
+  if (code) return failure("{}: {}", folder.string(), code.message());
+  if (status.type() != fs::file_type::directory)
+    return failure("{} is there already, and is no folder", folder.string());
+  if (fs::is_empty(folder, code) && !code) return llvm::Error::success();
+  if (code) return failure("{}: {}", folder.string(), code.message());
+  const bool ours = fs::exists(folder / kMark, code);
+  if (replace && ours) return llvm::Error::success();
+  if (replace)
+    return failure(
+        "{} is there already and was not made by `expc data make` (no {} in it): choose another name, or "
+        "remove it yourself",
+        folder.string(), kMark);
+  return failure("{} is there already; choose another name{}", folder.string(),
+                 ours ? ", or replace it with --force" : "");
+}
+
+}  // namespace
+
+int64_t shapeTests(const ShapeOptions& options) { return std::max(options.classes, options.count / 5); }
+
+llvm::Error makeShapes(const std::string& folder, const ShapeOptions& options, bool replace, const Tick& tick) {
+  assert(options.size >= kSmallestShape && options.size <= kLargestShape && options.classes >= 2 &&
+         options.classes <= kMostShapeClasses && options.count >= options.classes);
+  fs::path place = fs::path(folder).lexically_normal();
+  if (!place.has_filename()) place = place.parent_path();  // "images/"
+  if (auto error = checkPlace(place, replace)) return error;
+  Draft draft(fmt::format("{}.partial-{}", place.string(), ::getpid()));
+  if (auto error = fill(draft.path(), options, tick)) return error;
+  // Where there is a folder of ours, it is moved away first; for a moment there is none.
+  Draft old(fmt::format("{}.old-{}", place.string(), ::getpid()));
+  std::error_code code;
+  const bool replaced = fs::exists(place / kMark, code);
+  if (replaced) fs::rename(place, old.path(), code);
+  if (code) {
+    old.keep();
+    return failure("{}: {}", place.string(), code.message());
+  }
+  if (auto error = io::moveDurably(draft.path().string(), place.string())) {
+    if (replaced) fs::rename(old.path(), place, code);
+    old.keep();
+    return error;
+  }
+  draft.keep();
+  return llvm::Error::success();
+}
+
+}  // namespace expc::dataset

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""`expc data`: sets are made, packed, described and verified, and every mistake has its message and way out. Trains nothing.
+
+usage: data_test.py --expc PATH
+"""
+import argparse
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DIGITS = ROOT / "experiments" / "data" / "digits"
+OPTIONS = None
+
+
+class Data(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="expc-data-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def data(self, *arguments, code=0):
+        result = subprocess.run([OPTIONS.expc, "data", *map(str, arguments)], capture_output=True, text=True, timeout=120,
+                                cwd=self.folder, stdin=subprocess.DEVNULL)
+        self.assertEqual(result.returncode, code, f"expc data {arguments}\n{result.stdout}\n{result.stderr}")
+        return result
+
+    def refused(self, *arguments, code=1):
+        result = self.data(*arguments, code=code)
+        self.assertEqual(result.stdout, "")
+        return result.stderr
+
+    def entries(self):
+        return sorted(path.name for path in self.folder.iterdir())
+
+    def shapes(self, *arguments):
+        return self.data("make", "shapes", "--size", "24px", "--count", 20, "--classes", 4, "--to", "shapes", *arguments)
+
+    def test_make_pack_info_verify(self):
+        self.assertIn('data = folder("shapes")', self.shapes().stdout)
+        said = self.data("pack", "shapes", "--to", "shapes.pack").stdout
+        self.assertIn("packed 20 training and 4 test images of 24 x 24 x 3 into shapes.pack", said)
+        self.assertIn('data = packed("shapes.pack")', said)
+        self.assertEqual(self.entries(), ["shapes", "shapes.pack"])
+        folder, packed = (json.loads(self.data("info", name, "--format", "json").stdout) for name in ("shapes", "shapes.pack"))
+        self.assertEqual(folder["schema"], "expc.data/1")
+        self.assertEqual((folder["kind"], packed["kind"]), ("folder", "packed"))
+        self.assertEqual(folder["files"], {"jpeg": 24, "png": 0, "unreadable": 0})
+        self.assertEqual(len(folder["classes"]), 4)
+        for key in ("train", "test", "classes", "largest", "smallest"):
+            self.assertEqual(folder[key], packed[key])
+        self.assertIn(packed["checksum"], said)
+        self.assertIn(packed["checksum"], self.data("info", "shapes.pack").stdout)
+        text = self.data("info", "shapes").stdout
+        self.assertIn("images    20 training, 4 test\n  size      24 x 24, colour\n  files     24 JPEG, 0 PNG\n", text)
+        self.assertEqual(self.data("verify", "shapes").stdout, "shapes: all 24 images are well\n")
+        report = json.loads(self.data("verify", "shapes.pack", "--format", "json").stdout)
+        self.assertEqual((report["schema"], report["images"], report["damaged"]), ("expc.data.verify/1", 24, []))
+
+    def test_digits_are_packed_grey_and_scaled(self):
+        said = self.data("pack", DIGITS, "--to", "digits.pack", "--size", "16").stdout
+        self.assertIn("of 16 x 16 x 1 into digits.pack", said)
+        self.assertIn("16 x 16, grey", self.data("info", "digits.pack").stdout)
+        self.assertIn("into small.pack", self.data("pack", "digits.pack", "--to", "small.pack", "--size", "8px").stdout)
+
+    def test_arguments_that_make_no_sense(self):
+        for arguments, part in ((["--size", "8px", "--count", 20], "--size 8px: expected 16px to 1024px"),
+                                (["--size", "300 cm", "--count", 20], "--size 300 cm: expected 16px to 1024px"),
+                                (["--count", 3], "--count 3: expected at least one image for each of the 10 classes"),
+                                (["--count", 99, "--classes", 65], "--classes 65: expected 2 to 64")):
+            self.assertIn(part, self.refused("make", "shapes", "--to", "shapes", *arguments, code=2))
+        self.assertIn("squares", self.refused("make", "squares", "--count", 20, "--to", "shapes", code=2))
+        self.assertIn("--to is required", self.refused("pack", "shapes", code=2))
+        self.assertIn("--size 0px: expected 1px to", self.refused("pack", DIGITS, "--to", "x", "--size", "0px", code=2))
+        self.assertIn("subcommand is required", self.refused(code=2))
+        self.assertEqual(self.entries(), [])
+
+    def test_places_that_are_taken_or_missing(self):
+        self.shapes()
+        self.assertIn("shapes is there already; choose another name, or replace it with --force",
+                      self.refused("make", "shapes", "--size", "24px", "--count", 20, "--to", "shapes"))
+        self.shapes("--force", "--seed", 2)
+        mine = self.folder / "mine"
+        mine.write_text("my own")
+        for arguments in (["pack", "shapes", "--to", "mine"], ["pack", "shapes", "--to", "mine", "--force"]):
+            self.assertIn("mine is there already", self.refused(*arguments))
+        self.assertEqual(mine.read_text(), "my own")
+        self.assertIn("is no file", self.refused("pack", "shapes", "--to", "shapes", "--force"))
+        self.data("pack", "shapes", "--to", "p")
+        self.assertIn("p is there already; choose another name, or replace it with --force", self.refused("pack", "shapes", "--to", "p"))
+        self.data("pack", "shapes", "--to", "p", "--size", "20px", "--force")
+        self.assertIn("20 x 20", self.data("info", "p").stdout)
+        self.assertIn("nowhere/p: No such file or directory", self.refused("pack", "shapes", "--to", "nowhere/p"))
+        for command in ("info", "verify"):
+            self.assertIn("gone: there is no such file or folder", self.refused(command, "gone"))
+            self.assertIn("expected train/CLASS/*.jpg", self.refused(command, "."))
+            self.assertIn("mine: not a packed file of images", self.refused(command, "mine"))
+        self.assertEqual(self.entries(), ["mine", "p", "shapes"])
+
+    def test_damage_is_listed(self):
+        self.shapes()
+        self.data("pack", "shapes", "--to", "p")
+        victim = next((self.folder / "shapes" / "train").rglob("*.jpg"))
+        # Within its header: what a decoder keeps of it must not spoil the next one.
+        victim.write_bytes(victim.read_bytes()[:300])
+        name = str(victim.relative_to(self.folder))
+        said = self.data("verify", "shapes", code=1).stdout.splitlines()
+        self.assertTrue(said[0].startswith(f"{name}: damaged JPEG"), said)
+        self.assertEqual(said[1], "shapes: 1 of 24 images are damaged")
+        self.assertEqual(len(json.loads(self.data("verify", "shapes", "--format", "json", code=1).stdout)["damaged"]), 1)
+        self.assertIn("leave such images out with --skip-corrupt", self.refused("pack", "shapes", "--to", "q"))
+        result = self.data("pack", "shapes", "--to", "q", "--skip-corrupt")
+        self.assertIn(f"left out: {name}: damaged JPEG", result.stderr)
+        self.assertIn("packed 19 training", result.stdout)
+        packed = self.folder / "p"
+        content = bytearray(packed.read_bytes())
+        content[-1] ^= 4
+        packed.write_bytes(content)
+        said = self.data("verify", "p", code=1).stdout
+        self.assertIn("p: test image 3 (class ", said)
+        packed.write_bytes(content[:-1])
+        self.assertIn("it was cut off", self.refused("verify", "p"))
+
+    def test_interrupted_it_leaves_nothing(self):
+        process = subprocess.Popen([OPTIONS.expc, "data", "make", "shapes", "--size", "300px", "--count", "1000000", "--to", "big"],
+                                   cwd=self.folder, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 60
+        while not any(self.folder.glob("big.partial-*/train/*/*.jpg")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, said), (130, "expc: error: interrupted\n"))
+        self.assertEqual(self.entries(), [])
+
+    def test_a_full_disk_leaves_nothing(self):
+        self.shapes()
+        limited = ["bash", "-c", "trap '' XFSZ; ulimit -f 16; exec \"$@\"", "bash", OPTIONS.expc, "data", "pack", "shapes", "--to", "p"]
+        result = subprocess.run(limited, cwd=self.folder, capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, 1, result)
+        self.assertIn("expc: error: p: File too large", result.stderr)
+        self.assertEqual(self.entries(), ["shapes"])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--expc", required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    OPTIONS.expc = os.path.abspath(OPTIONS.expc)
+    unittest.main(argv=["data_test.py", *rest])

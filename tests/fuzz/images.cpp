@@ -1,0 +1,82 @@
+#include "tests/fuzz/images.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "runtime/worker/data/decode.h"
+#include "runtime/worker/data/packed.h"
+
+namespace expc::fuzz {
+namespace {
+
+void require(bool kept) {
+  if (!kept) std::abort();
+}
+
+const uint8_t* bytesOf(const std::string& text) { return reinterpret_cast<const uint8_t*>(text.data()); }
+
+void decodeImage(const std::string& bytes) {
+  std::vector<uint8_t> scratch;
+  auto pixels = data::decode({bytesOf(bytes), bytes.size()}, {{}, nullptr, &scratch});
+  auto header = data::readHeader({bytesOf(bytes), bytes.size()});
+  if (pixels) {
+    require(pixels->data == scratch.data() && pixels->channels == 3);
+    require(static_cast<size_t>(pixels->rows * pixels->cols * 3) <= scratch.size());
+    // A header that can be decoded can be read.
+    require(static_cast<bool>(header) && header->shape.rows == pixels->rows && header->shape.cols == pixels->cols);
+    return;
+  }
+  llvm::Error error = pixels.takeError();
+  require(error.isA<data::CorruptImage>());
+  llvm::consumeError(std::move(error));
+  if (!header) llvm::consumeError(header.takeError());
+}
+
+void readPacked(const std::string& bytes) {
+  const int file = ::memfd_create("packed", MFD_CLOEXEC);
+  require(file >= 0 && ::write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  const std::string path = fmt::format("/proc/self/fd/{}", file);
+  auto sets = data::openPacked(path);
+  std::vector<uint8_t> scratch;
+  if (!sets)
+    require(llvm::toString(sets.takeError()).starts_with(path));
+  else
+    for (const data::Images* set : {sets->train.get(), sets->test.get()})
+      for (int64_t i = 0; i < std::min<int64_t>(set->count(), 100); ++i) {
+        require(set->label(i) < set->classes());
+        require(set->className(set->label(i)).size() <= bytes.size());
+        auto pixels = set->read(i, scratch);
+        if (!pixels) require(llvm::toString(pixels.takeError()).starts_with(path));
+      }
+  ::close(file);
+}
+
+/// The same with checksums that fit, so that what lies behind them is met.
+std::string withSums(std::string bytes) {
+  data::PackedHeader header;
+  if (bytes.size() < sizeof(header)) return bytes;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  std::memcpy(header.magic, data::kPackedMagic, sizeof(header.magic));
+  header.version = data::kPackedVersion;
+  if (header.pixels_at >= sizeof(header) && header.pixels_at <= bytes.size())
+    header.index_sum = data::packedSum({bytesOf(bytes) + sizeof(header), bytesOf(bytes) + header.pixels_at});
+  header.header_sum = data::headerSum(header);
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  return bytes;
+}
+
+}  // namespace
+
+void readImages(const std::string& bytes) {
+  decodeImage(bytes);
+  readPacked(bytes);
+  readPacked(withSums(bytes));
+}
+
+}  // namespace expc::fuzz
