@@ -3,7 +3,8 @@
 each is, one thread, one after the other in every round.
 
 Equal on: every code point in three surroundings, texts in many scripts, bytes that are no UTF-8, random mixtures, long runs, Python's own library; and the same
-through a tokenizer.json made of the vocabulary. Timed: the library's code, prose of its documentation strings, texts in many scripts. Times are processor
+through a tokenizer.json made of the vocabulary. Small vocabularies in that form, with merges that decide and with other patterns, are compared with Hugging Face's
+tokenizers, on what has no letter newer than PCRE2's Unicode (splitter.h) and names no special token. Timed: the library's code, prose of its documentation strings, texts in many scripts. Times are processor
 time, the best of all rounds; "numpy" is tiktoken without its list of Python integers. Prints a table and one JSON line; ends with 1 where tokens differ.
 
 usage: .deps/bench/bin/python tests/bench/tokenizer.py --bench build/release/bin/expc-tokenizer-bench [--rounds N]
@@ -24,6 +25,7 @@ import time
 
 import llama_models
 import tiktoken
+import tokenizers
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/parity"))
@@ -150,30 +152,62 @@ def compare(ours, encoding, folder):
     return counted
 
 
-def write_json(ranks, path):
-    """The vocabulary in Hugging Face's form, merges recovered by splitting each token with the ranks below its own."""
+def one_split(ranks, token):
+    """The two tokens that `token` is merged from, by the ranks below its own; all splits into tokens would do as well."""
+    rank = ranks[token]
+    parts = [token[i:i + 1] for i in range(len(token))]
+    while len(parts) > 2:
+        best, at = min((ranks.get(parts[i] + parts[i + 1], rank), i) for i in range(len(parts) - 1))
+        if best >= rank:
+            return []
+        parts[at:at + 2] = [parts[at] + parts[at + 1]]
+    return [tuple(parts)] if len(parts) == 2 else []
+
+
+def all_splits(ranks, token):
+    return [(token[:i], token[i:]) for i in range(1, len(token)) if token[:i] in ranks and token[i:] in ranks]
+
+
+def write_json(ranks, path, splits=one_split, pattern=PATTERN, whole=True):
+    """The vocabulary in Hugging Face's form. Without a pattern ByteLevel's own; without `whole` only merges make tokens."""
     shown = [b for b in range(256) if 0x21 <= b <= 0x7E or 0xA1 <= b <= 0xAC or b >= 0xAE]
     table = {b: chr(b) for b in shown}
     table |= {b: chr(256 + i) for i, b in enumerate(b for b in range(256) if b not in table)}
     text = lambda token: "".join(table[byte] for byte in token)  # noqa: E731
-    merges = []
-    for token, rank in sorted(ranks.items(), key=lambda item: item[1]):
-        parts = [token[i:i + 1] for i in range(len(token))]
-        while len(parts) > 2:
-            pairs = [(ranks.get(parts[i] + parts[i + 1], rank), i) for i in range(len(parts) - 1)]
-            best, at = min(pairs)
-            if best >= rank:
-                break
-            parts[at:at + 2] = [parts[at] + parts[at + 1]]
-        if len(parts) == 2:
-            merges.append([text(parts[0]), text(parts[1])])
+    by_rank = sorted(ranks, key=ranks.get)
+    merges = [[text(left), text(right)] for token in by_rank for left, right in splits(ranks, token)]
     names = json.loads((ROOT / "tests/parity/golden/text/special_tokens.json").read_text())["llama3"]
-    steps = [{"type": "Split", "pattern": {"Regex": PATTERN}, "behavior": "Isolated", "invert": False},
+    added = [{"id": len(ranks) + i - 128000, "content": name, "special": True, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+             for name, i in names.items()]
+    steps = [{"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False},
              {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}]
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     pathlib.Path(path).write_text(json.dumps({
-        "added_tokens": [{"id": i, "content": name, "special": True} for name, i in names.items()], "normalizer": None,
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps}, "decoder": {"type": "ByteLevel"},
-        "model": {"type": "BPE", "ignore_merges": True, "vocab": {text(token): rank for token, rank in ranks.items()}, "merges": merges}}))
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": added, "normalizer": None, "post_processor": None, "decoder": level,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps} if pattern else level,
+        "model": {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None, "end_of_word_suffix": None, "fuse_unk": False,
+                  "byte_fallback": False, "ignore_merges": whole, "vocab": {text(token): rank for token, rank in ranks.items()}, "merges": merges}}))
+
+
+def compare_small(bench, folder):
+    """Small vocabularies beside Hugging Face's tokenizers."""
+    ranks = {}
+    for line in (ROOT / "tests/parity/golden/text/scripts.model").read_bytes().splitlines():
+        token, rank = line.split()
+        ranks[base64.b64decode(token)] = int(rank)
+    newer = set(corpus.SENTENCES[-1]) - set(" :abcdefghijklmnopqrstuvwxyz")
+    texts = [text for text in corpus.SENTENCES + list(corpus.mixtures(20_000, seed=9)) if "<|" not in text and not newer & set(text)]
+    count = 0
+    for splits, pattern, whole in ((one_split, PATTERN, True), (all_splits, PATTERN, False), (all_splits, None, False), (all_splits, r"[\p{L}\p{M}]+|\s", False)):
+        path = f"{folder}/small.json"
+        write_json(ranks, path, splits, pattern, whole)
+        theirs = tokenizers.Tokenizer.from_file(path)
+        for text, got in zip(texts, Ours(bench, path).ids([text.encode() for text in texts], folder), strict=True):
+            wanted = theirs.encode(text, add_special_tokens=False).ids
+            if got != wanted:
+                sys.exit(f"tokenizer.py: pattern {pattern}: {text[:200]!r} differs: ours {got[:20]}, Hugging Face's {wanted[:20]}")
+            count += len(got)
+    return count
 
 
 def timed(ours, encoding, rounds, folder):
@@ -214,9 +248,10 @@ def main():
         write_json(ranks, f"{folder}/tokenizer.json")
         from_json = Ours(options.bench, f"{folder}/tokenizer.json")
         equal_json = compare(from_json, encoding, folder)
+        equal_small = compare_small(options.bench, folder)
         rows = timed(ours, encoding, options.rounds, folder)
     print("equal tokens:", ", ".join(f"{name} {count:,}" for name, count in equal.items()))
-    print("from tokenizer.json:", f"{sum(equal_json.values()):,} equal")
+    print("from tokenizer.json:", f"{sum(equal_json.values()):,} equal; small ones beside Hugging Face's tokenizers: {equal_small:,} equal")
     print(f"loading: ours {ours.load_s:.3f} s, tokenizer.json {from_json.load_s:.3f} s, tiktoken {load_s:.3f} s")
     for name, row in rows.items():
         print(f"{name}: {row}")

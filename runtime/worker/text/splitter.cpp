@@ -2,6 +2,7 @@
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
 #include <pcre2.h>
 
 #include <algorithm>
@@ -28,15 +29,26 @@ std::string wordsOf(int code) {
                                                               : reinterpret_cast<const char*>(text);
 }
 
-/// PCRE2's \s has one character more than Unicode's property (U+180E).
-std::string withUnicodeSpaces(llvm::StringRef pattern) {
+/// What PCRE2, Oniguruma (Hugging Face) and Rust's engine (tiktoken) take alike; \w, \b, \h and others differ.
+constexpr llvm::StringLiteral kKnownEscapes = "sSdDpPrntfx";
+
+/// With \s as Unicode's property: PCRE2's has one character more (U+180E). An error: an escape that engines take
+/// differently.
+llvm::Expected<std::string> translated(llvm::StringRef pattern) {
   std::string result;
   for (size_t at = 0; at < pattern.size(); ++at) {
+    if (pattern.substr(at).starts_with("[:"))
+      return llvm::createStringError(
+          fmt::format("the pattern '{}' has a class by name ([:…:]), which is not supported", pattern.str()));
     if (pattern[at] != '\\' || at + 1 == pattern.size()) {
       result += pattern[at];
       continue;
     }
     const char escaped = pattern[++at];
+    if (llvm::isAlnum(escaped) && !kKnownEscapes.contains(escaped))
+      return llvm::createStringError(
+          fmt::format("the pattern '{}' uses \\{}, which regular expressions take differently; it is not supported",
+                      pattern.str(), escaped));
     if (escaped == 's')
       result += "\\p{White_Space}";
     else if (escaped == 'S')
@@ -87,10 +99,11 @@ llvm::Expected<PatternSplitter> PatternSplitter::compile(llvm::StringRef pattern
         fmt::format("a pattern of {} bytes, at most {} are taken", pattern.size(), kLongestPattern));
   auto parts = std::make_unique<Parts>();
   parts->text = pattern.str();
-  const std::string translated = withUnicodeSpaces(pattern);
+  auto text = translated(pattern);
+  if (!text) return text.takeError();
   int error = 0;
   size_t offset = 0;
-  parts->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
+  parts->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text->data()), text->size(),
                               PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr);
   if (!parts->code)
     return llvm::createStringError(fmt::format("the pattern '{}' is wrong: {}", parts->text, wordsOf(error)));

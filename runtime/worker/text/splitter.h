@@ -26,7 +26,7 @@ void splitAsLlama3(llvm::StringRef text, PieceSink piece);
 /// and Hugging Face's tokenizers. Several threads may use one.
 class PatternSplitter {
  public:
-  /// Errors say where a pattern is wrong.
+  /// Errors: the pattern is wrong, or has what PCRE2 takes otherwise than the engines of tokenizers do (\w, \b, …).
   static llvm::Expected<PatternSplitter> compile(llvm::StringRef pattern);
 
   PatternSplitter(PatternSplitter&&) noexcept;

@@ -104,6 +104,14 @@ TEST_CASE("a pattern that is wrong or never ends says so") {
   auto wrong = PatternSplitter::compile("(a");
   REQUIRE(!wrong);
   CHECK(llvm::toString(wrong.takeError()).find("'(a' is wrong") != std::string::npos);
+  for (const char* unlike : {"\\w+", "a\\b", "[\\h]", "(a)\\1", "a\\Kb"}) {
+    auto refused = PatternSplitter::compile(unlike);
+    REQUIRE(!refused);
+    CHECK(llvm::toString(refused.takeError()).find("which regular expressions take differently") != std::string::npos);
+  }
+  auto named = PatternSplitter::compile("[[:alpha:]]");
+  REQUIRE(!named);
+  CHECK(llvm::toString(named.takeError()).find("a class by name") != std::string::npos);
   auto endless = PatternSplitter::compile("(?:a+)+[0-9]");
   REQUIRE(endless);
   auto error = endless->split(std::string(64, 'a'), [](llvm::StringRef) {});

@@ -1,7 +1,9 @@
 #include "runtime/worker/text/tokenizer.h"
 
 #include <fmt/format.h>
+#include <llvm/Support/FileSystem.h>
 #include <llvm/Support/JSON.h>
+#include <llvm/Support/Path.h>
 
 #include <algorithm>
 
@@ -61,6 +63,17 @@ Tokenizer Tokenizer::bytes() {
 }
 
 llvm::Expected<Tokenizer> Tokenizer::open(const std::string& path) {
+  if (llvm::sys::fs::is_directory(path)) {
+    for (const char* name : {"tokenizer.json", "tokenizer.model", "original/tokenizer.model"}) {
+      llvm::SmallString<256> file(path);
+      llvm::sys::path::append(file, name);
+      if (llvm::sys::fs::is_regular_file(file)) return open(file.str().str());
+    }
+    return llvm::createStringError(
+        fmt::format("{}: the folder has no tokenizer.json, tokenizer.model or original/tokenizer.model; name the file "
+                    "with tokenizer = file(…)",
+                    path));
+  }
   auto buffer =
       openFile(path, kLargestFile,
                "a tokenizer is Llama 3's tokenizer.model or tokenizer.json, as they lie in the model's folder");

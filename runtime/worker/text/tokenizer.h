@@ -20,7 +20,8 @@ namespace expc::text {
 /// Text to tokens and back: byte-level byte-pair encoding as Llama 3 has it. Several threads may use one.
 class Tokenizer {
  public:
-  /// A file in tiktoken's form or a tokenizer.json, told apart by its beginning. Errors name the file, what is wrong
+  /// A file in tiktoken's form or a tokenizer.json, told apart by its beginning, or a model's folder with one:
+  /// tokenizer.json, tokenizer.model or original/tokenizer.model, in this order. Errors name the file, what is wrong
   /// and the way out.
   static llvm::Expected<Tokenizer> open(const std::string& path);
   /// Lines of base64 and rank; Llama 3's pattern and special tokens. `name` stands for the file in messages.

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <llvm/Support/Base64.h>
+#include <llvm/Support/FileSystem.h>
 
 #include "runtime/worker/text/testing/golden.h"
 
@@ -47,6 +48,22 @@ TEST_CASE("both forms of a vocabulary give the ids of tiktoken and Hugging Face"
   CHECK(encoded(*tiktoken, *ends.getString("text"), true, true) == tokensOf(*ends.get("ids")));
   CHECK(encoded(*tiktoken, "", true, true).empty());
   CHECK(tiktoken->rows() == 512 + 256);
+}
+
+TEST_CASE("a model's folder is opened by the tokenizer in it") {
+  llvm::SmallString<128> folder;
+  REQUIRE(!llvm::sys::fs::createUniqueDirectory("expc-text", folder));
+  const std::string path = folder.str().str();
+  REQUIRE(!llvm::sys::fs::create_directory(path + "/original"));
+  REQUIRE(!llvm::sys::fs::copy_file(kGolden + "toy_bpe.model", path + "/original/tokenizer.model"));
+  auto tokenizer = Tokenizer::open(path);
+  REQUIRE(tokenizer);
+  CHECK(tokenizer->origin() == path + "/original/tokenizer.model");
+  REQUIRE(!llvm::sys::fs::copy_file(kGolden + "toy_tokenizer.json", path + "/tokenizer.json"));
+  tokenizer = Tokenizer::open(path);
+  REQUIRE(tokenizer);
+  CHECK(tokenizer->origin() == path + "/tokenizer.json");
+  llvm::sys::fs::remove_directories(folder);
 }
 
 TEST_CASE("special tokens lie where Llama 3 has them") {
@@ -199,7 +216,9 @@ TEST_CASE("files that are no vocabulary say what is wrong") {
   has(messageOf(Tokenizer::fromJson(std::string(100'000, '{'), "t.json")), "t.json: ");
   has(messageOf(Tokenizer::fromJson(whole.substr(0, whole.size() / 2), "t.json")), "t.json: ");
   has(messageOf(Tokenizer::open("/nowhere/tokenizer.model")), "/nowhere/tokenizer.model: ");
-  has(messageOf(Tokenizer::open("/")), "a folder, expected a file");
+  has(messageOf(Tokenizer::open("/")),
+      "/: the folder has no tokenizer.json, tokenizer.model or original/tokenizer.model");
+  has(messageOf(Tokenizer::open("/dev/zero")), "/dev/zero: not a regular file; a tokenizer is");
 }
 
 }  // namespace
