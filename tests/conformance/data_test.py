@@ -104,6 +104,19 @@ class Packed(unittest.TestCase):
         # Scaled before or on the way: both as PIL scales.
         self.assertEqual(self.losses({"packed": ["small.pack"]}), self.losses({"folder": ["shapes"]}))
 
+    def test_every_loader_takes_both(self):
+        wanted = self.losses({"folder": ["shapes"]}, size=40, layout="nhwc")[0]
+        for loader in ({"worker_kind": "processes"}, {"loader": "native"}, {"loader": "dali"}):
+            for data in ({"folder": ["shapes"]}, {"packed": ["shapes.pack"]}):
+                with self.subTest(loader=loader, data=data):
+                    event = ranks.run(WORKER, self.trial(data, size=40, layout="nhwc", **loader))[0].last()
+                    # A loader that this build or this machine lacks says so.
+                    if "not in this build" in event.get("reason", "") or "tools/setup --dali" in event.get("reason", ""):
+                        continue
+                    self.assertEqual(event["event"], "result", event)
+                    # The same images in the same order.
+                    self.assertAlmostEqual(event["series"]["loss"][0], wanted, delta=1e-3)
+
     def test_damage_fails_the_trial_with_its_name(self):
         for name in ("shapes", "shapes.pack"):
             data, wanted = self.damaged(name)
