@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "runtime/analysis/format.h"
@@ -25,6 +26,13 @@ bool comparisonFails(const plan::Plan& plan, const analysis::Judgement& judgemen
          });
 }
 
+/// A word stands alone; "2", "300px" and "true" say nothing without their factor.
+std::string levelName(const std::string& factor, const std::string& label) {
+  const bool word =
+      !label.empty() && std::isalpha(static_cast<unsigned char>(label[0])) && label != "true" && label != "false";
+  return word ? label : factor + "=" + label;
+}
+
 }  // namespace
 
 std::string judgedText(const analysis::Attribution& attribution) {
@@ -45,10 +53,11 @@ std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const ana
     const std::string ours = plan.levelLabel(*treated, f), theirs = plan.levelLabel(*baseline, f);
     if (ours == theirs) continue;
     ++differing;
-    names = {ours, theirs};
+    const std::string& factor = plan.factors[f].name;
+    names = {levelName(factor, ours), levelName(factor, theirs)};
   }
   // Long ones would push the numbers out of the table; of several factors none is the name.
-  constexpr size_t kLongest = 14;
+  constexpr size_t kLongest = 18;
   if (differing != 1 || std::max(names.first.size(), names.second.size()) > kLongest) return {"this level", "baseline"};
   return names;
 }

@@ -17,8 +17,8 @@ std::string pairText(const plan::Plan& plan, const analysis::Attribution& attrib
 /// "judged by fp32_pays, copies_half and 3 more", or "" where no criterion asks about the pair.
 std::string judgedText(const analysis::Attribution& attribution);
 
-/// What heads the columns of the two levels: "fp32" and "fp64" where they differ in one factor, else "this level" and
-/// "baseline".
+/// What heads the columns of the two levels: "fp32" and "fp64", "gpus=2" and "gpus=1", where they differ in one factor,
+/// else "this level" and "baseline".
 std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const analysis::Attribution& attribution);
 
 /// "a step takes 12.3 ms against 20.1 ms (-7.8 ms); means of 3 profile trials of each".

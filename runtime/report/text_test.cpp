@@ -221,6 +221,8 @@ TEST_CASE("columns are named by the levels where those differ in one factor") {
   REQUIRE(all.size() == 1);
   CHECK(levelNames(example.plan, all[0]) == std::pair<std::string, std::string>("fp32", "fp64"));
   analysis::Attribution other = all[0];
+  other.treated = example.plan.points[1].id;
+  CHECK(levelNames(example.plan, other) == std::pair<std::string, std::string>("gpus=2", "gpus=1"));
   other.treated = example.plan.points[3].id;  // other gpus, too
   CHECK(levelNames(example.plan, other).first == "this level");
   other.treated = "gone";

@@ -25,7 +25,7 @@ STUDY = """import std.image
 
 /// Everything that can be measured.
 study everything {{
-  workload image.mobilenet_v2(data = mnist("{data}"), size = 32px, width = 0.25, batch = 256, workers = 1)
+  workload image.mobilenet_v2(data = mnist("{data}"), size = 32px, width = 0.25, batch = 64, workers = 1)
   factor gpus in {{ 1, 2 }}
   measure {metrics}
   design full {{

@@ -101,8 +101,17 @@ class Traces(unittest.TestCase):
     def test_a_trace_that_cannot_be_written_is_a_note(self):
         event = ranks.result(WORKER, specification(1), environment={"EXPC_TRACE": "/nonexistent/trace"})
         self.assertEqual(len(event["notes"]), 1)
-        self.assertRegex(event["notes"][0], r"the trace /nonexistent/trace.rank0.json.*could not be written.*--trace")
+        self.assertRegex(event["notes"][0], r"the trace /nonexistent/trace.rank0.json: No such file or directory \(--trace")
         self.assertGreater(event["metrics"]["profiled_time"], 0)
+
+    def test_a_full_disk_is_named_and_nothing_half_written_stays(self):
+        with tempfile.TemporaryDirectory() as folder:
+            # Kineto writes beside the trace and renames: a link to a device that is always full stands there.
+            (pathlib.Path(folder) / "trace.rank0.json.tmp").symlink_to("/dev/full")
+            event = ranks.result(WORKER, specification(1), environment={"EXPC_TRACE": f"{folder}/trace"})
+            self.assertEqual(event["notes"], [f"the trace {folder}/trace.rank0.json: No space left on device (--trace names its folder)"])
+            self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
+            self.assertEqual(event["series"]["profile.total"][1], STEPS)
 
     def test_timed_trials_are_never_traced(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,11 +1,13 @@
 #include "runtime/worker/profile/trace.h"
 
+#include <fcntl.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 namespace expc::profile {
 namespace {
@@ -13,6 +15,17 @@ namespace {
 using torch::profiler::impl::ActivityType;
 
 std::atomic<bool> tracing{false};
+
+/// Kineto says nothing when it cannot write: so the system is asked, where the file still stands half written.
+std::string whyUnwritten(const std::string& file) {
+  const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (descriptor < 0) return std::strerror(errno);
+  const std::vector<char> block(1 << 16);
+  const bool written = write(descriptor, block.data(), block.size()) == static_cast<ssize_t>(block.size());
+  const std::string why = written ? "could not be written" : std::strerror(errno ? errno : ENOSPC);
+  close(descriptor);
+  return why;
+}
 
 }  // namespace
 
@@ -33,13 +46,17 @@ void startTrace(bool gpu) {
 llvm::Error finishTrace(const std::string& path) {
   tracing = false;
   const auto result = torch::autograd::profiler::disableProfiler();
-  // Kineto says nothing when it cannot write.
-  const auto failed = [&](const char* what) {
+  const auto failed = [&](const std::string& what) {
     return llvm::createStringError("the trace " + path + ": " + what + " (--trace names its folder)");
   };
   if (access(path.c_str(), F_OK) == 0 && unlink(path.c_str()) != 0) return failed(std::strerror(errno));
   result->save(path);
-  if (access(path.c_str(), R_OK) != 0) return failed("could not be written");
+  if (access(path.c_str(), R_OK) != 0) {
+    const std::string part = path + ".tmp";  // Kineto's; it is renamed when all is written
+    const std::string why = whyUnwritten(part);
+    unlink(part.c_str());
+    return failed(why);
+  }
   return llvm::Error::success();
 }
 
