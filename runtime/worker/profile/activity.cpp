@@ -3,6 +3,7 @@
 #include <llvm/Demangle/Demangle.h>
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 namespace expc::profile {
@@ -26,14 +27,15 @@ bool dropSuffix(std::string_view& name, std::string_view suffix) {
 std::string_view nameOf(Family family) { return kFamilyNames[static_cast<size_t>(family)]; }
 
 Family familyOf(std::string_view kernel) {
-  size_t at = kernel.find("ncclDevKernel_");
-  size_t skip = std::string_view("ncclDevKernel_").size();
-  if (at == std::string_view::npos) {
-    at = kernel.find("ncclKernel_");
-    skip = std::string_view("ncclKernel_").size();
-  }
-  if (at == std::string_view::npos) return Family::Compute;
-  const std::string_view rest = kernel.substr(at + skip);
+  constexpr std::string_view kKernel = "Kernel_";
+  const size_t at = kernel.find("nccl");
+  const size_t end = at == std::string_view::npos ? at : kernel.find(kKernel, at);
+  if (end == std::string_view::npos) return Family::Compute;
+  // Between the two: Dev, nothing, SymDev or SymkDev.
+  const std::string_view between = kernel.substr(at, end - at);
+  if (!std::all_of(between.begin(), between.end(), [](unsigned char c) { return std::isalpha(c); }))
+    return Family::Compute;
+  const std::string_view rest = kernel.substr(end + kKernel.size());
   if (rest.starts_with("AllReduce")) return Family::AllReduce;
   if (rest.starts_with("AllGather")) return Family::AllGather;
   if (rest.starts_with("ReduceScatter")) return Family::ReduceScatter;

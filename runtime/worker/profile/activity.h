@@ -16,7 +16,8 @@ namespace expc::profile {
 enum class Family : uint8_t { Compute, AllReduce, AllGather, ReduceScatter, Broadcast, OtherNccl };
 inline constexpr size_t kFamilies = 6;
 std::string_view nameOf(Family family);  // "NCCL all-reduce"
-/// By a kernel's name, mangled or not: NCCL's are ncclDevKernel_AllReduce_Sum_f32_… (ncclKernel_… before 2.19).
+/// By a kernel's name, mangled or not: NCCL's are ncclDevKernel_AllReduce_Sum_f32_…, ncclKernel_… before 2.19, and
+/// ncclSymDevKernel_… or ncclSymkDevKernel_… for symmetric memory.
 Family familyOf(std::string_view kernel);
 
 /// "cudaLaunchKernel" of "cudaLaunchKernel_v7000" or "cudaLaunchKernel_ptsz_v7000": the call without its version.

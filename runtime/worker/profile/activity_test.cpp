@@ -36,6 +36,9 @@ TEST_CASE("kernels belong to families by their names") {
         Family::AllReduce);
   CHECK(familyOf("ncclDevKernel_Reduce_Sum_f32_RING_LL") == Family::OtherNccl);
   CHECK(familyOf("ncclDevKernel_SendRecv") == Family::OtherNccl);
+  CHECK(familyOf("ncclSymkDevKernel_AllReduce_RSxLD_AGxST_sum_bf16(ncclSymkDevWorkArgs4K)") == Family::AllReduce);
+  CHECK(familyOf("ncclSymDevKernel_AllGather_STMC") == Family::AllGather);
+  CHECK(familyOf("reference::nccl_copy<Kernel_1>()") == Family::Compute);
   CHECK(familyOf("void at::native::vectorized_elementwise_kernel<4, at::native::AUnaryFunctor<float>>") ==
         Family::Compute);
   CHECK(familyOf("") == Family::Compute);
