@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "runtime/worker/model/mobilenet_v2.h"
 #include "runtime/worker/model/state_file.h"
 #include "runtime/worker/optim/optimizer.h"
 #include "tests/parity/fixtures.h"

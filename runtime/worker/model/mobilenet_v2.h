@@ -9,14 +9,9 @@
 #include <vector>
 
 #include "runtime/worker/kernels/inverted_residual.h"
+#include "runtime/worker/model/named_tensor.h"
 
 namespace expc::model {
-
-/// A tensor under its name in torchvision's state dict.
-struct NamedTensor {
-  std::string name;
-  at::Tensor tensor;
-};
 
 struct MobileNetV2Options {
   int64_t classes = 10;

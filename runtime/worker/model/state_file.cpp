@@ -31,13 +31,6 @@ at::ScalarType torchType(io::DType type) {
 
 bool isReal(at::ScalarType type) { return at::isFloatingType(type); }
 
-at::Tensor copyOf(const io::TensorInfo& info) {
-  at::Tensor tensor = at::empty(info.shape, at::TensorOptions().dtype(torchType(info.dtype)));
-  // memcpy and not a view: the file's bytes need not be aligned.
-  if (!info.bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), info.bytes.data(), info.bytes.size());
-  return tensor;
-}
-
 std::string shapeText(at::IntArrayRef shape) {
   return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ", "));
 }
@@ -53,10 +46,17 @@ std::string listed(const std::vector<std::string>& names) {
 
 }  // namespace
 
+at::Tensor tensorOf(const io::TensorInfo& info) {
+  at::Tensor tensor = at::empty(info.shape, at::TensorOptions().dtype(torchType(info.dtype)));
+  // memcpy and not a view: the file's bytes need not be aligned.
+  if (!info.bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), info.bytes.data(), info.bytes.size());
+  return tensor;
+}
+
 llvm::Expected<at::Tensor> readTensor(const io::SafeTensors& file, const std::string& name) {
   const io::TensorInfo* info = file.find(name);
   if (info == nullptr) return failure(fmt::format("{}: no tensor {}", file.path(), name));
-  return copyOf(*info);
+  return tensorOf(*info);
 }
 
 llvm::Error loadState(const io::SafeTensors& file, const std::vector<NamedTensor>& state) {
@@ -87,7 +87,7 @@ llvm::Error loadState(const io::SafeTensors& file, const std::vector<NamedTensor
   if (!wrong.empty())
     return failure(fmt::format("{} does not fit the model; tensors {}", file.path(), fmt::join(wrong, "; ")));
   at::NoGradGuard no_grad;
-  for (const NamedTensor& target : state) target.tensor.copy_(copyOf(*file.find(target.name)));
+  for (const NamedTensor& target : state) target.tensor.copy_(tensorOf(*file.find(target.name)));
   return llvm::Error::success();
 }
 

@@ -8,12 +8,15 @@
 #include <vector>
 
 #include "runtime/worker/io/safetensors.h"
-#include "runtime/worker/model/mobilenet_v2.h"
+#include "runtime/worker/model/named_tensor.h"
 
 namespace expc::model {
 
 /// A copy of one tensor of a file, on the CPU, in the file's type. An error if the file has none of that name.
 llvm::Expected<at::Tensor> readTensor(const io::SafeTensors& file, const std::string& name);
+
+/// A copy of a tensor of a file, on the CPU, in the file's type.
+at::Tensor tensorOf(const io::TensorInfo& info);
 
 /// Copies every tensor of the file into the state's tensor of the same name. Floating-point types are cast to each
 /// other, whole-number types to each other, neither to the other. An error, with nothing changed, that lists the names

@@ -60,7 +60,8 @@ struct SgdOptions {
 std::unique_ptr<Optimizer> makeSgd(std::vector<at::Tensor> parameters, const SgdOptions& options);
 
 /// Adam; `decoupled` makes it AdamW (p is scaled by 1 - rate weight_decay instead of adding weight_decay p to the
-/// gradient).
+/// gradient). Of fp16 parameters it keeps fp32 copies, and moments in fp32: squares of their gradients, and most steps,
+/// are too small for fp16.
 struct AdamOptions {
   double learning_rate = 1e-3;
   double beta1 = 0.9;

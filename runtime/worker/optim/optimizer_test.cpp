@@ -98,3 +98,26 @@ TEST_CASE("a state of another optimiser or model is refused and changes nothing"
   REQUIRE(after.size() == before.size());
   for (size_t i = 0; i < after.size(); ++i) CHECK(at::equal(after[i].second, before[i].second));
 }
+
+TEST_CASE("adamw on fp16 parameters steps as on fp32 ones, and goes on from its state") {
+  at::manual_seed(5);
+  const auto start = at::randn({64}).to(at::kHalf),
+             gradient = at::randn({64}).mul(1e-4);  // squared it is nothing in fp16
+  auto half = start.clone().requires_grad_(true), wide = start.to(at::kFloat).requires_grad_(true);
+  const optim::AdamOptions options{.learning_rate = 1e-5, .decoupled = true};
+  auto one = optim::makeAdam({half}, options), reference = optim::makeAdam({wide}, options);
+  const auto both = [&](Optimizer& optimizer, at::Tensor& parameter) {
+    parameter.mutable_grad() = gradient.to(at::kHalf);
+    optimizer.step();
+    wide.mutable_grad() = gradient.to(at::kHalf).to(at::kFloat);
+    reference->step();
+    CHECK(at::equal(parameter, wide.to(at::kHalf)));
+  };
+  // Each step is below the spacing of fp16 near one; a hundred are not.
+  for (int i = 0; i < 100; ++i) both(*one, half);
+  CHECK_FALSE(at::equal(half, start));
+  auto resumed = half.detach().clone().requires_grad_(true);
+  auto two = optim::makeAdam({resumed}, options);
+  REQUIRE_FALSE(static_cast<bool>(two->restore(copied(*one))));
+  for (int i = 0; i < 100; ++i) both(*two, resumed);
+}

@@ -16,4 +16,11 @@ double Schedule::rate(int64_t step) const {
   return base / 2 * (1 + std::cos(std::numbers::pi * static_cast<double>(after) / length));
 }
 
+double WarmupCosine::rate(int64_t step) const {
+  if (step < warmup_steps) return base * static_cast<double>(step) / static_cast<double>(warmup_steps);
+  const auto length = static_cast<double>(std::max<int64_t>(1, total_steps - warmup_steps));
+  return base *
+         std::max(0.0, 0.5 * (1 + std::cos(std::numbers::pi * static_cast<double>(step - warmup_steps) / length)));
+}
+
 }  // namespace expc::optim

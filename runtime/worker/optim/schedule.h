@@ -26,4 +26,14 @@ struct Schedule {
   double rate(int64_t step) const;
 };
 
+/// Language models (WORKLOADS §8): t < W: base t / W, so that the first step moves nothing; then
+/// base max(0, (1 + cos(pi (t - W) / (T - W))) / 2).
+struct WarmupCosine {
+  double base = 0;
+  int64_t warmup_steps = 0;
+  int64_t total_steps = 1;
+
+  double rate(int64_t step) const;
+};
+
 }  // namespace expc::optim

@@ -1,0 +1,230 @@
+#include "runtime/worker/llama/config.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+namespace expc::llama {
+namespace {
+
+// Larger than any model; small enough that no product of two sizes overflows.
+constexpr int64_t kLargestSize = int64_t{1} << 24;
+constexpr int64_t kMostLayers = 4096;
+
+/// Reads the members of config.json and notes what does not fit.
+class Reader {
+ public:
+  explicit Reader(const llvm::json::Object& object) : object_(object) {}
+
+  int64_t size(llvm::StringRef key, std::optional<int64_t> otherwise, int64_t most = kLargestSize) {
+    const llvm::json::Value* value = find(key);
+    if (value == nullptr) {
+      if (!otherwise) wrong_.push_back(fmt::format("no {}", key.str()));
+      return otherwise.value_or(1);
+    }
+    const auto number = value->getAsInteger();
+    if (number && *number >= 1 && *number <= most) return *number;
+    wrong_.push_back(fmt::format("{} must be a whole number from 1 to {}", key.str(), most));
+    return 1;
+  }
+
+  double positive(llvm::StringRef key, double otherwise) {
+    const llvm::json::Value* value = find(key);
+    if (value == nullptr) return otherwise;
+    const auto number = value->getAsNumber();
+    if (number && std::isfinite(*number) && *number > 0) return *number;
+    wrong_.push_back(fmt::format("{} must be a number above zero", key.str()));
+    return otherwise;
+  }
+
+  bool flag(llvm::StringRef key) {
+    const llvm::json::Value* value = find(key);
+    if (value == nullptr) return false;
+    if (const auto flag = value->getAsBoolean()) return *flag;
+    wrong_.push_back(fmt::format("{} must be true or false", key.str()));
+    return false;
+  }
+
+  /// A text that must be `wanted` where it is given at all.
+  void only(llvm::StringRef key, llvm::StringRef wanted) {
+    const llvm::json::Value* value = find(key);
+    if (value == nullptr) return;
+    const auto text = value->getAsString();
+    if (!text || *text != wanted) wrong_.push_back(fmt::format("{} must be \"{}\"", key.str(), wanted.str()));
+  }
+
+  void no(llvm::StringRef key) {
+    if (flag(key)) wrong_.push_back(fmt::format("{} is set, Llama 3 has none", key.str()));
+  }
+
+  const llvm::json::Value* find(llvm::StringRef key) const {
+    const llvm::json::Value* value = object_.get(key);
+    return value == nullptr || value->getAsNull() ? nullptr : value;
+  }
+
+  void fail(std::string text) { wrong_.push_back(std::move(text)); }
+  std::vector<std::string>& wrong() { return wrong_; }
+
+ private:
+  const llvm::json::Object& object_;
+  std::vector<std::string> wrong_;
+};
+
+/// rope_scaling of config.json, or the rope_parameters that newer versions write in its place.
+std::optional<RopeScaling> readScaling(const llvm::json::Object& object, std::vector<std::string>& wrong) {
+  auto type = object.getString("rope_type");
+  if (!type) type = object.getString("type");
+  if (!type || *type == "default") return std::nullopt;
+  if (*type != "llama3") {
+    wrong.push_back(
+        fmt::format("rope_type \"{}\" is not supported (default and llama3 are)", type->take_front(32).str()));
+    return std::nullopt;
+  }
+  Reader reader(object);
+  RopeScaling scaling;
+  scaling.factor = reader.positive("factor", scaling.factor);
+  scaling.low_frequency_factor = reader.positive("low_freq_factor", scaling.low_frequency_factor);
+  scaling.high_frequency_factor = reader.positive("high_freq_factor", scaling.high_frequency_factor);
+  scaling.original_positions = reader.size("original_max_position_embeddings", scaling.original_positions);
+  if (scaling.high_frequency_factor <= scaling.low_frequency_factor)
+    reader.fail("high_freq_factor must be above low_freq_factor");
+  for (std::string& text : reader.wrong()) wrong.push_back(std::move(text));
+  return scaling;
+}
+
+TensorSpec spec(std::string name, Role role, std::vector<int64_t> shape) {
+  return {std::move(name), role, std::move(shape), 0};
+}
+
+}  // namespace
+
+std::optional<Config> namedConfig(llvm::StringRef name) {
+  Config c;
+  c.vocabulary = 128256;
+  if (name == "llama3_8b") {
+    c.width = 4096, c.layers = 32, c.heads = 32, c.kv_heads = 8, c.head_width = 128, c.mlp_width = 14336;
+    c.max_positions = 8192;
+    return c;
+  }
+  if (name == "tiny") {
+    c.vocabulary = 8192, c.width = 256, c.layers = 4, c.heads = 8, c.kv_heads = 4, c.head_width = 32;
+    c.mlp_width = 1024, c.max_positions = 8192;
+    return c;
+  }
+  c.kv_heads = 8, c.mlp_width = 8192, c.max_positions = 131072, c.tied = true;
+  c.rope_scaling = RopeScaling{32, 1, 4, 8192};
+  if (name == "llama3_2_3b") {
+    c.width = 3072, c.layers = 28, c.heads = 24, c.head_width = 128;
+    return c;
+  }
+  if (name == "llama3_2_1b") {
+    c.width = 2048, c.layers = 16, c.heads = 32, c.head_width = 64;
+    return c;
+  }
+  return std::nullopt;
+}
+
+llvm::Expected<Config> configFromJson(const llvm::json::Value& json) {
+  const auto* object = json.getAsObject();
+  if (object == nullptr) return llvm::createStringError("expected an object");
+  Reader reader(*object);
+  Config c;
+  reader.only("model_type", "llama");
+  reader.only("hidden_act", "silu");
+  reader.no("attention_bias");
+  reader.no("mlp_bias");
+  c.vocabulary = reader.size("vocab_size", std::nullopt);
+  c.width = reader.size("hidden_size", std::nullopt);
+  c.layers = reader.size("num_hidden_layers", std::nullopt, kMostLayers);
+  c.heads = reader.size("num_attention_heads", std::nullopt);
+  c.kv_heads = reader.size("num_key_value_heads", c.heads);
+  c.mlp_width = reader.size("intermediate_size", std::nullopt);
+  c.max_positions = reader.size("max_position_embeddings", 2048);
+  c.norm_epsilon = reader.positive("rms_norm_eps", 1e-6);  // Hugging Face's defaults
+  c.rope_base = reader.positive("rope_theta", 10000);
+  c.tied = reader.flag("tie_word_embeddings");
+  if (reader.find("head_dim") == nullptr && c.width % c.heads != 0)
+    reader.fail("num_attention_heads must divide hidden_size where there is no head_dim");
+  c.head_width = reader.size("head_dim", std::max<int64_t>(1, c.width / c.heads));
+  if (c.heads % c.kv_heads != 0) reader.fail("num_key_value_heads must divide num_attention_heads");
+  if (c.head_width % 2 != 0) reader.fail("a head's width must be even");
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    const llvm::json::Value* value = reader.find(key);
+    if (value == nullptr) continue;
+    if (const auto* scaling = value->getAsObject()) {
+      Reader inner(*scaling);
+      c.rope_base = inner.positive("rope_theta", c.rope_base);
+      for (std::string& text : inner.wrong()) reader.fail(std::move(text));
+      c.rope_scaling = readScaling(*scaling, reader.wrong());
+    } else {
+      reader.fail(fmt::format("{} must be an object", key));
+    }
+  }
+  if (!reader.wrong().empty())
+    return llvm::createStringError(fmt::format("no Llama 3: {}", fmt::join(reader.wrong(), "; ")));
+  return c;
+}
+
+llvm::json::Object configToJson(const Config& c, llvm::StringRef dtype) {
+  llvm::json::Object json{{"architectures", llvm::json::Array{"LlamaForCausalLM"}},
+                          {"model_type", "llama"},
+                          {"hidden_act", "silu"},
+                          {"attention_bias", false},
+                          {"mlp_bias", false},
+                          {"vocab_size", c.vocabulary},
+                          {"hidden_size", c.width},
+                          {"num_hidden_layers", c.layers},
+                          {"num_attention_heads", c.heads},
+                          {"num_key_value_heads", c.kv_heads},
+                          {"head_dim", c.head_width},
+                          {"intermediate_size", c.mlp_width},
+                          {"max_position_embeddings", c.max_positions},
+                          {"rms_norm_eps", c.norm_epsilon},
+                          {"rope_theta", c.rope_base},
+                          {"tie_word_embeddings", c.tied},
+                          {"torch_dtype", dtype}};
+  if (c.rope_scaling)
+    json["rope_scaling"] = llvm::json::Object{{"rope_type", "llama3"},
+                                              {"factor", c.rope_scaling->factor},
+                                              {"low_freq_factor", c.rope_scaling->low_frequency_factor},
+                                              {"high_freq_factor", c.rope_scaling->high_frequency_factor},
+                                              {"original_max_position_embeddings", c.rope_scaling->original_positions}};
+  return json;
+}
+
+int64_t TensorSpec::elements() const {
+  int64_t count = 1;
+  for (const int64_t size : shape) count *= size;
+  return count;
+}
+
+std::vector<TensorSpec> weightSpecs(const Config& c) {
+  std::vector<TensorSpec> specs = {spec("tok_embeddings.weight", Role::Embedding, {c.vocabulary, c.width})};
+  for (int64_t i = 0; i < c.layers; ++i) {
+    const std::string layer = fmt::format("layers.{}.", i);
+    specs.push_back(spec(layer + "sa_norm.scale", Role::Norm, {c.width}));
+    specs.push_back(spec(layer + "attn.q_proj.weight", Role::Query, {c.queryWidth(), c.width}));
+    specs.push_back(spec(layer + "attn.k_proj.weight", Role::Key, {c.kvWidth(), c.width}));
+    specs.push_back(spec(layer + "attn.v_proj.weight", Role::Value, {c.kvWidth(), c.width}));
+    specs.push_back(spec(layer + "attn.output_proj.weight", Role::Output, {c.width, c.queryWidth()}));
+    specs.push_back(spec(layer + "mlp_norm.scale", Role::Norm, {c.width}));
+    specs.push_back(spec(layer + "mlp.w1.weight", Role::Gate, {c.mlp_width, c.width}));
+    specs.push_back(spec(layer + "mlp.w2.weight", Role::Down, {c.width, c.mlp_width}));
+    specs.push_back(spec(layer + "mlp.w3.weight", Role::Up, {c.mlp_width, c.width}));
+  }
+  specs.push_back(spec("norm.scale", Role::Norm, {c.width}));
+  if (!c.tied) specs.push_back(spec("output.weight", Role::Head, {c.vocabulary, c.width}));
+  for (size_t i = 0; i < specs.size(); ++i) specs[i].index = i;
+  return specs;
+}
+
+int64_t parameterCount(const Config& config) {
+  int64_t count = 0;
+  for (const TensorSpec& spec : weightSpecs(config)) count += spec.elements();
+  return count;
+}
+
+bool isBlockProduct(Role role) { return role != Role::Embedding && role != Role::Norm && role != Role::Head; }
+
+}  // namespace expc::llama

@@ -1,0 +1,140 @@
+#pragma once
+
+// The Llama 3 decoder (WORKLOADS §2) with what fine-tuning adds to it.
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/worker/llama/config.h"
+#include "runtime/worker/llama/fake_quant.h"
+#include "runtime/worker/llama/head_loss.h"
+#include "runtime/worker/llama/products.h"
+#include "runtime/worker/llama/rope.h"
+#include "runtime/worker/model/named_tensor.h"
+
+namespace expc::llama {
+
+/// Low-rank adapters (WORKLOADS §3): they are trained, all else is frozen.
+struct LoraOptions {
+  int64_t rank = 8;
+  double alpha = 16;
+  double dropout = 0;
+  std::vector<Role> targets;  // none of Embedding and Norm
+};
+
+/// The targets that stdlib/llm.exp names: qv, qvo_mlp, qkvo_mlp, qvo_mlp_head; nothing for another name.
+std::optional<std::vector<Role>> targetRoles(llvm::StringRef name);
+
+/// Products fake-quantised (WORKLOADS §6): all whose input is a multiple of the group, the head with them.
+struct QatOptions {
+  int64_t group = 256;
+  QuantCopies copies = QuantCopies::Recomputed;
+};
+
+struct DecoderOptions {
+  at::ScalarType dtype = at::kFloat;  // of weights, activations and gradients: fp64, fp32, bf16 or fp16
+  at::Device device = at::kCPU;
+  int64_t max_length = 0;                 // longest row; 0 takes the configuration's positions
+  std::optional<LoraOptions> lora;        // without it every weight is trained
+  bool nf4 = false;                       // with adapters: the products of blocks frozen in NF4
+  std::optional<QatOptions> qat;          // without adapters
+  bool activation_checkpointing = false;  // keep each block's input only, and compute the block again
+};
+
+/// What a decoder cannot be made with: one error that lists all of it.
+llvm::Error checkOptions(const Config& config, const DecoderOptions& options);
+
+/// Rows of tokens. Right padding needs no mask: nothing before it sees it.
+struct Sequences {
+  at::Tensor tokens;     // int64 [B, S]
+  at::Tensor positions;  // int64 [B, S]; undefined: 0 .. S - 1 in each row
+  at::Tensor mask;       // bool [B, S, S], true where a token (second) sees another (third); undefined: all before it
+};
+
+class Decoder {
+ public:
+  /// Gives a weight on the CPU, rows in torchtune's order. Asked once for each, in the order of weightSpecs; a tensor
+  /// of the decoder's type and device is taken as it is, and one for NF4 is quantised in the type it has.
+  using WeightSource = std::function<at::Tensor(const TensorSpec&)>;
+
+  /// For options that checkOptions accepts. `seed` is that of the adapters' first matrices and of dropout.
+  Decoder(const Config& config, const DecoderOptions& options, uint64_t seed, const WeightSource& source);
+  ~Decoder();
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+
+  /// Hidden states after the last norm, [n, width]: of the tokens whose flattened index is in `positions`, or of all
+  /// [B * S, width] where it is undefined. What only the others need of the last block is not computed.
+  at::Tensor hidden(const Sequences& input, const at::Tensor& positions = {});
+  /// [n, vocabulary] in the decoder's type.
+  at::Tensor logits(const at::Tensor& hidden) const;
+  /// Sum of the cross entropy over the labelled positions, fp32 (fp64); divide by their count for the mean.
+  at::Tensor lossSum(const Sequences& input, const Labelled& labelled);
+  /// Sum of log p(label) over the labelled positions of each row, [B] in fp32 (fp64).
+  at::Tensor rowLogProbs(const Sequences& input, const Labelled& labelled);
+  /// The same under the model as it is now without adapters, without dropout and gradients: dpo's reference.
+  at::Tensor referenceLogProbs(const Sequences& input, const Labelled& labelled);
+
+  /// Draws dropout of adapters (from the seed and the number of calls so far) and is meant for steps; off, nothing is
+  /// dropped. On from the start.
+  void setTraining(bool training) { training_ = training; }
+  /// Whether adapters count. Without them the decoder is the model that it was before it was trained.
+  void setAdapters(bool on) { adapters_on_ = on; }
+
+  /// Whether products are fake-quantised where the options ask for it. On from the start.
+  void setFakeQuant(bool on) { fake_quant_on_ = on; }
+  /// The number of weights that are fake-quantised, or were and are in int4 now.
+  size_t fakeQuantized() const;
+  /// Turns fake-quantised weights into 4-bit ones. From then on nothing is trained.
+  void convertToInt4();
+
+  const Config& config() const { return config_; }
+  const DecoderOptions& options() const { return options_; }
+  /// What is trained, in order, with torchtune's names.
+  const std::vector<model::NamedTensor>& trainable() const { return trainable_; }
+  std::vector<at::Tensor> trainableTensors() const;
+  /// The adapters' matrices; empty without adapters.
+  std::vector<model::NamedTensor> adapters() const;
+  /// A weight of the base model as it is; one in NF4 dequantised to bf16, as torchtune saves it. Not after
+  /// convertToInt4.
+  at::Tensor weight(const TensorSpec& spec) const;
+  /// The same with its adapter added, W + scale B A: what is saved as the tuned model.
+  at::Tensor mergedWeight(const TensorSpec& spec) const;
+  /// All weights under torchtune's names; a converted one is int8 `weight` with fp32 `scales` and `zeros` beside it.
+  std::vector<model::NamedTensor> state() const;
+
+ private:
+  struct Product;  // a weight that inputs are multiplied with, and its adapter
+  struct Block;
+  struct Pass;  // what all blocks of one forward pass share
+
+  void addWeight(const TensorSpec& spec, at::Tensor tensor);
+  void addAdapter(const std::string& name, Product& product, uint64_t index, uint64_t seed);
+  Product& productOf(const TensorSpec& spec);
+  const Product& productOf(const TensorSpec& spec) const { return const_cast<Decoder*>(this)->productOf(spec); }
+  bool quantizes(const Product& product) const;
+  std::vector<at::Tensor> multiply(const at::Tensor& x, const std::vector<const Product*>& products, const Pass& pass,
+                                   uint64_t place) const;
+  at::Tensor attend(const Block& block, const at::Tensor& x, const Pass& pass) const;
+  at::Tensor runBlock(const Block& block, const at::Tensor& x, const Pass& pass) const;
+  /// The head as a matrix, if it is nothing more; else undefined.
+  at::Tensor plainHead() const;
+
+  Config config_;
+  DecoderOptions options_;
+  uint64_t seed_;
+  uint64_t passes_ = 0;
+  bool training_ = true, adapters_on_ = true, fake_quant_on_ = true;
+  Rope rope_;
+  at::Tensor embedding_, norm_;
+  std::vector<Block> blocks_;
+  std::unique_ptr<Product> head_;
+  std::vector<model::NamedTensor> trainable_;
+};
+
+}  // namespace expc::llama

@@ -1,0 +1,47 @@
+#pragma once
+
+// Direct preference optimisation (WORKLOADS §5). Rows of a batch: the chosen answers, then the rejected ones.
+
+#include <ATen/core/Tensor.h>
+#include <llvm/ADT/ArrayRef.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace expc::llama {
+
+struct DpoOptions {
+  double beta = 0.1;
+  double label_smoothing = 0;
+};
+
+struct DpoResult {
+  at::Tensor losses;                            // [pairs], with gradients
+  at::Tensor chosen_rewards, rejected_rewards;  // [pairs], without
+  double accuracy() const;                      // share of the pairs whose chosen answer has the higher reward
+  double margin() const;                        // mean reward of the chosen answers above the rejected ones
+};
+
+/// -log s(beta z) (1 - smoothing) - log s(-beta z) smoothing for z = (policy chosen - policy rejected) - (the same of
+/// the reference); policy and reference are log-probabilities [2 pairs]. Train on the mean of the losses.
+DpoResult dpo(const at::Tensor& policy, const at::Tensor& reference, const DpoOptions& options);
+
+/// Log-probabilities of rows under the reference model, each computed once: they never change, so that a pass over the
+/// data after the first costs nothing, and training every weight needs no second model if they were asked for before
+/// the first step.
+class ReferenceLogProbs {
+ public:
+  explicit ReferenceLogProbs(int64_t rows);
+
+  /// Those of the rows `ids`, in fp64 on the CPU. `compute` gives all of the batch's; it is called unless all are
+  /// known.
+  at::Tensor of(llvm::ArrayRef<int64_t> ids, const std::function<at::Tensor()>& compute);
+  /// How many are known.
+  int64_t known() const;
+
+ private:
+  std::vector<double> values_;  // NaN: not known
+};
+
+}  // namespace expc::llama

@@ -1,0 +1,177 @@
+#include "runtime/worker/llama/fake_quant.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <cassert>
+#include <limits>
+
+namespace expc::llama {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+constexpr double kLeastActivationScale = 0x1p-23;
+constexpr double kInt4Steps = 7.5;  // half the range, not the largest value: a group's maximum lies on a tie
+
+double machineEpsilon(at::ScalarType type) {
+  switch (type) {
+    case at::kDouble:
+      return std::numeric_limits<double>::epsilon();
+    case at::kHalf:
+      return 0x1p-10;
+    case at::kBFloat16:
+      return 0x1p-7;
+    default:
+      return std::numeric_limits<float>::epsilon();
+  }
+}
+
+/// A tensor after rounding, where it was not cut off, and the fp32 scale of each part of it (broadcast).
+struct Rounded {
+  at::Tensor values, inside, scale;
+};
+
+/// Scales are computed in the type of x, step by step, and only then widened: so the original's bits come out.
+Rounded roundedActivation(const at::Tensor& x) {
+  const at::Tensor low = x.amin(-1, /*keepdim=*/true).clamp_max_(0), high = x.amax(-1, /*keepdim=*/true).clamp_min_(0);
+  Rounded result;
+  const at::Tensor scale = (high - low).div_(255.0).clamp_min_(kLeastActivationScale);
+  const at::Tensor zero = (-128 - (low / scale).round_()).clamp_(-128, 127).to(at::kFloat);
+  result.scale = scale.to(at::kFloat);
+  at::Tensor steps = (x * result.scale.reciprocal()).round_().add_(zero);
+  result.inside = (steps >= -128).logical_and_(steps <= 127);
+  result.values = steps.clamp_(-128, 127).sub_(zero).mul_(result.scale).to(x.scalar_type());
+  return result;
+}
+
+at::Tensor int4Scale(const at::Tensor& groups) {
+  return groups.abs()
+      .amax(-1, /*keepdim=*/true)
+      .div_(kInt4Steps)
+      .clamp_min_(machineEpsilon(groups.scalar_type()))
+      .to(at::kFloat);
+}
+
+at::Tensor grouped(const at::Tensor& w, int64_t group) { return w.reshape({w.size(0), w.size(1) / group, group}); }
+
+Rounded roundedWeight(const at::Tensor& w, int64_t group) {
+  const at::Tensor groups = grouped(w, group);
+  Rounded result;
+  result.scale = int4Scale(groups);
+  // By the rounded reciprocal: a division gives other bits.
+  at::Tensor steps = (groups * result.scale.reciprocal()).round_();
+  result.inside = (steps >= -8).logical_and_(steps <= 7).view(w.sizes());
+  result.values = steps.clamp_(-8, 7).mul_(result.scale).to(w.scalar_type()).view(w.sizes());
+  return result;
+}
+
+/// What comes back through the rounding: (g s) (1 / s) where the value was inside.
+at::Tensor through(const at::Tensor& gradient, const at::Tensor& inside, const at::Tensor& scale) {
+  const bool by_group = scale.dim() == 3;
+  const at::Tensor parts = by_group ? gradient.reshape({scale.size(0), scale.size(1), -1}) : gradient;
+  return (parts * scale).mul_(scale.reciprocal()).to(gradient.scalar_type()).view(gradient.sizes()).mul_(inside);
+}
+
+struct ActivationNode : torch::autograd::Function<ActivationNode> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x) {
+    Rounded rounded = roundedActivation(x);
+    ctx->save_for_backward({rounded.inside, rounded.scale});
+    return rounded.values;
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
+    const auto saved = ctx->get_saved_variables();
+    return {through(gradients[0], saved[0], saved[1])};
+  }
+};
+
+struct WeightNode : torch::autograd::Function<WeightNode> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& w, int64_t group) {
+    Rounded rounded = roundedWeight(w, group);
+    ctx->save_for_backward({rounded.inside, rounded.scale});
+    return rounded.values;
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
+    const auto saved = ctx->get_saved_variables();
+    return {through(gradients[0], saved[0], saved[1]), at::Tensor()};
+  }
+};
+
+struct ProductsNode : torch::autograd::Function<ProductsNode> {
+  static variable_list forward(AutogradContext* ctx, const at::Tensor& x, at::TensorList weights, int64_t group,
+                               bool kept) {
+    variable_list results, saved;
+    const auto keep = [&](const at::Tensor& original, const Rounded& rounded) {
+      if (kept)
+        saved.insert(saved.end(), {rounded.values, rounded.inside, rounded.scale});
+      else
+        saved.push_back(original);
+    };
+    const Rounded input = roundedActivation(x);
+    keep(x, input);
+    for (const at::Tensor& weight : weights) {
+      const Rounded rounded = roundedWeight(weight, group);
+      keep(weight, rounded);
+      results.push_back(at::linear(input.values, rounded.values));
+    }
+    ctx->save_for_backward(std::move(saved));
+    ctx->saved_data["group"] = group;
+    ctx->saved_data["kept"] = kept;
+    return results;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
+    const auto saved = ctx->get_saved_variables();
+    const bool kept = ctx->saved_data["kept"].toBool();
+    const int64_t group = ctx->saved_data["group"].toInt();
+    const auto at = [&](size_t i) {
+      if (kept) return Rounded{saved[3 * i], saved[3 * i + 1], saved[3 * i + 2]};
+      return i == 0 ? roundedActivation(saved[0]) : roundedWeight(saved[i], group);
+    };
+    const Rounded input = at(0);
+    variable_list result(3 + gradients.size());
+    at::Tensor towards_x;
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      const Rounded weight = at(i + 1);
+      if (ctx->needs_input_grad(0)) {
+        if (towards_x.defined())
+          towards_x.addmm_(gradients[i], weight.values);
+        else
+          towards_x = at::mm(gradients[i], weight.values);
+      }
+      if (ctx->needs_input_grad(1 + i))
+        result[1 + i] = through(at::mm(gradients[i].t(), input.values), weight.inside, weight.scale);
+    }
+    if (towards_x.defined()) result[0] = through(towards_x, input.inside, input.scale);
+    return result;
+  }
+};
+
+}  // namespace
+
+at::Tensor fakeQuantActivation(const at::Tensor& x) { return ActivationNode::apply(x); }
+at::Tensor fakeQuantWeight(const at::Tensor& w, int64_t group) { return WeightNode::apply(w, group); }
+
+std::vector<at::Tensor> fakeQuantProducts(const at::Tensor& x, const std::vector<at::Tensor>& weights, int64_t group,
+                                          QuantCopies copies) {
+  assert(x.dim() == 2 && x.size(1) % group == 0 && "whole groups");
+  return ProductsNode::apply(x, at::TensorList(weights), group, copies == QuantCopies::Kept);
+}
+
+Int4Weight convertToInt4(const at::Tensor& w, int64_t group) {
+  at::NoGradGuard no_grad;
+  const at::Tensor groups = grouped(w.detach(), group), scale = int4Scale(groups);
+  return {(groups * scale.reciprocal()).round_().clamp_(-8, 7).to(at::kChar).view(w.sizes()), scale.squeeze(-1)};
+}
+
+at::Tensor int4Product(const at::Tensor& x, const Int4Weight& weight) {
+  at::NoGradGuard no_grad;
+  const int64_t group = weight.values.size(1) / weight.scales.size(1);
+  const at::Tensor dense = (grouped(weight.values, group).to(at::kFloat).mul_(weight.scales.unsqueeze(-1)))
+                               .to(x.scalar_type())
+                               .view(weight.values.sizes());
+  return at::linear(roundedActivation(x).values, dense);
+}
+
+}  // namespace expc::llama

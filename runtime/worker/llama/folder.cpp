@@ -1,0 +1,234 @@
+#include "runtime/worker/llama/folder.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/Path.h>
+
+#include <algorithm>
+#include <cassert>
+#include <set>
+
+#include "runtime/plan/json.h"
+#include "runtime/worker/io/durable_file.h"
+#include "runtime/worker/llama/names.h"
+#include "runtime/worker/model/state_file.h"
+
+namespace expc::llama {
+namespace {
+
+constexpr char kOneFile[] = "model.safetensors";
+constexpr char kIndex[] = "model.safetensors.index.json";
+constexpr size_t kMostFiles = 1000;
+constexpr uint64_t kLargestJson = 64 << 20;
+
+llvm::Error failure(const std::string& text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); }
+
+std::string joined(const std::string& folder, llvm::StringRef name) { return folder + "/" + name.str(); }
+
+llvm::Expected<llvm::json::Value> readJsonFile(const std::string& path) {
+  uint64_t size = 0;
+  if (const auto error = llvm::sys::fs::file_size(path, size)) return failure(path + ": " + error.message());
+  if (size > kLargestJson) return failure(fmt::format("{}: {} bytes, expected at most {}", path, size, kLargestJson));
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file) return failure(path + ": " + file.getError().message());
+  auto value = plan::parseJson((*file)->getBuffer());
+  if (!value) return failure(path + ": " + llvm::toString(value.takeError()));
+  return value;
+}
+
+/// The files that the index names; each must be a plain name, so that nothing outside of the folder is opened.
+llvm::Expected<std::set<std::string>> filesOfIndex(const std::string& path) {
+  auto json = readJsonFile(path);
+  if (!json) return json.takeError();
+  const auto* object = json->getAsObject();
+  const auto* map = object ? object->getObject("weight_map") : nullptr;
+  if (map == nullptr) return failure(path + ": expected an object with a weight_map");
+  std::set<std::string> files;
+  for (const auto& [tensor, value] : *map) {
+    const auto file = value.getAsString();
+    if (!file || file->empty() || *file != llvm::sys::path::filename(*file) || !file->ends_with(".safetensors"))
+      return failure(fmt::format("{}: {}: expected the name of a .safetensors file in the folder", path,
+                                 llvm::StringRef(tensor).take_front(100).str()));
+    files.insert(file->str());
+    if (files.size() > kMostFiles) return failure(fmt::format("{}: more than {} files", path, kMostFiles));
+  }
+  if (files.empty()) return failure(path + ": names no file");
+  return files;
+}
+
+bool isReal(io::DType type) {
+  return type == io::DType::F64 || type == io::DType::F32 || type == io::DType::F16 || type == io::DType::BF16;
+}
+
+/// The first few of a list, and how many more there are.
+std::string listed(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 6;
+  const auto shown = static_cast<ptrdiff_t>(std::min(names.size(), kMost));
+  std::string text = fmt::format("{}", fmt::join(names.begin(), names.begin() + shown, ", "));
+  if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
+  return text;
+}
+
+std::string nameOf(const TensorSpec& spec, Naming naming) {
+  return naming == Naming::Torchtune ? spec.name : huggingFaceName(spec.name).value();
+}
+
+/// Entries that hold no weight: older versions stored the rotation's frequencies.
+bool isIgnored(llvm::StringRef name) { return name.ends_with("rotary_emb.inv_freq"); }
+
+const char* torchName(at::ScalarType dtype) {
+  switch (dtype) {
+    case at::kDouble:
+      return "float64";
+    case at::kHalf:
+      return "float16";
+    case at::kBFloat16:
+      return "bfloat16";
+    default:
+      return "float32";
+  }
+}
+
+}  // namespace
+
+llvm::Expected<Folder> Folder::open(const std::string& path) {
+  if (!llvm::sys::fs::is_directory(path))
+    return failure(path + ": no folder; expected one with config.json and safetensors");
+  Folder folder;
+  const std::string config_path = joined(path, "config.json");
+  auto json = readJsonFile(config_path);
+  if (!json) return json.takeError();
+  auto config = configFromJson(*json);
+  if (!config) return failure(config_path + ": " + llvm::toString(config.takeError()));
+  folder.config_ = *config;
+  if (auto error = folder.openFiles(path)) return error;
+  if (auto error = folder.check(path)) return error;
+  return folder;
+}
+
+llvm::Error Folder::openFiles(const std::string& path) {
+  std::set<std::string> names = {kOneFile};
+  if (llvm::sys::fs::exists(joined(path, kIndex))) {
+    auto indexed = filesOfIndex(joined(path, kIndex));
+    if (!indexed) return indexed.takeError();
+    names = std::move(*indexed);
+  } else if (!llvm::sys::fs::exists(joined(path, kOneFile))) {
+    return failure(
+        fmt::format("{}: neither {} nor {} is there; other forms of weights are not read (those with pickle "
+                    "could run anything)",
+                    path, kOneFile, kIndex));
+  }
+  for (const std::string& name : names) {
+    auto file = io::SafeTensors::open(joined(path, name));
+    if (!file) return file.takeError();
+    files_.push_back(std::move(*file));
+  }
+  std::vector<std::string> twice;
+  for (const io::SafeTensors& file : files_) {
+    for (const io::TensorInfo& info : file.tensors())
+      if (!tensors_.try_emplace(info.name, &info).second) twice.push_back(info.name);
+  }
+  if (!twice.empty()) return failure(fmt::format("{}: in more than one file: {}", path, listed(twice)));
+  if (tensors_.count("tok_embeddings.weight") != 0) naming_ = Naming::Torchtune;
+  return llvm::Error::success();
+}
+
+const io::TensorInfo* Folder::find(const TensorSpec& spec) const {
+  const auto found = tensors_.find(nameOf(spec, naming_));
+  return found == tensors_.end() ? nullptr : found->second;
+}
+
+llvm::Error Folder::check(const std::string& path) const {
+  std::vector<std::string> missing, shapes, types, left_over;
+  std::set<llvm::StringRef> known;
+  for (const TensorSpec& spec : weightSpecs(config_)) {
+    const io::TensorInfo* info = find(spec);
+    if (info == nullptr) {
+      missing.push_back(nameOf(spec, naming_));
+      continue;
+    }
+    known.insert(info->name);
+    if (info->shape != spec.shape)
+      shapes.push_back(
+          fmt::format("{} [{}] for [{}]", info->name, fmt::join(info->shape, ", "), fmt::join(spec.shape, ", ")));
+    else if (!isReal(info->dtype))
+      types.push_back(fmt::format("{} {}", info->name, io::dtypeName(info->dtype)));
+  }
+  for (const auto& entry : tensors_) {
+    // A tied head may be stored all the same.
+    const bool tied_head =
+        config_.tied && entry.first() == (naming_ == Naming::Torchtune ? "output.weight" : "lm_head.weight");
+    if (known.count(entry.second->name) == 0 && !isIgnored(entry.first()) && !tied_head)
+      left_over.push_back(entry.second->name);
+  }
+  std::sort(left_over.begin(), left_over.end());
+  std::vector<std::string> wrong;
+  const auto add = [&](const char* what, const std::vector<std::string>& names) {
+    if (!names.empty()) wrong.push_back(fmt::format("{} {}: {}", names.size(), what, listed(names)));
+  };
+  add("missing", missing);
+  add("not part of the model", left_over);
+  add("of another shape than config.json says", shapes);
+  add("no floating-point numbers", types);
+  if (wrong.empty()) return llvm::Error::success();
+  return failure(fmt::format("{}: the weights do not fit config.json; tensors {}", path, fmt::join(wrong, "; ")));
+}
+
+at::Tensor Folder::read(const TensorSpec& spec) const {
+  const io::TensorInfo* info = find(spec);
+  assert(info != nullptr && "open() has checked that every weight is there");
+  at::Tensor tensor = model::tensorOf(*info);
+  return naming_ == Naming::HuggingFace && rowsDiffer(spec.role) ? rowsFromHuggingFace(tensor, config_.head_width)
+                                                                 : tensor;
+}
+
+llvm::Error writeFolder(const std::string& path, const Config& config,
+                        const std::function<at::Tensor(const TensorSpec&)>& weight, at::ScalarType dtype, Naming naming,
+                        int64_t file_bytes) {
+  if (const auto error = llvm::sys::fs::create_directories(path)) return failure(path + ": " + error.message());
+  const std::vector<TensorSpec> specs = weightSpecs(config);
+  const auto element = static_cast<int64_t>(c10::elementSize(dtype));
+  std::vector<std::vector<TensorSpec>> parts(1);
+  int64_t total = 0, in_part = 0;
+  for (const TensorSpec& spec : specs) {
+    const int64_t bytes = spec.elements() * element;
+    if (in_part > 0 && in_part + bytes > file_bytes) {
+      parts.emplace_back();
+      in_part = 0;
+    }
+    parts.back().push_back(spec);
+    in_part += bytes;
+    total += bytes;
+  }
+  llvm::json::Object map;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::string file =
+        parts.size() == 1 ? kOneFile : fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, parts.size());
+    std::vector<model::NamedTensor> state;
+    for (const TensorSpec& spec : parts[i]) {
+      at::Tensor tensor = weight(spec).detach().to(at::kCPU, dtype);
+      assert(tensor.sizes() == at::IntArrayRef(spec.shape) && "the weight of its name");
+      if (naming == Naming::HuggingFace && rowsDiffer(spec.role)) tensor = rowsToHuggingFace(tensor, config.head_width);
+      state.push_back({nameOf(spec, naming), std::move(tensor)});
+      map[state.back().name] = file;
+    }
+    auto digest = model::saveState(joined(path, file), state);
+    if (!digest) return digest.takeError();
+  }
+  // The index is there only with several files, and a reader prefers it: an old one must not stay.
+  if (parts.size() == 1) {
+    if (const auto error = llvm::sys::fs::remove(joined(path, kIndex)))
+      return failure(joined(path, kIndex) + ": " + error.message());
+  } else {
+    const std::string index = plan::prettyJson(
+        llvm::json::Object{{"metadata", llvm::json::Object{{"total_size", total}}}, {"weight_map", std::move(map)}});
+    if (auto error = io::writeDurably(joined(path, kIndex), {llvm::arrayRefFromStringRef(index)})) return error;
+  }
+  const std::string text = plan::prettyJson(configToJson(config, torchName(dtype)));
+  return io::writeDurably(joined(path, "config.json"), {llvm::arrayRefFromStringRef(text)});
+}
+
+}  // namespace expc::llama

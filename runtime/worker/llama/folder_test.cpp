@@ -1,0 +1,171 @@
+#include "runtime/worker/llama/folder.h"
+
+#include <ATen/ATen.h>
+#include <doctest/doctest.h>
+#include <llvm/ADT/SmallString.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/FormatVariadic.h>
+
+#include <fstream>
+
+#include "runtime/worker/llama/adapter_file.h"
+#include "runtime/worker/llama/random_weights.h"
+#include "runtime/worker/model/state_file.h"
+
+namespace expc::llama {
+namespace {
+
+Config smallConfig() {
+  Config c;
+  c.vocabulary = 24, c.width = 16, c.layers = 2, c.heads = 4, c.kv_heads = 2, c.head_width = 4, c.mlp_width = 32;
+  c.max_positions = 32;
+  return c;
+}
+
+/// A folder that is gone after the test.
+struct Place {
+  llvm::SmallString<128> path;
+  Place() { REQUIRE_FALSE(llvm::sys::fs::createUniqueDirectory("expc-llama", path)); }
+  ~Place() { llvm::sys::fs::remove_directories(path); }
+  std::string text() const { return path.str().str(); }
+  std::string operator/(const char* name) const { return text() + "/" + name; }
+};
+
+at::Tensor source(const TensorSpec& spec) { return randomWeight(spec, 7, at::kFloat); }
+
+void write(const Place& place, Naming naming, int64_t file_bytes, const Config& config = smallConfig()) {
+  const auto error = llvm::toString(writeFolder(place.text(), config, source, at::kFloat, naming, file_bytes));
+  REQUIRE_MESSAGE(error.empty(), error);
+}
+
+void put(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+std::string errorOf(const Place& place) {
+  auto folder = Folder::open(place.text());
+  return folder ? "" : llvm::toString(folder.takeError());
+}
+
+bool has(const std::string& text, const std::string& part) {
+  const bool found = text.find(part) != std::string::npos;
+  if (!found) MESSAGE("'" << text << "' does not contain '" << part << "'");
+  return found;
+}
+
+TEST_CASE("a folder comes back as it was written: either's names, one file or several") {
+  for (const Naming naming : {Naming::HuggingFace, Naming::Torchtune}) {
+    for (const int64_t bytes : {int64_t{1} << 30, int64_t{4000}}) {
+      const Place place;
+      write(place, naming, bytes);
+      CHECK(llvm::sys::fs::exists(place / "model.safetensors") == (bytes > 4000));
+      CHECK(llvm::sys::fs::exists(place / "model.safetensors.index.json") == (bytes == 4000));
+      auto folder = Folder::open(place.text());
+      REQUIRE(static_cast<bool>(folder));
+      CHECK((folder->naming() == naming));
+      for (const TensorSpec& spec : weightSpecs(folder->config())) CHECK(at::equal(folder->read(spec), source(spec)));
+    }
+  }
+  // Fewer files than before: no index of the old ones stays behind.
+  const Place place;
+  write(place, Naming::HuggingFace, 4000);
+  write(place, Naming::HuggingFace, 1 << 30);
+  CHECK_FALSE(llvm::sys::fs::exists(place / "model.safetensors.index.json"));
+  CHECK(errorOf(place).empty());
+}
+
+TEST_CASE("a tied head may be stored or not") {
+  const Place place;
+  Config tied = smallConfig();
+  tied.tied = true;
+  write(place, Naming::HuggingFace, 1 << 30, tied);
+  CHECK(errorOf(place).empty());
+  write(place, Naming::HuggingFace, 1 << 30);  // with a head of its own
+  put(place / "config.json", llvm::formatv("{0}", llvm::json::Value(configToJson(tied, "float32"))).str());
+  CHECK(errorOf(place).empty());
+}
+
+TEST_CASE("one error lists what does not fit") {
+  const Place place;
+  CHECK(has(errorOf(place), "config.json"));
+  write(place, Naming::HuggingFace, 1 << 30);
+  Config other = smallConfig();
+  other.layers = 1;
+  other.mlp_width = 48;
+  put(place / "config.json", llvm::formatv("{0}", llvm::json::Value(configToJson(other, "float32"))).str());
+  std::string error = errorOf(place);
+  CHECK(has(error, "of another shape"));
+  CHECK(has(error, "model.layers.0.mlp.down_proj.weight [16, 32] for [16, 48]"));
+  CHECK(has(error, "9 not part of the model"));
+  CHECK(has(error, "and 3 more"));
+
+  // Whole numbers, and tensors that are missing.
+  auto saved = model::saveState(place / "model.safetensors", {{"model.norm.weight", at::ones({16}, at::kInt)}});
+  REQUIRE(static_cast<bool>(saved));
+  error = errorOf(place);
+  CHECK(has(error, "missing: model.embed_tokens.weight"));
+  CHECK(has(error, "no floating-point numbers: model.norm.weight I32"));
+  llvm::sys::fs::remove(place / "model.safetensors");
+  CHECK(has(errorOf(place), "neither model.safetensors nor"));
+  put(place / "config.json", "{]");
+  CHECK(has(errorOf(place), "config.json"));
+  put(place / "config.json", std::string(100000, '['));
+  CHECK(has(errorOf(place), "config.json"));
+}
+
+TEST_CASE("an index opens nothing outside of its folder") {
+  const Place place;
+  write(place, Naming::HuggingFace, 4000);
+  const auto index = [&](const std::string& text) {
+    put(place / "model.safetensors.index.json", text);
+    return errorOf(place);
+  };
+  for (const char* name : {"../model.safetensors", "/etc/passwd", "..", "", "model.bin", "a/b.safetensors"})
+    CHECK(
+        has(index(R"({"weight_map": {"x": ")" + std::string(name) + R"("}})"), "expected the name of a .safetensors"));
+  CHECK(has(index("{}"), "weight_map"));
+  CHECK(has(index(R"({"weight_map": {}})"), "names no file"));
+  CHECK(has(index(R"({"weight_map": {"x": 3}})"), "expected the name"));
+  CHECK(has(index(R"({"weight_map": {"x": "gone.safetensors"}})"), "gone.safetensors"));
+  // The same tensor in two files.
+  Place twice;
+  write(twice, Naming::HuggingFace, 1 << 30);
+  REQUIRE_FALSE(llvm::sys::fs::copy_file(twice / "model.safetensors", twice / "again.safetensors"));
+  put(twice / "model.safetensors.index.json",
+      R"({"weight_map": {"a": "model.safetensors", "b": "again.safetensors"}})");
+  CHECK(has(errorOf(twice), "in more than one file: "));
+  // Truncated.
+  put(twice / "again.safetensors", "12345678");
+  CHECK(has(errorOf(twice), "again.safetensors"));
+}
+
+TEST_CASE("adapters come back as they were written; what differs is listed") {
+  const Place place;
+  DecoderOptions options;
+  options.lora = LoraOptions{2, 4, 0, targetRoles("qkvo_mlp").value()};
+  Decoder first(smallConfig(), options, 1, source), second(smallConfig(), options, 2, source);
+  {
+    at::NoGradGuard no_grad;
+    for (const auto& entry : first.adapters()) at::Tensor(entry.tensor).normal_();
+  }
+  REQUIRE(llvm::toString(saveAdapter(place.text(), first, "base/model")).empty());
+  REQUIRE(llvm::toString(loadAdapter(place.text(), second)).empty());
+  for (size_t i = 0; i < first.adapters().size(); ++i)
+    CHECK(at::equal(first.adapters()[i].tensor, second.adapters()[i].tensor));
+  auto file = io::SafeTensors::open(place / "adapter_model.safetensors");
+  REQUIRE(static_cast<bool>(file));
+  CHECK(file->find("base_model.model.model.layers.1.self_attn.k_proj.lora_B.weight") != nullptr);
+
+  options.lora = LoraOptions{3, 4, 0, targetRoles("qv").value()};
+  Decoder other(smallConfig(), options, 1, source);
+  const std::string error = llvm::toString(loadAdapter(place.text(), other));
+  CHECK(has(error, "r is 2, expected 3"));
+  CHECK(has(error, "target_modules are down_proj"));
+  put(place / "adapter_config.json", R"({"r": 3, "lora_alpha": 4, "use_rslora": true, "peft_type": "IA3"})");
+  const std::string kinds = llvm::toString(loadAdapter(place.text(), other));
+  CHECK(has(kinds, "use_rslora"));
+  CHECK(has(kinds, "IA3"));
+  put(place / "adapter_config.json", R"({"r": 3, "lora_alpha": 4})");
+  CHECK(has(llvm::toString(loadAdapter(place.text(), other)), "does not fit the model"));
+}
+
+}  // namespace
+}  // namespace expc::llama

@@ -1,0 +1,149 @@
+#include "runtime/worker/llama/head_loss.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+#include <cassert>
+
+#include "runtime/worker/llama/layers.h"
+
+namespace expc::llama {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+/// log p of the targets [n]. The logits (in the type of sums) become the gradient of -log p of each.
+at::Tensor logProbsOf(at::Tensor& logits, const at::Tensor& targets, bool gradient) {
+  const at::Tensor index = targets.unsqueeze(1);
+  logits = at::log_softmax(logits, 1);
+  const at::Tensor result = logits.gather(1, index).squeeze(1);
+  if (gradient) logits.exp_().scatter_add_(1, index, at::full_like(index, -1, logits.options()));
+  return result;
+}
+
+/// Calls work(first, count) for chunks of n positions.
+template <typename Work>
+void inChunks(int64_t n, Work work) {
+  for (int64_t first = 0; first < n; first += kHeadChunk) work(first, std::min(kHeadChunk, n - first));
+}
+
+struct HeadLossSum : torch::autograd::Function<HeadLossSum> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& head,
+                            const at::Tensor& targets, bool learning) {
+    const at::ScalarType inner = accumulateType(x.scalar_type());
+    const bool for_x = learning && x.requires_grad(), for_head = learning && head.requires_grad();
+    at::Tensor sum = at::zeros({}, x.options().dtype(inner));
+    const at::Tensor towards_x = for_x ? at::empty_like(x) : at::Tensor();
+    at::Tensor towards_head;
+    inChunks(x.size(0), [&](int64_t first, int64_t count) {
+      const at::Tensor part = x.narrow(0, first, count);
+      at::Tensor logits = at::linear(part, head).to(inner);
+      sum.sub_(logProbsOf(logits, targets.narrow(0, first, count), for_x || for_head).sum());
+      if (!for_x && !for_head) return;
+      logits = logits.to(x.scalar_type());
+      if (for_x) towards_x.narrow(0, first, count).copy_(at::mm(logits, head));
+      if (!for_head) return;
+      if (towards_head.defined())
+        towards_head.addmm_(logits.t(), part);
+      else
+        towards_head = at::mm(logits.t(), part);
+    });
+    if (for_head && !towards_head.defined()) towards_head = at::zeros_like(head);
+    ctx->save_for_backward({towards_x, towards_head});
+    return sum;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
+    variable_list result = ctx->get_saved_variables();
+    for (at::Tensor& gradient : result)
+      if (gradient.defined())  // what comes from above may be larger than fp16 holds
+        gradient = (gradient.to(gradients[0].scalar_type()) * gradients[0]).to(gradient.scalar_type());
+    result.resize(4);
+    return result;
+  }
+};
+
+struct HeadLogProbs : torch::autograd::Function<HeadLogProbs> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& head,
+                            const at::Tensor& targets, bool learning) {
+    const at::ScalarType inner = accumulateType(x.scalar_type());
+    // With a frozen head each position's gradient is a fixed vector times what comes from above.
+    const bool ahead = learning && x.requires_grad() && !head.requires_grad();
+    const at::Tensor result = at::empty({x.size(0)}, x.options().dtype(inner));
+    const at::Tensor towards_x = ahead ? at::empty_like(x) : at::Tensor();
+    inChunks(x.size(0), [&](int64_t first, int64_t count) {
+      at::Tensor logits = at::linear(x.narrow(0, first, count), head).to(inner);
+      result.narrow(0, first, count).copy_(logProbsOf(logits, targets.narrow(0, first, count), ahead));
+      if (ahead) towards_x.narrow(0, first, count).copy_(at::mm(logits.to(x.scalar_type()), head));
+    });
+    if (ahead)
+      ctx->save_for_backward({towards_x});
+    else
+      ctx->save_for_backward({x, head, targets});
+    return result;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
+    const auto saved = ctx->get_saved_variables();
+    const at::Tensor weight = gradients[0].neg().unsqueeze(1);
+    if (saved.size() == 1)
+      return {(saved[0].to(weight.scalar_type()) * weight).to(saved[0].scalar_type()), at::Tensor(), at::Tensor(),
+              at::Tensor()};
+    const at::Tensor &x = saved[0], &head = saved[1], &targets = saved[2];
+    variable_list result(4);
+    if (ctx->needs_input_grad(0)) result[0] = at::empty_like(x);
+    result[1] = at::zeros_like(head);
+    inChunks(x.size(0), [&](int64_t first, int64_t count) {
+      const at::Tensor part = x.narrow(0, first, count);
+      at::Tensor logits = at::linear(part, head).to(weight.scalar_type());
+      logProbsOf(logits, targets.narrow(0, first, count), true);
+      logits = logits.mul_(weight.narrow(0, first, count)).to(x.scalar_type());
+      if (result[0].defined()) result[0].narrow(0, first, count).copy_(at::mm(logits, head));
+      result[1].addmm_(logits.t(), part);
+    });
+    return result;
+  }
+};
+
+struct LogProbs : torch::autograd::Function<LogProbs> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& logits, const at::Tensor& targets) {
+    at::Tensor wide = logits.to(accumulateType(logits.scalar_type()));
+    ctx->save_for_backward({logits, targets});
+    return logProbsOf(wide, targets, false);
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
+    const auto saved = ctx->get_saved_variables();
+    const at::ScalarType type = saved[0].scalar_type();
+    at::Tensor wide = saved[0].to(accumulateType(type));
+    logProbsOf(wide, saved[1], true);
+    return {wide.mul_(gradients[0].neg().unsqueeze(1)).to(type), at::Tensor()};
+  }
+};
+
+}  // namespace
+
+Labelled Labelled::to(at::Device device) const { return {positions.to(device), targets.to(device), rows.to(device)}; }
+
+Labelled labelledPositions(const at::Tensor& labels) {
+  assert(labels.dim() == 2 && labels.scalar_type() == at::kLong && labels.is_cpu());
+  const int64_t width = labels.size(1);
+  const at::Tensor next = labels.narrow(1, std::min<int64_t>(1, width), std::max<int64_t>(0, width - 1)).contiguous();
+  const at::Tensor found = at::nonzero(next != kIgnored);  // [n, 2]: row, column
+  const at::Tensor rows = found.select(1, 0).contiguous(), columns = found.select(1, 1);
+  return {(rows * width + columns).contiguous(), next.index({rows, columns}), rows};
+}
+
+at::Tensor headLossSum(const at::Tensor& x, const at::Tensor& head, const at::Tensor& targets) {
+  return HeadLossSum::apply(x, head, targets, at::GradMode::is_enabled());
+}
+
+at::Tensor headLogProbs(const at::Tensor& x, const at::Tensor& head, const at::Tensor& targets) {
+  return HeadLogProbs::apply(x, head, targets, at::GradMode::is_enabled());
+}
+
+at::Tensor logProbs(const at::Tensor& logits, const at::Tensor& targets) { return LogProbs::apply(logits, targets); }
+
+}  // namespace expc::llama

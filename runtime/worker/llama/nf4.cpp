@@ -1,0 +1,125 @@
+#include "runtime/worker/llama/nf4.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+
+namespace expc::llama {
+namespace {
+
+// Four decimals, as torchao has them.
+constexpr std::array<double, 16> kTable = {-1.0,   -0.6962, -0.5251, -0.3949, -0.2844, -0.1848, -0.0911, 0.0,
+                                           0.0796, 0.1609,  0.2461,  0.3379,  0.4407,  0.5626,  0.7230,  1.0};
+constexpr int64_t kValuesAtOnce = 1 << 18;  // so that the buffers of the search stay small
+
+at::Tensor tableOf(at::ScalarType type, at::Device device) {
+  return at::tensor(kTable, at::TensorOptions().dtype(at::kDouble)).to(device, type);
+}
+
+/// The code nearest to each value, the lower one of two as near. All distances from 0/0 are NaN: code 0.
+at::Tensor codesOf(const at::Tensor& values, const at::Tensor& table) {
+  at::Tensor codes = at::zeros(values.sizes(), values.options().dtype(at::kByte));
+  at::Tensor nearest = (values - table[0]).abs_();
+  for (int64_t j = 1; j < table.size(0); ++j) {
+    const at::Tensor distance = (values - table[j]).abs_();
+    const at::Tensor nearer = distance < nearest;
+    codes.masked_fill_(nearer, j);
+    nearest = at::where(nearer, distance, nearest);
+  }
+  return codes;
+}
+
+/// What the scale of each block became, in the weight's type.
+at::Tensor blockScales(const Nf4& weight) {
+  return ((weight.scales.to(weight.type()).view({-1, Nf4::kGroup}) / weight.factors.unsqueeze(1)).flatten())
+      .add_(weight.mean);
+}
+
+/// The sixteen values of a block, rounded to the stored type.
+template <typename Stored, typename Out>
+void valuesOf(Stored scale, const std::array<Stored, 16>& table, std::array<Out, 16>& values) {
+  for (size_t j = 0; j < 16; ++j) values[j] = static_cast<Out>(static_cast<Stored>(table[j] * scale));
+}
+
+template <typename Stored, typename Out>
+void expand(const Nf4& weight, const at::Tensor& scales, const at::Tensor& result) {
+  std::array<Stored, 16> table;
+  for (size_t j = 0; j < 16; ++j) table[j] = static_cast<Stored>(static_cast<float>(kTable[j]));
+  if constexpr (std::is_same_v<Stored, double>) std::copy(kTable.begin(), kTable.end(), table.begin());
+  const uint8_t* packed = weight.packed.const_data_ptr<uint8_t>();
+  const Stored* scale = scales.const_data_ptr<Stored>();
+  Out* out = result.mutable_data_ptr<Out>();
+  constexpr int64_t kBytes = Nf4::kBlock / 2;
+  at::parallel_for(0, scales.numel(), 64, [&](int64_t begin, int64_t end) {
+    std::array<Out, 16> values;
+    for (int64_t block = begin; block < end; ++block) {
+      valuesOf(scale[block], table, values);
+      const uint8_t* from = packed + block * kBytes;
+      Out* to = out + block * Nf4::kBlock;
+      for (int64_t k = 0; k < kBytes; ++k) {
+        to[2 * k] = values[from[k] >> 4];
+        to[2 * k + 1] = values[from[k] & 15];
+      }
+    }
+  });
+}
+
+at::Tensor onCpu(const Nf4& weight, at::ScalarType as) {
+  const at::Tensor scales = blockScales(weight);
+  const at::Tensor result = at::empty({weight.rows, weight.columns}, weight.mean.options().dtype(as));
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, weight.type(), "NF4", [&] {
+    using Stored = scalar_t;
+    AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, as, "NF4",
+                                    [&] { expand<Stored, scalar_t>(weight, scales, result); });
+  });
+  return result;
+}
+
+}  // namespace
+
+int64_t Nf4::bytes() const {
+  return static_cast<int64_t>(packed.nbytes() + scales.nbytes() + factors.nbytes() + mean.nbytes());
+}
+
+Nf4 quantizeNf4(const at::Tensor& weight) {
+  assert(weight.dim() == 2 && weight.numel() % Nf4::kUnit == 0 && "whole groups of blocks");
+  at::NoGradGuard no_grad;
+  const at::Tensor blocks = weight.detach().reshape({-1, Nf4::kBlock});
+  const at::Tensor largest = blocks.abs().amax(1);
+  Nf4 result;
+  result.rows = weight.size(0);
+  result.columns = weight.size(1);
+  result.mean = largest.mean();
+  const at::Tensor centred = (largest - result.mean).view({-1, Nf4::kGroup});
+  result.factors = static_cast<double>(Nf4::kGroup) / (2 * centred.abs().amax(1));
+  result.scales = (centred * result.factors.unsqueeze(1)).round_().clamp_(-128, 127).to(at::kChar).flatten();
+  result.packed = at::empty({weight.numel() / 2}, weight.options().dtype(at::kByte));
+  const at::Tensor table = tableOf(weight.scalar_type(), weight.device());
+  constexpr int64_t kRows = kValuesAtOnce / Nf4::kBlock;
+  for (int64_t first = 0; first < blocks.size(0); first += kRows) {
+    const int64_t count = std::min(kRows, blocks.size(0) - first);
+    // By the scale itself, not by what it was quantised to.
+    const at::Tensor unit = blocks.narrow(0, first, count) / largest.narrow(0, first, count).unsqueeze(1);
+    const at::Tensor codes = codesOf(unit, table).view({-1, 2});
+    constexpr int64_t kBytes = Nf4::kBlock / 2;
+    result.packed.narrow(0, first * kBytes, count * kBytes).copy_(codes.select(1, 0) * 16 + codes.select(1, 1));
+  }
+  return result;
+}
+
+at::Tensor dequantize(const Nf4& weight, at::ScalarType as) {
+  at::NoGradGuard no_grad;
+  if (weight.packed.is_cpu()) return onCpu(weight, as);
+  const at::Tensor table = tableOf(weight.type(), weight.packed.device());
+  const at::Tensor byte = at::arange(256, weight.packed.options().dtype(at::kLong));
+  const at::Tensor pairs =
+      at::stack({table.index_select(0, at::floor_divide(byte, 16)), table.index_select(0, byte.remainder(16))}, 1);
+  at::Tensor values = pairs.index_select(0, weight.packed.to(at::kInt)).view({-1, Nf4::kBlock});
+  return values.mul_(blockScales(weight).unsqueeze(1)).view({weight.rows, weight.columns}).to(as);
+}
+
+}  // namespace expc::llama

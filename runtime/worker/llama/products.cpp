@@ -1,0 +1,125 @@
+#include "runtime/worker/llama/products.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <cassert>
+
+#include "runtime/worker/llama/random_weights.h"
+
+namespace expc::llama {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+/// What a node needs to know besides tensors that get gradients.
+struct Group : torch::CustomClassHolder {
+  std::vector<FrozenWeight> weights;
+  std::vector<bool> adapted;
+  AdapterUse use;
+};
+
+/// x with elements dropped and the others scaled up; the same ones for the same seed.
+at::Tensor dropped(const at::Tensor& x, const AdapterUse& use) {
+  if (use.dropout == 0) return x;
+  // A generator of the device's kind, apart from the process's own.
+  at::Generator generator = at::globalContext().defaultGenerator(x.device()).clone();
+  generator.set_current_seed(use.dropout_seed);
+  return at::empty_like(x).bernoulli_(1 - use.dropout, generator).mul_(x).div_(1 - use.dropout);
+}
+
+struct AdaptedProducts : torch::autograd::Function<AdaptedProducts> {
+  /// `adapters`: a and b of each adapted weight, in order.
+  static variable_list forward(AutogradContext* ctx, const at::Tensor& x, at::TensorList adapters,
+                               const c10::intrusive_ptr<Group>& group) {
+    variable_list saved, first;
+    for (size_t i = 0; i < adapters.size(); i += 2) first.push_back(adapters[i]);
+    at::Tensor reduced;
+    if (!first.empty()) {
+      const at::Tensor all = first.size() == 1 ? first[0] : at::cat(first);
+      reduced = at::linear(dropped(x, group->use), all);
+      saved = {x, reduced, all};
+      for (size_t i = 1; i < adapters.size(); i += 2) saved.push_back(adapters[i]);
+    }
+    variable_list results;
+    int64_t column = 0;
+    size_t next = 0;
+    for (size_t i = 0; i < group->weights.size(); ++i) {
+      results.push_back(at::linear(x, group->weights[i].matrix(x.scalar_type())));
+      if (!group->adapted[i]) continue;
+      const at::Tensor& b = adapters[2 * next++ + 1];
+      results.back().addmm_(reduced.narrow(1, column, b.size(1)), b.t(), 1, group->use.scale);
+      column += b.size(1);
+    }
+    ctx->save_for_backward(std::move(saved));
+    ctx->saved_data["group"] = c10::IValue::make_capsule(group);
+    ctx->set_materialize_grads(false);
+    return results;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
+    const auto saved = ctx->get_saved_variables();
+    const auto capsule = ctx->saved_data["group"].toCapsule();
+    const auto& group = static_cast<const Group&>(*capsule);
+    at::Tensor towards_x;
+    const bool wanted = ctx->needs_input_grad(0);
+    const auto add = [&](const at::Tensor& gradient, const at::Tensor& weight) {
+      if (towards_x.defined())
+        towards_x.addmm_(gradient, weight);
+      else
+        towards_x = at::mm(gradient, weight);
+    };
+    const size_t adapted = saved.empty() ? 0 : saved.size() - 3;
+    variable_list result(2 + 2 * adapted), reduced_parts;
+    int64_t column = 0;
+    size_t next = 0;
+    for (size_t i = 0; i < group.weights.size(); ++i) {
+      if (wanted && gradients[i].defined()) add(gradients[i], group.weights[i].matrix(gradients[i].scalar_type()));
+      if (!group.adapted[i]) continue;
+      const at::Tensor& b = saved[3 + next];
+      const at::Tensor gradient =
+          gradients[i].defined() ? gradients[i] : at::zeros({saved[0].size(0), b.size(0)}, b.options());
+      result[2 + 2 * next] = at::mm(gradient.t(), saved[1].narrow(1, column, b.size(1))).mul_(group.use.scale);
+      reduced_parts.push_back(at::mm(gradient, b));
+      column += b.size(1);
+      ++next;
+    }
+    if (adapted > 0) {
+      const at::Tensor reduced = at::cat(reduced_parts, 1).mul_(group.use.scale);
+      const at::Tensor first = at::mm(reduced.t(), dropped(saved[0], group.use));
+      int64_t row = 0;
+      for (size_t i = 0; i < adapted; ++i) {
+        const int64_t rank = reduced_parts[i].size(1);
+        result[1 + 2 * i] = first.narrow(0, row, rank);
+        row += rank;
+      }
+      if (wanted && group.use.dropout == 0) add(reduced, saved[2]);
+      if (wanted && group.use.dropout > 0) towards_x.add_(dropped(at::mm(reduced, saved[2]), group.use));
+    }
+    result[0] = towards_x;
+    return result;
+  }
+};
+
+}  // namespace
+
+uint64_t dropoutSeed(uint64_t seed, uint64_t pass, uint64_t place) { return mixed(mixed(mixed(seed) + pass) + place); }
+
+std::vector<at::Tensor> adaptedProducts(const at::Tensor& x, const std::vector<FrozenWeight>& weights,
+                                        const std::vector<Adapter>& adapters, const AdapterUse& use) {
+  assert(x.dim() == 2 && weights.size() == adapters.size());
+  auto group = c10::make_intrusive<Group>();
+  group->weights = weights;
+  group->use = use;
+  std::vector<at::Tensor> matrices;
+  for (const Adapter& adapter : adapters) {
+    group->adapted.push_back(adapter.defined());
+    if (!adapter.defined()) continue;
+    matrices.push_back(adapter.a);
+    matrices.push_back(adapter.b);
+  }
+  return AdaptedProducts::apply(x, at::TensorList(matrices), group);
+}
+
+}  // namespace expc::llama

@@ -1,0 +1,53 @@
+#pragma once
+
+// Steps of an optimiser over several passes (WORKLOADS §8).
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/worker/optim/optimizer.h"
+#include "runtime/worker/optim/schedule.h"
+#include "runtime/worker/precision/grad_scaler.h"
+
+namespace expc::llama {
+
+/// What a step did.
+struct StepResult {
+  double loss = 0;           // mean over the weights
+  double weight = 0;         // their sum: tokens learnt from, or for dpo passes
+  double rate = 0;           // the learning rate that it used
+  double gradient_norm = 0;  // before it was clipped
+};
+
+class Steps {
+ public:
+  /// `largest_norm` 0: gradients are not clipped. Without a schedule the optimiser's rate stays. In fp16 the loss is
+  /// scaled while it goes back, and a step whose gradients overflow is left out.
+  Steps(std::unique_ptr<optim::Optimizer> optimizer, std::vector<at::Tensor> parameters,
+        std::optional<optim::WarmupCosine> schedule, double largest_norm);
+
+  /// Goes back from a loss (a scalar), adding to the gradients. It counts `weight`: a sum over labelled tokens their
+  /// number, the mean over a batch of pairs 1.
+  void add(const at::Tensor& loss, double weight);
+  /// Divides the gradients by the weights' sum, clips them, steps, drops them.
+  StepResult finish();
+
+  int64_t done() const { return done_; }
+  optim::Optimizer& optimizer() { return *optimizer_; }
+
+ private:
+  std::unique_ptr<optim::Optimizer> optimizer_;
+  std::vector<at::Tensor> parameters_;
+  std::optional<optim::WarmupCosine> schedule_;
+  double largest_norm_;
+  precision::GradScaler scaler_;
+  at::Tensor loss_;  // summed on the device: reading it would wait
+  double weight_ = 0;
+  int64_t done_ = 0;
+};
+
+}  // namespace expc::llama

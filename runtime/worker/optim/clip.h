@@ -1,0 +1,16 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+namespace expc::optim {
+
+/// The norm of all gradients together, as torch.nn.utils.clip_grad_norm_ computes it; with a `largest` above zero they
+/// are multiplied by min(1, largest / (norm + 1e-6)). Parameters without a gradient do not count.
+double clipGradients(const std::vector<at::Tensor>& parameters, double largest);
+
+/// Multiplies all gradients.
+void scaleGradients(const std::vector<at::Tensor>& parameters, double factor);
+
+}  // namespace expc::optim

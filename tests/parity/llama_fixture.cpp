@@ -1,0 +1,68 @@
+#include "tests/parity/llama_fixture.h"
+
+#include <ATen/ATen.h>
+#include <doctest/doctest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "runtime/worker/llama/adapter_file.h"
+#include "runtime/worker/llama/folder.h"
+#include "runtime/worker/llama/names.h"
+
+namespace expc::parity {
+namespace {
+
+at::Tensor inTuneOrder(at::Tensor tensor, const std::string& torchtune, bool second_matrix) {
+  const llvm::StringRef name = torchtune;
+  const bool moves = (name.contains("q_proj") || name.contains("k_proj")) && (!name.contains("lora_") || second_matrix);
+  return moves ? llama::rowsFromHuggingFace(tensor, tinyConfig().head_width) : tensor;
+}
+
+}  // namespace
+
+llama::Config tinyConfig() {
+  auto config = llama::configFromJson(readJson("llama_tiny/config.json"));
+  REQUIRE(config);
+  return *config;
+}
+
+std::unique_ptr<llama::Decoder> tinyDecoder(const llama::DecoderOptions& options) {
+  auto folder = llama::Folder::open(std::string(EXPC_GOLDEN_DIR) + "/llama_tiny");
+  if (!folder) FAIL(llvm::toString(folder.takeError()));
+  return std::make_unique<llama::Decoder>(folder->config(), options, 1,
+                                          [&](const llama::TensorSpec& spec) { return folder->read(spec); });
+}
+
+llama::DecoderOptions tinyLora(at::ScalarType dtype) {
+  llama::DecoderOptions options;
+  options.dtype = dtype;
+  options.lora = llama::LoraOptions{4, 8, 0, llama::targetRoles("qvo_mlp").value()};
+  return options;
+}
+
+std::unique_ptr<llama::Decoder> tinyAdapted(const llama::DecoderOptions& options, bool fresh) {
+  auto decoder = tinyDecoder(options);
+  const auto error = llvm::toString(llama::loadAdapter(std::string(EXPC_GOLDEN_DIR) + "/lora_tiny", *decoder));
+  REQUIRE_MESSAGE(error.empty(), error);
+  at::NoGradGuard no_grad;
+  for (const auto& entry : decoder->adapters())
+    if (fresh && entry.name.find("lora_b") != std::string::npos) at::Tensor(entry.tensor).zero_();
+  return decoder;
+}
+
+at::Tensor tuneTensor(const io::SafeTensors& file, const std::string& prefix, const std::string& torchtune) {
+  return inTuneOrder(tensorOf(file, prefix + llama::huggingFaceName(torchtune).value()), torchtune, false);
+}
+
+at::Tensor tuneAdapter(const io::SafeTensors& file, const std::string& prefix, const std::string& torchtune) {
+  return inTuneOrder(tensorOf(file, prefix + llama::peftName(torchtune)), torchtune,
+                     torchtune.find("lora_b") != std::string::npos);
+}
+
+double meanLossBackward(llama::Decoder& decoder, const llama::Sequences& input, const at::Tensor& labels) {
+  const auto labelled = llama::labelledPositions(labels);
+  const auto loss = decoder.lossSum(input, labelled) / labelled.count();
+  torch::autograd::backward({loss});
+  return loss.item<double>();
+}
+
+}  // namespace expc::parity
