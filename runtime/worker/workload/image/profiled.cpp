@@ -63,7 +63,11 @@ profile::Amounts breakdownOf(const Profile& profile, int64_t steps) {
     const profile::PhaseTime& time = profile.phase(phase);
     if (time.count) phases[std::string(toString(phase))] = {time.seconds, static_cast<double>(time.count), 0};
   }
-  if (profile.findings.all_reduce) beside["all_reduce"] = *profile.findings.all_reduce;
+  profile::Amount all_reduce = profile.findings.all_reduce.value_or(profile::Amount{});
+  // Between the replicas of dp: within backward, in the training thread.
+  const profile::PhaseTime& between = profile.phase(Phase::AllReduce);
+  all_reduce += {between.seconds, static_cast<double>(between.count), 0};
+  if (all_reduce.count > 0) beside["all_reduce"] = all_reduce;
   profile::addView(breakdown, "step", phases);
   profile::addView(breakdown, "beside", beside);
   breakdown["total"] = {profile.wall, static_cast<double>(steps), 0};
