@@ -153,6 +153,14 @@ TEST_CASE("errors name file, row and column") {
   CHECK(dataset->examples[0].chosen[0].parts[1] == std::string("a\0b", 3));
 }
 
+TEST_CASE("a quote that is never closed ends the reading, not the memory") {
+  const std::string endless(kLargestRow + (1 << 20), 'x');
+  has(messageOf(read("{\"input\": \"" + endless, of(Template::Grammar))),
+      "d.jsonl: row 1: it is longer than 16777216 bytes; a quote or a bracket");
+  has(messageOf(read("input,output\n\"" + endless, of(Template::Grammar), "d.csv")),
+      "d.csv: row 1: it is longer than 16777216 bytes; a quote may not");
+}
+
 TEST_CASE("a folder has a file for each template") {
   llvm::SmallString<128> folder;
   REQUIRE(!llvm::sys::fs::createUniqueDirectory("expc-text", folder));

@@ -14,7 +14,7 @@ namespace expc::text {
 enum class RowFormat { Json, Csv };
 
 /// The largest row taken: what is larger is an unclosed quote or bracket.
-inline constexpr size_t kLargestRow = 64 << 20;
+inline constexpr size_t kLargestRow = 16 << 20;
 
 class RowReader {
  public:

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <random>
 
@@ -28,6 +29,7 @@ Shape shapeOf(Template kind, bool pairs) {
 }  // namespace
 
 Samples syntheticSamples(Template kind, int64_t count, bool pairs, Token rows, uint64_t seed, size_t most) {
+  assert(rows > 0);
   const Shape shape = shapeOf(kind, pairs);
   std::mt19937_64 random(seed);
   // Not the library's distributions, whose numbers differ between standard libraries.
