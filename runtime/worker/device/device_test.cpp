@@ -3,7 +3,11 @@
 #include <ATen/Parallel.h>
 #include <doctest/doctest.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <thread>
 
 #include "runtime/worker/device/cpu_device.h"
@@ -44,6 +48,39 @@ TEST_CASE("resident memory has a peak that grows when memory is touched") {
   std::vector<char> memory(64 << 20);
   std::memset(memory.data(), 1, memory.size());
   CHECK(*residentPeak() >= *before + (48 << 20));
+}
+
+TEST_CASE("malloc keeps what is freed, on huge pages where the system has them, and says so") {
+  const auto before = residentPeak();
+  keepFreedMemory();
+  // Nothing of what is reserved becomes resident.
+  if (before) CHECK(*residentPeak() < *before + (64 << 20));
+  constexpr size_t kSize = 64 << 20;
+  void* volatile first = std::malloc(kSize);
+  REQUIRE(first != nullptr);
+  std::memset(first, 1, kSize);
+  const auto place = reinterpret_cast<uintptr_t>(first);
+  std::free(first);
+  void* volatile second = std::malloc(kSize);
+  CHECK(reinterpret_cast<uintptr_t>(second) == place);  // not given back between
+  std::free(second);
+
+  llvm::json::Object environment;
+  describeAllocator(environment);
+  const std::string text = environment.getString("allocator")->str();
+  CAPTURE(text);
+  CHECK(text.find("mmap_max=0") != std::string::npos);
+  if (text.find("huge_pages=") == std::string::npos) return;
+  // The mapping that holds the block's middle carries the advice; its beginning may lie where the heap was before.
+  const uintptr_t middle = place + kSize / 2;
+  std::ifstream maps("/proc/self/smaps");
+  bool inside = false, advised = false;
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) inside = begin <= middle && middle < end;
+    if (inside && line.rfind("VmFlags:", 0) == 0) advised = line.find(" hg") != std::string::npos;
+  }
+  CHECK(advised);
 }
 
 TEST_CASE("a process is older than its tests and younger than a day") {

@@ -12,7 +12,8 @@
 namespace expc::device {
 
 /// Makes malloc keep what is freed: giving large activations back and faulting them in again costs more than many
-/// operators do (1.1 to 3 times a training step). Call it before large memory is used. Recorded by describeAllocator.
+/// operators do (1.1 to 3 times a training step). Asks the system for huge pages there too. Call it before large memory
+/// is used and while one thread runs. Recorded by describeAllocator.
 void keepFreedMemory();
 void describeAllocator(llvm::json::Object& environment);
 

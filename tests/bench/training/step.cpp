@@ -15,16 +15,32 @@
 #include <vector>
 
 #include "runtime/worker/device/host.h"
+#include "runtime/worker/kernels/inverted_residual_loops.h"
 #include "runtime/worker/model/mobilenet_v2.h"
 #include "runtime/worker/optim/optimizer.h"
 #include "runtime/worker/precision/precision.h"
 
 using namespace expc;
 
+namespace {
+
+/// The blocks run with the loops of that name from now on; false if this processor has none.
+template <typename S>
+bool choose(const std::string& name) {
+  for (const kernels::BlockLoops<S>* const* loops = kernels::allBlockLoops<S>(); *loops != nullptr; ++loops) {
+    if (name != (*loops)->name) continue;
+    kernels::chooseBlockLoops<S>(*loops);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   std::map<std::string, std::string> option{{"size", "100"},       {"batch", "32"},    {"threads", "2"},
                                             {"precision", "fp32"}, {"layout", "nhwc"}, {"kernels", "fused"},
-                                            {"width", "1"}};
+                                            {"width", "1"},        {"loops", "best"}};
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string name = std::string(argv[i]).substr(2);
     if (option.count(name) == 0) {
@@ -38,6 +54,12 @@ int main(int argc, char** argv) {
   at::manual_seed(0);
   const auto precision = precision::precisionFromString(option["precision"]);
   if (!precision) return 2;
+  const std::string& loops = option["loops"];
+  const bool chosen[] = {choose<float>(loops), choose<double>(loops), choose<kernels::Bf16>(loops)};
+  if (loops != "best" && !chosen[0] && !chosen[1] && !chosen[2]) {
+    fmt::print(stderr, "step: this processor has no loops '{}'\n", loops);
+    return 2;
+  }
   model::MobileNetV2Options options;
   options.width = std::stod(option["width"]);
   options.dtype = precision::weightType(*precision);
