@@ -19,6 +19,8 @@ EXPC_DIAGNOSTIC(ComparedTwice, Error, "'{0}' compares over '{1}' already", std::
 EXPC_DIAGNOSTIC(LetCycle, Error, "'{0}' is defined by itself", std::string_view);
 EXPC_DIAGNOSTIC(RatioOfNonPositive, Error, "'{0}' can be zero or negative, so a ratio of it means nothing",
                 std::string_view);
+EXPC_DIAGNOSTIC(ScalingMismatch, Warning, "'{0}' is named {1} scaling, but {2}", std::string_view, std::string_view,
+                std::string);
 
 using Function = Comparison::Function;
 
@@ -107,6 +109,7 @@ class Comparisons {
                                     : study_.metrics[comparison.metric].dimension;
     comparison.dimension = keeps ? of : Dimension::ratio();
     std::string level = comparison.previous ? "previous" : factor.levels[comparison.against].label;
+    if (*function == Function::Efficiency) namesScaling(declaration, factor);
     comparison.text = fmt::format("{} over {} against {}",
                                   squeeze(context_.context.sources.text(declaration.call_range)), factor.name, level);
     study_.comparisons.push_back(std::move(comparison));
@@ -280,6 +283,30 @@ class Comparisons {
       return false;
     }
     return good;
+  }
+
+  /// Strong scaling holds the work of a step, weak scaling each device's share of it. Workloads that can do either have
+  /// a parameter `global_batch`, whose 0 leaves the images of a step to `batch`, which is each device's.
+  void namesScaling(const ast::CompareDecl& declaration, const Factor& factor) {
+    if (declaration.call.arguments.size() != 2 || factor.name != "gpus") return;
+    const ast::Expr& how = *declaration.call.arguments[1].value;
+    const bool strong = squeeze(context_.context.sources.text(how.range)) == "strong";
+    const int whole = study_.workload->findParameter("global_batch"), share = study_.workload->findParameter("batch");
+    if (whole < 0 || share < 0 || study_.factor_of[whole] >= 0) return;
+    for (const Use& use : study_.uses) {
+      if (use.parameter_of[whole] < 0 || !use.arguments[whole] || !use.arguments[whole]->asNumber()) continue;
+      const bool fixed = use.arguments[whole]->asNumber()->sign() > 0;
+      if (fixed == strong) continue;
+      auto builder = context_.emitter().build(
+          how.range, ScalingMismatch, declaration.name.name, strong ? "strong" : "weak",
+          strong ? fmt::format("a step of more {} has more images in all", factor.name)
+                 : fmt::format("'global_batch' gives each of more {} fewer images", factor.name));
+      const source::Range given = use.argument_ranges[strong ? share : whole];
+      const char* way = strong ? "'batch' is for each rank: 'global_batch' keeps the images of a step"
+                               : "'batch' in its place keeps each rank's images";
+      builder.note(given.isValid() ? given : use.range, "{}", way).emit();
+      return;
+    }
   }
 
   StudyContext& context_;

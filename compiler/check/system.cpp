@@ -10,6 +10,8 @@ const std::vector<SystemProperty>& systemProperties() {
     Type memory = Type::number(bytes), rate = Type::number(*bytes.over(time));
     return std::vector<SystemProperty>{
         {"gpus", Type::integer(), "devices of a node; on a machine without GPUs its slots of cores"},
+        {"gpu.present", Type::boolean(),
+         "whether the devices are GPUs; where one of their properties is given they are"},
         {"gpu.name", Type::string(), "what the device calls itself"},
         {"gpu.memory", memory, "memory of one device"},
         {"gpu.bandwidth", rate, "memory bandwidth of one device"},
@@ -74,6 +76,8 @@ void checkSystem(Context& context, ModuleScope& scope, const ast::SystemDecl& de
     }
     system.values[static_cast<size_t>(index)] = std::move(value);
   }
+  if (!system["gpu.present"] && (system["gpu.name"] || system["gpu.memory"] || system["gpu.bandwidth"]))
+    system.set("gpu.present", Value::boolean(true));
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ std::optional<check::System> localSystem(const std::string& devices, const Conso
   check::System system = check::System::unknown("local");
   system.set("gpus", count(slots->size()));
   system.set("nodes", count(1));
+  system.set("gpu.present", check::Value::boolean(slots->front().gpu));
   if (machine.sockets > 0) system.set("sockets", count(machine.sockets));
   if (machine.cores > 0) system.set("cores", count(machine.cores));
   if (machine.memory_bytes > 0) system.set("memory", bytes(machine.memory_bytes));

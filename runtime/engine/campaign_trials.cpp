@@ -1,16 +1,13 @@
 // Campaign: the trials of one block.
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/command_request.h"
+#include "runtime/engine/placement.h"
 #include "runtime/engine/schedule.h"
 #include "runtime/engine/timeout.h"
 
@@ -18,36 +15,6 @@ namespace expc::engine {
 namespace {
 
 using store::TrialStatus;
-
-/// A port that nobody listens on now. Another process may take it before rank 0 does: that fails the attempt, and the
-/// next has another port.
-int freePort() {
-  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return 29500;
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  int port = 29500;  // PyTorch's
-  if (bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0) {
-    port = ntohs(address.sin_port);
-  }
-  close(fd);
-  return port;
-}
-
-std::vector<std::string> rankEnvironment(unsigned rank, unsigned world_size, int port, const machine::Slot& slot) {
-  std::vector<std::string> environment{fmt::format("RANK={}", rank),
-                                       fmt::format("WORLD_SIZE={}", world_size),
-                                       fmt::format("LOCAL_RANK={}", rank),
-                                       fmt::format("LOCAL_WORLD_SIZE={}", world_size),
-                                       "MASTER_ADDR=127.0.0.1",
-                                       fmt::format("MASTER_PORT={}", port),
-                                       "CUDA_DEVICE_ORDER=PCI_BUS_ID",
-                                       fmt::format("CUDA_VISIBLE_DEVICES={}", slot.gpu ? slot.uuid : "")};
-  return environment;
-}
 
 bool hasControl(const plan::Plan& plan, const store::PlaceParts& place) {
   return place.label.empty() || std::any_of(plan.controls.begin(), plan.controls.end(), [&](const auto& control) {
@@ -166,15 +133,11 @@ TrialRequest Campaign::request(const store::BlockPlan& block, const plan::Point&
   for (const plan::Metric& metric : plan_.metrics) {
     if (metric.kind == trial.kind && !metric.derived) spec.metrics.push_back(metric.name);
   }
-  spec.world_size = slots.size();
+  placeRanks(request, setup_.machine, setup_.slots, slots,
+             setup_.workerOf(setup_.workloadOf(point)).description.isOneProcess(spec.workload, spec.parameters));
   const std::string trace = traces_.variable(trial.kind, plan_, point, trial.id);
-  int port = freePort();
-  for (unsigned rank = 0; rank < slots.size(); ++rank) {
-    const machine::Slot& slot = setup_.slots[slots[rank]];
-    spec.slots.push_back(slot.toJson());
-    request.environment.push_back(rankEnvironment(rank, slots.size(), port, slot));
-    if (!trace.empty()) request.environment.back().push_back(trace);
-  }
+  for (auto& variables : request.environment)
+    if (!trace.empty()) variables.push_back(trace);
   std::string logs = options_.results + "/logs";
   std::error_code ignored;  // opening the first log says what is wrong
   std::filesystem::create_directories(logs, ignored);

@@ -8,6 +8,7 @@
 
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/data.h"
+#include "runtime/engine/placement.h"
 #include "runtime/engine/schedule.h"
 
 namespace expc::engine {
@@ -48,6 +49,14 @@ llvm::Error settleInfeasible(Setup& setup, bool try_them, std::vector<std::strin
   return llvm::Error::success();
 }
 
+/// Asks for cores of another socket where there is none.
+bool isTooFar(const Setup& setup, const plan::Point& point) {
+  return placeOf(point.parameters) == machine::Place::Far &&
+         std::any_of(setup.slots.begin(), setup.slots.end(), [&](const machine::Slot& slot) {
+           return !machine::placed(setup.machine, slot, machine::Place::Far);
+         });
+}
+
 /// Points that need more devices than there are cannot run here; an error if that leaves none.
 llvm::Error markUnavailable(Setup& setup, std::vector<std::string>& messages) {
   unsigned too_large = 0, available = 0;
@@ -57,6 +66,11 @@ llvm::Error markUnavailable(Setup& setup, std::vector<std::string>& messages) {
     if (point.unavailable.empty() && wanted > setup.slots.size()) {
       point.unavailable = fmt::format("needs {} devices, there {} {}", wanted, setup.slots.size() == 1 ? "is" : "are",
                                       setup.slots.size());
+      ++too_large;
+    }
+    if (point.unavailable.empty() && !setup.plan.workloads[point.workload].command && isTooFar(setup, point)) {
+      point.unavailable =
+          "numa far needs a slot of one socket and another socket; there is one socket, or none is known";
       ++too_large;
     }
     if (point.unavailable.empty())

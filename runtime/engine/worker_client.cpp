@@ -90,6 +90,21 @@ bool readAll(int fd, std::string& text) {
   }
 }
 
+/// "one_process" of each parameter: levels for which one process drives all devices.
+void readOneProcess(const llvm::json::Object& workload, std::map<std::string, std::vector<std::string>>& into) {
+  const llvm::json::Array* parameters = workload.getArray("params");
+  if (!parameters) return;
+  for (const llvm::json::Value& value : *parameters) {
+    const llvm::json::Object* parameter = value.getAsObject();
+    const llvm::json::Array* levels = parameter ? parameter->getArray("one_process") : nullptr;
+    const auto name = parameter ? parameter->getString("name") : std::nullopt;
+    if (!levels || !name) continue;
+    for (const llvm::json::Value& level : *levels) {
+      if (auto text = level.getAsString()) into[name->str()].push_back(text->str());
+    }
+  }
+}
+
 llvm::Expected<WorkerDescription> parseDescription(const std::string& path, const std::string& text) {
   auto bad = [&](const std::string& why) {
     return llvm::createStringError(fmt::format(
@@ -113,11 +128,22 @@ llvm::Expected<WorkerDescription> parseDescription(const std::string& path, cons
     auto version = workload ? workload->getInteger("version") : std::nullopt;
     if (!name || !version) return bad("a workload has no name or no version");
     description.workloads[name->str()] = int(*version);
+    readOneProcess(*workload, description.one_process[name->str()]);
   }
   return description;
 }
 
 }  // namespace
+
+bool WorkerDescription::isOneProcess(const std::string& workload, const llvm::json::Object& parameters) const {
+  const auto found = one_process.find(workload);
+  if (found == one_process.end()) return false;
+  for (const auto& [parameter, levels] : found->second) {
+    const auto level = parameters.getString(parameter);
+    if (level && std::find(levels.begin(), levels.end(), level->str()) != levels.end()) return true;
+  }
+  return false;
+}
 
 std::string statusText(int status) {
   if (WIFSIGNALED(status))

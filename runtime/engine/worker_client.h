@@ -23,6 +23,11 @@ struct WorkerDescription {
   std::string build;
   llvm::json::Value libraries = llvm::json::Object{};
   std::map<std::string, int> workloads;  // name -> version
+  /// Parameters of a workload with levels for which one process drives all devices: workload -> parameter -> levels.
+  std::map<std::string, std::map<std::string, std::vector<std::string>>> one_process;
+
+  /// Whether a trial of `workload` with these parameters is one rank that holds all its slots.
+  bool isOneProcess(const std::string& workload, const llvm::json::Object& parameters) const;
 };
 
 /// Asks the worker program. Errors: it is missing (and how to build it), does not run, prints nonsense.

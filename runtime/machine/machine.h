@@ -21,12 +21,24 @@ struct Gpu {
   std::vector<int> cores;  // the allowed cores next to it; all of them when the topology does not say
 };
 
+/// A socket.
+struct Package {
+  std::vector<int> cores;  // of Machine::allowed
+};
+
+struct NumaNode {
+  int index = 0;           // the system's number
+  std::vector<int> cores;  // of Machine::allowed that are next to it
+};
+
 struct Machine {
   std::string host, boot_id, kernel, os;
   std::string cpu_model;
   unsigned sockets = 0, cores = 0, threads = 0;  // of the whole machine; threads are what the kernel calls CPUs
-  std::vector<int> allowed;  // one CPU number for each physical core that the affinity mask allows, ascending
-  double cpu_quota = 0;      // CPUs that the control group grants; 0: no limit
+  std::vector<int> allowed;       // one CPU number for each physical core that the affinity mask allows, ascending
+  std::vector<Package> packages;  // those with an allowed core
+  std::vector<NumaNode> nodes;    // with memory
+  double cpu_quota = 0;           // CPUs that the control group grants; 0: no limit
   uint64_t memory_bytes = 0;
   std::string governor;            // "" when the kernel does not say (virtual machines)
   std::string gpu_driver;          // "" without an NVIDIA driver
@@ -43,6 +55,8 @@ struct Slot {
   unsigned index = 0;                 // GPU: Gpu::index; CPU: number of the slot
   std::string name, uuid;             // of the GPU
   std::vector<int> cores;             // CPU numbers that the rank is bound to
+  std::vector<int> memory_nodes;      // that its memory comes from; none: wherever the system takes it (place.h)
+  unsigned threads = 0;               // for operators on the CPU; 0: one for each core
   llvm::json::Object toJson() const;  // {"device":"cpu","index":0,"cores":[0]}: an entry of TrialSpec::slots
 };
 

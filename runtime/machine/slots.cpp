@@ -59,6 +59,8 @@ bool shareCores(const Machine& machine, const std::vector<Slot>& slots) {
 
 llvm::json::Object Slot::toJson() const {
   llvm::json::Object object{{"device", gpu ? "cuda" : "cpu"}, {"index", index}, {"cores", llvm::json::Array(cores)}};
+  if (!memory_nodes.empty()) object["memory_nodes"] = llvm::json::Array(memory_nodes);
+  if (cores.empty() && threads > 0) object["threads"] = threads;
   if (gpu) {
     object["name"] = name;
     object["uuid"] = uuid;

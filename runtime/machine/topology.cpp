@@ -30,6 +30,25 @@ std::vector<int> firstThreads(hwloc_topology_t topology, hwloc_const_cpuset_t al
   return result;
 }
 
+std::vector<int> allowedIn(const Machine& machine, hwloc_const_cpuset_t set) {
+  std::vector<int> cores;
+  for (int core : machine.allowed) {
+    if (set && hwloc_bitmap_isset(set, core)) cores.push_back(core);
+  }
+  return cores;
+}
+
+void readPlaces(Machine& machine, hwloc_topology_t topology) {
+  for (hwloc_obj_t at = nullptr; (at = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PACKAGE, at));) {
+    std::vector<int> cores = allowedIn(machine, at->cpuset);
+    if (!cores.empty()) machine.packages.push_back({std::move(cores)});
+  }
+  for (hwloc_obj_t at = nullptr; (at = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, at));) {
+    std::vector<int> cores = allowedIn(machine, at->cpuset);
+    if (!cores.empty()) machine.nodes.push_back({static_cast<int>(at->os_index), std::move(cores)});
+  }
+}
+
 void placeGpus(Machine& machine, hwloc_topology_t topology) {
   std::map<std::vector<int>, std::vector<Gpu*>> by_place;
   for (Gpu& gpu : machine.gpus) {
@@ -83,6 +102,7 @@ void readTopology(Machine& machine) {
     hwloc_bitmap_copy(allowed.get(), hwloc_topology_get_allowed_cpuset(topology));
   }
   machine.allowed = firstThreads(topology, allowed.get());
+  readPlaces(machine, topology);
   placeGpus(machine, topology);
   hwloc_topology_destroy(topology);
 }

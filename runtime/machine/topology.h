@@ -6,7 +6,7 @@
 
 namespace expc::machine {
 
-/// Fills sockets, cores, threads, allowed, cpu_model and the cores of each GPU.
+/// Fills sockets, cores, threads, allowed, packages, nodes, cpu_model and the cores of each GPU.
 void readTopology(Machine& machine);
 
 /// Share number `index` of `parts` equal contiguous parts of `cores`; the first ones are larger by one where it does

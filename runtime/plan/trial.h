@@ -34,7 +34,8 @@ struct TrialSpec {
   uint64_t seed = 0;                 // the block's seed: initial weights, data order, dropout
   std::vector<std::string> metrics;  // asked for
   unsigned world_size = 1;
-  /// For each rank: what it owns, e.g. {"device":"cpu","cores":[0]} or {"device":"cuda","index":0,"cores":[0,1]}.
+  /// For each rank: what it owns, e.g. {"device":"cpu","cores":[0]} or {"device":"cuda","index":0,"cores":[0,1]}. A
+  /// trial of one rank may have several: that rank drives them all.
   llvm::json::Array slots;
 };
 

@@ -57,7 +57,7 @@ def declared(module, text):
 
 def plain(workload):
     """What the worker describes, without what it says of its build."""
-    without = lambda entry: {key: value for key, value in entry.items() if key != "built"}  # noqa: E731
+    without = lambda entry: {key: value for key, value in entry.items() if key not in ("built", "one_process")}  # noqa: E731
     return {**workload, "params": [without(p) for p in workload["params"]], "metrics": [without(m) for m in workload["metrics"]]}
 
 

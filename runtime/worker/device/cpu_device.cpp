@@ -49,10 +49,7 @@ class CpuDevice final : public Device {
 };
 
 llvm::Expected<std::unique_ptr<Device>> openCpu(const llvm::json::Value& slot) {
-  const llvm::json::Object* object = slot.getAsObject();
-  const llvm::json::Array* cores = object ? object->getArray("cores") : nullptr;
-  const size_t count = cores && !cores->empty() ? cores->size() : allowedCores();
-  return std::make_unique<CpuDevice>(static_cast<int>(count));
+  return std::make_unique<CpuDevice>(slotThreads(slot));
 }
 
 void cpuLibraries(llvm::json::Object& into) { into["torch"] = TORCH_VERSION; }

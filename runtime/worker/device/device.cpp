@@ -1,6 +1,18 @@
 #include "runtime/worker/device/device.h"
 
+#include "runtime/worker/device/host.h"
+
 namespace expc::device {
+
+int slotThreads(const llvm::json::Value& slot) {
+  const llvm::json::Object* object = slot.getAsObject();
+  if (object) {
+    if (const auto threads = object->getInteger("threads"); threads && *threads > 0) return static_cast<int>(*threads);
+    const llvm::json::Array* cores = object->getArray("cores");
+    if (cores && !cores->empty()) return static_cast<int>(cores->size());
+  }
+  return static_cast<int>(allowedCores());
+}
 
 llvm::Expected<std::unique_ptr<Device>> openDevice(const std::vector<Backend>& backends,
                                                    const llvm::json::Value& slot) {

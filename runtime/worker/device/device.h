@@ -2,10 +2,12 @@
 
 // What a rank computes on: one face for the CPU and for GPUs.
 
+#include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -21,6 +23,29 @@ class Probe;
 }  // namespace expc::profile
 
 namespace expc::device {
+
+/// Memory of the host that the device reads without the system copying it first.
+struct HostMemory {
+  std::function<void*(size_t bytes)> allocate;  // 64-byte aligned; null when there is none
+  std::function<void(void*)> release;
+};
+
+/// Copies from the host to the device, queued in line with what is computed or beside it. Used by one thread.
+class CopyQueue {
+ public:
+  /// A place in the queue.
+  using Mark = std::shared_ptr<void>;
+
+  virtual ~CopyQueue() = default;
+  /// Queues a copy of `host` and returns the copy. Its memory must stay as it is until a mark behind it is reached.
+  virtual at::Tensor copy(const at::Tensor& host) = 0;
+  /// Behind everything queued so far.
+  virtual Mark mark() = 0;
+  /// What is computed from now on comes after the mark, and `tensors`, which were copied before it, belong to it.
+  virtual void handOver(const Mark& mark, const std::vector<at::Tensor>& tensors) = 0;
+  virtual bool reached(const Mark& mark) = 0;
+  virtual void wait(const Mark& mark) = 0;
+};
 
 class Device {
  public:
@@ -41,6 +66,11 @@ class Device {
   virtual std::vector<double> intervals() = 0;
   /// Bytes that the allocator held at most since the process began; nothing where that is not measured.
   virtual std::optional<double> memoryPeak() const = 0;
+  /// Page-locked memory of the host; nothing where there is no accelerator.
+  virtual std::optional<HostMemory> pinnedMemory() { return std::nullopt; }
+  /// A queue of copies, beside what is computed or in line with it; null where the device's memory is the host's. The
+  /// device must live longer.
+  virtual std::unique_ptr<CopyQueue> copyQueue(bool /*beside*/) { return nullptr; }
   /// How phases are measured here, and what else is measured of a profiled trial.
   virtual std::unique_ptr<profile::PhaseClock> phaseClock() const = 0;
   virtual std::unique_ptr<profile::Probe> probe() const = 0;
@@ -56,6 +86,10 @@ struct Backend {
   llvm::Expected<std::unique_ptr<Device>> (*open)(const llvm::json::Value& slot);
   void (*libraries)(llvm::json::Object& into);  // names and versions, for --describe
 };
+
+/// Threads that a slot has for operators on the CPU: "threads", else one for each of its cores, else one for each core
+/// of this process.
+int slotThreads(const llvm::json::Value& slot);
 
 /// Opens the device of a slot ({"device":"cpu","cores":[0]}). The error names the devices that this worker can use.
 llvm::Expected<std::unique_ptr<Device>> openDevice(const std::vector<Backend>& backends, const llvm::json::Value& slot);

@@ -33,7 +33,10 @@ class Feed {
   virtual ~Feed() = default;
   /// The next batch of this rank, or nothing after the last epoch. The one before it must have been given back.
   virtual llvm::Expected<std::optional<DeviceBatch>> next() = 0;
-  /// Seconds in which next() waited for the loader.
+  /// Call it when a step has been queued: where copies have a stream of their own, the next batch is taken from the
+  /// loader and its copy queued, to run beside that step. What goes wrong is next()'s to say.
+  virtual void ahead() {}
+  /// Seconds that were spent waiting for the loader.
   virtual double waitSeconds() const = 0;
   /// Images that could not be decoded so far.
   virtual int64_t skipped() const = 0;

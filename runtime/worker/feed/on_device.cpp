@@ -5,23 +5,37 @@
 #include "runtime/worker/data/preparation.h"
 
 namespace expc::feed {
+namespace {
 
-at::Tensor prepareOnDevice(const at::Tensor& images, const OnDevice& wanted) {
-  at::NoGradGuard no_grad;
-  const auto arithmetic = wanted.type == at::kDouble ? at::kDouble : at::kFloat;
-  at::Tensor x = images.to(arithmetic);
-  if (x.size(2) != wanted.size || x.size(3) != wanted.size)
-    x = at::_upsample_bilinear2d_aa(x, {wanted.size, wanted.size}, /*align_corners=*/false);
-  // One multiplication and one addition; a grey image becomes three channels by broadcasting.
-  auto factor = at::empty({1, data::kChannels, 1, 1}, at::TensorOptions(arithmetic));
-  auto offset = at::empty_like(factor);
-  for (int64_t c = 0; c < data::kChannels; ++c) {
-    factor[0][c][0][0] = 1 / (255 * data::kStd[c]);
-    offset[0][c][0][0] = -data::kMean[c] / data::kStd[c];
+c10::ScalarType arithmetic(c10::ScalarType result) { return result == at::kDouble ? at::kDouble : at::kFloat; }
+
+}  // namespace
+
+DevicePreparer::DevicePreparer(const Wanted& wanted) : wanted_(wanted) {
+  // One multiplication and one addition a value.
+  std::vector<double> factors, offsets;
+  for (int64_t channel = 0; channel < data::kChannels; ++channel) {
+    factors.push_back(1 / (255 * data::kStd[channel]));
+    offsets.push_back(-data::kMean[channel] / data::kStd[channel]);
   }
-  x = at::addcmul(offset.to(x.device()), x, factor.to(x.device()));
-  return x.to(wanted.type, /*non_blocking=*/false, /*copy=*/false,
-              wanted.channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
+  const auto constants = [&](const std::vector<double>& values) {
+    return at::tensor(values, at::kDouble)
+        .to(arithmetic(wanted.type))
+        .view({1, data::kChannels, 1, 1})
+        .to(wanted.device);
+  };
+  factor_ = constants(factors);
+  offset_ = constants(offsets);
+}
+
+at::Tensor DevicePreparer::operator()(const at::Tensor& images) const {
+  at::NoGradGuard no_grad;
+  at::Tensor x = images.to(arithmetic(wanted_.type));
+  if (x.size(2) != wanted_.size || x.size(3) != wanted_.size)
+    x = at::_upsample_bilinear2d_aa(x, {wanted_.size, wanted_.size}, /*align_corners=*/false);
+  x = at::addcmul(offset_, x, factor_);  // a grey image becomes three channels by broadcasting
+  return x.to(wanted_.type, /*non_blocking=*/false, /*copy=*/false,
+              wanted_.channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
 }
 
 }  // namespace expc::feed

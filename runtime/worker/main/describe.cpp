@@ -10,6 +10,7 @@ llvm::json::Value describeOne(const workload::Workload& workload) {
   for (const auto& param : workload.params) {
     llvm::json::Object described{{"name", param.name}, {"type", param.type}, {"default", param.value}};
     if (!param.built.empty()) described["built"] = llvm::json::Array(param.built);
+    if (!param.one_process.empty()) described["one_process"] = llvm::json::Array(param.one_process);
     params.push_back(std::move(described));
   }
   for (const auto& metric : workload.metrics) {

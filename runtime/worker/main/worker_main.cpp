@@ -11,6 +11,7 @@
 
 #include "runtime/plan/json.h"
 #include "runtime/worker/device/host.h"
+#include "runtime/worker/serve/memory_policy.h"
 #include "runtime/worker/serve/serve.h"
 #include "runtime/worker/workload/trial.h"
 
@@ -58,11 +59,14 @@ int runTrialFile(const Capabilities& capabilities, const char* path) {
     return 2;
   }
   const char* rank = std::getenv("RANK");
-  const size_t slot = rank ? std::strtoul(rank, nullptr, 10) : 0;
-  if (slot < spec->slots.size() && !device::bindToCores(serve::slotCores(spec->slots[slot]))) {
-    std::fprintf(stderr, "expc-worker: the cores of slot %zu are not ours to use; running where the system puts us\n",
-                 slot);
+  const unsigned number = rank ? static_cast<unsigned>(std::strtoul(rank, nullptr, 10)) : 0;
+  if (!device::bindToCores(serve::rankCores(*spec, number))) {
+    std::fprintf(stderr, "expc-worker: the cores of rank %u are not ours to use; running where the system puts us\n",
+                 number);
   }
+  const std::string why = serve::bindMemory(serve::rankMemoryNodes(*spec, number));
+  if (!why.empty())
+    std::fprintf(stderr, "expc-worker: rank %u takes memory wherever the system puts it: %s\n", number, why.c_str());
   const int events = takeStandardOutput();
   device::keepFreedMemory();
   const int code = workload::runRank(capabilities, *spec, events, start);

@@ -157,6 +157,15 @@ at::Tensor MobileNetV2::run(const ConvNorm& layer, const at::Tensor& x) const {
                         /*cudnn_enabled=*/true);
 }
 
+at::Tensor MobileNetV2::drop(const at::Tensor& x) const {
+  if (!training_ || options_.dropout <= 0) return x;
+  if (!dropout_generator_.defined()) return at::dropout(x, options_.dropout, true);
+  // The same draws as at::dropout's.
+  const auto kept =
+      at::empty(x.sizes(), x.options().dtype(at::kBool)).bernoulli_(1 - options_.dropout, dropout_generator_);
+  return x.mul(kept).mul(1 / (1 - options_.dropout));
+}
+
 at::Tensor MobileNetV2::clamped(const ConvNorm& layer, const at::Tensor& x) const {
   // ReLU6. Not in place: that would clone its input for the backward pass.
   return at::hardtanh(run(layer, x), 0, 6);
@@ -203,7 +212,7 @@ at::Tensor MobileNetV2::forward(const at::Tensor& images) {
                      kernels::servesBlocks(images, options_.dtype) &&
                      (images.size(0) > 1 || images.size(2) > 32 || images.size(3) > 32);
   at::Tensor x = fused ? fusedFeatures(images) : features(images);
-  if (options_.dropout > 0) x = at::dropout(x, options_.dropout, training_);
+  x = drop(x);
   return at::linear(x, classifier_weight_, classifier_bias_);
 }
 

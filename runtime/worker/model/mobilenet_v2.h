@@ -2,6 +2,7 @@
 
 // MobileNetV2 as torchvision builds it (WORKLOADS §1): the same layers, names and initial weights.
 
+#include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -34,6 +35,9 @@ class MobileNetV2 {
   at::Tensor forward(const at::Tensor& images);
 
   void setTraining(bool training) { training_ = training; }
+  /// Dropout draws from this generator of the model's device rather than from the default one: for models that compute
+  /// at the same time in one process.
+  void drawDropoutFrom(at::Generator generator) { dropout_generator_ = std::move(generator); }
   bool training() const { return training_; }
 
   /// Trainable tensors in the order of torchvision's parameters() (158 at every width); they require gradients.
@@ -68,7 +72,10 @@ class MobileNetV2 {
   at::Tensor fusedFeatures(const at::Tensor& images) const;
 
   MobileNetV2Options options_;
+  at::Tensor drop(const at::Tensor& x) const;
+
   bool training_ = true;
+  at::Generator dropout_generator_;
   ConvNorm first_, last_;
   std::vector<Block> blocks_;
   at::Tensor classifier_weight_, classifier_bias_;

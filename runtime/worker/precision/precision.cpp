@@ -1,5 +1,6 @@
 #include "runtime/worker/precision/precision.h"
 
+#include <ATen/Context.h>
 #include <ATen/autocast_mode.h>
 #include <llvm/ADT/StringSwitch.h>
 
@@ -9,6 +10,7 @@ std::optional<Precision> precisionFromString(llvm::StringRef text) {
   return llvm::StringSwitch<std::optional<Precision>>(text)
       .Case("fp64", Precision::Fp64)
       .Case("fp32", Precision::Fp32)
+      .Case("tf32", Precision::Tf32)
       .Case("bf16", Precision::Bf16)
       .Case("fp16", Precision::Fp16)
       .Default(std::nullopt);
@@ -37,6 +39,18 @@ Autocast::~Autocast() {
   if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
   at::autocast::set_autocast_enabled(device_, enabled_before_);
   at::autocast::set_autocast_dtype(device_, type_before_);
+}
+
+TensorFloat32::TensorFloat32(bool allowed)
+    : convolutions_before_(at::globalContext().allowTF32CuDNN()),
+      matrices_before_(at::globalContext().allowTF32CuBLAS()) {
+  at::globalContext().setAllowTF32CuDNN(allowed);
+  at::globalContext().setAllowTF32CuBLAS(allowed);
+}
+
+TensorFloat32::~TensorFloat32() {
+  at::globalContext().setAllowTF32CuDNN(convolutions_before_);
+  at::globalContext().setAllowTF32CuBLAS(matrices_before_);
 }
 
 }  // namespace expc::precision

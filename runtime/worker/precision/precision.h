@@ -1,6 +1,7 @@
 #pragma once
 
-// Numeric formats of training: fp64 and fp32 in that type throughout; bf16 and fp16 as autocast over fp32 weights.
+// Numeric formats of training: fp64 and fp32 in that type throughout; tf32 as fp32 whose products a GPU's tensor cores
+// round; bf16 and fp16 as autocast over fp32 weights.
 
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
@@ -10,7 +11,7 @@
 
 namespace expc::precision {
 
-enum class Precision { Fp64, Fp32, Bf16, Fp16 };
+enum class Precision { Fp64, Fp32, Tf32, Bf16, Fp16 };
 
 std::optional<Precision> precisionFromString(llvm::StringRef text);
 
@@ -35,6 +36,19 @@ class Autocast {
   bool active_;
   bool enabled_before_ = false;
   c10::ScalarType type_before_ = c10::ScalarType::Float;
+};
+
+/// Whether GPUs may round the factors of fp32 products to tf32, while it lives: torch allows it in convolutions unless
+/// told otherwise, so that fp32 must be told too. Has no effect on the CPU.
+class TensorFloat32 {
+ public:
+  explicit TensorFloat32(bool allowed);
+  ~TensorFloat32();
+  TensorFloat32(const TensorFloat32&) = delete;
+  TensorFloat32& operator=(const TensorFloat32&) = delete;
+
+ private:
+  bool convolutions_before_, matrices_before_;
 };
 
 }  // namespace expc::precision

@@ -14,13 +14,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <set>
+
+#include "runtime/worker/serve/memory_policy.h"
 
 namespace expc::serve {
 namespace {
 
 void bindToCores(const plan::TrialSpec& spec, unsigned rank) {
-  if (rank >= spec.slots.size()) return;
-  std::vector<int> cores = slotCores(spec.slots[rank]);
+  const std::vector<int> cores = rankCores(spec, rank);
   if (cores.empty()) return;
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -31,6 +33,11 @@ void bindToCores(const plan::TrialSpec& spec, unsigned rank) {
   if (sched_setaffinity(0, sizeof set, &set) != 0) {
     std::fprintf(stderr, "rank %u is not bound to its cores: %s\n", rank, std::strerror(errno));
   }
+}
+
+void bindToMemory(const plan::TrialSpec& spec, unsigned rank) {
+  const std::string why = bindMemory(rankMemoryNodes(spec, rank));
+  if (!why.empty()) std::fprintf(stderr, "rank %u takes memory wherever the system puts it: %s\n", rank, why.c_str());
 }
 
 void redirect(int log_fd) {
@@ -54,6 +61,7 @@ void runChild(const plan::LaunchRequest& request, int event_fd, int log_fd, pid_
     if (equals != std::string::npos) setenv(entry.substr(0, equals).c_str(), entry.c_str() + equals + 1, 1);
   }
   bindToCores(request.spec, request.rank);
+  bindToMemory(request.spec, request.rank);
   int code = 1;
   try {
     code = child(request, event_fd);
@@ -66,15 +74,37 @@ void runChild(const plan::LaunchRequest& request, int event_fd, int log_fd, pid_
   _exit(code);  // the handlers of libraries that the server loaded are not for a forked process
 }
 
-std::vector<int> slotCores(const llvm::json::Value& slot) {
+namespace {
+
+std::vector<int> numbersOf(const llvm::json::Value& slot, llvm::StringRef name) {
   std::vector<int> result;
   const llvm::json::Object* object = slot.getAsObject();
-  const llvm::json::Array* cores = object ? object->getArray("cores") : nullptr;
-  if (!cores) return result;
-  for (const llvm::json::Value& core : *cores) {
-    if (auto number = core.getAsInteger()) result.push_back(int(*number));
+  const llvm::json::Array* numbers = object ? object->getArray(name) : nullptr;
+  if (!numbers) return result;
+  for (const llvm::json::Value& entry : *numbers) {
+    if (auto number = entry.getAsInteger()) result.push_back(int(*number));
   }
   return result;
+}
+
+/// Of all slots that a rank drives. A slot that is not bound leaves the process unbound.
+std::vector<int> together(const plan::TrialSpec& spec, unsigned rank, llvm::StringRef name) {
+  std::set<int> result;
+  for (size_t slot = 0; slot < spec.slots.size(); ++slot) {
+    if (slot != rank && spec.world_size > 1) continue;
+    const std::vector<int> own = numbersOf(spec.slots[slot], name);
+    if (own.empty()) return {};
+    result.insert(own.begin(), own.end());
+  }
+  return {result.begin(), result.end()};
+}
+
+}  // namespace
+
+std::vector<int> slotCores(const llvm::json::Value& slot) { return numbersOf(slot, "cores"); }
+std::vector<int> rankCores(const plan::TrialSpec& spec, unsigned rank) { return together(spec, rank, "cores"); }
+std::vector<int> rankMemoryNodes(const plan::TrialSpec& spec, unsigned rank) {
+  return together(spec, rank, "memory_nodes");
 }
 
 std::string executableDigest() {

@@ -39,7 +39,7 @@ class EventWriter {
 /// it is called
 ///   - stdout and stderr go to the trial's log, stdin is /dev/null,
 ///   - the request's environment is set (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, …),
-///   - the process leads its own process group, is bound to the cores of spec.slots[rank] and dies with the server,
+///   - the process leads its own process group, is bound to the cores and memory of its slots and dies with the server,
 ///   - signals have their default actions again, but SIGPIPE stays ignored.
 /// It may start threads. An exception that leaves it ends the rank as `failed` with its what().
 using Child = std::function<int(const plan::LaunchRequest& request, int event_fd)>;
@@ -51,6 +51,10 @@ int run(int control_fd, const Child& child);
 
 /// The core numbers in one entry of TrialSpec::slots; empty when it has none.
 std::vector<int> slotCores(const llvm::json::Value& slot);
+/// Those of all that a rank drives: its slot's, or of every slot if it is the only rank.
+std::vector<int> rankCores(const plan::TrialSpec& spec, unsigned rank);
+/// The NUMA nodes that its memory comes from ("memory_nodes" of its slots); none: the system decides.
+std::vector<int> rankMemoryNodes(const plan::TrialSpec& spec, unsigned rank);
 
 /// First 16 hex digits of BLAKE3 over this program's file: the `build` that `--describe` gives. Any new build is
 /// another one.

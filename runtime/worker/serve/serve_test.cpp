@@ -15,6 +15,7 @@
 #include <stdexcept>
 
 #include "runtime/plan/json.h"
+#include "runtime/worker/serve/memory_policy.h"
 
 using namespace expc;
 
@@ -238,4 +239,40 @@ TEST_CASE("events to a reader that is gone are dropped") {
   CHECK(!events.started());
   CHECK(!events.failed("nobody listens"));
   close(ends[1]);
+}
+
+TEST_CASE("a rank that is alone has the cores and memory of all slots, unless one of them is not bound") {
+  plan::TrialSpec spec;
+  const auto slot = [](const std::vector<int>& cores, int node) {
+    return llvm::json::Object{{"cores", llvm::json::Array(cores)}, {"memory_nodes", llvm::json::Array{node}}};
+  };
+  spec.slots = llvm::json::Array{slot({3, 1}, 0), slot({5}, 1)};
+  spec.world_size = 1;
+  CHECK(serve::rankCores(spec, 0) == std::vector<int>{1, 3, 5});
+  CHECK(serve::rankMemoryNodes(spec, 0) == std::vector<int>{0, 1});
+  spec.world_size = 2;
+  CHECK(serve::rankCores(spec, 1) == std::vector<int>{5});
+  CHECK(serve::rankMemoryNodes(spec, 0) == std::vector<int>{0});
+  spec.world_size = 1;
+  spec.slots.push_back(llvm::json::Object{{"device", "cpu"}});
+  CHECK(serve::rankCores(spec, 0).empty());
+}
+
+TEST_CASE("memory is bound to nodes and the system says so") {
+  // In a process of its own: what is bound stays bound.
+  TestServer server([](const plan::LaunchRequest&, int) {
+    const std::string why = serve::bindMemory({0});
+    if (!why.empty()) return 3;  // a container that forbids it
+    llvm::json::Object environment;
+    serve::describePlace(environment);
+    const llvm::json::Array* nodes = environment.getArray("memory_nodes");
+    const bool bound = nodes && nodes->size() == 1 && environment.getArray("cores");
+    return bound && serve::bindMemory({}).empty() && !serve::bindMemory({1000}).empty() ? 7 : 1;
+  });
+  auto [events, log] = server.launch(1);
+  server.receive();
+  const int code = WEXITSTATUS(server.receive().status);
+  CHECK((code == 7 || code == 3));
+  close(events);
+  close(log);
 }

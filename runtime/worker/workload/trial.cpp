@@ -6,6 +6,7 @@
 
 #include "runtime/worker/comm/rendezvous.h"
 #include "runtime/worker/device/host.h"
+#include "runtime/worker/serve/memory_policy.h"
 #include "runtime/worker/serve/serve.h"
 
 namespace expc::workload {
@@ -95,7 +96,8 @@ struct Rank {
   llvm::Error run() {
     auto rendezvous = comm::rendezvousFromEnvironment();
     if (!rendezvous) return rendezvous.takeError();
-    if (rendezvous->world_size != spec.world_size || spec.slots.size() != spec.world_size) {
+    const bool one_process = spec.world_size == 1 && !spec.slots.empty();  // it may drive several devices
+    if (rendezvous->world_size != spec.world_size || (!one_process && spec.slots.size() != spec.world_size)) {
       return llvm::createStringError("the trial is for " + llvm::Twine(spec.world_size) + " ranks on " +
                                      llvm::Twine(spec.slots.size()) + " slots, WORLD_SIZE says " +
                                      llvm::Twine(rendezvous->world_size));
@@ -111,7 +113,9 @@ struct Rank {
     (*device)->join(*communicator);
 
     Progress progress(writer, rendezvous->rank == 0);
-    TrialContext context{spec, *communicator, **device, progress, process_start};
+    const llvm::ArrayRef<llvm::json::Value> slots(spec.slots.data(), spec.slots.size());
+    TrialContext context{spec,     *communicator, **device, one_process ? slots : slots.slice(rendezvous->rank, 1),
+                         progress, process_start};
     auto result = workload->run(context);
     if (!result) return result.takeError();
     (*device)->synchronize();
@@ -120,6 +124,7 @@ struct Rank {
     if (auto error = keepAsked(spec, *result)) return error;
     (*device)->describe(result->environment);
     device::describeAllocator(result->environment);
+    serve::describePlace(result->environment);
     result->environment["ranks"] = spec.world_size;
     result->environment["seed"] = spec.seed;
     if (!writer.write(*result)) return llvm::createStringError("the engine does not read the result any more");

@@ -2,6 +2,7 @@
 
 // What a built-in workload is: a name, what it takes, what it measures, and how one rank runs a trial of it.
 
+#include <llvm/ADT/ArrayRef.h>
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
@@ -23,6 +24,8 @@ struct Param {
   llvm::json::Value value;  // default, in base units; null: none
   /// Of an enum or bool whose levels are not all in this build: those that are. Empty: all of them.
   std::vector<std::string> built = {};
+  /// Levels with which one process drives all devices of the trial: it gets all slots, and there is no other rank.
+  std::vector<std::string> one_process = {};
 };
 
 struct Metric {
@@ -39,7 +42,9 @@ struct Metric {
 struct TrialContext {
   const plan::TrialSpec& spec;
   comm::Communicator& communicator;
-  device::Device& device;
+  device::Device& device;  // the first one of several
+  /// What this process owns: an entry for each device it drives (runtime/plan/trial.h).
+  llvm::ArrayRef<llvm::json::Value> slots;
   Progress& progress;
   std::chrono::steady_clock::time_point process_start;
 };

@@ -7,10 +7,13 @@
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/FormatVariadic.h>
 #include <nccl.h>
 #include <torch/version.h>
 
 #include "runtime/worker/comm/cuda/nccl.h"
+#include "runtime/worker/device/cuda/copy_queue.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/device/nvml_energy.h"
 #include "runtime/worker/profile/cuda/cupti_probe.h"
@@ -53,6 +56,8 @@ class CudaDevice final : public Device {
     const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(index_);
     return static_cast<double>(stats.reserved_bytes[static_cast<size_t>(StatType::AGGREGATE)].peak);
   }
+  std::optional<HostMemory> pinnedMemory() override { return cudaPinnedMemory(); }
+  std::unique_ptr<CopyQueue> copyQueue(bool beside) override { return makeCudaCopyQueue(index_, beside); }
   std::unique_ptr<profile::PhaseClock> phaseClock() const override { return profile::makeEventClock(torchDevice()); }
   std::unique_ptr<profile::Probe> probe() const override { return profile::makeCuptiProbe(); }
   std::optional<double> energy() const override { return energy_.joules(); }
@@ -67,7 +72,6 @@ class CudaDevice final : public Device {
     environment["cuda_driver"] = driver;
     environment["cuda_runtime"] = runtime;
     environment["cudnn_benchmark"] = at::globalContext().benchmarkCuDNN();
-    environment["tf32"] = at::globalContext().allowTF32CuDNN();
     environment["threads"] = at::get_num_threads();
     environment["torch"] = TORCH_VERSION;
   }
@@ -78,22 +82,48 @@ class CudaDevice final : public Device {
   std::vector<at::cuda::CUDAEvent> marks_;
 };
 
+/// "GPU-01234567-89ab-…", as NVML writes it.
+std::string uuidText(const cudaUUID_t& uuid) {
+  std::string text = "GPU-";
+  for (size_t i = 0; i < sizeof uuid.bytes; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += llvm::hexdigit((static_cast<uint8_t>(uuid.bytes[i]) >> 4) & 15, /*LowerCase=*/true);
+    text += llvm::hexdigit(static_cast<uint8_t>(uuid.bytes[i]) & 15, /*LowerCase=*/true);
+  }
+  return text;
+}
+
+/// The number of the slot's device in this process, which CUDA_VISIBLE_DEVICES may have narrowed: found by its uuid;
+/// without one, "index" counts what is visible.
+std::optional<int> numberOf(const llvm::json::Object* slot, int count) {
+  if (!slot) return std::nullopt;
+  if (const auto uuid = slot->getString("uuid")) {
+    for (int device = 0; device < count; ++device) {
+      cudaDeviceProp properties{};
+      if (cudaGetDeviceProperties(&properties, device) == cudaSuccess && uuid->str() == uuidText(properties.uuid))
+        return device;
+    }
+    return std::nullopt;
+  }
+  const auto index = slot->getInteger("index");
+  if (!index || *index < 0 || *index >= count) return std::nullopt;
+  return static_cast<int>(*index);
+}
+
 llvm::Expected<std::unique_ptr<Device>> openCuda(const llvm::json::Value& slot) {
   const llvm::json::Object* object = slot.getAsObject();
-  const auto index = object ? object->getInteger("index") : std::nullopt;
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess) {
     return llvm::createStringError("CUDA does not start: " + llvm::Twine(cudaGetErrorString(status)) +
                                    " (see nvidia-smi)");
   }
-  if (!index || *index < 0 || *index >= count) {
-    return llvm::createStringError("the slot asks for CUDA device " + llvm::Twine(index.value_or(-1)) +
+  const auto index = numberOf(object, count);
+  if (!index) {
+    return llvm::createStringError("the slot asks for CUDA device " + llvm::formatv("{0}", slot).str() +
                                    ", this process sees " + llvm::Twine(count));
   }
-  const llvm::json::Array* cores = object->getArray("cores");
-  return std::make_unique<CudaDevice>(static_cast<int>(*index),
-                                      static_cast<int>(cores && !cores->empty() ? cores->size() : allowedCores()));
+  return std::make_unique<CudaDevice>(*index, slotThreads(slot));
 }
 
 void cudaLibraries(llvm::json::Object& into) {

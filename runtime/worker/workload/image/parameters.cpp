@@ -45,17 +45,14 @@ class Reader {
     return static_cast<int64_t>(result);
   }
 
-  /// Index into `words`; the last ones, from `built` on, are levels that this build lacks.
-  size_t word(llvm::StringRef name, std::initializer_list<llvm::StringRef> words, size_t built = SIZE_MAX) {
+  /// Index into `words`.
+  size_t word(llvm::StringRef name, std::initializer_list<llvm::StringRef> words) {
     const Value* value = object_.get(name);
     if (!value) return 0;
     const auto text = value->getAsString();
     size_t index = 0;
     for (llvm::StringRef word : words) {
-      if (text && *text == word) {
-        if (index >= built) notBuilt(name, word, llvm::join(llvm::ArrayRef(words).take_front(built), ", "));
-        return index;
-      }
+      if (text && *text == word) return index;
       ++index;
     }
     fail(name, *value, "one of " + llvm::join(words, ", "));
@@ -68,15 +65,6 @@ class Reader {
     if (const auto on = value->getAsBoolean()) return *on;
     fail(name, *value, "true or false");
     return otherwise;
-  }
-
-  /// A switch that this build cannot turn on.
-  void off(llvm::StringRef name) {
-    const Value* value = object_.get(name);
-    if (!value) return;
-    const auto on = value->getAsBoolean();
-    if (!on) return fail(name, *value, "true or false");
-    if (*on) notBuilt(name, "true", "false");
   }
 
   /// A variant of a level without arguments, which gives "", and one that holds a path.
@@ -93,10 +81,6 @@ class Reader {
 
   const Value* get(llvm::StringRef name) const { return object_.get(name); }
 
-  void notBuilt(llvm::StringRef name, llvm::StringRef level, const std::string& built) {
-    if (message_.empty())
-      message_ = llvm::formatv("not in this build: {0} = {1} (it has {2})", name, level, built).str();
-  }
   void fail(llvm::StringRef name, const Value& value, const std::string& wanted) {
     if (message_.empty()) message_ = llvm::formatv("{0} {1} is {2}, it must be {3}", what_, name, value, wanted).str();
   }
@@ -144,9 +128,9 @@ std::vector<Param> declaredParameters() {
           {"width", "float", defaults.width},
           {"global_batch", "int", 0},
           {"batch", "int", defaults.batch},
-          {"precision", "precision", "fp32", {"fp64", "fp32", "bf16", "fp16"}},
+          {"precision", "precision", "fp32"},
           {"layout", "layout", "nchw"},
-          {"strategy", "strategy", "ddp_ds", {"ddp_ds"}},
+          {"strategy", "strategy", "ddp_ds", {}, {"dp"}},
           {"gpus", "int", defaults.gpus},
           {"optimizer", "optimizer", "sgd"},
           {"learning_rate", "float", defaults.learning_rate},
@@ -158,15 +142,15 @@ std::vector<Param> declaredParameters() {
           {"checkpoints", "checkpoints", "off"},
           {"kernels", "kernels", "fused"},
           {"deterministic", "bool", defaults.deterministic},
-          {"loader", "loader", "dataloader", {"dataloader", "dali"}},
+          {"loader", "loader", "dataloader"},
           {"on_corrupt", "on_corrupt", "fail"},
           {"workers", "int", defaults.loader.workers},
-          {"worker_kind", "worker_kind", "threads", {"threads"}},
+          {"worker_kind", "worker_kind", "threads"},
           {"prefetch", "int", defaults.loader.prefetch},
-          {"pin_memory", "bool", false, {"false"}},
-          {"transfer_dtype", "transfer_dtype", "as_input", {"as_input"}},
-          {"preprocessing", "preprocessing", "cpu", {"cpu"}},
-          {"numa", "numa", "near", {"near"}}};
+          {"pin_memory", "bool", defaults.pin_memory},
+          {"transfer_dtype", "transfer_dtype", "as_input"},
+          {"preprocessing", "preprocessing", "cpu"},
+          {"numa", "numa", "near"}};
 }
 
 llvm::Expected<Parameters> readParameters(const Object& object) {
@@ -184,8 +168,8 @@ llvm::Expected<Parameters> readParameters(const Object& object) {
   result.batch = reader.whole("batch", result.batch, 1, 1 << 20);
   const int64_t global_batch = reader.whole("global_batch", 0, 0, 1 << 20);
   constexpr Precision kPrecisions[] = {Precision::Fp32, Precision::Fp64, Precision::Bf16, Precision::Fp16,
-                                       Precision::Fp32};
-  result.precision = kPrecisions[reader.word("precision", {"fp32", "fp64", "bf16", "fp16", "tf32"}, 4)];
+                                       Precision::Tf32};
+  result.precision = kPrecisions[reader.word("precision", {"fp32", "fp64", "bf16", "fp16", "tf32"})];
   result.channels_last = reader.word("layout", {"nchw", "nhwc"}) == 1;
   using optim::ScheduleKind;
   constexpr ScheduleKind kSchedules[] = {ScheduleKind::Constant, ScheduleKind::Step, ScheduleKind::Cosine};
@@ -196,18 +180,20 @@ llvm::Expected<Parameters> readParameters(const Object& object) {
   result.own_kernels = reader.word("kernels", {"fused", "plain"}) == 0;
   result.deterministic = reader.flag("deterministic", result.deterministic);
   result.skip_corrupt = reader.word("on_corrupt", {"fail", "skip"}) == 1;
-  result.loader.processes = reader.word("worker_kind", {"threads", "processes"}, 1) == 1;
+  result.loader.processes = reader.word("worker_kind", {"threads", "processes"}) == 1;
   result.strategy =
-      std::array{Strategy::DdpDs, Strategy::Dp, Strategy::Ddp}[reader.word("strategy", {"ddp_ds", "dp", "ddp"}, 1)];
+      std::array{Strategy::DdpDs, Strategy::Dp, Strategy::Ddp}[reader.word("strategy", {"ddp_ds", "dp", "ddp"})];
   using Loader = feed::LoaderChoice::Kind;
   result.loader.kind = std::array{Loader::DataLoader, Loader::Dali,
-                                  Loader::Native}[reader.word("loader", {"dataloader", "dali", "native"}, 2)];
-  reader.off("pin_memory");
+                                  Loader::Native}[reader.word("loader", {"dataloader", "dali", "native"})];
+  result.pin_memory = reader.flag("pin_memory", result.pin_memory);
   using feed::Transfer;
   result.transfer = std::array{Transfer::AsInput, Transfer::UInt8,
-                               Transfer::Compute}[reader.word("transfer_dtype", {"as_input", "uint8", "compute"}, 1)];
-  result.on_device = reader.word("preprocessing", {"cpu", "device"}, 1) == 1;
-  result.numa = std::array{Numa::Near, Numa::Any, Numa::Far}[reader.word("numa", {"near", "any", "far"}, 1)];
+                               Transfer::Compute}[reader.word("transfer_dtype", {"as_input", "uint8", "compute"})];
+  result.on_device = reader.word("preprocessing", {"cpu", "device"}) == 1;
+  if (result.transfer == Transfer::UInt8 && !result.on_device)
+    reader.fail("transfer_dtype", "uint8", "as_input or compute unless preprocessing is device");
+  result.numa = std::array{Numa::Near, Numa::Any, Numa::Far}[reader.word("numa", {"near", "any", "far"})];
   result.gpus = reader.whole("gpus", result.gpus, 1, 1 << 20);
   if (global_batch > 0) {
     if (global_batch % result.gpus != 0) {

@@ -71,15 +71,25 @@ TEST_CASE("a parameter that makes no sense is named with what it may be") {
   CHECK(llvm::toString(none.takeError()).find("parameter data is null") == 0);
 }
 
-TEST_CASE("what stdlib declares and this build lacks is refused with what there is") {
-  CHECK(refusal("loader", "native") == "not in this build: loader = native (it has dataloader, dali)");
-  CHECK(refusal("strategy", "dp") == "not in this build: strategy = dp (it has ddp_ds)");
-  CHECK(refusal("precision", "tf32") == "not in this build: precision = tf32 (it has fp32, fp64, bf16, fp16)");
-  CHECK(refusal("pin_memory", true) == "not in this build: pin_memory = true (it has false)");
-  for (const auto& [name, level] :
-       {std::pair("loader", "dataloader"), {"transfer_dtype", "as_input"}, {"numa", "near"}})
-    CHECK(refusal(name, level).empty());
-  CHECK(refusal("pin_memory", false).empty());
+TEST_CASE("every level has its meaning") {
+  using Loader = feed::LoaderChoice::Kind;
+  const auto read = [](const char* name, llvm::json::Value value) {
+    Object object = withData();
+    object[name] = std::move(value);
+    auto result = readParameters(object);
+    REQUIRE_MESSAGE(static_cast<bool>(result), llvm::toString(result.takeError()));
+    return *result;
+  };
+  CHECK((read("loader", "native").loader.kind == Loader::Native));
+  CHECK((read("loader", "dali").loader.kind == Loader::Dali));
+  CHECK(read("worker_kind", "processes").loader.processes);
+  CHECK((read("strategy", "dp").strategy == Strategy::Dp));
+  CHECK((read("strategy", "ddp").strategy == Strategy::Ddp));
+  CHECK((read("precision", "tf32").precision == precision::Precision::Tf32));
+  CHECK((read("transfer_dtype", "compute").transfer == feed::Transfer::Compute));
+  CHECK((read("numa", "any").numa == Numa::Any));
+  CHECK(read("pin_memory", true).pin_memory);
+  CHECK_FALSE(read("pin_memory", false).pin_memory);
 }
 
 TEST_CASE("initial weights and checkpoints are a word or a path") {
@@ -104,6 +114,18 @@ TEST_CASE("initial weights and checkpoints are a word or a path") {
   CHECK(refusal("checkpoints", Object{{"folder", Array{7}}}).find("parameter checkpoints is") == 0);
   CHECK(refusal("schedule", "linear").find("it must be one of constant, step, cosine") != std::string::npos);
   CHECK(refusal("warmup_epochs", -1).find("parameter warmup_epochs is -1") == 0);
+}
+
+TEST_CASE("bytes that cross are normalised on the device") {
+  CHECK(refusal("transfer_dtype", "uint8").find("it must be as_input or compute unless preprocessing is device") !=
+        std::string::npos);
+  Object object = withData();
+  object["transfer_dtype"] = "uint8";
+  object["preprocessing"] = "device";
+  auto result = readParameters(object);
+  REQUIRE(static_cast<bool>(result));
+  CHECK((result->transfer == feed::Transfer::UInt8));
+  CHECK(result->on_device);
 }
 
 TEST_CASE("a global batch is shared by the ranks") {

@@ -161,7 +161,8 @@ llvm::Expected<plan::Event> runProfiled(TrialContext& context, const Parameters&
   plan::Event result;
   result.type = plan::Event::Type::Result;
   profile::reduce(context.communicator, measures(*profile), result.metrics);
-  std::vector<std::string> notes = profile->findings.notes;
+  std::vector<std::string> notes = training.notes();
+  notes.insert(notes.end(), profile->findings.notes.begin(), profile->findings.notes.end());
   if (auto error = traceSteps(context, training, notes)) return error;
   const profile::Gathered gathered =
       profile::gather(context.communicator, breakdownOf(*profile, settings.steps), notes);

@@ -158,6 +158,7 @@ llvm::Expected<plan::Event> runQuality(TrialContext& context, const Parameters& 
   Course course;
   plan::Event result;
   result.type = plan::Event::Type::Result;
+  result.notes = training.notes();
   if (checkpoint) {
     if (auto error = resume(training, course, *checkpoint)) return error;
     result.notes.push_back(fmt::format("went on after epoch {} of {} from {}; times are the sum of both parts",

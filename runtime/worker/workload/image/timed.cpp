@@ -79,9 +79,10 @@ llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& pa
   auto losses = training.takeLosses();
   if (!losses) return losses.takeError();
 
-  const double images = static_cast<double>(parameters.batch * settings.steps) * context.communicator.worldSize();
+  const double images = static_cast<double>(parameters.batch * parameters.gpus * settings.steps);
   plan::Event result;
   result.type = plan::Event::Type::Result;
+  result.notes = training.notes();
   result.metrics["step_time"] = worst.step;
   result.metrics["images_per_s"] = images / worst.wall;
   result.metrics["train_time"] = worst.wall;

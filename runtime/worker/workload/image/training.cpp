@@ -8,7 +8,9 @@
 #include "runtime/worker/data/batch_plan.h"
 #include "runtime/worker/data/sampler.h"
 #include "runtime/worker/device/determinism.h"
+#include "runtime/worker/serve/child.h"
 #include "runtime/worker/workload/image/image_sets.h"
+#include "runtime/worker/workload/image/portion.h"
 
 namespace expc::workload::image {
 
@@ -18,11 +20,22 @@ namespace {
 
 /// What cannot run, before anything is built.
 llvm::Error checkSupport(const TrialContext& context, const Parameters& parameters) {
-  if (parameters.gpus != context.spec.world_size) {
+  const bool one_process = parameters.strategy == Strategy::Dp;
+  if (one_process && (context.spec.world_size != 1 || static_cast<size_t>(parameters.gpus) != context.slots.size())) {
+    return llvm::createStringError("strategy dp drives all devices from one process: gpus is " +
+                                   llvm::Twine(parameters.gpus) + ", the launcher started " +
+                                   llvm::Twine(context.spec.world_size) + " ranks and gave the first one " +
+                                   llvm::Twine(context.slots.size()) + " slots");
+  }
+  if (!one_process && parameters.gpus != context.spec.world_size) {
     return llvm::createStringError("parameter gpus is " + llvm::Twine(parameters.gpus) + ", the launcher started " +
                                    llvm::Twine(context.spec.world_size) + " ranks");
   }
-  if (parameters.precision == Precision::Fp16 && context.device.torchDevice().is_cpu()) {
+  const bool cpu = context.device.torchDevice().is_cpu();
+  if (parameters.precision == Precision::Tf32 && cpu) {
+    return llvm::createStringError("precision tf32 needs a GPU: it is a mode of tensor cores; use fp32");
+  }
+  if (parameters.precision == Precision::Fp16 && cpu) {
     return llvm::createStringError(
         "precision fp16 needs a GPU: the CPU's convolutions have no fp16 path worth measuring; use bf16, or "
         "leave the level out with `exclude`");
@@ -37,6 +50,8 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
   if (parameters.deterministic) device::useDeterministicAlgorithms();
   if (auto error = checkSupport(context, parameters)) return error;
   std::unique_ptr<Training> training(new Training(context, parameters));
+  if (parameters.pin_memory && !context.device.pinnedMemory())
+    training->notes_.push_back("pin_memory has no effect: there is no accelerator, so batches stay in ordinary memory");
   context.progress.report(0, 1, "load");
   auto sets = openImages(parameters.data, context.spec.root);
   if (!sets) return sets.takeError();
@@ -67,32 +82,45 @@ feed::FeedOptions Training::feedOptions() const {
 }
 
 llvm::Error Training::startFeed(int64_t epochs, int64_t first_epoch) {
-  data::DistributedSampler sampler;
-  sampler.count = sets_.train->count();
-  sampler.world = context_.communicator.worldSize();
-  sampler.rank = context_.communicator.rank();
-  sampler.seed = context_.spec.seed;
-  const int64_t images = sampler.perRank();
-
+  const int64_t count = sets_.train->count();
+  const Portion portion = Portion::of(parameters_.strategy, parameters_.gpus, parameters_.batch,
+                                      context_.communicator.rank(), count, context_.spec.seed);
   feed::FeedOptions options = feedOptions();
-  options.batches.order = [sampler](int64_t epoch) { return sampler.indices(epoch); };
-  // Endless epochs are for timing: every step has the same work. Else only a last batch of one image, whose batch norm
-  // has no variance, is left out.
-  options.batches.drop_last = epochs == 0 || images % parameters_.batch == 1;
+  options.batches.order = portion.order;
+  options.batches.batch = portion.batch;
+  options.slice = portion.slice;
+  options.slices = portion.slices;
+  // Endless epochs are for timing: every step has the same work. Else only a last batch that leaves a device one image
+  // is left out.
+  options.batches.drop_last = epochs == 0 || portion.tail_is_single;
   options.batches.first_epoch = first_epoch;
   // A training that had only its result to give asks for no batch any more, and 0 would be without end.
   options.batches.epochs = epochs == 0 ? 0 : std::max<int64_t>(1, epochs - first_epoch);
-  steps_per_epoch_ = data::batchesPerEpoch(images, options.batches.batch, options.batches.drop_last);
+  steps_per_epoch_ = data::batchesPerEpoch(portion.images, portion.batch, options.batches.drop_last);
   if (steps_per_epoch_ == 0) {
-    return llvm::createStringError("batch is " + llvm::Twine(parameters_.batch) + ", but each of " +
-                                   llvm::Twine(sampler.world) + " ranks has only " + llvm::Twine(images) + " of the " +
-                                   llvm::Twine(sampler.count) + " training images in " + sets_.train->origin() +
-                                   ": lower batch or gpus");
+    return llvm::createStringError(
+        "batch is " + llvm::Twine(parameters_.batch) + ", but each of " + llvm::Twine(parameters_.gpus) +
+        " devices has only " + llvm::Twine((count + parameters_.gpus - 1) / parameters_.gpus) + " of the " +
+        llvm::Twine(count) + " training images in " + sets_.train->origin() + ": lower batch or gpus");
   }
   auto feed = feed::makeFeed(*sets_.train, std::move(options), context_.device);
   if (!feed) return feed.takeError();
   feed_ = std::move(*feed);
   return llvm::Error::success();
+}
+
+std::vector<ReplicaPlace> Training::replicaPlaces() const {
+  const c10::Device first = context_.device.torchDevice();
+  std::vector<ReplicaPlace> result;
+  for (const llvm::json::Value& slot : context_.slots) {
+    ReplicaPlace place;
+    // The devices of a process are numbered in the order of its slots.
+    if (!first.is_cpu()) place.device = c10::Device(first.type(), static_cast<c10::DeviceIndex>(result.size()));
+    place.cores = serve::slotCores(slot);
+    place.threads = device::slotThreads(slot);
+    result.push_back(std::move(place));
+  }
+  return result;
 }
 
 llvm::Error Training::buildModel(bool resumed) {
@@ -107,11 +135,12 @@ llvm::Error Training::buildModel(bool resumed) {
   weights_ = model_->parameterTensors();
   if (!resumed && !parameters_.initial_weights.empty())
     if (auto error = loadInitialWeights()) return error;
-  std::vector<at::Tensor> buffers;
-  for (const auto& buffer : model_->buffers()) buffers.push_back(buffer.tensor);
-  parallel_ = std::make_unique<comm::DataParallel>(context_.communicator, weights_, buffers);
-  // Dropout must differ between ranks and repeat with the seed.
+  // Dropout must differ between replicas and repeat with the seed.
   at::manual_seed(context_.spec.seed + context_.communicator.rank());
+  parallel_ = parameters_.strategy == Strategy::Dp
+                  ? makeReplicas(*model_, options, replicaPlaces(), precision::autocastType(parameters_.precision),
+                                 context_.spec.seed)
+                  : makeRanks(context_.communicator, *model_);
   return llvm::Error::success();
 }
 
@@ -147,19 +176,18 @@ llvm::Expected<bool> Training::step() {
   at::Tensor loss;
   {
     const Range forward(Phase::Forward);
-    parallel_->beforeForward();
     precision::Autocast autocast(context_.device.torchDevice().type(), precision::autocastType(parameters_.precision));
-    loss = at::cross_entropy_loss(model_->forward((*batch)->images), (*batch)->labels);
+    loss = at::cross_entropy_loss(parallel_->forward((*batch)->images), (*batch)->labels);
   }
   {
     const Range backward(Phase::Backward);
-    parallel_->beforeBackward();
-    scaler_->scale(loss).backward();
+    parallel_->backward(scaler_->scale(loss));
   }
   {
     const Range optimizer(Phase::Optimizer);
     scaler_->step(weights_, [&] { optimizer_->step(); });
   }
+  feed_->ahead();
   losses_.push_back(loss.detach());
   if ((*batch)->last) epoch_range_.reset();
   ++steps_done_;
@@ -200,8 +228,7 @@ llvm::Expected<double> Training::accuracy(const data::Images& images) {
   auto feed = feed::makeFeed(images, std::move(options), context_.device);
   if (!feed) return feed.takeError();
 
-  parallel_->shareBuffers();
-  model_->setTraining(false);
+  parallel_->beginEvaluation();
   at::NoGradGuard no_grad;
   auto correct = at::zeros({}, at::TensorOptions(at::kLong).device(context_.device.torchDevice()));
   while (true) {
@@ -209,9 +236,8 @@ llvm::Expected<double> Training::accuracy(const data::Images& images) {
     if (!batch) return batch.takeError();
     if (!*batch) break;
     precision::Autocast autocast(context_.device.torchDevice().type(), precision::autocastType(parameters_.precision));
-    correct += model_->forward((*batch)->images).argmax(1).eq((*batch)->labels).sum();
+    correct += parallel_->evaluate((*batch)->images).argmax(1).eq((*batch)->labels).sum();
   }
-  model_->setTraining(true);
   evaluation_skipped_ += (*feed)->skipped();
   return context_.communicator.allReduce(correct.item<double>(), comm::Reduction::Sum) / static_cast<double>(count);
 }

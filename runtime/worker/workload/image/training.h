@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/worker/comm/data_parallel.h"
 #include "runtime/worker/data/images.h"
 #include "runtime/worker/feed/feed.h"
 #include "runtime/worker/io/safetensors.h"
@@ -22,6 +21,7 @@
 #include "runtime/worker/optim/schedule.h"
 #include "runtime/worker/precision/grad_scaler.h"
 #include "runtime/worker/profile/range.h"
+#include "runtime/worker/workload/image/parallel.h"
 #include "runtime/worker/workload/image/parameters.h"
 #include "runtime/worker/workload/workload.h"
 
@@ -59,31 +59,38 @@ class Training {
 
   /// Share of images that the model classifies correctly in evaluation mode, each image once over all ranks.
   llvm::Expected<double> accuracy(const data::Images& images);
+  /// What a reader of the result should know.
+  const std::vector<std::string>& notes() const { return notes_; }
   const data::Images& trainImages() const { return *sets_.train; }
   const data::Images& testImages() const { return *sets_.test; }
 
  private:
-  Training(TrialContext& context, const Parameters& parameters) : context_(context), parameters_(parameters) {}
+  Training(TrialContext& context, const Parameters& parameters)
+      : context_(context),
+        parameters_(parameters),
+        tensor_float_32_(parameters.precision == precision::Precision::Tf32) {}
   llvm::Error buildModel(bool resumed);
   llvm::Error loadInitialWeights();
   void rehearse();
-  std::vector<at::Generator> generators() const;
+  std::vector<ReplicaPlace> replicaPlaces() const;
   void buildOptimizer(int64_t epochs);
   llvm::Error startFeed(int64_t epochs, int64_t first_epoch);
   feed::FeedOptions feedOptions() const;
 
   TrialContext& context_;
   Parameters parameters_;
+  precision::TensorFloat32 tensor_float_32_;
   data::ImageSets sets_;
   std::unique_ptr<feed::Feed> feed_;
   std::unique_ptr<model::MobileNetV2> model_;
   std::vector<at::Tensor> weights_;
-  std::unique_ptr<comm::DataParallel> parallel_;
+  std::unique_ptr<Parallel> parallel_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   optim::Schedule schedule_;
   std::unique_ptr<precision::GradScaler> scaler_;
   std::vector<at::Tensor> losses_;
   std::optional<profile::Range> epoch_range_;
+  std::vector<std::string> notes_;
   int64_t steps_per_epoch_ = 0;
   int64_t steps_done_ = 0;
   int64_t evaluation_skipped_ = 0;

@@ -1,8 +1,6 @@
 // How a training begins and goes on: initial weights from a file, snapshots, and the way back from one.
 
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
-#include <ATen/Context.h>
 #include <fmt/format.h>
 
 #include "runtime/worker/model/state_file.h"
@@ -35,19 +33,12 @@ llvm::Error Training::loadInitialWeights() {
   return llvm::Error::success();
 }
 
-std::vector<at::Generator> Training::generators() const {
-  std::vector<at::Generator> result = {at::detail::getDefaultCPUGenerator()};
-  const c10::Device device = context_.device.torchDevice();
-  if (!device.is_cpu()) result.push_back(at::globalContext().defaultGenerator(device));
-  return result;
-}
-
 Training::Snapshot Training::snapshot() {
   Snapshot result;
   result.model = model_->stateDict();
   for (const auto& [name, tensor] : optimizer_->state()) result.rest.push_back({kOptimizer + name, tensor});
   std::vector<at::Tensor> states;
-  for (const at::Generator& generator : generators()) states.push_back(generator.get_state());
+  for (const at::Generator& generator : parallel_->generators()) states.push_back(generator.get_state());
   result.rest.push_back({kGenerators, at::stack(context_.communicator.allGather(at::cat(states)))});
   const precision::GradScaler::State scaler = scaler_->state();
   result.numbers = llvm::json::Object{{"steps", steps_done_},
@@ -70,14 +61,13 @@ void Training::rehearse() {
                 at::TensorOptions(precision::weightType(parameters_.precision)).device(device))
           .contiguous(parameters_.channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
   optimizer_->zeroGrad();
-  parallel_->beforeForward();
   at::Tensor loss;
   {
     precision::Autocast autocast(device.type(), precision::autocastType(parameters_.precision));
-    loss = at::cross_entropy_loss(model_->forward(images), at::zeros({2}, at::TensorOptions(at::kLong).device(device)));
+    loss =
+        at::cross_entropy_loss(parallel_->forward(images), at::zeros({2}, at::TensorOptions(at::kLong).device(device)));
   }
-  parallel_->beforeBackward();
-  loss.backward();
+  parallel_->backward(loss);
   optimizer_->zeroGrad();
 }
 
@@ -113,9 +103,10 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
   if (auto error = optimizer_->restore(state)) return failure(rest.path() + ": " + llvm::toString(std::move(error)));
 
   const int64_t rank = context_.communicator.rank(), world = context_.communicator.worldSize();
+  std::vector<at::Generator> own = parallel_->generators();
   std::vector<int64_t> sizes;
   int64_t bytes = 0;
-  for (const at::Generator& generator : generators()) {
+  for (const at::Generator& generator : own) {
     sizes.push_back(generator.get_state().numel());
     bytes += sizes.back();
   }
@@ -123,7 +114,6 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
       generators_of_all.scalar_type() != at::kByte)
     return failure(rest.path() + ": the state of random numbers is not this build's");
   const auto states = generators_of_all[rank].split_with_sizes(sizes);
-  std::vector<at::Generator> own = generators();
   for (size_t i = 0; i < own.size(); ++i) own[i].set_state(states[i].clone());
 
   scaler_->restore({*scale, *good, *skipped});

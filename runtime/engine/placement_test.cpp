@@ -1,0 +1,96 @@
+#include "runtime/engine/placement.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "runtime/engine/worker_client.h"
+
+using namespace expc;
+using namespace expc::engine;
+
+namespace {
+
+std::vector<machine::Slot> gpuSlots(unsigned count) {
+  std::vector<machine::Slot> slots(count);
+  for (unsigned i = 0; i < count; ++i) {
+    slots[i].gpu = true;
+    slots[i].index = i;
+    slots[i].uuid = "GPU-" + std::to_string(i);
+    slots[i].cores = {int(2 * i), int(2 * i + 1)};
+  }
+  return slots;
+}
+
+std::string variable(const std::vector<std::string>& environment, const std::string& name) {
+  for (const std::string& entry : environment)
+    if (entry.rfind(name + "=", 0) == 0) return entry.substr(name.size() + 1);
+  return "not set";
+}
+
+machine::Machine twoSockets() {
+  machine::Machine machine;
+  machine.allowed = {0, 1, 2, 3};
+  machine.packages = {machine::Package{{0, 1}}, machine::Package{{2, 3}}};
+  machine.nodes = {{0, {0, 1}}, {1, {2, 3}}};
+  return machine;
+}
+
+}  // namespace
+
+TEST_CASE("each rank has its slot and sees its device") {
+  TrialRequest request;
+  placeRanks(request, twoSockets(), gpuSlots(3), {0, 2}, /*one_process=*/false);
+  CHECK(request.spec.world_size == 2);
+  REQUIRE(request.spec.slots.size() == 2);
+  CHECK(request.spec.slots[1].getAsObject()->getString("uuid") == "GPU-2");
+  REQUIRE(request.environment.size() == 2);
+  CHECK(variable(request.environment[1], "RANK") == "1");
+  CHECK(variable(request.environment[1], "WORLD_SIZE") == "2");
+  CHECK(variable(request.environment[1], "CUDA_VISIBLE_DEVICES") == "GPU-2");
+  CHECK(variable(request.environment[0], "MASTER_PORT") == variable(request.environment[1], "MASTER_PORT"));
+}
+
+TEST_CASE("one process has all the slots and sees their devices in their order") {
+  TrialRequest request;
+  placeRanks(request, twoSockets(), gpuSlots(3), {0, 2}, /*one_process=*/true);
+  CHECK(request.spec.world_size == 1);
+  CHECK(request.spec.slots.size() == 2);
+  REQUIRE(request.environment.size() == 1);
+  CHECK(variable(request.environment[0], "WORLD_SIZE") == "1");
+  CHECK(variable(request.environment[0], "CUDA_VISIBLE_DEVICES") == "GPU-0,GPU-2");
+  // The specification arrives as it was sent.
+  request.spec.workload = "image.mobilenet_v2";
+  auto read = plan::trialSpecFromJson(plan::toJson(request.spec));
+  REQUIRE_MESSAGE(static_cast<bool>(read), llvm::toString(read.takeError()));
+  CHECK(read->slots.size() == 2);
+}
+
+TEST_CASE("the parameter numa says where cores and memory are") {
+  const auto slotWith = [](const char* numa) {
+    TrialRequest request;
+    if (numa) request.spec.parameters["numa"] = numa;
+    placeRanks(request, twoSockets(), gpuSlots(1), {0}, false);
+    return llvm::json::Object(*request.spec.slots[0].getAsObject());
+  };
+  for (auto near : {slotWith(nullptr), slotWith("near")}) {
+    CHECK(*near.getArray("cores") == llvm::json::Array{0, 1});
+    CHECK(*near.getArray("memory_nodes") == llvm::json::Array{0});
+  }
+  auto far = slotWith("far");
+  CHECK(*far.getArray("cores") == llvm::json::Array{2, 3});
+  CHECK(*far.getArray("memory_nodes") == llvm::json::Array{1});
+  auto any = slotWith("any");
+  CHECK(any.getArray("cores")->empty());
+  CHECK(any.getInteger("threads") == 2);
+  CHECK(any.get("memory_nodes") == nullptr);
+}
+
+TEST_CASE("a worker says with which levels one process drives all devices") {
+  WorkerDescription description;
+  description.one_process["image.mobilenet_v2"]["strategy"] = {"dp"};
+  CHECK(description.isOneProcess("image.mobilenet_v2", llvm::json::Object{{"strategy", "dp"}}));
+  CHECK_FALSE(description.isOneProcess("image.mobilenet_v2", llvm::json::Object{{"strategy", "ddp"}}));
+  CHECK_FALSE(description.isOneProcess("image.mobilenet_v2", llvm::json::Object{}));
+  CHECK_FALSE(description.isOneProcess("null.idle", llvm::json::Object{{"strategy", "dp"}}));
+}

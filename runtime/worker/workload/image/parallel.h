@@ -1,0 +1,55 @@
+#pragma once
+
+// How the devices of a trial share a step: parameter `strategy`.
+
+#include <ATen/core/Generator.h>
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/worker/comm/communicator.h"
+#include "runtime/worker/model/mobilenet_v2.h"
+
+namespace expc::workload::image {
+
+/// Forward and backward passes over this process's share of the devices. Weights, running statistics and gradients are
+/// those of the model that it was made with, the first replica.
+class Parallel {
+ public:
+  virtual ~Parallel() = default;
+  /// Logits of a training batch, on the process's first device.
+  virtual at::Tensor forward(const at::Tensor& images) = 0;
+  /// Leaves in the model's gradients what the optimiser steps with.
+  virtual void backward(const at::Tensor& loss) = 0;
+  /// Before evaluation: every process judges the same model.
+  virtual void beginEvaluation() = 0;
+  /// Logits in evaluation mode, without gradients.
+  virtual at::Tensor evaluate(const at::Tensor& images) = 0;
+  /// Where dropout draws from: on the CPU, and on each other device.
+  virtual std::vector<at::Generator> generators() const = 0;
+};
+
+/// DistributedDataParallel: a process for each device (ddp, ddp_ds). Dropout draws from the default generator.
+std::unique_ptr<Parallel> makeRanks(comm::Communicator& communicator, model::MobileNetV2& model);
+
+/// Where one replica of dp computes.
+struct ReplicaPlace {
+  c10::Device device = c10::Device(c10::kCPU);
+  std::vector<int> cores;  // its thread is bound to them; none: where the system puts it
+  int threads = 1;         // for operators on the CPU
+};
+
+/// DataParallel: this process drives all devices (dp). In every forward pass parameters and buffers go from the first
+/// replica to the others, the batch is scattered over them on its first dimension (torch.chunk: the last ones may get
+/// less or nothing), each computes in a thread of its own, and the logits are gathered on the first device. In the
+/// backward pass gradients are summed there. Only the first replica's running statistics persist.
+///
+/// `first` was made with `options` and lives on places[0]. `autocast` is the type that replicas compute in. Dropout of
+/// replica i draws from a generator seeded with seed + i, as rank i's would.
+std::unique_ptr<Parallel> makeReplicas(model::MobileNetV2& first, const model::MobileNetV2Options& options,
+                                       std::vector<ReplicaPlace> places, std::optional<c10::ScalarType> autocast,
+                                       uint64_t seed);
+
+}  // namespace expc::workload::image

@@ -1,0 +1,185 @@
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
+#include <c10/core/DeviceGuard.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "runtime/worker/precision/precision.h"
+#include "runtime/worker/profile/range.h"
+#include "runtime/worker/workload/image/parallel.h"
+#include "runtime/worker/workload/image/replica_threads.h"
+
+namespace expc::workload::image {
+namespace {
+
+/// Many tensors of one type that travel between devices as one.
+struct Flat {
+  static at::Tensor of(const std::vector<at::Tensor>& tensors) {
+    std::vector<at::Tensor> parts;
+    // In the order in which elements lie in memory, so that channels-last weights are not turned.
+    for (const auto& tensor : tensors) parts.push_back(inMemoryOrder(tensor));
+    return at::cat(parts);
+  }
+  static std::vector<at::Tensor> parts(const at::Tensor& flat, const std::vector<at::Tensor>& like) {
+    std::vector<at::Tensor> result;
+    int64_t at = 0;
+    for (const auto& tensor : like) {
+      result.push_back(flat.narrow(0, at, tensor.numel()).as_strided(tensor.sizes(), tensor.strides()));
+      at += tensor.numel();
+    }
+    return result;
+  }
+  static at::Tensor inMemoryOrder(const at::Tensor& tensor) {
+    return tensor.is_non_overlapping_and_dense() ? tensor.as_strided({tensor.numel()}, {1})
+                                                 : tensor.contiguous().view(-1);
+  }
+};
+
+class Replicas final : public Parallel {
+ public:
+  Replicas(model::MobileNetV2& first, const model::MobileNetV2Options& options, std::vector<ReplicaPlace> places,
+           std::optional<c10::ScalarType> autocast, uint64_t seed)
+      : places_(std::move(places)), autocast_(autocast), threads_(threadPlaces(places_)) {
+    models_.push_back(&first);
+    for (size_t i = 1; i < places_.size(); ++i) {
+      model::MobileNetV2Options own = options;
+      own.device = places_[i].device;
+      own_.push_back(std::make_unique<model::MobileNetV2>(own, seed));
+      models_.push_back(own_.back().get());
+    }
+    for (size_t i = 0; i < places_.size(); ++i) {
+      weights_.push_back(models_[i]->parameterTensors());
+      auto& state = states_.emplace_back();
+      for (const auto& weight : weights_.back()) state.values.push_back(weight.detach());
+      for (const auto& buffer : models_[i]->buffers())
+        (buffer.tensor.scalar_type() == at::kLong ? state.counters : state.values).push_back(buffer.tensor);
+      generators_.push_back(generatorOf(places_[i].device, seed + i));
+      if (places_[i].device.is_cpu()) models_[i]->drawDropoutFrom(generators_.back());
+    }
+    logits_.resize(places_.size());
+  }
+
+  at::Tensor forward(const at::Tensor& images) override {
+    auto outputs = apply(images, /*training=*/true);
+    std::vector<at::Tensor> detached;
+    for (const auto& output : outputs) detached.push_back(output.detach());
+    logits_ = std::move(outputs);
+    gathered_ = gather(detached).requires_grad_(true);
+    return gathered_;
+  }
+
+  void backward(const at::Tensor& loss) override {
+    loss.backward();
+    const size_t used = logits_.size();
+    std::vector<int64_t> sizes;
+    for (const auto& output : logits_) sizes.push_back(output.size(0));
+    const auto gradients = gathered_.grad().split_with_sizes(sizes);
+    threads_.run(used, [&](size_t i) {
+      const c10::OptionalDeviceGuard guard(places_[i].device);
+      torch::autograd::backward({logits_[i]}, {gradients[i].to(places_[i].device, /*non_blocking=*/true)});
+    });
+    logits_.clear();
+    gathered_ = at::Tensor();
+    sumOnFirst(used);
+  }
+
+  void beginEvaluation() override {}
+  at::Tensor evaluate(const at::Tensor& images) override { return gather(apply(images, /*training=*/false)); }
+  std::vector<at::Generator> generators() const override { return generators_; }
+
+ private:
+  /// What is copied to the other replicas.
+  struct State {
+    std::vector<at::Tensor> values, counters;
+  };
+
+  static at::Generator generatorOf(c10::Device device, uint64_t seed) {
+    if (device.is_cpu()) return at::make_generator<at::CPUGeneratorImpl>(seed);
+    at::Generator generator = at::globalContext().defaultGenerator(device);
+    std::lock_guard lock(generator.mutex());
+    generator.set_current_seed(seed);
+    return generator;
+  }
+
+  static std::vector<ReplicaThreads::Place> threadPlaces(const std::vector<ReplicaPlace>& places) {
+    std::vector<ReplicaThreads::Place> result;
+    for (const auto& place : places) result.push_back({place.cores, place.threads});
+    return result;
+  }
+
+  /// Scatters, copies the first replica's state and computes: each replica's logits.
+  std::vector<at::Tensor> apply(const at::Tensor& images, bool training) {
+    const auto shards = images.chunk(static_cast<int64_t>(places_.size()), 0);
+    at::Tensor values, counters;  // as one piece only where they leave the device
+    if (shards.size() > 1 && !places_[0].device.is_cpu()) {
+      at::NoGradGuard no_grad;
+      values = Flat::of(states_[0].values);
+      counters = Flat::of(states_[0].counters);
+    }
+    std::vector<at::Tensor> outputs(shards.size());
+    threads_.run(shards.size(), [&](size_t i) {
+      const c10::OptionalDeviceGuard guard(places_[i].device);
+      if (i > 0) receive(i, values, counters);
+      const at::AutoGradMode gradients(training);
+      const precision::Autocast autocast(places_[i].device.type(), autocast_);
+      models_[i]->setTraining(training);
+      const auto shard = shards[i].to(places_[i].device, /*non_blocking=*/true);
+      outputs[i] = models_[i]->forward(shard);
+      models_[i]->setTraining(true);
+    });
+    return outputs;
+  }
+
+  void receive(size_t i, const at::Tensor& values, const at::Tensor& counters) {
+    at::NoGradGuard no_grad;
+    const bool flat = values.defined();
+    const auto take = [&](std::vector<at::Tensor>& own, const std::vector<at::Tensor>& of, const at::Tensor& whole) {
+      at::_foreach_copy_(own, flat ? Flat::parts(whole.to(places_[i].device, /*non_blocking=*/true), of) : of);
+    };
+    take(states_[i].values, states_[0].values, values);
+    take(states_[i].counters, states_[0].counters, counters);
+  }
+
+  at::Tensor gather(std::vector<at::Tensor> outputs) const {
+    for (auto& output : outputs) output = output.to(places_[0].device);
+    return outputs.size() == 1 ? outputs[0] : at::cat(outputs);
+  }
+
+  /// In the order of the replicas, so that the sum is the same each time.
+  void sumOnFirst(size_t used) {
+    const profile::Range range(profile::Phase::AllReduce);
+    at::NoGradGuard no_grad;
+    std::vector<at::Tensor> sums;
+    for (const auto& weight : weights_[0]) sums.push_back(weight.grad());
+    for (size_t i = 1; i < used; ++i) {
+      std::vector<at::Tensor> addends;
+      for (auto& weight : weights_[i]) {
+        addends.push_back(weight.grad());
+        weight.mutable_grad() = at::Tensor();
+      }
+      if (!places_[i].device.is_cpu()) addends = Flat::parts(Flat::of(addends).to(places_[0].device), addends);
+      at::_foreach_add_(sums, addends);
+    }
+  }
+
+  std::vector<ReplicaPlace> places_;
+  std::optional<c10::ScalarType> autocast_;
+  std::vector<std::unique_ptr<model::MobileNetV2>> own_;
+  std::vector<model::MobileNetV2*> models_;  // the first one is not ours
+  std::vector<std::vector<at::Tensor>> weights_;
+  std::vector<State> states_;
+  std::vector<at::Generator> generators_;
+  std::vector<at::Tensor> logits_;  // of the last forward pass, with their graphs
+  at::Tensor gathered_;
+  ReplicaThreads threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<Parallel> makeReplicas(model::MobileNetV2& first, const model::MobileNetV2Options& options,
+                                       std::vector<ReplicaPlace> places, std::optional<c10::ScalarType> autocast,
+                                       uint64_t seed) {
+  return std::make_unique<Replicas>(first, options, std::move(places), autocast, seed);
+}
+
+}  // namespace expc::workload::image
