@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/record_function.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -50,6 +51,7 @@ struct TrainBatchNorm : torch::autograd::Function<TrainBatchNorm> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift,
                             const at::Tensor& running_mean, const at::Tensor& running_var, double momentum,
                             double epsilon) {
+    RECORD_USER_SCOPE("forward of expc::kernels::TrainBatchNorm");
     const Shape s = shapeOf(x);
     const BatchNormLoops& loops = batchNormLoops();
     const float* in = x.const_data_ptr<float>();

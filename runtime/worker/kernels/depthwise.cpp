@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/record_function.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -123,6 +124,7 @@ at::ScalarType arithmetic(const at::Tensor& x) { return x.scalar_type() == at::k
 
 struct Depthwise : torch::autograd::Function<Depthwise> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, int64_t stride) {
+    RECORD_USER_SCOPE("forward of expc::kernels::Depthwise");
     const at::MemoryFormat order = orderOf(x);
     const at::Tensor input = x.contiguous(order);
     // As autocast would: the weight is rounded to the input's type.

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
+#include <ATen/record_function.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <vector>
@@ -239,6 +240,7 @@ struct BlockFunction : torch::autograd::Function<BlockFunction> {
                             const at::Tensor& shift1, const at::Tensor& w2, const at::Tensor& scale2,
                             const at::Tensor& shift2, const at::Tensor& w3, const at::Tensor& scale3,
                             const at::Tensor& shift3, const BlockSettings& settings, at::ScalarType type) {
+    RECORD_USER_SCOPE("forward of expc::kernels::BlockFunction");
     ctx->saved_data["stride"] = settings.stride;
     ctx->saved_data["skip"] = settings.skip;
     ctx->saved_data["image"] = settings.image;
@@ -312,6 +314,7 @@ struct LastFunction : torch::autograd::Function<LastFunction> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight,
                             const at::Tensor& scale, const at::Tensor& shift, const Running& running,
                             const NormOptions& options, at::ScalarType type) {
+    RECORD_USER_SCOPE("forward of expc::kernels::LastFunction");
     ctx->saved_data["input_type"] = static_cast<int64_t>(x.scalar_type());
     return byType(type, [&](auto stored) {
       return LastPasses<decltype(stored)>::forward(ctx, x, weight, scale, shift, running, options);
