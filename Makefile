@@ -38,6 +38,8 @@ bench: build setup-bench
 	@.deps/bench/bin/python tests/bench/tokenizer.py --bench $(BUILD)/bin/expc-tokenizer-bench
 	@tools/build $(BUILD) expc-training-bench
 	@python3 tests/bench/training.py --bench-step $(BUILD)/bin/expc-training-bench
+	@tools/build $(BUILD) expc-loader-bench
+	@python3 tests/bench/loaders.py --bench $(BUILD)/bin/expc-loader-bench --expc $(BUILD)/bin/expc
 
 # The same points in PyTorch and DALI beside expc, in the same blocks.
 twins: build setup-bench

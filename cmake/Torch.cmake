@@ -46,6 +46,13 @@ target_link_options(expc_torch INTERFACE "LINKER:-rpath,${EXPC_TORCH_ROOT}/lib")
 target_link_libraries(expc_torch INTERFACE -Wl,--no-as-needed "${EXPC_TORCH_ROOT}/lib/libtorch_cpu.so"
                                            "${EXPC_TORCH_ROOT}/lib/libc10.so" -Wl,--as-needed Threads::Threads)
 
+# at::parallel_for is a plain loop in what is compiled without OpenMP. torch's own libgomp serves both: two would have a team each.
+function(expc_torch_parallel target)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fopenmp>)
+  set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
+  target_link_libraries(${target} PUBLIC "${EXPC_TORCH_ROOT}/lib/libgomp.so.1")
+endfunction()
+
 if(EXPC_CUDA)
   find_package(CUDAToolkit 13.0 REQUIRED)
   find_path(EXPC_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS}

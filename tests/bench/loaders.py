@@ -83,7 +83,7 @@ def main():
 
     subprocess.run([PYTHON, HERE / "make_data.py", options.data], check=True)
     if options.expc and not os.path.exists(f"{options.data}/packed"):
-        subprocess.run([options.expc, "data", "pack", f"{options.data}/jpeg", f"{options.data}/packed"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([options.expc, "data", "pack", f"{options.data}/jpeg", "--to", f"{options.data}/packed"], check=True, stdout=subprocess.DEVNULL)
 
     runs = {}
     for _ in range(options.rounds):
