@@ -32,13 +32,11 @@ fuzz:
 	@tests/fuzz/run $(FUZZ_SECONDS)
 
 bench: build setup-bench
+	@tools/build $(BUILD) expc-tokenizer-bench expc-training-bench expc-loader-bench
 	@python3 tests/bench/check.py --expc $(BUILD)/bin/expc
 	@python3 tests/bench/planner.py --expc $(BUILD)/bin/expc
-	@cmake --build $(BUILD) --target expc-tokenizer-bench
 	@.deps/bench/bin/python tests/bench/tokenizer.py --bench $(BUILD)/bin/expc-tokenizer-bench
-	@tools/build $(BUILD) expc-training-bench
 	@python3 tests/bench/training.py --bench-step $(BUILD)/bin/expc-training-bench
-	@tools/build $(BUILD) expc-loader-bench
 	@python3 tests/bench/loaders.py --bench $(BUILD)/bin/expc-loader-bench --expc $(BUILD)/bin/expc
 
 # The same points in PyTorch and DALI beside expc, in the same blocks.

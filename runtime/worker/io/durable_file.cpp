@@ -12,11 +12,14 @@
 #include <cstring>
 
 namespace expc::io {
-namespace {
 
 llvm::Error systemError(const std::string& path, int code) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), fmt::format("{}: {}", path, std::strerror(code)));
 }
+
+int synchronise(int file) { return ::fsync(file) == 0 || errno == EINVAL ? 0 : errno; }
+
+namespace {
 
 /// 0, or the system's error.
 int writeAll(int file, llvm::ArrayRef<uint8_t> bytes) {
@@ -28,9 +31,6 @@ int writeAll(int file, llvm::ArrayRef<uint8_t> bytes) {
   }
   return 0;
 }
-
-/// 0, or the system's error. A file system that cannot (EINVAL) does no worse than without.
-int synchronise(int file) { return ::fsync(file) == 0 || errno == EINVAL ? 0 : errno; }
 
 int synchroniseFolderOf(const std::string& path) {
   llvm::StringRef parent = llvm::sys::path::parent_path(path);
