@@ -1,5 +1,7 @@
 #include "runtime/worker/comm/communicator.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <chrono>
 #include <csignal>
 #include <thread>

@@ -1,6 +1,7 @@
 #include "runtime/worker/comm/data_parallel.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
 #include "runtime/worker/comm/test_ranks.h"

@@ -1,6 +1,7 @@
 #include "runtime/worker/feed/on_device.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "runtime/worker/data/preparation.h"
 

@@ -1,6 +1,7 @@
 #include "runtime/worker/llama/dpo.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>

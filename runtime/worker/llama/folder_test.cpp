@@ -1,6 +1,7 @@
 #include "runtime/worker/llama/folder.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Support/FileSystem.h>

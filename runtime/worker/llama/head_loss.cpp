@@ -1,6 +1,7 @@
 #include "runtime/worker/llama/head_loss.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>

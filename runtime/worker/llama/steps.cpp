@@ -1,5 +1,6 @@
 #include "runtime/worker/llama/steps.h"
 
+#include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>

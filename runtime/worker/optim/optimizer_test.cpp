@@ -1,6 +1,7 @@
 #include "runtime/worker/optim/optimizer.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
 #include <functional>

@@ -1,6 +1,7 @@
 #include "runtime/worker/precision/grad_scaler.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 namespace expc::precision {
 namespace {
