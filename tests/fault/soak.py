@@ -179,8 +179,9 @@ def main():
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and so would our engines
     print(f"soak: {options.seconds:.0f} s, --seed {options.seed}", flush=True)
-    with Soak(options) as soak, small_disk(soak.results, "64m") as small:
+    with Soak(options) as soak, small_disk(soak.results, f"{64 + options.seconds // 5:.0f}m") as small:  # a store grows by 10 kB a trial, twice
         if not small:
             soak.fill_the_disk = lambda: False
             print("no permission to mount a tmpfs: the disk stays as it is")
@@ -199,7 +200,7 @@ def main():
         growth = soak.check_memory()
         print(f"memory: at most {growth:+.1f} MiB between the first and the last third of a process's life")
         ended = soak.run()
-        expect(ended.code in (0, 4), f"left in peace, the study ends\n{ended.err}")
+        expect(ended.code in (0, 4), f"left in peace, the study ends, not with code {ended.code}\n{ended.out}\n{ended.err}")
         soak.check_store()
     print("soak: everything held")
 

@@ -20,7 +20,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent
 EXPECTATION = re.compile(r"//~(?P<place>\^+|\?)? (?P<text>(?:error|warning)\[[EW]\d{4}\]: .*|note: .*|help: .*)$")
 HEADER = re.compile(r"// (?P<key>RUN|ARGS|FILL): (?P<value>.*)$")
-TIMEOUT = 60
+TIMEOUT = 300
 
 
 class Case:

@@ -16,9 +16,7 @@
 
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/kernels/inverted_residual_loops.h"
-#include "runtime/worker/model/mobilenet_v2.h"
-#include "runtime/worker/optim/optimizer.h"
-#include "runtime/worker/precision/precision.h"
+#include "tests/bench/training/network.h"
 
 using namespace expc;
 
@@ -65,31 +63,19 @@ int main(int argc, char** argv) {
   options.dtype = precision::weightType(*precision);
   options.channels_last = option["layout"] == "nhwc";
   options.own_kernels = option["kernels"] == "fused";
-  model::MobileNetV2 net(options, 0);
-  const auto optimizer = optim::makeSgd(net.parameterTensors(), {.learning_rate = 1e-3, .momentum = 0.9});
+  bench::Network network(options, *precision);
   const int64_t batch = std::stoll(option["batch"]), size = std::stoll(option["size"]);
   const auto images =
       at::randn({batch, 3, size, size}, at::TensorOptions(options.dtype))
           .contiguous(options.channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
   const auto labels = at::randint(options.classes, {batch}, at::TensorOptions(at::kLong));
 
-  const auto step = [&] {
-    optimizer->zeroGrad();
-    at::Tensor loss;
-    {
-      const precision::Autocast autocast(at::kCPU, precision::autocastType(*precision));
-      loss = at::cross_entropy_loss(net.forward(images), labels);
-    }
-    loss.backward();
-    optimizer->step();
-    return loss.item<double>();
-  };
   for (std::string line; std::getline(std::cin, line);) {
     std::vector<std::string> seconds;
     for (int i = std::stoi(line); i > 0; --i) {
       const auto start = std::chrono::steady_clock::now();
       const std::clock_t used = std::clock();
-      step();
+      network.step(images, labels);
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
       seconds.push_back(
           fmt::format("[{}, {}]", took.count(), static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC));

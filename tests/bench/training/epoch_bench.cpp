@@ -1,0 +1,151 @@
+// Times loading, training and both together over the same batches, one after the other in every round. Prints one JSON
+// line: of each part the seconds of a step, round by round; epoch.py's own side.
+//
+// usage: expc-epoch-bench native|threads|processes mnist|folder|packed PATH [name=value ...]
+//   size=300 batch=32 steps=8 rounds=3 threads=2 workers=2 width=1 precision=fp32
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <map>
+#include <string>
+
+#include "runtime/worker/data/open.h"
+#include "runtime/worker/data/sampler.h"
+#include "runtime/worker/device/cpu_device.h"
+#include "runtime/worker/device/host.h"
+#include "runtime/worker/feed/feed.h"
+#include "tests/bench/training/network.h"
+
+using namespace expc;
+
+namespace {
+
+struct Wanted {
+  std::string loader, kind, path;
+  std::map<std::string, std::string> settings{{"size", "300"}, {"batch", "32"},      {"steps", "8"},
+                                              {"rounds", "3"}, {"threads", "2"},     {"workers", "2"},
+                                              {"width", "1"},  {"precision", "fp32"}};
+  int64_t number(const char* name) const { return std::stoll(settings.at(name)); }
+};
+
+feed::FeedOptions feedOptions(const Wanted& wanted, int64_t count) {
+  feed::FeedOptions options;
+  options.loader.kind =
+      wanted.loader == "native" ? feed::LoaderChoice::Kind::Native : feed::LoaderChoice::Kind::DataLoader;
+  options.loader.processes = wanted.loader == "processes";
+  options.loader.workers = static_cast<unsigned>(wanted.number("workers"));
+  options.batches.order = [sampler = data::DistributedSampler{.count = count}](int64_t epoch) {
+    return sampler.indices(epoch);
+  };
+  options.batches.batch = wanted.number("batch");
+  options.batches.drop_last = true;
+  options.size = wanted.number("size");
+  options.channels_last = true;
+  return options;
+}
+
+/// Seconds of a step: it takes a batch if there is a feed, and trains on it, or on `kept` without one.
+template <typename Train>
+llvm::Expected<double> timed(int64_t steps, feed::Feed* feed, const feed::DeviceBatch& kept, const Train& train) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int64_t i = 0; i < steps; ++i) {
+    if (feed == nullptr) {
+      train(kept);
+      continue;
+    }
+    auto batch = feed->next();
+    if (!batch) return batch.takeError();
+    train(**batch);
+    feed->ahead();
+  }
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / static_cast<double>(steps);
+}
+
+/// A feed that has delivered its first batch.
+llvm::Expected<std::unique_ptr<feed::Feed>> warmFeed(const Wanted& wanted, const data::Images& images,
+                                                     device::Device& device) {
+  auto feed = feed::makeFeed(images, feedOptions(wanted, images.count()), device);
+  if (!feed) return feed.takeError();
+  if (auto first = (*feed)->next(); !first) return first.takeError();
+  return feed;
+}
+
+llvm::Error measure(const Wanted& wanted) {
+  static const std::map<std::string, data::Place::Kind> kKinds{{"mnist", data::Place::Kind::Mnist},
+                                                               {"folder", data::Place::Kind::Folder},
+                                                               {"packed", data::Place::Kind::Packed}};
+  auto sets = data::open({kKinds.at(wanted.kind), wanted.path, 0});
+  if (!sets) return sets.takeError();
+  auto device = device::cpuBackend().open(llvm::json::Object{{"device", "cpu"}, {"threads", wanted.number("threads")}});
+  if (!device) return device.takeError();
+  const auto precision = precision::precisionFromString(wanted.settings.at("precision"));
+  if (!precision) return llvm::createStringError("no such precision");
+  model::MobileNetV2Options options;
+  options.width = std::stod(wanted.settings.at("width"));
+  options.classes = sets->train->classes();
+  options.dtype = precision::weightType(*precision);
+  options.channels_last = true;
+  bench::Network network(options, *precision);
+
+  feed::DeviceBatch kept;
+  {
+    auto feed = warmFeed(wanted, *sets->train, **device);
+    if (!feed) return feed.takeError();
+    auto batch = (*feed)->next();
+    if (!batch) return batch.takeError();
+    kept.images = (*batch)->images.clone();
+    kept.labels = (*batch)->labels.clone();
+  }
+  const int64_t steps = wanted.number("steps");
+  std::map<std::string, std::vector<double>> seconds;
+  for (int64_t round = 0; round <= wanted.number("rounds"); ++round) {
+    for (const std::string part : {"load", "train", "both"}) {
+      std::unique_ptr<feed::Feed> feed;
+      if (part != "train") {
+        auto made = warmFeed(wanted, *sets->train, **device);
+        if (!made) return made.takeError();
+        feed = std::move(*made);
+      }
+      auto took = timed(steps, feed.get(), kept, [&](const feed::DeviceBatch& batch) {
+        if (part != "load") network.step(batch.images, batch.labels);
+      });
+      if (!took) return took.takeError();
+      if (round > 0) seconds[part].push_back(*took);  // the first round warms up
+    }
+  }
+  fmt::print(R"({{"load":[{}],"train":[{}],"both":[{}]}})"
+             "\n",
+             fmt::join(seconds["load"], ","), fmt::join(seconds["train"], ","), fmt::join(seconds["both"], ","));
+  return llvm::Error::success();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  device::keepFreedMemory();  // as the worker does
+  Wanted wanted;
+  bool sensible = argc >= 4;
+  if (sensible) wanted.loader = argv[1], wanted.kind = argv[2], wanted.path = argv[3];
+  for (int i = 4; i < argc; ++i) {
+    const std::string text = argv[i];
+    const size_t equals = text.find('=');
+    sensible = sensible && equals != std::string::npos && wanted.settings.contains(text.substr(0, equals));
+    if (sensible) wanted.settings[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  try {
+    if (!sensible) throw std::invalid_argument("usage");
+    at::set_num_threads(static_cast<int>(wanted.number("threads")));
+    at::manual_seed(0);
+    if (auto error = measure(wanted)) {
+      fmt::print(stderr, "expc-epoch-bench: {}\n", llvm::toString(std::move(error)));
+      return 1;
+    }
+  } catch (const std::logic_error&) {  // a name or number that is none
+    fmt::print(stderr, "usage: expc-epoch-bench native|threads|processes mnist|folder|packed PATH [name=value ...]\n");
+    return 2;
+  }
+  return 0;
+}

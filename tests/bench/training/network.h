@@ -1,0 +1,41 @@
+#pragma once
+
+// MobileNetV2 with SGD in fp32 or another precision: what the benchmarks here train.
+
+#include <ATen/ATen.h>
+
+#include <memory>
+
+#include "runtime/worker/model/mobilenet_v2.h"
+#include "runtime/worker/optim/optimizer.h"
+#include "runtime/worker/precision/precision.h"
+
+namespace expc::bench {
+
+class Network {
+ public:
+  Network(const model::MobileNetV2Options& options, precision::Precision precision)
+      : precision_(precision),
+        net_(options, 0),
+        optimizer_(optim::makeSgd(net_.parameterTensors(), {.learning_rate = 1e-3, .momentum = 0.9})) {}
+
+  /// Forward, backward and the optimiser's step on images [N, 3, H, W] and labels [N].
+  double step(const at::Tensor& images, const at::Tensor& labels) {
+    optimizer_->zeroGrad();
+    at::Tensor loss;
+    {
+      const precision::Autocast autocast(at::kCPU, precision::autocastType(precision_));
+      loss = at::cross_entropy_loss(net_.forward(images), labels);
+    }
+    loss.backward();
+    optimizer_->step();
+    return loss.item<double>();
+  }
+
+ private:
+  precision::Precision precision_;
+  model::MobileNetV2 net_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+};
+
+}  // namespace expc::bench
