@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <llvm/Support/Errno.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,11 +28,9 @@ llvm::Error failure(fmt::format_string<Args...> text, Args&&... args) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), fmt::format(text, std::forward<Args>(args)...));
 }
 
-std::string reason(int error) { return std::generic_category().message(error); }
-
 llvm::Error writeFile(const fs::path& path, llvm::ArrayRef<uint8_t> bytes) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) return failure("{}: {}", path.string(), reason(errno));
+  if (file < 0) return failure("{}: {}", path.string(), llvm::sys::StrError(errno));
   int code = 0;
   while (!bytes.empty() && code == 0) {
     const ssize_t written = ::write(file, bytes.data(), bytes.size());
@@ -41,7 +40,7 @@ llvm::Error writeFile(const fs::path& path, llvm::ArrayRef<uint8_t> bytes) {
       code = written == 0 ? ENOSPC : errno;
   }
   if (::close(file) != 0 && code == 0) code = errno;
-  return code == 0 ? llvm::Error::success() : failure("{}: {}", path.string(), reason(code));
+  return code == 0 ? llvm::Error::success() : failure("{}: {}", path.string(), llvm::sys::StrError(code));
 }
 
 /// A folder that is removed again unless it was kept.
@@ -94,7 +93,7 @@ llvm::Error fill(const fs::path& root, const ShapeOptions& options, const Tick& 
   const int folder = ::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const int failed = folder < 0 || ::syncfs(folder) != 0 ? errno : 0;
   if (folder >= 0) ::close(folder);
-  return failed == 0 ? llvm::Error::success() : failure("{}: {}", root.string(), reason(failed));
+  return failed == 0 ? llvm::Error::success() : failure("{}: {}", root.string(), llvm::sys::StrError(failed));
 }
 
 /// Whether the folder's place can be taken: free, empty, or made by us and to be replaced.

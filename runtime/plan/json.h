@@ -36,6 +36,9 @@ llvm::json::Value jsonText(llvm::StringRef bytes);
 /// An array of such strings.
 llvm::json::Array jsonTexts(const std::vector<std::string>& texts);
 
+/// What kind of value it is, with its article: "a string", "an array", "null".
+llvm::StringRef kindName(const llvm::json::Value& value);
+
 /// A place in a document, linked to its parent so that text is built only for an error: $.points[3].levels[0].
 struct JsonPath {
   const JsonPath* parent = nullptr;

@@ -7,8 +7,6 @@
 #include "runtime/plan/json.h"
 
 namespace expc::plan {
-namespace {
-
 llvm::StringRef kindName(const llvm::json::Value& value) {
   switch (value.kind()) {
     case llvm::json::Value::Null:
@@ -26,8 +24,6 @@ llvm::StringRef kindName(const llvm::json::Value& value) {
   }
   return "unknown";
 }
-
-}  // namespace
 
 std::string JsonPath::text() const {
   std::string text = parent ? parent->text() : "$";

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
+#include <llvm/Support/Errno.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
 #include <sys/stat.h>
@@ -23,8 +24,6 @@ template <typename... Args>
 llvm::Error failure(fmt::format_string<Args...> text, Args&&... args) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), fmt::format(text, std::forward<Args>(args)...));
 }
-
-std::string reason(int error) { return std::generic_category().message(error); }
 
 struct Listed {
   std::vector<std::string> folders, files;  // names, sorted
@@ -92,7 +91,8 @@ llvm::Expected<llvm::ArrayRef<uint8_t>> contents(const std::string& path) {
   static thread_local std::vector<uint8_t> memory;
   const File file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   struct stat status{};
-  if (file.descriptor < 0 || ::fstat(file.descriptor, &status) != 0) return failure("{}: {}", path, reason(errno));
+  if (file.descriptor < 0 || ::fstat(file.descriptor, &status) != 0)
+    return failure("{}: {}", path, llvm::sys::StrError(errno));
   if (!S_ISREG(status.st_mode)) return failure("{}: not a file", path);
   if (status.st_size > kLargestFile)
     return llvm::make_error<CorruptImage>(
@@ -103,7 +103,7 @@ llvm::Expected<llvm::ArrayRef<uint8_t>> contents(const std::string& path) {
   while (size < wanted) {
     const ssize_t got = ::read(file.descriptor, memory.data() + size, wanted - size);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return failure("{}: {}", path, reason(errno));
+    if (got < 0) return failure("{}: {}", path, llvm::sys::StrError(errno));
     if (got == 0) break;  // it became shorter: the decoder will say what is missing
     size += static_cast<size_t>(got);
   }

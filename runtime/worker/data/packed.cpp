@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <llvm/Support/Errno.h>
 #include <llvm/Support/xxhash.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <cstring>
 #include <optional>
-#include <system_error>
 
 #include "runtime/worker/data/decode.h"
 
@@ -23,8 +23,6 @@ template <typename... Args>
 llvm::Error failure(fmt::format_string<Args...> text, Args&&... args) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), fmt::format(text, std::forward<Args>(args)...));
 }
-
-std::string reason(int error) { return std::generic_category().message(error); }
 
 bool sensible(const PackedHeader& header) {
   const auto side = [](uint32_t pixels) { return pixels >= 1 && pixels <= kLargestSide; };
@@ -73,7 +71,7 @@ llvm::Error PackedFile::map(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0)
     return failure("{}: {}; `expc data pack` makes packed files", path,
-                   errno == ENOENT ? "no such file" : reason(errno));
+                   errno == ENOENT ? "no such file" : llvm::sys::StrError(errno));
   struct stat status{};
   int code = ::fstat(file, &status) == 0 ? 0 : errno;
   const bool regular = code == 0 && S_ISREG(status.st_mode);
@@ -86,7 +84,7 @@ llvm::Error PackedFile::map(const std::string& path) {
       bytes_ = static_cast<const uint8_t*>(memory);
   }
   ::close(file);
-  if (code != 0) return failure("{}: {}", path, reason(code));
+  if (code != 0) return failure("{}: {}", path, llvm::sys::StrError(code));
   if (!regular) return failure("{}: not a file, expected a packed one (`expc data pack` makes it)", path);
   return llvm::Error::success();
 }
@@ -140,7 +138,7 @@ llvm::Expected<std::shared_ptr<const PackedFile>> PackedFile::open(const std::st
   // Zeroed, and common to the processes that a loader forks.
   void* checked = ::mmap(nullptr, file->header_.images(), PROT_READ | PROT_WRITE,
                          MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (checked == MAP_FAILED) return failure("{}: {}", path, reason(errno));
+  if (checked == MAP_FAILED) return failure("{}: {}", path, llvm::sys::StrError(errno));
   static_assert(sizeof(std::atomic<uint8_t>) == 1 && std::atomic<uint8_t>::is_always_lock_free);
   file->checked_ = static_cast<std::atomic<uint8_t>*>(checked);
   return std::shared_ptr<const PackedFile>(std::move(file));

@@ -124,13 +124,13 @@ TEST_CASE("errors name file, row and column") {
   has(message("[{\"input\":\"a\",\"output\":\"b\"}]x", Template::Grammar), "row 2: something follows the array's end");
   has(message("{\"input\":\"a", Template::Grammar), "row 1: the file ends within it; it may be cut off");
   has(message("{\"input\":\"a\",\"output\":1}", Template::Grammar),
-      "d.jsonl: row 1: 'output' is a number, expected a text (template grammar)");
+      "d.jsonl: row 1: 'output' is a number, expected a string (template grammar)");
   has(message("{\"input\":\"a\"}", Template::Grammar), "row 1: there is no column 'output' (there are: input)");
   has(message("{\"input\":\"\xff\",\"output\":\"\"}", Template::Grammar), "row 1: it is no JSON");
   has(message(std::string(300, '['), Template::Grammar), "row 1: the file ends within it");
   has(message("{\"a\":" + std::string(300, '[') + std::string(300, ']') + "}", Template::Grammar),
       "nested deeper than 200 levels");
-  has(message("{\"messages\": \"hello\"}", Template::Plain), "'messages' is a text, expected a list of messages");
+  has(message("{\"messages\": \"hello\"}", Template::Plain), "'messages' is a string, expected an array of messages");
   has(message("{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}]}", Template::Plain),
       "'messages': a conversation of 1 messages");
   has(message("{\"messages\": [{\"role\": \"tool\", \"content\": \"x\"}]}", Template::Plain),
@@ -146,7 +146,7 @@ TEST_CASE("errors name file, row and column") {
   has(message("input,output\na,b\"c\n", Template::Grammar, "d.csv"), "d.csv: row 1: it is no CSV");
   has(message("input,output\na,\xe9\n", Template::Grammar, "d.csv"),
       "row 1: column 'output' is not UTF-8; convert the file");
-  has(message("messages\nx\n", Template::Plain, "d.csv"), "CSV has no lists");
+  has(message("messages\nx\n", Template::Plain, "d.csv"), "CSV has none");
   const std::string nul("input,output\na\0b,c\n", 19);
   auto dataset = read(nul, of(Template::Grammar), "d.csv");
   REQUIRE(dataset);

@@ -2,28 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "runtime/plan/json.h"
+
 namespace expc::text {
 namespace {
 
 constexpr size_t kMostMessages = 10'000;
-
-const char* kindOf(const llvm::json::Value& value) {
-  switch (value.kind()) {
-    case llvm::json::Value::Null:
-      return "null";
-    case llvm::json::Value::Boolean:
-      return "a truth value";
-    case llvm::json::Value::Number:
-      return "a number";
-    case llvm::json::Value::String:
-      return "a text";
-    case llvm::json::Value::Array:
-      return "a list";
-    case llvm::json::Value::Object:
-      return "an object";
-  }
-  return "";
-}
 
 std::string columnsOf(const llvm::json::Object& row) {
   std::string names;
@@ -38,7 +22,8 @@ std::string columnsOf(const llvm::json::Object& row) {
 llvm::Expected<Message> messageOf(const llvm::json::Value& value) {
   const auto* object = value.getAsObject();
   if (object == nullptr)
-    return llvm::createStringError(fmt::format("it is {}, expected an object with role and content", kindOf(value)));
+    return llvm::createStringError(
+        fmt::format("it is {}, expected an object with role and content", plan::kindName(value).str()));
   auto role = textOf(*object, "role");
   if (!role) return role.takeError();
   auto content = textOf(*object, "content");
@@ -96,7 +81,9 @@ llvm::Expected<std::string> textOf(const llvm::json::Object& row, llvm::StringRe
     return llvm::createStringError(
         fmt::format("there is no column '{}' (there are: {})", column.str(), columnsOf(row)));
   const auto text = value->getAsString();
-  if (!text) return llvm::createStringError(fmt::format("'{}' is {}, expected a text", column.str(), kindOf(*value)));
+  if (!text)
+    return llvm::createStringError(
+        fmt::format("'{}' is {}, expected a string", column.str(), plan::kindName(*value).str()));
   return text->str();
 }
 
@@ -135,8 +122,8 @@ llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::Str
   const auto* list = value->getAsArray();
   if (list == nullptr)
     return llvm::createStringError(
-        fmt::format("'{}' is {}, expected a list of messages; CSV has no lists, so conversations are in JSON or JSONL",
-                    column.str(), kindOf(*value)));
+        fmt::format("'{}' is {}, expected an array of messages; CSV has none, so conversations are in JSON or JSONL",
+                    column.str(), plan::kindName(*value).str()));
   if (list->size() > kMostMessages)
     return llvm::createStringError(
         fmt::format("'{}' has {} messages, at most {} are taken", column.str(), list->size(), kMostMessages));
