@@ -2,7 +2,6 @@
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Path.h>
-#include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
 
@@ -10,6 +9,7 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/exit_codes.h"
+#include "compiler/driver/replacement.h"
 #include "compiler/format/diff.h"
 #include "compiler/format/format.h"
 #include "compiler/parse/load.h"
@@ -43,32 +43,6 @@ llvm::Error addFolder(const std::string& folder, std::vector<std::string>& files
       files.push_back(entry);
     }
   }
-  return llvm::Error::success();
-}
-
-/// Puts `text` in the place of a file's, whole or not at all; its mode stays, and a link goes on to point at it.
-llvm::Error replaceFile(const std::string& name, const std::string& text) {
-  llvm::SmallString<256> target;
-  if (std::error_code code = fs::real_path(name, target)) return cannot("write", name, code);
-  if (std::error_code code = fs::access(target, fs::AccessMode::Write)) return cannot("write", name, code);
-  const llvm::ErrorOr<fs::perms> mode = fs::getPermissions(target);
-  if (!mode) return cannot("write", name, mode.getError());
-
-  llvm::SmallString<256> model = path::parent_path(target);
-  path::append(model, "." + path::filename(target) + ".%%%%%%%%");
-  llvm::Expected<fs::TempFile> file = fs::TempFile::create(model, *mode);
-  if (!file) return cannot("write", name, llvm::errorToErrorCode(file.takeError()));
-  llvm::raw_fd_ostream out(file->FD, /*shouldClose=*/false);
-  out << text;
-  out.flush();
-  std::error_code code = out.error();
-  out.clear_error();
-  if (!code) code = fs::setPermissions(file->FD, *mode);  // past the umask
-  if (code) {
-    llvm::consumeError(file->discard());
-    return cannot("write", name, code);
-  }
-  if (llvm::Error error = file->keep(target)) return cannot("write", name, llvm::errorToErrorCode(std::move(error)));
   return llvm::Error::success();
 }
 
@@ -136,7 +110,9 @@ class Formatter {
     }
     if (isInput(name)) return print(after);
     if (same) return;
-    if (llvm::Error error = replaceFile(name, after)) return fail(std::move(error));
+    Replacement replacement(name);
+    if (llvm::Error error = replacement.prepare(after)) return fail(std::move(error));
+    if (llvm::Error error = replacement.commit()) return fail(std::move(error));
     print(fmt::format("formatted {}\n", name));
   }
 
