@@ -30,9 +30,16 @@ struct BFloat {
 template <typename Out>
 void map(const uint8_t* pixels, int64_t elements, const rows::Affine<float>& affine, Out* out);
 
-/// As rows::blend.
+/// How rows are made of lines: row y of the `taps` (1 or 2) lines from first[y], weights[tap * rows + y] of each.
+struct Blend {
+  const int32_t* first;
+  const float* weights;
+  int64_t taps, rows;
+};
+
+/// Rows of n elements, one behind the other. Each as rows::blend.
 template <typename Out>
-void blend(const float* a, const float* b, float wa, float wb, int64_t n, Out* out);
+void blendRows(const float* lines, const Blend& down, int64_t n, Out* out);
 
 void copy(const uint8_t* from, int64_t bytes, uint8_t* to);
 

@@ -57,23 +57,34 @@ inline int64_t streamLine(Narrow* out, int64_t i, Make& make) {
   return 2 * kLanes;
 }
 
-/// n elements of `out`; make(i, which) gives those from i, as many as the mask says. Whole lines are streamed, what
-/// lies before the first and after the last is not.
+template <typename Out>
+constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(Out));
+
+/// Elements of its line that lie before `place`.
+template <typename Out>
+inline int64_t before(const Out* place) {
+  return static_cast<int64_t>(reinterpret_cast<uintptr_t>(place) % 64 / sizeof(Out));
+}
+
+/// Elements [from, to) as make(i, which) gives them, by plain stores to `place`.
 template <typename Out, typename Make>
-inline void fill(Out* out, int64_t n, Make make) {
-  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(Out));
-  const auto plain = [&](int64_t from, int64_t to) {
-    for (int64_t i = from; i < to; i += kLanes) {
-      const __mmask16 which = to - i >= kLanes ? static_cast<__mmask16>(0xffff) : firstOf(to - i);
-      storeSome(out + i, make(i, which), which);
-    }
-  };
-  const int64_t past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(out) % 64 / sizeof(Out));
-  int64_t i = past == 0 ? 0 : kLine - past;
+inline void plain(Out* place, int64_t from, int64_t to, Make& make) {
+  for (int64_t i = from; i < to; i += kLanes) {
+    const __mmask16 which = to - i >= kLanes ? static_cast<__mmask16>(0xffff) : firstOf(to - i);
+    storeSome(place + (i - from), make(i, which), which);
+  }
+}
+
+/// n elements of `out`; make(i, which) gives those from i, as many as the mask says. Whole lines are streamed, what
+/// lies before the first and after the last is left to part(from, to).
+template <typename Out, typename Make, typename Part>
+inline void fill(Out* out, int64_t n, Make make, Part part) {
+  const int64_t past = before(out);
+  int64_t i = past == 0 ? 0 : kLine<Out> - past;
   if (i > n) i = n;
-  plain(0, i);
-  while (i + kLine <= n) i += streamLine(out, i, make);
-  plain(i, n);
+  part(0, i);
+  while (i + kLine<Out> <= n) i += streamLine(out, i, make);
+  part(i, n);
 }
 
 /// scale and shift of sixteen elements that begin with channel 0, 1, 2.
@@ -95,27 +106,45 @@ struct Pattern {
 template <typename Out>
 void map(const uint8_t* pixels, int64_t elements, const rows::Affine<float>& affine, Out* out) {
   const Pattern pattern(affine);
-  fill(out, elements, [&](int64_t i, __mmask16 which) {
+  const auto make = [&](int64_t i, __mmask16 which) {
     const int64_t phase = i % 3;
     const __m512 values = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(which, pixels + i)));
     return _mm512_fmadd_ps(values, _mm512_load_ps(pattern.scale[phase]), _mm512_load_ps(pattern.shift[phase]));
-  });
+  };
+  fill(out, elements, make, [&](int64_t from, int64_t to) { plain(out + from, from, to, make); });
 }
 template void map(const uint8_t*, int64_t, const rows::Affine<float>&, float*);
 template void map(const uint8_t*, int64_t, const rows::Affine<float>&, Half*);
 template void map(const uint8_t*, int64_t, const rows::Affine<float>&, BFloat*);
 
 template <typename Out>
-void blend(const float* a, const float* b, float wa, float wb, int64_t n, Out* out) {
-  const __m512 first = _mm512_set1_ps(wa), second = _mm512_set1_ps(wb);
-  fill(out, n, [&](int64_t i, __mmask16 which) {
-    const __m512 rest = _mm512_mul_ps(second, _mm512_maskz_loadu_ps(which, b + i));
-    return _mm512_fmadd_ps(first, _mm512_maskz_loadu_ps(which, a + i), rest);
-  });
+void blendRows(const float* lines, const Blend& down, int64_t n, Out* out) {
+  // A plain store to a line that two rows share would wait for the line to be read: it is put together here first.
+  alignas(64) Out seam[kLine<Out>];
+  const auto begin = reinterpret_cast<uintptr_t>(out), end = reinterpret_cast<uintptr_t>(out + down.rows * n);
+  for (int64_t y = 0; y < down.rows; ++y) {
+    const float* a = lines + down.first[y] * n;
+    const float* b = down.taps == 2 ? a + n : a;
+    const __m512 wa = _mm512_set1_ps(down.weights[y]);
+    const __m512 wb = _mm512_set1_ps(down.taps == 2 ? down.weights[down.rows + y] : 0.0f);
+    const auto make = [&](int64_t i, __mmask16 which) {
+      const __m512 rest = _mm512_mul_ps(wb, _mm512_maskz_loadu_ps(which, b + i));
+      return _mm512_fmadd_ps(wa, _mm512_maskz_loadu_ps(which, a + i), rest);
+    };
+    Out* row = out + y * n;
+    fill(row, n, make, [&](int64_t from, int64_t to) {
+      const int64_t past = before(row + from);
+      const auto line = reinterpret_cast<uintptr_t>(row + from) - static_cast<uintptr_t>(past) * sizeof(Out);
+      if (line < begin || line + 64 > end) return plain(row + from, from, to, make);
+      plain(seam + past, from, to, make);
+      if (past + to - from == kLine<Out>)
+        _mm512_stream_si512(reinterpret_cast<__m512i*>(line), _mm512_load_si512(seam));
+    });
+  }
 }
-template void blend(const float*, const float*, float, float, int64_t, float*);
-template void blend(const float*, const float*, float, float, int64_t, Half*);
-template void blend(const float*, const float*, float, float, int64_t, BFloat*);
+template void blendRows(const float*, const Blend&, int64_t, float*);
+template void blendRows(const float*, const Blend&, int64_t, Half*);
+template void blendRows(const float*, const Blend&, int64_t, BFloat*);
 
 void copy(const uint8_t* from, int64_t bytes, uint8_t* to) {
   const auto plain = [&](int64_t begin, int64_t end) {

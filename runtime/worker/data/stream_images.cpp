@@ -75,15 +75,9 @@ bool streamGrey(const Preparation& preparation, const Pixels& image, const Taps&
   if (!stream::usable() || preparation.layout != Layout::Nhwc || preparation.channels != kChannels ||
       !preparation.normalise || !grows(across) || !grows(down))
     return false;
-  const int64_t width = preparation.cols * kChannels;
+  const stream::Blend blend{down.first.data(), down.weights32.data(), down.width, preparation.rows};
   const bool done = typed(preparation.element, out, [&](auto* to) {
-    const float* lines = grownLines(image, across);
-    for (int64_t y = 0; y < preparation.rows; ++y) {
-      const float* line = lines + down.first[y] * width;
-      const bool two = down.width == 2;
-      stream::blend(line, two ? line + width : line, down.weights32[y],
-                    two ? down.weights32[preparation.rows + y] : 0.0f, width, to + y * width);
-    }
+    stream::blendRows(grownLines(image, across), blend, preparation.cols * kChannels, to);
   });
   stream::finish();
   return done;
