@@ -21,7 +21,8 @@ setup:
 setup-tests:
 	@tools/setup --tests
 
-# Python's side of benchmarks and of experiments/twin_*.exp: torch, torchvision, DALI and planners in .deps/bench (6 GB).
+# Python's side of benchmarks and of experiments/twin_*.exp: torch, torchvision, transformers, peft, DALI and planners in .deps/bench (6 GB),
+# torchtune with the torch of its time in .deps/bench-torchtune (7 GB).
 setup-bench:
 	@tools/setup --bench
 
@@ -32,11 +33,12 @@ fuzz:
 	@tests/fuzz/run $(FUZZ_SECONDS)
 
 bench: build setup-bench
-	@tools/build $(BUILD) expc-tokenizer-bench expc-training-bench expc-loader-bench expc-epoch-bench
+	@tools/build $(BUILD) expc-tokenizer-bench expc-training-bench expc-llm-bench expc-loader-bench expc-epoch-bench
 	@python3 tests/bench/check.py --expc $(BUILD)/bin/expc
 	@python3 tests/bench/planner.py --expc $(BUILD)/bin/expc
 	@.deps/bench/bin/python tests/bench/tokenizer.py --bench $(BUILD)/bin/expc-tokenizer-bench
 	@python3 tests/bench/training.py --bench-step $(BUILD)/bin/expc-training-bench
+	@python3 tests/bench/llm.py --bench-step $(BUILD)/bin/expc-llm-bench
 	@python3 tests/bench/loaders.py --bench $(BUILD)/bin/expc-loader-bench --expc $(BUILD)/bin/expc
 	@python3 tests/bench/epoch.py --bench $(BUILD)/bin/expc-epoch-bench --expc $(BUILD)/bin/expc
 

@@ -9,43 +9,14 @@ usage: training.py [--bench-step build/release/bin/expc-training-bench] [--sizes
 
 import argparse
 import json
-import os
 import pathlib
 import statistics
-import subprocess
-import sys
+
+import turns
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "1000000000000", "MALLOC_TOP_PAD_": "268435456",
-         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 PROGRAMS = ("fused", "fused_fp32", "plain", "python", "python_tuned")
-
-
-class Program:
-    """One of the programs that are compared, waiting for the number of steps to do."""
-
-    def __init__(self, command, environment, threads):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        env={**os.environ, "OMP_NUM_THREADS": str(threads), **environment})
-        self.wall, self.used = [], []
-
-    def run(self, steps):
-        self.process.stdin.write(f"{steps}\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline()
-        if not answer:
-            sys.exit(f"training.py: {self.process.args[0]} ended with {self.process.wait()}")
-        return json.loads(answer)
-
-    def measure(self, steps):
-        for wall, used in self.run(steps):
-            self.wall.append(wall)
-            self.used.append(used)
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait()
 
 
 def compare(arguments, size, precision):
@@ -57,9 +28,9 @@ def compare(arguments, size, precision):
                 "fused_fp32": ([arguments.bench_step, *options, "--kernels", "fused", "--precision", "fp32"], {}),
                 "plain": ([arguments.bench_step, *options, "--kernels", "plain"], {}),
                 "python": (python, {}),
-                "python_tuned": (python, TUNED)}
+                "python_tuned": (python, turns.TUNED)}
     names = [name for name in arguments.only if name != "fused_fp32" or precision != "fp32"]
-    programs = {name: Program(*commands[name], arguments.threads) for name in names}
+    programs = {name: turns.Program(*commands[name], arguments.threads) for name in names}
     for program in programs.values():
         program.run(arguments.warmup)
     for _ in range(arguments.rounds):

@@ -1,0 +1,13 @@
+"""The options that both Python programs take, by the names of llm_bench.cpp."""
+
+import argparse
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--method", choices=("lora", "full", "dpo", "qlora", "qat"), default="lora")
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
+    for name, value in (("threads", 2), ("batch", 2), ("length", 256), ("vocabulary", 8192), ("width", 256), ("layers", 4),
+                        ("heads", 8), ("kv_heads", 4), ("mlp_width", 1024)):
+        parser.add_argument(f"--{name}", type=int, default=value)
+    return parser.parse_args()

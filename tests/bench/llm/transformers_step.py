@@ -1,0 +1,50 @@
+"""The steps of llm_bench.cpp with transformers and peft, as a user writes the loop."""
+
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+import clock
+import options
+
+arguments = options.parse()
+if arguments.method in ("qlora", "qat"):
+    raise SystemExit("transformers_step.py: no such method on the CPU")
+torch.set_num_threads(arguments.threads)
+torch.manual_seed(0)
+model = LlamaForCausalLM(LlamaConfig(
+    vocab_size=arguments.vocabulary, hidden_size=arguments.width, intermediate_size=arguments.mlp_width,
+    num_hidden_layers=arguments.layers, num_attention_heads=arguments.heads, num_key_value_heads=arguments.kv_heads,
+    max_position_embeddings=arguments.length, rope_parameters={"rope_type": "default", "rope_theta": 500000.0},
+    tie_word_embeddings=False, use_cache=False, attn_implementation="sdpa"))
+model = model.to(torch.bfloat16 if arguments.precision == "bf16" else torch.float32).train()
+if arguments.method != "full":
+    from peft import LoraConfig, get_peft_model
+
+    model = get_peft_model(model, LoraConfig(r=8, lora_alpha=16, target_modules=[
+        "q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]))
+optimizer = torch.optim.AdamW([each for each in model.parameters() if each.requires_grad], lr=1e-4)
+tokens = torch.randint(0, arguments.vocabulary, (arguments.batch, arguments.length))
+
+
+def row_log_probs():
+    logits = model(input_ids=tokens).logits[:, :-1].float()
+    return logits.log_softmax(-1).gather(2, tokens[:, 1:, None]).squeeze(2).sum(-1)
+
+
+def dpo_loss():
+    policy = row_log_probs()
+    with torch.no_grad(), model.disable_adapter():
+        reference = row_log_probs()
+    chosen, rejected = (policy - reference).chunk(2)
+    return -torch.nn.functional.logsigmoid(0.1 * (chosen - rejected)).mean()
+
+
+def step():
+    optimizer.zero_grad()
+    loss = dpo_loss() if arguments.method == "dpo" else model(input_ids=tokens, labels=tokens).loss
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+clock.serve(step)
