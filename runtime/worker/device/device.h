@@ -64,7 +64,8 @@ class Device {
   virtual void mark() = 0;
   /// Seconds between successive marks: one fewer than there are marks. Synchronises.
   virtual std::vector<double> intervals() = 0;
-  /// Bytes that the allocator held at most since the process began; nothing where that is not measured.
+  /// Bytes that the allocator held at most since the process began, on the device of this process where they were most;
+  /// nothing where that is not measured.
   virtual std::optional<double> memoryPeak() const = 0;
   /// Page-locked memory of the host; nothing where there is no accelerator.
   virtual std::optional<HostMemory> pinnedMemory() { return std::nullopt; }
@@ -74,7 +75,7 @@ class Device {
   /// How phases are measured here, and what else is measured of a profiled trial.
   virtual std::unique_ptr<profile::PhaseClock> phaseClock() const = 0;
   virtual std::unique_ptr<profile::Probe> probe() const = 0;
-  /// Joules that the device has taken since some moment; nothing where no counter can be read.
+  /// Joules that the devices of this process have taken since some moment; nothing where no counter can be read.
   virtual std::optional<double> energy() const = 0;
   /// Adds what influences the time here: threads, instruction set, device name, libraries.
   virtual void describe(llvm::json::Object& environment) const = 0;

@@ -12,6 +12,8 @@
 #include <nccl.h>
 #include <torch/version.h>
 
+#include <algorithm>
+
 #include "runtime/worker/comm/cuda/nccl.h"
 #include "runtime/worker/device/cuda/copy_queue.h"
 #include "runtime/worker/device/host.h"
@@ -28,8 +30,10 @@ class CudaDevice final : public Device {
     at::set_num_threads(threads);
     at::globalContext().lazyInitDevice(c10::kCUDA);
     c10::cuda::set_device(index_);
-    char bus[32] = {};
-    if (cudaDeviceGetPCIBusId(bus, sizeof bus, index) == cudaSuccess) energy_ = NvmlEnergy(bus);
+    for (int device = 0; device < c10::cuda::device_count(); ++device) {
+      char bus[32] = {};
+      if (cudaDeviceGetPCIBusId(bus, sizeof bus, device) == cudaSuccess) energy_.emplace_back(bus);
+    }
   }
 
   c10::Device torchDevice() const override { return c10::Device(c10::kCUDA, index_); }
@@ -51,16 +55,29 @@ class CudaDevice final : public Device {
       result.push_back(static_cast<double>(marks_[i - 1].elapsed_time(marks_[i])) * 1e-3);
     return result;
   }
+  // A process sees the devices of its slots only: several where one process drives them all (strategy dp).
   std::optional<double> memoryPeak() const override {
     using c10::CachingAllocator::StatType;
-    const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(index_);
-    return static_cast<double>(stats.reserved_bytes[static_cast<size_t>(StatType::AGGREGATE)].peak);
+    int64_t peak = 0;
+    for (c10::DeviceIndex device = 0; device < c10::cuda::device_count(); ++device) {
+      const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(device);
+      peak = std::max(peak, stats.reserved_bytes[static_cast<size_t>(StatType::AGGREGATE)].peak);
+    }
+    return static_cast<double>(peak);
   }
   std::optional<HostMemory> pinnedMemory() override { return cudaPinnedMemory(); }
   std::unique_ptr<CopyQueue> copyQueue(bool beside) override { return makeCudaCopyQueue(index_, beside); }
   std::unique_ptr<profile::PhaseClock> phaseClock() const override { return profile::makeEventClock(torchDevice()); }
   std::unique_ptr<profile::Probe> probe() const override { return profile::makeCuptiProbe(); }
-  std::optional<double> energy() const override { return energy_.joules(); }
+  std::optional<double> energy() const override {
+    double sum = 0;
+    for (const NvmlEnergy& counter : energy_) {
+      const std::optional<double> joules = counter.joules();
+      if (!joules) return std::nullopt;
+      sum += *joules;
+    }
+    return energy_.empty() ? std::nullopt : std::optional(sum);
+  }
   void describe(llvm::json::Object& environment) const override {
     cudaDeviceProp properties{};
     int driver = 0, runtime = 0;
@@ -78,7 +95,7 @@ class CudaDevice final : public Device {
 
  private:
   c10::DeviceIndex index_;
-  NvmlEnergy energy_;
+  std::vector<NvmlEnergy> energy_;
   std::vector<at::cuda::CUDAEvent> marks_;
 };
 
