@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import ranks  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-UNITS = {"px": 1, "": 1}
+UNITS = {"px": 1, "tok": 1, "": 1}
 
 PARAM = re.compile(r"^\s*param\s+(\w+)\s*:\s*(\w+)(?:\s+in\s+\S+(?:\s+by\s+\S+)?)?(?:\s*=\s*(\S+))?(?:\s+when\s+.*)?\s*$")
 METRIC = re.compile(r"^\s*metric\s+(\w+)\s*:\s*(\w+(?:\s*/\s*\w+)?)\s+(lower|higher)\s+(timed|quality|profile)(\s+exact)?(\s+series)?\s*$")
@@ -22,12 +22,14 @@ ENUM = re.compile(r"^enum\s+(\w+)\s*\{([^}]*)\}", re.M)
 
 
 def default_value(text):
-    """A default as the worker prints it: numbers in base units, words as they are, None without one."""
+    """A default as the worker prints it: numbers in base units, words as they are, levels with what they carry, None without one."""
     if text is None:
         return None
     if text in ("true", "false"):
         return text == "true"
     number = re.fullmatch(r"(-?[0-9.]+)([a-z]*)", text)
+    if carrying := re.fullmatch(r"(\w+)\((\d+)\)", text):
+        return {carrying.group(1): [int(carrying.group(2))]}
     return float(number.group(1)) * UNITS[number.group(2)] if number else text
 
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "runtime/worker/optim/clip.h"
 
@@ -24,6 +25,20 @@ void Steps::add(const at::Tensor& loss, double weight) {
   torch::autograd::backward({scaler_.scale(loss)});
   loss_ = loss_.defined() ? loss_ + loss.detach() : loss.detach();
   weight_ += weight;
+}
+
+void Steps::addShare(const at::Tensor& share, double factor) {
+  torch::autograd::backward({scaler_.scale(factor == 1 ? share : share * factor)});
+  loss_ = loss_.defined() ? loss_ + share.detach() : share.detach();
+}
+
+at::Tensor Steps::finishShares() {
+  assert(loss_.defined() && weight_ == 0 && largest_norm_ == 0 && "a step of shares, without clipping");
+  if (schedule_) optimizer_->setLearningRate(schedule_->rate(done_));
+  scaler_.step(parameters_, [&] { optimizer_->step(); });
+  optimizer_->zeroGrad();
+  ++done_;
+  return std::exchange(loss_, at::Tensor());
 }
 
 StepResult Steps::finish() {

@@ -36,6 +36,15 @@ class Steps {
   /// Divides the gradients by the weights' sum, clips them, steps, drops them.
   StepResult finish();
 
+  // The same where the weight of all passes and ranks is known before the first of them, so that nothing is read from
+  // the device and gradients need no pass of their own. Not with clipping, and not mixed with the above in a step.
+
+  /// Goes back from a part of the step's loss, divided by that weight already. Gradients are multiplied with `factor`:
+  /// the number of ranks where these are averaged.
+  void addShare(const at::Tensor& share, double factor);
+  /// Steps; the sum of the shares, on the device.
+  at::Tensor finishShares();
+
   int64_t done() const { return done_; }
   optim::Optimizer& optimizer() { return *optimizer_; }
 

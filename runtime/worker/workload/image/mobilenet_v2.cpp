@@ -4,58 +4,37 @@
 #include "runtime/worker/workload/image/profiled.h"
 #include "runtime/worker/workload/image/quality.h"
 #include "runtime/worker/workload/image/timed.h"
+#include "runtime/worker/workload/parameter_reader.h"
+#include "runtime/worker/workload/profile.h"
 
 namespace expc::workload::image {
 namespace {
 
 std::vector<Metric> declaredMetrics() {
   using plan::TrialKind;
-  return {{"step_time", "Time", "lower", TrialKind::Timed, false},
-          {"images_per_s", "Images / Time", "higher", TrialKind::Timed, false},
-          {"train_time", "Time", "lower", TrialKind::Timed, false},
-          {"epoch_time", "Time", "lower", TrialKind::Timed, false},
-          {"startup_time", "Time", "lower", TrialKind::Timed, false},
-          {"first_step_time", "Time", "lower", TrialKind::Timed, false},
-          {"load_wait_time", "Time", "lower", TrialKind::Timed, false},
-          {"load_wait_share", "Share", "lower", TrialKind::Timed, false},
-          {"images_skipped", "float", "lower", TrialKind::Timed, true},
-          {"host_memory_peak", "Bytes", "lower", TrialKind::Timed, true},
-          {"device_memory_peak", "Bytes", "lower", TrialKind::Timed, true},
-          {"energy", "Energy", "lower", TrialKind::Timed, false},
-          {"accuracy", "Share", "higher", TrialKind::Quality, false},
-          {"accuracy_curve", "Share", "higher", TrialKind::Quality, false, true},
-          {"train_accuracy", "Share", "higher", TrialKind::Quality, false},
-          {"loss", "Series", "lower", TrialKind::Quality, false, true},
-          {"final_loss", "float", "lower", TrialKind::Quality, false},
-          {"quality_train_time", "Time", "lower", TrialKind::Quality, false},
-          {"evaluation_time", "Time", "lower", TrialKind::Quality, false},
-          {"total_time", "Time", "lower", TrialKind::Quality, false},
-          {"profiled_time", "Time", "lower", TrialKind::Profile, false},
-          {"load_time", "Time", "lower", TrialKind::Profile, false},
-          {"copy_time", "Time", "lower", TrialKind::Profile, false},
-          {"forward_time", "Time", "lower", TrialKind::Profile, false},
-          {"backward_time", "Time", "lower", TrialKind::Profile, false},
-          {"all_reduce_time", "Time", "lower", TrialKind::Profile, false},
-          {"optimizer_time", "Time", "lower", TrialKind::Profile, false},
-          {"api_time", "Time", "lower", TrialKind::Profile, false},
-          {"launch_time", "Time", "lower", TrialKind::Profile, false},
-          {"stream_synchronize_time", "Time", "lower", TrialKind::Profile, false},
-          {"event_synchronize_time", "Time", "lower", TrialKind::Profile, false},
-          {"event_destroy_time", "Time", "lower", TrialKind::Profile, false},
-          {"memcpy_async_time", "Time", "lower", TrialKind::Profile, false},
-          {"memcpy_htod_time", "Time", "lower", TrialKind::Profile, false},
-          {"memcpy_dtoh_time", "Time", "lower", TrialKind::Profile, false},
-          {"memcpy_dtod_time", "Time", "lower", TrialKind::Profile, false},
-          {"bytes_htod", "Bytes", "lower", TrialKind::Profile, true},
-          {"bytes_dtoh", "Bytes", "lower", TrialKind::Profile, true},
-          {"bytes_dtod", "Bytes", "lower", TrialKind::Profile, true},
-          {"kernel_time", "Time", "lower", TrialKind::Profile, false},
-          {"nccl_time", "Time", "lower", TrialKind::Profile, false},
-          {"nccl_all_reduce_time", "Time", "lower", TrialKind::Profile, false},
-          {"nccl_all_gather_time", "Time", "lower", TrialKind::Profile, false},
-          {"nccl_reduce_scatter_time", "Time", "lower", TrialKind::Profile, false},
-          {"nccl_broadcast_time", "Time", "lower", TrialKind::Profile, false},
-          {"gpu_busy_share", "Share", "higher", TrialKind::Profile, false}};
+  std::vector<Metric> metrics = {{"step_time", "Time", "lower", TrialKind::Timed, false},
+                                 {"images_per_s", "Images / Time", "higher", TrialKind::Timed, false},
+                                 {"train_time", "Time", "lower", TrialKind::Timed, false},
+                                 {"epoch_time", "Time", "lower", TrialKind::Timed, false},
+                                 {"startup_time", "Time", "lower", TrialKind::Timed, false},
+                                 {"first_step_time", "Time", "lower", TrialKind::Timed, false},
+                                 {"load_wait_time", "Time", "lower", TrialKind::Timed, false},
+                                 {"load_wait_share", "Share", "lower", TrialKind::Timed, false},
+                                 {"images_skipped", "float", "lower", TrialKind::Timed, true},
+                                 {"host_memory_peak", "Bytes", "lower", TrialKind::Timed, true},
+                                 {"device_memory_peak", "Bytes", "lower", TrialKind::Timed, true},
+                                 {"energy", "Energy", "lower", TrialKind::Timed, false},
+                                 {"accuracy", "Share", "higher", TrialKind::Quality, false},
+                                 {"accuracy_curve", "Share", "higher", TrialKind::Quality, false, true},
+                                 {"train_accuracy", "Share", "higher", TrialKind::Quality, false},
+                                 {"loss", "Series", "lower", TrialKind::Quality, false, true},
+                                 {"final_loss", "float", "lower", TrialKind::Quality, false},
+                                 {"quality_train_time", "Time", "lower", TrialKind::Quality, false},
+                                 {"evaluation_time", "Time", "lower", TrialKind::Quality, false},
+                                 {"total_time", "Time", "lower", TrialKind::Quality, false}};
+  const std::vector<Metric> profiled = profileMetrics();
+  metrics.insert(metrics.end(), profiled.begin(), profiled.end());
+  return metrics;
 }
 
 llvm::Expected<plan::Event> run(TrialContext& context) {

@@ -1,10 +1,8 @@
 #include "runtime/worker/workload/image/parameters.h"
 
-#include <llvm/ADT/StringExtras.h>
-#include <llvm/Support/FormatVariadic.h>
-
 #include <array>
-#include <cmath>
+
+#include "runtime/worker/workload/parameter_reader.h"
 
 namespace expc::workload::image {
 namespace {
@@ -12,103 +10,22 @@ namespace {
 using llvm::json::Object;
 using llvm::json::Value;
 
-/// Reads members one by one; keeps the first error.
-class Reader {
- public:
-  Reader(const Object& object, std::string what) : object_(object), what_(std::move(what)) {}
-
-  double number(llvm::StringRef name, double otherwise, double low, double high) {
-    const Value* value = object_.get(name);
-    if (!value) return otherwise;
-    double result = 0;
-    bool read = false;
-    if (auto given = value->getAsNumber()) {
-      result = *given;
-      read = true;
-    } else if (auto text = value->getAsString()) {
-      read = llvm::to_float(*text, result);
-    }
-    if (!read || !std::isfinite(result) || result < low || result > high) {
-      fail(name, *value, llvm::formatv("a number from {0} to {1}", low, high).str());
-      return otherwise;
-    }
-    return result;
-  }
-
-  int64_t whole(llvm::StringRef name, int64_t otherwise, int64_t low, int64_t high) {
-    const double result =
-        number(name, static_cast<double>(otherwise), static_cast<double>(low), static_cast<double>(high));
-    if (result != std::floor(result)) {
-      fail(name, *object_.get(name), "a whole number");
-      return otherwise;
-    }
-    return static_cast<int64_t>(result);
-  }
-
-  /// Index into `words`.
-  size_t word(llvm::StringRef name, std::initializer_list<llvm::StringRef> words) {
-    const Value* value = object_.get(name);
-    if (!value) return 0;
-    const auto text = value->getAsString();
-    size_t index = 0;
-    for (llvm::StringRef word : words) {
-      if (text && *text == word) return index;
-      ++index;
-    }
-    fail(name, *value, "one of " + llvm::join(words, ", "));
-    return 0;
-  }
-
-  bool flag(llvm::StringRef name, bool otherwise) {
-    const Value* value = object_.get(name);
-    if (!value) return otherwise;
-    if (const auto on = value->getAsBoolean()) return *on;
-    fail(name, *value, "true or false");
-    return otherwise;
-  }
-
-  /// A variant of a level without arguments, which gives "", and one that holds a path.
-  std::string path(llvm::StringRef name, llvm::StringRef level, llvm::StringRef variant) {
-    const Value* value = object_.get(name);
-    if (!value || value->getAsString() == level) return "";
-    const Object* object = value->getAsObject();
-    const llvm::json::Array* arguments = object && object->size() == 1 ? object->getArray(variant) : nullptr;
-    const auto path = arguments && arguments->size() == 1 ? arguments->front().getAsString() : std::nullopt;
-    if (path && !path->empty()) return path->str();
-    fail(name, *value, llvm::formatv("\"{0}\" or {{\"{1}\":[\"a path\"]}", level, variant).str());
-    return "";
-  }
-
-  const Value* get(llvm::StringRef name) const { return object_.get(name); }
-
-  void fail(llvm::StringRef name, const Value& value, const std::string& wanted) {
-    if (message_.empty()) message_ = llvm::formatv("{0} {1} is {2}, it must be {3}", what_, name, value, wanted).str();
-  }
-  llvm::Error take() const { return message_.empty() ? llvm::Error::success() : llvm::createStringError(message_); }
-
- private:
-  const Object& object_;
-  std::string what_, message_;
-};
-
-void readData(Reader& reader, Data& data) {
+void readData(ParameterReader& reader, Data& data) {
   const Value* value = reader.get("data");
   const std::string wanted =
       R"({"mnist":["a folder"]}, {"folder":["a folder"]}, {"packed":["a file"]} or {"synthetic":[images]})";
   if (!value) return reader.fail("data", nullptr, wanted);
-  const Object* object = value->getAsObject();
-  if (!object || object->size() != 1) return reader.fail("data", *value, wanted);
-  const llvm::json::Array* arguments = object->begin()->second.getAsArray();
-  const llvm::StringRef name = object->begin()->first;
-  if (!arguments || arguments->size() != 1) return reader.fail("data", *value, wanted);
-  const Value& argument = arguments->front();
+  const auto given = reader.variant("data");
+  if (!given) return reader.fail("data", *value, wanted);
+  const llvm::StringRef name = given->level;
+  const Value& argument = *given->argument;
   if ((name == "mnist" || name == "folder" || name == "packed") && argument.getAsString()) {
     data.kind = name == "mnist" ? Data::Kind::Mnist : name == "folder" ? Data::Kind::Folder : Data::Kind::Packed;
     data.path = argument.getAsString()->str();
   } else if (name == "synthetic") {
     data.kind = Data::Kind::Synthetic;
     const Object count{{"images", argument}};
-    Reader counted(count, "parameter data:");
+    ParameterReader counted(count, "parameter data:");
     data.count = counted.whole("images", 1, 1, 10'000'000);
     if (auto error = counted.take()) {
       llvm::consumeError(std::move(error));
@@ -160,7 +77,7 @@ llvm::Expected<Parameters> readParameters(const Object& object) {
     for (const Param& param : declaredParameters()) known |= llvm::StringRef(entry.first) == param.name;
     if (!known) return llvm::createStringError("image.mobilenet_v2 has no parameter " + llvm::StringRef(entry.first));
   }
-  Reader reader(object, "parameter");
+  ParameterReader reader(object, "parameter");
   Parameters result;
   readData(reader, result.data);
   result.size = reader.whole("size", result.size, 1, 1 << 16);
@@ -208,25 +125,6 @@ llvm::Expected<Parameters> readParameters(const Object& object) {
   result.loader.workers = static_cast<unsigned>(reader.whole("workers", result.loader.workers, 0, 1 << 12));
   result.loader.prefetch = static_cast<unsigned>(reader.whole("prefetch", result.loader.prefetch, 1, 1 << 12));
   if (auto error = reader.take()) return error;
-  return result;
-}
-
-llvm::Expected<Settings> readSettings(const plan::TrialSpec& spec) {
-  constexpr int64_t kMost = 1'000'000'000;
-  Reader reader(spec.settings, "setting");
-  Settings result;
-  const bool epochs = spec.kind == plan::TrialKind::Quality;
-  if (epochs) {
-    result.epochs = reader.whole("epochs", 0, 1, kMost);
-  } else {
-    result.steps = reader.whole("steps", 0, 1, kMost);
-    result.warmup = reader.whole("warmup", 0, 0, kMost);
-  }
-  if (auto error = reader.take()) return error;
-  if (result.steps == 0 && result.epochs == 0) {
-    return llvm::createStringError("a " + std::string(plan::toString(spec.kind)) +
-                                   " trial needs its length: " + (epochs ? "epochs" : "steps") + " is not set");
-  }
   return result;
 }
 

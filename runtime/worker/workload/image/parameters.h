@@ -59,12 +59,4 @@ std::vector<Param> declaredParameters();
 /// in text. The error names the parameter, what it is and what it may be.
 llvm::Expected<Parameters> readParameters(const llvm::json::Object& object);
 
-/// Lengths of a trial: timed and profile ones run `steps` after `warmup`, quality ones `epochs`.
-struct Settings {
-  int64_t steps = 0;
-  int64_t warmup = 0;
-  int64_t epochs = 0;
-};
-llvm::Expected<Settings> readSettings(const plan::TrialSpec& spec);
-
 }  // namespace expc::workload::image

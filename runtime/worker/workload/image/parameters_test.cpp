@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include "runtime/worker/workload/parameter_reader.h"
+
 using namespace expc;
+using namespace expc::workload;
 using namespace expc::workload::image;
 using llvm::json::Array;
 using llvm::json::Object;

@@ -1,173 +1,17 @@
 #include "runtime/worker/workload/image/profiled.h"
 
-#include <algorithm>
-#include <chrono>
-#include <cstdlib>
-
-#include "runtime/worker/profile/over_ranks.h"
-#include "runtime/worker/profile/phase_clock.h"
-#include "runtime/worker/profile/probe.h"
-#include "runtime/worker/profile/trace.h"
 #include "runtime/worker/workload/image/training.h"
+#include "runtime/worker/workload/profile.h"
 
 namespace expc::workload::image {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-using profile::Over;
-using profile::Phase;
-
-constexpr int64_t kTracedSteps = 3;
-
-/// What a rank measured.
-struct Profile {
-  double wall = 0;
-  profile::PhaseTimes phases;
-  profile::Findings findings;
-
-  const profile::PhaseTime& phase(Phase phase) const { return phases[static_cast<size_t>(phase)]; }
-};
-
-llvm::Error runSteps(TrialContext& context, Training& training, int64_t count, std::string_view phase) {
-  for (int64_t i = 0; i < count; ++i) {
-    auto more = training.step();
-    if (!more) return more.takeError();
-    context.progress.report(static_cast<uint64_t>(i + 1), static_cast<uint64_t>(count), phase);
-  }
-  return llvm::Error::success();
-}
-
-llvm::Expected<Profile> profileSteps(TrialContext& context, Training& training, int64_t steps) {
-  Profile profile;
-  const auto clock = context.device.phaseClock();
-  const auto probe = context.device.probe();
-  probe->prepare();
-  context.device.synchronize();
-  context.communicator.barrier();
-  const profile::Measuring measuring(*clock);
-  probe->start();
-  const Clock::time_point begin = Clock::now();
-  if (auto error = runSteps(context, training, steps, "steps")) return error;
-  context.device.synchronize();
-  profile.wall = std::chrono::duration<double>(Clock::now() - begin).count();
-  profile.findings = probe->stop(profile.wall);
-  profile.phases = clock->take();
-  return profile;
-}
-
-/// Categories of the steps' time, for a reader who asks why one level is faster than another.
-profile::Amounts breakdownOf(const Profile& profile, int64_t steps) {
-  profile::Amounts breakdown = profile.findings.breakdown;
-  profile::Amounts phases, beside;
-  for (const Phase phase : {Phase::Load, Phase::Copy, Phase::Forward, Phase::Backward, Phase::Optimizer}) {
-    const profile::PhaseTime& time = profile.phase(phase);
-    if (time.count) phases[std::string(toString(phase))] = {time.seconds, static_cast<double>(time.count), 0};
-  }
-  profile::Amount all_reduce = profile.findings.all_reduce.value_or(profile::Amount{});
-  // Between the replicas of dp: within backward, in the training thread.
-  const profile::PhaseTime& between = profile.phase(Phase::AllReduce);
-  all_reduce += {between.seconds, static_cast<double>(between.count), 0};
-  if (all_reduce.count > 0) beside["all_reduce"] = all_reduce;
-  profile::addView(breakdown, "step", phases);
-  profile::addView(breakdown, "beside", beside);
-  breakdown["total"] = {profile.wall, static_cast<double>(steps), 0};
-  return breakdown;
-}
-
-/// A phase that never came is nothing of this device: a copy on the CPU, say.
-std::optional<double> secondsOf(const profile::PhaseTime& time) {
-  if (time.count == 0) return std::nullopt;
-  return time.seconds;
-}
-
-std::vector<profile::Measure> measures(const Profile& profile) {
-  using profile::Direction;
-  using profile::Family;
-  std::vector<profile::Measure> all{{"profiled_time", Over::Max, profile.wall},
-                                    {"load_time", Over::Max, secondsOf(profile.phase(Phase::Load))},
-                                    {"copy_time", Over::Max, secondsOf(profile.phase(Phase::Copy))},
-                                    {"forward_time", Over::Max, secondsOf(profile.phase(Phase::Forward))},
-                                    {"backward_time", Over::Max, secondsOf(profile.phase(Phase::Backward))},
-                                    {"optimizer_time", Over::Max, secondsOf(profile.phase(Phase::Optimizer))}};
-  std::optional<double> all_reduce = secondsOf(profile.phase(Phase::AllReduce));
-  if (const auto& observed = profile.findings.all_reduce) all_reduce = all_reduce.value_or(0) + observed->seconds;
-  all.push_back({"all_reduce_time", Over::Max, all_reduce});
-
-  const std::optional<profile::ActivityTotals>& device = profile.findings.device;
-  const auto add = [&](const char* name, Over over, auto value) {
-    all.push_back({name, over, device ? std::optional<double>(value(*device)) : std::nullopt});
-  };
-  using Totals = const profile::ActivityTotals&;
-  add("api_time", Over::Max, [](Totals totals) { return totals.allCalls().seconds; });
-  const auto calls = [&](const char* name, const char* call) {
-    add(name, Over::Max, [&](Totals totals) { return totals.callsThatBegin(call).seconds; });
-  };
-  calls("launch_time", "cudaLaunchKernel");
-  calls("stream_synchronize_time", "cudaStreamSynchronize");
-  calls("event_synchronize_time", "cudaEventSynchronize");
-  calls("event_destroy_time", "cudaEventDestroy");
-  calls("memcpy_async_time", "cudaMemcpyAsync");
-  const auto copies = [&](const char* time, const char* bytes, Direction direction) {
-    const auto index = static_cast<size_t>(direction);
-    add(time, Over::Max, [&](Totals totals) { return totals.copies[index].seconds; });
-    add(bytes, Over::Sum, [&](Totals totals) { return totals.copies[index].bytes; });
-  };
-  copies("memcpy_htod_time", "bytes_htod", Direction::HostToDevice);
-  copies("memcpy_dtoh_time", "bytes_dtoh", Direction::DeviceToHost);
-  copies("memcpy_dtod_time", "bytes_dtod", Direction::DeviceToDevice);
-  const auto family = [&](const char* name, Family one) {
-    add(name, Over::Max, [&](Totals totals) { return totals.families[static_cast<size_t>(one)].seconds; });
-  };
-  family("kernel_time", Family::Compute);
-  add("nccl_time", Over::Max, [](Totals totals) { return totals.nccl().seconds; });
-  family("nccl_all_reduce_time", Family::AllReduce);
-  family("nccl_all_gather_time", Family::AllGather);
-  family("nccl_reduce_scatter_time", Family::ReduceScatter);
-  family("nccl_broadcast_time", Family::Broadcast);
-  const double wall = profile.wall;
-  add("gpu_busy_share", Over::Mean, [wall](Totals totals) { return std::min(1.0, totals.busy_seconds / wall); });
-  return all;
-}
-
-/// After everything was measured: a trace slows its steps down. A trace that cannot be written is a note, and no reason
-/// to lose what was measured.
-llvm::Error traceSteps(TrialContext& context, Training& training, std::vector<std::string>& notes) {
-  const char* file = std::getenv("EXPC_TRACE");
-  if (!file || !*file) return llvm::Error::success();
-  context.communicator.barrier();
-  profile::startTrace(context.device.torchDevice().is_cuda());
-  auto error = runSteps(context, training, kTracedSteps, "trace");
-  context.device.synchronize();
-  const std::string path = std::string(file) + ".rank" + std::to_string(context.communicator.rank()) + ".json";
-  auto unwritten = profile::finishTrace(path);
-  if (error) {
-    llvm::consumeError(std::move(unwritten));
-    return error;
-  }
-  if (unwritten) notes.push_back(llvm::toString(std::move(unwritten)));
-  return llvm::Error::success();
-}
-
-}  // namespace
 
 llvm::Expected<plan::Event> runProfiled(TrialContext& context, const Parameters& parameters, const Settings& settings) {
   auto created = Training::create(context, parameters, 0);
   if (!created) return created.takeError();
   Training& training = **created;
-  if (auto error = runSteps(context, training, settings.warmup, "warmup")) return error;
-  auto profile = profileSteps(context, training, settings.steps);
-  if (!profile) return profile.takeError();
-
   plan::Event result;
   result.type = plan::Event::Type::Result;
-  profile::reduce(context.communicator, measures(*profile), result.metrics);
-  std::vector<std::string> notes = training.notes();
-  notes.insert(notes.end(), profile->findings.notes.begin(), profile->findings.notes.end());
-  if (auto error = traceSteps(context, training, notes)) return error;
-  const profile::Gathered gathered =
-      profile::gather(context.communicator, breakdownOf(*profile, settings.steps), notes);
-  profile::addSeries(result.series, gathered.breakdown);
-  result.notes = gathered.notes;
+  if (auto error = profileTrial(context, training, settings, training.notes(), result)) return error;
   auto losses = training.takeLosses();
   if (!losses) return losses.takeError();
   result.series["loss"] = llvm::json::Array(*losses);

@@ -6,9 +6,9 @@
 #include <numeric>
 
 #include "runtime/worker/workload/image/checkpoint.h"
-#include "runtime/worker/workload/image/paths.h"
 #include "runtime/worker/workload/image/training.h"
 #include "runtime/worker/workload/image/trial_identity.h"
+#include "runtime/worker/workload/paths.h"
 
 namespace expc::workload::image {
 namespace {

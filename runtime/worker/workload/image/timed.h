@@ -3,6 +3,7 @@
 #include <llvm/Support/Error.h>
 
 #include "runtime/worker/workload/image/parameters.h"
+#include "runtime/worker/workload/parameter_reader.h"
 #include "runtime/worker/workload/workload.h"
 
 namespace expc::workload::image {

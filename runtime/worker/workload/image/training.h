@@ -23,11 +23,12 @@
 #include "runtime/worker/profile/range.h"
 #include "runtime/worker/workload/image/parallel.h"
 #include "runtime/worker/workload/image/parameters.h"
+#include "runtime/worker/workload/stepping.h"
 #include "runtime/worker/workload/workload.h"
 
 namespace expc::workload::image {
 
-class Training {
+class Training : public Stepping {
  public:
   /// Reads the data, builds the model from the trial's seed, connects the replicas and does one untimed all-reduce.
   /// `epochs` 0: the training images come round without end and only in full batches. Training that is restored begins
@@ -47,11 +48,11 @@ class Training {
   llvm::Error restore(const io::SafeTensors& model, const io::SafeTensors& rest, const llvm::json::Object& numbers);
 
   /// One step on the next batch of this rank. False after the last epoch's last batch.
-  llvm::Expected<bool> step();
+  llvm::Expected<bool> step() override;
   int64_t stepsPerEpoch() const { return steps_per_epoch_; }
   /// Images so far that could not be decoded and were replaced, evaluation included. Every rank calls it.
   int64_t skippedByAll();
-  double loadWaitSeconds() const { return feed_->waitSeconds(); }
+  double loadWaitSeconds() const override { return feed_->waitSeconds(); }
 
   /// Mean losses over the ranks of the steps since the last call. An error names the first step whose loss is not
   /// finite. Waits for the device, talks to the other ranks.

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "runtime/worker/model/state_file.h"
-#include "runtime/worker/workload/image/paths.h"
 #include "runtime/worker/workload/image/training.h"
+#include "runtime/worker/workload/paths.h"
 
 namespace expc::workload::image {
 namespace {

@@ -1,9 +1,9 @@
-#include "runtime/worker/workload/image/paths.h"
+#include "runtime/worker/workload/paths.h"
 
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Support/Path.h>
 
-namespace expc::workload::image {
+namespace expc::workload {
 
 std::string pathFrom(llvm::StringRef root, llvm::StringRef path) {
   if (llvm::sys::path::is_absolute(path)) return path.str();
@@ -12,4 +12,4 @@ std::string pathFrom(llvm::StringRef root, llvm::StringRef path) {
   return joined.str().str();
 }
 
-}  // namespace expc::workload::image
+}  // namespace expc::workload

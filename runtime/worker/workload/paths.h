@@ -4,9 +4,9 @@
 
 #include <string>
 
-namespace expc::workload::image {
+namespace expc::workload {
 
 /// A path as a study writes it: relative ones start at the trial's root.
 std::string pathFrom(llvm::StringRef root, llvm::StringRef path);
 
-}  // namespace expc::workload::image
+}  // namespace expc::workload

@@ -1,0 +1,89 @@
+#include "runtime/worker/workload/clock.h"
+
+#include <algorithm>
+
+#include "runtime/worker/device/host.h"
+#include "runtime/worker/device/nvml_energy.h"
+#include "runtime/worker/profile/over_ranks.h"
+
+namespace expc::workload {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double secondsBetween(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+/// A barrier on an idle device: where the clock starts and ends.
+Clock::time_point meet(TrialContext& context) {
+  context.device.synchronize();
+  context.communicator.barrier();
+  return Clock::now();
+}
+
+}  // namespace
+
+llvm::Error runSteps(TrialContext& context, Stepping& training, int64_t count, std::string_view phase, bool marked) {
+  for (int64_t i = 0; i < count; ++i) {
+    auto more = training.step();
+    if (!more) return more.takeError();
+    if (marked) context.device.mark();
+    context.progress.report(static_cast<uint64_t>(i + 1), static_cast<uint64_t>(count), phase);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<Clocked> clockSteps(TrialContext& context, Stepping& training, const Settings& settings,
+                                   const std::function<void()>& before_steps) {
+  device::Device& device = context.device;
+  Clocked result;
+  const double startup = secondsBetween(context.process_start, meet(context));
+  device.clearMarks(static_cast<size_t>(settings.warmup) + 1);
+  device.mark();
+  if (auto error = runSteps(context, training, settings.warmup, "warmup", true)) return error;
+  double first_step = settings.warmup > 0 ? device.intervals().front() : 0;
+  if (before_steps) before_steps();
+
+  const std::optional<double> energy_before = device.energy();
+  const Clock::time_point begin = meet(context);
+  const double waited_before = training.loadWaitSeconds();
+  device.clearMarks(static_cast<size_t>(settings.steps) + 1);
+  device.mark();
+  if (auto error = runSteps(context, training, settings.steps, "steps", true)) return error;
+  const double load_wait = training.loadWaitSeconds() - waited_before;
+  const double wall = secondsBetween(begin, meet(context));
+  const std::optional<double> energy_after = device.energy();
+
+  result.steps = device.intervals();
+  if (settings.warmup == 0) first_step = result.steps.front();
+  const std::vector<double> worst = context.communicator.allReduce(
+      std::vector<double>{startup, first_step, wall, median(result.steps), load_wait}, comm::Reduction::Max);
+  result.startup = worst[0];
+  result.first_step = worst[1];
+  result.wall = worst[2];
+  result.step = worst[3];
+  result.load_wait = worst[4];
+  result.energy = device::energyBetween(energy_before, energy_after);
+  if (energy_before && !result.energy)
+    result.notes.push_back(
+        "the energy counter did not move during the timed steps, so energy is not known: more steps");
+  return result;
+}
+
+void addResources(TrialContext& context, const Clocked& clocked, llvm::json::Object& metrics) {
+  // The counter is of the whole device: other ranks' devices have their own.
+  profile::reduce(context.communicator,
+                  {{"host_memory_peak", profile::Over::Max, device::residentPeak()},
+                   {"device_memory_peak", profile::Over::Max, context.device.memoryPeak()},
+                   {"energy", profile::Over::Sum, clocked.energy}},
+                  metrics);
+}
+
+}  // namespace expc::workload

@@ -1,0 +1,58 @@
+#include "runtime/worker/workload/llm/finetune.h"
+
+#include "runtime/worker/workload/llm/parameters.h"
+#include "runtime/worker/workload/llm/profiled.h"
+#include "runtime/worker/workload/llm/quality.h"
+#include "runtime/worker/workload/llm/timed.h"
+#include "runtime/worker/workload/parameter_reader.h"
+#include "runtime/worker/workload/profile.h"
+
+namespace expc::workload::llm {
+namespace {
+
+std::vector<Metric> declaredMetrics() {
+  using plan::TrialKind;
+  std::vector<Metric> metrics = {{"iteration_time", "Time", "lower", TrialKind::Timed},
+                                 {"tokens_per_s", "Tokens / Time", "higher", TrialKind::Timed},
+                                 {"train_time", "Time", "lower", TrialKind::Timed},
+                                 {"epoch_time", "Time", "lower", TrialKind::Timed},
+                                 {"startup_time", "Time", "lower", TrialKind::Timed},
+                                 {"first_step_time", "Time", "lower", TrialKind::Timed},
+                                 {"load_wait_share", "Share", "lower", TrialKind::Timed},
+                                 {"padding_share", "Share", "lower", TrialKind::Timed},
+                                 {"flops_utilisation", "Share", "higher", TrialKind::Timed},
+                                 {"host_memory_peak", "Bytes", "lower", TrialKind::Timed, true},
+                                 {"device_memory_peak", "Bytes", "lower", TrialKind::Timed, true},
+                                 {"energy", "Energy", "lower", TrialKind::Timed},
+                                 {"loss", "Series", "lower", TrialKind::Quality, false, true},
+                                 {"final_loss", "float", "lower", TrialKind::Quality},
+                                 {"evaluation_loss", "float", "lower", TrialKind::Quality},
+                                 {"reward_margin", "float", "higher", TrialKind::Quality},
+                                 {"reward_accuracy", "Share", "higher", TrialKind::Quality},
+                                 {"total_time", "Time", "lower", TrialKind::Quality}};
+  const std::vector<Metric> profiled = profileMetrics();
+  metrics.insert(metrics.end(), profiled.begin(), profiled.end());
+  return metrics;
+}
+
+llvm::Expected<plan::Event> run(TrialContext& context) {
+  auto parameters = readParameters(context.spec.parameters);
+  if (!parameters) return parameters.takeError();
+  auto settings = readSettings(context.spec);
+  if (!settings) return settings.takeError();
+  switch (context.spec.kind) {
+    case plan::TrialKind::Timed:
+      return runTimed(context, *parameters, *settings);
+    case plan::TrialKind::Quality:
+      return runQuality(context, *parameters, *settings);
+    case plan::TrialKind::Profile:
+      break;
+  }
+  return runProfiled(context, *parameters, *settings);
+}
+
+}  // namespace
+
+Workload finetune() { return {"llm.finetune", 1, declaredParameters(), declaredMetrics(), run}; }
+
+}  // namespace expc::workload::llm

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "runtime/worker/workload/workload.h"
+
+namespace expc::workload::llm {
+
+/// llm.finetune (stdlib/llm.exp, WORKLOADS §2 to §8).
+Workload finetune();
+
+}  // namespace expc::workload::llm

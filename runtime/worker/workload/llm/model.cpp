@@ -1,0 +1,34 @@
+#include "runtime/worker/workload/llm/model.h"
+
+#include "runtime/worker/llama/random_weights.h"
+#include "runtime/worker/workload/paths.h"
+
+namespace expc::workload::llm {
+
+llvm::Expected<Model> Model::open(const Parameters& parameters, const std::string& root) {
+  Model model;
+  const ModelChoice& choice = parameters.model;
+  if (choice.folder.empty()) {
+    model.config_ = llama::namedConfig(choice.name).value();
+  } else {
+    model.path_ = pathFrom(root, choice.folder);
+    auto folder = llama::Folder::open(model.path_);
+    if (!folder) return llvm::createStringError("model: " + llvm::toString(folder.takeError()));
+    model.config_ = folder->config();
+    model.folder_ = std::move(*folder);
+  }
+  if (auto error = llama::checkOptions(model.config_, decoderOptions(parameters, c10::kCPU)))
+    return llvm::createStringError("model " + (choice.folder.empty() ? choice.name : model.path_) + ": " +
+                                   llvm::toString(std::move(error)));
+  return model;
+}
+
+std::unique_ptr<llama::Decoder> Model::decoder(const Parameters& parameters, c10::Device device, uint64_t seed,
+                                               unsigned rank) const {
+  const auto weight = [&](const llama::TensorSpec& spec) {
+    return folder_ ? folder_->read(spec) : llama::randomWeight(spec, seed, parameters.precision);
+  };
+  return std::make_unique<llama::Decoder>(config_, decoderOptions(parameters, device), seed + rank, weight);
+}
+
+}  // namespace expc::workload::llm

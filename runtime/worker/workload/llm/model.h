@@ -1,0 +1,36 @@
+#pragma once
+
+#include <llvm/Support/Error.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runtime/worker/llama/decoder.h"
+#include "runtime/worker/llama/folder.h"
+#include "runtime/worker/workload/llm/parameters.h"
+
+namespace expc::workload::llm {
+
+/// What a trial tunes, before it is made: sizes, and where weights come from.
+class Model {
+ public:
+  /// A named model, or a folder, which is opened and held to its config.json. An error too where the method cannot tune
+  /// it. Relative paths start at `root`.
+  static llvm::Expected<Model> open(const Parameters& parameters, const std::string& root);
+
+  const llama::Config& config() const { return config_; }
+  /// "": the model has a name.
+  const std::string& folder() const { return path_; }
+  /// The decoder with the folder's weights, or those drawn from `seed`, which is also that of adapters and, with
+  /// the rank added, of dropout.
+  std::unique_ptr<llama::Decoder> decoder(const Parameters& parameters, c10::Device device, uint64_t seed,
+                                          unsigned rank) const;
+
+ private:
+  llama::Config config_;
+  std::string path_;
+  std::optional<llama::Folder> folder_;
+};
+
+}  // namespace expc::workload::llm

@@ -1,0 +1,21 @@
+#include "runtime/worker/workload/llm/profiled.h"
+
+#include "runtime/worker/workload/llm/training.h"
+#include "runtime/worker/workload/profile.h"
+
+namespace expc::workload::llm {
+
+llvm::Expected<plan::Event> runProfiled(TrialContext& context, const Parameters& parameters, const Settings& settings) {
+  auto created = Training::create(context, parameters, settings);
+  if (!created) return created.takeError();
+  Training& training = **created;
+  plan::Event result;
+  result.type = plan::Event::Type::Result;
+  if (auto error = profileTrial(context, training, settings, training.notes(), result)) return error;
+  auto losses = training.takeLosses();
+  if (!losses) return losses.takeError();
+  result.series["loss"] = llvm::json::Array(*losses);
+  return result;
+}
+
+}  // namespace expc::workload::llm

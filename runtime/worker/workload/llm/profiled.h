@@ -1,0 +1,14 @@
+#pragma once
+
+#include <llvm/Support/Error.h>
+
+#include "runtime/worker/workload/llm/parameters.h"
+#include "runtime/worker/workload/parameter_reader.h"
+#include "runtime/worker/workload/workload.h"
+
+namespace expc::workload::llm {
+
+/// A profile trial (runtime/worker/workload/profile.h).
+llvm::Expected<plan::Event> runProfiled(TrialContext& context, const Parameters& parameters, const Settings& settings);
+
+}  // namespace expc::workload::llm

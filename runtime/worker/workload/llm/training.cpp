@@ -1,0 +1,274 @@
+#include "runtime/worker/workload/llm/training.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+#include "runtime/worker/data/sampler.h"
+#include "runtime/worker/workload/llm/model.h"
+#include "runtime/worker/workload/profile.h"
+
+namespace expc::workload::llm {
+namespace {
+
+using profile::Phase, profile::Range;
+
+llvm::Error failure(const std::string& text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); }
+
+/// What cannot run, before anything is built.
+llvm::Error checkSupport(const TrialContext& context, const Parameters& parameters) {
+  const unsigned ranks = context.spec.world_size;
+  if (parameters.gpus != ranks)
+    return failure(fmt::format("parameter gpus is {}, the launcher started {} ranks", parameters.gpus, ranks));
+  if (ranks > 1 && parameters.sharding == Sharding::Fsdp)
+    return failure(
+        fmt::format("not in this build: sharding = fsdp on {} ranks; use sharding = ddp, or one rank", ranks));
+  return llvm::Error::success();
+}
+
+}  // namespace
+
+llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context, const Parameters& parameters,
+                                                           const Settings& settings) {
+  if (auto error = checkSupport(context, parameters)) return error;
+  std::unique_ptr<Training> training(new Training(context, parameters));
+  if (parameters.pin_memory && !context.device.pinnedMemory())
+    training->notes_.push_back("pin_memory has no effect: there is no accelerator, so batches stay in ordinary memory");
+  context.progress.report(0, 1, "load");
+  if (auto error = training->build(settings)) return error;
+  // Communicators set their paths up at the first use.
+  auto first = at::zeros({1}, at::TensorOptions(at::kFloat).device(context.device.torchDevice()));
+  context.communicator.allReduce(first, comm::Reduction::Sum);
+  context.device.synchronize();
+  return training;
+}
+
+llvm::Error Training::build(const Settings& settings) {
+  const plan::TrialSpec& spec = context_.spec;
+  auto model = Model::open(parameters_, spec.root);
+  if (!model) return model.takeError();
+  auto rows = openRows(parameters_, spec.root, model->config().vocabulary, model->folder(), spec.seed,
+                       /*hold_out=*/settings.epochs > 0);
+  if (!rows) return rows.takeError();
+  rows_.emplace(std::move(*rows));
+  notes_.insert(notes_.end(), rows_->notes.begin(), rows_->notes.end());
+  order_.emplace(rows_->train.count(), spec.world_size, parameters_.batch, parameters_.accumulation, spec.seed);
+  if (auto error = checkLengths()) return error;
+  feed_.emplace(context_.device, parameters_.pin_memory);
+  decoder_ = model->decoder(parameters_, context_.device.torchDevice(), spec.seed, context_.communicator.rank());
+  flops_.emplace(*decoder_);
+  // Each rank has all weights: where there are several, the backward pass of a step's last pass averages their
+  // gradients.
+  if (spec.world_size > 1)
+    reducer_.emplace(context_.communicator, decoder_->trainableTensors(), std::vector<at::Tensor>());
+  buildOptimizer(settings);
+  if (parameters_.method != Method::Dpo) return llvm::Error::success();
+  references_.emplace(2 * (rows_->train.count() + rows_->held_out.count()));
+  if (parameters_.dpo_full)
+    prepareReferences(settings.epochs > 0 ? settings.epochs * stepsPerEpoch()
+                                          : settings.warmup + settings.steps + kTracedSteps);
+  return llvm::Error::success();
+}
+
+llvm::Error Training::checkLengths() const {
+  if (order_->stepsPerEpoch() > 0) return llvm::Error::success();
+  const char* what = parameters_.packing ? "packs of rows" : "rows";
+  return failure(fmt::format(
+      "a step takes {} {} (batch {} x accumulation {} x {} ranks), and there are only {} to learn from in {}: lower "
+      "batch, accumulation or gpus, or take more rows",
+      order_->itemsPerStep(), what, parameters_.batch, parameters_.accumulation, context_.spec.world_size,
+      rows_->train.count(), rows_->origin));
+}
+
+void Training::buildOptimizer(const Settings& settings) {
+  std::vector<at::Tensor> weights = decoder_->trainableTensors();
+  std::optional<optim::WarmupCosine> schedule;
+  if (settings.epochs > 0) {
+    schedule =
+        optim::WarmupCosine{parameters_.learning_rate, parameters_.warmup_steps, settings.epochs * stepsPerEpoch()};
+    if (schedule->warmup_steps >= schedule->total_steps)
+      notes_.push_back(fmt::format("warmup_steps is {}, the training has {} steps: the step width rose to its end",
+                                   schedule->warmup_steps, schedule->total_steps));
+  }
+  auto optimizer = parameters_.optimizer == OptimizerKind::AdamW
+                       ? optim::makeAdam(weights, {.learning_rate = parameters_.learning_rate,
+                                                   .weight_decay = parameters_.weight_decay,
+                                                   .decoupled = true})
+                       : optim::makeSgd(weights, {.learning_rate = parameters_.learning_rate,
+                                                  .weight_decay = parameters_.weight_decay});
+  steps_.emplace(std::move(optimizer), std::move(weights), schedule, /*largest_norm=*/0);
+}
+
+std::vector<int64_t> Training::referenceRows(llvm::ArrayRef<int64_t> pairs, bool held_out) const {
+  const int64_t first = held_out ? rows_->train.count() : 0;
+  std::vector<int64_t> rows;
+  for (const int64_t side : {0, 1})
+    for (const int64_t pair : pairs) rows.push_back(2 * (first + pair) + side);
+  return rows;
+}
+
+at::Tensor Training::reference(const TokenPass& pass, llvm::ArrayRef<int64_t> pairs, bool held_out) {
+  return references_->of(referenceRows(pairs, held_out),
+                         [&] { return decoder_->referenceLogProbs(pass.input, pass.labelled); });
+}
+
+void Training::prepareReferences(int64_t steps) {
+  std::vector<bool> used(static_cast<size_t>(rows_->train.count()));
+  for (int64_t step = 0; step < steps; ++step) {
+    const int64_t* items = order_->ofStep(step);
+    for (int64_t i = 0; i < order_->itemsPerStep(); ++i) used[static_cast<size_t>(items[i])] = true;
+  }
+  std::vector<int64_t> train, held_out(static_cast<size_t>(rows_->held_out.count()));
+  for (size_t i = 0; i < used.size(); ++i)
+    if (used[i]) train.push_back(static_cast<int64_t>(i));
+  std::iota(held_out.begin(), held_out.end(), 0);
+  askReference(train, /*held_out=*/false);
+  if (!held_out.empty()) askReference(held_out, /*held_out=*/true);
+}
+
+void Training::askReference(const std::vector<int64_t>& pairs, bool held_out) {
+  const auto count = static_cast<int64_t>(pairs.size()), ranks = int64_t{context_.communicator.worldSize()};
+  const int64_t rank = context_.communicator.rank(), most = (count + ranks - 1) / ranks;
+  std::vector<double> values(static_cast<size_t>(2 * count));  // the chosen rows', then the rejected ones'
+  // Each rank asks for its part; all go through the model equally often.
+  for (int64_t from = 0; from < most; from += parameters_.batch) {
+    std::vector<int64_t> places, chosen;
+    for (int64_t i = from; i < std::min(most, from + parameters_.batch); ++i)
+      if (i * ranks + rank < count) places.push_back(i * ranks + rank);
+    for (const int64_t place : places) chosen.push_back(pairs[static_cast<size_t>(place)]);
+    if (chosen.empty()) chosen.push_back(pairs.front());
+    const TokenPass pass = load(held_out ? rows_->held_out : rows_->train, chosen);
+    const at::Tensor found =
+        decoder_->referenceLogProbs(pass.input, pass.labelled).to(at::kCPU, at::kDouble).contiguous();
+    const double* of = found.const_data_ptr<double>();
+    for (size_t i = 0; i < places.size(); ++i) {
+      values[static_cast<size_t>(places[i])] = of[i];
+      values[static_cast<size_t>(count + places[i])] = of[places.size() + i];
+    }
+  }
+  values = context_.communicator.allReduce(std::move(values), comm::Reduction::Sum);
+  references_->of(referenceRows(pairs, held_out), [&] { return at::tensor(values, at::kDouble); });
+}
+
+double Training::weightOfStep() {
+  if (references_) return static_cast<double>(order_->itemsPerStep());
+  const int64_t* items = order_->ofStep(steps_done_);
+  double learnt = 0;
+  for (int64_t i = 0; i < order_->itemsPerStep(); ++i) learnt += static_cast<double>(rows_->train.learnt(items[i]));
+  return learnt;
+}
+
+TokenPass Training::load(const Items& from, llvm::ArrayRef<int64_t> items) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Range range(Phase::Load);
+  TokenPass pass = feed_->send(from.batch(items));
+  load_wait_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return pass;
+}
+
+at::Tensor Training::share(const TokenPass& pass, llvm::ArrayRef<int64_t> items, double weight) {
+  if (!references_) return decoder_->lossSum(pass.input, pass.labelled) / weight;
+  const at::Tensor before = reference(pass, items, /*held_out=*/false);
+  return llama::dpo(decoder_->rowLogProbs(pass.input, pass.labelled), before, {parameters_.beta}).losses.sum() / weight;
+}
+
+llvm::Expected<bool> Training::step() {
+  if (!epoch_range_) epoch_range_.emplace(Phase::Epoch);
+  const Range range(Phase::Step);
+  const double weight = weightOfStep();
+  const double ranks = reducer_ ? context_.communicator.worldSize() : 1;
+  for (int64_t number = 0; number < order_->accumulation(); ++number) {
+    const std::vector<int64_t> items = order_->items(steps_done_, number, context_.communicator.rank());
+    const TokenPass pass = load(rows_->train, items);
+    const bool reduces = reducer_ && number + 1 == order_->accumulation();
+    at::Tensor loss;
+    {
+      const Range forward(Phase::Forward);
+      if (reduces) reducer_->beforeForward();
+      loss = share(pass, items, weight);
+    }
+    {
+      const Range backward(Phase::Backward);
+      if (reduces) reducer_->beforeBackward();
+      steps_->addShare(loss, ranks);
+    }
+    for (const int64_t item : items) {
+      work_.tokens += rows_->train.tokens(item);
+      work_.flops += flops_->of(rows_->train.tokens(item), rows_->train.seen(item));
+    }
+    work_.computed += static_cast<double>(pass.input.tokens.numel());
+  }
+  {
+    const Range optimizer(Phase::Optimizer);
+    losses_.push_back(steps_->finishShares());
+  }
+  if (++steps_done_ % stepsPerEpoch() == 0) epoch_range_.reset();
+  return true;
+}
+
+llvm::Expected<std::vector<double>> Training::takeLosses() {
+  std::vector<double> losses;
+  if (!losses_.empty()) {
+    const auto all = at::stack(losses_).to(at::kCPU, at::kDouble).contiguous();
+    losses.assign(all.const_data_ptr<double>(), all.const_data_ptr<double>() + all.numel());
+  }
+  losses_.clear();
+  losses = context_.communicator.allReduce(std::move(losses), comm::Reduction::Sum);
+  const int64_t first = steps_done_ - static_cast<int64_t>(losses.size());
+  for (size_t i = 0; i < losses.size(); ++i)
+    if (!std::isfinite(losses[i]))
+      return failure(
+          fmt::format("the loss of step {} is not finite: the training diverged; lower learning_rate or use "
+                      "a wider precision",
+                      first + static_cast<int64_t>(i) + 1));
+  return losses;
+}
+
+Evaluation Training::evaluate() {
+  at::NoGradGuard no_grad;
+  decoder_->setTraining(false);
+  const Items& items = rows_->held_out;
+  const int64_t ranks = context_.communicator.worldSize(), batch = parameters_.batch;
+  const auto own = data::evaluationShard(items.count(), ranks, context_.communicator.rank());
+  const int64_t most = (items.count() + ranks - 1) / ranks;
+  double loss = 0, weight = 0, margin = 0, accurate = 0;
+  // All ranks go through the model equally often; one that has no row left looks at the first one again.
+  for (int64_t from = 0; from < most; from += batch) {
+    const int64_t left = std::clamp<int64_t>(static_cast<int64_t>(own.size()) - from, 0, batch);
+    const std::vector<int64_t> chosen =
+        left == 0 ? std::vector<int64_t>{0} : std::vector<int64_t>(own.begin() + from, own.begin() + from + left);
+    const TokenPass pass = load(items, chosen);
+    double pass_loss = 0, pass_weight = 0;
+    if (references_) {
+      const at::Tensor before = reference(pass, chosen, /*held_out=*/true);
+      const auto result = llama::dpo(decoder_->rowLogProbs(pass.input, pass.labelled), before, {parameters_.beta});
+      pass_loss = result.losses.sum().item<double>();
+      pass_weight = static_cast<double>(left);
+      margin += result.margin() * pass_weight;
+      accurate += result.accuracy() * pass_weight;
+    } else {
+      pass_loss = decoder_->lossSum(pass.input, pass.labelled).item<double>();
+      pass_weight = static_cast<double>(pass.labelled.count());
+    }
+    if (left == 0) continue;
+    loss += pass_loss;
+    weight += pass_weight;
+  }
+  decoder_->setTraining(true);
+  const auto sums =
+      context_.communicator.allReduce(std::vector<double>{loss, weight, margin, accurate}, comm::Reduction::Sum);
+  Evaluation result;
+  result.loss = sums[0] / sums[1];
+  if (references_) {
+    result.margin = sums[2] / sums[1];
+    result.accuracy = sums[3] / sums[1];
+  }
+  return result;
+}
+
+}  // namespace expc::workload::llm

@@ -1,0 +1,27 @@
+#pragma once
+
+// Profile trials, whatever they train.
+
+#include <llvm/Support/Error.h>
+
+#include <string>
+#include <vector>
+
+#include "runtime/worker/workload/parameter_reader.h"
+#include "runtime/worker/workload/stepping.h"
+
+namespace expc::workload {
+
+/// The metrics of profile trials, in the order in which stdlib declares them.
+std::vector<Metric> profileMetrics();
+
+/// Steps that are traced, where a trace is asked for.
+inline constexpr int64_t kTracedSteps = 3;
+
+/// `warmup` steps, then `steps` profiled ones; metrics, series and notes into the result, `notes` first. Where
+/// EXPC_TRACE names a file without its ending, a few more steps are traced into EXPC_TRACE.rank0.json, …; nothing is
+/// measured of these.
+llvm::Error profileTrial(TrialContext& context, Stepping& training, const Settings& settings,
+                         std::vector<std::string> notes, plan::Event& result);
+
+}  // namespace expc::workload
