@@ -126,6 +126,88 @@ at::Tensor Communicator::reduceScatter(const at::Tensor& tensor, Reduction reduc
   });
 }
 
+void Communicator::allReduceAll(const std::vector<at::Tensor>& tensors, Reduction reduction, size_t buffer_bytes) {
+  if (worldSize() == 1) return;
+  at::NoGradGuard no_grad;
+  for (size_t first = 0, last = 0; first < tensors.size(); first = last) {
+    size_t bytes = 0;
+    std::vector<at::Tensor> flat;
+    for (; last < tensors.size() && (last == first || bytes + tensors[last].nbytes() <= buffer_bytes); ++last) {
+      bytes += tensors[last].nbytes();
+      flat.push_back(tensors[last].reshape({-1}));
+    }
+    at::Tensor packed = at::cat(flat);
+    allReduce(packed, reduction);
+    int64_t at = 0;
+    for (size_t i = first; i < last; at += tensors[i++].numel())
+      at::Tensor(tensors[i]).copy_(packed.narrow(0, at, tensors[i].numel()).view(tensors[i].sizes()));
+  }
+}
+
+struct Pending::State {
+  Rendezvous rendezvous;
+  const char* operation;
+  std::vector<c10::intrusive_ptr<c10d::Work>> works;
+};
+
+Pending::Pending() = default;
+Pending::Pending(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Pending::Pending(Pending&&) noexcept = default;
+Pending& Pending::operator=(Pending&&) noexcept = default;
+Pending::~Pending() = default;
+
+void Pending::wait() {
+  if (!state_) return;
+  const auto state = std::move(state_);
+  guarded(state->rendezvous, state->operation, [&] {
+    for (const auto& work : state->works) work->wait();
+  });
+}
+
+Pending Communicator::startAllGather(const at::Tensor& whole) {
+  auto state = std::make_unique<Pending::State>(Pending::State{group_->rendezvous, "an all-gather", {}});
+  return guarded(group_->rendezvous, state->operation, [&] {
+    const int64_t part = whole.size(0) / worldSize();
+    TORCH_CHECK(part * worldSize() == whole.size(0), "equal parts");
+    if (!whole.is_cpu()) {
+      at::Tensor output = whole, mine = whole.narrow(0, part * rank(), part);
+      state->works.push_back(group_->processes->_allgather_base(output, mine, {}));
+      return Pending(std::move(state));
+    }
+    // Gloo's all-gather of c10d goes through a second buffer of the whole's size; broadcasts do not.
+    for (unsigned root = 0; root < worldSize(); ++root) {
+      c10d::BroadcastOptions options;
+      options.rootRank = root;
+      std::vector<at::Tensor> tensors{whole.narrow(0, part * root, part)};
+      state->works.push_back(group_->processes->broadcast(tensors, options));
+    }
+    return Pending(std::move(state));
+  });
+}
+
+Pending Communicator::startReduceScatter(const at::Tensor& whole, Reduction reduction) {
+  auto state = std::make_unique<Pending::State>(Pending::State{group_->rendezvous, "a reduce-scatter", {}});
+  return guarded(group_->rendezvous, state->operation, [&] {
+    const int64_t part = whole.size(0) / worldSize();
+    TORCH_CHECK(part * worldSize() == whole.size(0), "equal parts");
+    if (!whole.is_cpu()) {
+      c10d::ReduceScatterOptions options;
+      options.reduceOp = reduceOp(reduction);
+      at::Tensor input = whole, mine = whole.narrow(0, part * rank(), part);
+      state->works.push_back(group_->processes->_reduce_scatter_base(mine, input, options));
+      return Pending(std::move(state));
+    }
+    for (unsigned root = 0; root < worldSize(); ++root) {  // as above
+      c10d::ReduceOptions options;
+      options.reduceOp = reduceOp(reduction);
+      options.rootRank = root;
+      std::vector<at::Tensor> tensors{whole.narrow(0, part * root, part)};
+      state->works.push_back(group_->processes->reduce(tensors, options));
+    }
+    return Pending(std::move(state));
+  });
+}
+
 void Communicator::barrier() {
   // Every rank's result depends on every other's value: nobody can leave before the last has come.
   auto one = at::ones({1}, at::kInt);

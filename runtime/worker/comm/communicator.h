@@ -21,6 +21,26 @@ class CommError : public std::runtime_error {
 
 enum class Reduction { Sum, Max, Min };
 
+/// A collective that runs beside what follows it. Empty until one is moved into it.
+class Pending {
+ public:
+  Pending();
+  Pending(Pending&&) noexcept;
+  Pending& operator=(Pending&&) noexcept;
+  /// Without wait() the collective still runs to its end.
+  ~Pending();
+
+  /// Returns when the result may be read (a GPU tensor: by what is queued on the current stream from now on). Throws as
+  /// the collective would have. Then, as before it began, there is nothing to wait for.
+  void wait();
+
+ private:
+  friend class Communicator;
+  struct State;
+  explicit Pending(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
 /// c10d's objects, hidden from those who only communicate (process_group.h).
 struct Group;
 
@@ -52,6 +72,17 @@ class Communicator {
   /// The reduction of all ranks' tensors, of which rank r keeps the r-th part of dimension 0. That dimension must be a
   /// multiple of the world size.
   at::Tensor reduceScatter(const at::Tensor& tensor, Reduction reduction);
+  /// Many tensors of one type at once, packed into buffers of at most `buffer_bytes` (or one tensor).
+  void allReduceAll(const std::vector<at::Tensor>& tensors, Reduction reduction, size_t buffer_bytes);
+
+  // In place on a contiguous tensor [world size * n] of one dimension, of which rank r's part is the r-th n elements.
+  // No memory of that size is needed besides it. It may not be touched before wait().
+
+  /// Every rank's part, which is there already, to all ranks.
+  Pending startAllGather(const at::Tensor& whole);
+  /// The reduction over all ranks of this rank's part, in its place; the other parts are lost.
+  Pending startReduceScatter(const at::Tensor& whole, Reduction reduction);
+
   /// Returns when every rank has called it. On the host: synchronise the device first.
   void barrier();
   /// Numbers on the host.

@@ -56,6 +56,28 @@ inline void reductions(Communicator& comm, at::TensorOptions options, int64_t el
   const auto whole = numbered(elements * world, 0, options) * world + 8.0 * ranks;
   findings.expect(at::equal(part, whole.narrow(0, static_cast<int64_t>(rank) * elements, elements)),
                   "reduce-scatter of " + name);
+
+  // Two at a time, and other work between start and wait.
+  const auto mine = [&](const at::Tensor& tensor) {
+    return tensor.narrow(0, static_cast<int64_t>(rank) * elements, elements);
+  };
+  auto scattered = numbered(elements * world, rank, options), gathered = at::zeros_like(scattered);
+  mine(gathered).copy_(numbered(elements, rank, options));
+  auto reducing = comm.startReduceScatter(scattered, Reduction::Sum);
+  auto gathering = comm.startAllGather(gathered);
+  std::vector<at::Tensor> many = {sum.clone(), numbered(3, rank, options), numbered(elements, rank, options)};
+  comm.allReduceAll(many, Reduction::Sum, 64);
+  findings.expect(at::equal(many[0], sum * world) && at::equal(many[2], sum) &&
+                      at::equal(many[1], numbered(3, 0, options) * world + 8.0 * ranks),
+                  "all-reduce of many with " + name);
+  reducing.wait();
+  gathering.wait();
+  gathering.wait();  // nothing left
+  findings.expect(at::equal(mine(scattered), part), "started reduce-scatter of " + name);
+  for (unsigned from = 0; from < world; ++from)
+    findings.expect(at::equal(gathered.narrow(0, static_cast<int64_t>(from) * elements, elements),
+                              numbered(elements, from, options)),
+                    "started all-gather of " + name);
 }
 
 inline void movements(Communicator& comm, at::TensorOptions options, int64_t elements, Findings& findings) {
@@ -111,6 +133,9 @@ inline std::vector<Interruption> interruptions() {
       {"a broadcast", [](Communicator& comm, at::Tensor& tensor) { comm.broadcast(tensor, comm.worldSize() - 1); }},
       {"an all-gather", [](Communicator& comm, at::Tensor& tensor) { comm.allGather(tensor); }},
       {"a reduce-scatter", [](Communicator& comm, at::Tensor& tensor) { comm.reduceScatter(tensor, Reduction::Sum); }},
+      {"an all-gather", [](Communicator& comm, at::Tensor& tensor) { comm.startAllGather(tensor).wait(); }},
+      {"a reduce-scatter",
+       [](Communicator& comm, at::Tensor& tensor) { comm.startReduceScatter(tensor, Reduction::Sum).wait(); }},
       {"a barrier", [](Communicator& comm, at::Tensor&) { comm.barrier(); }}};
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <numeric>
 
 #include "runtime/worker/llama/checkpoint.h"
 #include "runtime/worker/llama/layers.h"
@@ -80,8 +81,16 @@ Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t s
       blocks_(static_cast<size_t>(config.layers)),
       head_(std::make_unique<Product>()) {
   at::NoGradGuard no_grad;
+  if (options_.sharding && options_.sharding->communicator->worldSize() > 1) {
+    std::vector<size_t> order(headPlace() + 1);
+    std::iota(order.begin(), order.end(), 0);
+    if (config_.tied) order.back() = 0;
+    shards_ = std::make_unique<ShardedWeights>(*options_.sharding->communicator, order, options_.sharding->prefetch);
+  }
   for (size_t i = 0; i < blocks_.size(); ++i) blocks_[i].index = static_cast<int64_t>(i);
-  for (const TensorSpec& spec : weightSpecs(config)) {
+  const std::vector<TensorSpec> specs = weightSpecs(config);
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const TensorSpec& spec = specs[i];
     at::Tensor tensor = source(spec);
     assert(tensor.sizes() == at::IntArrayRef(spec.shape) && "the source gives weights of the configuration");
     addWeight(spec, std::move(tensor));
@@ -91,8 +100,13 @@ Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t s
         addAdapter(llvm::StringRef(spec.name).drop_back(llvm::StringRef(".weight").size()).str(), productOf(spec),
                    spec.index, seed);
     }
+    if (!shards_ || !endsUnit(specs, i)) continue;
+    const size_t unit = unitOf(spec);
+    shards_->set(unit, membersOf(unit), trainsParts());
+    if (trainsParts()) trainable_.push_back({unitName(unit), shards_->part(unit)});
   }
   if (config_.tied) (options_.lora ? head_->frozen.dense : head_->trained) = embedding_;
+  if (trainsParts()) return;
   // As for layers: those of a block are what its checkpoint hands gradients to.
   for (const model::NamedTensor& entry : trainable_) {
     llvm::StringRef name = entry.name;
@@ -100,6 +114,7 @@ Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t s
     if (name.consume_front("layers.") && !name.consumeInteger(10, layer))
       blocks_[layer].trainable.push_back(entry.tensor);
   }
+  if (norm_.requires_grad()) blocks_.back().trainable.push_back(norm_);
 }
 
 Decoder::~Decoder() = default;
@@ -135,7 +150,7 @@ void Decoder::addWeight(const TensorSpec& spec, at::Tensor tensor) {
   }
   tensor = tensor.to(options_.device, options_.dtype).contiguous();
   const bool trained = !options_.lora;
-  if (trained) {
+  if (trained && !shards_) {
     tensor.requires_grad_(true);
     trainable_.push_back({spec.name, tensor});
   }
@@ -164,6 +179,52 @@ void Decoder::addAdapter(const std::string& name, Product& product, uint64_t ind
   trainable_.push_back({name + ".lora_b.weight", product.adapter.b});
 }
 
+size_t Decoder::unitOf(const TensorSpec& spec) const {
+  if (spec.role == Role::Embedding) return 0;
+  if (spec.role == Role::Head) return headPlace();
+  return std::min<size_t>((spec.index - 1) / 9 + 1, blocks_.size());  // the last norm comes after the last block
+}
+
+bool Decoder::endsUnit(const std::vector<TensorSpec>& specs, size_t i) const {
+  return i + 1 == specs.size() || unitOf(specs[i + 1]) != unitOf(specs[i]);
+}
+
+std::string Decoder::unitName(size_t unit) const {
+  if (unit == 0) return "tok_embeddings";
+  return unit == headPlace() ? "output" : fmt::format("layers.{}", unit - 1);
+}
+
+std::vector<at::Tensor*> Decoder::membersOf(size_t unit) {
+  std::vector<at::Tensor*> members;
+  const auto add = [&](const std::vector<Product*>& products, std::vector<at::Tensor*> tensors) {
+    for (Product* product : products) {
+      Nf4& nf4 = product->frozen.nf4;
+      tensors.insert(tensors.end(), {&product->frozen.dense, &product->trained, &product->int4.values,
+                                     &product->int4.scales, &nf4.packed, &nf4.scales, &nf4.factors, &nf4.mean});
+    }
+    for (at::Tensor* tensor : tensors)
+      if (tensor->defined()) members.push_back(tensor);
+  };
+  if (unit == 0) {
+    add({}, {&embedding_});
+  } else if (unit == headPlace()) {
+    add({head_.get()}, {});
+  } else {
+    Block& b = blocks_[unit - 1];
+    add({&b.query, &b.key, &b.value, &b.output, &b.gate, &b.up, &b.down}, {&b.attention_norm, &b.mlp_norm});
+    if (unit == blocks_.size()) add({}, {&norm_});
+  }
+  return members;
+}
+
+at::Tensor Decoder::withWeights(const ShardedWeights::Use& use, const at::Tensor& x,
+                                const std::vector<at::Tensor>& parameters,
+                                std::function<at::Tensor(const at::Tensor&)> work) const {
+  if (shards_) return shards_->apply(use, x, parameters, std::move(work));
+  if (use.recompute && at::GradMode::is_enabled()) return checkpointed(x, parameters, std::move(work));
+  return work(x);
+}
+
 std::vector<at::Tensor> Decoder::multiply(const at::Tensor& x, const std::vector<const Product*>& products,
                                           const Pass& pass, uint64_t place) const {
   std::vector<at::Tensor> results;
@@ -188,7 +249,7 @@ std::vector<at::Tensor> Decoder::multiply(const at::Tensor& x, const std::vector
   AdapterUse use;
   if (options_.lora) use.scale = options_.lora->alpha / static_cast<double>(options_.lora->rank);
   use.dropout = pass.dropout;
-  use.dropout_seed = dropoutSeed(seed_, pass.number, place);
+  use.dropout_seed = dropoutSeed(seed_ + options_.rank, pass.number, place);
   return adaptedProducts(x, weights, adapters, use);
 }
 
@@ -225,7 +286,8 @@ at::Tensor Decoder::runBlock(const Block& block, const at::Tensor& x, const Pass
   const auto place = static_cast<uint64_t>(4 * block.index);
   const auto normed = rmsNorm(h, block.mlp_norm, config_.norm_epsilon);
   const auto parts = multiply(normed, {&block.gate, &block.up}, pass, place + 2);
-  return h + multiply(swiGlu(parts[0], parts[1]), {&block.down}, pass, place + 3)[0];
+  h = h + multiply(swiGlu(parts[0], parts[1]), {&block.down}, pass, place + 3)[0];
+  return block.index + 1 == config_.layers ? rmsNorm(h, norm_, config_.norm_epsilon) : h;
 }
 
 at::Tensor Decoder::hidden(const Sequences& input, const at::Tensor& positions) {
@@ -239,15 +301,16 @@ at::Tensor Decoder::hidden(const Sequences& input, const at::Tensor& positions) 
   pass.fake_quant = fake_quant_on_;
   pass.dropout = training_ && options_.lora ? options_.lora->dropout : 0;
   pass.number = passes_++;
-  at::Tensor x = at::embedding(embedding_, input.tokens).flatten(0, 1);
+  if (shards_) shards_->letGo();
+  at::Tensor x = withWeights({.place = 0, .again = false}, input.tokens, {}, [this](const at::Tensor& tokens) {
+    return at::embedding(embedding_, tokens).flatten(0, 1);
+  });
   for (const Block& block : blocks_) {
-    if (options_.activation_checkpointing && at::GradMode::is_enabled())
-      x = checkpointed(x, block.trainable,
-                       [this, &block, pass](const at::Tensor& y) { return runBlock(block, y, pass); });
-    else
-      x = runBlock(block, x, pass);
+    const auto place = static_cast<size_t>(block.index + 1);
+    x = withWeights({.place = place, .recompute = options_.activation_checkpointing}, x, block.trainable,
+                    [this, &block, pass](const at::Tensor& y) { return runBlock(block, y, pass); });
   }
-  return rmsNorm(x, norm_, config_.norm_epsilon);
+  return x;
 }
 
 bool Decoder::quantizes(const Product& product) const {
@@ -268,18 +331,27 @@ at::Tensor Decoder::logits(const at::Tensor& hidden) const {
   pass.fake_quant = fake_quant_on_;
   pass.dropout = training_ && options_.lora ? options_.lora->dropout : 0;
   pass.number = passes_;
-  return multiply(hidden, {head_.get()}, pass, static_cast<uint64_t>(4 * config_.layers))[0];
+  std::vector<at::Tensor> parameters;
+  if (head_->adapter.defined()) parameters = {head_->adapter.a, head_->adapter.b};
+  return withWeights({.place = headPlace()}, hidden, parameters, [this, pass](const at::Tensor& x) {
+    return multiply(x, {head_.get()}, pass, static_cast<uint64_t>(4 * config_.layers))[0];
+  });
 }
 
 at::Tensor Decoder::lossSum(const Sequences& input, const Labelled& labelled) {
   const at::Tensor x = hidden(input, labelled.positions), head = plainHead();
-  return head.defined() ? headLossSum(x, head, labelled.targets) : logProbs(logits(x), labelled.targets).sum().neg();
+  if (!head.defined()) return logProbs(logits(x), labelled.targets).sum().neg();
+  return withWeights({.place = headPlace(), .again = false}, x, {},
+                     [head, targets = labelled.targets](const at::Tensor& y) { return headLossSum(y, head, targets); });
 }
 
 at::Tensor Decoder::rowLogProbs(const Sequences& input, const Labelled& labelled) {
   const at::Tensor x = hidden(input, labelled.positions), head = plainHead();
-  const at::Tensor each =
-      head.defined() ? headLogProbs(x, head, labelled.targets) : logProbs(logits(x), labelled.targets);
+  const at::Tensor each = head.defined() ? withWeights({.place = headPlace(), .again = head.requires_grad()}, x, {},
+                                                       [head, targets = labelled.targets](const at::Tensor& y) {
+                                                         return headLogProbs(y, head, targets);
+                                                       })
+                                         : logProbs(logits(x), labelled.targets);
   return at::zeros({input.tokens.size(0)}, each.options()).index_add(0, labelled.rows, each);
 }
 
@@ -304,14 +376,22 @@ size_t Decoder::fakeQuantized() const {
 }
 
 void Decoder::convertToInt4() {
-  for (const TensorSpec& spec : weightSpecs(config_)) {
-    if (spec.role == Role::Embedding || spec.role == Role::Norm || !quantizes(productOf(spec))) continue;
-    Product& product = productOf(spec);
-    product.int4 = llama::convertToInt4(product.trained, options_.qat->group);
-    product.trained.reset();
-  }
-  for (Block& block : blocks_) block.trainable.clear();
+  at::NoGradGuard no_grad;
   for (const model::NamedTensor& entry : trainable_) at::Tensor(entry.tensor).requires_grad_(false);
+  const std::vector<TensorSpec> specs = weightSpecs(config_);
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const TensorSpec& spec = specs[i];
+    const size_t unit = unitOf(spec);
+    if (shards_) shards_->hold(unit);
+    if (spec.role != Role::Embedding && spec.role != Role::Norm && quantizes(productOf(spec))) {
+      Product& product = productOf(spec);
+      product.int4 = llama::convertToInt4(product.trained, options_.qat->group);
+      product.trained.reset();
+    }
+    if (shards_ && endsUnit(specs, i)) shards_->set(unit, membersOf(unit), /*trained=*/false);
+  }
+  if (config_.tied) head_->trained = embedding_;
+  for (Block& block : blocks_) block.trainable.clear();
   trainable_.clear();
 }
 
@@ -325,16 +405,20 @@ std::vector<model::NamedTensor> Decoder::adapters() const {
   return options_.lora ? trainable_ : std::vector<model::NamedTensor>();
 }
 
+at::Tensor Decoder::kept(const at::Tensor& tensor) const { return shards_ ? tensor.detach().clone() : tensor.detach(); }
+
 at::Tensor Decoder::weight(const TensorSpec& spec) const {
-  if (spec.role == Role::Embedding) return embedding_.detach();
+  if (shards_) shards_->hold(unitOf(spec));
+  if (spec.role == Role::Embedding) return kept(embedding_);
   if (spec.role == Role::Norm) {
-    if (spec.name == "norm.scale") return norm_.detach();
+    if (spec.name == "norm.scale") return kept(norm_);
     const Block& block = blocks_[(spec.index - 1) / 9];
-    return (llvm::StringRef(spec.name).ends_with("sa_norm.scale") ? block.attention_norm : block.mlp_norm).detach();
+    return kept(llvm::StringRef(spec.name).ends_with("sa_norm.scale") ? block.attention_norm : block.mlp_norm);
   }
   const Product& product = productOf(spec);
   assert(!product.int4.defined() && "its weight is gone");
-  return product.trained.defined() ? product.trained.detach() : product.frozen.matrix(at::kBFloat16);
+  if (product.trained.defined()) return kept(product.trained);
+  return product.frozen.nf4.defined() ? dequantize(product.frozen.nf4, at::kBFloat16) : kept(product.frozen.dense);
 }
 
 at::Tensor Decoder::mergedWeight(const TensorSpec& spec) const {
@@ -355,10 +439,11 @@ std::vector<model::NamedTensor> Decoder::state() const {
       state.push_back({spec.name, weight(spec)});
       continue;
     }
+    if (shards_) shards_->hold(unitOf(spec));
     const Int4Weight& int4 = productOf(spec).int4;
     const std::string module = llvm::StringRef(spec.name).drop_back(llvm::StringRef("weight").size()).str();
-    state.push_back({spec.name, int4.values});
-    state.push_back({module + "scales", int4.scales});
+    state.push_back({spec.name, kept(int4.values)});
+    state.push_back({module + "scales", kept(int4.scales)});
     state.push_back({module + "zeros", at::zeros_like(int4.scales)});
   }
   return state;

@@ -15,6 +15,7 @@
 #include "runtime/worker/llama/head_loss.h"
 #include "runtime/worker/llama/products.h"
 #include "runtime/worker/llama/rope.h"
+#include "runtime/worker/llama/sharded_weights.h"
 #include "runtime/worker/model/named_tensor.h"
 
 namespace expc::llama {
@@ -36,6 +37,14 @@ struct QatOptions {
   QuantCopies copies = QuantCopies::Recomputed;
 };
 
+/// Full sharding over the ranks of a communicator, which must outlive the decoder. The base's weights are spread: each
+/// rank keeps its part of every unit (embedding, block, head) and gathers a unit to compute with it. Adapters are on
+/// every rank: they are small. All ranks make the same calls, on batches of their own.
+struct Sharding {
+  comm::Communicator* communicator = nullptr;
+  bool prefetch = true;  // the next unit is gathered while one is computed with
+};
+
 struct DecoderOptions {
   at::ScalarType dtype = at::kFloat;  // of weights, activations and gradients: fp64, fp32, bf16 or fp16
   at::Device device = at::kCPU;
@@ -44,6 +53,8 @@ struct DecoderOptions {
   bool nf4 = false;                       // with adapters: the products of blocks frozen in NF4
   std::optional<QatOptions> qat;          // without adapters
   bool activation_checkpointing = false;  // keep each block's input only, and compute the block again
+  std::optional<Sharding> sharding;       // on more than one rank
+  unsigned rank = 0;                      // ranks with the same seed drop different elements
 };
 
 /// What a decoder cannot be made with: one error that lists all of it.
@@ -59,7 +70,8 @@ struct Sequences {
 class Decoder {
  public:
   /// Gives a weight on the CPU, rows in torchtune's order. Asked once for each, in the order of weightSpecs; a tensor
-  /// of the decoder's type and device is taken as it is, and one for NF4 is quantised in the type it has.
+  /// of the decoder's type and device is taken as it is, and one for NF4 is quantised in the type it has. When
+  /// sharding, every rank asks, and must get the same; no more than a block's weights are held whole.
   using WeightSource = std::function<at::Tensor(const TensorSpec&)>;
 
   /// For options that checkOptions accepts. `seed` is that of the adapters' first matrices and of dropout.
@@ -96,17 +108,24 @@ class Decoder {
   const Config& config() const { return config_; }
   const DecoderOptions& options() const { return options_; }
   /// What is trained, in order, with torchtune's names.
+  /// When sharding without adapters: this rank's part of each unit, [n], with the unit's name ("layers.3"); gradients
+  /// arrive there summed over the ranks when the backward pass ends. Those of adapters are each rank's own.
   const std::vector<model::NamedTensor>& trainable() const { return trainable_; }
   std::vector<at::Tensor> trainableTensors() const;
+  /// Whether trainable() is in parts, so that norms over it need the other ranks.
+  bool trainsParts() const { return shards_ != nullptr && !options_.lora; }
   /// The adapters' matrices; empty without adapters.
   std::vector<model::NamedTensor> adapters() const;
   /// A weight of the base model as it is; one in NF4 dequantised to bf16, as torchtune saves it. Not after
-  /// convertToInt4.
+  /// convertToInt4. When sharding this and what follows are collectives, with the whole result on every rank, and a
+  /// block stays gathered until the next pass.
   at::Tensor weight(const TensorSpec& spec) const;
   /// The same with its adapter added, W + scale B A: what is saved as the tuned model.
   at::Tensor mergedWeight(const TensorSpec& spec) const;
   /// All weights under torchtune's names; a converted one is int8 `weight` with fp32 `scales` and `zeros` beside it.
   std::vector<model::NamedTensor> state() const;
+  /// What sharding gathered so far; nothing without it.
+  GatherCounts gathered() const { return shards_ ? shards_->counts() : GatherCounts(); }
 
  private:
   struct Product;  // a weight that inputs are multiplied with, and its adapter
@@ -118,6 +137,17 @@ class Decoder {
   Product& productOf(const TensorSpec& spec);
   const Product& productOf(const TensorSpec& spec) const { return const_cast<Decoder*>(this)->productOf(spec); }
   bool quantizes(const Product& product) const;
+  /// Units of sharding are the places of a pass: the embedding, the blocks (the last with the norm), the head, which
+  /// may be the embedding's.
+  size_t headPlace() const { return static_cast<size_t>(config_.layers) + 1; }
+  size_t unitOf(const TensorSpec& spec) const;
+  bool endsUnit(const std::vector<TensorSpec>& specs, size_t i) const;
+  std::string unitName(size_t unit) const;
+  std::vector<at::Tensor*> membersOf(size_t unit);
+  at::Tensor kept(const at::Tensor& tensor) const;  // when what it is a view of is let go
+  /// work(x) with the weights of a place at hand; `parameters` are what else it trains.
+  at::Tensor withWeights(const ShardedWeights::Use& use, const at::Tensor& x, const std::vector<at::Tensor>& parameters,
+                         std::function<at::Tensor(const at::Tensor&)> work) const;
   std::vector<at::Tensor> multiply(const at::Tensor& x, const std::vector<const Product*>& products, const Pass& pass,
                                    uint64_t place) const;
   at::Tensor attend(const Block& block, const at::Tensor& x, const Pass& pass) const;
@@ -135,6 +165,7 @@ class Decoder {
   std::vector<Block> blocks_;
   std::unique_ptr<Product> head_;
   std::vector<model::NamedTensor> trainable_;
+  std::unique_ptr<ShardedWeights> shards_;  // the tensors above are views of its memory
 };
 
 }  // namespace expc::llama

@@ -28,11 +28,13 @@ DpoResult dpo(const at::Tensor& policy, const at::Tensor& reference, const DpoOp
   return result;
 }
 
-ReferenceLogProbs::ReferenceLogProbs(int64_t rows)
-    : values_(static_cast<size_t>(rows), std::numeric_limits<double>::quiet_NaN()) {}
+ReferenceLogProbs::ReferenceLogProbs(int64_t rows, comm::Communicator* together)
+    : together_(together), values_(static_cast<size_t>(rows), std::numeric_limits<double>::quiet_NaN()) {}
 
 at::Tensor ReferenceLogProbs::of(llvm::ArrayRef<int64_t> ids, const std::function<at::Tensor()>& compute) {
-  if (llvm::any_of(ids, [&](int64_t id) { return std::isnan(values_.at(static_cast<size_t>(id))); })) {
+  bool missing = llvm::any_of(ids, [&](int64_t id) { return std::isnan(values_.at(static_cast<size_t>(id))); });
+  if (together_ != nullptr) missing = together_->allReduce(missing ? 1.0 : 0.0, comm::Reduction::Max) > 0;
+  if (missing) {
     at::NoGradGuard no_grad;
     const at::Tensor all = compute().to(at::kCPU, at::kDouble).contiguous();
     assert(all.numel() == static_cast<int64_t>(ids.size()) && "one for each row");

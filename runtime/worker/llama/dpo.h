@@ -9,6 +9,8 @@
 #include <functional>
 #include <vector>
 
+#include "runtime/worker/comm/communicator.h"
+
 namespace expc::llama {
 
 struct DpoOptions {
@@ -32,7 +34,9 @@ DpoResult dpo(const at::Tensor& policy, const at::Tensor& reference, const DpoOp
 /// the first step.
 class ReferenceLogProbs {
  public:
-  explicit ReferenceLogProbs(int64_t rows);
+  /// With ranks whose passes need each other (sharding), all compute when one of them has to: each asks for a batch at
+  /// the same time.
+  explicit ReferenceLogProbs(int64_t rows, comm::Communicator* together = nullptr);
 
   /// Those of the rows `ids`, in fp64 on the CPU. `compute` gives all of the batch's; it is called unless all are
   /// known.
@@ -41,6 +45,7 @@ class ReferenceLogProbs {
   int64_t known() const;
 
  private:
+  comm::Communicator* together_;
   std::vector<double> values_;  // NaN: not known
 };
 

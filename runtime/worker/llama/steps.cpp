@@ -11,12 +11,17 @@
 
 namespace expc::llama {
 
+namespace {
+constexpr size_t kBucketBytes = 25 << 20;
+}
+
 Steps::Steps(std::unique_ptr<optim::Optimizer> optimizer, std::vector<at::Tensor> parameters,
-             std::optional<optim::WarmupCosine> schedule, double largest_norm)
+             std::optional<optim::WarmupCosine> schedule, double largest_norm, std::optional<Together> together)
     : optimizer_(std::move(optimizer)),
       parameters_(std::move(parameters)),
       schedule_(schedule),
       largest_norm_(largest_norm),
+      together_(together),
       scaler_(std::any_of(parameters_.begin(), parameters_.end(),
                           [](const at::Tensor& p) { return p.scalar_type() == at::kHalf; }),
               parameters_.front().device()) {}
@@ -42,18 +47,36 @@ at::Tensor Steps::finishShares() {
 }
 
 StepResult Steps::finish() {
-  assert(weight_ > 0 && "something was added");
   StepResult result;
+  double loss = loss_.defined() ? loss_.item<double>() : 0;
+  std::function<double(double)> all_squares;
+  std::function<void(at::Tensor&)> all_overflows;
+  if (together_) {
+    comm::Communicator& ranks = *together_->communicator;
+    const std::vector<double> sums = ranks.allReduce({loss, weight_}, comm::Reduction::Sum);
+    loss = sums[0];
+    weight_ = sums[1];
+    if (together_->parts) {
+      all_squares = [&](double square) { return ranks.allReduce(square, comm::Reduction::Sum); };
+      all_overflows = [&](at::Tensor& found) { ranks.allReduce(found, comm::Reduction::Max); };
+    } else {
+      std::vector<at::Tensor> gradients;
+      for (const at::Tensor& parameter : parameters_) gradients.push_back(parameter.grad());
+      ranks.allReduceAll(gradients, comm::Reduction::Sum, kBucketBytes);
+    }
+  }
+  assert(weight_ > 0 && "something was added");
   if (schedule_) optimizer_->setLearningRate(schedule_->rate(done_));
   result.rate = optimizer_->learningRate();
   result.weight = weight_;
-  scaler_.step(parameters_, [&] {
+  const auto update = [&] {
     optim::scaleGradients(parameters_, 1 / weight_);
-    result.gradient_norm = optim::clipGradients(parameters_, largest_norm_);
+    result.gradient_norm = optim::clipGradients(parameters_, largest_norm_, all_squares);
     optimizer_->step();
-  });
+  };
+  scaler_.step(parameters_, update, all_overflows);
   optimizer_->zeroGrad();
-  result.loss = loss_.item<double>() / weight_;
+  result.loss = loss / weight_;
   loss_.reset();
   weight_ = 0;
   ++done_;

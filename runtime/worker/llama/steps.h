@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/optim/optimizer.h"
 #include "runtime/worker/optim/schedule.h"
 #include "runtime/worker/precision/grad_scaler.h"
@@ -23,17 +24,26 @@ struct StepResult {
   double gradient_norm = 0;  // before it was clipped
 };
 
+/// Ranks that train one model, each on rows of its own.
+struct Together {
+  comm::Communicator* communicator = nullptr;
+  /// Every rank has its part of the parameters, with gradients that are summed over the ranks (Decoder::trainsParts).
+  /// Else each has all of them, and Steps::finish sums their gradients.
+  bool parts = false;
+};
+
 class Steps {
  public:
   /// `largest_norm` 0: gradients are not clipped. Without a schedule the optimiser's rate stays. In fp16 the loss is
-  /// scaled while it goes back, and a step whose gradients overflow is left out.
+  /// scaled while it goes back, and a step whose gradients overflow is left out. With other ranks a step is that of all
+  /// their passes as if one rank had made them.
   Steps(std::unique_ptr<optim::Optimizer> optimizer, std::vector<at::Tensor> parameters,
-        std::optional<optim::WarmupCosine> schedule, double largest_norm);
+        std::optional<optim::WarmupCosine> schedule, double largest_norm, std::optional<Together> together = {});
 
   /// Goes back from a loss (a scalar), adding to the gradients. It counts `weight`: a sum over labelled tokens their
   /// number, the mean over a batch of pairs 1.
   void add(const at::Tensor& loss, double weight);
-  /// Divides the gradients by the weights' sum, clips them, steps, drops them.
+  /// Divides the gradients by the weights' sum (over all ranks), clips them, steps, drops them.
   StepResult finish();
 
   // The same where the weight of all passes and ranks is known before the first of them, so that nothing is read from
@@ -53,6 +63,7 @@ class Steps {
   std::vector<at::Tensor> parameters_;
   std::optional<optim::WarmupCosine> schedule_;
   double largest_norm_;
+  std::optional<Together> together_;
   precision::GradScaler scaler_;
   at::Tensor loss_;  // summed on the device: reading it would wait
   double weight_ = 0;

@@ -7,6 +7,7 @@
 #include <ATen/ops/stack.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace expc::optim {
 namespace {
@@ -20,12 +21,14 @@ std::vector<at::Tensor> gradientsOf(const std::vector<at::Tensor>& parameters) {
 
 }  // namespace
 
-double clipGradients(const std::vector<at::Tensor>& parameters, double largest) {
+double clipGradients(const std::vector<at::Tensor>& parameters, double largest,
+                     const std::function<double(double)>& total) {
   at::NoGradGuard no_grad;
   const auto gradients = gradientsOf(parameters);
-  if (gradients.empty()) return 0;
-  const double norm = at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients, 2))).item<double>();
-  if (largest > 0) at::_foreach_mul_(gradients, std::min(1.0, largest / (norm + 1e-6)));
+  double norm = 0;
+  if (!gradients.empty()) norm = at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients, 2))).item<double>();
+  if (total) norm = std::sqrt(total(norm * norm));
+  if (largest > 0 && !gradients.empty()) at::_foreach_mul_(gradients, std::min(1.0, largest / (norm + 1e-6)));
   return norm;
 }
 

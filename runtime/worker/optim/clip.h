@@ -2,13 +2,16 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <vector>
 
 namespace expc::optim {
 
 /// The norm of all gradients together, as torch.nn.utils.clip_grad_norm_ computes it; with a `largest` above zero they
-/// are multiplied by min(1, largest / (norm + 1e-6)). Parameters without a gradient do not count.
-double clipGradients(const std::vector<at::Tensor>& parameters, double largest);
+/// are multiplied by min(1, largest / (norm + 1e-6)). Parameters without a gradient do not count. Where the parameters
+/// are parts of those that ranks have together, `total` makes the sum of squares that of all ranks.
+double clipGradients(const std::vector<at::Tensor>& parameters, double largest,
+                     const std::function<double(double)>& total = nullptr);
 
 /// Multiplies all gradients.
 void scaleGradients(const std::vector<at::Tensor>& parameters, double factor);

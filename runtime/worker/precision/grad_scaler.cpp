@@ -19,7 +19,8 @@ GradScaler::GradScaler(bool enabled, c10::Device device) : enabled_(enabled) {
 
 at::Tensor GradScaler::scale(const at::Tensor& loss) const { return enabled_ ? loss * scale_ : loss; }
 
-void GradScaler::step(const std::vector<at::Tensor>& parameters, const std::function<void()>& update) {
+void GradScaler::step(const std::vector<at::Tensor>& parameters, const std::function<void()>& update,
+                      const std::function<void(at::Tensor&)>& agree) {
   if (!enabled_) return update();
   at::NoGradGuard no_grad;
   std::vector<at::Tensor> gradients;
@@ -30,6 +31,7 @@ void GradScaler::step(const std::vector<at::Tensor>& parameters, const std::func
   const auto inverse = scale_.to(at::kDouble).reciprocal().to(at::kFloat);
   auto found = at::zeros({}, scale_.options());
   at::_amp_foreach_non_finite_check_and_unscale_(gradients, found, inverse);
+  if (agree) agree(found);
   if (found.item<float>() == 0.0f) {
     update();
   } else {

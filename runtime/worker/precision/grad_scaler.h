@@ -18,8 +18,10 @@ class GradScaler {
   at::Tensor scale(const at::Tensor& loss) const;
   /// Divides the gradients by the scale, calls `update` unless one of them is infinite or not a number, and adapts the
   /// scale: halved after such a step, doubled after 2,000 good ones in a row. With data parallelism the gradients are
-  /// reduced already, so all ranks agree. Waits for the device, as the decision is the host's.
-  void step(const std::vector<at::Tensor>& parameters, const std::function<void()>& update);
+  /// reduced already, so all ranks agree; where each has its part of them, `agree` makes the tensor that is above zero
+  /// after an overflow the largest of all ranks. Waits for the device, as the decision is the host's.
+  void step(const std::vector<at::Tensor>& parameters, const std::function<void()>& update,
+            const std::function<void(at::Tensor&)>& agree = nullptr);
 
   double currentScale() const;
   int64_t skippedSteps() const { return skipped_; }

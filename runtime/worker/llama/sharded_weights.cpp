@@ -1,0 +1,245 @@
+#include "runtime/worker/llama/sharded_weights.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/engine.h>
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+
+namespace expc::llama {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+constexpr int64_t kAlignment = 64;  // bytes: tensors lie as well as if each had memory of its own
+
+int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+at::DataPtr takeMemory(const at::Tensor& tensor) {
+  return tensor.storage().unsafeGetStorageImpl()->set_data_ptr(at::DataPtr(nullptr, tensor.device()));
+}
+
+}  // namespace
+
+int64_t partLength(int64_t length, unsigned ranks) {
+  assert(ranks > 0);
+  return (length + ranks - 1) / ranks;
+}
+
+/// One use of a unit: a node of the graph with a graph of its own inside, so that everything that the inner nodes keep
+/// of the weights can go away and come back without their knowing.
+struct ShardedWeights::Pass : torch::CustomClassHolder {
+  ShardedWeights* weights = nullptr;
+  Use use;
+  std::vector<at::Tensor> parameters;
+  std::function<at::Tensor(const at::Tensor&)> work;
+  bool learning = false;
+  at::Tensor x, y;  // the inner graph's ends
+};
+
+struct ShardedWeights::Node : torch::autograd::Function<Node> {
+  /// `learnt` lets the graph know what is trained here.
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, at::TensorList learnt,
+                            const c10::intrusive_ptr<Pass>& pass) {
+    ctx->saved_data["pass"] = c10::IValue::make_capsule(pass);
+    ctx->saved_data["inputs"] = static_cast<int64_t>(2 + learnt.size());
+    return pass->weights->forward(*pass, x);
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
+    const auto capsule = ctx->saved_data["pass"].toCapsule();
+    auto& pass = static_cast<Pass&>(*capsule);
+    variable_list result(static_cast<size_t>(ctx->saved_data["inputs"].toInt()));
+    result[0] = pass.weights->backward(pass, gradients[0]);
+    return result;
+  }
+};
+
+ShardedWeights::ShardedWeights(comm::Communicator& communicator, std::vector<size_t> order, bool prefetch)
+    : communicator_(communicator),
+      order_(std::move(order)),
+      again_(order_.size()),
+      prefetch_(prefetch),
+      units_(*std::max_element(order_.begin(), order_.end()) + 1) {}
+
+void ShardedWeights::set(size_t index, const std::vector<at::Tensor*>& members, bool trained) {
+  at::NoGradGuard no_grad;
+  Unit unit;
+  int64_t bytes = 0;
+  for (const at::Tensor* member : members) {
+    assert(!trained || member->scalar_type() == members[0]->scalar_type());
+    bytes = aligned(bytes) + static_cast<int64_t>(member->nbytes());
+  }
+  const int64_t size = trained ? static_cast<int64_t>(members[0]->itemsize()) : 1;
+  const int64_t part = partLength(bytes / size, communicator_.worldSize()) * size;
+  unit.whole = at::zeros({part * communicator_.worldSize()}, members[0]->options().dtype(at::kByte));
+  int64_t at = 0;
+  for (at::Tensor* member : members) {
+    const auto count = static_cast<int64_t>(member->nbytes());
+    const at::Tensor view = unit.whole.narrow(0, at, count).view(member->scalar_type()).view(member->sizes()).detach();
+    view.copy_(*member);
+    *member = view;
+    if (trained) unit.leaves.push_back(view.requires_grad_(true));
+    at = aligned(at + count);
+  }
+  unit.part = unit.whole.narrow(0, part * communicator_.rank(), part).clone();
+  if (trained) unit.part = unit.part.view(members[0]->scalar_type()).detach().requires_grad_(true);
+  takeMemory(unit.whole);
+  if (units_[index].whole.defined()) drop(index);
+  units_[index] = std::move(unit);
+}
+
+void ShardedWeights::wait(comm::Pending& pending) {
+  const auto begin = std::chrono::steady_clock::now();
+  pending.wait();
+  counts_.waited_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void ShardedWeights::start(size_t index, bool ahead) {
+  Unit& unit = units_[index];
+  const uint32_t version = unit.part._version();
+  if (unit.state != State::Away && unit.version == version) return;
+  drop(index);  // a step was made since
+  at::NoGradGuard no_grad;
+  unit.coming = at::empty_like(unit.whole);
+  const at::Tensor mine = unit.part.detach().view(at::kByte);
+  unit.coming.narrow(0, mine.numel() * communicator_.rank(), mine.numel()).copy_(mine);
+  unit.pending = communicator_.startAllGather(unit.coming);
+  unit.version = version;
+  unit.state = State::Coming;
+  ++counts_.gathers;
+  counts_.ahead += ahead;
+  counts_.bytes += unit.coming.numel();
+}
+
+void ShardedWeights::need(size_t index) {
+  start(index, /*ahead=*/false);
+  Unit& unit = units_[index];
+  if (unit.state == State::Here) return;
+  wait(unit.pending);
+  // Views in graphs see what their memory holds now; no version changes, as nothing that they were made with did.
+  unit.whole.storage().unsafeGetStorageImpl()->set_data_ptr_noswap(takeMemory(unit.coming));
+  unit.coming.reset();
+  unit.state = State::Here;
+}
+
+void ShardedWeights::drop(size_t index) {
+  Unit& unit = units_[index];
+  if (unit.state == State::Coming) wait(unit.pending);
+  if (unit.state == State::Here) takeMemory(unit.whole);
+  unit.coming.reset();
+  unit.state = State::Away;
+}
+
+void ShardedWeights::prefetch(size_t place) {
+  if (prefetch_) start(order_[place], /*ahead=*/true);
+}
+
+void ShardedWeights::hold(size_t unit) {
+  for (size_t other = 0; other < units_.size(); ++other)
+    if (other != unit) drop(other);
+  need(unit);
+}
+
+void ShardedWeights::letGo() {
+  for (size_t unit = 0; unit < units_.size(); ++unit) drop(unit);
+}
+
+at::Tensor ShardedWeights::apply(const Use& use, const at::Tensor& x, const std::vector<at::Tensor>& parameters,
+                                 std::function<at::Tensor(const at::Tensor&)> work) {
+  auto pass = c10::make_intrusive<Pass>();
+  pass->weights = this;
+  pass->use = use;
+  pass->work = std::move(work);
+  for (const at::Tensor& parameter : parameters)
+    if (parameter.requires_grad()) pass->parameters.push_back(parameter);
+  std::vector<at::Tensor> learnt = pass->parameters;
+  const Unit& unit = units_[order_[use.place]];
+  if (!unit.leaves.empty()) learnt.push_back(unit.part);
+  pass->learning = at::GradMode::is_enabled() && (x.requires_grad() || !learnt.empty());
+  again_[use.place] = use.again || use.recompute;
+  return Node::apply(x, at::TensorList(learnt), pass);
+}
+
+at::Tensor ShardedWeights::forward(Pass& pass, const at::Tensor& x) {
+  const size_t place = pass.use.place, unit = order_[place];
+  const bool last = place + 1 == order_.size(), stays = last && pass.learning && again_[place];
+  need(unit);
+  if (!last)
+    prefetch(place + 1);
+  else if (pass.learning && !stays && place > 0 && again_[place - 1])
+    prefetch(place - 1);
+  at::Tensor result;
+  if (pass.learning) pass.x = x.detach().requires_grad_(x.requires_grad());
+  if (pass.learning && !pass.use.recompute) {
+    at::AutoGradMode inside(true);
+    pass.y = pass.work(pass.x);
+    result = pass.y.detach();
+  } else {
+    result = pass.work(x);
+  }
+  if (!stays) drop(unit);
+  return result;
+}
+
+at::Tensor ShardedWeights::backward(Pass& pass, const at::Tensor& gradient) {
+  assert(pass.x.defined() && "a graph goes back once");
+  const size_t place = pass.use.place, unit = order_[place];
+  if (again_[place]) need(unit);
+  if (place > 0 && again_[place - 1]) prefetch(place - 1);
+  const at::Tensor x = std::move(pass.x);
+  at::Tensor y = std::move(pass.y);
+  if (pass.use.recompute) {
+    at::AutoGradMode inside(true);
+    y = pass.work(x);
+  }
+  std::vector<at::Tensor> wanted = pass.parameters;
+  if (x.requires_grad()) wanted.push_back(x);
+  Unit& own = units_[unit];
+  wanted.insert(wanted.end(), own.leaves.begin(), own.leaves.end());
+  at::Tensor gradients;
+  if (!own.leaves.empty()) {
+    // The leaves' gradients are summed in where they are reduced from.
+    gradients = at::zeros({own.part.numel() * communicator_.worldSize()}, own.part.options().requires_grad(false));
+    for (at::Tensor& leaf : own.leaves)
+      leaf.mutable_grad() = gradients.narrow(0, leaf.storage_offset(), leaf.numel()).view(leaf.sizes());
+  }
+  if (y.requires_grad()) torch::autograd::backward({y}, {gradient}, /*retain_graph=*/false, false, wanted);
+  y.reset();
+  for (at::Tensor& leaf : own.leaves) leaf.mutable_grad().reset();
+  drop(unit);
+  if (gradients.defined()) reduce(unit, std::move(gradients));
+  return x.grad();
+}
+
+void ShardedWeights::reduce(size_t unit, at::Tensor gradients) {
+  if (!finish_queued_) torch::autograd::Engine::get_default_engine().queue_callback([this] { finishReductions(); });
+  finish_queued_ = true;
+  comm::Pending pending = communicator_.startReduceScatter(gradients, comm::Reduction::Sum);
+  Reducing next{unit, std::move(gradients), std::move(pending)};
+  finishReductions();  // of the unit before
+  finish_queued_ = true;
+  reducing_.push_back(std::move(next));
+}
+
+void ShardedWeights::finishReductions() {
+  at::NoGradGuard no_grad;
+  finish_queued_ = false;
+  for (Reducing& reducing : reducing_) {
+    wait(reducing.pending);
+    at::Tensor& part = units_[reducing.unit].part;
+    const at::Tensor mine = reducing.whole.narrow(0, part.numel() * communicator_.rank(), part.numel());
+    if (part.grad().defined())
+      part.mutable_grad().add_(mine);
+    else
+      part.mutable_grad() = mine.clone();
+  }
+  reducing_.clear();
+}
+
+}  // namespace expc::llama
