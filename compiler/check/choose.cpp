@@ -1,4 +1,5 @@
-// `choose(condition, value, …, otherwise)`: the value after the first condition that holds.
+// `choose(condition, value, …, otherwise)`: the value after the first condition that holds. `max(value, …)` and
+// `min(value, …)` are written with it.
 
 #include "compiler/check/errors.h"
 #include "compiler/check/expression.h"
@@ -55,6 +56,47 @@ FormulaPtr Expressions::choose(const ast::CallExpr& call, source::Range range, c
     formula.operands.push_back(std::move(value));
   }
   return good ? make(std::move(formula)) : error(range);
+}
+
+FormulaPtr Expressions::extreme(const ast::CallExpr& call, source::Range range, const Place& place) {
+  const std::string& word = call.callee.parts[0].name;
+  const size_t count = call.arguments.size();
+  if (count < 2) {
+    emitter_.emit(range, WrongArguments, word, "two numbers or more",
+                  fmt::format("{} {}", count, count == 1 ? "argument" : "arguments"));
+    return error(range);
+  }
+  FormulaPtr found;
+  for (const ast::CallArgument& argument : call.arguments) {
+    if (argument.name) {
+      emitter_.emit(argument.name->range, WrongArguments, word, "numbers",
+                    fmt::format("'{} = …'", argument.name->name));
+      return error(range);
+    }
+    FormulaPtr value = build(*argument.value, place);
+    if (value->type.isError() || !want(*value, Type::Kind::Number, fmt::format("what '{}' compares", word)))
+      return error(range);
+    if (!found) {
+      found = std::move(value);
+      continue;
+    }
+    if (!value->type.agreesWith(found->type)) {
+      emitter_.emit(value->range, errors::UnitMismatch, fmt::format("the first value of '{}'", word),
+                    found->type.name(), "this one", value->type.name());
+      return error(range);
+    }
+    Formula ahead, chosen;
+    ahead.op = word == "max" ? Formula::Op::GreaterEqual : Formula::Op::LessEqual;
+    ahead.type = Type::boolean();
+    chosen.op = Formula::Op::Choose;
+    chosen.type = found->type;
+    chosen.type.whole = found->type.whole && value->type.whole;
+    ahead.range = chosen.range = range;
+    ahead.operands = {found, value};
+    chosen.operands = {make(std::move(ahead)), found, value};
+    found = make(std::move(chosen));
+  }
+  return found;
 }
 
 }  // namespace expc::check

@@ -260,9 +260,10 @@ FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type)
 FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, const Place& place,
                                 const Type* expected) {
   const bool wants_level = expected && expected->kind == Type::Kind::Enum;
-  if (call.callee.parts.size() == 1 && call.callee.parts[0].name == "choose" &&
-      !(wants_level && expected->enumeration->find("choose") >= 0)) {
-    return choose(call, range, place, expected);
+  const std::string& callee = call.callee.parts[0].name;
+  if (call.callee.parts.size() == 1 && (callee == "choose" || callee == "max" || callee == "min") &&
+      !(wants_level && expected->enumeration->find(callee) >= 0)) {
+    return callee == "choose" ? choose(call, range, place, expected) : extreme(call, range, place);
   }
   if (!wants_level || call.callee.parts.size() != 1) {
     emitter_.emit(range, NotAValue, fmt::format("the call '{}(…)'", call.callee.parts.back().name));

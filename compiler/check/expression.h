@@ -48,6 +48,7 @@ class Expressions {
   FormulaPtr level(const ast::Identifier& word, const EnumType& type);
   FormulaPtr variant(const ast::CallExpr& call, source::Range range, const Place& place, const Type* expected);
   FormulaPtr choose(const ast::CallExpr& call, source::Range range, const Place& place, const Type* expected);
+  FormulaPtr extreme(const ast::CallExpr& call, source::Range range, const Place& place);
   FormulaPtr let(LetEntry& entry, const Place& place);
   FormulaPtr unary(const ast::UnaryExpr& unary, source::Range range, const Place& place);
   FormulaPtr binary(const ast::BinaryExpr& binary, source::Range range, const Place& place);

@@ -264,8 +264,10 @@ at::Tensor Decoder::attend(const Block& block, const at::Tensor& x, const Pass& 
   at::Tensor key = turn(heads(projected[1], config_.kv_heads), pass.rotations).transpose(1, 2);
   at::Tensor value = heads(projected[2], config_.kv_heads).transpose(1, 2);
   const int64_t shared = config_.heads / config_.kv_heads;
-  // torch's fused attention on the CPU wants as many heads of keys and values as of queries; that on a GPU does not.
-  const bool grouped = shared > 1 && !x.is_cpu();
+  // Only flash attention on a GPU (16 bits, no mask) takes fewer heads of keys and values than of queries. Asked for
+  // elsewhere, torch falls back to plain operators without a word, which hold all [S, S] scores.
+  const bool narrow = x.scalar_type() == at::kBFloat16 || x.scalar_type() == at::kHalf;
+  const bool grouped = shared > 1 && !x.is_cpu() && narrow && !pass.mask.defined();
   if (shared > 1 && !grouped) {
     const auto repeated = [&](const at::Tensor& kv) {
       return kv.unsqueeze(2).expand({-1, -1, shared, -1, -1}).flatten(1, 2);
@@ -319,9 +321,12 @@ bool Decoder::quantizes(const Product& product) const {
          !(config_.tied && &product == head_.get());
 }
 
+int64_t Decoder::headGroup() const { return fake_quant_on_ && quantizes(*head_) ? options_.qat->group : 0; }
+
 at::Tensor Decoder::plainHead() const {
-  if (head_->int4.defined() || (adapters_on_ && head_->adapter.defined()) || (fake_quant_on_ && quantizes(*head_)))
-    return {};
+  if (head_->int4.defined() || (adapters_on_ && head_->adapter.defined())) return {};
+  // With copies kept, logits are held as a whole, as the recipes do.
+  if (headGroup() > 0 && options_.qat->copies == QuantCopies::Kept) return {};
   return head_->trained.defined() ? head_->trained : head_->frozen.dense;
 }
 
@@ -342,11 +347,14 @@ at::Tensor Decoder::lossSum(const Sequences& input, const Labelled& labelled) {
   const at::Tensor x = hidden(input, labelled.positions), head = plainHead();
   if (!head.defined()) return logProbs(logits(x), labelled.targets).sum().neg();
   return withWeights({.place = headPlace(), .again = false}, x, {},
-                     [head, targets = labelled.targets](const at::Tensor& y) { return headLossSum(y, head, targets); });
+                     [head, group = headGroup(), targets = labelled.targets](const at::Tensor& y) {
+                       return group == 0 ? headLossSum(y, head, targets)
+                                         : headLossSum(fakeQuantActivation(y), fakeQuantWeight(head, group), targets);
+                     });
 }
 
 at::Tensor Decoder::rowLogProbs(const Sequences& input, const Labelled& labelled) {
-  const at::Tensor x = hidden(input, labelled.positions), head = plainHead();
+  const at::Tensor x = hidden(input, labelled.positions), head = headGroup() == 0 ? plainHead() : at::Tensor();
   const at::Tensor each = head.defined() ? withWeights({.place = headPlace(), .again = head.requires_grad()}, x, {},
                                                        [head, targets = labelled.targets](const at::Tensor& y) {
                                                          return headLogProbs(y, head, targets);

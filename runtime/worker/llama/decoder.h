@@ -152,8 +152,10 @@ class Decoder {
                                    uint64_t place) const;
   at::Tensor attend(const Block& block, const at::Tensor& x, const Pass& pass) const;
   at::Tensor runBlock(const Block& block, const at::Tensor& x, const Pass& pass) const;
-  /// The head as a matrix, if it is nothing more; else undefined.
+  /// The head as a matrix for the loss by chunks; undefined where logits are needed as a whole.
   at::Tensor plainHead() const;
+  /// The group that the head is fake-quantised by, 0 if it is not.
+  int64_t headGroup() const;
 
   Config config_;
   DecoderOptions options_;

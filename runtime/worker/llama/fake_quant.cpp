@@ -68,11 +68,20 @@ Rounded roundedWeight(const at::Tensor& w, int64_t group) {
   return result;
 }
 
-/// What comes back through the rounding: (g s) (1 / s) where the value was inside.
-at::Tensor through(const at::Tensor& gradient, const at::Tensor& inside, const at::Tensor& scale) {
+/// What comes back through the rounding: (g s) (1 / s) where the value was inside. `ours`: the gradient may be changed.
+at::Tensor through(const at::Tensor& gradient, const at::Tensor& inside, const at::Tensor& scale, bool ours) {
   const bool by_group = scale.dim() == 3;
-  const at::Tensor parts = by_group ? gradient.reshape({scale.size(0), scale.size(1), -1}) : gradient;
-  return (parts * scale).mul_(scale.reciprocal()).to(gradient.scalar_type()).view(gradient.sizes()).mul_(inside);
+  at::Tensor parts = by_group ? gradient.reshape({scale.size(0), scale.size(1), -1}) : gradient;
+  // In 16 bits the product is rounded once, behind both factors.
+  if (ours && parts.element_size() >= 4)
+    parts.mul_(scale);
+  else
+    parts = parts * scale;
+  // A product with `inside` would make it as wide as the gradient first.
+  return parts.mul_(scale.reciprocal())
+      .to(gradient.scalar_type())
+      .view(gradient.sizes())
+      .masked_fill_(inside.logical_not(), 0);
 }
 
 struct ActivationNode : torch::autograd::Function<ActivationNode> {
@@ -83,7 +92,7 @@ struct ActivationNode : torch::autograd::Function<ActivationNode> {
   }
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     const auto saved = ctx->get_saved_variables();
-    return {through(gradients[0], saved[0], saved[1])};
+    return {through(gradients[0], saved[0], saved[1], /*ours=*/false)};
   }
 };
 
@@ -95,7 +104,7 @@ struct WeightNode : torch::autograd::Function<WeightNode> {
   }
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     const auto saved = ctx->get_saved_variables();
-    return {through(gradients[0], saved[0], saved[1]), at::Tensor()};
+    return {through(gradients[0], saved[0], saved[1], /*ours=*/false), at::Tensor()};
   }
 };
 
@@ -142,9 +151,9 @@ struct ProductsNode : torch::autograd::Function<ProductsNode> {
           towards_x = at::mm(gradients[i], weight.values);
       }
       if (ctx->needs_input_grad(1 + i))
-        result[1 + i] = through(at::mm(gradients[i].t(), input.values), weight.inside, weight.scale);
+        result[1 + i] = through(at::mm(gradients[i].t(), input.values), weight.inside, weight.scale, /*ours=*/true);
     }
-    if (towards_x.defined()) result[0] = through(towards_x, input.inside, input.scale);
+    if (towards_x.defined()) result[0] = through(towards_x, input.inside, input.scale, /*ours=*/true);
     return result;
   }
 };

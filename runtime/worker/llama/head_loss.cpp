@@ -30,6 +30,18 @@ void inChunks(int64_t n, Work work) {
   for (int64_t first = 0; first < n; first += kHeadChunk) work(first, std::min(kHeadChunk, n - first));
 }
 
+/// gradient *= factor in the factor's type (what comes from above may be larger than fp16 holds), in place and by rows:
+/// a head's gradient is as large as the head.
+void scaleInPlace(const at::Tensor& gradient, const at::Tensor& factor) {
+  inChunks(gradient.size(0), [&](int64_t first, int64_t count) {
+    const at::Tensor rows = gradient.narrow(0, first, count);
+    if (rows.scalar_type() == factor.scalar_type())
+      rows.mul_(factor);
+    else
+      rows.copy_(rows.to(factor.scalar_type()).mul_(factor));
+  });
+}
+
 struct HeadLossSum : torch::autograd::Function<HeadLossSum> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& head,
                             const at::Tensor& targets, bool learning) {
@@ -58,9 +70,8 @@ struct HeadLossSum : torch::autograd::Function<HeadLossSum> {
 
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     variable_list result = ctx->get_saved_variables();
-    for (at::Tensor& gradient : result)
-      if (gradient.defined())  // what comes from above may be larger than fp16 holds
-        gradient = (gradient.to(gradients[0].scalar_type()) * gradients[0]).to(gradient.scalar_type());
+    for (const at::Tensor& gradient : result)
+      if (gradient.defined()) scaleInPlace(gradient, gradients[0]);
     result.resize(4);
     return result;
   }

@@ -56,6 +56,7 @@ class Adam : public Optimizer {
     else
       at::_fused_adam_(tensors_, gradients_, first_used_, second_used_, {}, steps_used_, learning_rate_, options_.beta1,
                        options_.beta2, options_.weight_decay, options_.epsilon, amsgrad, maximize);
+    gradients_.clear();  // else they would live on beside those of the next step
     for (size_t i = 0; i < parameters_.size(); ++i)
       if (masters_[i].defined()) parameters_[i].detach().copy_(masters_[i]);
   }

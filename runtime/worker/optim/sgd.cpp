@@ -56,6 +56,7 @@ class Sgd : public Optimizer {
     if (tensors_.empty()) return;
     at::_fused_sgd_(tensors_, gradients_, used_, options_.weight_decay, options_.momentum, learning_rate_,
                     /*dampening=*/0, options_.nesterov, /*maximize=*/false, first);
+    gradients_.clear();  // else they would live on beside those of the next step
     if (first)
       for (size_t i = 0; i < parameters_.size(); ++i)
         if (parameters_[i].grad().defined()) started_[i] = true;

@@ -1,0 +1,164 @@
+// Measures what three training steps of a Llama model hold at most, in the allocator of the CPU. Reads a line for each
+// measurement, words NAME=VALUE named as the parameters of llm.finetune (stdlib/llm.exp); answers each with the peak in
+// bytes, and what is held between steps.
+//
+//   echo 'model=tiny method=lora precision=fp32 batch=2 max_length=128' | expc-llama-memory
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+#include <llvm/ADT/StringMap.h>
+#include <llvm/ADT/StringRef.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "runtime/worker/llama/decoder.h"
+#include "runtime/worker/llama/dpo.h"
+#include "runtime/worker/llama/random_weights.h"
+#include "runtime/worker/llama/steps.h"
+#include "tests/memory/counting_allocator.h"
+
+namespace expc::memory {
+namespace {
+
+[[noreturn]] void refuse(const std::string& text) {
+  fmt::print(stderr, "{}\n", text);
+  std::exit(2);
+}
+
+class Setting {
+ public:
+  explicit Setting(llvm::StringRef line) {
+    llvm::SmallVector<llvm::StringRef> words;
+    line.split(words, ' ', -1, /*KeepEmpty=*/false);
+    for (const llvm::StringRef word : words) {
+      const auto [name, value] = word.split('=');
+      values_[name] = value.str();
+    }
+  }
+
+  std::string text(llvm::StringRef name, llvm::StringRef otherwise) const {
+    const auto at = values_.find(name);
+    return at == values_.end() ? otherwise.str() : at->second;
+  }
+  int64_t number(llvm::StringRef name, int64_t otherwise) const {
+    const std::string written = text(name, std::to_string(otherwise));
+    int64_t value = 0;
+    if (llvm::StringRef(written).getAsInteger(10, value))
+      refuse(fmt::format("{} is no number: {}", name.str(), written));
+    return value;
+  }
+  bool flag(llvm::StringRef name) const { return text(name, "false") == "true"; }
+
+ private:
+  llvm::StringMap<std::string> values_;
+};
+
+at::ScalarType typeOf(const std::string& precision) {
+  if (precision == "fp64") return at::kDouble;
+  if (precision == "fp32") return at::kFloat;
+  if (precision == "fp16") return at::kHalf;
+  if (precision == "bf16") return at::kBFloat16;
+  refuse("no precision: " + precision);
+}
+
+llama::DecoderOptions optionsOf(const Setting& setting) {
+  llama::DecoderOptions options;
+  const std::string method = setting.text("method", "lora");
+  options.dtype = typeOf(setting.text("precision", "fp32"));
+  options.max_length = setting.number("max_length", 128);
+  options.activation_checkpointing = setting.flag("activation_checkpointing");
+  options.nf4 = method == "qlora";
+  if (method == "lora" || method == "qlora" || (method == "dpo" && setting.text("dpo_base", "lora") == "lora")) {
+    options.lora = llama::LoraOptions();
+    options.lora->rank = setting.number("rank", 8);
+    const auto targets = llama::targetRoles(setting.text("targets", "qvo_mlp"));
+    if (!targets) refuse("no such targets");
+    options.lora->targets = *targets;
+  }
+  if (method == "qat")
+    options.qat = llama::QatOptions{setting.number("group_size", 256), setting.text("qat_weights", "kept") == "kept"
+                                                                           ? llama::QuantCopies::Kept
+                                                                           : llama::QuantCopies::Recomputed};
+  return options;
+}
+
+/// Rows as a batch has them: packed, all full, of two samples each behind a mask; else the first is full, and a third
+/// of each of the others padding, as where rows are from half to one and a half times their mean long.
+struct Batch {
+  llama::Sequences input;
+  llama::Labelled labelled;
+};
+
+Batch batchOf(const Setting& setting, const llama::Config& config) {
+  const bool packed = setting.flag("packing");
+  const int64_t rows = setting.number("batch", 2) * (setting.text("method", "lora") == "dpo" ? 2 : 1);
+  const int64_t length = setting.number("max_length", 128);
+  Batch batch;
+  batch.input.tokens = at::randint(0, config.vocabulary, {rows, length}, at::kLong);
+  at::Tensor labels = batch.input.tokens.clone();
+  labels.select(1, 0).fill_(llama::kIgnored);
+  if (packed) {
+    const int64_t half = length / 2;
+    const at::Tensor places = at::arange(length, at::kLong), first = places < half;
+    batch.input.positions = at::where(first, places, places - half).expand({rows, length}).contiguous();
+    const at::Tensor causal = places.unsqueeze(1) >= places.unsqueeze(0);
+    const at::Tensor same = first.unsqueeze(1) == first.unsqueeze(0);
+    batch.input.mask = causal.logical_and(same).expand({rows, length, length}).contiguous();
+    labels.select(1, half).fill_(llama::kIgnored);
+  } else {
+    for (int64_t row = 1; row < rows; ++row)
+      labels[row].narrow(0, length * 2 / 3, length - length * 2 / 3).fill_(llama::kIgnored);
+  }
+  batch.labelled = llama::labelledPositions(labels);
+  return batch;
+}
+
+/// As the workload does a step: passes that add up gradients, then the optimiser.
+void trainStep(const Setting& setting, llama::Decoder& decoder, llama::Steps& steps, const Batch& batch) {
+  const bool pairs = setting.text("method", "lora") == "dpo";
+  for (int64_t pass = 0; pass < setting.number("accumulation", 1); ++pass) {
+    if (!pairs) {
+      steps.add(decoder.lossSum(batch.input, batch.labelled), static_cast<double>(batch.labelled.count()));
+      continue;
+    }
+    const at::Tensor reference = decoder.referenceLogProbs(batch.input, batch.labelled);
+    const auto result = llama::dpo(decoder.rowLogProbs(batch.input, batch.labelled), reference, {});
+    steps.add(result.losses.mean(), 1);
+  }
+  steps.finish();
+}
+
+void measure(const Setting& setting) {
+  const auto config = llama::namedConfig(setting.text("model", "tiny"));
+  if (!config) refuse("no model of that name");
+  const llama::DecoderOptions options = optionsOf(setting);
+  if (auto error = llama::checkOptions(*config, options)) refuse(llvm::toString(std::move(error)));
+  const int64_t before = held();
+  llama::Decoder decoder(*config, options, 1,
+                         [&](const llama::TensorSpec& spec) { return llama::randomWeight(spec, 1, options.dtype); });
+  const int64_t weights = held() - before;
+  auto optimizer = setting.text("optimizer", "adamw") == "sgd"
+                       ? optim::makeSgd(decoder.trainableTensors(), {.learning_rate = 1e-3})
+                       : optim::makeAdam(decoder.trainableTensors(), {.learning_rate = 1e-3, .decoupled = true});
+  llama::Steps steps(std::move(optimizer), decoder.trainableTensors(), std::nullopt, /*largest_norm=*/1.0);
+  const Batch batch = batchOf(setting, *config);
+  for (int64_t step = 0; step < 3; ++step) {
+    resetPeak();
+    trainStep(setting, decoder, steps, batch);
+  }
+  fmt::print("{} {} {}\n", peak() - before, weights, held() - before);
+  std::fflush(stdout);
+}
+
+}  // namespace
+}  // namespace expc::memory
+
+int main() {
+  expc::memory::countTensors();
+  at::set_num_threads(1);  // some kernels hold something for each thread
+  for (std::string line; std::getline(std::cin, line);)
+    if (!line.empty()) expc::memory::measure(expc::memory::Setting(line));
+}
