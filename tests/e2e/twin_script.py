@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""experiments/twins/torch_image.py without torch: it takes what the twin studies plan, refuses what makes no sense in one line, and writes
-every metric that torch.exp reads. Trials of it need torchvision: `make twins`.
+"""experiments/twins/torch_image.py and torchtune_tune.py without torch: they take what the twin studies plan, refuse what makes no sense in
+one line, and write every metric that torch.exp and torchtune.exp read. Trials of them need torchvision and torchtune: `make twins`.
 
 usage: twin_script.py --expc PATH
 """
@@ -33,15 +33,36 @@ REFUSED = [
 ]
 
 
-def script():
-    spec = importlib.util.spec_from_file_location("torch_image", EXPERIMENTS / "twins/torch_image.py")
+TEXTS = json.dumps({"folder": [str(EXPERIMENTS / "data/texts")]})
+REFUSED_TUNING = [
+    (["--data", TEXTS], "one of the arguments --steps --epochs is required"),
+    (["--data", TEXTS, "--steps", "3", "--precision", "fp16"], "invalid choice: 'fp16'"),
+    (["--data", TEXTS, "--steps", "3", "--model", "llama3_2_1b"], "invalid choice: 'llama3_2_1b'"),
+    (["--data", TEXTS, "--steps", "3", "--batch", "0"], "--batch is 0, it must be above 0"),
+    (["--data", '{"synthetic":[100]}', "--steps", "3"], "not synthetic"),
+    (["--data", '{"file":["/nowhere"]}', "--steps", "3"], "there is no file /nowhere"),
+    (["--data", DIGITS.replace("mnist", "folder"), "--steps", "3"], "instruct.jsonl"),
+]
+
+# What each script is: its mistakes, the interpreter, options that must arrive as parameters, the file that writes metrics.
+SCRIPTS = {
+    "twins/torch_image.py": (REFUSED, ".deps/bench/bin/python", "size batch gpus precision layout strategy loader workers width",
+                             "training.py"),
+    "twins/torchtune_tune.py": (REFUSED_TUNING, ".deps/bench-torchtune/bin/python",
+                                "method template batch precision rank model accumulation", "tuning.py"),
+}
+
+
+def script(path):
+    name = pathlib.Path(path).stem
+    spec = importlib.util.spec_from_file_location(name, EXPERIMENTS / path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def refused(parse):
-    for arguments, message in REFUSED:
+def refused(parse, mistakes):
+    for arguments, message in mistakes:
         told = io.StringIO()
         try:
             with contextlib.redirect_stderr(told):
@@ -73,7 +94,7 @@ def filled(template, values):
     return arguments
 
 
-def planned(expc, parse, study):
+def planned(expc, parsers, study):
     """Every point of Python's side with the settings of every kind of trial; how many that were."""
     result = subprocess.run([expc, "plan", str(study), "--preset", "quick", "--system", "proxima", "--format", "json"], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
@@ -88,15 +109,16 @@ def planned(expc, parse, study):
         for kind in plan["design"]["kinds"]:
             values = {**parameters, "trial_folder": "/tmp", "seed": "18446744073709551615", **settings[kind["kind"]]}
             program, path, *arguments = filled(workload["command"]["arguments"], values)
-            assert program.endswith(".deps/bench/bin/python") and path == "twins/torch_image.py", (program, path)
-            options = parse(arguments)
-            for name in ("size", "batch", "gpus", "precision", "layout", "strategy", "loader", "workers", "width"):
-                if name in parameters and not (name == "batch" and options.global_batch):
+            _, interpreter, names, writer = SCRIPTS[path]
+            assert program.endswith(interpreter), (program, path)
+            options = parsers[path](arguments)
+            for name in names.split():
+                if name in parameters and not (name == "batch" and getattr(options, "global_batch", 0)):
                     assert text(getattr(options, name)) == text(type(getattr(options, name))(parameters[name])), (name, parameters)
             assert (options.steps, options.epochs) == ((3, None) if kind["kind"] == "timed" else (None, 1))
             count += 1
         read = {metric["where"].lstrip("/") for metric in workload["command"]["metrics"]}
-        written = set(re.findall(r'"(\w+)"', (EXPERIMENTS / "twins/training.py").read_text()))
+        written = set(re.findall(r'"(\w+)"', (EXPERIMENTS / "twins" / writer).read_text()))
         assert read and read <= written, read - written
     assert count, study
     return count
@@ -107,13 +129,15 @@ def main():
     arguments.add_argument("--expc", required=True)
     expc = str(pathlib.Path(arguments.parse_args().expc).resolve())
     sys.dont_write_bytecode = True
-    parse = script().parse
+    sys.path.insert(0, str(EXPERIMENTS / "twins"))
+    parsers = {path: script(path).parse for path in SCRIPTS}
     assert "torch" not in sys.modules
-    refused(parse)
+    for path, parse in parsers.items():
+        refused(parse, SCRIPTS[path][0])
     studies = sorted(EXPERIMENTS.glob("twin_*.exp"))
-    assert len(studies) >= 4, studies
-    count = sum(planned(expc, parse, study) for study in studies)
-    print(f"{len(REFUSED)} mistakes are refused, {count} trials of {len(studies)} studies are taken")
+    assert len(studies) >= 5, studies
+    count = sum(planned(expc, parsers, study) for study in studies)
+    print(f"{len(REFUSED) + len(REFUSED_TUNING)} mistakes are refused, {count} trials of {len(studies)} studies are taken")
 
 
 if __name__ == "__main__":
