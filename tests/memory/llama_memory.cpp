@@ -1,6 +1,7 @@
 // Measures what three training steps of a Llama model hold at most, in the allocator of the CPU. Reads a line for each
 // measurement, words NAME=VALUE named as the parameters of llm.finetune (stdlib/llm.exp); answers each with the peak in
-// bytes, and what is held between steps.
+// bytes, that of the weights alone, and what is held between steps, of the rank with the highest peak. Ranks are
+// forked.
 //
 //   echo 'model=tiny method=lora precision=fp32 batch=2 max_length=128' | expc-llama-memory
 
@@ -11,9 +12,12 @@
 #include <llvm/ADT/StringMap.h>
 #include <llvm/ADT/StringRef.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <iostream>
 
+#include "runtime/worker/comm/data_parallel.h"
+#include "runtime/worker/comm/test_ranks.h"
 #include "runtime/worker/llama/decoder.h"
 #include "runtime/worker/llama/dpo.h"
 #include "runtime/worker/llama/random_weights.h"
@@ -116,40 +120,87 @@ Batch batchOf(const Setting& setting, const llama::Config& config) {
   return batch;
 }
 
+/// A model that is being tuned, alone or with other ranks.
+struct Training {
+  llama::Decoder& decoder;
+  llama::Steps steps;
+  std::optional<comm::DataParallel> reducer;
+};
+
 /// As the workload does a step: passes that add up gradients, then the optimiser.
-void trainStep(const Setting& setting, llama::Decoder& decoder, llama::Steps& steps, const Batch& batch) {
+void trainStep(const Setting& setting, Training& training, const Batch& batch) {
   const bool pairs = setting.text("method", "lora") == "dpo";
-  for (int64_t pass = 0; pass < setting.number("accumulation", 1); ++pass) {
-    if (!pairs) {
-      steps.add(decoder.lossSum(batch.input, batch.labelled), static_cast<double>(batch.labelled.count()));
-      continue;
+  llama::Decoder& decoder = training.decoder;
+  const int64_t passes = setting.number("accumulation", 1);
+  for (int64_t pass = 0; pass < passes; ++pass) {
+    const bool reduces = training.reducer && pass + 1 == passes;
+    if (reduces) training.reducer->beforeForward();
+    at::Tensor loss;
+    if (pairs) {
+      const at::Tensor reference = decoder.referenceLogProbs(batch.input, batch.labelled);
+      loss = llama::dpo(decoder.rowLogProbs(batch.input, batch.labelled), reference, {}).losses.mean();
+    } else {
+      loss = decoder.lossSum(batch.input, batch.labelled);
     }
-    const at::Tensor reference = decoder.referenceLogProbs(batch.input, batch.labelled);
-    const auto result = llama::dpo(decoder.rowLogProbs(batch.input, batch.labelled), reference, {});
-    steps.add(result.losses.mean(), 1);
+    if (reduces) training.reducer->beforeBackward();
+    training.steps.add(loss, pairs ? 1 : static_cast<double>(batch.labelled.count()));
   }
-  steps.finish();
+  training.steps.finish();
 }
 
-void measure(const Setting& setting) {
-  const auto config = llama::namedConfig(setting.text("model", "tiny"));
-  if (!config) refuse("no model of that name");
-  const llama::DecoderOptions options = optionsOf(setting);
-  if (auto error = llama::checkOptions(*config, options)) refuse(llvm::toString(std::move(error)));
+std::string measure(const Setting& setting, comm::Communicator* ranks) {
+  const llama::Config config = llama::namedConfig(setting.text("model", "tiny")).value();
+  llama::DecoderOptions options = optionsOf(setting);
+  const bool sharded = ranks != nullptr && setting.text("sharding", "fsdp") == "fsdp";
+  if (sharded) options.sharding = llama::Sharding{ranks};
   const int64_t before = held();
-  llama::Decoder decoder(*config, options, 1,
+  llama::Decoder decoder(config, options, 1,
                          [&](const llama::TensorSpec& spec) { return llama::randomWeight(spec, 1, options.dtype); });
   const int64_t weights = held() - before;
   auto optimizer = setting.text("optimizer", "adamw") == "sgd"
                        ? optim::makeSgd(decoder.trainableTensors(), {.learning_rate = 1e-3})
                        : optim::makeAdam(decoder.trainableTensors(), {.learning_rate = 1e-3, .decoupled = true});
-  llama::Steps steps(std::move(optimizer), decoder.trainableTensors(), std::nullopt, /*largest_norm=*/1.0);
-  const Batch batch = batchOf(setting, *config);
+  std::optional<llama::Together> together;
+  if (sharded) together = llama::Together{ranks, decoder.trainsParts()};
+  Training training{
+      decoder,
+      llama::Steps(std::move(optimizer), decoder.trainableTensors(), std::nullopt, /*largest_norm=*/0, together),
+      {}};
+  if (ranks != nullptr && !sharded)
+    training.reducer.emplace(*ranks, decoder.trainableTensors(), std::vector<at::Tensor>());
+  const Batch batch = batchOf(setting, config);
   for (int64_t step = 0; step < 3; ++step) {
     resetPeak();
-    trainStep(setting, decoder, steps, batch);
+    trainStep(setting, training, batch);
   }
-  fmt::print("{} {} {}\n", peak() - before, weights, held() - before);
+  return fmt::format("{} {} {}", peak() - before, weights, held() - before);
+}
+
+/// In processes of their own: what one measurement leaves behind is not in the next.
+void measureRanks(const Setting& setting) {
+  const auto ranks = static_cast<unsigned>(setting.number("gpus", 1));
+  const auto config = llama::namedConfig(setting.text("model", "tiny"));
+  if (!config) refuse("no model of that name");
+  if (auto error = llama::checkOptions(*config, optionsOf(setting))) refuse(llvm::toString(std::move(error)));
+  const auto outcomes = comm::runRanks(ranks, std::chrono::minutes(10), std::chrono::minutes(30),
+                                       [&](const comm::Rendezvous& rendezvous) {
+                                         at::set_num_threads(1);  // some kernels hold something for each thread
+                                         if (ranks == 1) return measure(setting, nullptr);
+                                         const auto communicator = comm::Communicator::open(rendezvous);
+                                         const std::string found = measure(setting, communicator.get());
+                                         communicator->barrier();
+                                         communicator->shutdown();
+                                         return found;
+                                       });
+  int64_t most = -1;
+  std::string said;
+  for (const comm::RankOutcome& outcome : outcomes) {
+    int64_t bytes = 0;
+    if (llvm::StringRef(outcome.said).split(' ').first.getAsInteger(10, bytes))
+      refuse("a rank ended with: " + outcome.said);
+    if (bytes > most) most = bytes, said = outcome.said;
+  }
+  fmt::print("{}\n", said);
   std::fflush(stdout);
 }
 
@@ -158,7 +209,6 @@ void measure(const Setting& setting) {
 
 int main() {
   expc::memory::countTensors();
-  at::set_num_threads(1);  // some kernels hold something for each thread
   for (std::string line; std::getline(std::cin, line);)
-    if (!line.empty()) expc::memory::measure(expc::memory::Setting(line));
+    if (!line.empty()) expc::memory::measureRanks(expc::memory::Setting(line));
 }

@@ -42,7 +42,8 @@ def settings(options):
                     found.append({
                         **MEANING.get(method, {"method": method}), "model": options.model, "precision": precision,
                         "activation_checkpointing": checkpointing, "packing": packing, "batch": str(options.batch),
-                        "max_length": str(options.length), "optimizer": options.optimizer,
+                        "max_length": str(options.length), "optimizer": options.optimizer, "gpus": str(options.gpus),
+                        "sharding": options.sharding,
                     })
     return found
 
@@ -91,6 +92,8 @@ def main():
     parser.add_argument("--batch", type=int, default=2)
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--optimizer", default="adamw")
+    parser.add_argument("--gpus", type=int, default=1)
+    parser.add_argument("--sharding", default="fsdp")
     options = parser.parse_args()
 
     wanted = settings(options)
