@@ -175,10 +175,16 @@ llvm::Expected<CommandFiles> Finder::find() {
 
 }  // namespace
 
+/// Whether the workload is a command that some point is of: a preset may have left none.
+static bool runs(const plan::Plan& plan, unsigned workload) {
+  return plan.workloads[workload].command && std::any_of(plan.points.begin(), plan.points.end(),
+                                                         [&](const auto& point) { return point.workload == workload; });
+}
+
 llvm::Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& plan, const std::string& results) {
   std::vector<CommandFiles> all(plan.workloads.size());
   for (unsigned i = 0; i < plan.workloads.size(); ++i) {
-    if (!plan.workloads[i].command) continue;
+    if (!runs(plan, i)) continue;
     auto files = Finder(plan, i, results).find();
     if (!files) return files.takeError();
     all[i] = std::move(*files);
@@ -189,7 +195,7 @@ llvm::Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& pla
 llvm::Error digestCommands(const plan::Plan& plan, const std::vector<CommandFiles>& files,
                            std::map<std::string, std::string>& digests, const std::function<llvm::Error()>& tick) {
   for (unsigned i = 0; i < plan.workloads.size(); ++i) {
-    if (!plan.workloads[i].command) continue;
+    if (!runs(plan, i)) continue;
     llvm::BLAKE3 hasher;
     for (const std::string& program : files[i].programs)
       if (auto error = addToDigest(hasher, "program", program, tick)) return error;

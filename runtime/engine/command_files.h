@@ -25,9 +25,9 @@ struct CommandFiles {
   std::vector<std::string> programs;  // files that are started, absolute; more than one where a parameter names it
 };
 
-/// For each workload of the plan (nothing for a built-in one). Patterns do not look into `results`, nor at hidden
-/// files unless they name them. The error names the workload and the way out: no program, an input or pattern without a
-/// file, a `${name}` that is no parameter, a metric read from a file that is an input.
+/// For each workload of the plan (nothing for a built-in one, nor where no point is left of it). Patterns do not look
+/// into `results`, nor at hidden files unless they name them. The error names the workload and the way out: no program,
+/// an input or pattern without a file, a `${name}` that is no parameter, a metric read from a file that is an input.
 llvm::Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& plan, const std::string& results);
 
 /// A digest for each command, by store::commandKey: of the programs' contents and the inputs' names and contents.

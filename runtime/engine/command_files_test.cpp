@@ -125,6 +125,17 @@ TEST_CASE("a command's program is looked for before the first trial") {
   CHECK(has(refusal(planOf(folder, {"true", "${gpus"})), "a parameter is written ${name}"));
 }
 
+TEST_CASE("a command that no point is left of needs neither program nor parameters") {
+  StudyFolder folder;
+  folder.write("train.py");
+  plan::Plan plan = planOf(folder, {"true", "train.py"});
+  const std::string before = digestOf(plan);
+  plan.workloads.push_back(planOf(folder, {"no-such-program", "${rank}"}).workloads[0]);
+  plan.workloads.push_back(plan.workloads[0]);  // the same command under another name, which it has its digest from
+  CHECK(llvm::cantFail(findCommandFiles(plan, plan.root + "/results"))[1].programs.empty());
+  CHECK(digestOf(plan) == before);
+}
+
 TEST_CASE("inputs are found once, with the files that the arguments name") {
   StudyFolder folder;
   folder.write("train.py");

@@ -97,8 +97,9 @@ def main():
     options = parser.parse_args()
 
     wanted = settings(options)
-    if not options.all:  # each method, precision, checkpointing and shape at least once
-        wanted = [setting for number, setting in enumerate(wanted) if number % 5 == 0]
+    if not options.all:  # each method, precision, checkpointing and shape at least once, and some on two ranks
+        wanted = [setting for number, setting in enumerate(wanted) if number % 7 == 1] + [
+            {**setting, "gpus": "2"} for number, setting in enumerate(wanted) if number % 24 == 0]
     expected, peaks = estimates(options.expc, wanted), measured(options.program, wanted)
     if options.markdown:
         print("| method | precision | checkpointing | rows | measured | estimated | off |\n| --- | --- | --- | --- | --- | --- | --- |")
@@ -107,6 +108,8 @@ def main():
         off = estimate / peak - 1
         beyond += abs(off) > TOLERANCE
         name = " ".join(setting[part] for part in ("method", "dpo_base", "qat_weights") if part in setting)
+        if not options.markdown and setting["gpus"] != "1":
+            name += f" on {setting['gpus']} ranks"
         cells = [name, setting["precision"], "on" if setting["activation_checkpointing"] == "true" else "off",
                  "packed" if setting["packing"] == "true" else "padded", f"{peak / 1e6:.1f} MB", f"{estimate / 1e6:.1f} MB",
                  f"{off * 100:+.1f} %" + (" !" if abs(off) > TOLERANCE else "")]
