@@ -95,6 +95,9 @@ class Decoder {
   /// Draws dropout of adapters (from the seed and the number of calls so far) and is meant for steps; off, nothing is
   /// dropped. On from the start.
   void setTraining(bool training) { training_ = training; }
+  /// The number of passes so far, on which dropout depends: for a training that goes on.
+  uint64_t passes() const { return passes_; }
+  void setPasses(uint64_t passes) { passes_ = passes; }
   /// Whether adapters count. Without them the decoder is the model that it was before it was trained.
   void setAdapters(bool on) { adapters_on_ = on; }
 

@@ -45,6 +45,17 @@ at::Tensor ReferenceLogProbs::of(llvm::ArrayRef<int64_t> ids, const std::functio
   return result;
 }
 
+at::Tensor ReferenceLogProbs::values() const { return at::tensor(values_, at::kDouble); }
+
+bool ReferenceLogProbs::restore(const at::Tensor& values) {
+  if (values.dim() != 1 || values.size(0) != static_cast<int64_t>(values_.size()) ||
+      values.scalar_type() != at::kDouble)
+    return false;
+  const at::Tensor own = values.to(at::kCPU).contiguous();
+  values_.assign(own.const_data_ptr<double>(), own.const_data_ptr<double>() + own.numel());
+  return true;
+}
+
 int64_t ReferenceLogProbs::known() const {
   return std::count_if(values_.begin(), values_.end(), [](double value) { return !std::isnan(value); });
 }

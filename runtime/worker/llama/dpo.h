@@ -41,6 +41,10 @@ class ReferenceLogProbs {
   /// Those of the rows `ids`, in fp64 on the CPU. `compute` gives all of the batch's; it is called unless all are
   /// known.
   at::Tensor of(llvm::ArrayRef<int64_t> ids, const std::function<at::Tensor()>& compute);
+  /// All of them [rows] in fp64, not-a-number where one is not known; and back. False, with nothing changed, if the
+  /// tensor is of another shape or type.
+  at::Tensor values() const;
+  bool restore(const at::Tensor& values);
   /// How many are known.
   int64_t known() const;
 

@@ -40,10 +40,21 @@ void Steps::addShare(const at::Tensor& share, double factor) {
 at::Tensor Steps::finishShares() {
   assert(loss_.defined() && weight_ == 0 && largest_norm_ == 0 && "a step of shares, without clipping");
   if (schedule_) optimizer_->setLearningRate(schedule_->rate(done_));
-  scaler_.step(parameters_, [&] { optimizer_->step(); });
+  std::function<void(at::Tensor&)> all_overflows;
+  if (together_ && together_->parts)
+    all_overflows = [&](at::Tensor& found) { together_->communicator->allReduce(found, comm::Reduction::Max); };
+  else if (together_)
+    sumGradients();
+  scaler_.step(parameters_, [&] { optimizer_->step(); }, all_overflows);
   optimizer_->zeroGrad();
   ++done_;
   return std::exchange(loss_, at::Tensor());
+}
+
+void Steps::sumGradients() {
+  std::vector<at::Tensor> gradients;
+  for (const at::Tensor& parameter : parameters_) gradients.push_back(parameter.grad());
+  together_->communicator->allReduceAll(gradients, comm::Reduction::Sum, kBucketBytes);
 }
 
 StepResult Steps::finish() {
@@ -60,9 +71,7 @@ StepResult Steps::finish() {
       all_squares = [&](double square) { return ranks.allReduce(square, comm::Reduction::Sum); };
       all_overflows = [&](at::Tensor& found) { ranks.allReduce(found, comm::Reduction::Max); };
     } else {
-      std::vector<at::Tensor> gradients;
-      for (const at::Tensor& parameter : parameters_) gradients.push_back(parameter.grad());
-      ranks.allReduceAll(gradients, comm::Reduction::Sum, kBucketBytes);
+      sumGradients();
     }
   }
   assert(weight_ > 0 && "something was added");

@@ -52,13 +52,22 @@ class Steps {
   /// Goes back from a part of the step's loss, divided by that weight already. Gradients are multiplied with `factor`:
   /// the number of ranks where these are averaged.
   void addShare(const at::Tensor& share, double factor);
-  /// Steps; the sum of the shares, on the device.
+  /// Steps, with other ranks on the sum of all ranks' shares; the sum of this rank's shares, on the device.
   at::Tensor finishShares();
+
+  /// For a training that goes on: what the scaler of fp16 has learnt, and the number of steps done.
+  precision::GradScaler::State scalerState() const { return scaler_.state(); }
+  void restore(const precision::GradScaler::State& scaler, int64_t done) {
+    scaler_.restore(scaler);
+    done_ = done;
+  }
 
   int64_t done() const { return done_; }
   optim::Optimizer& optimizer() { return *optimizer_; }
 
  private:
+  void sumGradients();
+
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::vector<at::Tensor> parameters_;
   std::optional<optim::WarmupCosine> schedule_;

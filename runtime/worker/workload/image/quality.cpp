@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/worker/workload/image/checkpoint.h"
 #include "runtime/worker/workload/image/training.h"
-#include "runtime/worker/workload/image/trial_identity.h"
 #include "runtime/worker/workload/paths.h"
+#include "runtime/worker/workload/trial_checkpoint.h"
 
 namespace expc::workload::image {
 namespace {
@@ -79,22 +78,6 @@ bool asked(const plan::TrialSpec& spec, std::string_view metric) {
   return spec.metrics.empty() || std::find(spec.metrics.begin(), spec.metrics.end(), metric) != spec.metrics.end();
 }
 
-/// The newest checkpoint, which must be the same one on every rank.
-llvm::Expected<std::optional<Checkpoint>> findCheckpoint(TrialContext& context, const CheckpointFolder& folder) {
-  auto found = folder.newest();
-  if (!found) return found.takeError();
-  const double epochs = *found ? static_cast<double>((*found)->epochs) : 0;
-  const auto range = context.communicator.allReduce(std::vector<double>{epochs, -epochs}, comm::Reduction::Max);
-  if (range[0] != -range[1])
-    return llvm::createStringError(
-        fmt::format("the ranks see different checkpoints in {} (after epoch {} and {}): it "
-                    "must be one folder for all of them",
-                    folder.path(), -range[1], range[0]));
-  if (context.communicator.rank() == 0)
-    if (auto error = folder.prepare()) return error;
-  return found;
-}
-
 /// Takes up what the checkpoint has.
 llvm::Error resume(Training& training, Course& course, const Checkpoint& checkpoint) {
   const llvm::json::Object* numbers = checkpoint.content.getObject("training");
@@ -148,7 +131,7 @@ llvm::Expected<plan::Event> runQuality(TrialContext& context, const Parameters& 
   std::optional<Checkpoint> checkpoint;
   if (!parameters.checkpoints.empty()) {
     folder.emplace(pathFrom(context.spec.root, parameters.checkpoints), identityOf(context));
-    auto found = findCheckpoint(context, *folder);
+    auto found = newestOfAll(context, *folder);
     if (!found) return found.takeError();
     checkpoint = std::move(*found);
   }

@@ -24,11 +24,15 @@ llvm::Expected<Model> Model::open(const Parameters& parameters, const std::strin
 }
 
 std::unique_ptr<llama::Decoder> Model::decoder(const Parameters& parameters, c10::Device device, uint64_t seed,
-                                               unsigned rank) const {
+                                               comm::Communicator& communicator) const {
   const auto weight = [&](const llama::TensorSpec& spec) {
     return folder_ ? folder_->read(spec) : llama::randomWeight(spec, seed, parameters.precision);
   };
-  return std::make_unique<llama::Decoder>(config_, decoderOptions(parameters, device), seed + rank, weight);
+  llama::DecoderOptions options = decoderOptions(parameters, device);
+  options.rank = communicator.rank();
+  if (parameters.sharding == Sharding::Fsdp && communicator.worldSize() > 1)
+    options.sharding = llama::Sharding{&communicator};
+  return std::make_unique<llama::Decoder>(config_, options, seed, weight);
 }
 
 }  // namespace expc::workload::llm

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/llama/decoder.h"
 #include "runtime/worker/llama/folder.h"
 #include "runtime/worker/workload/llm/parameters.h"
@@ -22,10 +23,11 @@ class Model {
   const llama::Config& config() const { return config_; }
   /// "": the model has a name.
   const std::string& folder() const { return path_; }
-  /// The decoder with the folder's weights, or those drawn from `seed`, which is also that of adapters and, with
-  /// the rank added, of dropout.
+  /// The decoder with the folder's weights, or those drawn from `seed`, which is also that of adapters and, with the
+  /// rank, of dropout. Weights are sharded over several ranks if the parameters say so; the communicator must live
+  /// longer.
   std::unique_ptr<llama::Decoder> decoder(const Parameters& parameters, c10::Device device, uint64_t seed,
-                                          unsigned rank) const;
+                                          comm::Communicator& communicator) const;
 
  private:
   llama::Config config_;

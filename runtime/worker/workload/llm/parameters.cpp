@@ -82,7 +82,9 @@ std::vector<Param> declaredParameters() {
           {"dropout", "float", defaults.dropout},
           {"targets", "targets", defaults.targets},
           {"group_size", "int", defaults.group_size},
-          {"qat_weights", "qat_weights", "kept"}};
+          {"qat_weights", "qat_weights", "kept"},
+          {"checkpoints", "checkpoints", "off"},
+          {"artefact", "artefact", "tuned"}};
 }
 
 llvm::Expected<Parameters> readParameters(const Object& object) {
@@ -120,6 +122,8 @@ llvm::Expected<Parameters> readParameters(const Object& object) {
     reader.fail("group_size", result.group_size, "32, 64, 128 or 256");
   result.qat_weights = reader.word("qat_weights", {"kept", "recomputed"}) == 1 ? llama::QuantCopies::Recomputed
                                                                                : llama::QuantCopies::Kept;
+  result.checkpoints = reader.path("checkpoints", "off", "folder");
+  result.merged = reader.word("artefact", {"tuned", "merged"}) == 1;
   if (result.packing && result.method == Method::Dpo)
     reader.fail("packing", true, "false with method dpo: a pair's answers are scored row by row");
   if (auto error = reader.take()) return error;

@@ -59,6 +59,8 @@ struct Parameters {
   double dropout = 0;
   std::string targets = "qvo_mlp";
   int64_t group_size = 256;
+  std::string checkpoints;  // a folder, as written in the study; "": none are kept
+  bool merged = false;      // artefact
   llama::QuantCopies qat_weights = llama::QuantCopies::Kept;
 
   bool hasAdapters() const {

@@ -25,9 +25,6 @@ llvm::Error checkSupport(const TrialContext& context, const Parameters& paramete
   const unsigned ranks = context.spec.world_size;
   if (parameters.gpus != ranks)
     return failure(fmt::format("parameter gpus is {}, the launcher started {} ranks", parameters.gpus, ranks));
-  if (ranks > 1 && parameters.sharding == Sharding::Fsdp)
-    return failure(
-        fmt::format("not in this build: sharding = fsdp on {} ranks; use sharding = ddp, or one rank", ranks));
   return llvm::Error::success();
 }
 
@@ -59,16 +56,17 @@ llvm::Error Training::build(const Settings& settings) {
   notes_.insert(notes_.end(), rows_->notes.begin(), rows_->notes.end());
   order_.emplace(rows_->train.count(), spec.world_size, parameters_.batch, parameters_.accumulation, spec.seed);
   if (auto error = checkLengths()) return error;
+  model_folder_ = model->folder();
   feed_.emplace(context_.device, parameters_.pin_memory);
-  decoder_ = model->decoder(parameters_, context_.device.torchDevice(), spec.seed, context_.communicator.rank());
+  decoder_ = model->decoder(parameters_, context_.device.torchDevice(), spec.seed, context_.communicator);
   flops_.emplace(*decoder_);
-  // Each rank has all weights: where there are several, the backward pass of a step's last pass averages their
-  // gradients.
-  if (spec.world_size > 1)
+  // Where each of several ranks has all weights, the backward pass of a step's last pass averages their gradients.
+  if (spec.world_size > 1 && parameters_.sharding == Sharding::Ddp)
     reducer_.emplace(context_.communicator, decoder_->trainableTensors(), std::vector<at::Tensor>());
   buildOptimizer(settings);
   if (parameters_.method != Method::Dpo) return llvm::Error::success();
-  references_.emplace(2 * (rows_->train.count() + rows_->held_out.count()));
+  references_.emplace(2 * (rows_->train.count() + rows_->held_out.count()),
+                      decoder_->options().sharding ? &context_.communicator : nullptr);
   if (parameters_.dpo_full)
     prepareReferences(settings.epochs > 0 ? settings.epochs * stepsPerEpoch()
                                           : settings.warmup + settings.steps + kTracedSteps);
@@ -87,6 +85,8 @@ llvm::Error Training::checkLengths() const {
 
 void Training::buildOptimizer(const Settings& settings) {
   std::vector<at::Tensor> weights = decoder_->trainableTensors();
+  std::optional<llama::Together> together;
+  if (decoder_->options().sharding) together = llama::Together{&context_.communicator, decoder_->trainsParts()};
   std::optional<optim::WarmupCosine> schedule;
   if (settings.epochs > 0) {
     schedule =
@@ -101,7 +101,7 @@ void Training::buildOptimizer(const Settings& settings) {
                                                    .decoupled = true})
                        : optim::makeSgd(weights, {.learning_rate = parameters_.learning_rate,
                                                   .weight_decay = parameters_.weight_decay});
-  steps_.emplace(std::move(optimizer), std::move(weights), schedule, /*largest_norm=*/0);
+  steps_.emplace(std::move(optimizer), std::move(weights), schedule, /*largest_norm=*/0, together);
 }
 
 std::vector<int64_t> Training::referenceRows(llvm::ArrayRef<int64_t> pairs, bool held_out) const {

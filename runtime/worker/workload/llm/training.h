@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
 
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "runtime/worker/comm/data_parallel.h"
+#include "runtime/worker/io/safetensors.h"
 #include "runtime/worker/llama/dpo.h"
 #include "runtime/worker/llama/steps.h"
 #include "runtime/worker/profile/range.h"
@@ -61,12 +63,27 @@ class Training : public Stepping {
   llvm::Expected<std::vector<double>> takeLosses();
   /// Of the rows held out, each once over all ranks.
   Evaluation evaluate();
+  /// What a training has to remember between two steps: what is trained apart.
+  struct Snapshot {
+    std::vector<model::NamedTensor> model, rest;
+    llvm::json::Object numbers;
+  };
+  /// Every rank calls it; the tensors may be the training's own, which change with the next step.
+  Snapshot snapshot();
+  /// Goes on from a snapshot that another training of the same trial wrote, as if that one had not stopped. Every rank
+  /// calls it, before the first step. An error says what does not fit.
+  llvm::Error restore(const io::SafeTensors& model, const io::SafeTensors& rest, const llvm::json::Object& numbers);
+  /// Leaves what was tuned in a folder, and says what lies where. Every rank calls it, after the last step.
+  llvm::Expected<std::vector<std::string>> save(const std::string& folder);
   /// What a reader of the result should know.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   Training(TrialContext& context, const Parameters& parameters) : context_(context), parameters_(parameters) {}
   llvm::Error build(const Settings& settings);
+  void rehearse();
+  /// The ranks' tensors as one, on the host.
+  at::Tensor ofAllRanks(const at::Tensor& own);
   llvm::Error checkLengths() const;
   void buildOptimizer(const Settings& settings);
   /// Asks for the reference of all pairs that so many steps and the evaluation will see.
@@ -84,6 +101,7 @@ class Training : public Stepping {
 
   TrialContext& context_;
   Parameters parameters_;
+  std::string model_folder_;  // "": the model has a name
   std::unique_ptr<llama::Decoder> decoder_;
   std::optional<RowSets> rows_;
   std::optional<Order> order_;

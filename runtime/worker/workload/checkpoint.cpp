@@ -1,4 +1,4 @@
-#include "runtime/worker/workload/image/checkpoint.h"
+#include "runtime/worker/workload/checkpoint.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,7 +14,7 @@
 #include "runtime/worker/io/durable_file.h"
 #include "runtime/worker/model/state_file.h"
 
-namespace expc::workload::image {
+namespace expc::workload {
 namespace {
 
 using llvm::json::Object;
@@ -180,8 +180,12 @@ llvm::Error CheckpointFolder::save(int64_t epochs, const std::vector<model::Name
 llvm::Expected<std::string> CheckpointFolder::finish(int64_t epochs) const {
   const std::string from = epochPath(epochs) + "/" + kModel, to = path_ + "/" + kModel;
   if (auto error = io::moveDurably(from, to)) return error;
-  for (const int64_t epoch : present()) fs::remove_directories(epochPath(epoch));
+  clear();
   return to;
 }
 
-}  // namespace expc::workload::image
+void CheckpointFolder::clear() const {
+  for (const int64_t epoch : present()) fs::remove_directories(epochPath(epoch));
+}
+
+}  // namespace expc::workload

@@ -1,10 +1,10 @@
-#include "runtime/worker/workload/image/trial_identity.h"
+#include "runtime/worker/workload/trial_checkpoint.h"
 
 #include <fmt/format.h>
 
 #include "runtime/plan/json.h"
 
-namespace expc::workload::image {
+namespace expc::workload {
 namespace {
 
 using llvm::json::Object;
@@ -36,4 +36,20 @@ TrialIdentity identityOf(const TrialContext& context) {
   return identity;
 }
 
-}  // namespace expc::workload::image
+llvm::Expected<std::optional<CheckpointFolder::Checkpoint>> newestOfAll(TrialContext& context,
+                                                                        const CheckpointFolder& folder) {
+  auto found = folder.newest();
+  if (!found) return found.takeError();
+  const double epochs = *found ? static_cast<double>((*found)->epochs) : 0;
+  const auto range = context.communicator.allReduce(std::vector<double>{epochs, -epochs}, comm::Reduction::Max);
+  if (range[0] != -range[1])
+    return llvm::createStringError(
+        fmt::format("the ranks see different checkpoints in {} (after epoch {} and {}): it "
+                    "must be one folder for all of them",
+                    folder.path(), -range[1], range[0]));
+  if (context.communicator.rank() == 0)
+    if (auto error = folder.prepare()) return error;
+  return found;
+}
+
+}  // namespace expc::workload

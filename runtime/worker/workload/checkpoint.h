@@ -4,10 +4,10 @@
 // whole, or it is refused.
 //
 //   FOLDER/POINT-seedSEED-DIGEST/        a trial: its point, its seed, and a digest of what was asked for
-//     epoch-000005/model.safetensors     torchvision's names: load_state_dict takes it
-//     epoch-000005/state.safetensors     optimiser, gradient scale, random numbers of each rank
+//     epoch-000005/model.safetensors     what is trained (images: torchvision's names, load_state_dict takes it)
+//     epoch-000005/state.safetensors     optimiser, random numbers of each rank, …
 //     epoch-000005/checkpoint.json       the rest, what the trial is, and BLAKE3 digests of all three
-//     model.safetensors                  the trained model, once the trial has ended; the folders are gone then
+//     model.safetensors                  what the workload leaves, once the trial has ended; the folders are gone then
 
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "runtime/worker/io/safetensors.h"
-#include "runtime/worker/model/mobilenet_v2.h"
+#include "runtime/worker/model/named_tensor.h"
 
-namespace expc::workload::image {
+namespace expc::workload {
 
 /// What must agree for one trial to go on where another one stopped.
 struct TrialIdentity {
@@ -56,6 +56,9 @@ class CheckpointFolder {
   /// Leaves of the checkpoint after `epochs` epochs only the model, and returns its path. By one process alone.
   llvm::Expected<std::string> finish(int64_t epochs) const;
 
+  /// Removes all checkpoints, what a workload wrote beside them stays. By one process alone.
+  void clear() const;
+
   const std::string& path() const { return path_; }
 
  private:
@@ -67,4 +70,4 @@ class CheckpointFolder {
   TrialIdentity identity_;
 };
 
-}  // namespace expc::workload::image
+}  // namespace expc::workload

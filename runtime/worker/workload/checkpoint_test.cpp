@@ -1,4 +1,4 @@
-#include "runtime/worker/workload/image/checkpoint.h"
+#include "runtime/worker/workload/checkpoint.h"
 
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
@@ -9,7 +9,7 @@
 
 #include "runtime/worker/model/state_file.h"
 
-using namespace expc::workload::image;
+using namespace expc::workload;
 using llvm::json::Object;
 namespace fs = llvm::sys::fs;
 namespace model = expc::model;
