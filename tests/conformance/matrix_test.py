@@ -11,7 +11,6 @@ import collections
 import itertools
 import json
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import matrix  # noqa: E402
 import ranks  # noqa: E402
 from server import Server  # noqa: E402
 
@@ -32,24 +32,6 @@ DESIGN = f"measure step_time  design full {{ timed {{ repeat 6  steps {STEPS}  w
 NO_DALI = "this worker was built without NVIDIA DALI; run `tools/setup --dali`"
 
 
-def levels():
-    """Of each factor its levels, as stdlib/image.exp declares them."""
-    text = (ranks.ROOT / "stdlib" / "image.exp").read_text()
-    return {name: re.search(rf"^enum {name} \{{([^}}]*)\}}", text, re.M).group(1).replace(",", " ").split() for name in FACTORS}
-
-
-def combinations(of):
-    """All of them, as tuples in the order of NAMES; None where a factor does not apply."""
-    found = {}
-    for at in itertools.product(*of.values(), map(str, DEVICES)):
-        named = dict(zip(NAMES, at))
-        for name, (other, level) in ONLY.items():
-            if named[other] != level:
-                named[name] = None
-        found[tuple(named.values())] = None
-    return list(found)
-
-
 def one_process(worker):
     """Levels with which one process drives all devices, by parameter."""
     described = json.loads(subprocess.run([worker, "--describe"], check=True, capture_output=True, text=True).stdout)
@@ -58,12 +40,7 @@ def one_process(worker):
 
 
 def expc(command, text, *options):
-    """What `expc COMMAND --format json` prints of a study, and how it ended."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder) / "matrix.exp"
-        file.write_text("import std.image\n" + text)
-        ended = subprocess.run([EXPC, command, str(file), "--format", "json", *options], capture_output=True, text=True)
-    return ended.returncode, ended.stdout + ended.stderr
+    return matrix.expc(EXPC, command, "image", text, *options)
 
 
 def fixed(name, at):
@@ -72,40 +49,18 @@ def fixed(name, at):
     return f"study {name} {{ workload {WORKLOAD.format(arguments)}  {DESIGN} }}\n"
 
 
-def covering(points, start):
-    """`start` and as many of `points` as it takes for each pair of levels that some point has to be in one of them."""
-    def pairs(point):
-        return {pair for pair in itertools.combinations(list(zip(NAMES, point)), 2) if None not in (pair[0][1], pair[1][1])}
-    chosen = list(start)
-    missing = set().union(*map(pairs, points)).difference(*map(pairs, chosen))
-    while missing:
-        chosen.append(max(points, key=lambda point: len(pairs(point) & missing)))
-        missing -= pairs(chosen[-1])
-    return chosen
-
-
 class Matrix(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.levels = levels()
-        cls.combinations = combinations(cls.levels)
-        factors = ""
-        for name, values in [*cls.levels.items(), ("gpus", map(str, DEVICES))]:
-            when = " when {} == {}".format(*ONLY[name]) if name in ONLY else ""
-            factors += f"  factor {name} in {{ {', '.join(values)} }}{when}\n"
+        cls.levels = matrix.levels("image", FACTORS)
+        cls.combinations = matrix.combinations(cls.levels, DEVICES, ONLY)
+        factors = matrix.declared(cls.levels, DEVICES, ONLY)
         code, output = expc("plan", f"study matrix {{\n  workload {WORKLOAD.format('')}\n{factors}  {DESIGN}\n}}\n",
                             "--devices", f"cpu:{max(DEVICES)}")
         assert code == 0, output
         cls.plan = json.loads(output)
-        cls.points = {cls.combination(point): point for point in cls.plan["points"]}
+        cls.points = matrix.points(cls.plan, NAMES)
         cls.available = [at for at, point in cls.points.items() if not point.get("unavailable")]
-
-    @classmethod
-    def combination(cls, point):
-        labels = [factor["levels"][level]["label"] if level is not None else None
-                  for factor, level in zip(cls.plan["factors"], point["levels"])]
-        named = dict(zip((factor["name"] for factor in cls.plan["factors"]), labels))
-        return tuple(named[name] for name in NAMES)
 
     def test_what_is_not_in_the_plan_is_refused_with_its_reason(self):
         self.assertEqual(self.plan["product"], len(self.combinations))
@@ -134,7 +89,7 @@ class Matrix(unittest.TestCase):
         # The same mathematics can be seen where everything else is plain.
         plain = [("dataloader", "threads", "nchw", "fp64", strategy, gpus)
                  for strategy in self.levels["strategy"] for gpus in map(str, DEVICES)]
-        chosen = self.available if ALL else covering(self.available, plain)
+        chosen = self.available if ALL else matrix.covering(self.available, NAMES, plain)
         together, losses, seconds = one_process(WORKER), {}, collections.Counter()
         without_dali = 0
         with tempfile.TemporaryFile("w+") as log:

@@ -54,8 +54,8 @@ struct ShardedWeights::Node : torch::autograd::Function<Node> {
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     const auto capsule = ctx->saved_data["pass"].toCapsule();
     auto& pass = static_cast<Pass&>(*capsule);
-    variable_list result(static_cast<size_t>(ctx->saved_data["inputs"].toInt()));
-    result[0] = pass.weights->backward(pass, gradients[0]);
+    variable_list result = pass.weights->backward(pass, gradients[0]);
+    result.resize(static_cast<size_t>(ctx->saved_data["inputs"].toInt()));
     return result;
   }
 };
@@ -187,7 +187,9 @@ at::Tensor ShardedWeights::forward(Pass& pass, const at::Tensor& x) {
   return result;
 }
 
-at::Tensor ShardedWeights::backward(Pass& pass, const at::Tensor& gradient) {
+/// Gradients of x and the parameters: these come out of the node, so that whatever waits for them (a reducer) sees them
+/// once. Those of the unit are reduced here.
+std::vector<at::Tensor> ShardedWeights::backward(Pass& pass, const at::Tensor& gradient) {
   assert(pass.x.defined() && "a graph goes back once");
   const size_t place = pass.use.place, unit = order_[place];
   if (again_[place]) need(unit);
@@ -198,23 +200,28 @@ at::Tensor ShardedWeights::backward(Pass& pass, const at::Tensor& gradient) {
     at::AutoGradMode inside(true);
     y = pass.work(x);
   }
-  std::vector<at::Tensor> wanted = pass.parameters;
-  if (x.requires_grad()) wanted.push_back(x);
+  std::vector<at::Tensor> wanted = pass.parameters, found;
+  if (x.requires_grad()) wanted.insert(wanted.begin(), x);
   Unit& own = units_[unit];
-  wanted.insert(wanted.end(), own.leaves.begin(), own.leaves.end());
   at::Tensor gradients;
   if (!own.leaves.empty()) {
+    assert(pass.parameters.empty() && "what is trained is in the unit, or all of it is not");
     // The leaves' gradients are summed in where they are reduced from.
     gradients = at::zeros({own.part.numel() * communicator_.worldSize()}, own.part.options().requires_grad(false));
     for (at::Tensor& leaf : own.leaves)
       leaf.mutable_grad() = gradients.narrow(0, leaf.storage_offset(), leaf.numel()).view(leaf.sizes());
+    wanted.insert(wanted.end(), own.leaves.begin(), own.leaves.end());
+    if (y.requires_grad()) torch::autograd::backward({y}, {gradient}, /*retain_graph=*/false, false, wanted);
+    if (x.requires_grad()) found = {x.grad()};
+  } else if (y.requires_grad()) {
+    found = torch::autograd::grad({y}, wanted, {gradient}, /*retain_graph=*/false, false, /*allow_unused=*/true);
   }
-  if (y.requires_grad()) torch::autograd::backward({y}, {gradient}, /*retain_graph=*/false, false, wanted);
+  if (!x.requires_grad()) found.insert(found.begin(), at::Tensor());
   y.reset();
   for (at::Tensor& leaf : own.leaves) leaf.mutable_grad().reset();
   drop(unit);
   if (gradients.defined()) reduce(unit, std::move(gradients));
-  return x.grad();
+  return found;
 }
 
 void ShardedWeights::reduce(size_t unit, at::Tensor gradients) {

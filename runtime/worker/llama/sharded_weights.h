@@ -89,7 +89,7 @@ class ShardedWeights {
   void reduce(size_t unit, at::Tensor gradients);
   void finishReductions();
   at::Tensor forward(Pass& pass, const at::Tensor& x);
-  at::Tensor backward(Pass& pass, const at::Tensor& gradient);
+  std::vector<at::Tensor> backward(Pass& pass, const at::Tensor& gradient);
 
   comm::Communicator& communicator_;
   std::vector<size_t> order_;

@@ -1,0 +1,175 @@
+// What full sharding leaves on a rank and what it gathers, counted by an allocator of our own: bytes are exact.
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/core/CPUAllocator.h>
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+
+#include "runtime/worker/comm/test_ranks.h"
+#include "runtime/worker/llama/decoder.h"
+#include "runtime/worker/llama/random_weights.h"
+#include "runtime/worker/llama/steps.h"
+
+namespace expc::parity {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The CPU's allocator, counting. Gloo's threads allocate too.
+class Counting : public at::Allocator {
+ public:
+  at::DataPtr allocate(size_t bytes) override {
+    auto* block = new Block{this, inner_->allocate(bytes), static_cast<int64_t>(bytes)};
+    const int64_t now = live_ += block->bytes;
+    for (int64_t most = peak_; now > most && !peak_.compare_exchange_weak(most, now);) continue;
+    return {block->memory.get(), block, &Counting::release, at::kCPU};
+  }
+  at::DeleterFnPtr raw_deleter() const override { return nullptr; }
+  void copy_data(void* to, const void* from, size_t count) const override { default_copy_data(to, from, count); }
+
+  int64_t live() const { return live_; }
+  int64_t peak() const { return peak_; }
+  void startAgain() { peak_ = live_.load(); }
+
+ private:
+  struct Block {
+    Counting* owner;
+    at::DataPtr memory;
+    int64_t bytes;
+  };
+  static void release(void* context) {
+    auto* block = static_cast<Block*>(context);
+    block->owner->live_ -= block->bytes;
+    delete block;
+  }
+  at::Allocator* inner_ = c10::GetDefaultCPUAllocator();
+  std::atomic<int64_t> live_ = 0, peak_ = 0;
+};
+
+constexpr int64_t kLayers = 8;
+
+llama::Config config(int64_t width) {
+  llama::Config c;
+  c.vocabulary = 64, c.width = width, c.layers = kLayers, c.heads = 4, c.kv_heads = 4, c.head_width = width / 4;
+  c.mlp_width = width, c.max_positions = 128;
+  return c;
+}
+
+struct Measured {
+  double live = 0, forward = 0, step = 0;  // bytes: between steps; at most in a pass without gradients, in a step
+  double seconds = 0;                      // of a step
+  llama::GatherCounts counts;              // of a step
+};
+
+Measured measure(comm::Communicator& ranks, Counting& memory, int64_t width, int64_t columns, int steps,
+                 bool prefetch) {
+  Measured result;
+  llama::DecoderOptions options;
+  options.activation_checkpointing = true;
+  options.sharding = llama::Sharding{&ranks, prefetch};
+  llama::Decoder decoder(config(width), options, 1,
+                         [](const llama::TensorSpec& spec) { return llama::randomWeight(spec, 5, at::kFloat); });
+  llama::Steps training(optim::makeAdam(decoder.trainableTensors(), {1e-3}), decoder.trainableTensors(), std::nullopt,
+                        0, llama::Together{&ranks, decoder.trainsParts()});
+  const at::Tensor tokens = at::arange(columns, at::kLong).remainder(64).unsqueeze(0);
+  const auto labelled = llama::labelledPositions(tokens);
+  llama::GatherCounts before;
+  const auto step = [&] {
+    before = decoder.gathered();
+    training.add(decoder.lossSum({tokens, {}, {}}, labelled), static_cast<double>(labelled.count()));
+    training.finish();
+  };
+  step();  // moments appear
+  result.live = static_cast<double>(memory.live());
+  memory.startAgain();
+  {
+    at::NoGradGuard no_grad;
+    decoder.lossSum({tokens, {}, {}}, labelled);
+  }
+  result.forward = static_cast<double>(memory.peak());
+  memory.startAgain();
+  result.seconds = 1e9;
+  for (int i = 0; i < steps; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    step();
+    result.seconds =
+        std::min(result.seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  result.step = static_cast<double>(memory.peak());
+  const llama::GatherCounts& after = decoder.gathered();
+  result.counts = {after.gathers - before.gathers, after.ahead - before.ahead, after.bytes - before.bytes,
+                   after.waited_seconds - before.waited_seconds};
+  return result;
+}
+
+/// What rank 0 of `world` says.
+std::string onRanks(unsigned world, const std::function<std::string(comm::Communicator&, Counting&)>& body) {
+  const auto outcomes = comm::runRanks(world, 300s, 500s, [&](const comm::Rendezvous& rendezvous) {
+    at::set_num_threads(1);
+    Counting memory;
+    c10::SetCPUAllocator(&memory, /*priority=*/200);
+    auto communicator = comm::Communicator::open(rendezvous);
+    std::string said = body(*communicator, memory);
+    communicator->shutdown();
+    return said;
+  });
+  return outcomes[0].ended ? outcomes[0].said : "did not end";
+}
+
+TEST_CASE("weights, gradients and moments are divided by the ranks; two units at most are whole") {
+  const double block = 4.0 * (7 * 128 * 128 + 2 * 128), ends = 4.0 * (2 * 64 * 128 + 128);
+  const double weights = kLayers * block + ends;
+  for (const unsigned world : {1u, 2u, 4u}) {
+    CAPTURE(world);
+    const std::string said = onRanks(world, [&](comm::Communicator& ranks, Counting& memory) {
+      std::string wrong;
+      const auto expect = [&](bool holds, const std::string& what) {
+        if (!holds) wrong += what + "; ";
+      };
+      for (const bool prefetch : {true, false}) {
+        const Measured m = measure(ranks, memory, 128, 4, 1, prefetch);
+        const double own = 3 * weights / world, slack = 0.25 * block;  // activations, tables, padding
+        expect(m.live >= own && m.live < own + slack, fmt::format("{} bytes live of {}", m.live, own));
+        if (world == 1) {
+          expect(m.step >= 4 * weights && m.step < 4 * weights + slack, fmt::format("{} bytes in a step", m.step));
+          continue;
+        }
+        const double gathered = (m.forward - m.live) / block, going_back = (m.step - m.live - weights / world) / block;
+        expect(gathered > (prefetch ? 1.9 : 0.9) && gathered < (prefetch ? 2.25 : 1.25),
+               fmt::format("{} blocks gathered", gathered));
+        // Two blocks' weights, two blocks' gradients; one of them less without prefetching.
+        expect(going_back < (prefetch ? 4.4 : 3.4), fmt::format("{} blocks on the way back", going_back));
+        // The embedding, blocks and head on the way; the blocks again on the way back. Nothing comes before the first.
+        expect(m.counts.gathers == 2 * kLayers + 2, fmt::format("{} gathers", m.counts.gathers));
+        expect(m.counts.ahead == (prefetch ? 2 * kLayers + 1 : 0), fmt::format("{} ahead", m.counts.ahead));
+      }
+      return wrong;
+    });
+    CHECK(said == "");
+  }
+}
+
+// Figures of docs/measurements/sharding.md: run with --no-skip. They are times, so nothing is asked of them.
+TEST_CASE("measured: gathers beside the computation" * doctest::skip()) {
+  for (const unsigned world : {1u, 2u, 4u})
+    for (const bool prefetch : {true, false}) {
+      if (world == 1 && !prefetch) continue;
+      const std::string said = onRanks(world, [&](comm::Communicator& ranks, Counting& memory) {
+        const Measured m = measure(ranks, memory, 512, 128, 7, prefetch);
+        return fmt::format(
+            "live {:.1f} MiB, peak {:.1f} MiB, step {:.1f} ms, of it waiting {:.1f} ms, gathered {:.1f} MiB",
+            m.live / 0x1p20, m.step / 0x1p20, m.seconds * 1e3, m.counts.waited_seconds * 1e3,
+            static_cast<double>(m.counts.bytes) / 0x1p20);
+      });
+      MESSAGE(world, " ranks, prefetch ", prefetch, ": ", said);
+    }
+}
+
+}  // namespace
+}  // namespace expc::parity
