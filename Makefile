@@ -33,12 +33,13 @@ fuzz:
 	@tests/fuzz/run $(FUZZ_SECONDS)
 
 bench: build setup-bench
-	@tools/build $(BUILD) expc-tokenizer-bench expc-training-bench expc-llm-bench expc-loader-bench expc-epoch-bench
+	@tools/build $(BUILD) expc-tokenizer-bench expc-training-bench expc-llm-bench expc-llm-export expc-loader-bench expc-epoch-bench
 	@python3 tests/bench/check.py --expc $(BUILD)/bin/expc
 	@python3 tests/bench/planner.py --expc $(BUILD)/bin/expc
 	@.deps/bench/bin/python tests/bench/tokenizer.py --bench $(BUILD)/bin/expc-tokenizer-bench
 	@python3 tests/bench/training.py --bench-step $(BUILD)/bin/expc-training-bench
 	@python3 tests/bench/llm.py --bench-step $(BUILD)/bin/expc-llm-bench
+	@.deps/bench/bin/python tests/bench/peft_load.py --export $(BUILD)/bin/expc-llm-export
 	@python3 tests/bench/loaders.py --bench $(BUILD)/bin/expc-loader-bench --expc $(BUILD)/bin/expc
 	@python3 tests/bench/epoch.py --bench $(BUILD)/bin/expc-epoch-bench --expc $(BUILD)/bin/expc
 

@@ -13,6 +13,9 @@
 #include "tests/fuzz/images.h"
 #include "tests/fuzz/talk.h"
 #include "tests/fuzz/text.h"
+#ifdef EXPC_FUZZ_MODEL
+#include "tests/fuzz/model.h"
+#endif
 
 int main(int argc, char** argv) {
   size_t count = 0;
@@ -31,6 +34,9 @@ int main(int argc, char** argv) {
       expc::fuzz::compileText(text.str());
       expc::fuzz::talk(text.str());
       expc::fuzz::readTexts(text.str());
+#ifdef EXPC_FUZZ_MODEL
+      expc::fuzz::readModel(text.str());
+#endif
       if (const auto broken = expc::format_test::brokenPromise(text.str())) {
         fmt::print("{}\n", *broken);
         return 1;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "runtime/worker/kernels/batch_norm_loops.h"
+#include "runtime/worker/kernels/decoder_loops.h"
 #include "runtime/worker/kernels/depthwise_loops.h"
 #include "runtime/worker/kernels/inverted_residual_loops.h"
 
@@ -24,13 +25,16 @@ namespace expc::kernels {
   extern const BlockLoops<double> blocks64;     \
   extern const BlockLoops<float> blocks32;      \
   extern const BlockLoops<Bf16> blocks16;       \
+  extern const DecoderLoops<float> decoder32;   \
+  extern const DecoderLoops<Bf16> decoder16;    \
   }
 EXPC_FOR_EACH_ISA(EXPC_DECLARE)
 #undef EXPC_DECLARE
 #ifdef __x86_64__
 namespace isa_avx512bf16 {
 extern const BlockLoops<Bf16> blocks16;
-}
+extern const DecoderLoops<Bf16> decoder16;
+}  // namespace isa_avx512bf16
 #endif
 
 namespace {
@@ -85,27 +89,34 @@ const BatchNormLoops* const* allBatchNormLoops() {
   return list.data();
 }
 
-#define EXPC_ALL_BLOCKS(type, each)                                                        \
-  template <>                                                                              \
-  const BlockLoops<type>* const* allBlockLoops<type>() {                                   \
-    static const auto list = cut(std::array<const BlockLoops<type>*, 5>{each(EXPC_LIST)}); \
-    return list.data();                                                                    \
+#define EXPC_ALL(Loops, all, each)                                              \
+  template <>                                                                   \
+  const Loops* const* all() {                                                   \
+    static const auto list = cut(std::array<const Loops*, 5>{each(EXPC_LIST)}); \
+    return list.data();                                                         \
   }
 #define EXPC_LIST(isa) &isa::blocks64,
-EXPC_ALL_BLOCKS(double, EXPC_FOR_EACH_ISA)
+EXPC_ALL(BlockLoops<double>, allBlockLoops<double>, EXPC_FOR_EACH_ISA)
 #undef EXPC_LIST
 #define EXPC_LIST(isa) &isa::blocks32,
-EXPC_ALL_BLOCKS(float, EXPC_FOR_EACH_ISA)
+EXPC_ALL(BlockLoops<float>, allBlockLoops<float>, EXPC_FOR_EACH_ISA)
 #undef EXPC_LIST
 #define EXPC_LIST(isa) &isa::blocks16,
-EXPC_ALL_BLOCKS(Bf16, EXPC_FOR_EACH_BF16_ISA)
+EXPC_ALL(BlockLoops<Bf16>, allBlockLoops<Bf16>, EXPC_FOR_EACH_BF16_ISA)
+#undef EXPC_LIST
+#define EXPC_LIST(isa) &isa::decoder32,
+EXPC_ALL(DecoderLoops<float>, allDecoderLoops<float>, EXPC_FOR_EACH_ISA)
+#undef EXPC_LIST
+#define EXPC_LIST(isa) &isa::decoder16,
+EXPC_ALL(DecoderLoops<Bf16>, allDecoderLoops<Bf16>, EXPC_FOR_EACH_BF16_ISA)
 #undef EXPC_LIST
 
 namespace {
 
-template <typename S>
-const BlockLoops<S>*& chosen() {
-  static const BlockLoops<S>* loops = &lastOf(allBlockLoops<S>());
+/// The loops that run: the best, until a test chooses others.
+template <typename Loops>
+const Loops*& chosen(const Loops* const* all) {
+  static const Loops* loops = &lastOf(all);
   return loops;
 }
 
@@ -113,11 +124,11 @@ const BlockLoops<S>*& chosen() {
 
 template <typename S>
 const BlockLoops<S>& blockLoops() {
-  return *chosen<S>();
+  return *chosen(allBlockLoops<S>());
 }
 template <typename S>
 void chooseBlockLoops(const BlockLoops<S>* loops) {
-  chosen<S>() = loops != nullptr ? loops : &lastOf(allBlockLoops<S>());
+  chosen(allBlockLoops<S>()) = loops != nullptr ? loops : &lastOf(allBlockLoops<S>());
 }
 template void chooseBlockLoops(const BlockLoops<double>*);
 template void chooseBlockLoops(const BlockLoops<float>*);
@@ -125,6 +136,19 @@ template void chooseBlockLoops(const BlockLoops<Bf16>*);
 template const BlockLoops<double>& blockLoops<double>();
 template const BlockLoops<float>& blockLoops<float>();
 template const BlockLoops<Bf16>& blockLoops<Bf16>();
+
+template <typename S>
+const DecoderLoops<S>& decoderLoops() {
+  return *chosen(allDecoderLoops<S>());
+}
+template <typename S>
+void chooseDecoderLoops(const DecoderLoops<S>* loops) {
+  chosen(allDecoderLoops<S>()) = loops != nullptr ? loops : &lastOf(allDecoderLoops<S>());
+}
+template void chooseDecoderLoops(const DecoderLoops<float>*);
+template void chooseDecoderLoops(const DecoderLoops<Bf16>*);
+template const DecoderLoops<float>& decoderLoops<float>();
+template const DecoderLoops<Bf16>& decoderLoops<Bf16>();
 
 template <typename T>
 const DepthwiseLoops<T>& depthwiseLoops() {

@@ -9,6 +9,7 @@
 #include <cassert>
 #include <numeric>
 
+#include "runtime/worker/llama/attention.h"
 #include "runtime/worker/llama/checkpoint.h"
 #include "runtime/worker/llama/layers.h"
 #include "runtime/worker/llama/random_weights.h"
@@ -275,9 +276,8 @@ at::Tensor Decoder::attend(const Block& block, const at::Tensor& x, const Pass& 
     key = repeated(key);
     value = repeated(value);
   }
-  const auto mask = pass.mask.defined() ? std::optional<at::Tensor>(pass.mask.unsqueeze(1)) : std::nullopt;
-  const at::Tensor attended = at::scaled_dot_product_attention(query, key, value, mask, /*dropout_p=*/0.0,
-                                                               /*is_causal=*/!mask, std::nullopt, grouped);
+  const at::Tensor attended =
+      attention(query, key, value, pass.mask.defined() ? pass.mask.unsqueeze(1) : at::Tensor(), grouped);
   const at::Tensor rows = attended.transpose(1, 2).reshape({x.size(0), config_.queryWidth()});
   return multiply(rows, {&block.output}, pass, place + 1)[0];
 }

@@ -6,6 +6,9 @@
 
 #include <cassert>
 #include <limits>
+#include <utility>
+
+#include "runtime/worker/llama/loops.h"
 
 namespace expc::llama {
 namespace {
@@ -34,13 +37,48 @@ struct Rounded {
   at::Tensor values, inside, scale;
 };
 
+/// By rows of x [rows, width], which share a scale, with steps from least to most around a zero. `x` as loopsServe has
+/// it.
+Rounded roundedByLoops(const at::Tensor& x, int64_t width, const at::Tensor& scale, const at::Tensor& zero, float least,
+                       float most) {
+  Rounded result{at::empty_like(x), at::empty(x.sizes(), x.options().dtype(at::kBool)), scale};
+  const at::Tensor inverse = scale.reciprocal();
+  withLoops(x, [&](const auto& loops, auto stored) {
+    using S = decltype(stored);
+    overRows(x.numel() / width, width, [&](int64_t first, int64_t count) {
+      const int64_t at = first * width;
+      loops.round(in<S>(x) + at, count, width, in<float>(inverse) + first, in<float>(zero) + first,
+                  in<float>(scale) + first, least, most, out<S>(result.values) + at, out<bool>(result.inside) + at);
+    });
+  });
+  return result;
+}
+
+/// Least and largest value of each row, with the last dimension kept as one.
+std::pair<at::Tensor, at::Tensor> ranges(const at::Tensor& x) {
+  if (!loopsServe(x)) return {x.amin(-1, /*keepdim=*/true), x.amax(-1, /*keepdim=*/true)};
+  auto shape = x.sizes().vec();
+  const int64_t width = shape.back();
+  shape.back() = 1;
+  const at::Tensor low = at::empty(shape, x.options()), high = at::empty_like(low);
+  withLoops(x, [&](const auto& loops, auto stored) {
+    using S = decltype(stored);
+    overRows(low.numel(), width, [&](int64_t first, int64_t count) {
+      loops.ranges(in<S>(x) + first * width, count, width, out<S>(low) + first, out<S>(high) + first);
+    });
+  });
+  return {low, high};
+}
+
 /// Scales are computed in the type of x, step by step, and only then widened: so the original's bits come out.
 Rounded roundedActivation(const at::Tensor& x) {
-  const at::Tensor low = x.amin(-1, /*keepdim=*/true).clamp_max_(0), high = x.amax(-1, /*keepdim=*/true).clamp_min_(0);
+  const auto [least, most] = ranges(x);
+  const at::Tensor low = least.clamp_max_(0), high = most.clamp_min_(0);
   Rounded result;
   const at::Tensor scale = (high - low).div_(255.0).clamp_min_(kLeastActivationScale);
   const at::Tensor zero = (-128 - (low / scale).round_()).clamp_(-128, 127).to(at::kFloat);
   result.scale = scale.to(at::kFloat);
+  if (loopsServe(x)) return roundedByLoops(x, x.size(-1), result.scale, zero, -128, 127);
   at::Tensor steps = (x * result.scale.reciprocal()).round_().add_(zero);
   result.inside = (steps >= -128).logical_and_(steps <= 127);
   result.values = steps.clamp_(-128, 127).sub_(zero).mul_(result.scale).to(x.scalar_type());
@@ -48,8 +86,8 @@ Rounded roundedActivation(const at::Tensor& x) {
 }
 
 at::Tensor int4Scale(const at::Tensor& groups) {
-  return groups.abs()
-      .amax(-1, /*keepdim=*/true)
+  const auto [least, most] = ranges(groups);
+  return at::maximum(least.neg(), most)
       .div_(kInt4Steps)
       .clamp_min_(machineEpsilon(groups.scalar_type()))
       .to(at::kFloat);
@@ -61,6 +99,7 @@ Rounded roundedWeight(const at::Tensor& w, int64_t group) {
   const at::Tensor groups = grouped(w, group);
   Rounded result;
   result.scale = int4Scale(groups);
+  if (loopsServe(w)) return roundedByLoops(w, group, result.scale, at::zeros_like(result.scale), -8, 7);
   // By the rounded reciprocal: a division gives other bits.
   at::Tensor steps = (groups * result.scale.reciprocal()).round_();
   result.inside = (steps >= -8).logical_and_(steps <= 7).view(w.sizes());
@@ -68,8 +107,25 @@ Rounded roundedWeight(const at::Tensor& w, int64_t group) {
   return result;
 }
 
+at::Tensor throughByLoops(const at::Tensor& gradient, const at::Tensor& inside, const at::Tensor& scale,
+                          const at::Tensor& result) {
+  const at::Tensor inverse = scale.reciprocal();
+  const int64_t width = gradient.numel() / std::max<int64_t>(1, scale.numel());
+  withLoops(gradient, [&](const auto& loops, auto stored) {
+    using S = decltype(stored);
+    overRows(scale.numel(), width, [&](int64_t first, int64_t count) {
+      const int64_t at = first * width;
+      loops.round_grad(in<S>(gradient) + at, in<bool>(inside) + at, count, width, in<float>(inverse) + first,
+                       in<float>(scale) + first, out<S>(result) + at);
+    });
+  });
+  return result;
+}
+
 /// What comes back through the rounding: (g s) (1 / s) where the value was inside. `ours`: the gradient may be changed.
 at::Tensor through(const at::Tensor& gradient, const at::Tensor& inside, const at::Tensor& scale, bool ours) {
+  if (loopsServe(gradient) && inside.is_contiguous() && scale.is_contiguous())
+    return throughByLoops(gradient, inside, scale, ours ? gradient : at::empty_like(gradient));
   const bool by_group = scale.dim() == 3;
   at::Tensor parts = by_group ? gradient.reshape({scale.size(0), scale.size(1), -1}) : gradient;
   // In 16 bits the product is rounded once, behind both factors.

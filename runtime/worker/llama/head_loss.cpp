@@ -8,6 +8,8 @@
 #include <cassert>
 
 #include "runtime/worker/llama/layers.h"
+#include "runtime/worker/llama/loops.h"
+#include "runtime/worker/llama/matrix.h"
 
 namespace expc::llama {
 namespace {
@@ -15,12 +17,30 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// log p of the targets [n]. The logits (in the type of sums) become the gradient of -log p of each.
-at::Tensor logProbsOf(at::Tensor& logits, const at::Tensor& targets, bool gradient) {
+/// log p of the targets [n]; `gradient`: the logits become the gradient of -log p of each, times its weight (in the
+/// type of sums) where there are weights.
+at::Tensor logProbsOf(at::Tensor& logits, const at::Tensor& targets, bool gradient, const at::Tensor& weights = {}) {
+  const at::ScalarType inner = accumulateType(logits.scalar_type());
+  if (loopsServe(logits)) {
+    const at::Tensor result = at::empty({logits.size(0)}, logits.options().dtype(inner));
+    const int64_t vocabulary = logits.size(1);
+    withLoops(logits, [&](const auto& loops, auto stored) {
+      using S = decltype(stored);
+      overRows(logits.size(0), vocabulary, [&](int64_t first, int64_t count) {
+        loops.log_probs(out<S>(logits) + first * vocabulary, in<int64_t>(targets) + first,
+                        weights.defined() ? in<float>(weights) + first : nullptr, count, vocabulary, gradient,
+                        out<float>(result) + first);
+      });
+    });
+    return result;
+  }
   const at::Tensor index = targets.unsqueeze(1);
-  logits = at::log_softmax(logits, 1);
-  const at::Tensor result = logits.gather(1, index).squeeze(1);
-  if (gradient) logits.exp_().scatter_add_(1, index, at::full_like(index, -1, logits.options()));
+  at::Tensor logs = at::log_softmax(logits.to(inner), 1);
+  const at::Tensor result = logs.gather(1, index).squeeze(1);
+  if (!gradient) return result;
+  logs.exp_().scatter_add_(1, index, at::full_like(index, -1, logs.options()));
+  if (weights.defined()) logs.mul_(weights.unsqueeze(1));
+  logits = logs.to(logits.scalar_type());
   return result;
 }
 
@@ -52,11 +72,10 @@ struct HeadLossSum : torch::autograd::Function<HeadLossSum> {
     at::Tensor towards_head;
     inChunks(x.size(0), [&](int64_t first, int64_t count) {
       const at::Tensor part = x.narrow(0, first, count);
-      at::Tensor logits = at::linear(part, head).to(inner);
+      at::Tensor logits = timesTransposed(part, head);
       sum.sub_(logProbsOf(logits, targets.narrow(0, first, count), for_x || for_head).sum());
       if (!for_x && !for_head) return;
-      logits = logits.to(x.scalar_type());
-      if (for_x) towards_x.narrow(0, first, count).copy_(at::mm(logits, head));
+      if (for_x) towards_x.narrow(0, first, count).copy_(times(logits, head));
       if (!for_head) return;
       if (towards_head.defined())
         towards_head.addmm_(logits.t(), part);
@@ -86,9 +105,9 @@ struct HeadLogProbs : torch::autograd::Function<HeadLogProbs> {
     const at::Tensor result = at::empty({x.size(0)}, x.options().dtype(inner));
     const at::Tensor towards_x = ahead ? at::empty_like(x) : at::Tensor();
     inChunks(x.size(0), [&](int64_t first, int64_t count) {
-      at::Tensor logits = at::linear(x.narrow(0, first, count), head).to(inner);
+      at::Tensor logits = timesTransposed(x.narrow(0, first, count), head);
       result.narrow(0, first, count).copy_(logProbsOf(logits, targets.narrow(0, first, count), ahead));
-      if (ahead) towards_x.narrow(0, first, count).copy_(at::mm(logits.to(x.scalar_type()), head));
+      if (ahead) towards_x.narrow(0, first, count).copy_(times(logits, head));
     });
     if (ahead)
       ctx->save_for_backward({towards_x});
@@ -99,7 +118,7 @@ struct HeadLogProbs : torch::autograd::Function<HeadLogProbs> {
 
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     const auto saved = ctx->get_saved_variables();
-    const at::Tensor weight = gradients[0].neg().unsqueeze(1);
+    const at::Tensor above = gradients[0].neg().contiguous(), weight = above.unsqueeze(1);
     if (saved.size() == 1)
       return {(saved[0].to(weight.scalar_type()) * weight).to(saved[0].scalar_type()), at::Tensor(), at::Tensor(),
               at::Tensor()};
@@ -109,10 +128,9 @@ struct HeadLogProbs : torch::autograd::Function<HeadLogProbs> {
     result[1] = at::zeros_like(head);
     inChunks(x.size(0), [&](int64_t first, int64_t count) {
       const at::Tensor part = x.narrow(0, first, count);
-      at::Tensor logits = at::linear(part, head).to(weight.scalar_type());
-      logProbsOf(logits, targets.narrow(0, first, count), true);
-      logits = logits.mul_(weight.narrow(0, first, count)).to(x.scalar_type());
-      if (result[0].defined()) result[0].narrow(0, first, count).copy_(at::mm(logits, head));
+      at::Tensor logits = timesTransposed(part, head);
+      logProbsOf(logits, targets.narrow(0, first, count), true, above.narrow(0, first, count));
+      if (result[0].defined()) result[0].narrow(0, first, count).copy_(times(logits, head));
       result[1].addmm_(logits.t(), part);
     });
     return result;
@@ -121,17 +139,16 @@ struct HeadLogProbs : torch::autograd::Function<HeadLogProbs> {
 
 struct LogProbs : torch::autograd::Function<LogProbs> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& logits, const at::Tensor& targets) {
-    at::Tensor wide = logits.to(accumulateType(logits.scalar_type()));
     ctx->save_for_backward({logits, targets});
-    return logProbsOf(wide, targets, false);
+    at::Tensor read = logits.contiguous();
+    return logProbsOf(read, targets, false);
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     const auto saved = ctx->get_saved_variables();
-    const at::ScalarType type = saved[0].scalar_type();
-    at::Tensor wide = saved[0].to(accumulateType(type));
-    logProbsOf(wide, saved[1], true);
-    return {wide.mul_(gradients[0].neg().unsqueeze(1)).to(type), at::Tensor()};
+    at::Tensor gradient = loopsServe(saved[0]) ? saved[0].clone() : saved[0];  // loops write where they read
+    logProbsOf(gradient, saved[1], true, gradients[0].neg().contiguous());
+    return {gradient, at::Tensor()};
   }
 };
 

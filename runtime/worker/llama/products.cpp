@@ -5,6 +5,7 @@
 
 #include <cassert>
 
+#include "runtime/worker/llama/matrix.h"
 #include "runtime/worker/llama/random_weights.h"
 
 namespace expc::llama {
@@ -46,7 +47,7 @@ struct AdaptedProducts : torch::autograd::Function<AdaptedProducts> {
     int64_t column = 0;
     size_t next = 0;
     for (size_t i = 0; i < group->weights.size(); ++i) {
-      results.push_back(at::linear(x, group->weights[i].matrix(x.scalar_type())));
+      results.push_back(timesTransposed(x, group->weights[i].matrix(x.scalar_type())));
       if (!group->adapted[i]) continue;
       const at::Tensor& b = adapters[2 * next++ + 1];
       results.back().addmm_(reduced.narrow(1, column, b.size(1)), b.t(), 1, group->use.scale);
@@ -64,18 +65,13 @@ struct AdaptedProducts : torch::autograd::Function<AdaptedProducts> {
     const auto& group = static_cast<const Group&>(*capsule);
     at::Tensor towards_x;
     const bool wanted = ctx->needs_input_grad(0);
-    const auto add = [&](const at::Tensor& gradient, const at::Tensor& weight) {
-      if (towards_x.defined())
-        towards_x.addmm_(gradient, weight);
-      else
-        towards_x = at::mm(gradient, weight);
-    };
     const size_t adapted = saved.empty() ? 0 : saved.size() - 3;
     variable_list result(2 + 2 * adapted), reduced_parts;
     int64_t column = 0;
     size_t next = 0;
     for (size_t i = 0; i < group.weights.size(); ++i) {
-      if (wanted && gradients[i].defined()) add(gradients[i], group.weights[i].matrix(gradients[i].scalar_type()));
+      if (wanted && gradients[i].defined())
+        addTimes(towards_x, gradients[i], group.weights[i].matrix(gradients[i].scalar_type()));
       if (!group.adapted[i]) continue;
       const at::Tensor& b = saved[3 + next];
       const at::Tensor gradient =
@@ -96,7 +92,7 @@ struct AdaptedProducts : torch::autograd::Function<AdaptedProducts> {
         result[1 + 2 * i] = first.narrow(0, row, rank);
         row += rank;
       }
-      if (wanted && group.use.dropout == 0) add(reduced, saved[2]);
+      if (wanted && group.use.dropout == 0) towards_x.addmm_(reduced, saved[2]);
       if (wanted && group.use.dropout > 0) towards_x.add_(dropped(at::mm(reduced, saved[2]), group.use));
     }
     result[0] = towards_x;

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "runtime/worker/llama/layers.h"
+#include "runtime/worker/llama/loops.h"
 
 namespace expc::llama {
 namespace {
@@ -15,20 +16,41 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-at::Tensor turned(const at::Tensor& x, const at::Tensor& rotations) {
+at::Tensor turnedByLoops(const at::Tensor& x, const at::Tensor& rotations, int sign) {
+  const int64_t heads = x.size(2), width = x.size(3), row = heads * width, tokens = x.size(0) * x.size(1),
+                given = rotations.numel() * 2 / width;  // for each token, or for those of one row
+  const at::Tensor y = at::empty_like(x);
+  const auto* angles = static_cast<const float*>(rotations.const_data_ptr());
+  withLoops(x, [&](const auto& loops, auto stored) {
+    using S = decltype(stored);
+    overRows(tokens, row, [&](int64_t first, int64_t count) {
+      for (int64_t t = first, n = 0; t < first + count; t += n) {
+        n = std::min(first + count - t, given - t % given);
+        loops.turn(in<S>(x) + t * row, angles + t % given * width, n, heads, width, static_cast<float>(sign),
+                   out<S>(y) + t * row);
+      }
+    });
+  });
+  return y;
+}
+
+/// sign -1 turns back.
+at::Tensor turned(const at::Tensor& x, const at::Tensor& rotations, int sign) {
+  if (loopsServe(x) && rotations.scalar_type() == at::kComplexFloat && rotations.is_contiguous())
+    return turnedByLoops(x, rotations, sign);
   const at::Tensor wide = x.to(accumulateType(x.scalar_type())).contiguous();
   const at::Tensor pairs = at::view_as_complex(wide.view({x.size(0), x.size(1), x.size(2), x.size(3) / 2, 2}));
-  return at::view_as_real(pairs * rotations).flatten(-2).to(x.scalar_type());
+  return at::view_as_real(pairs * (sign < 0 ? rotations.conj() : rotations)).flatten(-2).to(x.scalar_type());
 }
 
 struct Turn : torch::autograd::Function<Turn> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& rotations) {
     ctx->save_for_backward({rotations});
-    return turned(x, rotations);
+    return turned(x, rotations, 1);
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
-    return {turned(gradients[0], ctx->get_saved_variables()[0].conj()), at::Tensor()};
+    return {turned(gradients[0].contiguous(), ctx->get_saved_variables()[0], -1), at::Tensor()};
   }
 };
 
