@@ -1,13 +1,11 @@
-// What full sharding leaves on a rank and what it gathers, counted by an allocator of our own: bytes are exact.
+// What full sharding leaves on a rank and what it gathers, by the counting allocator: bytes are exact.
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
-#include <c10/core/CPUAllocator.h>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 
@@ -15,42 +13,12 @@
 #include "runtime/worker/llama/decoder.h"
 #include "runtime/worker/llama/random_weights.h"
 #include "runtime/worker/llama/steps.h"
+#include "tests/memory/counting_allocator.h"
 
 namespace expc::parity {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// The CPU's allocator, counting. Gloo's threads allocate too.
-class Counting : public at::Allocator {
- public:
-  at::DataPtr allocate(size_t bytes) override {
-    auto* block = new Block{this, inner_->allocate(bytes), static_cast<int64_t>(bytes)};
-    const int64_t now = live_ += block->bytes;
-    for (int64_t most = peak_; now > most && !peak_.compare_exchange_weak(most, now);) continue;
-    return {block->memory.get(), block, &Counting::release, at::kCPU};
-  }
-  at::DeleterFnPtr raw_deleter() const override { return nullptr; }
-  void copy_data(void* to, const void* from, size_t count) const override { default_copy_data(to, from, count); }
-
-  int64_t live() const { return live_; }
-  int64_t peak() const { return peak_; }
-  void startAgain() { peak_ = live_.load(); }
-
- private:
-  struct Block {
-    Counting* owner;
-    at::DataPtr memory;
-    int64_t bytes;
-  };
-  static void release(void* context) {
-    auto* block = static_cast<Block*>(context);
-    block->owner->live_ -= block->bytes;
-    delete block;
-  }
-  at::Allocator* inner_ = c10::GetDefaultCPUAllocator();
-  std::atomic<int64_t> live_ = 0, peak_ = 0;
-};
 
 constexpr int64_t kLayers = 8;
 
@@ -67,8 +35,7 @@ struct Measured {
   llama::GatherCounts counts;              // of a step
 };
 
-Measured measure(comm::Communicator& ranks, Counting& memory, int64_t width, int64_t columns, int steps,
-                 bool prefetch) {
+Measured measure(comm::Communicator& ranks, int64_t width, int64_t columns, int steps, bool prefetch) {
   Measured result;
   llama::DecoderOptions options;
   options.activation_checkpointing = true;
@@ -86,14 +53,14 @@ Measured measure(comm::Communicator& ranks, Counting& memory, int64_t width, int
     training.finish();
   };
   step();  // moments appear
-  result.live = static_cast<double>(memory.live());
-  memory.startAgain();
+  result.live = static_cast<double>(memory::held());
+  memory::resetPeak();
   {
     at::NoGradGuard no_grad;
     decoder.lossSum({tokens, {}, {}}, labelled);
   }
-  result.forward = static_cast<double>(memory.peak());
-  memory.startAgain();
+  result.forward = static_cast<double>(memory::peak());
+  memory::resetPeak();
   result.seconds = 1e9;
   for (int i = 0; i < steps; ++i) {
     const auto begin = std::chrono::steady_clock::now();
@@ -101,7 +68,7 @@ Measured measure(comm::Communicator& ranks, Counting& memory, int64_t width, int
     result.seconds =
         std::min(result.seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
-  result.step = static_cast<double>(memory.peak());
+  result.step = static_cast<double>(memory::peak());
   const llama::GatherCounts& after = decoder.gathered();
   result.counts = {after.gathers - before.gathers, after.ahead - before.ahead, after.bytes - before.bytes,
                    after.waited_seconds - before.waited_seconds};
@@ -109,13 +76,12 @@ Measured measure(comm::Communicator& ranks, Counting& memory, int64_t width, int
 }
 
 /// What rank 0 of `world` says.
-std::string onRanks(unsigned world, const std::function<std::string(comm::Communicator&, Counting&)>& body) {
+std::string onRanks(unsigned world, const std::function<std::string(comm::Communicator&)>& body) {
   const auto outcomes = comm::runRanks(world, 300s, 500s, [&](const comm::Rendezvous& rendezvous) {
     at::set_num_threads(1);
-    Counting memory;
-    c10::SetCPUAllocator(&memory, /*priority=*/200);
+    memory::countTensors();
     auto communicator = comm::Communicator::open(rendezvous);
-    std::string said = body(*communicator, memory);
+    std::string said = body(*communicator);
     communicator->shutdown();
     return said;
   });
@@ -127,13 +93,13 @@ TEST_CASE("weights, gradients and moments are divided by the ranks; two units at
   const double weights = kLayers * block + ends;
   for (const unsigned world : {1u, 2u, 4u}) {
     CAPTURE(world);
-    const std::string said = onRanks(world, [&](comm::Communicator& ranks, Counting& memory) {
+    const std::string said = onRanks(world, [&](comm::Communicator& ranks) {
       std::string wrong;
       const auto expect = [&](bool holds, const std::string& what) {
         if (!holds) wrong += what + "; ";
       };
       for (const bool prefetch : {true, false}) {
-        const Measured m = measure(ranks, memory, 128, 4, 1, prefetch);
+        const Measured m = measure(ranks, 128, 4, 1, prefetch);
         const double own = 3 * weights / world, slack = 0.25 * block;  // activations, tables, padding
         expect(m.live >= own && m.live < own + slack, fmt::format("{} bytes live of {}", m.live, own));
         if (world == 1) {
@@ -160,8 +126,8 @@ TEST_CASE("measured: gathers beside the computation" * doctest::skip()) {
   for (const unsigned world : {1u, 2u, 4u})
     for (const bool prefetch : {true, false}) {
       if (world == 1 && !prefetch) continue;
-      const std::string said = onRanks(world, [&](comm::Communicator& ranks, Counting& memory) {
-        const Measured m = measure(ranks, memory, 512, 128, 7, prefetch);
+      const std::string said = onRanks(world, [&](comm::Communicator& ranks) {
+        const Measured m = measure(ranks, 512, 128, 7, prefetch);
         return fmt::format(
             "live {:.1f} MiB, peak {:.1f} MiB, step {:.1f} ms, of it waiting {:.1f} ms, gathered {:.1f} MiB",
             m.live / 0x1p20, m.step / 0x1p20, m.seconds * 1e3, m.counts.waited_seconds * 1e3,

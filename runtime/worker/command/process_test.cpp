@@ -132,14 +132,17 @@ TEST_CASE("nothing that a program started outlives it") {
   Runner runner;
   const ProgramEnd end = runner.python(R"(
 import os, sys, time
+told, tell = os.pipe()
 for kind in ('plain', 'group', 'session'):
     pid = os.fork()
     if pid == 0:
         if kind == 'group': os.setpgid(0, 0)
         if kind == 'session': os.setsid()
-        if os.fork() == 0: print(os.getpid(), flush=True)
+        if os.fork() == 0:
+            print(os.getpid(), flush=True)
+            os.write(tell, b'x')
         time.sleep(600)
-time.sleep(0.3)
+for _ in range(3): os.read(told, 1)
 )");
   CHECK(end.status == 0);
   CHECK(end.wall_seconds < 10);
