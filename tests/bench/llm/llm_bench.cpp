@@ -94,11 +94,11 @@ int main(int argc, char** argv) {
   const auto step = [&] {
     if (option["method"] == "dpo") {
       const at::Tensor base = reference.of(all_rows, [&] { return decoder.referenceLogProbs(input, labelled); });
-      steps.add(llama::dpo(decoder.rowLogProbs(input, labelled), base, {}).losses.mean(), 1);
+      steps.addShare(llama::dpo(decoder.rowLogProbs(input, labelled), base, {}).losses.mean(), 1);
     } else {
-      steps.add(decoder.lossSum(input, labelled), labelled.count());
+      steps.addShare(decoder.lossSum(input, labelled) / static_cast<double>(labelled.count()), 1);
     }
-    steps.finish();
+    steps.finishShares().item<double>();
   };
   for (std::string line; std::getline(std::cin, line);) {
     std::vector<std::string> seconds;
