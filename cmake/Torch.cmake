@@ -47,7 +47,11 @@ target_link_libraries(expc_torch INTERFACE -Wl,--no-as-needed "${EXPC_TORCH_ROOT
                                            "${EXPC_TORCH_ROOT}/lib/libc10.so" -Wl,--as-needed Threads::Threads)
 
 # at::parallel_for is a plain loop in what is compiled without OpenMP. torch's own libgomp serves both: two would have a team each.
+# Clang would bring its own (libomp), so what it builds, fuzzers and reports of clang-tidy, has plain loops.
 function(expc_torch_parallel target)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    return()
+  endif()
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fopenmp>)
   set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
   target_link_libraries(${target} PUBLIC "${EXPC_TORCH_ROOT}/lib/libgomp.so.1")
