@@ -3,6 +3,7 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FormatVariadic.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace expc::workload {
@@ -101,6 +102,10 @@ llvm::Expected<Settings> readSettings(const plan::TrialSpec& spec) {
                                    " trial needs its length: " + (epochs ? "epochs" : "steps") + " is not set");
   }
   return result;
+}
+
+bool asked(const plan::TrialSpec& spec, std::string_view metric) {
+  return spec.metrics.empty() || std::find(spec.metrics.begin(), spec.metrics.end(), metric) != spec.metrics.end();
 }
 
 }  // namespace expc::workload

@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "runtime/plan/trial.h"
 
@@ -56,5 +57,8 @@ struct Settings {
   int64_t epochs = 0;
 };
 llvm::Expected<Settings> readSettings(const plan::TrialSpec& spec);
+
+/// Whether the trial is asked for a metric; one that names none is asked for all.
+bool asked(const plan::TrialSpec& spec, std::string_view metric);
 
 }  // namespace expc::workload

@@ -169,11 +169,13 @@ std::vector<Metric> profileMetrics() {
           {"gpu_busy_share", "Share", "higher", TrialKind::Profile, false}};
 }
 
-llvm::Error profileTrial(TrialContext& context, Stepping& training, const Settings& settings,
-                         std::vector<std::string> notes, plan::Event& result) {
+llvm::Expected<plan::Event> profileTrial(TrialContext& context, Stepping& training, const Settings& settings) {
+  std::vector<std::string> notes = training.notes();
   if (auto error = runSteps(context, training, settings.warmup, "warmup", false)) return error;
   auto profile = profileSteps(context, training, settings.steps);
   if (!profile) return profile.takeError();
+  plan::Event result;
+  result.type = plan::Event::Type::Result;
   profile::reduce(context.communicator, measures(*profile), result.metrics);
   notes.insert(notes.end(), profile->findings.notes.begin(), profile->findings.notes.end());
   if (auto error = traceSteps(context, training, notes)) return error;
@@ -181,7 +183,10 @@ llvm::Error profileTrial(TrialContext& context, Stepping& training, const Settin
       profile::gather(context.communicator, breakdownOf(*profile, settings.steps), notes);
   profile::addSeries(result.series, gathered.breakdown);
   result.notes = gathered.notes;
-  return llvm::Error::success();
+  auto losses = training.takeLosses();
+  if (!losses) return losses.takeError();
+  result.series["loss"] = llvm::json::Array(*losses);
+  return result;
 }
 
 }  // namespace expc::workload

@@ -4,7 +4,6 @@
 
 #include <llvm/Support/Error.h>
 
-#include <string>
 #include <vector>
 
 #include "runtime/worker/workload/parameter_reader.h"
@@ -18,10 +17,9 @@ std::vector<Metric> profileMetrics();
 /// Steps that are traced, where a trace is asked for.
 inline constexpr int64_t kTracedSteps = 3;
 
-/// `warmup` steps, then `steps` profiled ones; metrics, series and notes into the result, `notes` first. Where
-/// EXPC_TRACE names a file without its ending, a few more steps are traced into EXPC_TRACE.rank0.json, …; nothing is
-/// measured of these.
-llvm::Error profileTrial(TrialContext& context, Stepping& training, const Settings& settings,
-                         std::vector<std::string> notes, plan::Event& result);
+/// `warmup` steps, then `steps` profiled ones; the result has the training's notes first, and the loss of each step.
+/// Where EXPC_TRACE names a file without its ending, a few more steps are traced into EXPC_TRACE.rank0.json, …; nothing
+/// is measured of these.
+llvm::Expected<plan::Event> profileTrial(TrialContext& context, Stepping& training, const Settings& settings);
 
 }  // namespace expc::workload

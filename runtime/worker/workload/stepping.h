@@ -4,7 +4,9 @@
 
 #include <llvm/Support/Error.h>
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/worker/workload/workload.h"
 
@@ -17,6 +19,11 @@ class Stepping {
   virtual llvm::Expected<bool> step() = 0;
   /// Seconds so far that this rank waited for batches.
   virtual double loadWaitSeconds() const = 0;
+  /// Losses of the steps since the last call, over all ranks. An error names the first step whose loss is not finite.
+  /// Waits for the device; every rank calls it.
+  virtual llvm::Expected<std::vector<double>> takeLosses() = 0;
+  /// What a reader of the result should know.
+  virtual const std::vector<std::string>& notes() const = 0;
 };
 
 /// `count` steps, with a mark of the device after each of them if `marked`. A training that ends before is no error.

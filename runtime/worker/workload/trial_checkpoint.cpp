@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "runtime/plan/json.h"
+#include "runtime/worker/workload/paths.h"
 
 namespace expc::workload {
 namespace {
@@ -12,6 +13,22 @@ using llvm::json::Object;
 std::string textOf(const llvm::json::Value& value) {
   if (auto text = value.getAsString()) return text->str();
   return plan::canonicalJson(value);
+}
+
+llvm::Expected<std::optional<CheckpointFolder::Checkpoint>> newestOfAll(TrialContext& context,
+                                                                        const CheckpointFolder& folder) {
+  auto found = folder.newest();
+  if (!found) return found.takeError();
+  const double epochs = *found ? static_cast<double>((*found)->epochs) : 0;
+  const auto range = context.communicator.allReduce(std::vector<double>{epochs, -epochs}, comm::Reduction::Max);
+  if (range[0] != -range[1])
+    return llvm::createStringError(
+        fmt::format("the ranks see different checkpoints in {} (after epoch {} and {}): it "
+                    "must be one folder for all of them",
+                    folder.path(), -range[1], range[0]));
+  if (context.communicator.rank() == 0)
+    if (auto error = folder.prepare()) return error;
+  return found;
 }
 
 }  // namespace
@@ -36,20 +53,19 @@ TrialIdentity identityOf(const TrialContext& context) {
   return identity;
 }
 
-llvm::Expected<std::optional<CheckpointFolder::Checkpoint>> newestOfAll(TrialContext& context,
-                                                                        const CheckpointFolder& folder) {
-  auto found = folder.newest();
+llvm::Expected<Kept> openCheckpoints(TrialContext& context, const std::string& path) {
+  Kept kept;
+  if (path.empty()) return kept;
+  kept.folder.emplace(pathFrom(context.spec.root, path), identityOf(context));
+  auto found = newestOfAll(context, *kept.folder);
   if (!found) return found.takeError();
-  const double epochs = *found ? static_cast<double>((*found)->epochs) : 0;
-  const auto range = context.communicator.allReduce(std::vector<double>{epochs, -epochs}, comm::Reduction::Max);
-  if (range[0] != -range[1])
-    return llvm::createStringError(
-        fmt::format("the ranks see different checkpoints in {} (after epoch {} and {}): it "
-                    "must be one folder for all of them",
-                    folder.path(), -range[1], range[0]));
-  if (context.communicator.rank() == 0)
-    if (auto error = folder.prepare()) return error;
-  return found;
+  kept.newest = std::move(*found);
+  return kept;
+}
+
+std::string wentOnFrom(const CheckpointFolder::Checkpoint& checkpoint, int64_t epochs) {
+  return fmt::format("went on after epoch {} of {} from {}; times are the sum of both parts", checkpoint.epochs, epochs,
+                     checkpoint.path);
 }
 
 }  // namespace expc::workload

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "runtime/worker/workload/checkpoint.h"
 #include "runtime/worker/workload/workload.h"
 
@@ -10,9 +13,17 @@ namespace expc::workload {
 /// counts for neither.
 TrialIdentity identityOf(const TrialContext& context);
 
-/// The newest checkpoint of a trial, which must be the same one on every rank; the first rank makes the folder ready
-/// for the next ones. Every rank calls it.
-llvm::Expected<std::optional<CheckpointFolder::Checkpoint>> newestOfAll(TrialContext& context,
-                                                                        const CheckpointFolder& folder);
+/// Where a trial keeps its checkpoints, and the newest that is there.
+struct Kept {
+  std::optional<CheckpointFolder> folder;
+  std::optional<CheckpointFolder::Checkpoint> newest;
+};
+
+/// For the trial's parameter `checkpoints`; neither where it is empty. The newest must be the same one on every rank;
+/// the first rank makes the folder ready for the next ones. Every rank calls it.
+llvm::Expected<Kept> openCheckpoints(TrialContext& context, const std::string& path);
+
+/// What a reader is told of a trial that went on from a checkpoint.
+std::string wentOnFrom(const CheckpointFolder::Checkpoint& checkpoint, int64_t epochs);
 
 }  // namespace expc::workload

@@ -1,9 +1,9 @@
 #include "runtime/worker/workload/image/mobilenet_v2.h"
 
 #include "runtime/worker/workload/image/parameters.h"
-#include "runtime/worker/workload/image/profiled.h"
 #include "runtime/worker/workload/image/quality.h"
 #include "runtime/worker/workload/image/timed.h"
+#include "runtime/worker/workload/image/training.h"
 #include "runtime/worker/workload/parameter_reader.h"
 #include "runtime/worker/workload/profile.h"
 
@@ -50,7 +50,9 @@ llvm::Expected<plan::Event> run(TrialContext& context) {
     case plan::TrialKind::Profile:
       break;
   }
-  return runProfiled(context, *parameters, *settings);
+  auto training = Training::create(context, *parameters, 0);
+  if (!training) return training.takeError();
+  return profileTrial(context, **training, *settings);
 }
 
 }  // namespace

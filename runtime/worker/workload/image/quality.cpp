@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "runtime/worker/workload/image/training.h"
-#include "runtime/worker/workload/paths.h"
 #include "runtime/worker/workload/trial_checkpoint.h"
 
 namespace expc::workload::image {
@@ -74,10 +73,6 @@ llvm::Expected<double> runEpoch(TrialContext& context, Training& training, int64
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-bool asked(const plan::TrialSpec& spec, std::string_view metric) {
-  return spec.metrics.empty() || std::find(spec.metrics.begin(), spec.metrics.end(), metric) != spec.metrics.end();
-}
-
 /// Takes up what the checkpoint has.
 llvm::Error resume(Training& training, Course& course, const Checkpoint& checkpoint) {
   const llvm::json::Object* numbers = checkpoint.content.getObject("training");
@@ -127,14 +122,9 @@ llvm::Error train(TrialContext& context, Training& training, const CheckpointFol
 }  // namespace
 
 llvm::Expected<plan::Event> runQuality(TrialContext& context, const Parameters& parameters, const Settings& settings) {
-  std::optional<CheckpointFolder> folder;
-  std::optional<Checkpoint> checkpoint;
-  if (!parameters.checkpoints.empty()) {
-    folder.emplace(pathFrom(context.spec.root, parameters.checkpoints), identityOf(context));
-    auto found = newestOfAll(context, *folder);
-    if (!found) return found.takeError();
-    checkpoint = std::move(*found);
-  }
+  auto kept = openCheckpoints(context, parameters.checkpoints);
+  if (!kept) return kept.takeError();
+  auto& [folder, checkpoint] = *kept;
   auto created = Training::create(context, parameters, settings.epochs, checkpoint ? checkpoint->epochs : 0);
   if (!created) return created.takeError();
   Training& training = **created;
@@ -144,8 +134,7 @@ llvm::Expected<plan::Event> runQuality(TrialContext& context, const Parameters& 
   result.notes = training.notes();
   if (checkpoint) {
     if (auto error = resume(training, course, *checkpoint)) return error;
-    result.notes.push_back(fmt::format("went on after epoch {} of {} from {}; times are the sum of both parts",
-                                       checkpoint->epochs, settings.epochs, checkpoint->path));
+    result.notes.push_back(wentOnFrom(*checkpoint, settings.epochs));
     checkpoint.reset();
   }
   if (auto error = train(context, training, folder ? &*folder : nullptr, settings.epochs, course)) return error;

@@ -12,6 +12,7 @@
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/workload/image/image_sets.h"
 #include "runtime/worker/workload/image/portion.h"
+#include "runtime/worker/workload/losses.h"
 
 namespace expc::workload::image {
 
@@ -196,22 +197,9 @@ llvm::Expected<bool> Training::step() {
 }
 
 llvm::Expected<std::vector<double>> Training::takeLosses() {
-  std::vector<double> losses;
-  if (!losses_.empty()) {
-    const auto all = at::stack(losses_).to(at::kCPU, at::kDouble).contiguous();
-    losses.assign(all.const_data_ptr<double>(), all.const_data_ptr<double>() + all.numel());
-  }
-  losses_.clear();
-  losses = context_.communicator.allReduce(std::move(losses), comm::Reduction::Sum);
-  const int64_t first = steps_done_ - static_cast<int64_t>(losses.size());
-  for (size_t i = 0; i < losses.size(); ++i) {
-    losses[i] /= context_.communicator.worldSize();
-    if (!std::isfinite(losses[i])) {
-      return llvm::createStringError(
-          "the loss of step " + llvm::Twine(first + static_cast<int64_t>(i) + 1) +
-          " is not finite: the training diverged; lower learning_rate or use a wider precision");
-    }
-  }
+  auto losses = workload::takeLosses(context_.communicator, losses_, steps_done_);
+  if (!losses) return losses.takeError();
+  for (double& loss : *losses) loss /= context_.communicator.worldSize();
   return losses;
 }
 

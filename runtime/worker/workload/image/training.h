@@ -56,12 +56,11 @@ class Training : public Stepping {
 
   /// Mean losses over the ranks of the steps since the last call. An error names the first step whose loss is not
   /// finite. Waits for the device, talks to the other ranks.
-  llvm::Expected<std::vector<double>> takeLosses();
+  llvm::Expected<std::vector<double>> takeLosses() override;
 
   /// Share of images that the model classifies correctly in evaluation mode, each image once over all ranks.
   llvm::Expected<double> accuracy(const data::Images& images);
-  /// What a reader of the result should know.
-  const std::vector<std::string>& notes() const { return notes_; }
+  const std::vector<std::string>& notes() const override { return notes_; }
   const data::Images& trainImages() const { return *sets_.train; }
   const data::Images& testImages() const { return *sets_.test; }
 

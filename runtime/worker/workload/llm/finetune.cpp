@@ -1,9 +1,9 @@
 #include "runtime/worker/workload/llm/finetune.h"
 
 #include "runtime/worker/workload/llm/parameters.h"
-#include "runtime/worker/workload/llm/profiled.h"
 #include "runtime/worker/workload/llm/quality.h"
 #include "runtime/worker/workload/llm/timed.h"
+#include "runtime/worker/workload/llm/training.h"
 #include "runtime/worker/workload/parameter_reader.h"
 #include "runtime/worker/workload/profile.h"
 
@@ -48,7 +48,9 @@ llvm::Expected<plan::Event> run(TrialContext& context) {
     case plan::TrialKind::Profile:
       break;
   }
-  return runProfiled(context, *parameters, *settings);
+  auto training = Training::create(context, *parameters, *settings);
+  if (!training) return training.takeError();
+  return profileTrial(context, **training, *settings);
 }
 
 }  // namespace

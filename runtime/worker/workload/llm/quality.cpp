@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "runtime/worker/workload/llm/training.h"
-#include "runtime/worker/workload/paths.h"
 #include "runtime/worker/workload/trial_checkpoint.h"
 
 namespace expc::workload::llm {
@@ -92,14 +91,9 @@ llvm::json::Value orNull(const std::optional<double>& value) {
 }  // namespace
 
 llvm::Expected<plan::Event> runQuality(TrialContext& context, const Parameters& parameters, const Settings& settings) {
-  std::optional<CheckpointFolder> folder;
-  std::optional<Checkpoint> checkpoint;
-  if (!parameters.checkpoints.empty()) {
-    folder.emplace(pathFrom(context.spec.root, parameters.checkpoints), identityOf(context));
-    auto found = newestOfAll(context, *folder);
-    if (!found) return found.takeError();
-    checkpoint = std::move(*found);
-  }
+  auto kept = openCheckpoints(context, parameters.checkpoints);
+  if (!kept) return kept.takeError();
+  auto& [folder, checkpoint] = *kept;
   auto created = Training::create(context, parameters, settings);
   if (!created) return created.takeError();
   Training& training = **created;
@@ -109,8 +103,7 @@ llvm::Expected<plan::Event> runQuality(TrialContext& context, const Parameters& 
   result.notes = training.notes();
   if (checkpoint) {
     if (auto error = resume(training, course, *checkpoint)) return error;
-    result.notes.push_back(fmt::format("went on after epoch {} of {} from {}; times are the sum of both parts",
-                                       checkpoint->epochs, settings.epochs, checkpoint->path));
+    result.notes.push_back(wentOnFrom(*checkpoint, settings.epochs));
     checkpoint.reset();
   }
   if (auto error = train(context, training, folder ? &*folder : nullptr, settings.epochs, course)) return error;

@@ -12,10 +12,6 @@
 namespace expc::workload::llm {
 namespace {
 
-bool asked(const plan::TrialSpec& spec, std::string_view metric) {
-  return spec.metrics.empty() || std::find(spec.metrics.begin(), spec.metrics.end(), metric) != spec.metrics.end();
-}
-
 /// Operations needed over what the devices could do in that time. What they could do is measured, after the clock, with
 /// products of square matrices: no table of peaks knows a slice of a CPU or a card whose clocks are held down.
 void addUtilisation(TrialContext& context, const Parameters& parameters, double flops, double wall,

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <numeric>
 
 #include "runtime/worker/data/sampler.h"
 #include "runtime/worker/workload/llm/model.h"
+#include "runtime/worker/workload/losses.h"
 #include "runtime/worker/workload/profile.h"
 
 namespace expc::workload::llm {
@@ -212,21 +212,7 @@ llvm::Expected<bool> Training::step() {
 }
 
 llvm::Expected<std::vector<double>> Training::takeLosses() {
-  std::vector<double> losses;
-  if (!losses_.empty()) {
-    const auto all = at::stack(losses_).to(at::kCPU, at::kDouble).contiguous();
-    losses.assign(all.const_data_ptr<double>(), all.const_data_ptr<double>() + all.numel());
-  }
-  losses_.clear();
-  losses = context_.communicator.allReduce(std::move(losses), comm::Reduction::Sum);
-  const int64_t first = steps_done_ - static_cast<int64_t>(losses.size());
-  for (size_t i = 0; i < losses.size(); ++i)
-    if (!std::isfinite(losses[i]))
-      return failure(
-          fmt::format("the loss of step {} is not finite: the training diverged; lower learning_rate or use "
-                      "a wider precision",
-                      first + static_cast<int64_t>(i) + 1));
-  return losses;
+  return workload::takeLosses(context_.communicator, losses_, steps_done_);
 }
 
 Evaluation Training::evaluate() {

@@ -60,7 +60,7 @@ class Training : public Stepping {
 
   /// Losses of the steps since the last call: means over the tokens (dpo: pairs) of all ranks. An error names the first
   /// step whose loss is not finite. Waits for the device, talks to the other ranks.
-  llvm::Expected<std::vector<double>> takeLosses();
+  llvm::Expected<std::vector<double>> takeLosses() override;
   /// Of the rows held out, each once over all ranks.
   Evaluation evaluate();
   /// What a training has to remember between two steps: what is trained apart.
@@ -75,8 +75,7 @@ class Training : public Stepping {
   llvm::Error restore(const io::SafeTensors& model, const io::SafeTensors& rest, const llvm::json::Object& numbers);
   /// Leaves what was tuned in a folder, and says what lies where. Every rank calls it, after the last step.
   llvm::Expected<std::vector<std::string>> save(const std::string& folder);
-  /// What a reader of the result should know.
-  const std::vector<std::string>& notes() const { return notes_; }
+  const std::vector<std::string>& notes() const override { return notes_; }
 
  private:
   Training(TrialContext& context, const Parameters& parameters) : context_(context), parameters_(parameters) {}
