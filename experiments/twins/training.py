@@ -18,7 +18,7 @@ import images
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
-def launch(options):
+def run(options):
     """Runs the trial, in processes of its own where there are several."""
     on_gpus = torch.cuda.is_available()
     if on_gpus and torch.cuda.device_count() < options.gpus:
