@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import random
 import socket
 import subprocess
 import tempfile
@@ -20,8 +21,10 @@ def free_port():
 def specification(kind="timed", ranks=1, settings=None, metrics=(), seed=7, root=ROOT, cores=None, **parameters):
     values = {"data": {"mnist": [str(DIGITS)]}, "size": 32, "width": 0.5, "batch": 32, "gpus": ranks}
     values.update(parameters)
+    # A core for each rank. Other tests run beside this one, so not always the same.
     allowed = sorted(os.sched_getaffinity(0))
-    slots = [{"device": "cpu", "cores": cores or [allowed[r % len(allowed)]]} for r in range(ranks)]
+    first = random.randrange(len(allowed))
+    slots = [{"device": "cpu", "cores": cores or [allowed[(first + r) % len(allowed)]]} for r in range(ranks)]
     return {"v": 1, "trial": "test", "point": "0" * 16, "workload": "image.mobilenet_v2", "workload_version": 1, "kind": kind,
             "settings": settings or ({"steps": 3, "warmup": 1} if kind == "timed" else {"epochs": 1}), "parameters": values,
             "root": str(root), "seed": seed, "metrics": list(metrics), "world_size": ranks, "slots": slots}
