@@ -15,6 +15,19 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+def valid_trials(folder):
+    """How many are in the store of a run that goes on."""
+    if not (folder / "expc.sqlite").exists():
+        return 0
+    database = sqlite3.connect(f"file:{folder}/expc.sqlite?mode=ro", uri=True)
+    try:
+        return database.execute("SELECT count(*) FROM trial WHERE status = 'valid'").fetchone()[0]
+    except sqlite3.DatabaseError:  # just being written
+        return 0
+    finally:
+        database.close()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--expc", required=True)
@@ -26,9 +39,12 @@ def main():
     with tempfile.TemporaryDirectory(prefix="expc-main-job-") as folder:
         command = [expc, "run", *study, "--devices", "cpu:2", "--results", folder]
         first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(12)
+        end = time.monotonic() + 300
+        while valid_trials(pathlib.Path(folder)) < 7:
+            assert first.poll() is None and time.monotonic() < end, first.returncode
+            time.sleep(0.05)
         first.send_signal(signal.SIGKILL)
-        first.wait()
+        assert first.wait() == -signal.SIGKILL
         # One epoch is too few to learn: the accuracy claim fails, and that is exit code 3 and a verdict all the same.
         result = subprocess.run([*command, "--format", "json"], capture_output=True, text=True, timeout=400)
         assert result.returncode in (0, 3, 4), (result.returncode, result.stderr[-2000:])
