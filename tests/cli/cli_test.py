@@ -51,8 +51,9 @@ class Command(unittest.TestCase):
         self.assertEqual(result.returncode, code, f"expc {arguments}\n{result.stdout}\n{result.stderr}")
         return result
 
-    def run_study(self, path, *arguments, code=0):
-        return self.expc("run", path, "--worker", OPTIONS.null_worker, "--devices", "cpu:2", *arguments, code=code)
+    def run_study(self, path, *arguments, code=0, heat_up=False):
+        cold = () if heat_up else ("--heat-up", "0")
+        return self.expc("run", path, "--worker", OPTIONS.null_worker, "--devices", "cpu:2", *cold, *arguments, code=code)
 
 
 class Usage(Command):
@@ -161,7 +162,7 @@ class Run(Command):
         self.assertEqual(report.stdout, first.stdout)
 
     def test_json_result(self):
-        document = json.loads(self.run_study(self.study, "--format", "json").stdout)
+        document = json.loads(self.run_study(self.study, "--format", "json", heat_up=True).stdout)
         self.assertEqual(document["schema"], "expc.report/1")
         self.assertEqual([c["verdict"] for c in document["criteria"]], ["pass"])
 

@@ -161,7 +161,7 @@ def a_report_beside_a_run():
 
 
 def the_launch_server_dies():
-    with Folder(duration="300ms", timed=7, quality=1) as folder:
+    with Folder(duration="300ms", timed=1) as folder:
         engine = start_long(folder)
         server, ranks = workers_of(engine.pid)
         os.kill(server[0], signal.SIGKILL)
@@ -195,7 +195,7 @@ def the_launch_server_keeps_dying():
 
 
 def a_rank_killed_from_outside():
-    with Folder(duration="400ms", timed=7) as folder:
+    with Folder(duration="400ms", timed=1) as folder:
         engine = start_long(folder)
         os.kill(workers_of(engine.pid)[1][0], signal.SIGKILL)
         _, err = engine.communicate(timeout=60)
@@ -319,7 +319,7 @@ def missing_things():
 
 
 if __name__ == "__main__":
-    harness.parse_options()
+    harness.parse_options(heat_up=0)
     code = harness.main([faults_of_the_worker, a_dead_rank_ends_its_siblings, an_unreliable_worker_is_tried_again, ctrl_c, sigterm,
                          ctrl_c_twice, a_killed_engine_leaves_nothing_running, two_engines, a_report_beside_a_run,
                          the_launch_server_dies, the_launch_server_keeps_dying, a_rank_killed_from_outside, a_full_disk,

@@ -45,7 +45,8 @@ study faults {{
 options = None
 
 
-def parse_options():
+def parse_options(heat_up):
+    """`heat_up`: seconds of load before the first trial of a session, for all runs."""
     global options
     parser = argparse.ArgumentParser()
     parser.add_argument("--expc", required=True)
@@ -53,6 +54,7 @@ def parse_options():
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--only", default=None, help="one test by name")
     options = parser.parse_args()
+    options.heat_up = str(heat_up)
     options.expc = os.path.abspath(options.expc)
     options.worker = os.path.abspath(options.worker)
     return options
@@ -79,7 +81,7 @@ class Folder:
 
     def command(self, *extra):
         return [options.expc, "run", str(self.study), "--results", str(self.results), "--worker", options.worker, "--heat-up",
-                "0.2", *extra]
+                options.heat_up, *extra]
 
     def start(self, *extra, preexec=None):
         name, value = MARK.split("=")
