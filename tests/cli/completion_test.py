@@ -5,6 +5,7 @@ presses it, and then run. Shells that are not installed are skipped, bash is not
 usage: completion_test.py --expc PATH
 """
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import pty
@@ -159,7 +160,7 @@ class Terminal:
                 raise AssertionError(f"the shell ended: {self.seen[-2000:]!r}") from error
         return re.search(wanted, self.seen)
 
-    def quiet(self, seconds=0.3):
+    def quiet(self, seconds=0.4):
         """Reads until the shell has had nothing to say for a while, so that a key does not overtake an answer."""
         while select.select([self.terminal], [], [], seconds)[0]:
             try:
@@ -180,35 +181,32 @@ class Terminal:
 
 
 class Shell:
-    """The same lines in every shell. `expc` is a program that answers completion and else says what it was given."""
+    """`expc` is a program that answers completion and else says what it was given."""
 
-    shell = []
-    load = ""
-
-    def setUp(self):
-        if not shutil.which(self.shell[0]):
-            self.skipTest(f"{self.shell[0]} is not installed")
-        folder = tempfile.TemporaryDirectory(prefix="expc-shell-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        (self.folder / "study.exp").write_text(STUDY)
-        (self.folder / "steps.txt").write_text("no study\n")
-        (self.folder / "bin").mkdir()
-        program = self.folder / "bin/expc"
-        program.write_text('#!/bin/sh\ncase "$1" in complete-words|completion) exec "$EXPC" "$@";; esac\n'
-                           'printf "GOT"; for word in "$@"; do printf "<%s>" "$word"; done; echo END\n')
-        program.chmod(0o755)
-        environment = {"PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", "HOME": str(self.folder), "TERM": "dumb",
-                       "LC_ALL": "C.UTF-8", "EXPC": OPTIONS.expc, "PS1": "$ ", "HISTFILE": "/dev/null"}
-        for name in ("LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
-            if name in os.environ:
-                environment[name] = os.environ[name]
-        self.terminal = Terminal(self.shell, self.folder, environment)
-        self.addCleanup(self.terminal.close)
-        self.terminal.quiet(1)
-        self.terminal.type(self.load + "; echo LOAD''ED\n")
-        self.terminal.read("LOADED")
-        self.terminal.quiet()
+    def __init__(self, shell, load):
+        with tempfile.TemporaryDirectory(prefix="expc-shell-") as folder:
+            folder = pathlib.Path(folder)
+            (folder / "study.exp").write_text(STUDY)
+            (folder / "steps.txt").write_text("no study\n")
+            (folder / "bin").mkdir()
+            program = folder / "bin/expc"
+            program.write_text('#!/bin/sh\ncase "$1" in complete-words|completion) exec "$EXPC" "$@";; esac\n'
+                               'printf "GOT"; for word in "$@"; do printf "<%s>" "$word"; done; echo END\n')
+            program.chmod(0o755)
+            environment = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "HOME": str(folder), "TERM": "dumb",
+                           "LC_ALL": "C.UTF-8", "EXPC": OPTIONS.expc, "PS1": "$ ", "HISTFILE": "/dev/null"}
+            for name in ("LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
+                if name in os.environ:
+                    environment[name] = os.environ[name]
+            self.terminal = Terminal(shell, folder, environment)
+            try:
+                self.terminal.quiet(1)
+                self.terminal.type(load + "; echo LOAD''ED\n")
+                self.terminal.read("LOADED")
+                self.terminal.quiet()
+                self.given = {line: self.typed(line) for line in LINES}
+            finally:
+                self.terminal.close()
 
     def typed(self, line):
         """What `expc` is given when this line is typed and run."""
@@ -216,32 +214,44 @@ class Shell:
         self.terminal.type(line + "\n")
         return re.findall("<([^>]*)>", self.terminal.read("GOT(.*?)END")[1])
 
-    def test_lines(self):
-        for line, given in (("expc expl\tE0203", ["explain", "E0203"]),
-                            ("expc explain unknown-un\t", ["explain", "unknown-unit"]),
-                            ("expc check stu\t--fi\t", ["check", "study.exp", "--fix"]),
-                            ("expc plan st\t--study sec\t--pre\toth\t", ["plan", "study.exp", "--study", "second", "--preset", "other"]),
-                            ("expc plan study.exp -D gp\t2", ["plan", "study.exp", "-D", "gpus=2"]),
-                            ("expc plan study.exp -D layout=nh\t", ["plan", "study.exp", "-D", "layout=nhwc"]),
-                            ("expc check --format=sa\tstudy.exp", ["check", "--format=sarif", "study.exp"]),
-                            ("expc doc std.im\tmob\t", ["doc", "std.image", "mobilenet_v2"])):
+
+# The same lines in every shell.
+LINES = {"expc expl\tE0203": ["explain", "E0203"],
+         "expc explain unknown-un\t": ["explain", "unknown-unit"],
+         "expc check stu\t--fi\t": ["check", "study.exp", "--fix"],
+         "expc plan st\t--study sec\t--pre\toth\t": ["plan", "study.exp", "--study", "second", "--preset", "other"],
+         "expc plan study.exp -D gp\t2": ["plan", "study.exp", "-D", "gpus=2"],
+         "expc plan study.exp -D layout=nh\t": ["plan", "study.exp", "-D", "layout=nhwc"],
+         "expc check --format=sa\tstudy.exp": ["check", "--format=sarif", "study.exp"],
+         "expc doc std.im\tmob\t": ["doc", "std.image", "mobilenet_v2"]}
+SHELLS = {"bash": (["bash", "--norc", "--noprofile", "-i"], 'eval "$(expc completion bash)"; bind "set bell-style none"'),
+          "zsh": (["zsh", "-f", "-i"],
+                  'unsetopt zle_bracketed_paste; autoload -Uz compinit; compinit -u -D; eval "$(expc completion zsh)"'),
+          "fish": (["fish", "--no-config", "-i"], "set -g fish_autosuggestion_enabled 0; expc completion fish | source")}
+
+
+class Shells(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        # All at the same time: they mostly wait for silence.
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            cls.typed = {name: pool.submit(Shell, *how) for name, how in SHELLS.items() if shutil.which(name)}
+
+    def lines(self, name):
+        if name not in self.typed:
+            self.skipTest(f"{name} is not installed")
+        for line, given in self.typed[name].result().given.items():
             with self.subTest(line):
-                self.assertEqual(self.typed(line), given)
+                self.assertEqual(given, LINES[line])
 
+    def test_bash(self):
+        self.lines("bash")
 
-class Bash(Shell, unittest.TestCase):
-    shell = ["bash", "--norc", "--noprofile", "-i"]
-    load = 'eval "$(expc completion bash)"; bind "set bell-style none"'
+    def test_zsh(self):
+        self.lines("zsh")
 
-
-class Zsh(Shell, unittest.TestCase):
-    shell = ["zsh", "-f", "-i"]
-    load = 'unsetopt zle_bracketed_paste; autoload -Uz compinit; compinit -u -D; eval "$(expc completion zsh)"'
-
-
-class Fish(Shell, unittest.TestCase):
-    shell = ["fish", "--no-config", "-i"]
-    load = "set -g fish_autosuggestion_enabled 0; expc completion fish | source"
+    def test_fish(self):
+        self.lines("fish")
 
 
 if __name__ == "__main__":
