@@ -5,8 +5,11 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 
+#include <atomic>
 #include <functional>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -145,14 +148,19 @@ inline std::vector<RankOutcome> interrupted(unsigned world, const Interruption& 
   using namespace std::chrono_literals;
   // Ranks that start on a busy machine must meet within it too.
   constexpr auto kTimeout = 10s;
-  return runRanks(world, dies ? 60s : kTimeout, 90s, [&](const Rendezvous& rendezvous) -> std::string {
+  // The ranks that are through, for the one that sleeps: it need not do so for longer than they wait.
+  void* page = mmap(nullptr, sizeof(std::atomic<unsigned>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) abort();
+  auto& through = *new (page) std::atomic<unsigned>(0);
+  const auto rank = [&](const Rendezvous& rendezvous) -> std::string {
     auto comm = Communicator::open(rendezvous);
     const at::Device device = prepare(*comm, rendezvous);
     auto tensor = at::ones({static_cast<int64_t>(world) * 1000}, at::TensorOptions(at::kFloat).device(device));
     comm->allReduce(tensor, Reduction::Sum);  // connected
     comm->barrier();
     if (rendezvous.rank == world - 1) {
-      if (!dies) std::this_thread::sleep_for(kTimeout + 3s);
+      const auto end = std::chrono::steady_clock::now() + 60s;
+      while (!dies && through + 1 < world && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(10ms);
       _exit(9);
     }
     const auto begin = std::chrono::steady_clock::now();
@@ -160,11 +168,16 @@ inline std::vector<RankOutcome> interrupted(unsigned world, const Interruption& 
       interruption.call(*comm, tensor);
       comm->barrier();  // on a GPU the collective itself is only queued
     } catch (const CommError& error) {
+      ++through;
       const bool early = dies || std::chrono::steady_clock::now() - begin > kTimeout - 500ms;
       return early ? error.what() : std::string("before the timeout: ") + error.what();
     }
+    ++through;
     return "survived";
-  });
+  };
+  auto outcomes = runRanks(world, dies ? 60s : kTimeout, 90s, rank);
+  munmap(page, sizeof(std::atomic<unsigned>));
+  return outcomes;
 }
 
 /// Rank 0's words for each interruption, in order; all of them at the same time, since they mostly wait.
