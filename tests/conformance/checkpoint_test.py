@@ -65,7 +65,7 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     def refused(self, spec, *reasons, worker=None):
-        outcome = ranks.run(worker or WORKER, spec)
+        outcome = ranks.run(worker or WORKER, spec, launcher=worker is not None)
         event = outcome[0].last()
         self.assertEqual(event.get("event"), "failed", f"{event} {outcome[0].log}")
         self.assertNotEqual(outcome[0].code, 0)

@@ -1,4 +1,5 @@
-"""Runs one trial with `expc-worker --trial`, a process for each rank, as a launcher does, and reads its events."""
+"""Runs one trial, a process for each rank, as the engine or a launcher does, and reads its events."""
+import contextlib
 import json
 import os
 import pathlib
@@ -41,36 +42,44 @@ class Rank:
         return self.events[-1] if self.events else {}
 
 
-def run(worker, spec, timeout=120, environment=None, while_running=None):
-    """All ranks of a trial, in order. `while_running` gets the list of processes once they have started."""
-    port = str(free_port())
-    with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder) / "trial.json"
-        file.write_text(json.dumps(spec))
-        processes, logs = [], []
-        for rank in range(spec["world_size"]):
-            env = dict(os.environ, EXPC_COMM_TIMEOUT_S="30", RANK=str(rank), WORLD_SIZE=str(spec["world_size"]),
-                       LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
-            env.update(environment or {})
-            log = open(pathlib.Path(folder) / f"{rank}.log", "w+")
-            logs.append(log)
+def run(worker, spec, timeout=120, environment=None, while_running=None, launcher=False):
+    """All ranks of a trial, in order: forked by `expc-worker --serve`, as the engine starts them, or, with `launcher`, each by
+    `expc-worker --trial`. So too with `while_running`, which gets the list of processes once they have started."""
+    variables = {"EXPC_COMM_TIMEOUT_S": "30", **(environment or {})}
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        logs = [stack.enter_context(open(pathlib.Path(folder) / f"{rank}.log", "w+")) for rank in range(spec["world_size"])]
+        if launcher or while_running:
+            outcome = launch(worker, spec, timeout, variables, while_running, pathlib.Path(folder) / "trial.json", logs)
+        else:
+            import server  # which needs this module
+            outcome = server.of(worker).outcome(spec, logs, timeout, variables)
+        ranks = []
+        for (code, output), log in zip(outcome, logs):
+            log.seek(0)
+            ranks.append(Rank(code, output, log.read()))
+        return ranks
+
+
+def launch(worker, spec, timeout, variables, while_running, file, logs):
+    """Of each rank, started by `expc-worker --trial FILE`, its exit code and what it wrote."""
+    file.write_text(json.dumps(spec))
+    port, processes = str(free_port()), []
+    try:
+        for rank, log in enumerate(logs):
+            env = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(spec["world_size"]), LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1",
+                       MASTER_PORT=port, **variables)
             processes.append(subprocess.Popen([worker, "--trial", str(file)], env=env, stdout=subprocess.PIPE, stderr=log, text=True))
-        try:
-            if while_running:
-                while_running(processes)
-            deadline = time.monotonic() + timeout
-            ranks = []
-            for process, log in zip(processes, logs):
-                output, _ = process.communicate(timeout=max(0.1, deadline - time.monotonic()))
-                log.seek(0)
-                ranks.append(Rank(process.returncode, output, log.read()))
-            return ranks
-        finally:
-            for process, log in zip(processes, logs):
-                if process.poll() is None:
-                    process.kill()
-                    process.wait()
-                log.close()
+        if while_running:
+            while_running(processes)
+        deadline = time.monotonic() + timeout
+        outputs = [process.communicate(timeout=max(0.1, deadline - time.monotonic()))[0] for process in processes]
+        return [(process.returncode, output) for process, output in zip(processes, outputs)]
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
 
 
 def result(worker, spec, **options):
