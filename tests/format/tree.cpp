@@ -13,7 +13,7 @@
 using namespace expc::format_test;
 
 int main(int argc, char** argv) {
-  unsigned variants = 48;
+  unsigned variants = 24;
   size_t files = 0, texts = 0, failed = 0;
   const auto check = [&](const std::string& name, const std::string& text) {
     ++texts;
@@ -36,7 +36,9 @@ int main(int argc, char** argv) {
       if (!isFormatted(text.str())) continue;
       ++files;
       check(entry.path().string(), text.str());
-      for (unsigned seed = 1; seed <= variants && failed < 20; ++seed) {
+      // Other ones of each file: what a seed stands for repeats after 60.
+      for (unsigned number = 0; number < variants && failed < 20; ++number) {
+        const auto seed = static_cast<unsigned>(files * 7 + number);
         const std::string variant = scrambled(text.str(), seed);
         check(fmt::format("{}, scrambled with {}", entry.path().string(), seed), variant);
         if (!isFormatted(variant)) fmt::print("{}: scrambling broke it\n", entry.path().string()), ++failed;
