@@ -37,7 +37,6 @@ class Finder {
   llvm::Error fail(const std::string& why) const {
     return llvm::createStringError(fmt::format("the workload {}: {}", workload_.name, why));
   }
-  llvm::Error checkNames() const;
   llvm::Error programs();
   llvm::Error program(const std::string& name);
   llvm::Error inputs();
@@ -51,23 +50,6 @@ class Finder {
   const std::string& results_;
   CommandFiles files_;
 };
-
-/// What the compiler has checked already, for a plan written by hand: every name is a parameter's.
-llvm::Error Finder::checkNames() const {
-  std::set<std::string> known = plan::trialNames();
-  for (const plan::Point& point : plan_.points) {
-    if (point.workload != index_) continue;
-    for (const auto& parameter : point.parameters) known.insert(parameter.first.str());
-  }
-  for (const std::string& argument : command_.arguments) {
-    auto names = plan::namesIn(argument);
-    if (!names) return fail(llvm::toString(names.takeError()));
-    for (const std::string& name : *names)
-      if (!known.count(name))
-        return fail(fmt::format("the argument '{}' names {}, which is no parameter of any point", argument, name));
-  }
-  return llvm::Error::success();
-}
 
 llvm::Error Finder::program(const std::string& name) {
   const std::string path = plan::programPath(name, plan_.root);
@@ -94,6 +76,8 @@ llvm::Error Finder::program(const std::string& name) {
   return llvm::Error::success();
 }
 
+/// A name that no point has is that of a parameter which is inactive at all of them (others the compiler has refused):
+/// its argument is left out, as at a single point.
 llvm::Error Finder::programs() {
   const bool fixed = command_.arguments.front().find('$') == std::string::npos;
   std::set<std::string> seen;
@@ -166,7 +150,6 @@ llvm::Error Finder::metrics() const {
 
 llvm::Expected<CommandFiles> Finder::find() {
   if (command_.arguments.empty()) return fail("the command is empty");
-  if (auto error = checkNames()) return error;
   if (auto error = programs()) return error;
   if (auto error = inputs()) return error;
   if (auto error = metrics()) return error;

@@ -13,10 +13,12 @@ import time
 parser = argparse.ArgumentParser()
 parser.add_argument("--method", required=True)
 parser.add_argument("--rank", type=int)
+parser.add_argument("--bits", type=int)
 parser.add_argument("--noise", type=float, required=True)
 parser.add_argument("--seed", type=int, required=True)
 given = parser.parse_args()
 assert (given.rank is None) == (given.method == "none"), "a rank where there is one, and nowhere else"
+assert (given.bits is None) == (given.method != "qlora"), "likewise"
 assert "RANK" not in os.environ and os.environ["EXPC_SEED"] == str(given.seed)
 if given.method == "qlora":
     raise MemoryError("as asked")
