@@ -145,8 +145,11 @@ std::string comparisonSection(const Page& page) {
         !comparison.cells.empty() && comparison.cells[0].estimator == plan::Estimator::PairedDifference;
     out += fmt::format("<article class=\"measure\"><h3>{}</h3><p class=\"law\"><code>{}</code></p>",
                        html(comparison.name), html(comparison.text));
-    out += cellTable(page, comparison.factors, comparison.cells, result->cells, comparison.unit, std::nullopt,
-                     difference ? 0.0 : 1.0, false);
+    if (comparison.cells.empty())
+      out += fmt::format("<p class=\"quiet\">{}</p>", kNothingToCompare);
+    else
+      out += cellTable(page, comparison.factors, comparison.cells, result->cells, comparison.unit, std::nullopt,
+                       difference ? 0.0 : 1.0, false);
     if (comparison.without_partner)
       out += fmt::format("<p class=\"quiet\">{} without a partner: {}</p>",
                          counted(comparison.without_partner, "point"), html(comparison.without_partner_why));

@@ -79,6 +79,13 @@ TEST_CASE("the page holds every part, verdicts first") {
   }
 }
 
+TEST_CASE("a comparison that a preset left without cells has a sentence instead of a table") {
+  Example example = exampleResults();
+  example.plan.comparisons[0].cells.clear();
+  example.judgement.comparisons[0].cells.clear();
+  CHECK(count(page(example), "<p class=\"quiet\">this restricted study has no two points to compare</p>") == 1);
+}
+
 TEST_CASE("nothing that a study or a worker says becomes markup") {
   Example example = exampleResults();
   const std::string evil = "\"'><img src=x onerror=alert(1)></script><script>alert(1)</script>";

@@ -165,7 +165,10 @@ class ResultPrinter : TerminalText {
       row.push_back(printable(cell.why));
       table.add(std::move(row));
     }
-    out_ += table.render(options_.width, 2, paint_);
+    if (comparison.cells.empty())
+      line(kNothingToCompare, 2, 4);
+    else
+      out_ += table.render(options_.width, 2, paint_);
     if (result->cells.size() > kListedCells)
       line(fmt::format("… and {} more; the page has all", result->cells.size() - kListedCells), 2, 4);
     if (comparison.without_partner)

@@ -135,6 +135,14 @@ TEST_CASE("a result shows verdicts, tables, comparisons and what went wrong") {
   CHECK(text.find('\033') == std::string::npos);
 }
 
+TEST_CASE("a comparison that a preset left without cells says so") {
+  Example example = exampleResults();
+  example.plan.comparisons[0].cells.clear();
+  example.judgement.comparisons[0].cells.clear();
+  has(resultText(example.plan, example.judgement, example.results, {}),
+      example.plan.comparisons[0].text + "\n  this restricted study has no two points to compare\n");
+}
+
 TEST_CASE("a narrow terminal gets the interval below its estimate") {
   const Example example = exampleResults();
   ResultTextOptions options;

@@ -54,6 +54,9 @@ std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& 
 /// "image.mobilenet_v2 version 1"; of several workloads each with its label: "ours = …; theirs = …".
 std::string workloadText(const plan::Plan& plan);
 
+/// In place of a comparison's table that has no row.
+inline constexpr char kNothingToCompare[] = "this restricted study has no two points to compare";
+
 /// A shell command that repeats the plan.
 std::string repeatCommand(const plan::Plan& plan);
 
