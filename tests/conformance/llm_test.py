@@ -191,9 +191,10 @@ class Resume(checkpoint_test.Case):
         self.assertEqual((config["r"], config["peft_type"], config["base_model_name_or_path"]), (8, "LORA", str(MODEL)))
         adapter = checkpoint_test.read_safetensors(trial / "adapter" / "adapter_model.safetensors")
         self.assertIn("base_model.model.model.layers.1.mlp.up_proj.lora_A.weight", adapter)
-        # The merged model begins where the adapted one ended.
+        self.complete(trial / "model")
+        # The merged model, whose folder is complete, begins where the adapted one ended.
         again = specification("timed", 1, {"steps": 5, "warmup": 0}, model={"folder": [str(trial / "model")]}, method="full",
-                              tokenizer={"file": [str(MODEL / "tokenizer.model")]}, learning_rate=0)
+                              learning_rate=0)
         losses = ranks.result(WORKER, again)["series"]["loss"]
         self.assertLess(sum(losses) / 5, event["series"]["loss"][0] - 0.7 * (event["series"]["loss"][0] - event["metrics"]["final_loss"]))
 
@@ -203,10 +204,23 @@ class Resume(checkpoint_test.Case):
 
     def test_quantised_weights_in_parts(self):
         trial, _ = self.check(2, method="qat", sharding="fsdp", precision="fp32")
-        weights = checkpoint_test.read_safetensors(trial / "int4.safetensors")
+        weights = checkpoint_test.read_safetensors(trial / "int4" / "model.safetensors")
         dtype, shape, values = weights["layers.0.attn.q_proj.weight"]
         self.assertEqual((dtype, shape), ("I8", [tiny_llama.WIDTH, tiny_llama.WIDTH]))
         self.assertTrue(all(value < 8 or value >= 248 for value in values))
+        self.complete(trial / "int4", tokenizer_only=True)
+
+    def complete(self, folder, tokenizer_only=False):
+        """What lay beside the base's weights, so that others load the folder as one."""
+        names = ["generation_config.json", "tokenizer.model", "tokenizer_config.json"]
+        for name in names:
+            self.assertEqual((folder / name).read_bytes(), (MODEL / name).read_bytes())
+        self.assertEqual(sorted(p.name for p in folder.iterdir()),
+                         sorted([*names, "model.safetensors"] + ([] if tokenizer_only else ["config.json"])))
+        if not tokenizer_only:
+            config, base = (json.loads((path / "config.json").read_text()) for path in (folder, MODEL))
+            self.assertEqual([config[key] for key in ("bos_token_id", "eos_token_id")],
+                             [base[key] for key in ("bos_token_id", "eos_token_id")])
 
 
 class Refusals(Case):

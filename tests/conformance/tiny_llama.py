@@ -30,7 +30,7 @@ def write(folder):
     config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": WIDTH, "num_hidden_layers": LAYERS,
               "num_attention_heads": HEADS, "num_key_value_heads": HEADS, "head_dim": WIDTH // HEADS, "intermediate_size": MLP,
               "vocab_size": VOCABULARY, "max_position_embeddings": 256, "rms_norm_eps": 1e-5, "rope_theta": 500000.0,
-              "hidden_act": "silu", "tie_word_embeddings": False, "torch_dtype": "float32"}
+              "hidden_act": "silu", "tie_word_embeddings": False, "torch_dtype": "float32", "bos_token_id": 256, "eos_token_id": [257, 263]}
     (folder / "config.json").write_text(json.dumps(config))
     draw = random.Random(7)
     header, data = {}, bytearray()
@@ -48,4 +48,6 @@ def write(folder):
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
     lines = [f"{base64.b64encode(bytes([byte])).decode()} {byte}" for byte in range(256)]
     (folder / "tokenizer.model").write_text("\n".join(lines) + "\n")
+    (folder / "tokenizer_config.json").write_text('{"model_max_length": 256}\n')
+    (folder / "generation_config.json").write_text('{"eos_token_id": [257, 263]}\n')
     return folder

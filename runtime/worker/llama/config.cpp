@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace expc::llama {
@@ -11,6 +12,7 @@ namespace {
 // Larger than any model; small enough that no product of two sizes overflows.
 constexpr int64_t kLargestSize = int64_t{1} << 24;
 constexpr int64_t kMostLayers = 4096;
+constexpr const char* kTokenIds[] = {"bos_token_id", "eos_token_id", "pad_token_id"};
 
 /// Reads the members of config.json and notes what does not fit.
 class Reader {
@@ -93,6 +95,14 @@ std::optional<RopeScaling> readScaling(const llvm::json::Object& object, std::ve
   return scaling;
 }
 
+/// An id of a token, or a few of them.
+bool isTokenIds(const llvm::json::Value& value) {
+  constexpr size_t kMost = 64;
+  const auto is_id = [](const llvm::json::Value& id) { return id.getAsInteger().value_or(-1) >= 0; };
+  const auto* list = value.getAsArray();
+  return list ? list->size() <= kMost && std::all_of(list->begin(), list->end(), is_id) : is_id(value);
+}
+
 TensorSpec spec(std::string name, Role role, std::vector<int64_t> shape) {
   return {std::move(name), role, std::move(shape), 0};
 }
@@ -161,6 +171,8 @@ llvm::Expected<Config> configFromJson(const llvm::json::Value& json) {
       reader.fail(fmt::format("{} must be an object", key));
     }
   }
+  for (const char* key : kTokenIds)
+    if (const llvm::json::Value* value = reader.find(key); value && isTokenIds(*value)) c.token_ids[key] = *value;
   if (!reader.wrong().empty())
     return llvm::createStringError(fmt::format("no Llama 3: {}", fmt::join(reader.wrong(), "; ")));
   return c;
@@ -190,6 +202,7 @@ llvm::json::Object configToJson(const Config& c, llvm::StringRef dtype) {
                                               {"low_freq_factor", c.rope_scaling->low_frequency_factor},
                                               {"high_freq_factor", c.rope_scaling->high_frequency_factor},
                                               {"original_max_position_embeddings", c.rope_scaling->original_positions}};
+  for (const auto& [key, value] : c.token_ids) json[key] = value;
   return json;
 }
 

@@ -37,6 +37,20 @@ TEST_CASE("a configuration goes to JSON and back") {
   }
 }
 
+TEST_CASE("ids of tokens are kept, and only those") {
+  llvm::json::Object json = configToJson(namedConfig("tiny").value(), "float32");
+  json["bos_token_id"] = 5;
+  json["eos_token_id"] = llvm::json::Array{6, 7};
+  json["pad_token_id"] = llvm::json::Array{llvm::json::Object{{"a", "b"}}};
+  auto read = configFromJson(std::move(json));
+  REQUIRE(static_cast<bool>(read));
+  const llvm::json::Object written = configToJson(*read, "float32");
+  CHECK(written.getInteger("bos_token_id") == 5);
+  REQUIRE(written.getArray("eos_token_id") != nullptr);
+  CHECK(*written.getArray("eos_token_id") == llvm::json::Array{6, 7});
+  CHECK(written.get("pad_token_id") == nullptr);
+}
+
 TEST_CASE("newer files put the rotation's base beside its scaling") {
   auto json = configToJson(namedConfig("tiny").value(), "float32");
   json.erase("rope_theta");

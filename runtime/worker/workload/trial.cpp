@@ -8,6 +8,7 @@
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/serve/memory_policy.h"
 #include "runtime/worker/serve/serve.h"
+#include "runtime/worker/workload/too_large.h"
 
 namespace expc::workload {
 namespace {
@@ -144,6 +145,8 @@ int runRank(const Capabilities& capabilities, const plan::TrialSpec& spec, int e
     llvm::Error error = rank.run();
     if (!error) return 0;
     writer.failed(named(llvm::toString(std::move(error))));
+  } catch (const TooLarge& error) {
+    writer.infeasible(named(error.what()));
   } catch (const c10::OutOfMemoryError& error) {
     writer.infeasible(named("the device is out of memory: " + firstLineOf(error.what_without_backtrace())));
   } catch (const std::bad_alloc&) {

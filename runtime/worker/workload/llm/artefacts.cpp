@@ -1,43 +1,107 @@
 #include "runtime/worker/workload/llm/artefacts.h"
 
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/Path.h>
+
+#include "runtime/worker/io/durable_file.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/llama/folder.h"
 #include "runtime/worker/model/state_file.h"
 
 namespace expc::workload::llm {
+namespace {
+
+constexpr const char* kVocabularies[] = {"tokenizer.json", "tokenizer.model", "original/tokenizer.model"};
+constexpr const char* kBesideVocabulary[] = {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+                                             "chat_template.jinja", "generation_config.json"};
+
+/// Links are followed: a cache of Hugging Face's consists of them.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> contentOf(const std::string& path) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file) return llvm::createStringError(path + ": " + file.getError().message());
+  return std::move(*file);
+}
+
+llvm::Error write(const llvm::MemoryBuffer& content, const std::string& to) {
+  const std::string folder = llvm::sys::path::parent_path(to).str();
+  if (const auto error = llvm::sys::fs::create_directories(folder))
+    return llvm::createStringError(folder + ": " + error.message());
+  return io::writeDurably(to, {llvm::arrayRefFromStringRef(content.getBuffer())});
+}
+
+llvm::Error copyIfThere(const std::string& from, const std::string& to, const char* name) {
+  const std::string path = from + "/" + name;
+  if (!llvm::sys::fs::is_regular_file(path)) return llvm::Error::success();
+  auto content = contentOf(path);
+  if (!content) return content.takeError();
+  return write(**content, to + "/" + name);
+}
+
+/// `model/`, as transformers loads it.
+llvm::Error saveModel(llama::Decoder& decoder, const Parameters& parameters, const Origin& origin,
+                      const std::string& path, bool writes) {
+  const auto weight = [&](const llama::TensorSpec& spec) { return decoder.mergedWeight(spec); };
+  if (!writes) {
+    // A decoder that shards its weights gives each to all ranks at once.
+    for (const llama::TensorSpec& spec : llama::weightSpecs(decoder.config())) weight(spec);
+    return llvm::Error::success();
+  }
+  if (auto error = llama::writeFolder(path, decoder.config(), weight, parameters.precision, llama::Naming::HuggingFace))
+    return error;
+  return copyTokenizer(origin, path);
+}
+
+/// `int4/`. It has no config.json: transformers, which knows none of its names, would take a model without weights.
+llvm::Error saveInt4(llama::Decoder& decoder, const Origin& origin, const std::string& path, bool writes) {
+  decoder.convertToInt4();
+  const std::vector<model::NamedTensor> state = decoder.state();
+  if (!writes) return llvm::Error::success();
+  if (const auto error = llvm::sys::fs::create_directories(path))
+    return llvm::createStringError(path + ": " + error.message());
+  auto digest = model::saveState(path + "/model.safetensors", state);
+  if (!digest) return digest.takeError();
+  return copyTokenizer(origin, path);
+}
+
+}  // namespace
+
+llvm::Error copyTokenizer(const Origin& origin, const std::string& to) {
+  if (!origin.model_folder.empty())
+    for (const char* name : kBesideVocabulary)
+      if (auto error = copyIfThere(origin.model_folder, to, name)) return error;
+  if (origin.tokenizer.empty()) {
+    if (!origin.model_folder.empty())
+      for (const char* name : kVocabularies)
+        if (auto error = copyIfThere(origin.model_folder, to, name)) return error;
+    return llvm::Error::success();
+  }
+  auto content = contentOf(origin.tokenizer);
+  if (!content) return content.takeError();
+  const bool json = (*content)->getBuffer().ltrim().starts_with("{");
+  return write(**content, to + "/" + kVocabularies[json ? 0 : 1]);
+}
 
 llvm::Expected<std::vector<std::string>> saveArtefacts(llama::Decoder& decoder, const Parameters& parameters,
-                                                       const std::string& model_folder, const std::string& folder,
-                                                       bool writes) {
+                                                       const Origin& origin, const std::string& folder, bool writes) {
   std::vector<std::string> written;
   if (parameters.hasAdapters()) {
     const std::string path = folder + "/adapter";
+    // Without a tokenizer: PEFT takes the base's, and one here for a reason to change the size of the embedding.
     if (writes)
-      if (auto error = llama::saveAdapter(path, decoder, model_folder)) return error;
+      if (auto error = llama::saveAdapter(path, decoder, origin.model_folder)) return error;
     written.push_back("the trained adapters: " + path);
   }
   const bool whole = !parameters.hasAdapters() && parameters.method != Method::Qat;
   if (whole || parameters.merged) {
     const std::string path = folder + "/model";
-    const auto weight = [&](const llama::TensorSpec& spec) { return decoder.mergedWeight(spec); };
-    if (writes) {
-      if (auto error =
-              llama::writeFolder(path, decoder.config(), weight, parameters.precision, llama::Naming::HuggingFace))
-        return error;
-    } else {
-      // A decoder that shards its weights gives each to all ranks at once.
-      for (const llama::TensorSpec& spec : llama::weightSpecs(decoder.config())) weight(spec);
-    }
+    if (auto error = saveModel(decoder, parameters, origin, path, writes)) return error;
     written.push_back("the trained model: " + path);
   }
   if (parameters.method == Method::Qat) {
-    const std::string path = folder + "/int4.safetensors";
-    decoder.convertToInt4();
-    const std::vector<model::NamedTensor> state = decoder.state();
-    if (writes) {
-      auto digest = model::saveState(path, state);
-      if (!digest) return digest.takeError();
-    }
+    const std::string path = folder + "/int4";
+    if (auto error = saveInt4(decoder, origin, path, writes)) return error;
     written.push_back("the trained weights in 4 bits: " + path);
   }
   return written;

@@ -10,11 +10,21 @@
 
 namespace expc::workload::llm {
 
+/// Where what was tuned came from.
+struct Origin {
+  std::string model_folder;  // "": a named model
+  std::string tokenizer;     // the file that the study names; "": the model folder's own
+};
+
 /// Writes what was tuned into `folder`: `adapter/` in PEFT's form; `model/`, a folder of Hugging Face's, where every
-/// weight was trained or adapters are to be merged; `int4.safetensors` of qat, with which the decoder's training ends.
-/// Every rank calls it, the one that `writes` writes. Says what was written.
+/// weight was trained or adapters are to be merged; `int4/` of qat, with which the decoder's training ends. The latter
+/// two have the files of the tokenizer beside the weights. Every rank calls it, the one that `writes` writes. Says what
+/// was written.
 llvm::Expected<std::vector<std::string>> saveArtefacts(llama::Decoder& decoder, const Parameters& parameters,
-                                                       const std::string& model_folder, const std::string& folder,
-                                                       bool writes);
+                                                       const Origin& origin, const std::string& folder, bool writes);
+
+/// Copies to the folder `to` what transformers reads beside a model's weights: the files of the tokenizer, with a named
+/// one in place of the model folder's, and generation_config.json. What is not there is left out; `to` is there.
+llvm::Error copyTokenizer(const Origin& origin, const std::string& to);
 
 }  // namespace expc::workload::llm

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "runtime/worker/data/sampler.h"
+#include "runtime/worker/workload/llm/fit.h"
 #include "runtime/worker/workload/llm/model.h"
 #include "runtime/worker/workload/losses.h"
 #include "runtime/worker/workload/profile.h"
@@ -49,6 +50,7 @@ llvm::Error Training::build(const Settings& settings) {
   const plan::TrialSpec& spec = context_.spec;
   auto model = Model::open(parameters_, spec.root);
   if (!model) return model.takeError();
+  if (context_.device.torchDevice().is_cpu()) requireFit(model->config(), parameters_, spec.world_size);
   auto rows = openRows(parameters_, spec.root, model->config().vocabulary, model->folder(), spec.seed,
                        /*hold_out=*/settings.epochs > 0);
   if (!rows) return rows.takeError();
