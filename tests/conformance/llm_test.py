@@ -34,7 +34,8 @@ STUDY = """import std.llm
 study everything {{
   workload llm.finetune(
     model = folder("{model}"), data = folder("{data}"), max_length = 128tok, precision = fp32, batch = 2,
-    learning_rate = 0.003, warmup_steps = 1, sharding = ddp, template = grammar, group_size = 64
+    learning_rate = 0.003, warmup_steps = 1, sharding = ddp, template = grammar, group_size = 64,
+    checkpoints = folder("{kept}")
   )
   factor method in {{ {methods} }}
   factor gpus   in {{ 1, 2 }}
@@ -100,7 +101,8 @@ class Study(Case):
         workload, = (w for w in described["workloads"] if w["name"] == "llm.finetune")
         metrics = {m["name"]: m for m in workload["metrics"]}
         study = FOLDER / "everything.exp"
-        study.write_text(STUDY.format(model=MODEL, data=TEXTS, methods=", ".join(METHODS),
+        kept = FOLDER / "kept"  # made by the trials
+        study.write_text(STUDY.format(model=MODEL, data=TEXTS, kept=kept, methods=", ".join(METHODS),
                                       metrics=", ".join(name for name in metrics if name != "loss")))
         command = [EXPC, "run", str(study), "--devices", "cpu:2", "--heat-up", "0", "--results", str(FOLDER / "results"),
                    "--format", "json"]
@@ -114,6 +116,10 @@ class Study(Case):
                 self.assertTrue(all(trials["valid"] == 1 for trials in point["trials"]), point["trials"])
                 for name, metric in metrics.items():
                     self.check(name, metric, levels, point)
+        left = sorted(path.name for trial in kept.iterdir() for path in trial.iterdir())
+        self.assertEqual(left, ["adapter"] * 6 + ["int4"] * 2 + ["model"] * 2)
+        again = subprocess.run(command, capture_output=True, text=True, timeout=500)
+        self.assertIn("nothing to run", again.stderr, "what trials leave is no data of theirs")
 
     def check(self, name, metric, levels, point):
         if name == "loss":
