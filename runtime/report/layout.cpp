@@ -129,6 +129,11 @@ std::string TextTable::renderColumns(const std::vector<unsigned>& widths, const 
                                      unsigned indent, const Paint& paint) const {
   std::string out;
   for (size_t r = 0; r < rows_.size(); ++r) {
+    // A row that goes on with nothing is whole already.
+    if (r > 0 && columns.size() > label_columns_ && columns[label_columns_] > label_columns_ &&
+        std::all_of(columns.begin() + label_columns_, columns.end(),
+                    [&](size_t c) { return c >= rows_[r].size() || rows_[r][c].empty(); }))
+      continue;
     // Prose is wrapped to its column first, so that every cell is a list of lines.
     std::vector<std::string> texts;
     size_t height = 1;
@@ -162,6 +167,7 @@ std::string TextTable::renderColumns(const std::vector<unsigned>& widths, const 
 
 std::string TextTable::render(unsigned width, unsigned indent, const Paint& paint) const {
   std::vector<unsigned> wide = widths();
+  const unsigned prose = wide.empty() ? 0 : wide.back();
   if (prose_last_ && !wide.empty()) {
     unsigned others = indent;
     for (size_t i = 0; i + 1 < wide.size(); ++i) others += wide[i] + kGap;
@@ -184,6 +190,9 @@ std::string TextTable::render(unsigned width, unsigned indent, const Paint& pain
       columns.push_back(next++);
     }
     if (!out.empty()) out += '\n';
+    // Prose that has a part for itself has its whole width.
+    if (prose_last_ && columns.size() == labels.size() + 1 && columns.back() + 1 == wide.size())
+      wide.back() = std::max(wide.back(), std::min(prose, width - std::min(width, label_width)));
     out += renderColumns(wide, columns, indent, paint);
   }
   return out;

@@ -62,6 +62,19 @@ TEST_CASE("prose in the last column is wrapped, cells may have lines") {
   CHECK(lines.render(30, 0, Paint(false)) == "a       b\n1    2.0x\n   [1, 3]\n");
 }
 
+TEST_CASE("prose that does not fit beside the other columns has a part for itself, of the rows that have some") {
+  TextTable table({"point", "estimate", "why"}, 1, true);
+  table.add({"a", "1.23x [1.00x, 1.50x]", ""});
+  table.add({"b", "4.56x [1.00x, 9.50x]", "does not decide the bound"});
+  CHECK(table.render(40, 0, Paint(false)) ==
+        "point              estimate\n"
+        "a      1.23x [1.00x, 1.50x]\n"
+        "b      4.56x [1.00x, 9.50x]\n"
+        "\n"
+        "point  why\n"
+        "b      does not decide the bound\n");
+}
+
 TEST_CASE("colour only where asked") {
   CHECK(Paint(false).red("x") == "x");
   CHECK(Paint(true).red("x") == "\033[1;31mx\033[0m");

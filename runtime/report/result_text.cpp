@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "runtime/analysis/attribution.h"
 #include "runtime/analysis/bound.h"
@@ -20,6 +20,7 @@ namespace {
 /// Cells of a criterion or comparison that are listed before "… and n more".
 constexpr size_t kListedCells = 40;
 constexpr size_t kListedFailures = 10;
+constexpr size_t kListedNotes = 6;
 /// Pairs of levels whose profiles are listed, and their categories beyond the phases of a step.
 constexpr size_t kListedPairs = 4;
 constexpr size_t kListedCategories = 6;
@@ -44,6 +45,7 @@ class ResultPrinter : TerminalText {
     printControls();
     printUntils();
     printLost();
+    printNotes();
     printFoot();
     return std::move(out_);
   }
@@ -184,7 +186,7 @@ class ResultPrinter : TerminalText {
       if (why.empty()) return;
       section("Where the time went");
       line(why, 2, 4);
-      return printProfileNotes();
+      return;
     }
     section("Where the time went", "profile trials; a description, not a verdict");
     for (size_t i = 0; i < all.size() && i < kListedPairs; ++i) {
@@ -206,19 +208,20 @@ class ResultPrinter : TerminalText {
     }
     if (all.size() > kListedPairs)
       line(fmt::format("… and {} more; the page has all", all.size() - kListedPairs), 2, 4);
-    printProfileNotes();
   }
 
-  /// Why a profile lacks something that this device could give, say.
-  void printProfileNotes() {
-    std::set<std::string> notes;
+  /// What a setting did not do, what a profile lacks, where a trial left its model.
+  void printNotes() {
+    std::map<std::string, unsigned> notes;
     for (const store::Trial& trial : results_.trials)
-      if (trial.kind == plan::TrialKind::Profile) notes.insert(trial.notes.begin(), trial.notes.end());
+      for (const std::string& note : trial.notes) ++notes[note];
+    if (notes.empty()) return;
+    section("Notes of the workers");
     size_t listed = 0;
-    for (const std::string& note : notes) {
-      if (++listed > kListedFailures)
-        return line(fmt::format("… and {} more notes; the page has all", notes.size() - kListedFailures), 2, 4);
-      line("note: " + printable(note), 2, 4);
+    for (const auto& [note, count] : notes) {
+      if (++listed > kListedNotes)
+        return line(fmt::format("… and {} more; the page has all", notes.size() - kListedNotes), 2, 4);
+      line(fmt::format("{} ({})", printable(note), counted(count, "trial")), 2, 4);
     }
   }
 

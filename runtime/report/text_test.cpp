@@ -207,8 +207,8 @@ TEST_CASE("results say where the time went, for levels with profiles") {
     trial.notes = {"of " + std::string(toString(trial.kind)) + " trials\033"};
   const std::string text = resultText(example.plan, example.judgement, example.results, options);
   has(text, "Where the time went");
-  has(text, "\n  note: of profile trials\\x1b\n");
-  CHECK(text.find("note: of timed") == std::string::npos);
+  has(text, "\nNotes of the workers\n  of profile trials\\x1b (");
+  has(text, "\n  of timed trials\\x1b (");
   has(text, "precision=fp32 against fp64, gpus=1, judged by fp32_pays: a step takes 60.0 ms against 100 ms");
   has(text, "backward                  30.0 ms  60.0 ms    -30.0 ms         75 %");
   has(text, "all_reduce, beside these");
