@@ -9,6 +9,10 @@
 
 namespace expc::kernels {
 
+// torchao's, of fake quantisation.
+constexpr float kLeastInt8Scale = 0x1p-23F;
+constexpr float kInt4Steps = 7.5F;  // half the range, not the largest value: a group's maximum lies on a tie
+
 /// S: float or Bf16. Rows may be cut anywhere: none depends on another, but for sums that say so.
 template <typename S>
 struct DecoderLoops {
@@ -33,15 +37,13 @@ struct DecoderLoops {
   void (*log_probs)(S* logits, const int64_t* targets, const float* weights, int64_t rows, int64_t vocabulary,
                     bool gradient, float* result);
 
-  /// The least and the largest value of each row of x [rows][width].
-  void (*ranges)(const S* x, int64_t rows, int64_t width, S* low, S* high);
-  /// x rounded to steps of each row: n = round(x inverse) + zero cut off at least and most, y = (n - zero) scale, and
-  /// whether nothing was cut off. No two of these operations are fused: the bits are those of single operators.
-  void (*round)(const S* x, int64_t rows, int64_t width, const float* inverse, const float* zero, const float* scale,
-                float least, float most, S* y, bool* inside);
-  /// y = (g scale) inverse, 0 where not inside; y may be g.
-  void (*round_grad)(const S* g, const bool* inside, int64_t rows, int64_t width, const float* inverse,
-                     const float* scale, S* y);
+  /// Fake quantisation (llama/fake_quant.h): rows of x rounded to 8 bits around a zero point, groups of weights to 4
+  /// bits around 0. Gives the scale of each row, and for each value, unless `inside` is null, whether it was not cut
+  /// off. Bit for bit what single operators over tensors in S give.
+  void (*round_to_int8)(const S* x, int64_t rows, int64_t width, S* y, bool* inside, float* scale);
+  void (*round_to_int4)(const S* x, int64_t rows, int64_t width, S* y, bool* inside, float* scale);
+  /// y = (g scale) (1 / scale), 0 where not inside; y may be g.
+  void (*round_grad)(const S* g, const bool* inside, const float* scale, int64_t rows, int64_t width, S* y);
 };
 
 /// The best loops for this processor, or those chosen.

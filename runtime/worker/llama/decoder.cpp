@@ -238,8 +238,7 @@ std::vector<at::Tensor> Decoder::multiply(const at::Tensor& x, const std::vector
     for (const Product* product : products) trained.push_back(product->trained);
     if (pass.fake_quant && quantizes(*products[0]))
       return fakeQuantProducts(x, trained, options_.qat->group, options_.qat->copies);
-    for (const at::Tensor& weight : trained) results.push_back(at::linear(x, weight));
-    return results;
+    return trainedProducts(x, trained);
   }
   std::vector<FrozenWeight> weights;
   std::vector<Adapter> adapters;

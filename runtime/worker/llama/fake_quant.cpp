@@ -9,15 +9,13 @@
 #include <utility>
 
 #include "runtime/worker/llama/loops.h"
+#include "runtime/worker/llama/matrix.h"
 
 namespace expc::llama {
 namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-constexpr double kLeastActivationScale = 0x1p-23;
-constexpr double kInt4Steps = 7.5;  // half the range, not the largest value: a group's maximum lies on a tie
 
 double machineEpsilon(at::ScalarType type) {
   switch (type) {
@@ -32,91 +30,81 @@ double machineEpsilon(at::ScalarType type) {
   }
 }
 
-/// A tensor after rounding, where it was not cut off, and the fp32 scale of each part of it (broadcast).
+/// A tensor after rounding, where it was not cut off (if that is asked for), and the fp32 scale of each part
+/// (broadcast).
 struct Rounded {
   at::Tensor values, inside, scale;
 };
 
-/// By rows of x [rows, width], which share a scale, with steps from least to most around a zero. `x` as loopsServe has
-/// it.
-Rounded roundedByLoops(const at::Tensor& x, int64_t width, const at::Tensor& scale, const at::Tensor& zero, float least,
-                       float most) {
-  Rounded result{at::empty_like(x), at::empty(x.sizes(), x.options().dtype(at::kBool)), scale};
-  const at::Tensor inverse = scale.reciprocal();
+/// By rows of `width` values, with a scale of its own shape for each. `x` as loopsServe has it.
+template <typename Pick>
+Rounded roundedByLoops(const at::Tensor& x, int64_t width, at::IntArrayRef scales, bool learning, Pick pick) {
+  Rounded result;
+  result.values = at::empty_like(x);
+  if (learning) result.inside = at::empty(x.sizes(), x.options().dtype(at::kBool));
+  result.scale = at::empty(scales, x.options().dtype(at::kFloat));
   withLoops(x, [&](const auto& loops, auto stored) {
     using S = decltype(stored);
+    const auto round = pick(loops);
     overRows(x.numel() / width, width, [&](int64_t first, int64_t count) {
       const int64_t at = first * width;
-      loops.round(in<S>(x) + at, count, width, in<float>(inverse) + first, in<float>(zero) + first,
-                  in<float>(scale) + first, least, most, out<S>(result.values) + at, out<bool>(result.inside) + at);
+      bool* inside = learning ? out<bool>(result.inside) + at : nullptr;
+      round(in<S>(x) + at, count, width, out<S>(result.values) + at, inside, out<float>(result.scale) + first);
     });
   });
   return result;
 }
 
-/// Least and largest value of each row, with the last dimension kept as one.
-std::pair<at::Tensor, at::Tensor> ranges(const at::Tensor& x) {
-  if (!loopsServe(x)) return {x.amin(-1, /*keepdim=*/true), x.amax(-1, /*keepdim=*/true)};
-  auto shape = x.sizes().vec();
-  const int64_t width = shape.back();
-  shape.back() = 1;
-  const at::Tensor low = at::empty(shape, x.options()), high = at::empty_like(low);
-  withLoops(x, [&](const auto& loops, auto stored) {
-    using S = decltype(stored);
-    overRows(low.numel(), width, [&](int64_t first, int64_t count) {
-      loops.ranges(in<S>(x) + first * width, count, width, out<S>(low) + first, out<S>(high) + first);
-    });
-  });
-  return {low, high};
-}
-
 /// Scales are computed in the type of x, step by step, and only then widened: so the original's bits come out.
-Rounded roundedActivation(const at::Tensor& x) {
-  const auto [least, most] = ranges(x);
-  const at::Tensor low = least.clamp_max_(0), high = most.clamp_min_(0);
+/// `learning`: what was cut off will be asked for.
+Rounded roundedActivation(const at::Tensor& x, bool learning = true) {
+  auto scales = x.sizes().vec();
+  scales.back() = 1;
+  if (loopsServe(x))
+    return roundedByLoops(x, x.size(-1), scales, learning, [](const auto& loops) { return loops.round_to_int8; });
+  const at::Tensor low = x.amin(-1, /*keepdim=*/true).clamp_max_(0), high = x.amax(-1, true).clamp_min_(0);
   Rounded result;
-  const at::Tensor scale = (high - low).div_(255.0).clamp_min_(kLeastActivationScale);
+  const at::Tensor scale = (high - low).div_(255.0).clamp_min_(kernels::kLeastInt8Scale);
   const at::Tensor zero = (-128 - (low / scale).round_()).clamp_(-128, 127).to(at::kFloat);
   result.scale = scale.to(at::kFloat);
-  if (loopsServe(x)) return roundedByLoops(x, x.size(-1), result.scale, zero, -128, 127);
   at::Tensor steps = (x * result.scale.reciprocal()).round_().add_(zero);
-  result.inside = (steps >= -128).logical_and_(steps <= 127);
+  if (learning) result.inside = (steps >= -128).logical_and_(steps <= 127);
   result.values = steps.clamp_(-128, 127).sub_(zero).mul_(result.scale).to(x.scalar_type());
   return result;
 }
 
+at::Tensor grouped(const at::Tensor& w, int64_t group) { return w.reshape({w.size(0), w.size(1) / group, group}); }
+
 at::Tensor int4Scale(const at::Tensor& groups) {
-  const auto [least, most] = ranges(groups);
-  return at::maximum(least.neg(), most)
-      .div_(kInt4Steps)
+  return at::maximum(groups.amin(-1, /*keepdim=*/true).neg(), groups.amax(-1, true))
+      .div_(kernels::kInt4Steps)
       .clamp_min_(machineEpsilon(groups.scalar_type()))
       .to(at::kFloat);
 }
 
-at::Tensor grouped(const at::Tensor& w, int64_t group) { return w.reshape({w.size(0), w.size(1) / group, group}); }
-
-Rounded roundedWeight(const at::Tensor& w, int64_t group) {
+Rounded roundedWeight(const at::Tensor& w, int64_t group, bool learning = true) {
+  if (loopsServe(w))
+    return roundedByLoops(w, group, {w.size(0), w.size(1) / group, 1}, learning,
+                          [](const auto& loops) { return loops.round_to_int4; });
   const at::Tensor groups = grouped(w, group);
   Rounded result;
   result.scale = int4Scale(groups);
-  if (loopsServe(w)) return roundedByLoops(w, group, result.scale, at::zeros_like(result.scale), -8, 7);
   // By the rounded reciprocal: a division gives other bits.
   at::Tensor steps = (groups * result.scale.reciprocal()).round_();
-  result.inside = (steps >= -8).logical_and_(steps <= 7).view(w.sizes());
+  if (learning) result.inside = (steps >= -8).logical_and_(steps <= 7).view(w.sizes());
   result.values = steps.clamp_(-8, 7).mul_(result.scale).to(w.scalar_type()).view(w.sizes());
   return result;
 }
 
 at::Tensor throughByLoops(const at::Tensor& gradient, const at::Tensor& inside, const at::Tensor& scale,
                           const at::Tensor& result) {
-  const at::Tensor inverse = scale.reciprocal();
   const int64_t width = gradient.numel() / std::max<int64_t>(1, scale.numel());
   withLoops(gradient, [&](const auto& loops, auto stored) {
     using S = decltype(stored);
     overRows(scale.numel(), width, [&](int64_t first, int64_t count) {
       const int64_t at = first * width;
-      loops.round_grad(in<S>(gradient) + at, in<bool>(inside) + at, count, width, in<float>(inverse) + first,
-                       in<float>(scale) + first, out<S>(result) + at);
+      loops.round_grad(in<S>(gradient) + at, in<bool>(inside) + at, in<float>(scale) + first, count, width,
+                       out<S>(result) + at);
     });
   });
   return result;
@@ -174,10 +162,10 @@ struct ProductsNode : torch::autograd::Function<ProductsNode> {
       else
         saved.push_back(original);
     };
-    const Rounded input = roundedActivation(x);
+    const Rounded input = roundedActivation(x, kept);
     keep(x, input);
     for (const at::Tensor& weight : weights) {
-      const Rounded rounded = roundedWeight(weight, group);
+      const Rounded rounded = roundedWeight(weight, group, kept);
       keep(weight, rounded);
       results.push_back(at::linear(input.values, rounded.values));
     }
@@ -200,12 +188,7 @@ struct ProductsNode : torch::autograd::Function<ProductsNode> {
     at::Tensor towards_x;
     for (size_t i = 0; i < gradients.size(); ++i) {
       const Rounded weight = at(i + 1);
-      if (ctx->needs_input_grad(0)) {
-        if (towards_x.defined())
-          towards_x.addmm_(gradients[i], weight.values);
-        else
-          towards_x = at::mm(gradients[i], weight.values);
-      }
+      if (ctx->needs_input_grad(0)) addTimes(towards_x, gradients[i], weight.values);
       if (ctx->needs_input_grad(1 + i))
         result[1 + i] = through(at::mm(gradients[i].t(), input.values), weight.inside, weight.scale, /*ours=*/true);
     }
@@ -237,7 +220,7 @@ at::Tensor int4Product(const at::Tensor& x, const Int4Weight& weight) {
   const at::Tensor dense = (grouped(weight.values, group).to(at::kFloat).mul_(weight.scales.unsqueeze(-1)))
                                .to(x.scalar_type())
                                .view(weight.values.sizes());
-  return at::linear(roundedActivation(x).values, dense);
+  return at::linear(roundedActivation(x, false).values, dense);
 }
 
 }  // namespace expc::llama

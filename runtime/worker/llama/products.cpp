@@ -14,6 +14,28 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+struct TrainedProducts : torch::autograd::Function<TrainedProducts> {
+  static variable_list forward(AutogradContext* ctx, const at::Tensor& x, at::TensorList weights) {
+    variable_list results, saved = {x};
+    for (const at::Tensor& weight : weights) {
+      results.push_back(timesTransposed(x, weight));
+      saved.push_back(weight);
+    }
+    ctx->save_for_backward(std::move(saved));
+    return results;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
+    const auto saved = ctx->get_saved_variables();
+    variable_list result(1 + gradients.size());
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      if (ctx->needs_input_grad(0)) addTimes(result[0], gradients[i], saved[1 + i]);
+      if (ctx->needs_input_grad(1 + i)) result[1 + i] = at::mm(gradients[i].t(), saved[0]);
+    }
+    return result;
+  }
+};
+
 /// What a node needs to know besides tensors that get gradients.
 struct Group : torch::CustomClassHolder {
   std::vector<FrozenWeight> weights;
@@ -103,6 +125,11 @@ struct AdaptedProducts : torch::autograd::Function<AdaptedProducts> {
 }  // namespace
 
 uint64_t dropoutSeed(uint64_t seed, uint64_t pass, uint64_t place) { return mixed(mixed(mixed(seed) + pass) + place); }
+
+std::vector<at::Tensor> trainedProducts(const at::Tensor& x, const std::vector<at::Tensor>& weights) {
+  assert(x.dim() == 2);
+  return TrainedProducts::apply(x, at::TensorList(weights));
+}
 
 std::vector<at::Tensor> adaptedProducts(const at::Tensor& x, const std::vector<FrozenWeight>& weights,
                                         const std::vector<Adapter>& adapters, const AdapterUse& use) {

@@ -12,6 +12,9 @@
 
 namespace expc::llama {
 
+/// y_i = x W_i^T for x [rows, in], with gradients of x and the W_i. Kept for the backward pass are x and the W_i.
+std::vector<at::Tensor> trainedProducts(const at::Tensor& x, const std::vector<at::Tensor>& weights);
+
 /// A weight [out, in] that gets no gradient: as it is, or in NF4.
 struct FrozenWeight {
   at::Tensor dense;
