@@ -3,5 +3,5 @@
 #include "runtime/worker/main/worker_main.h"
 
 int main(int argc, char** argv) {
-  return expc::worker::workerMain(argc, argv, {expc::device::cpuBackend(), expc::device::cudaBackend()});
+  expc::worker::workerMain(argc, argv, {expc::device::cpuBackend(), expc::device::cudaBackend()});
 }

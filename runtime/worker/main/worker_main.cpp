@@ -69,9 +69,7 @@ int runTrialFile(const Capabilities& capabilities, const char* path) {
     std::fprintf(stderr, "expc-worker: rank %u takes memory wherever the system puts it: %s\n", number, why.c_str());
   const int events = takeStandardOutput();
   device::keepFreedMemory();
-  const int code = workload::runRank(capabilities, *spec, events, start);
-  std::fflush(nullptr);
-  _exit(code);  // broken communicators are not taken down
+  return workload::runRank(capabilities, *spec, events, start);
 }
 
 int serveTrials(const Capabilities& capabilities, const char* descriptor) {
@@ -87,9 +85,7 @@ int serveTrials(const Capabilities& capabilities, const char* descriptor) {
   });
 }
 
-}  // namespace
-
-int workerMain(int argc, char** argv, const std::vector<device::Backend>& backends) {
+int run(int argc, char** argv, const std::vector<device::Backend>& backends) {
   const std::string_view command = argc > 1 ? argv[1] : "";
   const Capabilities capabilities{registeredWorkloads(), backends};
   if (command == "--serve" && argc == 3) return serveTrials(capabilities, argv[2]);
@@ -104,6 +100,16 @@ int workerMain(int argc, char** argv, const std::vector<device::Backend>& backen
   }
   std::fputs(kHelp, stderr);
   return 2;
+}
+
+}  // namespace
+
+void workerMain(int argc, char** argv, const std::vector<device::Backend>& backends) {
+  const int code = run(argc, argv, backends);
+  std::fflush(nullptr);
+  // Broken communicators are not taken down, nor libtorch's table of operators, which takes a third as long as its
+  // making.
+  _exit(code);
 }
 
 }  // namespace expc::worker

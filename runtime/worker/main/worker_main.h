@@ -15,7 +15,7 @@ std::vector<workload::Workload> registeredWorkloads();
 llvm::json::Value describe(const std::vector<workload::Workload>& workloads,
                            const std::vector<device::Backend>& backends);
 
-/// The command line of every worker: --serve FD, --describe, --trial FILE, --help. Returns the exit code.
-int workerMain(int argc, char** argv, const std::vector<device::Backend>& backends);
+/// The command line of every worker: --serve FD, --describe, --trial FILE, --help. Ends the process with the exit code.
+[[noreturn]] void workerMain(int argc, char** argv, const std::vector<device::Backend>& backends);
 
 }  // namespace expc::worker
