@@ -242,15 +242,23 @@ class ResultPrinter : TerminalText {
     const auto lost = lostTrials(results_);
     if (lost.empty()) return;
     section("Trials that did not end well", fmt::format("{} of {}", lost.size(), results_.trials.size()));
-    for (size_t i = 0; i < lost.size() && i < kListedFailures; ++i) {
-      const plan::Point* point = plan_.findPoint(lost[i]->point);
-      line(printable(fmt::format("{} {} {}: {}", toString(lost[i]->kind),
-                                 (point ? plan_.label(*point) : lost[i]->point) +
-                                     (lost[i]->label.empty() ? "" : " (control " + lost[i]->label + ")"),
-                                 store::toString(lost[i]->status), lost[i]->reason)),
-           2, 6);
+    std::vector<std::pair<std::string, unsigned>> alike;  // those of a point that say the same are one line
+    for (const store::Trial* trial : lost) {
+      const plan::Point* point = plan_.findPoint(trial->point);
+      const std::string text = fmt::format("{} {} {}: {}", toString(trial->kind),
+                                           (point ? plan_.label(*point) : trial->point) +
+                                               (trial->label.empty() ? "" : " (control " + trial->label + ")"),
+                                           store::toString(trial->status), trial->reason);
+      const auto same =
+          std::find_if(alike.begin(), alike.end(), [&](const auto& entry) { return entry.first == text; });
+      if (same == alike.end())
+        alike.emplace_back(text, 1);
+      else
+        ++same->second;
     }
-    if (lost.size() > kListedFailures) line(fmt::format("… and {} more", lost.size() - kListedFailures), 2, 6);
+    for (size_t i = 0; i < alike.size() && i < kListedFailures; ++i)
+      line(printable(alike[i].first) + (alike[i].second > 1 ? fmt::format(" ({} times)", alike[i].second) : ""), 2, 6);
+    if (alike.size() > kListedFailures) line(fmt::format("… and {} more", alike.size() - kListedFailures), 2, 6);
   }
 
   void printFoot() {

@@ -135,6 +135,18 @@ TEST_CASE("a result shows verdicts, tables, comparisons and what went wrong") {
   CHECK(text.find('\033') == std::string::npos);
 }
 
+TEST_CASE("trials of a point that fail alike are one line") {
+  Example example = exampleResults();
+  const auto failed = std::find_if(example.results.trials.begin(), example.results.trials.end(),
+                                   [](const auto& trial) { return trial.status == store::TrialStatus::Failed; });
+  REQUIRE(failed != example.results.trials.end());
+  const store::Trial again = *failed;
+  example.results.trials.push_back(again);
+  ResultTextOptions options;
+  options.width = 200;
+  has(resultText(example.plan, example.judgement, example.results, options), "</script> (2 times)\n");
+}
+
 TEST_CASE("a comparison that a preset left without cells says so") {
   Example example = exampleResults();
   example.plan.comparisons[0].cells.clear();
