@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/analysis/evaluate.h"
 #include "runtime/analysis/format.h"
 #include "runtime/report/published.h"
 
@@ -18,8 +19,22 @@ struct Entry {
   GridCell cell;
 };
 
-std::string whyMissing(const analysis::Judgement& judgement, const store::Results& results, const plan::Point& point,
-                       const plan::Metric& metric) {
+/// Whether the workers said that the device cannot give the metric, or one that it is computed from.
+bool lacksOnDevice(const plan::Plan& plan, const store::Results& results, const std::string& point,
+                   const std::string& metric) {
+  const plan::Metric* declared = plan.findMetric(metric);
+  if (declared && declared->derived) {
+    const auto parts = analysis::metricTerms(*declared->derived);
+    return std::any_of(parts.begin(), parts.end(),
+                       [&](const auto& part) { return lacksOnDevice(plan, results, point, part.metric); });
+  }
+  return std::any_of(results.trials.begin(), results.trials.end(), [&](const store::Trial& trial) {
+    return trial.point == point && std::count(trial.not_on_device.begin(), trial.not_on_device.end(), metric) > 0;
+  });
+}
+
+std::string whyMissing(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
+                       const plan::Point& point, const plan::Metric& metric) {
   if (!point.unavailable.empty()) return "not available";
   const bool tried = std::any_of(judgement.points.begin(), judgement.points.end(), [&](const auto& candidate) {
     return candidate.point == point.id &&
@@ -30,12 +45,8 @@ std::string whyMissing(const analysis::Judgement& judgement, const store::Result
     return candidate.point == point.id && candidate.kind == metric.kind;
   });
   if (status == judgement.points.end()) return "not run";
-  if (status->valid > 0) {
-    for (const store::Trial& trial : results.trials)
-      if (trial.point == point.id && std::count(trial.not_on_device.begin(), trial.not_on_device.end(), metric.name))
-        return "not on this device";
-    return "not measured";
-  }
+  if (status->valid > 0)
+    return lacksOnDevice(plan, results, point.id, metric.name) ? "not on this device" : "not measured";
   if (status->infeasible > 0) return "infeasible";
   if (status->timeouts > 0) return "timeout";
   return status->failed > 0 ? "failed" : "not run";
@@ -145,7 +156,7 @@ GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement
     cell = {summary->median,   summary->interval, summary->n,        summary->timeouts,
             summary->constant, summary->values,   summary->outliers, ""};
   else
-    cell.note = whyMissing(judgement, results, point, metric);
+    cell.note = whyMissing(plan, judgement, results, point, metric);
   if (summary) cell.never = summary->never;
   cell.published = publishedValue(plan, point, metric);
   return cell;

@@ -47,7 +47,7 @@ TEST_CASE("a comparison has its own factors and a neutral value") {
 
 TEST_CASE("why a metric has no value") {
   Example example = exampleResults();
-  const plan::Metric& accuracy = *example.plan.findMetric("accuracy");
+  const plan::Metric accuracy = *example.plan.findMetric("accuracy");
   const auto note = [&](const plan::Metric& metric) {
     return metricCell(example.plan, example.judgement, example.results, example.plan.points[0], metric).note;
   };
@@ -56,6 +56,11 @@ TEST_CASE("why a metric has no value") {
   CHECK(note(accuracy) == "not measured");
   example.results.trials[0].not_on_device = {"accuracy"};
   CHECK(note(accuracy) == "not on this device");
+  plan::Metric twice = accuracy;
+  twice.name = "twice";
+  twice.derived = std::make_shared<plan::Term>(plan::Term{plan::MetricTerm{"accuracy", ""}});
+  example.plan.metrics.push_back(twice);
+  CHECK(note(twice) == "not on this device");
   example.judgement.points[1].valid = 0;
   CHECK(note(accuracy) == "not run");
   example.judgement.points[1].failed = 1;
