@@ -41,6 +41,8 @@ target_include_directories(expc_torch SYSTEM INTERFACE "${EXPC_TORCH_ROOT}/inclu
                                                        "${EXPC_TORCH_ROOT}/include/torch/csrc/api/include")
 # The wheel carries its own fmt headers, another version than Debian's library: used from the header they cannot be mixed up.
 target_compile_definitions(expc_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO FMT_HEADER_ONLY=1)
+# GCC's names for templates like TensorBase::const_data_ptr, which clang has changed since.
+target_compile_options(expc_torch INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-fclang-abi-compat=17>)
 # By path and with --no-as-needed: operators register themselves from static objects, nothing refers to them.
 target_link_options(expc_torch INTERFACE "LINKER:-rpath,${EXPC_TORCH_ROOT}/lib")
 target_link_libraries(expc_torch INTERFACE -Wl,--no-as-needed "${EXPC_TORCH_ROOT}/lib/libtorch_cpu.so"
