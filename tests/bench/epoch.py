@@ -38,8 +38,8 @@ def main():
     print("| data | loader | loading, ms | training, ms | both, ms | both / the slower |\n| --- | --- | ---: | ---: | ---: | ---: |")
     for data, kind, size in CASES:
         for loader in LOADERS:
-            command = [options.bench, loader, kind, f"{options.data}/{data}", f"size={size}", f"rounds={options.rounds}", f"steps={options.steps}",
-                       f"threads={THREADS}", f"workers={THREADS}"]
+            command = [options.bench, loader, kind, f"{options.data}/{data}", "--size", f"{size}", "--rounds", f"{options.rounds}",
+                       "--steps", f"{options.steps}", "--threads", f"{THREADS}", "--workers", f"{THREADS}"]
             run = subprocess.run(command, stdout=subprocess.PIPE, text=True)
             if run.returncode != 0:
                 sys.exit(f"epoch.py: {' '.join(command)} ended with {run.returncode}")

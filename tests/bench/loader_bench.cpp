@@ -1,8 +1,8 @@
 // Runs one of our loaders over a data set and prints its rates as a JSON line: loaders.py's own side.
 //
-// usage: expc-loader-bench native|threads|processes mnist|folder|packed PATH [name=value ...]
-//   workers=2 batch=32 size=300 epochs=4 prefetch=2 images=0 (of an epoch; 0: all)
-//   element=fp32|bf16|fp16|uint8|fp64 layout=nhwc|nchw
+// usage: expc-loader-bench native|threads|processes mnist|folder|packed PATH [--name value ...]
+//   --workers 2 --batch 32 --size 300 --epochs 4 --prefetch 2 --images 0 (of an epoch; 0: all)
+//   --element fp32|bf16|fp16|uint8|fp64 --layout nhwc|nchw
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -17,6 +17,7 @@
 #include "runtime/worker/data/native.h"
 #include "runtime/worker/data/open.h"
 #include "runtime/worker/data/sampler.h"
+#include "tests/bench/program.h"
 
 namespace {
 
@@ -38,10 +39,14 @@ double seconds() { return std::chrono::duration<double>(std::chrono::steady_cloc
 
 struct Wanted {
   std::string loader, kind, path;
-  std::map<std::string, std::string> settings{{"workers", "2"},    {"batch", "32"},   {"size", "300"},
-                                              {"epochs", "4"},     {"prefetch", "2"}, {"images", "0"},
-                                              {"element", "fp32"}, {"layout", "nhwc"}};
-  int64_t number(const char* name) const { return std::stoll(settings.at(name)); }
+  expc::bench::Options settings{{{"workers", "2"},
+                                 {"batch", "32"},
+                                 {"size", "300"},
+                                 {"epochs", "4"},
+                                 {"prefetch", "2"},
+                                 {"images", "0"},
+                                 {"element", "fp32"},
+                                 {"layout", "nhwc"}}};
 };
 
 Preparation preparationOf(const Wanted& wanted) {
@@ -51,9 +56,9 @@ Preparation preparationOf(const Wanted& wanted) {
                                                         {"uint8", Element::UInt8},
                                                         {"fp64", Element::Float64}};
   Preparation preparation;
-  preparation.rows = preparation.cols = wanted.number("size");
-  preparation.layout = wanted.settings.at("layout") == "nchw" ? Layout::Nchw : Layout::Nhwc;
-  preparation.element = kElements.at(wanted.settings.at("element"));
+  preparation.rows = preparation.cols = wanted.settings.number("size");
+  preparation.layout = wanted.settings["layout"] == "nchw" ? Layout::Nchw : Layout::Nhwc;
+  preparation.element = kElements.at(wanted.settings["element"]);
   preparation.normalise = preparation.element != Element::UInt8;
   return preparation;
 }
@@ -65,11 +70,11 @@ llvm::Expected<std::unique_ptr<Batches>> open(const Wanted& wanted, const Images
     order.resize(static_cast<size_t>(count));
     return order;
   };
-  batches.batch = wanted.number("batch");
-  batches.epochs = wanted.number("epochs");
+  batches.batch = wanted.settings.number("batch");
+  batches.epochs = wanted.settings.number("epochs");
   batches.preparation = preparationOf(wanted);
-  const auto workers = static_cast<unsigned>(wanted.number("workers"));
-  const auto prefetch = static_cast<unsigned>(wanted.number("prefetch"));
+  const auto workers = static_cast<unsigned>(wanted.settings.number("workers"));
+  const auto prefetch = static_cast<unsigned>(wanted.settings.number("prefetch"));
   if (wanted.loader == "native") {
     NativeOptions options;
     options.batches = std::move(batches);
@@ -91,7 +96,8 @@ llvm::Error measure(const Wanted& wanted) {
   auto sets = expc::data::open({kKinds.at(wanted.kind), wanted.path, 0});
   if (!sets) return sets.takeError();
   const Images& images = *sets->train;
-  const int64_t asked = wanted.number("images"), count = asked > 0 ? std::min(asked, images.count()) : images.count();
+  const int64_t asked = wanted.settings.number("images"),
+                count = asked > 0 ? std::min(asked, images.count()) : images.count();
   const double opened = seconds(), cpu = cpuSeconds();
   auto loader = open(wanted, images, count);
   if (!loader) return loader.takeError();
@@ -116,8 +122,8 @@ llvm::Error measure(const Wanted& wanted) {
       R"({{"loader":"{}","data":"{}","element":"{}","layout":"{}","threads":{},"images":{},"first_img_s":{:.0f},)"
       R"("best_img_s":{:.0f},"median_img_s":{:.0f},"cpu_us_per_image":{:.2f},"rss_mib":{}}})"
       "\n",
-      wanted.loader, wanted.kind, wanted.settings.at("element"), wanted.settings.at("layout"), wanted.number("workers"),
-      count, per / first, per / epochs.front(), per / epochs[epochs.size() / 2],
+      wanted.loader, wanted.kind, wanted.settings["element"], wanted.settings["layout"],
+      wanted.settings.number("workers"), count, per / first, per / epochs.front(), per / epochs[epochs.size() / 2],
       cpu_used * 1e6 / (per * static_cast<double>(epochs.size())), usage.ru_maxrss / 1024);
   return llvm::Error::success();
 }
@@ -126,22 +132,17 @@ llvm::Error measure(const Wanted& wanted) {
 
 int main(int argc, char** argv) {
   Wanted wanted;
-  bool sensible = argc >= 4;
-  if (sensible) wanted.loader = argv[1], wanted.kind = argv[2], wanted.path = argv[3];
-  for (int i = 4; i < argc; ++i) {
-    const std::string text = argv[i];
-    const size_t equals = text.find('=');
-    sensible = sensible && equals != std::string::npos && wanted.settings.contains(text.substr(0, equals));
-    if (sensible) wanted.settings[text.substr(0, equals)] = text.substr(equals + 1);
-  }
   try {
-    if (!sensible) throw std::invalid_argument("usage");
+    if (argc < 4) throw std::invalid_argument("usage");
+    wanted.loader = argv[1], wanted.kind = argv[2], wanted.path = argv[3];
+    if (!wanted.settings.read(argc, argv, 4)) return 2;
     if (auto error = measure(wanted)) {
       fmt::print(stderr, "expc-loader-bench: {}\n", llvm::toString(std::move(error)));
       return 1;
     }
   } catch (const std::logic_error&) {  // a name or number that is none
-    fmt::print(stderr, "usage: expc-loader-bench native|threads|processes mnist|folder|packed PATH [name=value ...]\n");
+    fmt::print(stderr,
+               "usage: expc-loader-bench native|threads|processes mnist|folder|packed PATH [--name value ...]\n");
     return 2;
   }
   return 0;

@@ -15,12 +15,12 @@ import pathlib
 import subprocess
 import sys
 
+import turns
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent / "loader"
 PYTHON = ROOT / ".deps/bench/bin/python"
 THREADS = 2
-TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "1000000000000", "MALLOC_TOP_PAD_": "268435456",
-         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 DIGITS = 2000
 
 # What a goal compares: our contender, the peers' (the fastest counts), how many times as fast.
@@ -34,23 +34,23 @@ def contenders(options):
     result = {}
 
     def ours(data, name, loader, kind, path, *settings):
-        command = [options.bench, loader, kind, path, f"workers={THREADS}", f"epochs={options.epochs}", *settings]
+        command = [options.bench, loader, kind, path, "--workers", THREADS, "--epochs", options.epochs, *settings]
         result[data, name] = (command, {})
 
     def peer(data, name, script, *arguments):
-        for label, environment in ((name, {}), (name + ", tuned", TUNED)):
+        for label, environment in ((name, {}), (name + ", tuned", turns.TUNED)):
             result[data, label] = ([PYTHON, HERE / script, *arguments], environment)
 
     jpeg, mnist, packed = f"{options.data}/jpeg", f"{options.data}/mnist", f"{options.data}/packed"
-    few = f"images={DIGITS}"
-    for data, kind, path, settings in (("jpeg", "folder", jpeg, []), ("mnist", "mnist", mnist, [few])):
+    few = "--images", DIGITS
+    for data, kind, path, settings in (("jpeg", "folder", jpeg, ()), ("mnist", "mnist", mnist, few)):
         ours(data, "native", "native", kind, path, *settings)
-        ours(data, "native, bf16", "native", kind, path, "element=bf16", *settings)
-        ours(data, "dataloader, threads", "threads", kind, path, "layout=nchw", *settings)
-        ours(data, "dataloader, processes", "processes", kind, path, "layout=nchw", *settings)
+        ours(data, "native, bf16", "native", kind, path, "--element", "bf16", *settings)
+        ours(data, "dataloader, threads", "threads", kind, path, "--layout", "nchw", *settings)
+        ours(data, "dataloader, processes", "processes", kind, path, "--layout", "nchw", *settings)
     if os.path.exists(packed):
         for element in ("fp32", "bf16", "uint8"):
-            ours("packed", f"native, {element}", "native", "packed", packed, f"element={element}")
+            ours("packed", f"native, {element}", "native", "packed", packed, "--element", element)
     for data, images in (("jpeg", 1000), ("mnist", DIGITS)):
         for layout in ("CHW", "HWC"):
             peer(data, f"DALI {layout}", "dali.py", data, options.data, THREADS, images, options.epochs, layout)

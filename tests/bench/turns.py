@@ -2,9 +2,12 @@
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
+import time
 
+HERE = pathlib.Path(__file__).resolve().parent
 # glibc then keeps freed memory and asks for huge pages.
 TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "1000000000000", "MALLOC_TOP_PAD_": "268435456",
          "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
@@ -15,7 +18,7 @@ class Program:
 
     def __init__(self, command, environment, threads):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        env={**os.environ, "OMP_NUM_THREADS": str(threads), **environment})
+                                        env={**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": str(HERE), **environment})
         self.wall, self.used = [], []
 
     def run(self, steps):
@@ -34,3 +37,15 @@ class Program:
     def end(self):
         self.process.stdin.close()
         self.process.wait()
+
+
+def serve(step):
+    """The other side: answers each line of standard input, a number of steps, with a JSON array of [seconds, seconds of
+    processor time]."""
+    for line in sys.stdin:
+        seconds = []
+        for _ in range(int(line)):
+            start, used = time.perf_counter(), time.process_time()
+            step()
+            seconds.append([time.perf_counter() - start, time.process_time() - used])
+        print(json.dumps(seconds), flush=True)

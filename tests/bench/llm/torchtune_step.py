@@ -4,8 +4,8 @@ import torch
 from torchtune.models.llama3 import llama3, lora_llama3
 from torchtune.modules.peft import disable_adapter, get_adapter_params, set_trainable_params
 
-import clock
 import options
+import turns
 
 arguments = options.parse()
 torch.set_num_threads(arguments.threads)
@@ -57,4 +57,4 @@ def step():
     return loss.item()
 
 
-clock.serve(step)
+turns.serve(step)

@@ -3,8 +3,8 @@
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-import clock
 import options
+import turns
 
 arguments = options.parse()
 if arguments.method in ("qlora", "qat"):
@@ -47,4 +47,4 @@ def step():
     return loss.item()
 
 
-clock.serve(step)
+turns.serve(step)

@@ -1,8 +1,8 @@
 // Times loading, training and both together over the same batches, one after the other in every round. Prints one JSON
 // line: of each part the seconds of a step, round by round; epoch.py's own side.
 //
-// usage: expc-epoch-bench native|threads|processes mnist|folder|packed PATH [name=value ...]
-//   size=300 batch=32 steps=8 rounds=3 threads=2 workers=2 width=1 precision=fp32
+// usage: expc-epoch-bench native|threads|processes mnist|folder|packed PATH [--name value ...]
+//   --size 300 --batch 32 --steps 8 --rounds 3 --threads 2 --workers 2 --width 1 --precision fp32
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -17,6 +17,7 @@
 #include "runtime/worker/device/cpu_device.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/feed/feed.h"
+#include "tests/bench/program.h"
 #include "tests/bench/training/network.h"
 
 using namespace expc;
@@ -25,10 +26,14 @@ namespace {
 
 struct Wanted {
   std::string loader, kind, path;
-  std::map<std::string, std::string> settings{{"size", "300"}, {"batch", "32"},      {"steps", "8"},
-                                              {"rounds", "3"}, {"threads", "2"},     {"workers", "2"},
-                                              {"width", "1"},  {"precision", "fp32"}};
-  int64_t number(const char* name) const { return std::stoll(settings.at(name)); }
+  expc::bench::Options settings{{{"size", "300"},
+                                 {"batch", "32"},
+                                 {"steps", "8"},
+                                 {"rounds", "3"},
+                                 {"threads", "2"},
+                                 {"workers", "2"},
+                                 {"width", "1"},
+                                 {"precision", "fp32"}}};
 };
 
 feed::FeedOptions feedOptions(const Wanted& wanted, int64_t count) {
@@ -36,13 +41,13 @@ feed::FeedOptions feedOptions(const Wanted& wanted, int64_t count) {
   options.loader.kind =
       wanted.loader == "native" ? feed::LoaderChoice::Kind::Native : feed::LoaderChoice::Kind::DataLoader;
   options.loader.processes = wanted.loader == "processes";
-  options.loader.workers = static_cast<unsigned>(wanted.number("workers"));
+  options.loader.workers = static_cast<unsigned>(wanted.settings.number("workers"));
   options.batches.order = [sampler = data::DistributedSampler{.count = count}](int64_t epoch) {
     return sampler.indices(epoch);
   };
-  options.batches.batch = wanted.number("batch");
+  options.batches.batch = wanted.settings.number("batch");
   options.batches.drop_last = true;
-  options.size = wanted.number("size");
+  options.size = wanted.settings.number("size");
   options.channels_last = true;
   return options;
 }
@@ -79,12 +84,13 @@ llvm::Error measure(const Wanted& wanted) {
                                                                {"packed", data::Place::Kind::Packed}};
   auto sets = data::open({kKinds.at(wanted.kind), wanted.path, 0});
   if (!sets) return sets.takeError();
-  auto device = device::cpuBackend().open(llvm::json::Object{{"device", "cpu"}, {"threads", wanted.number("threads")}});
+  auto device =
+      device::cpuBackend().open(llvm::json::Object{{"device", "cpu"}, {"threads", wanted.settings.number("threads")}});
   if (!device) return device.takeError();
-  const auto precision = precision::precisionFromString(wanted.settings.at("precision"));
+  const auto precision = precision::precisionFromString(wanted.settings["precision"]);
   if (!precision) return llvm::createStringError("no such precision");
   model::MobileNetV2Options options;
-  options.width = std::stod(wanted.settings.at("width"));
+  options.width = std::stod(wanted.settings["width"]);
   options.classes = sets->train->classes();
   options.dtype = precision::weightType(*precision);
   options.channels_last = true;
@@ -99,9 +105,9 @@ llvm::Error measure(const Wanted& wanted) {
     kept.images = (*batch)->images.clone();
     kept.labels = (*batch)->labels.clone();
   }
-  const int64_t steps = wanted.number("steps");
+  const int64_t steps = wanted.settings.number("steps");
   std::map<std::string, std::vector<double>> seconds;
-  for (int64_t round = 0; round <= wanted.number("rounds"); ++round) {
+  for (int64_t round = 0; round <= wanted.settings.number("rounds"); ++round) {
     for (const std::string part : {"load", "train", "both"}) {
       std::unique_ptr<feed::Feed> feed;
       if (part != "train") {
@@ -128,24 +134,19 @@ llvm::Error measure(const Wanted& wanted) {
 int main(int argc, char** argv) {
   device::keepFreedMemory();  // as the worker does
   Wanted wanted;
-  bool sensible = argc >= 4;
-  if (sensible) wanted.loader = argv[1], wanted.kind = argv[2], wanted.path = argv[3];
-  for (int i = 4; i < argc; ++i) {
-    const std::string text = argv[i];
-    const size_t equals = text.find('=');
-    sensible = sensible && equals != std::string::npos && wanted.settings.contains(text.substr(0, equals));
-    if (sensible) wanted.settings[text.substr(0, equals)] = text.substr(equals + 1);
-  }
   try {
-    if (!sensible) throw std::invalid_argument("usage");
-    at::set_num_threads(static_cast<int>(wanted.number("threads")));
+    if (argc < 4) throw std::invalid_argument("usage");
+    wanted.loader = argv[1], wanted.kind = argv[2], wanted.path = argv[3];
+    if (!wanted.settings.read(argc, argv, 4)) return 2;
+    at::set_num_threads(static_cast<int>(wanted.settings.number("threads")));
     at::manual_seed(0);
     if (auto error = measure(wanted)) {
       fmt::print(stderr, "expc-epoch-bench: {}\n", llvm::toString(std::move(error)));
       return 1;
     }
   } catch (const std::logic_error&) {  // a name or number that is none
-    fmt::print(stderr, "usage: expc-epoch-bench native|threads|processes mnist|folder|packed PATH [name=value ...]\n");
+    fmt::print(stderr,
+               "usage: expc-epoch-bench native|threads|processes mnist|folder|packed PATH [--name value ...]\n");
     return 2;
   }
   return 0;

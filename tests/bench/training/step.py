@@ -1,13 +1,11 @@
-"""The same training steps as step.cpp with torchvision's model and PyTorch's own loop, as a user writes it. Reads a
-number of steps from each line of standard input and answers with a JSON array of [seconds, seconds of processor time]."""
+"""The same training steps as training_bench.cpp with torchvision's model and PyTorch's own loop, as a user writes it."""
 
 import argparse
-import json
-import sys
-import time
 
 import torch
 import torchvision
+
+import turns
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--size", type=int, default=100)
@@ -39,10 +37,4 @@ def step():
     return loss.item()
 
 
-for line in sys.stdin:
-    seconds = []
-    for _ in range(int(line)):
-        start, used = time.perf_counter(), time.process_time()
-        step()
-        seconds.append([time.perf_counter() - start, time.process_time() - used])
-    print(json.dumps(seconds), flush=True)
+turns.serve(step)
