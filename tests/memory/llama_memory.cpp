@@ -140,10 +140,10 @@ void trainStep(const Setting& setting, Training& training, const Batch& batch) {
       const at::Tensor reference = decoder.referenceLogProbs(batch.input, batch.labelled);
       loss = llama::dpo(decoder.rowLogProbs(batch.input, batch.labelled), reference, {}).losses.mean();
     } else {
-      loss = decoder.lossSum(batch.input, batch.labelled);
+      loss = decoder.lossSum(batch.input, batch.labelled) / batch.labelled.count();
     }
     if (reduces) training.reducer->beforeBackward();
-    training.steps.add(loss, pairs ? 1 : static_cast<double>(batch.labelled.count()));
+    training.steps.add(loss);
   }
   training.steps.finish();
 }

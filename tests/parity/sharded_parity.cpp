@@ -129,18 +129,24 @@ Trained train(const Method& method, comm::Communicator* ranks) {
   if (method.dpo)
     for (int64_t i = 0; i < kSteps * kPasses; ++i)
       reference(i / kPasses, i % kPasses, rowsOf(i / kPasses, i % kPasses, mine));
+  const auto all = [&](double own) { return ranks == nullptr ? own : ranks->allReduce(own, comm::Reduction::Sum); };
   for (int64_t step = 0; step < kSteps; ++step) {
+    double weight = 0;  // pairs, or tokens that are learnt
+    for (int64_t pass = 0; pass < kPasses; ++pass)
+      weight += method.dpo ? static_cast<double>(mine.size()) / 2
+                           : static_cast<double>(rowsOf(step, pass, mine).labelled.count());
+    weight = all(weight);
     for (int64_t pass = 0; pass < kPasses; ++pass) {
       const Rows rows = rowsOf(step, pass, mine);
       if (method.dpo) {
         const auto policy = decoder.rowLogProbs(rows.input, rows.labelled);
-        steps.add(llama::dpo(policy, reference(step, pass, rows), {0.1, 0}).losses.mean(), 1);
+        steps.add(llama::dpo(policy, reference(step, pass, rows), {0.1, 0}).losses.sum() / weight);
       } else {
-        steps.add(decoder.lossSum(rows.input, rows.labelled), static_cast<double>(rows.labelled.count()));
+        steps.add(decoder.lossSum(rows.input, rows.labelled) / weight);
       }
     }
     const auto done = steps.finish();
-    result.losses.push_back(done.loss);
+    result.losses.push_back(all(done.loss.item<double>()));
     result.norms.push_back(done.gradient_norm);
   }
   return result;
@@ -269,7 +275,7 @@ TEST_CASE("an overflow on one rank keeps all from stepping") {
     const Rows rows = rowsOf(0, 0, {0, 1});
     Findings findings("fp16");
     const auto step = [&](bool overflows) {
-      steps.add(decoder.lossSum(rows.input, rows.labelled), static_cast<double>(rows.labelled.count()));
+      steps.add(decoder.lossSum(rows.input, rows.labelled) / rows.labelled.count());
       if (overflows)  // one element of one rank's part
         decoder.trainableTensors()[0].mutable_grad().narrow(0, 0, 1).fill_(std::numeric_limits<double>::infinity());
       steps.finish();

@@ -18,10 +18,10 @@ namespace expc::llama {
 
 /// What a step did.
 struct StepResult {
-  double loss = 0;           // mean over the weights
-  double weight = 0;         // their sum: tokens learnt from, or for dpo passes
-  double rate = 0;           // the learning rate that it used
-  double gradient_norm = 0;  // before it was clipped
+  at::Tensor loss;  // the sum of this rank's shares, on the device
+  double rate = 0;  // the learning rate that it used
+  double gradient_norm =
+      0;  // of all ranks, before they were clipped; 0 where nothing is clipped or the step was left out
 };
 
 /// Ranks that train one model, each on rows of its own.
@@ -40,20 +40,13 @@ class Steps {
   Steps(std::unique_ptr<optim::Optimizer> optimizer, std::vector<at::Tensor> parameters,
         std::optional<optim::WarmupCosine> schedule, double largest_norm, std::optional<Together> together = {});
 
-  /// Goes back from a loss (a scalar), adding to the gradients. It counts `weight`: a sum over labelled tokens their
-  /// number, the mean over a batch of pairs 1.
-  void add(const at::Tensor& loss, double weight);
-  /// Divides the gradients by the weights' sum (over all ranks), clips them, steps, drops them.
+  /// Goes back from a pass's share of the step's loss: what it lost over the weight of all passes and ranks (tokens
+  /// learnt from, or pairs), which must be known before the first of them, so that nothing is read from the device and
+  /// gradients need no pass of their own. They are multiplied with `factor`: the number of ranks where others average
+  /// them.
+  void add(const at::Tensor& share, double factor = 1);
+  /// Clips the gradients, with other ranks the sum of theirs, steps and drops them.
   StepResult finish();
-
-  // The same where the weight of all passes and ranks is known before the first of them, so that nothing is read from
-  // the device and gradients need no pass of their own. Not with clipping, and not mixed with the above in a step.
-
-  /// Goes back from a part of the step's loss, divided by that weight already. Gradients are multiplied with `factor`:
-  /// the number of ranks where these are averaged.
-  void addShare(const at::Tensor& share, double factor);
-  /// Steps, with other ranks on the sum of all ranks' shares; the sum of this rank's shares, on the device.
-  at::Tensor finishShares();
 
   /// For a training that goes on: what the scaler of fp16 has learnt, and the number of steps done.
   precision::GradScaler::State scalerState() const { return scaler_.state(); }
@@ -75,7 +68,6 @@ class Steps {
   std::optional<Together> together_;
   precision::GradScaler scaler_;
   at::Tensor loss_;  // summed on the device: reading it would wait
-  double weight_ = 0;
   int64_t done_ = 0;
 };
 

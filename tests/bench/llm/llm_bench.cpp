@@ -88,10 +88,10 @@ int main(int argc, char** argv) {
   bench::serve([&] {
     if (option["method"] == "dpo") {
       const at::Tensor base = reference.of(all_rows, [&] { return decoder.referenceLogProbs(input, labelled); });
-      steps.addShare(llama::dpo(decoder.rowLogProbs(input, labelled), base, {}).losses.mean(), 1);
+      steps.add(llama::dpo(decoder.rowLogProbs(input, labelled), base, {}).losses.mean());
     } else {
-      steps.addShare(decoder.lossSum(input, labelled) / static_cast<double>(labelled.count()), 1);
+      steps.add(decoder.lossSum(input, labelled) / labelled.count());
     }
-    steps.finishShares().item<double>();
+    steps.finish().loss.item<double>();
   });
 }
