@@ -61,9 +61,9 @@ llvm::Error checkDataExists(const plan::Plan& plan) {
     std::error_code error;
     if (fs::exists(full, error)) continue;
     return llvm::createStringError(
-        fmt::format("the data '{}' does not exist (looked for {}): put it there (the comments of the study and a "
-                    "README beside the data "
-                    "folder say where it comes from), or name other data in the study or with -D",
+        fmt::format("'{}' does not exist (looked for {}), and trials read it: put it there (the comments of the study "
+                    "and a README beside the data folder say where it comes from), or name another in the study or "
+                    "with -D",
                     path, full.string()));
   }
   return llvm::Error::success();

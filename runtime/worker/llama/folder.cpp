@@ -79,6 +79,15 @@ std::string nameOf(const TensorSpec& spec, Naming naming) {
 /// Entries that hold no weight: older versions stored the rotation's frequencies.
 bool isIgnored(llvm::StringRef name) { return name.ends_with("rotary_emb.inv_freq"); }
 
+bool hasPickles(const std::string& folder) {
+  std::error_code error;
+  for (llvm::sys::fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const llvm::StringRef ending = llvm::sys::path::extension(it->path());
+    if (ending == ".bin" || ending == ".pt" || ending == ".pth") return true;
+  }
+  return false;
+}
+
 const char* torchName(at::ScalarType dtype) {
   switch (dtype) {
     case at::kDouble:
@@ -99,6 +108,8 @@ llvm::Expected<Folder> Folder::open(const std::string& path) {
     return failure(path + ": no folder; expected one with config.json and safetensors");
   Folder folder;
   const std::string config_path = joined(path, "config.json");
+  if (!llvm::sys::fs::exists(config_path))
+    return failure(path + ": it has no config.json; expected a model's folder as Hugging Face has them");
   auto json = readJsonFile(config_path);
   if (!json) return json.takeError();
   auto config = configFromJson(*json);
@@ -116,10 +127,11 @@ llvm::Error Folder::openFiles(const std::string& path) {
     if (!indexed) return indexed.takeError();
     names = std::move(*indexed);
   } else if (!llvm::sys::fs::exists(joined(path, kOneFile))) {
-    return failure(
-        fmt::format("{}: neither {} nor {} is there; other forms of weights are not read (those with pickle "
-                    "could run anything)",
-                    path, kOneFile, kIndex));
+    return failure(fmt::format(
+        "{}: neither {} nor {} is there{}", path, kOneFile, kIndex,
+        hasPickles(path) ? ". Its .bin, .pt or .pth files are pickles, which may run anything and are never loaded: "
+                           "write safetensors with transformers' save_pretrained, or take the model's safetensors"
+                         : "; the weights of a model are expected in safetensors"));
   }
   for (const std::string& name : names) {
     auto file = io::SafeTensors::open(joined(path, name));

@@ -4,6 +4,8 @@
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
 
+#include <optional>
+
 namespace expc::text {
 namespace {
 
@@ -36,9 +38,8 @@ void mask(Conversation& conversation, bool learn_prompt) {
 
 class Reader {
  public:
-  explicit Reader(const DatasetOptions& options) : kind_(options.kind), pairs_(options.pairs) {
-    learn_prompt_ = options.learn_prompt.value_or(!pairs_ && learnsPrompt(kind_));
-  }
+  explicit Reader(const DatasetOptions& options)
+      : kind_(options.kind), pairs_(options.pairs), learn_prompt_(!pairs_ && learnsPrompt(kind_)) {}
 
   llvm::Error add(const llvm::json::Object& row) {
     auto example = kind_ == Template::Plain ? plain(row) : templated(row);
@@ -95,7 +96,7 @@ class Reader {
 
   const Template kind_;
   const bool pairs_;
-  bool learn_prompt_ = false;
+  const bool learn_prompt_;        // of pairs never
   std::optional<bool> own_pairs_;  // rows have both answers
   std::vector<Example> examples_;
 };

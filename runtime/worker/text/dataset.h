@@ -6,7 +6,6 @@
 #include <llvm/Support/Error.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +23,6 @@ struct DatasetOptions {
   bool pairs = false;
   /// Rows taken, from the start; 0: all.
   int64_t row_limit = 0;
-  /// Whether the user's messages are learnt; by default as the recipes do (learnsPrompt), and never of pairs.
-  std::optional<bool> learn_prompt = {};
 };
 
 struct Example {

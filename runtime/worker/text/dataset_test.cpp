@@ -57,7 +57,7 @@ TEST_CASE("a row limit stops reading, so what follows may be anything") {
   }
 }
 
-TEST_CASE("instruct learns the prompt unless told not to, and takes rows without input") {
+TEST_CASE("instruct learns the prompt but of pairs, and takes rows without input") {
   const char* text =
       R"([{"instruction": "Add.", "input": "1, 2", "output": "3"}, {"instruction": "Sing.", "output": "La"},
                          {"instruction": "Sing.", "input": null, "output": "La"}])";
@@ -67,9 +67,7 @@ TEST_CASE("instruct learns the prompt unless told not to, and takes rows without
   has(dataset->examples[0].chosen[0].parts[0], "### Input:\n1, 2\n\n### Response:\n");
   CHECK(dataset->examples[1].chosen[0].parts[0].find("Input") == std::string::npos);
   CHECK(dataset->examples[1].chosen[0].parts == dataset->examples[2].chosen[0].parts);
-  auto options = of(Template::Instruct);
-  options.learn_prompt = false;
-  dataset = read(text, options);
+  dataset = read(text, of(Template::Instruct, true));
   REQUIRE(dataset);
   CHECK(dataset->examples[0].chosen[0].masked);
 }
@@ -126,7 +124,7 @@ TEST_CASE("errors name file, row and column") {
   has(message("{\"input\":\"a\",\"output\":1}", Template::Grammar),
       "d.jsonl: row 1: 'output' is a number, expected a string (template grammar)");
   has(message("{\"input\":\"a\"}", Template::Grammar), "row 1: there is no column 'output' (there are: input)");
-  has(message("{\"input\":\"\xff\",\"output\":\"\"}", Template::Grammar), "row 1: it is no JSON");
+  has(message("{\"input\":\"\xff\",\"output\":\"\"}", Template::Grammar), "row 1: it is not UTF-8; convert the file");
   has(message(std::string(300, '['), Template::Grammar), "row 1: the file ends within it");
   has(message("{\"a\":" + std::string(300, '[') + std::string(300, ']') + "}", Template::Grammar),
       "nested deeper than 200 levels");

@@ -32,6 +32,8 @@ class JsonRows : public RowReader {
     if (rest_.empty()) return false;
     auto length = rowLength();
     if (!length) return length.takeError();
+    if (!llvm::json::isUTF8(rest_.take_front(*length)))
+      return llvm::createStringError("it is not UTF-8; convert the file (iconv -f WINDOWS-1252 -t UTF-8, say)");
     auto value = plan::parseJson(rest_.take_front(*length));
     if (!value) return llvm::createStringError("it is no JSON: " + llvm::toString(value.takeError()));
     rest_ = rest_.drop_front(*length);

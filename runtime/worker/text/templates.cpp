@@ -54,12 +54,6 @@ const char* nameOf(Template kind) {
   return "";
 }
 
-std::optional<Template> templateNamed(llvm::StringRef name) {
-  for (const Template kind : {Template::Instruct, Template::Grammar, Template::Summarize, Template::Plain})
-    if (name == nameOf(kind)) return kind;
-  return std::nullopt;
-}
-
 bool learnsPrompt(Template kind) { return kind == Template::Instruct; }
 
 llvm::StringRef answerColumn(Template kind) {

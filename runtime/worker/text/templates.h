@@ -6,7 +6,6 @@
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
-#include <optional>
 #include <string>
 
 #include "runtime/worker/text/conversation.h"
@@ -17,7 +16,6 @@ namespace expc::text {
 enum class Template { Instruct, Grammar, Summarize, Plain };
 
 const char* nameOf(Template kind);
-std::optional<Template> templateNamed(llvm::StringRef name);
 
 /// Whether the recipes learn the prompt too: Alpaca's do, the others learn answers only.
 bool learnsPrompt(Template kind);

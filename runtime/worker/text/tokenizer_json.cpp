@@ -219,7 +219,10 @@ llvm::Expected<Tokenizer> Tokenizer::fromJson(llvm::StringRef bytes, const std::
     return llvm::createStringError(fmt::format("{}: {}", name, llvm::toString(std::move(error))));
   };
   auto json = plan::parseJson(bytes);
-  if (!json) return wrong(json.takeError());
+  if (!json)
+    return wrong(refuse(
+        "neither Hugging Face's tokenizer.json ({}) nor tiktoken's form, a token in base64 and its rank on each line",
+        llvm::toString(json.takeError())));
   const Object* root = json->getAsObject();
   if (root == nullptr) return wrong(refuse("expected an object, as in Hugging Face's tokenizer.json"));
   auto parts = readParts(*root);

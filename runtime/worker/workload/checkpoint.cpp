@@ -1,14 +1,17 @@
 #include "runtime/worker/workload/checkpoint.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Path.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "runtime/plan/json.h"
 #include "runtime/worker/io/durable_file.h"
@@ -125,12 +128,25 @@ llvm::Expected<std::optional<CheckpointFolder::Checkpoint>> CheckpointFolder::ne
   return Checkpoint{folder, epochs.back(), std::move(*model), std::move(*state), *own};
 }
 
-llvm::Error CheckpointFolder::prepare() const {
+/// The folder itself is locked, so that nothing more lies in it; the system lets go when the process ends, however it
+/// does.
+llvm::Error CheckpointFolder::lock() {
+  lock_.reset();
+  const int folder = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return llvm::Error::success();  // save() will say why it cannot be used
+  lock_ = std::shared_ptr<void>(nullptr, [folder](void*) { ::close(folder); });
+  if (::flock(folder, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return llvm::Error::success();
+  return failure(fmt::format(
+      "another process is running this trial in {}: wait for it, or name another folder in `checkpoints`", path_));
+}
+
+llvm::Error CheckpointFolder::prepare() {
   auto code = fs::create_directories(path_);
   if (!code && !fs::is_directory(path_)) code = std::make_error_code(std::errc::not_a_directory);
   if (code)
     return failure(
         fmt::format("checkpoints cannot be kept in {}: {}. Name a folder that can be written", path_, code.message()));
+  if (auto error = lock()) return error;
   std::vector<std::string> leftovers;
   for (fs::directory_iterator at(path_, code), end; !code && at != end; at.increment(code))
     if (llvm::StringRef(at->path()).contains(kPartial)) leftovers.push_back(at->path());

@@ -13,6 +13,7 @@
 #include <llvm/Support/JSON.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,9 +45,9 @@ class CheckpointFolder {
   /// which the checkpoint's trial differs from this one, and the way out.
   llvm::Expected<std::optional<Checkpoint>> newest() const;
 
-  /// Makes the trial's folder, and removes what an interrupted save() left there beside the newest checkpoint. By one
-  /// process alone.
-  llvm::Error prepare() const;
+  /// Makes the trial's folder, keeps other processes out of it while this object lives (an error where one is in it),
+  /// and removes what an interrupted save() left there beside the newest checkpoint. By one process alone.
+  llvm::Error prepare();
 
   /// Writes the checkpoint after `epochs` epochs, whole or not at all, and only then removes the one before. An error
   /// says why it could not be written and what is left. By one process alone.
@@ -62,12 +63,14 @@ class CheckpointFolder {
   const std::string& path() const { return path_; }
 
  private:
+  llvm::Error lock();
   std::string epochPath(int64_t epochs) const;
   /// Folders of checkpoints by the number of epochs done, ascending.
   std::vector<int64_t> present() const;
 
   std::string path_;
   TrialIdentity identity_;
+  std::shared_ptr<void> lock_;
 };
 
 }  // namespace expc::workload

@@ -60,7 +60,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 TEST_CASE("the newest checkpoint is found as it was written, the one before is gone") {
   Place place;
-  const auto folder = place.folder();
+  auto folder = place.folder();
   auto none = folder.newest();
   REQUIRE(static_cast<bool>(none));
   CHECK_FALSE(none->has_value());
@@ -83,7 +83,7 @@ TEST_CASE("the newest checkpoint is found as it was written, the one before is g
 TEST_CASE(
     "what an interrupted writer left is no checkpoint and goes away; an older one beside a newer counts for nothing") {
   Place place;
-  const auto folder = place.folder();
+  auto folder = place.folder();
   REQUIRE_FALSE(static_cast<bool>(folder.prepare()));
   REQUIRE(save(folder, 3).empty());
   REQUIRE_FALSE(fs::create_directory(place.epoch("000004.partial-12")));
@@ -154,4 +154,14 @@ TEST_CASE("where checkpoints cannot be kept is said at once, and a second writer
   const std::string said = save(place.folder(), 1);
   CHECK(contains(said, "the checkpoint after epoch 1 cannot be written"));
   CHECK(contains(said, "not empty"));
+}
+
+TEST_CASE("two processes do not run one trial in one folder") {
+  Place place;
+  auto first = place.folder(), second = place.folder();
+  REQUIRE_FALSE(static_cast<bool>(first.prepare()));
+  REQUIRE_FALSE(static_cast<bool>(first.prepare()));
+  CHECK(contains(llvm::toString(second.prepare()), "another process is running this trial"));
+  first = place.folder();
+  CHECK_FALSE(static_cast<bool>(second.prepare()));
 }

@@ -16,7 +16,7 @@ std::string textOf(const llvm::json::Value& value) {
 }
 
 llvm::Expected<std::optional<CheckpointFolder::Checkpoint>> newestOfAll(TrialContext& context,
-                                                                        const CheckpointFolder& folder) {
+                                                                        CheckpointFolder& folder) {
   auto found = folder.newest();
   if (!found) return found.takeError();
   const double epochs = *found ? static_cast<double>((*found)->epochs) : 0;

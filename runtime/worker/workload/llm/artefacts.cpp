@@ -7,7 +7,6 @@
 
 #include "runtime/worker/io/durable_file.h"
 #include "runtime/worker/llama/adapter_file.h"
-#include "runtime/worker/llama/folder.h"
 #include "runtime/worker/model/state_file.h"
 
 namespace expc::workload::llm {
@@ -48,7 +47,7 @@ llvm::Error saveModel(llama::Decoder& decoder, const Parameters& parameters, con
     for (const llama::TensorSpec& spec : llama::weightSpecs(decoder.config())) weight(spec);
     return llvm::Error::success();
   }
-  if (auto error = llama::writeFolder(path, decoder.config(), weight, parameters.precision, llama::Naming::HuggingFace))
+  if (auto error = llama::writeFolder(path, decoder.config(), weight, parameters.precision, origin.naming))
     return error;
   return copyTokenizer(origin, path);
 }

@@ -6,14 +6,16 @@
 #include <vector>
 
 #include "runtime/worker/llama/decoder.h"
+#include "runtime/worker/llama/folder.h"
 #include "runtime/worker/workload/llm/parameters.h"
 
 namespace expc::workload::llm {
 
 /// Where what was tuned came from.
 struct Origin {
-  std::string model_folder;  // "": a named model
-  std::string tokenizer;     // the file that the study names; "": the model folder's own
+  std::string model_folder;                           // "": a named model
+  llama::Naming naming = llama::Naming::HuggingFace;  // of the tensors in it, and in a model that is written
+  std::string tokenizer;                              // the file that the study names; "": the model folder's own
 };
 
 /// Writes what was tuned into `folder`: `adapter/` in PEFT's form; `model/`, a folder of Hugging Face's, where every

@@ -23,6 +23,8 @@ class Model {
   const llama::Config& config() const { return config_; }
   /// "": the model has a name.
   const std::string& folder() const { return path_; }
+  /// How the folder names its tensors.
+  llama::Naming naming() const { return folder_ ? folder_->naming() : llama::Naming::HuggingFace; }
   /// The decoder with the folder's weights, or those drawn from `seed`, which is also that of adapters and, with the
   /// rank, of dropout. Weights are sharded over several ranks if the parameters say so; the communicator must live
   /// longer.

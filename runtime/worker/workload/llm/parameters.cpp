@@ -50,6 +50,7 @@ void readAdapters(ParameterReader& reader, Parameters& result) {
   result.dropout = reader.number("dropout", result.dropout, 0, 0.99);
   constexpr std::array kTargets = {"qvo_mlp", "qv", "qkvo_mlp", "qvo_mlp_head"};
   result.targets = kTargets[reader.word("targets", {kTargets[0], kTargets[1], kTargets[2], kTargets[3]})];
+  result.adapters = reader.path("adapters", "fresh", "folder");
 }
 
 }  // namespace
@@ -75,12 +76,14 @@ std::vector<Param> declaredParameters() {
           {"learning_rate", "float", defaults.learning_rate},
           {"warmup_steps", "int", defaults.warmup_steps},
           {"weight_decay", "float", defaults.weight_decay},
+          {"clip_norm", "float", defaults.clip_norm},
           {"dpo_base", "dpo_base", "lora"},
           {"beta", "float", defaults.beta},
           {"rank", "int", defaults.rank},
           {"alpha", "float", defaults.alpha},
           {"dropout", "float", defaults.dropout},
           {"targets", "targets", defaults.targets},
+          {"adapters", "adapters", "fresh"},
           {"group_size", "int", defaults.group_size},
           {"qat_weights", "qat_weights", "kept"},
           {"checkpoints", "checkpoints", "off"},
@@ -114,6 +117,7 @@ llvm::Expected<Parameters> readParameters(const Object& object) {
   result.learning_rate = reader.number("learning_rate", result.learning_rate, 0, 100);
   result.warmup_steps = reader.whole("warmup_steps", result.warmup_steps, 0, 1'000'000);
   result.weight_decay = reader.number("weight_decay", result.weight_decay, 0, 1);
+  result.clip_norm = reader.number("clip_norm", result.clip_norm, 0, 1e6);
   result.dpo_full = reader.word("dpo_base", {"lora", "full"}) == 1;
   result.beta = reader.number("beta", result.beta, 0, 10);
   readAdapters(reader, result);

@@ -52,12 +52,14 @@ struct Parameters {
   double learning_rate = 3e-4;
   int64_t warmup_steps = 100;  // of quality trials
   double weight_decay = 0.01;
+  double clip_norm = 0;   // 0: gradients are left as they are
   bool dpo_full = false;  // dpo_base
   double beta = 0.1;
   int64_t rank = 8;
   double alpha = 16;
   double dropout = 0;
   std::string targets = "qvo_mlp";
+  std::string adapters;  // a folder, as written in the study; "": fresh ones
   int64_t group_size = 256;
   std::string checkpoints;  // a folder, as written in the study; "": none are kept
   bool merged = false;      // artefact

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
 #include <numeric>
 #include <optional>
 
@@ -109,6 +110,10 @@ llvm::Expected<plan::Event> runQuality(TrialContext& context, const Parameters& 
   if (auto error = train(context, training, folder ? &*folder : nullptr, settings.epochs, course)) return error;
   const auto begin = Clock::now();
   const Evaluation evaluation = training.evaluate();
+  if (!std::isfinite(evaluation.loss))
+    return llvm::createStringError(
+        "the loss on the rows held out is not finite after the last step: the training diverged; lower learning_rate "
+        "or use a wider precision");
   course.seconds += secondsSince(begin);
   result.metrics["final_loss"] = finalLoss(course.losses);
   result.metrics["evaluation_loss"] = evaluation.loss;

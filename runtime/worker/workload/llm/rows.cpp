@@ -31,7 +31,7 @@ struct Tokenized {
 llvm::Expected<text::Tokenizer> openTokenizer(const Parameters& parameters, const std::string& root, int64_t vocabulary,
                                               const std::string& model_folder, std::vector<std::string>& notes) {
   const auto opened = [&]() -> llvm::Expected<text::Tokenizer> {
-    if (!parameters.tokenizer.empty()) return text::Tokenizer::open(pathFrom(root, parameters.tokenizer));
+    if (!parameters.tokenizer.empty()) return text::Tokenizer::open(tokenizerPath(parameters, root));
     if (!model_folder.empty()) return text::Tokenizer::open(model_folder);
     notes.push_back("no tokenizer is named and the model has none: each byte of the text is a token");
     return text::Tokenizer::bytes();
@@ -171,6 +171,10 @@ text::TokenBatch Items::batch(llvm::ArrayRef<int64_t> items) const {
       break;
   }
   return text::collate(chosen(chosen_), pad_);
+}
+
+std::string tokenizerPath(const Parameters& parameters, const std::string& root) {
+  return parameters.tokenizer.empty() ? "" : pathFrom(root, parameters.tokenizer);
 }
 
 int64_t heldOutOf(int64_t rows) { return std::clamp<int64_t>(rows / 10, 1, kMostHeldOut); }

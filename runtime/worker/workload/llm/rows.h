@@ -58,6 +58,9 @@ struct RowSets {
 inline constexpr int64_t kMostHeldOut = 200;
 int64_t heldOutOf(int64_t rows);
 
+/// The tokenizer that the study names; "": the model's own.
+std::string tokenizerPath(const Parameters& parameters, const std::string& root);
+
 /// Reads and tokenizes the rows, or makes them up. Rows of which nothing is left to learn are left out. With `hold_out`
 /// heldOutOf(rows) rows are apart: those that a permutation seeded with `seed` puts last. What is trained on stays in
 /// the file's order, packs are made of it. `vocabulary` is the model's, `model_folder` its folder or "".

@@ -12,6 +12,9 @@
 namespace expc::workload::llm {
 namespace {
 
+/// From which on a note says what would save it.
+constexpr double kMuchPadding = 0.1;
+
 /// Operations needed over what the devices could do in that time. What they could do is measured, after the clock, with
 /// products of square matrices: no table of peaks knows a slice of a CPU or a card whose clocks are held down.
 void addUtilisation(TrialContext& context, const Parameters& parameters, double flops, double wall,
@@ -62,8 +65,12 @@ llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& pa
   result.metrics["startup_time"] = clocked->startup;
   result.metrics["first_step_time"] = clocked->first_step;
   result.metrics["load_wait_share"] = std::min(1.0, clocked->load_wait / clocked->wall);
-  result.metrics["padding_share"] = (work[1] - work[0]) / work[1];
+  const double padding = (work[1] - work[0]) / work[1];
+  if (padding > kMuchPadding && !parameters.packing && parameters.method != Method::Dpo)
+    result.notes.push_back(fmt::format(
+        "{:.0f} % of the tokens computed are padding: packing = true puts rows one behind the other", 100 * padding));
   addResources(context, *clocked, result.metrics);
+  result.metrics["padding_share"] = padding;
   addUtilisation(context, parameters, work[2], clocked->wall, result);
   result.series["step_time"] = llvm::json::Array(clocked->steps);  // rank 0's
   result.series["loss"] = llvm::json::Array(*losses);

@@ -9,9 +9,11 @@
 #include <numeric>
 
 #include "runtime/worker/data/sampler.h"
+#include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/workload/llm/fit.h"
 #include "runtime/worker/workload/llm/model.h"
 #include "runtime/worker/workload/losses.h"
+#include "runtime/worker/workload/paths.h"
 #include "runtime/worker/workload/profile.h"
 
 namespace expc::workload::llm {
@@ -21,19 +23,13 @@ using profile::Phase, profile::Range;
 
 llvm::Error failure(const std::string& text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); }
 
-/// What cannot run, before anything is built.
-llvm::Error checkSupport(const TrialContext& context, const Parameters& parameters) {
-  const unsigned ranks = context.spec.world_size;
-  if (parameters.gpus != ranks)
-    return failure(fmt::format("parameter gpus is {}, the launcher started {} ranks", parameters.gpus, ranks));
-  return llvm::Error::success();
-}
-
 }  // namespace
 
 llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context, const Parameters& parameters,
                                                            const Settings& settings) {
-  if (auto error = checkSupport(context, parameters)) return error;
+  if (parameters.gpus != context.spec.world_size)
+    return failure(
+        fmt::format("parameter gpus is {}, the launcher started {} ranks", parameters.gpus, context.spec.world_size));
   std::unique_ptr<Training> training(new Training(context, parameters));
   if (parameters.pin_memory && !context.device.pinnedMemory())
     training->notes_.push_back("pin_memory has no effect: there is no accelerator, so batches stay in ordinary memory");
@@ -58,9 +54,12 @@ llvm::Error Training::build(const Settings& settings) {
   notes_.insert(notes_.end(), rows_->notes.begin(), rows_->notes.end());
   order_.emplace(rows_->train.count(), spec.world_size, parameters_.batch, parameters_.accumulation, spec.seed);
   if (auto error = checkLengths()) return error;
-  model_folder_ = model->folder();
+  origin_ = {model->folder(), model->naming(), tokenizerPath(parameters_, spec.root)};
   feed_.emplace(context_.device, parameters_.pin_memory);
   decoder_ = model->decoder(parameters_, context_.device.torchDevice(), spec.seed, context_.communicator);
+  if (parameters_.hasAdapters() && !parameters_.adapters.empty())
+    if (auto error = llama::loadAdapter(pathFrom(spec.root, parameters_.adapters), *decoder_))
+      return failure("adapters: " + llvm::toString(std::move(error)));
   flops_.emplace(*decoder_);
   // Where each of several ranks has all weights, the backward pass of a step's last pass averages their gradients.
   if (spec.world_size > 1 && parameters_.sharding == Sharding::Ddp)
@@ -103,7 +102,7 @@ void Training::buildOptimizer(const Settings& settings) {
                                                    .decoupled = true})
                        : optim::makeSgd(weights, {.learning_rate = parameters_.learning_rate,
                                                   .weight_decay = parameters_.weight_decay});
-  steps_.emplace(std::move(optimizer), std::move(weights), schedule, /*largest_norm=*/0, together);
+  steps_.emplace(std::move(optimizer), std::move(weights), schedule, parameters_.clip_norm, together);
 }
 
 std::vector<int64_t> Training::referenceRows(llvm::ArrayRef<int64_t> pairs, bool held_out) const {
@@ -197,7 +196,7 @@ llvm::Expected<bool> Training::step() {
     {
       const Range backward(Phase::Backward);
       if (reduces) reducer_->beforeBackward();
-      steps_->addShare(loss, ranks);
+      steps_->add(loss, ranks);
     }
     for (const int64_t item : items) {
       work_.tokens += rows_->train.tokens(item);
@@ -207,7 +206,7 @@ llvm::Expected<bool> Training::step() {
   }
   {
     const Range optimizer(Phase::Optimizer);
-    losses_.push_back(steps_->finishShares());
+    losses_.push_back(steps_->finish().loss);
   }
   if (++steps_done_ % stepsPerEpoch() == 0) epoch_range_.reset();
   return true;

@@ -17,6 +17,7 @@
 #include "runtime/worker/llama/dpo.h"
 #include "runtime/worker/llama/steps.h"
 #include "runtime/worker/profile/range.h"
+#include "runtime/worker/workload/llm/artefacts.h"
 #include "runtime/worker/workload/llm/flops.h"
 #include "runtime/worker/workload/llm/order.h"
 #include "runtime/worker/workload/llm/parameters.h"
@@ -100,7 +101,7 @@ class Training : public Stepping {
 
   TrialContext& context_;
   Parameters parameters_;
-  std::string model_folder_;  // "": the model has a name
+  Origin origin_;
   std::unique_ptr<llama::Decoder> decoder_;
   std::optional<RowSets> rows_;
   std::optional<Order> order_;

@@ -5,9 +5,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "runtime/worker/model/state_file.h"
-#include "runtime/worker/workload/llm/artefacts.h"
 #include "runtime/worker/workload/llm/training.h"
-#include "runtime/worker/workload/paths.h"
 
 namespace expc::workload::llm {
 namespace {
@@ -116,9 +114,7 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
 }
 
 llvm::Expected<std::vector<std::string>> Training::save(const std::string& folder) {
-  const std::string& named = parameters_.tokenizer;
-  const Origin origin{model_folder_, named.empty() ? "" : pathFrom(context_.spec.root, named)};
-  return saveArtefacts(*decoder_, parameters_, origin, folder, context_.communicator.rank() == 0);
+  return saveArtefacts(*decoder_, parameters_, origin_, folder, context_.communicator.rank() == 0);
 }
 
 }  // namespace expc::workload::llm
