@@ -67,8 +67,8 @@ llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& pa
   result.metrics["load_wait_share"] = std::min(1.0, clocked->load_wait / clocked->wall);
   const double padding = (work[1] - work[0]) / work[1];
   if (padding > kMuchPadding && !parameters.packing && parameters.method != Method::Dpo)
-    result.notes.push_back(fmt::format(
-        "{:.0f} % of the tokens computed are padding: packing = true puts rows one behind the other", 100 * padding));
+    result.notes.push_back(
+        "more than a tenth of the tokens computed are padding: packing = true puts rows one behind the other");
   addResources(context, *clocked, result.metrics);
   result.metrics["padding_share"] = padding;
   addUtilisation(context, parameters, work[2], clocked->wall, result);
