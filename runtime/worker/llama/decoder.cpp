@@ -53,8 +53,8 @@ std::optional<std::vector<Role>> targetRoles(llvm::StringRef name) {
 llvm::Error checkOptions(const Config& config, const DecoderOptions& options) {
   std::vector<std::string> wrong;
   if (options.max_length > config.max_positions)
-    wrong.push_back(
-        fmt::format("rows of {} tokens, the model has {} positions", options.max_length, config.max_positions));
+    wrong.push_back(fmt::format("rows of {} tokens, the model has {} positions: lower max_length", options.max_length,
+                                config.max_positions));
   if (options.lora && config.tied &&
       std::count(options.lora->targets.begin(), options.lora->targets.end(), Role::Head) > 0)
     wrong.push_back("adapters for a head that is the embedding");
@@ -69,7 +69,8 @@ llvm::Error checkOptions(const Config& config, const DecoderOptions& options) {
       }
   if (options.qat && config.width % options.qat->group != 0 && config.mlp_width % options.qat->group != 0 &&
       config.queryWidth() % options.qat->group != 0)
-    wrong.push_back(fmt::format("no product has an input of a multiple of {} values to quantise", options.qat->group));
+    wrong.push_back(fmt::format("no product has an input of a multiple of {} values to quantise: lower group_size",
+                                options.qat->group));
   if (wrong.empty()) return llvm::Error::success();
   return llvm::createStringError(fmt::format("this model cannot be tuned so: {}", fmt::join(wrong, "; ")));
 }
