@@ -167,7 +167,7 @@ struct ProductsNode : torch::autograd::Function<ProductsNode> {
     for (const at::Tensor& weight : weights) {
       const Rounded rounded = roundedWeight(weight, group, kept);
       keep(weight, rounded);
-      results.push_back(at::linear(input.values, rounded.values));
+      results.push_back(timesTransposed(input.values, rounded.values));
     }
     ctx->save_for_backward(std::move(saved));
     ctx->saved_data["group"] = group;
@@ -220,7 +220,7 @@ at::Tensor int4Product(const at::Tensor& x, const Int4Weight& weight) {
   const at::Tensor dense = (grouped(weight.values, group).to(at::kFloat).mul_(weight.scales.unsqueeze(-1)))
                                .to(x.scalar_type())
                                .view(weight.values.sizes());
-  return at::linear(roundedActivation(x, false).values, dense);
+  return timesTransposed(roundedActivation(x, false).values, dense);
 }
 
 }  // namespace expc::llama
