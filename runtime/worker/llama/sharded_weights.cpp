@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+#include <malloc.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/csrc/autograd/engine.h>
@@ -92,6 +93,9 @@ void ShardedWeights::set(size_t index, const std::vector<at::Tensor*>& members, 
   takeMemory(unit.whole);
   if (units_[index].whole.defined()) drop(index);
   units_[index] = std::move(unit);
+  // What it took to divide a unit lies between parts, where the next one finds no room: the process would grow to the
+  // whole model. The heap's end stays, with its huge pages.
+  malloc_trim(size_t{1} << 40);
 }
 
 void ShardedWeights::wait(comm::Pending& pending) {
