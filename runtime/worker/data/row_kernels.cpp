@@ -3,19 +3,13 @@
 #include <algorithm>
 #include <bit>
 
+#include "runtime/worker/data/clones.h"
 #include "runtime/worker/data/taps.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
-// The inner loops are compiled once for each of these and chosen when the program starts.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
-#define EXPC_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define EXPC_CLONES
-#endif
 #define EXPC_INLINE __attribute__((always_inline)) inline
 
 namespace expc::data::rows {

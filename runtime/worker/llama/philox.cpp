@@ -1,16 +1,10 @@
 #include "runtime/worker/llama/philox.h"
 
-// Compiled once for each of these and chosen when the program starts. Whole numbers only: nothing that could be rounded
-// in another way.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
-#define EXPC_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define EXPC_CLONES
-#endif
+#include "runtime/worker/data/clones.h"
 
 namespace expc::llama {
 
+// Whole numbers only: nothing that instruction sets could round in another way.
 EXPC_CLONES void drawPhilox(uint64_t key, uint64_t stream, uint32_t first, PhiloxNumbers& numbers) {
   uint32_t* const out[] = {numbers[0].data(), numbers[1].data(), numbers[2].data(), numbers[3].data()};
   for (uint32_t block = 0; block < kPhiloxBlocks; ++block) {

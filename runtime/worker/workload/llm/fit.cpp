@@ -58,8 +58,7 @@ std::string whyTooLarge(const llama::Config& config, const Parameters& parameter
   const char* held = parameters.hasAdapters() ? "weights" : "weights, gradients and the optimiser's state";
   return fmt::format(
       "the model does not fit: {} alone take {:.1f} GB on each of {} ranks, the host has {:.1f} GB for {} of them: "
-      "take "
-      "a smaller model, precision = bf16 or method = qlora, or more hosts with sharding = fsdp",
+      "take a smaller model, precision = bf16 or method = qlora, or more hosts with sharding = fsdp",
       held, each / 1e9, ranks, memory / 1e9, local_ranks);
 }
 
