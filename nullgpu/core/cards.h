@@ -1,0 +1,48 @@
+#pragma once
+
+// The cards of the machine, as all its processes see them: those that NULLGPU_MACHINE names share one file, so that
+// NVML in one process tells what another does.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nullgpu {
+
+/// Begins each uuid of a null card: "null" in ASCII.
+inline constexpr unsigned char kUuidMark[4] = {'n', 'u', 'l', 'l'};
+
+/// Cards of the machine that this process sees, in its order (CUDA_VISIBLE_DEVICES: numbers, uuids, beginnings of
+/// uuids).
+const std::vector<unsigned>& visibleCards();
+
+std::string cardName();               // "Null GPU (computes nothing)"
+std::string cardUuid(unsigned card);  // "GPU-6e756c6c-0000-0000-0000-000000000001"
+std::string cardBus(unsigned card);   // "0000:01:00.0"
+
+struct CardProcess {
+  int pid = 0;
+  uint64_t bytes = 0;  // of the card's memory that it holds
+};
+
+/// A card at this moment.
+struct CardState {
+  uint64_t used = 0;                   // bytes, over all living processes
+  std::vector<CardProcess> processes;  // those that have opened it and live
+  uint64_t millijoules = 0;            // since the machine's file was made: idle power, and more while work is done
+  unsigned milliwatts = 0;
+  unsigned clock_mhz = 0, memory_clock_mhz = 0, celsius = 0;
+  uint64_t throttle = 0;  // NVML's bits of reasons
+  bool lost = false;
+};
+CardState cardState(unsigned card);
+
+/// This process takes `bytes` of a card; false when it has not so many left. Gives them back with release().
+bool reserve(unsigned card, uint64_t bytes);
+void release(unsigned card, uint64_t bytes);
+/// The card worked for so long.
+void worked(unsigned card, uint64_t nanoseconds);
+/// The card is lost for all processes of the machine.
+void lose(unsigned card);
+
+}  // namespace nullgpu
