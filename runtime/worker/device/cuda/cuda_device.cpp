@@ -85,7 +85,7 @@ class CudaDevice final : public Device {
     C10_CUDA_CHECK(cudaDriverGetVersion(&driver));
     C10_CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
     environment["device"] = "cuda";
-    environment["device_name"] = properties.name;
+    environment["device_name"] = std::string(properties.name);  // a pointer would be kept as one
     environment["cuda_driver"] = driver;
     environment["cuda_runtime"] = runtime;
     environment["cudnn_benchmark"] = at::globalContext().benchmarkCuDNN();
