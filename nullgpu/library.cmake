@@ -1,0 +1,80 @@
+# How a library of the null GPU is made. Each folder here is one: `nullgpu_library(NAME ...)` in its CMakeLists.txt takes every .cpp beside it
+# (and *_test.cpp for a doctest program nullgpu_NAME_test, which links the library).
+#
+#   nullgpu_library(NAME FILE libcudart.so.13 EXPORTS cuda* __cuda* [DEPS target...])
+#     A library that stands in for one of NVIDIA's: FILE is its name and its soname, EXPORTS the only names that are seen from outside. What torch
+#     asks of it, and no source here defines, becomes a stub that ends the process (nullgpu/stubs), and the version of its symbols is the one that torch asks for.
+#   nullgpu_library(NAME FILE libnullgpu.so [DEPS target...])
+#     Without EXPORTS: a library of ours, all of it seen, no stubs.
+#
+# The target is nullgpu_NAME, the place lib/nullgpu of the build folder.
+find_program(NULLGPU_PYTHON python3 HINTS /usr/bin NO_DEFAULT_PATH REQUIRED)
+set(NULLGPU_ROOT "${CMAKE_CURRENT_LIST_DIR}")
+set(NULLGPU_OUT "${CMAKE_BINARY_DIR}/lib/nullgpu")
+set(NULLGPU_STUBS_TOOL "${NULLGPU_ROOT}/stubs/stubs.py")
+# What torch asks for, written by nullgpu/stubs.
+set(NULLGPU_DEMAND "${CMAKE_BINARY_DIR}/nullgpu/demand.json")
+
+# The places where `target` is looked for and looks for others: beside each other, wherever the folder lies.
+function(nullgpu_place target file)
+  set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME "${file}" SUFFIX "" LIBRARY_OUTPUT_DIRECTORY "${NULLGPU_OUT}"
+                                             SKIP_BUILD_RPATH ON)
+  target_link_options(${target} PRIVATE "LINKER:-rpath,$ORIGIN" "LINKER:--enable-new-dtags" "LINKER:--no-undefined")
+endfunction()
+
+# One .cpp with stubs and one version script for `file`, from what torch asks for and what the objects define.
+function(nullgpu_stubs target name file exports objects)
+  set(_stubs "${CMAKE_CURRENT_BINARY_DIR}/${name}_stubs.cpp")
+  set(_script "${CMAKE_CURRENT_BINARY_DIR}/${name}.map")
+  add_custom_command(
+    OUTPUT "${_stubs}" "${_script}"
+    COMMAND ${NULLGPU_PYTHON} "${NULLGPU_STUBS_TOOL}" stubs --demand "${NULLGPU_DEMAND}" --library "${file}" --folder "nullgpu/${name}"
+            --exports ${exports} --source "${_stubs}" --script "${_script}" --objects ${objects}
+    DEPENDS "${NULLGPU_DEMAND}" "${NULLGPU_STUBS_TOOL}" ${objects}
+    COMMENT "Stubs of ${file}" COMMAND_EXPAND_LISTS VERBATIM)
+  target_sources(${target} PRIVATE "${_stubs}" "${_script}")
+  target_link_options(${target} PRIVATE "LINKER:--version-script=${_script}")
+  set_target_properties(${target} PROPERTIES LINK_DEPENDS "${_script}")
+  add_dependencies(${target} nullgpu_demand)
+  set_property(GLOBAL APPEND PROPERTY NULLGPU_STANDINS nullgpu_${name})
+  set_property(GLOBAL APPEND PROPERTY NULLGPU_FAMILIES "${file}:${exports}")
+endfunction()
+
+function(nullgpu_library name)
+  cmake_parse_arguments(ARG "" "FILE" "EXPORTS;DEPS" ${ARGN})
+  set(_target nullgpu_${name})
+  file(GLOB _sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  set(_tests ${_sources})
+  list(FILTER _sources EXCLUDE REGEX "_test\\.cpp$")
+  list(FILTER _tests INCLUDE REGEX "_test\\.cpp$")
+  if(NOT ARG_EXPORTS)
+    add_library(${_target} SHARED ${_sources})
+    set(_compiled ${_target})
+  else()
+    list(APPEND ARG_DEPS nullgpu_core)
+    add_library(${_target} SHARED)
+    set(_objects "")
+    set(_compiled ${_target})
+    if(_sources)
+      add_library(${_target}_objects OBJECT ${_sources})
+      target_sources(${_target} PRIVATE $<TARGET_OBJECTS:${_target}_objects>)
+      target_link_libraries(${_target}_objects PUBLIC ${ARG_DEPS})
+      set(_objects $<TARGET_OBJECTS:${_target}_objects>)
+      set(_compiled ${_target}_objects)
+    endif()
+    string(REPLACE ";" "," _exports "${ARG_EXPORTS}")
+    nullgpu_stubs(${_target} ${name} ${ARG_FILE} "${_exports}" "${_objects}")
+  endif()
+  foreach(_each IN LISTS _target _compiled)
+    target_include_directories(${_each} PUBLIC "${NULLGPU_ROOT}/..")
+    target_include_directories(${_each} SYSTEM PUBLIC ${NULLGPU_CUDA_INCLUDE})
+  endforeach()
+  target_link_libraries(${_target} PUBLIC ${ARG_DEPS})
+  nullgpu_place(${_target} ${ARG_FILE})
+  if(EXPC_TESTS AND _tests)
+    add_executable(${_target}_test ${_tests} "${NULLGPU_ROOT}/../tests/doctest_main.cpp")
+    target_link_libraries(${_target}_test PRIVATE ${_target})
+    add_test(NAME unit.${_target} COMMAND ${_target}_test)
+    set_tests_properties(unit.${_target} PROPERTIES TIMEOUT 300)
+  endif()
+endfunction()

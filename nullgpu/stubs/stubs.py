@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""What torch asks of CUDA's libraries, and stubs for what nobody has written here.
+
+  demand   reads the undefined symbols of torch's libraries, and the names that they look up at run time, and sorts them by the
+           library that has to have them
+  stubs    writes, for one library, a stub for each of these that its objects do not define, and its version script
+  verify   looks whether the libraries, as they were linked, have all that torch asks for, under the version that it asks for
+
+What does not fit ends with a line for each symbol and exit code 1, so that a new torch breaks the build and not a run.
+Symbols come from readelf and nm, not from sources."""
+import argparse
+import fnmatch
+import json
+import mmap
+import pathlib
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+
+# The machine's own: whatever torch asks of these is there already, or torch would not run on the CPU.
+SYSTEM = re.compile(r"lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|gomp)\.so\.\d+$|ld-linux.*\.so\.\d+$")
+# The interpreter's, which loads libtorch_python.
+INTERPRETER = re.compile(r"_?Py[A-Z_]")
+MOST_LINES = 30
+
+
+class Mismatch(Exception):
+    """What torch asks for and what is here do not fit; a line for each case."""
+
+    def __init__(self, lines):
+        super().__init__("\n".join(lines))
+        self.lines = lines
+
+
+@dataclass(frozen=True)
+class Wish:
+    """An undefined symbol: its version and the library which has that version, None for a symbol without one."""
+
+    symbol: str
+    version: str | None = None
+    library: str | None = None
+
+
+@dataclass
+class Binary:
+    """What matters here of a shared library."""
+
+    name: str
+    needed: list = field(default_factory=list)
+    wishes: list = field(default_factory=list)
+    defined: set = field(default_factory=set)
+    looked_up: set = field(default_factory=set)  # names of functions among its strings
+
+
+# --- reading -----------------------------------------------------------------------------------------------------------------
+
+def run(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True, errors="replace").stdout
+
+
+def read_binary(path, names):
+    """A library's symbols; `names` is a compiled pattern of the functions that may be looked up by name."""
+    binary = Binary(path.name, re.findall(r"\(NEEDED\).*\[(.+)\]", run("readelf", "-dW", path)))
+    text = run("readelf", "--dyn-syms", "-V", "-W", path)
+    owners = {}
+    for line in text.splitlines():
+        if found := re.search(r"Version: \d+\s+File: (\S+)", line):
+            owner = found[1]
+        elif found := re.search(r"Name: (\S+)\s+Flags: .*Version: (\d+)", line):
+            owners[found[2]] = (found[1], owner)
+    for line in text.splitlines():
+        column = line.split()
+        if len(column) < 8 or not column[0][:-1].isdigit() or column[4] not in ("GLOBAL", "WEAK"):
+            continue
+        symbol = column[7].split("@")[0]
+        if column[6] != "UND":
+            binary.defined.add(symbol)
+        elif column[4] == "GLOBAL":
+            version, library = owners[column[8].strip("()")] if len(column) > 8 else (None, None)
+            binary.wishes.append(Wish(symbol, version, library))
+    binary.looked_up = strings_in(path, names)
+    return binary
+
+
+def strings_in(path, names):
+    """The strings of a file, ended by zeros, that `names` matches."""
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return {found[1].decode() for found in re.finditer(rb"\0((?:cu|nvml)[A-Z]\w{2,80})(?=\0)", content) if names.fullmatch(found[1].decode())}
+
+
+def looked_up_names(header):
+    """A pattern of the functions that are looked up by name: those that cuda.h declares, and all of NVML."""
+    declared = set(re.findall(r"\bcu[A-Z]\w+", header))
+    return re.compile("|".join(sorted(map(re.escape, declared), reverse=True) + [r"nvml[A-Z]\w+"]))
+
+
+# --- what is asked of which library ------------------------------------------------------------------------------------------
+
+def family_of(symbol, families):
+    """The library whose pattern of exports matches a symbol most closely; None for none."""
+    matching = [(len(re.sub(r"\[.*?\]", "?", pattern)), library)
+                for library, patterns in families.items() for pattern in patterns if fnmatch.fnmatchcase(symbol, pattern)]
+    return max(matching)[1] if matching else None
+
+
+def demand_of(binaries, families, defined_elsewhere=frozenset()):
+    """{library: {"version": ..., "symbols": {symbol: who asks}}} for the null libraries `families`, {library: [patterns of exports]}.
+    `defined_elsewhere` are symbols of the machine's own libraries."""
+    ours = {binary.name for binary in binaries}
+    defined = set(defined_elsewhere).union(*(binary.defined for binary in binaries))
+    result = {library: {"version": None, "symbols": {}} for library in families}
+    lines = []
+
+    def ask(binary, symbol, library, version):
+        entry = result[library]
+        if version and entry["version"] not in (None, version):
+            lines.append(f"{binary} asks for {symbol} of {library} in version {version}, others for version {entry['version']}: "
+                         "the null GPU has one version of a library")
+        entry["version"] = entry["version"] or version
+        entry["symbols"].setdefault(symbol, binary)
+
+    for binary in binaries:
+        lines += [f"{binary.name} needs {needed}, which the null GPU has not: give it a folder or a line in nullgpu/stubs/CMakeLists.txt"
+                  for needed in binary.needed if needed not in families and needed not in ours and not SYSTEM.match(needed)]
+        for wish in binary.wishes:
+            if wish.library in families:
+                ask(binary.name, wish.symbol, wish.library, wish.version)
+                if not any(fnmatch.fnmatchcase(wish.symbol, pattern) for pattern in families[wish.library]):
+                    lines.append(f"{binary.name} asks for {wish.symbol} of {wish.library}, whose EXPORTS ({' '.join(families[wish.library])}) hide it")
+            elif wish.library is None and wish.symbol not in defined and not INTERPRETER.match(wish.symbol):
+                if library := family_of(wish.symbol, families):
+                    ask(binary.name, wish.symbol, library, None)
+                else:
+                    lines.append(f"{binary.name} asks for {wish.symbol}, which belongs to no library of the null GPU: "
+                                 "add it to the EXPORTS of one in nullgpu/")
+        for symbol in sorted(binary.looked_up):
+            if library := family_of(symbol, families):
+                ask(binary.name, symbol, library, None)
+    if lines:
+        raise Mismatch(lines)
+    return result
+
+
+# --- what is written ---------------------------------------------------------------------------------------------------------
+
+STUBS = """// Generated by nullgpu/stubs/stubs.py: what torch asks of {library} and nobody has written. A call ends the process.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+namespace {{
+[[noreturn]] void called(const char* line) {{
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, line, std::strlen(line));
+  std::abort();
+}}
+}}  // namespace
+
+extern "C" {{
+{functions}}}
+"""
+
+
+def stubs_text(library, folder, missing):
+    functions = "".join(
+        f'void {name}() {{ called("nullgpu: {name} is called, which {library} of the null GPU has only as a stub: write it in {folder}\\n"); }}\n'
+        for name in missing)
+    return STUBS.format(library=library, functions=functions)
+
+
+def script_text(version, patterns):
+    return f"{version + ' ' if version else ''}{{ global: {' '.join(pattern + ';' for pattern in patterns)} local: *; }};\n"
+
+
+def defined_in(paths, *options):
+    """Names, with their versions where they have one, that files define for others."""
+    text = run("nm", "--defined-only", "--extern-only", *options, *paths) if paths else ""
+    return {columns[2] for columns in map(str.split, text.splitlines()) if len(columns) == 3 and len(columns[1]) == 1}
+
+
+def missing_in(entry, built):
+    """Lines for what torch asks of a library, `entry` of the demand, that its symbols `built`, "name@@version", do not answer."""
+    end = f"@@{entry['version']}" if entry["version"] else ""
+    return [f"{who} asks for {name}{end}, which is not among the library's symbols" for name, who in sorted(entry["symbols"].items())
+            if name + end not in built]
+
+
+def write_if_new(path, text):
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def families_from(arguments):
+    return {library: patterns.split(",") for library, patterns in (argument.split(":", 1) for argument in arguments)}
+
+
+def demand(arguments):
+    names = looked_up_names(arguments.header.read_text(errors="replace"))
+    binaries = [read_binary(path, names) for path in sorted(arguments.torch.glob("*.so*"))]
+    system = {name.split("@")[0] for name in defined_in(arguments.system, "-D")}
+    result = demand_of(binaries, families_from(arguments.families), system)
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    write_if_new(arguments.output, json.dumps(result, indent=1, sort_keys=True) + "\n")
+
+
+def stubs(arguments):
+    entry = json.loads(arguments.demand.read_text())[arguments.library]
+    missing = sorted(set(entry["symbols"]) - defined_in(arguments.objects))
+    arguments.source.write_text(stubs_text(arguments.library, arguments.folder, missing))
+    arguments.script.write_text(script_text(entry["version"], arguments.exports.split(",")))
+
+
+def verify(arguments):
+    asked = json.loads(arguments.demand.read_text())
+    lines = [f"{path.name}: {line}" for path in arguments.libraries for line in missing_in(asked[path.name], defined_in([path], "-D"))]
+    if lines:
+        raise Mismatch(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    one = commands.add_parser("demand")
+    one.add_argument("--torch", type=pathlib.Path, required=True, help="the folder of torch's libraries")
+    one.add_argument("--header", type=pathlib.Path, required=True, help="cuda.h")
+    one.add_argument("--system", nargs="+", type=pathlib.Path, required=True, help="the machine's own libraries that torch may use unversioned")
+    one.add_argument("--families", nargs="+", required=True, metavar="LIBRARY:PATTERN,...", help="the null libraries and what they export")
+    one.add_argument("--output", type=pathlib.Path, required=True)
+    one.set_defaults(do=demand)
+    one = commands.add_parser("stubs")
+    one.add_argument("--demand", type=pathlib.Path, required=True)
+    one.add_argument("--library", required=True)
+    one.add_argument("--folder", required=True, help="where the missing functions would be written")
+    one.add_argument("--exports", required=True, metavar="PATTERN,...")
+    one.add_argument("--source", type=pathlib.Path, required=True)
+    one.add_argument("--script", type=pathlib.Path, required=True)
+    one.add_argument("--objects", nargs="*", default=[])
+    one.set_defaults(do=stubs)
+    one = commands.add_parser("verify")
+    one.add_argument("--demand", type=pathlib.Path, required=True)
+    one.add_argument("libraries", nargs="+", type=pathlib.Path)
+    one.set_defaults(do=verify)
+    arguments = parser.parse_args()
+    try:
+        arguments.do(arguments)
+    except Mismatch as mismatch:
+        for line in mismatch.lines[:MOST_LINES]:
+            print(f"nullgpu: {line}", file=sys.stderr)
+        if len(mismatch.lines) > MOST_LINES:
+            print(f"nullgpu: and {len(mismatch.lines) - MOST_LINES} more like these", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

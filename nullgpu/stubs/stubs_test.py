@@ -1,0 +1,99 @@
+"""What stubs.py makes of lists of symbols. A new torch that asks for something else has to end the build, with a line that says what."""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from stubs import Binary, Mismatch, Wish, demand_of, family_of, looked_up_names, missing_in, script_text, strings_in, stubs_text
+
+FAMILIES = {"libcudart.so.13": ["cuda*", "__cuda*"], "libcuda.so.1": ["cu[A-Z]*"], "libcufile.so.0": ["cuFile*"],
+            "libnccl.so.2": ["nccl*"], "libnvidia-ml.so.1": ["nvml*"]}
+
+
+def lines_of(*binaries, **options):
+    try:
+        demand_of(binaries, FAMILIES, **options)
+    except Mismatch as mismatch:
+        return mismatch.lines
+    return []
+
+
+class Families(unittest.TestCase):
+    def test_the_closest_pattern_decides(self):
+        self.assertEqual(family_of("cuFileRead", FAMILIES), "libcufile.so.0")
+        self.assertEqual(family_of("cuInit", FAMILIES), "libcuda.so.1")
+        self.assertEqual(family_of("__cudaLaunchKernel", FAMILIES), "libcudart.so.13")
+        self.assertIsNone(family_of("curandGenerate", FAMILIES))
+
+
+class Demand(unittest.TestCase):
+    def test_symbols_are_sorted_by_the_library_that_has_to_have_them(self):
+        torch = Binary("libtorch_cuda.so", needed=["libcudart.so.13", "libc.so.6", "libc10.so"],
+                       wishes=[Wish("cudaMalloc", "libcudart.so.13", "libcudart.so.13"), Wish("memcpy", "GLIBC_2.14", "libc.so.6"),
+                               Wish("ncclSend"), Wish("_ZN3c105ErrorE"), Wish("_Znwm")], looked_up={"cuInit", "nvmlShutdown"})
+        c10 = Binary("libc10.so", defined={"_ZN3c105ErrorE"})
+        demand = demand_of([torch, c10], FAMILIES, defined_elsewhere={"_Znwm"})
+        self.assertEqual(demand["libcudart.so.13"], {"version": "libcudart.so.13", "symbols": {"cudaMalloc": "libtorch_cuda.so"}})
+        self.assertEqual(demand["libnccl.so.2"], {"version": None, "symbols": {"ncclSend": "libtorch_cuda.so"}})
+        self.assertEqual(list(demand["libcuda.so.1"]["symbols"]), ["cuInit"])
+        self.assertEqual(list(demand["libnvidia-ml.so.1"]["symbols"]), ["nvmlShutdown"])
+        self.assertEqual(demand["libcufile.so.0"]["symbols"], {})
+
+    def test_a_symbol_of_no_family_is_named(self):
+        [line] = lines_of(Binary("libtorch_cuda.so", wishes=[Wish("cutensorCreate")]))
+        self.assertIn("libtorch_cuda.so asks for cutensorCreate", line)
+
+    def test_a_library_that_is_not_here_is_named(self):
+        [line] = lines_of(Binary("libtorch_cuda.so", needed=["libcudart.so.14"]))
+        self.assertIn("libtorch_cuda.so needs libcudart.so.14", line)
+
+    def test_a_symbol_that_the_exports_hide_is_named(self):
+        [line] = lines_of(Binary("libtorch_cuda.so", wishes=[Wish("nvCudaThing", "libcudart.so.13", "libcudart.so.13")]))
+        self.assertIn("nvCudaThing of libcudart.so.13", line)
+
+    def test_two_versions_of_one_library_are_named(self):
+        [line] = lines_of(Binary("a.so", wishes=[Wish("cudaFree", "OLD", "libcudart.so.13")]),
+                          Binary("b.so", wishes=[Wish("cudaMalloc", "NEW", "libcudart.so.13")]))
+        self.assertIn("b.so asks for cudaMalloc of libcudart.so.13 in version NEW, others for version OLD", line)
+
+    def test_the_interpreters_own_symbols_are_nobodys_business(self):
+        self.assertEqual(lines_of(Binary("libtorch_python.so", wishes=[Wish("PyList_New"), Wish("_Py_NoneStruct")])), [])
+
+
+class Libraries(unittest.TestCase):
+    def test_what_a_built_library_lacks_is_named(self):
+        entry = {"version": "V1", "symbols": {"cudaFree": "libtorch_cuda.so", "cudaMalloc": "libc10_cuda.so"}}
+        self.assertEqual(missing_in(entry, {"cudaFree@@V1", "cudaMalloc@@V1"}), [])
+        [line] = missing_in(entry, {"cudaFree@@V1", "cudaMalloc@@V2"})
+        self.assertIn("libc10_cuda.so asks for cudaMalloc@@V1", line)
+        [line] = missing_in({"version": None, "symbols": {"ncclSend": "libtorch_cuda.so"}}, set())
+        self.assertIn("ncclSend", line)
+
+    def test_a_script_has_one_version_and_only_the_exports(self):
+        self.assertEqual(script_text("V1", ["cuda*", "__cuda*"]), "V1 { global: cuda*; __cuda*; local: *; };\n")
+        self.assertEqual(script_text(None, ["nccl*"]), "{ global: nccl*; local: *; };\n")
+
+    def test_names_that_are_looked_up_are_whole_strings_which_the_header_declares(self):
+        names = looked_up_names("CUresult CUDAAPI cuInit(unsigned int Flags); CUresult CUDAAPI cuMemFree_v2(CUdeviceptr dptr);")
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "library"
+            file.write_bytes(b"\0cuInit\0cuInitialised\0nvmlInit_v2\0a cuInit here\0cuMemFree_v2\0cuZebra\0")
+            self.assertEqual(strings_in(file, names), {"cuInit", "nvmlInit_v2", "cuMemFree_v2"})
+
+    @unittest.skipUnless(shutil.which("g++"), "no g++")
+    def test_a_call_of_a_stub_ends_the_process_with_the_name_and_the_place(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, program = pathlib.Path(folder) / "stubs.cpp", pathlib.Path(folder) / "program"
+            source.write_text(stubs_text("libcusolver.so.12", "nullgpu/cusolver", ["cusolverDnCreate", "cusolverDnDestroy"])
+                              + "int main() { cusolverDnDestroy(); }\n")
+            subprocess.run(["g++", "-o", program, source], check=True)
+            ended = subprocess.run([program], capture_output=True, text=True)
+        self.assertEqual(ended.returncode, -6)
+        self.assertEqual(ended.stderr, "nullgpu: cusolverDnDestroy is called, which libcusolver.so.12 of the null GPU has only as a stub: "
+                                       "write it in nullgpu/cusolver\n")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
