@@ -3,19 +3,20 @@
 #   EXPC_DALI_FOUND  whether there is one of the pinned version
 #   expc_dali        headers, and where the libraries are
 
+include(Cuda)
 option(EXPC_DALI "Build the loader dali where tools/setup --dali has installed NVIDIA DALI" ON)
 set(EXPC_DALI_FOUND FALSE)
 file(GLOB _site "${PROJECT_SOURCE_DIR}/.deps/python/lib/python3*/site-packages")
-set(EXPC_DALI_SITE "${_site}" CACHE PATH "The site-packages folder that holds nvidia/dali and the CUDA runtime's headers")
+set(EXPC_DALI_SITE "${_site}" CACHE PATH "The site-packages folder that holds nvidia/dali")
 file(GLOB _pinned "${EXPC_DALI_SITE}/nvidia_dali_cuda*-${EXPC_DALI_VERSION}.dist-info")
-find_path(EXPC_CUDA_RUNTIME_INCLUDE cuda_runtime_api.h HINTS "${EXPC_DALI_SITE}/nvidia/cu13/include" /usr/local/cuda/include)
 if(NOT EXPC_DALI)
   message(STATUS "Loader dali: off")
-elseif(_pinned AND EXISTS "${EXPC_DALI_SITE}/nvidia/dali/include/dali/dali.h" AND EXPC_CUDA_RUNTIME_INCLUDE)
+elseif(_pinned AND EXISTS "${EXPC_DALI_SITE}/nvidia/dali/include/dali/dali.h")
   set(EXPC_DALI_FOUND TRUE)
   message(STATUS "Loader dali: NVIDIA DALI ${EXPC_DALI_VERSION}")
   add_library(expc_dali INTERFACE)
-  target_include_directories(expc_dali SYSTEM INTERFACE "${EXPC_DALI_SITE}/nvidia/dali/include" "${EXPC_CUDA_RUNTIME_INCLUDE}")
+  target_include_directories(expc_dali SYSTEM INTERFACE "${EXPC_DALI_SITE}/nvidia/dali/include")
+  target_link_libraries(expc_dali INTERFACE expc_cuda_headers)
   target_compile_definitions(expc_dali INTERFACE EXPC_DALI_FOLDER="${EXPC_DALI_SITE}/nvidia/dali"
                                                  EXPC_DALI_VERSION="${EXPC_DALI_VERSION}")
 else()

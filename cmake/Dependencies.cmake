@@ -1,9 +1,5 @@
 # Libraries from the distribution, as plain imported targets. tools/setup installs them.
-file(STRINGS "${PROJECT_SOURCE_DIR}/tools/versions.env" _versions REGEX "^[A-Z_]+=")
-foreach(_line IN LISTS _versions)
-  string(REGEX MATCH "^([A-Z_]+)=(.*)$" _ "${_line}")
-  set(EXPC_${CMAKE_MATCH_1} "${CMAKE_MATCH_2}")
-endforeach()
+include(Versions)
 
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)

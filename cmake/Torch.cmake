@@ -60,14 +60,10 @@ function(expc_torch_parallel target)
 endfunction()
 
 if(EXPC_CUDA)
-  find_package(CUDAToolkit 13.0 REQUIRED)
-  find_path(EXPC_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS}
-            "${EXPC_TORCH_ROOT}/../nvidia/nccl/include" REQUIRED)
   add_library(expc_torch_cuda INTERFACE)
-  target_include_directories(expc_torch_cuda SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS} "${EXPC_NCCL_INCLUDE}")
   target_compile_definitions(expc_torch_cuda INTERFACE USE_C10D_NCCL)
   # libtorch_cuda itself needs cuDNN, NCCL and more, which the machine that runs it has; linking must not ask for them here.
-  target_link_libraries(expc_torch_cuda INTERFACE expc_torch -Wl,--no-as-needed "${EXPC_TORCH_ROOT}/lib/libtorch_cuda.so"
-                                                  "${EXPC_TORCH_ROOT}/lib/libc10_cuda.so" CUDA::cudart -Wl,--as-needed)
+  target_link_libraries(expc_torch_cuda INTERFACE expc_torch expc_cuda_headers -Wl,--no-as-needed "${EXPC_TORCH_ROOT}/lib/libtorch_cuda.so"
+                                                  "${EXPC_TORCH_ROOT}/lib/libc10_cuda.so" expc_cudart -Wl,--as-needed)
   target_link_options(expc_torch_cuda INTERFACE LINKER:--unresolved-symbols=ignore-in-shared-libs)
 endif()
