@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "runtime/machine/null_gpus.h"
 #include "runtime/machine/nvml.h"
 #include "runtime/machine/topology.h"
 
@@ -50,10 +51,34 @@ uint64_t memoryBytes() {
   return pages > 0 && size > 0 ? uint64_t(pages) * uint64_t(size) : 0;
 }
 
+/// What NVML says, with the cards that `machine.null_gpus` asks for and no others.
+void readGpus(Machine& machine) {
+  const bool own = machine.null_gpus && machine.null_gpus->cards > 0;
+  NvmlAnswer nvml = own ? askNullNvml(*machine.null_gpus) : askNvml();
+  machine.gpu_driver = nvml.driver;
+  machine.cuda_driver = nvml.cuda_driver;
+  machine.nvml_library = nvml.library;
+  machine.gpus = std::move(nvml.gpus);
+  machine.notes = std::move(nvml.notes);
+  const char* list = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (list && !own) {
+    std::string note;
+    machine.gpus = visible(std::move(machine.gpus), list, note);
+    if (!note.empty()) machine.notes.push_back(note);
+  }
+  const size_t shown = machine.gpus.size();
+  std::erase_if(machine.gpus, [&](const Gpu& gpu) { return gpu.null != machine.null_gpus.has_value(); });
+  if (!machine.null_gpus && machine.gpus.size() < shown)
+    machine.notes.push_back(
+        fmt::format("the {} null GPU{} of this machine compute nothing and are not used (--null-gpus found uses them)",
+                    shown - machine.gpus.size(), shown - machine.gpus.size() == 1 ? "" : "s"));
+}
+
 }  // namespace
 
-Machine probe() {
+Machine probe(const std::optional<NullGpus>& null_gpus) {
   Machine machine;
+  machine.null_gpus = null_gpus;
   utsname names{};
   if (uname(&names) == 0) {
     machine.host = names.nodename;
@@ -65,15 +90,7 @@ Machine probe() {
   machine.cpu_quota = cpuQuota();
   machine.governor = firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
 
-  NvmlAnswer nvml = askNvml();
-  machine.gpu_driver = nvml.driver;
-  machine.gpus = std::move(nvml.gpus);
-  if (!nvml.note.empty()) machine.notes.push_back(nvml.note);
-  if (const char* list = std::getenv("CUDA_VISIBLE_DEVICES")) {
-    std::string note;
-    machine.gpus = visible(std::move(machine.gpus), list, note);
-    if (!note.empty()) machine.notes.push_back(note);
-  }
+  readGpus(machine);
   readTopology(machine);
   if (machine.cpu_model.empty()) machine.cpu_model = names.machine;
   if (machine.allowed.empty()) machine.allowed = {0};
@@ -88,6 +105,7 @@ llvm::json::Object toJson(const Machine& machine) {
                                       {"uuid", gpu.uuid},
                                       {"memory", int64_t(gpu.memory_bytes)},
                                       {"pci_bus", gpu.pci_bus},
+                                      {"null", gpu.null},
                                       {"cores", llvm::json::Array(gpu.cores)}});
   }
   return llvm::json::Object{{"host", machine.host},
@@ -103,6 +121,7 @@ llvm::json::Object toJson(const Machine& machine) {
                             {"memory", int64_t(machine.memory_bytes)},
                             {"governor", machine.governor},
                             {"gpu_driver", machine.gpu_driver},
+                            {"cuda_driver", machine.cuda_driver},
                             {"gpus", std::move(gpus)},
                             {"notes", llvm::json::Array(machine.notes)}};
 }

@@ -7,6 +7,7 @@
 #include <llvm/Support/JSON.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ struct Gpu {
   uint64_t memory_bytes = 0;
   std::string pci_bus;     // "0000:17:00.0"
   std::vector<int> cores;  // the allowed cores next to it; all of them when the topology does not say
+  bool null = false;       // a card that computes nothing (null_gpus.h)
 };
 
 /// A socket.
@@ -31,6 +33,13 @@ struct NumaNode {
   std::vector<int> cores;  // of Machine::allowed that are next to it
 };
 
+/// What `--null-gpus` asks for.
+struct NullGpus {
+  unsigned cards = 0;   // 0: those that the machine shows by itself
+  std::string memory;   // of each, as NULLGPU_MEMORY takes it ("94GiB"); "": as much as the libraries say
+  std::string library;  // path of their NVML, beside which the others are; "" where cards is 0
+};
+
 struct Machine {
   std::string host, boot_id, kernel, os;
   std::string cpu_model;
@@ -40,20 +49,25 @@ struct Machine {
   std::vector<NumaNode> nodes;    // with memory
   double cpu_quota = 0;           // CPUs that the control group grants; 0: no limit
   uint64_t memory_bytes = 0;
-  std::string governor;            // "" when the kernel does not say (virtual machines)
-  std::string gpu_driver;          // "" without an NVIDIA driver
-  std::vector<Gpu> gpus;           // that CUDA_VISIBLE_DEVICES leaves
+  std::string governor;      // "" when the kernel does not say (virtual machines)
+  std::string gpu_driver;    // "" without an NVIDIA driver
+  int cuda_driver = 0;       // the newest CUDA that the driver runs, 13000 for 13.0; 0: not known
+  std::string nvml_library;  // path of the NVML that answered; "" without one
+  std::vector<Gpu> gpus;     // that CUDA_VISIBLE_DEVICES leaves; null ones only where they were asked for
+  std::optional<NullGpus> null_gpus;
   std::vector<std::string> notes;  // what could not be found out, in words
 };
 
-/// Looks; never fails: what cannot be read stays empty and is noted.
-Machine probe();
+/// Looks; never fails: what cannot be read stays empty and is noted. With `null_gpus` the GPUs are null cards alone,
+/// without it never.
+Machine probe(const std::optional<NullGpus>& null_gpus = std::nullopt);
 
 /// What a rank gets for itself: a GPU with cores near it, or a share of the cores.
 struct Slot {
   bool gpu = false;
   unsigned index = 0;                 // GPU: Gpu::index; CPU: number of the slot
   std::string name, uuid;             // of the GPU
+  bool null = false;                  // it computes nothing
   std::vector<int> cores;             // CPU numbers that the rank is bound to
   std::vector<int> memory_nodes;      // that its memory comes from; none: wherever the system takes it (place.h)
   unsigned threads = 0;               // for operators on the CPU; 0: one for each core
@@ -63,7 +77,7 @@ struct Slot {
 /// The slots of `machine`. `devices` as in `--devices`: "" for the GPUs if there are any, else CPU slots, one for each
 /// physical core and at most four; "N" for the first N of these (more CPU slots than four, if asked for, up to the
 /// cores); "cpu:N" for N CPU slots even where there are GPUs. CPU slots share the allowed cores in equal contiguous
-/// parts. The error says what is possible.
+/// parts. The error says what is possible, or that null cards were asked for and there are none.
 llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view devices = "");
 
 /// A stable hash (16 hex digits) of what must agree for two trials to be the same measurement: slots, driver, CPU model

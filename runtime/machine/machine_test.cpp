@@ -117,6 +117,8 @@ TEST_CASE("CUDA_VISIBLE_DEVICES selects and orders") {
   CHECK(note.empty());
   CHECK(visible(threeGpus(), "1,7,0", note).size() == 1);
   CHECK(note == "CUDA_VISIBLE_DEVICES names no GPU with '7'");
+  CHECK(visible(threeGpus(), "MIG-0a1b,0", note).empty());
+  CHECK(note.find("expc measures on whole GPUs") != std::string::npos);
 }
 
 TEST_CASE("the environment class changes with what changes a measurement and with nothing else") {
@@ -135,6 +137,13 @@ TEST_CASE("the environment class changes with what changes a measurement and wit
   CHECK(one != environmentClass(elsewhere, two, libraries));
   CHECK(one != environmentClass(machine, two, llvm::json::Object{{"torch", "2.12.0"}, {"gloo", "1"}}));
   CHECK(one != environmentClass(machine, llvm::cantFail(slots(machine, "1")), libraries));
+  CHECK(environmentClass(machine, two, llvm::json::Object{{"nccl", 22809}}) !=
+        environmentClass(machine, two, llvm::json::Object{{"nccl", 22900}}));
+  machine.gpus = threeGpus();
+  const auto gpus = llvm::cantFail(slots(machine));
+  machine.gpus[0].null = true;
+  CHECK(environmentClass(machine, gpus, libraries) !=
+        environmentClass(machine, llvm::cantFail(slots(machine)), libraries));
 }
 
 TEST_CASE("an NVML that is not there is no error") {
@@ -142,13 +151,15 @@ TEST_CASE("an NVML that is not there is no error") {
   NvmlAnswer answer = askNvml();
   unsetenv("EXPC_NVML_LIBRARY");
   CHECK(answer.gpus.empty());
-  CHECK(answer.note.empty());
+  CHECK(answer.notes.empty());
 }
 
 TEST_CASE("what NVML says becomes GPUs with cores, and slots") {
   setenv("EXPC_NVML_LIBRARY", EXPC_FAKE_NVML, 1);
   NvmlAnswer answer = askNvml();
   CHECK(answer.driver == "580.00");
+  CHECK(answer.cuda_driver == 13000);
+  CHECK(answer.library == EXPC_FAKE_NVML);
   REQUIRE(answer.gpus.size() == 2);
   CHECK(answer.gpus[1].name == "Fake GPU");
   CHECK(answer.gpus[1].uuid == "GPU-fake-1");

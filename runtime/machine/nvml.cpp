@@ -2,10 +2,14 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <link.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
+
+#include "runtime/machine/null_gpus.h"
 
 namespace expc::machine {
 namespace {
@@ -21,6 +25,7 @@ struct PciInfo {
   char bus_id[32];
 };
 constexpr int kSuccess = 0;
+constexpr unsigned kMigEnabled = 1;
 constexpr unsigned kTextSize = 128;
 
 class Library {
@@ -32,6 +37,10 @@ class Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
   explicit operator bool() const { return handle_ != nullptr; }
+  std::string path() const {
+    link_map* map = nullptr;
+    return dlinfo(handle_, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name ? map->l_name : "";
+  }
 
   template <typename... Args>
   bool call(const char* name, Args... args) const {
@@ -51,6 +60,7 @@ Gpu describe(const Library& nvml, unsigned index) {
   char text[kTextSize] = {};
   if (nvml.call("nvmlDeviceGetName", device, &text[0], kTextSize)) gpu.name = text;
   if (nvml.call("nvmlDeviceGetUUID", device, &text[0], kTextSize)) gpu.uuid = text;
+  gpu.null = isNullUuid(gpu.uuid);
   MemoryInfo memory{};
   if (nvml.call("nvmlDeviceGetMemoryInfo", device, &memory)) gpu.memory_bytes = memory.total;
   PciInfo pci{};
@@ -60,24 +70,43 @@ Gpu describe(const Library& nvml, unsigned index) {
   return gpu;
 }
 
+/// CUDA shows such a GPU only in parts.
+bool isDivided(const Library& nvml, unsigned index) {
+  Device device = nullptr;
+  unsigned current = 0, pending = 0;
+  return nvml.call("nvmlDeviceGetHandleByIndex_v2", index, &device) &&
+         nvml.call("nvmlDeviceGetMigMode", device, &current, &pending) && current == kMigEnabled;
+}
+
 }  // namespace
 
-NvmlAnswer askNvml() {
+NvmlAnswer askNvml(const std::string& library) {
   NvmlAnswer answer;
   const char* override_name = std::getenv("EXPC_NVML_LIBRARY");
-  Library nvml(override_name && *override_name ? override_name : "libnvidia-ml.so.1");
+  const char* usual = override_name && *override_name ? override_name : "libnvidia-ml.so.1";
+  Library nvml(library.empty() ? usual : library.c_str());
   if (!nvml) return answer;  // no NVIDIA driver: nothing to tell
   if (!nvml.call("nvmlInit_v2")) {
-    answer.note =
-        "NVML is installed but does not start (no NVIDIA device, or driver and library differ): GPUs are not used";
+    answer.notes = {
+        "NVML is installed but does not start (no NVIDIA device, or driver and library differ): GPUs are not used"};
     return answer;
   }
+  answer.library = std::filesystem::absolute(nvml.path()).string();
   char text[kTextSize] = {};
   if (nvml.call("nvmlSystemGetDriverVersion", &text[0], kTextSize)) answer.driver = text;
+  nvml.call("nvmlSystemGetCudaDriverVersion_v2", &answer.cuda_driver);
   unsigned count = 0;
   if (!nvml.call("nvmlDeviceGetCount_v2", &count))
-    answer.note = "NVML does not say how many GPUs there are: GPUs are not used";
-  for (unsigned i = 0; i < count; ++i) answer.gpus.push_back(describe(nvml, i));
+    answer.notes.push_back("NVML does not say how many GPUs there are: GPUs are not used");
+  for (unsigned i = 0; i < count; ++i) {
+    if (isDivided(nvml, i))
+      answer.notes.push_back(
+          fmt::format("GPU {} is divided (MIG), and expc measures on whole GPUs: it is not used; as the administrator "
+                      "`nvidia-smi -i {} -mig 0` makes it whole",
+                      i, i));
+    else
+      answer.gpus.push_back(describe(nvml, i));
+  }
   nvml.call("nvmlShutdown");
   return answer;
 }
@@ -98,7 +127,12 @@ std::vector<Gpu> visible(std::vector<Gpu> gpus, std::string_view list, std::stri
     });
     if (found == gpus.end()) {
       // "-1" and "NoDevFiles" are the usual ways to say none.
-      if (entry != "-1" && entry != "NoDevFiles")
+      if (entry.substr(0, 4) == "MIG-")
+        note = fmt::format(
+            "CUDA_VISIBLE_DEVICES names a part of a GPU with '{}', and expc measures on whole GPUs: it "
+            "is not used",
+            entry);
+      else if (entry != "-1" && entry != "NoDevFiles")
         note = fmt::format("CUDA_VISIBLE_DEVICES names no GPU with '{}'", entry);
       break;
     }

@@ -37,6 +37,7 @@ std::vector<Slot> gpuSlots(const Machine& machine) {
     slot.index = gpu.index;
     slot.name = gpu.name;
     slot.uuid = gpu.uuid;
+    slot.null = gpu.null;
     slot.cores = gpu.cores;
     result.push_back(std::move(slot));
   }
@@ -55,6 +56,20 @@ bool shareCores(const Machine& machine, const std::vector<Slot>& slots) {
   return !slots.empty() && !slots.front().gpu && slots.size() > usableCores(machine);
 }
 
+llvm::Error noNullGpus(const NullGpus& asked) {
+  if (asked.cards == 0)
+    return llvm::createStringError("--null-gpus found: this machine shows none; --null-gpus 4 brings four along");
+  return llvm::createStringError(
+      fmt::format("--null-gpus {}: {} shows no null GPU; build it again with `make cuda`", asked.cards, asked.library));
+}
+
+/// A value of the worker's libraries: a word or a number.
+std::string versionText(const llvm::json::Value& value) {
+  if (const auto text = value.getAsString()) return text->str();
+  if (const auto number = value.getAsInteger()) return std::to_string(*number);
+  return "?";
+}
+
 }  // namespace
 
 llvm::json::Object Slot::toJson() const {
@@ -64,12 +79,14 @@ llvm::json::Object Slot::toJson() const {
   if (gpu) {
     object["name"] = name;
     object["uuid"] = uuid;
+    if (null) object["null"] = true;
   }
   return object;
 }
 
 llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view devices) {
   bool use_gpus = !machine.gpus.empty();
+  if (machine.null_gpus && !use_gpus) return noNullGpus(*machine.null_gpus);
   if (devices.empty()) {
     return use_gpus ? gpuSlots(machine) : cpuSlots(machine, std::min(kDefaultCpuSlots, usableCores(machine)));
   }
@@ -109,13 +126,16 @@ std::string environmentClass(const Machine& machine, const std::vector<Slot>& sl
   // Written out rather than hashed from JSON, whose key order is the library's business.
   std::string text = fmt::format("cpu={}\ndriver={}\n", machine.cpu_model, machine.gpu_driver);
   for (const Slot& slot : slots)
-    text += fmt::format("slot={}:{}:{}\n", slot.gpu ? "cuda" : "cpu", slot.name, slot.cores.size());
+    text += fmt::format("slot={}:{}:{}\n",
+                        slot.null  ? "null"
+                        : slot.gpu ? "cuda"
+                                   : "cpu",
+                        slot.name, slot.cores.size());
   if (shareCores(machine, slots)) text += fmt::format("cores={}\n", usableCores(machine));
   if (const llvm::json::Object* object = libraries.getAsObject()) {
     std::vector<std::string> lines;
     for (const auto& [key, value] : *object) {
-      lines.push_back(fmt::format("library={}:{}\n", std::string_view(llvm::StringRef(key)),
-                                  value.getAsString() ? value.getAsString()->str() : "?"));
+      lines.push_back(fmt::format("library={}:{}\n", std::string_view(llvm::StringRef(key)), versionText(value)));
     }
     std::sort(lines.begin(), lines.end());
     for (const std::string& line : lines) text += line;

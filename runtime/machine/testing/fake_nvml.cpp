@@ -1,12 +1,22 @@
 // A library that answers like NVML on a machine with two GPUs, so that the code which asks can be tested without one.
+//   NULLGPU_CARDS        other than two, four at most
+//   EXPC_FAKE_UUID       what uuids begin with ("GPU-fake-")
+//   EXPC_FAKE_DIVIDED    the index of a GPU in MIG mode
+//   EXPC_FAKE_CUDA       the CUDA version that the driver runs (13000)
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace {
 struct Device {
   unsigned index;
-} devices[2] = {{0}, {1}};
+} devices[4] = {{0}, {1}, {2}, {3}};
+
+unsigned numberOf(const char* variable, unsigned otherwise) {
+  const char* text = std::getenv(variable);
+  return text ? static_cast<unsigned>(std::atoi(text)) : otherwise;
+}
 }  // namespace
 
 extern "C" {
@@ -22,18 +32,27 @@ struct Pci {
 int nvmlInit_v2() { return 0; }
 int nvmlShutdown() { return 0; }
 int nvmlSystemGetDriverVersion(char* text, unsigned size) { return std::snprintf(text, size, "580.00") > 0 ? 0 : 1; }
+int nvmlSystemGetCudaDriverVersion_v2(int* version) {
+  *version = static_cast<int>(numberOf("EXPC_FAKE_CUDA", 13000));
+  return 0;
+}
 int nvmlDeviceGetCount_v2(unsigned* count) {
-  *count = 2;
+  *count = numberOf("NULLGPU_CARDS", 2);
   return 0;
 }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, Device** device) {
-  if (index > 1) return 2;
+  if (index > 3) return 2;
   *device = &devices[index];
   return 0;
 }
 int nvmlDeviceGetName(Device*, char* text, unsigned size) { return std::snprintf(text, size, "Fake GPU") > 0 ? 0 : 1; }
 int nvmlDeviceGetUUID(Device* device, char* text, unsigned size) {
-  return std::snprintf(text, size, "GPU-fake-%u", device->index) > 0 ? 0 : 1;
+  const char* begin = std::getenv("EXPC_FAKE_UUID");
+  return std::snprintf(text, size, "%s%u", begin ? begin : "GPU-fake-", device->index) > 0 ? 0 : 1;
+}
+int nvmlDeviceGetMigMode(Device* device, unsigned* current, unsigned* pending) {
+  *current = *pending = numberOf("EXPC_FAKE_DIVIDED", 9) == device->index;
+  return 0;
 }
 int nvmlDeviceGetMemoryInfo(Device* device, Memory* memory) {
   *memory = {(device->index + 1) * (1ull << 30), 0, 0};

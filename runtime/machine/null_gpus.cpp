@@ -1,0 +1,104 @@
+#include "runtime/machine/null_gpus.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringRef.h>
+#include <llvm/ADT/StringSwitch.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+namespace expc::machine {
+namespace {
+
+constexpr const char* kNvml = "libnvidia-ml.so.1";
+/// Loading it loads all others, before any that torch's wheels bring.
+constexpr const char* kPreload = "libnullgpu_preload.so";
+constexpr unsigned kMostCards = 64;
+
+/// Variables of this process, as they were before when it ends. For moments with one thread.
+class Variables {
+ public:
+  void set(const std::string& name, const std::string& value) {
+    const char* before = std::getenv(name.c_str());
+    before_.emplace_back(name, before ? std::optional<std::string>(before) : std::nullopt);
+    setenv(name.c_str(), value.c_str(), 1);
+  }
+  ~Variables() {
+    for (const auto& [name, value] : before_) {
+      if (value)
+        setenv(name.c_str(), value->c_str(), 1);
+      else
+        unsetenv(name.c_str());
+    }
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::optional<std::string>>> before_;
+};
+
+/// The cards that are asked for, as the libraries read them.
+std::vector<std::pair<std::string, std::string>> cardVariables(const NullGpus& asked) {
+  std::vector<std::pair<std::string, std::string>> variables;
+  if (asked.cards > 0) variables.emplace_back("NULLGPU_CARDS", std::to_string(asked.cards));
+  if (!asked.memory.empty()) variables.emplace_back("NULLGPU_MEMORY", asked.memory);
+  return variables;
+}
+
+bool isMemory(llvm::StringRef text) {
+  const llvm::StringRef number = text.take_while([](char c) { return c >= '0' && c <= '9'; });
+  return !number.empty() && llvm::StringSwitch<bool>(text.drop_front(number.size()))
+                                .Cases("", "B", "KiB", "MiB", "GiB", "TiB", true)
+                                .Cases("KB", "MB", "GB", "TB", true)
+                                .Default(false);
+}
+
+}  // namespace
+
+bool isNullUuid(std::string_view uuid) { return llvm::StringRef(uuid).starts_with("GPU-6e756c6c"); }
+
+llvm::Expected<NullGpus> nullGpusFrom(std::string_view text, const std::string& folder) {
+  NullGpus asked;
+  if (text == "found") return asked;
+  const auto [cards, memory] = llvm::StringRef(text).split('x');
+  const bool has_memory = cards.size() < text.size();
+  if (!llvm::to_integer(cards, asked.cards, 10) || asked.cards == 0 || asked.cards > kMostCards ||
+      (has_memory && !isMemory(memory))) {
+    return llvm::createStringError(
+        fmt::format("--null-gpus {}: expected a number of cards up to {}, with their memory if it matters, as in 4 or "
+                    "4x94GiB, or 'found' for those that the machine shows",
+                    text, kMostCards));
+  }
+  asked.memory = memory.str();
+  for (const char* name : {kNvml, kPreload}) {
+    if (std::filesystem::exists(std::filesystem::path(folder) / name)) continue;
+    return llvm::createStringError(fmt::format(
+        "--null-gpus {}: {} is not in {}: `make cuda` builds the null GPU and the worker for it", text, name, folder));
+  }
+  asked.library = (std::filesystem::path(folder) / kNvml).string();
+  return asked;
+}
+
+NvmlAnswer askNullNvml(const NullGpus& asked) {
+  Variables variables;  // the library reads them when it is first asked
+  for (const auto& [name, value] : cardVariables(asked)) variables.set(name, value);
+  return askNvml(asked.library);
+}
+
+std::vector<std::string> nullEnvironment(const Machine& machine, const std::string& machine_file) {
+  std::vector<std::string> environment{"EXPC_NVML_LIBRARY=" + machine.nvml_library};
+  if (machine.null_gpus) {
+    for (const auto& [name, value] : cardVariables(*machine.null_gpus)) environment.push_back(name + "=" + value);
+  }
+  if (!std::getenv("NULLGPU_MACHINE")) environment.push_back("NULLGPU_MACHINE=" + machine_file);
+  // Libraries that a machine shows by itself may be there without the one that brings them to the front.
+  const std::filesystem::path preload = std::filesystem::path(machine.nvml_library).parent_path() / kPreload;
+  const char* others = std::getenv("LD_PRELOAD");
+  const std::string before = others ? others : "";
+  if (std::filesystem::exists(preload) && before.find(kPreload) == std::string::npos)
+    environment.push_back("LD_PRELOAD=" + preload.string() + (before.empty() ? "" : ":" + before));
+  return environment;
+}
+
+}  // namespace expc::machine

@@ -1,0 +1,31 @@
+#pragma once
+
+// Null cards: GPUs that allocate, queue and copy, and compute nothing (nullgpu/). A run takes them only where
+// `--null-gpus` asks for them; what it measures on them is marked and never judged.
+
+#include <llvm/Support/Error.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/machine/machine.h"
+#include "runtime/machine/nvml.h"
+
+namespace expc::machine {
+
+/// Every null card is known by the beginning of its uuid, which spells "null".
+bool isNullUuid(std::string_view uuid);
+
+/// What the text of `--null-gpus` means: "4", "4x94GiB", or "found" for the cards that the machine shows by itself.
+/// `folder` has the libraries of nullgpu/. The error names what is missing, or how the option is written.
+llvm::Expected<NullGpus> nullGpusFrom(std::string_view text, const std::string& folder);
+
+/// Asks the NVML of `asked`, whose machine has `asked.cards` cards.
+NvmlAnswer askNullNvml(const NullGpus& asked);
+
+/// "NAME=value" of what a process needs to run on the null cards of `machine`. Processes that are given the same
+/// `machine_file` are on one machine, where each sees what the others do.
+std::vector<std::string> nullEnvironment(const Machine& machine, const std::string& machine_file);
+
+}  // namespace expc::machine
