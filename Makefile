@@ -2,10 +2,10 @@
 BUILD ?= build/release
 JOBS  ?= $(shell nproc)
 
-.PHONY: run test build setup setup-tests setup-bench fuzz bench twins soak clean
+.PHONY: run test build cuda setup setup-tests setup-bench fuzz bench twins soak clean
 
 run: setup
-	@tools/build $(BUILD) expc expc-worker expc-worker-command
+	@tools/build $(BUILD) programs
 	@$(BUILD)/bin/expc run experiments/precision.exp --preset quick --results results --verdicts-ok
 
 test: setup-tests
@@ -13,7 +13,12 @@ test: setup-tests
 	@tools/test $(BUILD)
 
 build: setup
-	@tools/build $(BUILD) expc expc-worker expc-worker-command
+	@tools/build $(BUILD) programs
+
+# The same with the CUDA worker and the null GPU on a machine without a GPU, to try a GPU study: expc run STUDY --null-gpus 4x80GiB.
+cuda:
+	@tools/setup --cuda
+	@tools/build $(BUILD) programs
 
 setup:
 	@tools/setup

@@ -2,6 +2,8 @@
 
 // Text in columns: tables and paragraphs that keep to a width. Widths are display columns, so 'é' is one and '中' two.
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -15,16 +15,16 @@ int slotThreads(const llvm::json::Value& slot) {
 }
 
 llvm::Expected<std::unique_ptr<Device>> openDevice(const std::vector<Backend>& backends,
-                                                   const llvm::json::Value& slot) {
-  const llvm::json::Object* object = slot.getAsObject();
+                                                   llvm::ArrayRef<llvm::json::Value> slots) {
+  const llvm::json::Object* object = slots.front().getAsObject();
   const llvm::StringRef name = object ? object->getString("device").value_or("") : "";
   std::string known;
   for (const Backend& backend : backends) {
-    if (name == llvm::StringRef(backend.name)) return backend.open(slot);
+    if (name == llvm::StringRef(backend.name)) return backend.open(slots);
     known += (known.empty() ? "" : ", ") + std::string(backend.name);
   }
   return llvm::createStringError("the slot's device is '" + name + "', this worker knows: " + known +
-                                 " (GPUs need expc-worker-cuda, built where a CUDA toolkit is)");
+                                 " (GPUs need expc-worker-cuda: tools/setup --gpu, then make build)");
 }
 
 }  // namespace expc::device
