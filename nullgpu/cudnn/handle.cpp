@@ -1,0 +1,64 @@
+// Handles, versions and the names of statuses.
+
+#include <cstdio>
+
+#include "nullgpu/core/configuration.h"
+#include "nullgpu/core/stream.h"
+#include "nullgpu/cudnn/abi.h"
+
+using nullgpu::cudnn::Handle;
+using nullgpu::cudnn::Status;
+
+extern "C" {
+
+size_t cudnnGetVersion() { return nullgpu::cudnn::kVersion; }
+size_t cudnnGetCudartVersion() { return 13000; }
+
+const char* cudnnGetErrorString(Status status) {
+  switch (status) {
+    case Status::Success:
+      return "CUDNN_STATUS_SUCCESS";
+    case Status::BadParameter:
+      return "CUDNN_STATUS_BAD_PARAM";
+    case Status::NullPointer:
+      return "CUDNN_STATUS_BAD_PARAM_NULL_POINTER";
+    case Status::NotSupported:
+      return "CUDNN_STATUS_NOT_SUPPORTED";
+    case Status::DeviceAllocationFailed:
+      return "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED";
+    case Status::ExecutionFailed:
+      return "CUDNN_STATUS_EXECUTION_FAILED";
+  }
+  return "CUDNN_STATUS_INTERNAL_ERROR";
+}
+
+void cudnnGetLastErrorString(char* message, size_t size) {
+  if (message != nullptr && size > 0) std::snprintf(message, size, "the null GPU says no more than the status");
+}
+
+Status cudnnCreate(Handle** handle) {
+  if (handle == nullptr) return Status::NullPointer;
+  if (nullgpu::configuration().faults.cudnn) return Status::DeviceAllocationFailed;
+  if (nullgpu::health() != cudaSuccess) return Status::ExecutionFailed;
+  *handle = new Handle;
+  return Status::Success;
+}
+
+Status cudnnDestroy(Handle* handle) {
+  delete handle;
+  return Status::Success;
+}
+
+Status cudnnSetStream(Handle* handle, cudaStream_t stream) {
+  if (handle == nullptr) return Status::NullPointer;
+  handle->stream = stream;
+  return Status::Success;
+}
+
+Status cudnnGetStream(Handle* handle, cudaStream_t* stream) {
+  if (handle == nullptr || stream == nullptr) return Status::NullPointer;
+  *stream = handle->stream;
+  return Status::Success;
+}
+
+}  // extern "C"
