@@ -1,0 +1,126 @@
+// As much of nvidia-smi as set-ups ask for: `-L`, and --query-gpu in CSV without a header. Anything else is refused, so
+// that nobody takes silence for an answer.
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nullgpu/nvml/interface.h"
+
+using namespace nullgpu::nvml;
+
+namespace {
+
+constexpr unsigned kTextSize = 96;
+
+[[noreturn]] void refuse(const std::string& what) {
+  std::fprintf(stderr,
+               "nvidia-smi (of null cards): %s; there are -L and --query-gpu=FIELD[,FIELD...] "
+               "--format=csv,noheader[,nounits], with the fields driver_version, name, uuid, memory.total\n",
+               what.c_str());
+  std::exit(2);
+}
+
+void check(Result result, const std::string& what) {
+  if (result == Success) return;
+  std::fprintf(stderr, "nvidia-smi (of null cards): %s: %s\n", what.c_str(), nvmlErrorString(result));
+  std::exit(1);
+}
+
+std::string textOf(Result (*function)(Device*, char*, unsigned), Device* device, const char* what) {
+  char text[kTextSize];
+  check(function(device, text, kTextSize), what);
+  return text;
+}
+
+std::string driverVersion(Device*) {
+  char text[kTextSize];
+  check(nvmlSystemGetDriverVersion(text, kTextSize), "driver_version");
+  return text;
+}
+
+std::string memoryTotal(Device* device) {
+  Memory memory{};
+  check(nvmlDeviceGetMemoryInfo(device, &memory), "memory.total");
+  return std::to_string(memory.total >> 20);
+}
+
+struct Field {
+  std::function<std::string(Device*)> value;
+  const char* unit = "";
+};
+const std::map<std::string, Field, std::less<>> kFields = {
+    {"driver_version", {driverVersion}},
+    {"name", {[](Device* device) { return textOf(nvmlDeviceGetName, device, "name"); }}},
+    {"uuid", {[](Device* device) { return textOf(nvmlDeviceGetUUID, device, "uuid"); }}},
+    {"memory.total", {memoryTotal, " MiB"}},
+};
+
+std::vector<Field> fieldsOf(std::string_view list) {
+  std::vector<Field> fields;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    const std::string_view name = list.substr(begin, end - begin);
+    const auto found = kFields.find(name);
+    if (found == kFields.end()) refuse("there is no field '" + std::string(name) + "'");
+    fields.push_back(found->second);
+    begin = end + 1;
+  }
+  return fields;
+}
+
+std::vector<Device*> devices() {
+  check(nvmlInit_v2(), "NVML");
+  unsigned count = 0;
+  check(nvmlDeviceGetCount_v2(&count), "NVML");
+  std::vector<Device*> found(count);
+  for (unsigned i = 0; i < count; ++i) check(nvmlDeviceGetHandleByIndex_v2(i, &found[i]), "GPU " + std::to_string(i));
+  return found;
+}
+
+void list() {
+  unsigned number = 0;
+  for (Device* device : devices()) {
+    std::printf("GPU %u: %s (UUID: %s)\n", number++, textOf(nvmlDeviceGetName, device, "name").c_str(),
+                textOf(nvmlDeviceGetUUID, device, "uuid").c_str());
+  }
+}
+
+void query(const std::vector<Field>& fields, bool units) {
+  for (Device* device : devices()) {
+    std::string line;
+    for (const Field& field : fields)
+      line += (line.empty() ? "" : ", ") + field.value(device) + (units ? field.unit : "");
+    std::puts(line.c_str());
+  }
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+  const std::vector<std::string_view> arguments(values + 1, values + count);
+  if (arguments.size() == 1 && arguments[0] == "-L") return list(), 0;
+  std::vector<Field> fields;
+  bool format = false, units = true;
+  for (const std::string_view argument : arguments) {
+    constexpr std::string_view kQuery = "--query-gpu=", kFormat = "--format=";
+    if (argument.starts_with(kQuery)) {
+      fields = fieldsOf(argument.substr(kQuery.size()));
+    } else if (argument.starts_with(kFormat)) {
+      const std::string_view value = argument.substr(kFormat.size());
+      if (value != "csv,noheader" && value != "csv,noheader,nounits")
+        refuse("there is no format '" + std::string(value) + "'");
+      format = true;
+      units = value == "csv,noheader";
+    } else {
+      refuse("'" + std::string(argument) + "' is not known");
+    }
+  }
+  if (fields.empty() || !format) refuse("expected a query and its format");
+  query(fields, units);
+  return 0;
+}
