@@ -46,6 +46,12 @@ def closure(packages, needs, provides):
     return found
 
 
+def known_packages():
+    """The packages that tools/setup names, and all that they need."""
+    named = subprocess.run([ROOT / "tools/setup", "--packages"], check=True, capture_output=True, text=True).stdout.split()
+    return closure(named, *read_status((DPKG / "status").read_text(encoding="utf-8")))
+
+
 def files_of(packages):
     """The files of installed packages, by the names under which dpkg has them."""
     found = set()
@@ -94,8 +100,7 @@ def main():
     if not (DPKG / "status").exists():
         print("SKIPPED: this system's packages are not Debian's, so where its headers come from is not known")
         return 77
-    wanted = subprocess.run([ROOT / "tools/setup", "--packages"], check=True, capture_output=True, text=True).stdout.split()
-    known = closure(wanted, *read_status((DPKG / "status").read_text(encoding="utf-8")))
+    known = known_packages()
     log = subprocess.run([ninja, "-C", build, "-t", "deps"], check=True, capture_output=True, text=True).stdout
     seen = dependencies(log)
     headers = {os.path.join(build, header): output for header, output in seen.items()}
