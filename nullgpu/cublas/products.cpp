@@ -29,6 +29,12 @@ cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_
   return product(__func__, handle->stream, CUDA_R_32F, {a, b, c});
 }
 
+cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_t, cublasOperation_t, int, int, int,
+                                         const double*, const double* a, int, long long, const double* b, int,
+                                         long long, const double*, double* c, int, long long, int) {
+  return product(__func__, handle->stream, CUDA_R_64F, {a, b, c});
+}
+
 cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t, cublasOperation_t, int, int, int,
                                           const void*, const void* a, cudaDataType, int, long long, const void* b,
                                           cudaDataType, int, long long, const void*, void* c, cudaDataType type, int,

@@ -7,8 +7,9 @@
 
 namespace nullgpu::cudnn {
 
-/// The version that the library says it is: MAJOR * 10000 + MINOR * 100 + PATCH.
-inline constexpr size_t kVersion = 91000;
+/// The version that the library says it is, MAJOR * 10000 + MINOR * 100 + PATCH: of the wheel that torch pins, since
+/// torch chooses by it between cuDNN's attention and others.
+inline constexpr size_t kVersion = 91900;
 
 enum class Status : int {
   Success = 0,
@@ -42,7 +43,9 @@ enum class Attribute : int {
   HeuristicsGraph = 201,
   HeuristicsResults = 202,
   ConfigurationEngine = 300,
+  ConfigurationKnobs = 302,
   ConfigurationWorkspace = 303,
+  ConfigurationSharedMemory = 304,
   PlanConfiguration = 401,
   PlanWorkspace = 402,
   GraphOperations = 801,

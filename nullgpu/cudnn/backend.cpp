@@ -98,9 +98,11 @@ Status cudnnBackendGetAttribute(Descriptor* descriptor, Attribute attribute, Att
     case Attribute::GraphEngineCount:
       return answer(1, asked, found, array);
     case Attribute::ConfigurationWorkspace:
+    case Attribute::ConfigurationSharedMemory:
     case Attribute::PlanWorkspace:
     case Attribute::EngineIndex:
       return answer(int64_t{0}, asked, found, array);
+    case Attribute::ConfigurationKnobs:
     case Attribute::EngineKnobs:
     case Attribute::EngineNumericalNotes:
     case Attribute::EngineBehaviourNotes:

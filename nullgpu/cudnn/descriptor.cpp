@@ -11,10 +11,22 @@ std::string_view nameOf(DescriptorType operation) {
       return "cudnn_null_convolution_backward_filter";
     case DescriptorType::ConvolutionBackwardData:
       return "cudnn_null_convolution_backward_data";
-    case DescriptorType::Matmul:
-      return "cudnn_null_matmul";
     default:
       return {};
+  }
+}
+
+/// A graph that is no convolution. Attention has two products forward and five backward, among many other operations.
+std::string_view nameByProducts(size_t products) {
+  switch (products) {
+    case 0:
+      return "cudnn_null_graph";
+    case 1:
+      return "cudnn_null_matmul";
+    case 2:
+      return "cudnn_null_attention_forward";
+    default:
+      return "cudnn_null_attention_backward";
   }
 }
 
@@ -29,12 +41,14 @@ std::shared_ptr<Content> below(const std::shared_ptr<Content>& content, Attribut
 std::string_view kernelName(const std::shared_ptr<Content>& plan) {
   const auto engine = below(below(plan, Attribute::PlanConfiguration), Attribute::ConfigurationEngine);
   const auto graph = below(engine, Attribute::EngineGraph);
+  size_t products = 0;
   if (graph != nullptr) {
     for (const auto& operation : graph->below[Attribute::GraphOperations]) {
       if (const std::string_view name = nameOf(operation->type); !name.empty()) return name;
+      products += operation->type == DescriptorType::Matmul ? 1 : 0;
     }
   }
-  return "cudnn_null_graph";
+  return nameByProducts(products);
 }
 
 }  // namespace nullgpu::cudnn
