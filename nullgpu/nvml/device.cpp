@@ -15,123 +15,125 @@ namespace {
 
 /// The card that `is` is true of.
 template <typename Is>
-Result find(Device** out, Is&& is) {
-  if (!isInitialized()) return Uninitialized;
-  if (!out) return InvalidArgument;
+nvmlReturn_t find(nvmlDevice_t* out, Is&& is) {
+  if (!isInitialized()) return NVML_ERROR_UNINITIALIZED;
+  if (!out) return NVML_ERROR_INVALID_ARGUMENT;
   for (unsigned card = 0; card < configuration().cards; ++card) {
     if (!is(card)) continue;
-    if (cardState(card).lost) return GpuIsLost;
+    if (cardState(card).lost) return NVML_ERROR_GPU_IS_LOST;
     *out = handleOf(card);
-    return Success;
+    return NVML_SUCCESS;
   }
-  return NotFound;
+  return NVML_ERROR_NOT_FOUND;
 }
 
-Pci pciOf(unsigned card) {
-  Pci pci{};
+nvmlPciInfo_t pciOf(unsigned card) {
+  nvmlPciInfo_t pci{};
   std::sscanf(cardBus(card).c_str(), "%x:%x:%x", &pci.domain, &pci.bus, &pci.device);
-  std::snprintf(pci.legacy_bus_id, sizeof pci.legacy_bus_id, "%s", cardBus(card).c_str());
-  std::snprintf(pci.bus_id, sizeof pci.bus_id, "%08X:%02X:%02X.0", pci.domain, pci.bus, pci.device);
+  std::snprintf(pci.busIdLegacy, sizeof pci.busIdLegacy, "%s", cardBus(card).c_str());
+  std::snprintf(pci.busId, sizeof pci.busId, "%08X:%02X:%02X.0", pci.domain, pci.bus, pci.device);
   return pci;
 }
 
 /// "0000:01:00.0", or with eight digits in front as NVML itself writes it, in either case.
 bool isBus(const char* text, unsigned card) {
-  const Pci pci = pciOf(card);
-  return strcasecmp(text, pci.legacy_bus_id) == 0 || strcasecmp(text, pci.bus_id) == 0;
+  const nvmlPciInfo_t pci = pciOf(card);
+  return strcasecmp(text, pci.busIdLegacy) == 0 || strcasecmp(text, pci.busId) == 0;
 }
 
 }  // namespace
 
 extern "C" {
 
-Result nvmlDeviceGetCount_v2(unsigned* count) {
-  if (!isInitialized()) return Uninitialized;
-  if (!count) return InvalidArgument;
+nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) {
+  if (!isInitialized()) return NVML_ERROR_UNINITIALIZED;
+  if (!count) return NVML_ERROR_INVALID_ARGUMENT;
   *count = configuration().cards;
-  return Success;
+  return NVML_SUCCESS;
 }
-Result nvmlDeviceGetCount(unsigned* count) { return nvmlDeviceGetCount_v2(count); }
+nvmlReturn_t nvmlDeviceGetCount(unsigned* count) { return nvmlDeviceGetCount_v2(count); }
 
-Result nvmlDeviceGetHandleByIndex_v2(unsigned index, Device** device) {
-  const Result found = find(device, [=](unsigned card) { return card == index; });
-  return found == NotFound ? InvalidArgument : found;
+nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* device) {
+  const nvmlReturn_t found = find(device, [=](unsigned card) { return card == index; });
+  return found == NVML_ERROR_NOT_FOUND ? NVML_ERROR_INVALID_ARGUMENT : found;
 }
-Result nvmlDeviceGetHandleByIndex(unsigned index, Device** device) {
+nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned index, nvmlDevice_t* device) {
   return nvmlDeviceGetHandleByIndex_v2(index, device);
 }
 
-Result nvmlDeviceGetHandleByUUID(const char* uuid, Device** device) {
-  if (!uuid) return InvalidArgument;
+nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device) {
+  if (!uuid) return NVML_ERROR_INVALID_ARGUMENT;
   return find(device, [=](unsigned card) { return strcasecmp(uuid, cardUuid(card).c_str()) == 0; });
 }
 
-Result nvmlDeviceGetHandleByPciBusId_v2(const char* bus, Device** device) {
-  if (!bus) return InvalidArgument;
+nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char* bus, nvmlDevice_t* device) {
+  if (!bus) return NVML_ERROR_INVALID_ARGUMENT;
   return find(device, [=](unsigned card) { return isBus(bus, card); });
 }
-Result nvmlDeviceGetHandleByPciBusId(const char* bus, Device** device) {
+nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char* bus, nvmlDevice_t* device) {
   return nvmlDeviceGetHandleByPciBusId_v2(bus, device);
 }
 
-Result nvmlDeviceGetIndex(Device* device, unsigned* index) {
+nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned* index) {
   return answerWith(device, index, [](unsigned card, const CardState&) { return card; });
 }
 
-Result nvmlDeviceGetName(Device* device, char* text, unsigned size) {
+nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char* text, unsigned size) {
   return query(device, [&](unsigned, const CardState&) { return copyText(cardName(), text, size); });
 }
 
-Result nvmlDeviceGetUUID(Device* device, char* text, unsigned size) {
+nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char* text, unsigned size) {
   return query(device, [&](unsigned card, const CardState&) { return copyText(cardUuid(card), text, size); });
 }
 
-Result nvmlDeviceGetPciInfo_v3(Device* device, Pci* pci) {
+nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t* pci) {
   return answerWith(device, pci, [](unsigned card, const CardState&) { return pciOf(card); });
 }
-Result nvmlDeviceGetPciInfo_v2(Device* device, Pci* pci) { return nvmlDeviceGetPciInfo_v3(device, pci); }
+nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, nvmlPciInfo_t* pci) {
+  return nvmlDeviceGetPciInfo_v3(device, pci);
+}
 
-Result nvmlDeviceGetCudaComputeCapability(Device* device, int* major, int* minor) {
+nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int* major, int* minor) {
   return query(
       device,
       [&](unsigned, const CardState&) {
         *major = static_cast<int>(configuration().capability / 10);
         *minor = static_cast<int>(configuration().capability % 10);
-        return Success;
+        return NVML_SUCCESS;
       },
       major, minor);
 }
 
 // The card is whole, and belongs to whoever asks for it.
 
-Result nvmlDeviceGetMigMode(Device* device, unsigned* current, unsigned* pending) {
+nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned* current, unsigned* pending) {
   return query(
       device,
       [&](unsigned, const CardState&) {
         *current = *pending = 0;
-        return Success;
+        return NVML_SUCCESS;
       },
       current, pending);
 }
 
-Result nvmlDeviceIsMigDeviceHandle(Device* device, unsigned* mig) {
+nvmlReturn_t nvmlDeviceIsMigDeviceHandle(nvmlDevice_t device, unsigned* mig) {
   return answerWith(device, mig, [](unsigned, const CardState&) { return 0; });
 }
 
-Result nvmlDeviceGetMaxMigDeviceCount(Device* device, unsigned* count) {
+nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned* count) {
   return answerWith(device, count, [](unsigned, const CardState&) { return 0; });
 }
 
-Result nvmlDeviceGetPersistenceMode(Device* device, unsigned* mode) {
-  return answerWith(device, mode, [](unsigned, const CardState&) { return 1; });
+nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, nvmlEnableState_t* mode) {
+  return answerWith(device, mode, [](unsigned, const CardState&) { return NVML_FEATURE_ENABLED; });
 }
 
-Result nvmlDeviceGetComputeMode(Device* device, unsigned* mode) {
-  return answerWith(device, mode, [](unsigned, const CardState&) { return 0; });
+nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, nvmlComputeMode_t* mode) {
+  return answerWith(device, mode, [](unsigned, const CardState&) { return NVML_COMPUTEMODE_DEFAULT; });
 }
 
-Result nvmlDeviceGetSerial(Device* device, char*, unsigned) {
-  return query(device, [](unsigned, const CardState&) { return NotSupported; });
+nvmlReturn_t nvmlDeviceGetSerial(nvmlDevice_t device, char*, unsigned) {
+  return query(device, [](unsigned, const CardState&) { return NVML_ERROR_NOT_SUPPORTED; });
 }
 
 }  // extern "C"

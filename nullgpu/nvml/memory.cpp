@@ -10,21 +10,24 @@ namespace {
 
 /// As NVML fills a caller's table: `*count` says how many fit and then how many there are.
 template <typename Process, typename Make>
-Result processes(Device* device, unsigned* count, Process* out, Make&& make) {
+nvmlReturn_t processes(nvmlDevice_t device, unsigned* count, Process* out, Make&& make) {
   return query(
       device,
       [&](unsigned, const CardState& state) {
         const unsigned room = *count;
         *count = static_cast<unsigned>(state.processes.size());
-        if (*count > room) return InsufficientSize;
-        if (*count > 0 && !out) return InvalidArgument;
+        if (*count > room) return NVML_ERROR_INSUFFICIENT_SIZE;
+        if (*count > 0 && !out) return NVML_ERROR_INVALID_ARGUMENT;
         for (const CardProcess& process : state.processes) *out++ = make(process);
-        return Success;
+        return NVML_SUCCESS;
       },
       count);
 }
 
-ProcessV2 processOf(const CardProcess& process) {
+constexpr unsigned kNoInstance = 0xFFFFFFFF;  // of a card that is not divided
+
+template <typename Process>
+Process processOf(const CardProcess& process) {
   return {static_cast<unsigned>(process.pid), process.bytes, kNoInstance, kNoInstance};
 }
 
@@ -32,64 +35,66 @@ ProcessV2 processOf(const CardProcess& process) {
 
 extern "C" {
 
-Result nvmlDeviceGetMemoryInfo(Device* device, Memory* memory) {
+nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) {
   return answerWith(device, memory, [](unsigned, const CardState& state) {
     const uint64_t total = configuration().memory;
-    return Memory{total, total - state.used, state.used};
+    return nvmlMemory_t{total, total - state.used, state.used};
   });
 }
 
-Result nvmlDeviceGetMemoryInfo_v2(Device* device, MemoryV2* memory) {
-  if (memory && memory->version != structVersion<MemoryV2>(2)) return ArgumentVersionMismatch;
+nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory) {
+  if (memory && memory->version != nvmlMemory_v2) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
   return answerWith(device, memory, [](unsigned, const CardState& state) {
     const uint64_t total = configuration().memory;
-    return MemoryV2{structVersion<MemoryV2>(2), total, 0, total - state.used, state.used};
+    return nvmlMemory_v2_t{nvmlMemory_v2, total, 0, total - state.used, state.used};
   });
 }
 
-Result nvmlDeviceGetComputeRunningProcesses(Device* device, unsigned* count, ProcessV1* out) {
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_v1_t* out) {
   return processes(device, count, out, [](const CardProcess& process) {
-    return ProcessV1{static_cast<unsigned>(process.pid), process.bytes};
+    return nvmlProcessInfo_v1_t{static_cast<unsigned>(process.pid), process.bytes};
   });
 }
-Result nvmlDeviceGetComputeRunningProcesses_v2(Device* device, unsigned* count, ProcessV2* out) {
-  return processes(device, count, out, processOf);
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_v2_t* out) {
+  return processes(device, count, out, processOf<nvmlProcessInfo_v2_t>);
 }
-Result nvmlDeviceGetComputeRunningProcesses_v3(Device* device, unsigned* count, ProcessV2* out) {
-  return processes(device, count, out, processOf);
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_t* out) {
+  return processes(device, count, out, processOf<nvmlProcessInfo_t>);
 }
 
-Result nvmlDeviceGetGraphicsRunningProcesses_v3(Device* device, unsigned* count, ProcessV2*) {
+nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_t*) {
   return answerWith(device, count, [](unsigned, const CardState&) { return 0; });
 }
 
 // The memory corrects its errors, and there are none.
 
-Result nvmlDeviceGetEccMode(Device* device, unsigned* current, unsigned* pending) {
+nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t device, nvmlEnableState_t* current, nvmlEnableState_t* pending) {
   return query(
       device,
       [&](unsigned, const CardState&) {
-        *current = *pending = 1;
-        return Success;
+        *current = *pending = NVML_FEATURE_ENABLED;
+        return NVML_SUCCESS;
       },
       current, pending);
 }
 
-Result nvmlDeviceGetTotalEccErrors(Device* device, int, int, unsigned long long* count) {
+nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, nvmlMemoryErrorType_t, nvmlEccCounterType_t,
+                                         unsigned long long* count) {
   return answerWith(device, count, [](unsigned, const CardState&) { return 0; });
 }
 
-Result nvmlDeviceGetMemoryErrorCounter(Device* device, int, int, int, unsigned long long* count) {
+nvmlReturn_t nvmlDeviceGetMemoryErrorCounter(nvmlDevice_t device, nvmlMemoryErrorType_t, nvmlEccCounterType_t,
+                                             nvmlMemoryLocation_t, unsigned long long* count) {
   return answerWith(device, count, [](unsigned, const CardState&) { return 0; });
 }
 
-Result nvmlDeviceGetRemappedRows(Device* device, unsigned* corrected, unsigned* uncorrected, unsigned* pending,
-                                 unsigned* failed) {
+nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned* corrected, unsigned* uncorrected,
+                                       unsigned* pending, unsigned* failed) {
   return query(
       device,
       [&](unsigned, const CardState&) {
         *corrected = *uncorrected = *pending = *failed = 0;
-        return Success;
+        return NVML_SUCCESS;
       },
       corrected, uncorrected, pending, failed);
 }

@@ -10,10 +10,9 @@
 
 #include "nullgpu/core/cards.h"
 #include "nullgpu/core/configuration.h"
-#include "nullgpu/nvml/interface.h"
+#include "nullgpu/nvml/query.h"
 
 using namespace nullgpu;
-using namespace nullgpu::nvml;
 
 namespace {
 
@@ -27,28 +26,28 @@ int call(const char* name, Args... args) {
   return function(args...);
 }
 
-Device* device(unsigned card) {
-  Device* found = nullptr;
-  CHECK(call("nvmlDeviceGetHandleByIndex_v2", card, &found) == Success);
+nvmlDevice_t device(unsigned card) {
+  nvmlDevice_t found = nullptr;
+  CHECK(call("nvmlDeviceGetHandleByIndex_v2", card, &found) == NVML_SUCCESS);
   return found;
 }
 
 /// The library as long as this lives.
 struct Session {
-  Session() { CHECK(call("nvmlInit_v2") == Success); }
-  ~Session() { CHECK(call("nvmlShutdown") == Success); }
+  Session() { CHECK(call("nvmlInit_v2") == NVML_SUCCESS); }
+  ~Session() { CHECK(call("nvmlShutdown") == NVML_SUCCESS); }
 };
 
 template <typename Number>
-Number ask(const char* name, Device* of) {
+Number ask(const char* name, nvmlDevice_t of) {
   Number number{};
-  CHECK(call(name, of, &number) == Success);
+  CHECK(call(name, of, &number) == NVML_SUCCESS);
   return number;
 }
 
-std::string textOf(const char* name, Device* of) {
+std::string textOf(const char* name, nvmlDevice_t of) {
   char text[96] = {};
-  CHECK(call(name, of, &text[0], 96u) == Success);
+  CHECK(call(name, of, &text[0], 96u) == NVML_SUCCESS);
   return text;
 }
 
@@ -56,86 +55,86 @@ std::string textOf(const char* name, Device* of) {
 
 TEST_CASE("nothing is answered before the library is started, or after it is shut down") {
   unsigned count = 0;
-  CHECK(call("nvmlDeviceGetCount_v2", &count) == Uninitialized);
-  CHECK(call("nvmlShutdown") == Uninitialized);
+  CHECK(call("nvmlDeviceGetCount_v2", &count) == NVML_ERROR_UNINITIALIZED);
+  CHECK(call("nvmlShutdown") == NVML_ERROR_UNINITIALIZED);
   {
     const Session outer;
     {
       const Session inner;
     }
-    CHECK(call("nvmlDeviceGetCount_v2", &count) == Success);
+    CHECK(call("nvmlDeviceGetCount_v2", &count) == NVML_SUCCESS);
     CHECK(count == configuration().cards);
   }
-  CHECK(call("nvmlDeviceGetCount_v2", &count) == Uninitialized);
+  CHECK(call("nvmlDeviceGetCount_v2", &count) == NVML_ERROR_UNINITIALIZED);
 }
 
 TEST_CASE("the versions read like a real driver's") {
   const Session session;
   char text[80] = {};
-  CHECK(call("nvmlSystemGetDriverVersion", &text[0], 80u) == Success);
+  CHECK(call("nvmlSystemGetDriverVersion", &text[0], 80u) == NVML_SUCCESS);
   CHECK(std::string(text) == "580.95.05");
-  CHECK(call("nvmlSystemGetDriverVersion", &text[0], 5u) == InsufficientSize);
+  CHECK(call("nvmlSystemGetDriverVersion", &text[0], 5u) == NVML_ERROR_INSUFFICIENT_SIZE);
   int version = 0;
-  CHECK(call("nvmlSystemGetCudaDriverVersion_v2", &version) == Success);
+  CHECK(call("nvmlSystemGetCudaDriverVersion_v2", &version) == NVML_SUCCESS);
   CHECK(version == 13000);
 }
 
 TEST_CASE("a card is found by number, uuid and bus, and says that it is null") {
   const Session session;
-  Device* const second = device(1);
+  nvmlDevice_t const second = device(1);
   CHECK(textOf("nvmlDeviceGetName", second) == "Null GPU (computes nothing)");
   const std::string uuid = textOf("nvmlDeviceGetUUID", second);
   CHECK(uuid == cardUuid(1));
   CHECK(ask<unsigned>("nvmlDeviceGetIndex", second) == 1);
-  const auto pci = ask<Pci>("nvmlDeviceGetPciInfo_v3", second);
+  const auto pci = ask<nvmlPciInfo_t>("nvmlDeviceGetPciInfo_v3", second);
   CHECK(pci.bus == 2);
-  CHECK(std::string(pci.bus_id) == "00000000:02:00.0");
+  CHECK(std::string(pci.busId) == "00000000:02:00.0");
   for (const char* bus : {"0000:02:00.0", "00000000:02:00.0"}) {
-    Device* found = nullptr;
-    CHECK(call("nvmlDeviceGetHandleByPciBusId_v2", bus, &found) == Success);
+    nvmlDevice_t found = nullptr;
+    CHECK(call("nvmlDeviceGetHandleByPciBusId_v2", bus, &found) == NVML_SUCCESS);
     CHECK(found == second);
   }
-  Device* found = nullptr;
-  CHECK(call("nvmlDeviceGetHandleByUUID", uuid.c_str(), &found) == Success);
+  nvmlDevice_t found = nullptr;
+  CHECK(call("nvmlDeviceGetHandleByUUID", uuid.c_str(), &found) == NVML_SUCCESS);
   CHECK(found == second);
-  CHECK(call("nvmlDeviceGetHandleByUUID", "GPU-00000000-0000-0000-0000-000000000000", &found) == NotFound);
-  CHECK(call("nvmlDeviceGetHandleByPciBusId_v2", "0000:99:00.0", &found) == NotFound);
-  CHECK(call("nvmlDeviceGetHandleByIndex_v2", configuration().cards, &found) == InvalidArgument);
+  CHECK(call("nvmlDeviceGetHandleByUUID", "GPU-00000000-0000-0000-0000-000000000000", &found) == NVML_ERROR_NOT_FOUND);
+  CHECK(call("nvmlDeviceGetHandleByPciBusId_v2", "0000:99:00.0", &found) == NVML_ERROR_NOT_FOUND);
+  CHECK(call("nvmlDeviceGetHandleByIndex_v2", configuration().cards, &found) == NVML_ERROR_INVALID_ARGUMENT);
   unsigned number = 0;
-  CHECK(call("nvmlDeviceGetIndex", static_cast<Device*>(nullptr), &number) == InvalidArgument);
-  CHECK(call("nvmlDeviceGetIndex", second, static_cast<unsigned*>(nullptr)) == InvalidArgument);
+  CHECK(call("nvmlDeviceGetIndex", static_cast<nvmlDevice_t>(nullptr), &number) == NVML_ERROR_INVALID_ARGUMENT);
+  CHECK(call("nvmlDeviceGetIndex", second, static_cast<unsigned*>(nullptr)) == NVML_ERROR_INVALID_ARGUMENT);
 }
 
 TEST_CASE("memory and processes are what they hold") {
   const Session session;
   const uint64_t total = configuration().memory;
   REQUIRE(reserve(0, 4096));
-  const auto memory = ask<Memory>("nvmlDeviceGetMemoryInfo", device(0));
+  const auto memory = ask<nvmlMemory_t>("nvmlDeviceGetMemoryInfo", device(0));
   CHECK(memory.total == total);
   CHECK(memory.used == 4096);
   CHECK(memory.free == total - 4096);
-  MemoryV2 more{};
-  CHECK(call("nvmlDeviceGetMemoryInfo_v2", device(0), &more) == ArgumentVersionMismatch);
-  more.version = structVersion<MemoryV2>(2);
-  CHECK(call("nvmlDeviceGetMemoryInfo_v2", device(0), &more) == Success);
+  nvmlMemory_v2_t more{};
+  CHECK(call("nvmlDeviceGetMemoryInfo_v2", device(0), &more) == NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+  more.version = nvmlMemory_v2;
+  CHECK(call("nvmlDeviceGetMemoryInfo_v2", device(0), &more) == NVML_SUCCESS);
   CHECK(more.used == 4096);
 
   unsigned count = 0;
-  CHECK(call("nvmlDeviceGetComputeRunningProcesses_v3", device(0), &count, static_cast<ProcessV2*>(nullptr)) ==
-        InsufficientSize);
+  CHECK(call("nvmlDeviceGetComputeRunningProcesses_v3", device(0), &count,
+             static_cast<nvmlProcessInfo_v2_t*>(nullptr)) == NVML_ERROR_INSUFFICIENT_SIZE);
   REQUIRE(count == 1);
-  ProcessV2 process{};
-  CHECK(call("nvmlDeviceGetComputeRunningProcesses_v3", device(0), &count, &process) == Success);
+  nvmlProcessInfo_v2_t process{};
+  CHECK(call("nvmlDeviceGetComputeRunningProcesses_v3", device(0), &count, &process) == NVML_SUCCESS);
   CHECK(process.pid == static_cast<unsigned>(getpid()));
-  CHECK(process.bytes == 4096);
-  CHECK(process.gpu_instance == kNoInstance);
-  ProcessV1 first{};
-  CHECK(call("nvmlDeviceGetComputeRunningProcesses", device(0), &count, &first) == Success);
-  CHECK(first.bytes == 4096);
-  CHECK(call("nvmlDeviceGetComputeRunningProcesses_v2", device(1), &count, &process) == Success);
+  CHECK(process.usedGpuMemory == 4096);
+  CHECK(process.gpuInstanceId == 0xFFFFFFFF);
+  nvmlProcessInfo_v1_t first{};
+  CHECK(call("nvmlDeviceGetComputeRunningProcesses", device(0), &count, &first) == NVML_SUCCESS);
+  CHECK(first.usedGpuMemory == 4096);
+  CHECK(call("nvmlDeviceGetComputeRunningProcesses_v2", device(1), &count, &process) == NVML_SUCCESS);
   CHECK(count == 0);
   release(0, 4096);
-  CHECK(ask<Memory>("nvmlDeviceGetMemoryInfo", device(0)).used == 0);
+  CHECK(ask<nvmlMemory_t>("nvmlDeviceGetMemoryInfo", device(0)).used == 0);
 }
 
 TEST_CASE("power, clocks, heat and the reasons for low clocks follow the work") {
@@ -146,28 +145,28 @@ TEST_CASE("power, clocks, heat and the reasons for low clocks follow the work") 
   CHECK(ask<unsigned long long>("nvmlDeviceGetCurrentClocksEventReasons", device(0)) == 1);
   const auto clock = [](int type) {
     unsigned mhz = 0;
-    CHECK(call("nvmlDeviceGetClockInfo", device(0), type, &mhz) == Success);
+    CHECK(call("nvmlDeviceGetClockInfo", device(0), type, &mhz) == NVML_SUCCESS);
     return mhz;
   };
-  const unsigned idle = clock(SmClock);
+  const unsigned idle = clock(NVML_CLOCK_SM);
   unsigned power = 0, working = 0;
   // A machine that is itself stopped for a while finds the card idle again.
   for (int i = 0; i < 100 && (power <= 60'000 || working <= idle); ++i) {
     worked(0, 100'000'000);
     power = ask<unsigned>("nvmlDeviceGetPowerUsage", device(0));
-    working = clock(SmClock);
+    working = clock(NVML_CLOCK_SM);
   }
   CHECK(power > 60'000);
   CHECK(power <= ask<unsigned>("nvmlDeviceGetEnforcedPowerLimit", device(0)));
   CHECK(working > idle);
-  CHECK(clock(MemoryClock) > 0);
+  CHECK(clock(NVML_CLOCK_MEM) > 0);
   unsigned top = 0;
-  CHECK(call("nvmlDeviceGetMaxClockInfo", device(0), int{SmClock}, &top) == Success);
+  CHECK(call("nvmlDeviceGetMaxClockInfo", device(0), int{NVML_CLOCK_SM}, &top) == NVML_SUCCESS);
   CHECK(working <= top);
-  CHECK(call("nvmlDeviceGetClockInfo", device(0), 4, &top) == InvalidArgument);
+  CHECK(call("nvmlDeviceGetClockInfo", device(0), 4, &top) == NVML_ERROR_INVALID_ARGUMENT);
   CHECK(ask<unsigned long long>(energy, device(0)) >= before + 44'000);  // 0.1 s of 440 W
   unsigned celsius = 0;
-  CHECK(call("nvmlDeviceGetTemperature", device(0), 0, &celsius) == Success);
+  CHECK(call("nvmlDeviceGetTemperature", device(0), 0, &celsius) == NVML_SUCCESS);
   CHECK(celsius >= 32);
   CHECK(celsius < 70);
   setenv("NULLGPU_THROTTLE", "1=0x40", 1);
@@ -179,37 +178,37 @@ TEST_CASE("power, clocks, heat and the reasons for low clocks follow the work") 
 TEST_CASE("a card is whole, corrects its memory and has no links") {
   const Session session;
   unsigned current = 7, pending = 7;
-  CHECK(call("nvmlDeviceGetMigMode", device(0), &current, &pending) == Success);
+  CHECK(call("nvmlDeviceGetMigMode", device(0), &current, &pending) == NVML_SUCCESS);
   CHECK(current + pending == 0);
-  CHECK(call("nvmlDeviceGetEccMode", device(0), &current, &pending) == Success);
+  CHECK(call("nvmlDeviceGetEccMode", device(0), &current, &pending) == NVML_SUCCESS);
   CHECK(current == 1);
   unsigned long long errors = 7;
-  CHECK(call("nvmlDeviceGetTotalEccErrors", device(0), 1, 0, &errors) == Success);
+  CHECK(call("nvmlDeviceGetTotalEccErrors", device(0), 1, 0, &errors) == NVML_SUCCESS);
   CHECK(errors == 0);
   CHECK(ask<unsigned>("nvmlDeviceGetPersistenceMode", device(0)) == 1);
-  CHECK(call("nvmlDeviceGetNvLinkRemoteDeviceType", device(0), 0u, &current) == NotSupported);
-  Fabric fabric{};
-  CHECK(call("nvmlDeviceGetGpuFabricInfoV", device(0), &fabric) == ArgumentVersionMismatch);
-  fabric.version = structVersion<Fabric>(2);
-  CHECK(call("nvmlDeviceGetGpuFabricInfoV", device(0), &fabric) == Success);
+  CHECK(call("nvmlDeviceGetNvLinkRemoteDeviceType", device(0), 0u, &current) == NVML_ERROR_NOT_SUPPORTED);
+  nvmlGpuFabricInfoV_t fabric{};
+  CHECK(call("nvmlDeviceGetGpuFabricInfoV", device(0), &fabric) == NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+  fabric.version = nvmlGpuFabricInfo_v2;
+  CHECK(call("nvmlDeviceGetGpuFabricInfoV", device(0), &fabric) == NVML_SUCCESS);
   CHECK(fabric.state == 0);
   char serial[30];
-  CHECK(call("nvmlDeviceGetSerial", device(0), &serial[0], 30u) == NotSupported);
+  CHECK(call("nvmlDeviceGetSerial", device(0), &serial[0], 30u) == NVML_ERROR_NOT_SUPPORTED);
 }
 
 // The last: a card stays lost.
 TEST_CASE("a lost card says so to every question") {
   const Session session;
-  Device* const last = device(configuration().cards - 1);
+  nvmlDevice_t const last = device(configuration().cards - 1);
   lose(configuration().cards - 1);
-  Memory memory{};
-  CHECK(call("nvmlDeviceGetMemoryInfo", last, &memory) == GpuIsLost);
+  nvmlMemory_t memory{};
+  CHECK(call("nvmlDeviceGetMemoryInfo", last, &memory) == NVML_ERROR_GPU_IS_LOST);
   unsigned number = 0;
-  CHECK(call("nvmlDeviceGetPowerUsage", last, &number) == GpuIsLost);
+  CHECK(call("nvmlDeviceGetPowerUsage", last, &number) == NVML_ERROR_GPU_IS_LOST);
   char text[96];
-  CHECK(call("nvmlDeviceGetUUID", last, &text[0], 96u) == GpuIsLost);
-  Device* found = nullptr;
-  CHECK(call("nvmlDeviceGetHandleByIndex_v2", configuration().cards - 1, &found) == GpuIsLost);
-  CHECK(call("nvmlDeviceGetCount_v2", &number) == Success);
+  CHECK(call("nvmlDeviceGetUUID", last, &text[0], 96u) == NVML_ERROR_GPU_IS_LOST);
+  nvmlDevice_t found = nullptr;
+  CHECK(call("nvmlDeviceGetHandleByIndex_v2", configuration().cards - 1, &found) == NVML_ERROR_GPU_IS_LOST);
+  CHECK(call("nvmlDeviceGetCount_v2", &number) == NVML_SUCCESS);
   CHECK(number == configuration().cards);
 }

@@ -6,30 +6,29 @@
 #include "nullgpu/core/configuration.h"
 #include "nullgpu/core/machine_file.h"
 
+struct nvmlDevice_st {};
+
 namespace nullgpu::nvml {
-
-struct Device {};
-
 namespace {
 
-std::array<Device, kMostCards> devices;
+std::array<nvmlDevice_st, kMostCards> devices;
 
 }  // namespace
 
-Device* handleOf(unsigned card) { return &devices.at(card); }
+nvmlDevice_t handleOf(unsigned card) { return &devices.at(card); }
 
-std::optional<unsigned> cardOf(const Device* handle) {
+std::optional<unsigned> cardOf(nvmlDevice_t handle) {
   for (unsigned card = 0; card < configuration().cards; ++card) {
     if (handle == &devices[card]) return card;
   }
   return std::nullopt;
 }
 
-Result copyText(const std::string& text, char* out, unsigned size) {
-  if (!out) return InvalidArgument;
-  if (text.size() >= size) return InsufficientSize;
+nvmlReturn_t copyText(const std::string& text, char* out, unsigned size) {
+  if (!out) return NVML_ERROR_INVALID_ARGUMENT;
+  if (text.size() >= size) return NVML_ERROR_INSUFFICIENT_SIZE;
   std::memcpy(out, text.c_str(), text.size() + 1);
-  return Success;
+  return NVML_SUCCESS;
 }
 
 }  // namespace nullgpu::nvml

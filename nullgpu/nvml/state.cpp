@@ -9,22 +9,21 @@ namespace {
 
 constexpr unsigned kPowerLimit = 500'000, kLowestPowerLimit = 200'000;  // mW
 constexpr unsigned kTopClock = 1980;                                    // MHz
-constexpr uint64_t kAllReasons = 0x1ff;
 
 /// A clock's frequency; the largest there is where `top`.
-Result clockOf(Device* device, int type, unsigned* mhz, bool top) {
-  if (type < GraphicsClock || type > VideoClock) return InvalidArgument;
+nvmlReturn_t clockOf(nvmlDevice_t device, nvmlClockType_t type, unsigned* mhz, bool top) {
+  if (type < NVML_CLOCK_GRAPHICS || type > NVML_CLOCK_VIDEO) return NVML_ERROR_INVALID_ARGUMENT;
   return answerWith(device, mhz, [=](unsigned, const CardState& state) {
-    if (type == MemoryClock) return state.memory_clock_mhz;
+    if (type == NVML_CLOCK_MEM) return state.memory_clock_mhz;
     return top ? kTopClock : state.clock_mhz;
   });
 }
 
-Result answerReasons(Device* device, unsigned long long* reasons) {
+nvmlReturn_t answerReasons(nvmlDevice_t device, unsigned long long* reasons) {
   return answerWith(device, reasons, [](unsigned, const CardState& state) { return state.throttle; });
 }
 
-Result answerLimit(Device* device, unsigned* milliwatts) {
+nvmlReturn_t answerLimit(nvmlDevice_t device, unsigned* milliwatts) {
   return answerWith(device, milliwatts, [](unsigned, const CardState&) { return kPowerLimit; });
 }
 
@@ -32,57 +31,69 @@ Result answerLimit(Device* device, unsigned* milliwatts) {
 
 extern "C" {
 
-Result nvmlDeviceGetTotalEnergyConsumption(Device* device, unsigned long long* millijoules) {
+nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device, unsigned long long* millijoules) {
   return answerWith(device, millijoules, [](unsigned, const CardState& state) { return state.millijoules; });
 }
 
-Result nvmlDeviceGetPowerUsage(Device* device, unsigned* milliwatts) {
+nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned* milliwatts) {
   return answerWith(device, milliwatts, [](unsigned, const CardState& state) { return state.milliwatts; });
 }
 
-Result nvmlDeviceGetEnforcedPowerLimit(Device* device, unsigned* milliwatts) { return answerLimit(device, milliwatts); }
-Result nvmlDeviceGetPowerManagementLimit(Device* device, unsigned* milliwatts) {
+nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned* milliwatts) {
   return answerLimit(device, milliwatts);
 }
-Result nvmlDeviceGetPowerManagementDefaultLimit(Device* device, unsigned* milliwatts) {
+nvmlReturn_t nvmlDeviceGetPowerManagementLimit(nvmlDevice_t device, unsigned* milliwatts) {
   return answerLimit(device, milliwatts);
 }
-Result nvmlDeviceGetPowerManagementLimitConstraints(Device* device, unsigned* low, unsigned* high) {
+nvmlReturn_t nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t device, unsigned* milliwatts) {
+  return answerLimit(device, milliwatts);
+}
+nvmlReturn_t nvmlDeviceGetPowerManagementLimitConstraints(nvmlDevice_t device, unsigned* low, unsigned* high) {
   return query(
       device,
       [&](unsigned, const CardState&) {
         *low = kLowestPowerLimit;
         *high = kPowerLimit;
-        return Success;
+        return NVML_SUCCESS;
       },
       low, high);
 }
 
-Result nvmlDeviceGetClockInfo(Device* device, int type, unsigned* mhz) { return clockOf(device, type, mhz, false); }
-Result nvmlDeviceGetMaxClockInfo(Device* device, int type, unsigned* mhz) { return clockOf(device, type, mhz, true); }
+nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned* mhz) {
+  return clockOf(device, type, mhz, false);
+}
+nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned* mhz) {
+  return clockOf(device, type, mhz, true);
+}
 
-Result nvmlDeviceGetCurrentClocksEventReasons(Device* device, unsigned long long* reasons) {
+nvmlReturn_t nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t device, unsigned long long* reasons) {
   return answerReasons(device, reasons);
 }
-Result nvmlDeviceGetCurrentClocksThrottleReasons(Device* device, unsigned long long* reasons) {
+nvmlReturn_t nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t device, unsigned long long* reasons) {
   return answerReasons(device, reasons);
 }
-Result nvmlDeviceGetSupportedClocksEventReasons(Device* device, unsigned long long* reasons) {
-  return answerWith(device, reasons, [](unsigned, const CardState&) { return kAllReasons; });
+nvmlReturn_t nvmlDeviceGetSupportedClocksEventReasons(nvmlDevice_t device, unsigned long long* reasons) {
+  return answerWith(device, reasons, [](unsigned, const CardState&) { return nvmlClocksEventReasonAll; });
 }
-Result nvmlDeviceGetSupportedClocksThrottleReasons(Device* device, unsigned long long* reasons) {
+nvmlReturn_t nvmlDeviceGetSupportedClocksThrottleReasons(nvmlDevice_t device, unsigned long long* reasons) {
   return nvmlDeviceGetSupportedClocksEventReasons(device, reasons);
 }
 
-Result nvmlDeviceGetTemperature(Device* device, int sensor, unsigned* celsius) {
-  if (sensor != 0) return InvalidArgument;  // the one that there is
+nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, nvmlTemperatureSensors_t sensor, unsigned* celsius) {
+  if (sensor != NVML_TEMPERATURE_GPU) return NVML_ERROR_INVALID_ARGUMENT;
   return answerWith(device, celsius, [](unsigned, const CardState& state) { return state.celsius; });
+}
+nvmlReturn_t nvmlDeviceGetTemperatureV(nvmlDevice_t device, nvmlTemperature_t* temperature) {
+  if (!temperature || temperature->sensorType != NVML_TEMPERATURE_GPU) return NVML_ERROR_INVALID_ARGUMENT;
+  if (temperature->version != nvmlTemperature_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+  return answerWith(device, &temperature->temperature, [](unsigned, const CardState& state) { return state.celsius; });
 }
 
 /// The highest state under work, the lowest without.
-Result nvmlDeviceGetPerformanceState(Device* device, int* state) {
-  constexpr uint64_t kIdle = 1;
-  return answerWith(device, state, [](unsigned, const CardState& now) { return now.throttle & kIdle ? 8 : 0; });
+nvmlReturn_t nvmlDeviceGetPerformanceState(nvmlDevice_t device, nvmlPstates_t* state) {
+  return answerWith(device, state, [](unsigned, const CardState& now) {
+    return now.throttle & nvmlClocksEventReasonGpuIdle ? NVML_PSTATE_8 : NVML_PSTATE_0;
+  });
 }
 
 }  // extern "C"

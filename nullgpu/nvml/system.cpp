@@ -14,8 +14,8 @@ std::atomic<int> users{0};
 
 constexpr int kCudaVersion = 13000;
 
-Result systemText(const char* text, char* out, unsigned size) {
-  return isInitialized() ? copyText(text, out, size) : Uninitialized;
+nvmlReturn_t systemText(const char* text, char* out, unsigned size) {
+  return isInitialized() ? copyText(text, out, size) : NVML_ERROR_UNINITIALIZED;
 }
 
 }  // namespace
@@ -24,54 +24,55 @@ bool nullgpu::nvml::isInitialized() { return users > 0; }
 
 extern "C" {
 
-Result nvmlInit_v2() {
+nvmlReturn_t nvmlInit_v2() {
   configuration();  // what it cannot read ends the process here and not in the midst of things
   ++users;
-  return Success;
+  return NVML_SUCCESS;
 }
-Result nvmlInit() { return nvmlInit_v2(); }
-Result nvmlInitWithFlags(unsigned) { return nvmlInit_v2(); }
+nvmlReturn_t nvmlInit() { return nvmlInit_v2(); }
+nvmlReturn_t nvmlInitWithFlags(unsigned) { return nvmlInit_v2(); }
 
-Result nvmlShutdown() {
+nvmlReturn_t nvmlShutdown() {
   int before = users;
   do {
-    if (before == 0) return Uninitialized;
+    if (before == 0) return NVML_ERROR_UNINITIALIZED;
   } while (!users.compare_exchange_weak(before, before - 1));
-  return Success;
+  return NVML_SUCCESS;
 }
 
-const char* nvmlErrorString(Result result) {
+const char* nvmlErrorString(nvmlReturn_t result) {
   switch (result) {
-    case Success:
+    case NVML_SUCCESS:
       return "Success";
-    case Uninitialized:
+    case NVML_ERROR_UNINITIALIZED:
       return "Uninitialized";
-    case InvalidArgument:
+    case NVML_ERROR_INVALID_ARGUMENT:
       return "Invalid Argument";
-    case NotSupported:
+    case NVML_ERROR_NOT_SUPPORTED:
       return "Not Supported";
-    case NotFound:
+    case NVML_ERROR_NOT_FOUND:
       return "Not Found";
-    case InsufficientSize:
+    case NVML_ERROR_INSUFFICIENT_SIZE:
       return "Insufficient Size";
-    case GpuIsLost:
+    case NVML_ERROR_GPU_IS_LOST:
       return "GPU is lost";
-    case ArgumentVersionMismatch:
+    case NVML_ERROR_ARGUMENT_VERSION_MISMATCH:
       return "Argument Version Mismatch";
+    default:
+      return "Unknown Error";
   }
-  return "Unknown Error";
 }
 
 // A driver that serves CUDA 13; callers read numbers from it.
-Result nvmlSystemGetDriverVersion(char* text, unsigned size) { return systemText("580.95.05", text, size); }
-Result nvmlSystemGetNVMLVersion(char* text, unsigned size) { return systemText("13.580.95.05", text, size); }
+nvmlReturn_t nvmlSystemGetDriverVersion(char* text, unsigned size) { return systemText("580.95.05", text, size); }
+nvmlReturn_t nvmlSystemGetNVMLVersion(char* text, unsigned size) { return systemText("13.580.95.05", text, size); }
 
-Result nvmlSystemGetCudaDriverVersion_v2(int* version) {
-  if (!isInitialized()) return Uninitialized;
-  if (!version) return InvalidArgument;
+nvmlReturn_t nvmlSystemGetCudaDriverVersion_v2(int* version) {
+  if (!isInitialized()) return NVML_ERROR_UNINITIALIZED;
+  if (!version) return NVML_ERROR_INVALID_ARGUMENT;
   *version = kCudaVersion;
-  return Success;
+  return NVML_SUCCESS;
 }
-Result nvmlSystemGetCudaDriverVersion(int* version) { return nvmlSystemGetCudaDriverVersion_v2(version); }
+nvmlReturn_t nvmlSystemGetCudaDriverVersion(int* version) { return nvmlSystemGetCudaDriverVersion_v2(version); }
 
 }  // extern "C"

@@ -1,6 +1,9 @@
 // As much of nvidia-smi as set-ups ask for: `-L`, and --query-gpu in CSV without a header. Anything else is refused, so
 // that nobody takes silence for an answer.
 
+#define NVML_NO_UNVERSIONED_FUNC_DEFS
+#include <nvml.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -8,10 +11,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "nullgpu/nvml/interface.h"
-
-using namespace nullgpu::nvml;
 
 namespace {
 
@@ -25,38 +24,38 @@ constexpr unsigned kTextSize = 96;
   std::exit(2);
 }
 
-void check(Result result, const std::string& what) {
-  if (result == Success) return;
+void check(nvmlReturn_t result, const std::string& what) {
+  if (result == NVML_SUCCESS) return;
   std::fprintf(stderr, "nvidia-smi (of null cards): %s: %s\n", what.c_str(), nvmlErrorString(result));
   std::exit(1);
 }
 
-std::string textOf(Result (*function)(Device*, char*, unsigned), Device* device, const char* what) {
+std::string textOf(nvmlReturn_t (*function)(nvmlDevice_t, char*, unsigned), nvmlDevice_t device, const char* what) {
   char text[kTextSize];
   check(function(device, text, kTextSize), what);
   return text;
 }
 
-std::string driverVersion(Device*) {
+std::string driverVersion(nvmlDevice_t) {
   char text[kTextSize];
   check(nvmlSystemGetDriverVersion(text, kTextSize), "driver_version");
   return text;
 }
 
-std::string memoryTotal(Device* device) {
-  Memory memory{};
+std::string memoryTotal(nvmlDevice_t device) {
+  nvmlMemory_t memory{};
   check(nvmlDeviceGetMemoryInfo(device, &memory), "memory.total");
   return std::to_string(memory.total >> 20);
 }
 
 struct Field {
-  std::function<std::string(Device*)> value;
+  std::function<std::string(nvmlDevice_t)> value;
   const char* unit = "";
 };
 const std::map<std::string, Field, std::less<>> kFields = {
     {"driver_version", {driverVersion}},
-    {"name", {[](Device* device) { return textOf(nvmlDeviceGetName, device, "name"); }}},
-    {"uuid", {[](Device* device) { return textOf(nvmlDeviceGetUUID, device, "uuid"); }}},
+    {"name", {[](nvmlDevice_t device) { return textOf(nvmlDeviceGetName, device, "name"); }}},
+    {"uuid", {[](nvmlDevice_t device) { return textOf(nvmlDeviceGetUUID, device, "uuid"); }}},
     {"memory.total", {memoryTotal, " MiB"}},
 };
 
@@ -73,25 +72,25 @@ std::vector<Field> fieldsOf(std::string_view list) {
   return fields;
 }
 
-std::vector<Device*> devices() {
+std::vector<nvmlDevice_t> devices() {
   check(nvmlInit_v2(), "NVML");
   unsigned count = 0;
   check(nvmlDeviceGetCount_v2(&count), "NVML");
-  std::vector<Device*> found(count);
+  std::vector<nvmlDevice_t> found(count);
   for (unsigned i = 0; i < count; ++i) check(nvmlDeviceGetHandleByIndex_v2(i, &found[i]), "GPU " + std::to_string(i));
   return found;
 }
 
 void list() {
   unsigned number = 0;
-  for (Device* device : devices()) {
+  for (nvmlDevice_t device : devices()) {
     std::printf("GPU %u: %s (UUID: %s)\n", number++, textOf(nvmlDeviceGetName, device, "name").c_str(),
                 textOf(nvmlDeviceGetUUID, device, "uuid").c_str());
   }
 }
 
 void query(const std::vector<Field>& fields, bool units) {
-  for (Device* device : devices()) {
+  for (nvmlDevice_t device : devices()) {
     std::string line;
     for (const Field& field : fields)
       line += (line.empty() ? "" : ", ") + field.value(device) + (units ? field.unit : "");

@@ -1,0 +1,142 @@
+#include "nullgpu/cupti/buffers.h"
+
+#include <signal.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+namespace nullgpu::cupti {
+namespace {
+
+/// A thread of a library must not run the program's handlers.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+/// Of the kinds that are written here; 0 for others.
+size_t sizeOf(CUpti_ActivityKind kind) {
+  switch (kind) {
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+      return sizeof(CUpti_ActivityAPI);
+    case CUPTI_ACTIVITY_KIND_KERNEL:
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+      return sizeof(CUpti_ActivityKernel10);
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+      return sizeof(CUpti_ActivityMemcpy6);
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+      return sizeof(CUpti_ActivityMemcpyPtoP4);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      return sizeof(CUpti_ActivityMemset4);
+    case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
+      return sizeof(CUpti_ActivityExternalCorrelation);
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+void Buffers::setCallbacks(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) {
+  flush();
+  const std::lock_guard lock(mutex_);
+  request_ = request;
+  complete_ = complete;
+  if (std::exchange(served_, true)) return;
+  const SignalsBlocked blocked;
+  std::thread([this] { serve(); }).detach();
+}
+
+void Buffers::add(const void* record, size_t size) {
+  const std::lock_guard lock(mutex_);
+  if (!fits(size)) renew();
+  if (!fits(size)) {
+    ++dropped_;
+    return;
+  }
+  std::memcpy(current_.bytes + current_.filled, record, size);
+  current_.filled += size;
+  ++current_.records;
+}
+
+bool Buffers::fits(size_t size) const {
+  if (!current_.bytes || current_.filled + size > current_.size) return false;
+  return current_.most_records == 0 || current_.records < current_.most_records;
+}
+
+/// Another buffer takes the place of the current one, if the profiler gives one.
+void Buffers::renew() {
+  if (current_.bytes) {
+    full_.push_back(std::exchange(current_, {}));
+    wake_.notify_all();
+  }
+  if (!request_) return;
+  request_(&current_.bytes, &current_.size, &current_.most_records);
+  if (!current_.bytes) current_ = {};
+}
+
+/// Full buffers to the profiler, and the current one, too, where a `part` will do.
+void Buffers::deliver(bool part) {
+  const std::lock_guard delivery(delivery_);
+  std::unique_lock lock(mutex_);
+  if (part && current_.filled > 0) full_.push_back(std::exchange(current_, {}));
+  const std::vector<Buffer> full = std::exchange(full_, {});
+  const auto complete = complete_;
+  lock.unlock();
+  for (const Buffer& buffer : full) complete(nullptr, 0, buffer.bytes, buffer.size, buffer.filled);
+}
+
+void Buffers::flush() { deliver(true); }
+
+void Buffers::setPeriod(uint32_t milliseconds) {
+  const std::lock_guard lock(mutex_);
+  period_ = milliseconds;
+  wake_.notify_all();
+}
+
+void Buffers::serve() {
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    const uint32_t period = period_;
+    const auto due = [&] { return !full_.empty() || period_ != period; };
+    if (period == 0) {
+      wake_.wait(lock, due);
+    } else {
+      wake_.wait_for(lock, std::chrono::milliseconds(period), due);
+    }
+    lock.unlock();
+    deliver(period != 0);
+  }
+}
+
+CUptiResult nextRecord(uint8_t* buffer, size_t filled, CUpti_Activity** record) {
+  uint8_t* next = buffer;
+  if (*record) {
+    const size_t size = sizeOf((*record)->kind);
+    if (size == 0) return CUPTI_ERROR_INVALID_KIND;
+    next = reinterpret_cast<uint8_t*>(*record) + size;
+  }
+  if (next >= buffer + filled) return CUPTI_ERROR_MAX_LIMIT_REACHED;
+  *record = reinterpret_cast<CUpti_Activity*>(next);
+  return CUPTI_SUCCESS;
+}
+
+Buffers& buffers() {
+  static Buffers& all = *new Buffers;
+  return all;
+}
+
+}  // namespace nullgpu::cupti

@@ -1,0 +1,37 @@
+#include "nullgpu/cupti/external.h"
+
+#include <array>
+#include <vector>
+
+namespace nullgpu::cupti {
+namespace {
+
+thread_local std::array<std::vector<uint64_t>, CUPTI_EXTERNAL_CORRELATION_KIND_SIZE> stacks;
+
+bool isKind(CUpti_ExternalCorrelationKind kind) {
+  return kind > CUPTI_EXTERNAL_CORRELATION_KIND_INVALID && kind < CUPTI_EXTERNAL_CORRELATION_KIND_SIZE;
+}
+
+}  // namespace
+
+CUptiResult pushExternal(CUpti_ExternalCorrelationKind kind, uint64_t id) {
+  if (!isKind(kind)) return CUPTI_ERROR_INVALID_PARAMETER;
+  stacks[kind].push_back(id);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult popExternal(CUpti_ExternalCorrelationKind kind, uint64_t* id) {
+  if (!isKind(kind)) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (stacks[kind].empty()) return CUPTI_ERROR_QUEUE_EMPTY;
+  if (id) *id = stacks[kind].back();
+  stacks[kind].pop_back();
+  return CUPTI_SUCCESS;
+}
+
+void eachExternal(const std::function<void(CUpti_ExternalCorrelationKind, uint64_t)>& take) {
+  for (size_t kind = 0; kind < stacks.size(); ++kind) {
+    if (!stacks[kind].empty()) take(static_cast<CUpti_ExternalCorrelationKind>(kind), stacks[kind].back());
+  }
+}
+
+}  // namespace nullgpu::cupti
