@@ -53,6 +53,7 @@ class CallScope {
   CallScope& operator=(const CallScope&) = delete;
 
  private:
+  friend uint32_t currentCorrelation();
   Call call_;
   CallScope* outer_;
 };
@@ -66,5 +67,7 @@ struct Counters {
   uint64_t copies[6] = {}, bytes[6] = {};  // by Work
 };
 Counters counters();
+/// A collective was called; whoever implements them says so.
+void countCollective();
 
 }  // namespace nullgpu

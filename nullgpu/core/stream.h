@@ -16,7 +16,8 @@ class Operation {
  public:
   virtual ~Operation() = default;
   /// Called by the device's thread, without the core's lock, once everything before it in its stream is done, and again
-  /// and again until it returns true. Must not block; it may take as long as a copy takes.
+  /// and again until it returns true. Must not block; it may take as long as a copy takes. One that a graph holds is
+  /// begun anew at each launch of the graph, so it must be as it was at first once it has returned true.
   virtual bool advance() = 0;
   /// What is told of it; `begin`, `end`, `stream`, `card` and `correlation` are filled in. Null: nothing is told.
   virtual Activity* activity() { return nullptr; }

@@ -1,0 +1,41 @@
+#pragma once
+
+// The memory of the cards that the process holds.
+
+#include <driver_types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace nullgpu {
+
+/// Whole pages of the card's memory, which read as zeros. Counted against the card and the faults on demand.
+/// @param wait is called where there is not so much left, and may bring some back.
+/// @returns cudaErrorMemoryAllocation where there is not so much left then, either.
+cudaError_t allocate(unsigned card, size_t bytes, void** address, const std::function<void()>& wait = {});
+/// Memory that no fault on demand concerns: what a library holds for its own variables.
+cudaError_t allocateQuietly(unsigned card, size_t bytes, void** address);
+/// Gives an allocation back to its card, and its pages to the host.
+/// @returns cudaErrorInvalidValue where no allocation begins.
+cudaError_t deallocate(void* address);
+
+/// The allocation around an address of a card: its beginning, and its bytes as they were asked for; null, 0 where none
+/// is.
+struct Allocation {
+  char* begin = nullptr;
+  size_t bytes = 0;
+};
+Allocation allocationOf(const void* address);
+
+/// Whether `address` lies in the range that a card's addresses come from. May be called by a signal's handler.
+bool isCardAddress(const void* address, unsigned* card);
+
+/// The content of `bytes` from a card's memory; pages that were never written stay absent.
+void readCard(void* host, const void* address, size_t bytes);
+/// Sets a card's memory; whole pages of zeros go back to the host.
+void setCard(void* address, int value, size_t bytes);
+/// From card to card, or within one.
+void copyBetweenCards(void* to, const void* from, size_t bytes);
+
+}  // namespace nullgpu

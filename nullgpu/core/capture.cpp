@@ -1,0 +1,183 @@
+#include "nullgpu/core/capture.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace nullgpu {
+namespace {
+
+thread_local cudaStreamCaptureMode own_mode = cudaStreamCaptureModeGlobal;
+
+std::vector<std::shared_ptr<Capture>>& ongoing() {
+  static auto* all = new std::vector<std::shared_ptr<Capture>>;
+  return *all;
+}
+
+/// The table of cudaThreadExchangeStreamCaptureMode.
+bool forbids(const Capture& capture) {
+  if (own_mode == cudaStreamCaptureModeRelaxed) return false;
+  if (capture.thread == std::this_thread::get_id()) return capture.mode != cudaStreamCaptureModeRelaxed;
+  return own_mode == cudaStreamCaptureModeGlobal && capture.mode == cudaStreamCaptureModeGlobal;
+}
+
+void end(const std::shared_ptr<Capture>& capture) {
+  for (const auto& stream : capture->streams) {
+    stream->capture.reset();
+    stream->tips.clear();
+  }
+  capture->streams.clear();
+  std::erase(ongoing(), capture);
+}
+
+void addTips(std::vector<Node*>& to, const std::vector<Node*>& more) {
+  for (Node* tip : more)
+    if (std::ranges::find(to, tip) == to.end()) to.push_back(tip);
+}
+
+/// Whether the stream that began the capture has come to wait for all that was captured elsewhere.
+bool isJoined(const Capture& capture) {
+  std::unordered_set<const Node*> known;
+  std::vector<const Node*> left(capture.streams.front()->tips.begin(), capture.streams.front()->tips.end());
+  while (!left.empty()) {
+    const Node* node = left.back();
+    left.pop_back();
+    if (known.insert(node).second) left.insert(left.end(), node->after.begin(), node->after.end());
+  }
+  return std::ranges::all_of(capture.streams, [&](const auto& stream) {
+    return std::ranges::all_of(stream->tips, [&](const Node* tip) { return known.contains(tip); });
+  });
+}
+
+}  // namespace
+
+cudaError_t beginCapture(cudaStream_t handle, cudaStreamCaptureMode mode) {
+  const std::lock_guard lock(queues().mutex);
+  const auto stream = queues().find(handle);
+  if (!stream) return cudaErrorInvalidResourceHandle;
+  if (stream->kind == Stream::Kind::Legacy) return cudaErrorStreamCaptureUnsupported;
+  if (stream->capture) return cudaErrorIllegalState;
+  static unsigned long long ids = 0;
+  auto capture = std::make_shared<Capture>();
+  capture->id = ++ids;
+  capture->mode = mode;
+  capture->thread = std::this_thread::get_id();
+  capture->streams = {stream};
+  stream->capture = capture;
+  ongoing().push_back(capture);
+  return cudaSuccess;
+}
+
+cudaError_t endCapture(cudaStream_t handle, cudaGraph_t* graph) {
+  if (!graph) return cudaErrorInvalidValue;
+  *graph = nullptr;
+  const std::lock_guard lock(queues().mutex);
+  const auto stream = queues().find(handle);
+  if (!stream) return cudaErrorInvalidResourceHandle;
+  const auto capture = stream->capture;
+  if (!capture) return cudaErrorIllegalState;
+  if (capture->streams.front() != stream) return cudaErrorStreamCaptureUnmatched;
+  if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != std::this_thread::get_id())
+    return cudaErrorStreamCaptureWrongThread;
+  const cudaError_t error = capture->invalid      ? cudaErrorStreamCaptureInvalidated
+                            : !isJoined(*capture) ? cudaErrorStreamCaptureUnjoined
+                                                  : cudaSuccess;
+  end(capture);
+  if (error) {
+    removeGraph(capture->handle);
+  } else {
+    *graph = capture->handle ? capture->handle : addGraph(capture->graph);
+  }
+  return error;
+}
+
+cudaError_t captureInfo(cudaStream_t handle, CaptureInfo& info) {
+  const std::lock_guard lock(queues().mutex);
+  const auto stream = queues().find(handle);
+  if (!stream) return cudaErrorInvalidResourceHandle;
+  if (const cudaError_t error = refuseImplicit(*stream)) return error;
+  info = {};
+  Capture* capture = stream->capture.get();
+  if (!capture) return cudaSuccess;
+  info.status = capture->invalid ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
+  info.id = capture->id;
+  if (!capture->handle) capture->handle = addGraph(capture->graph);
+  info.graph = capture->handle;
+  info.dependencies = reinterpret_cast<const cudaGraphNode_t*>(stream->tips.data());
+  info.count = stream->tips.size();
+  return cudaSuccess;
+}
+
+void exchangeCaptureMode(cudaStreamCaptureMode& mode) { std::swap(own_mode, mode); }
+
+cudaError_t refuseUnsafeCall() {
+  const std::lock_guard lock(queues().mutex);
+  return refuseUnsafe();
+}
+
+cudaError_t refuseUnsafe() {
+  cudaError_t result = cudaSuccess;
+  for (const auto& capture : ongoing())
+    if (forbids(*capture)) result = invalidate(*capture, cudaErrorStreamCaptureUnsupported);
+  return result;
+}
+
+cudaError_t capture(Stream& stream, std::shared_ptr<Operation> operation) {
+  if (const cudaError_t error = captureError(stream)) return error;
+  auto& nodes = stream.capture->graph->nodes;
+  nodes.push_back(std::make_unique<Node>(Node{std::move(operation), stream.card, stream.tips}));
+  stream.tips = {nodes.back().get()};
+  return cudaSuccess;
+}
+
+cudaError_t captureError(const Stream& stream) {
+  return stream.capture->invalid ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
+}
+
+cudaError_t joinCapture(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Capture>& capture,
+                        const std::vector<Node*>& tips) {
+  if (!capture || capture->streams.empty()) return cudaErrorInvalidValue;  // that capture has ended
+  if (stream->capture && stream->capture != capture) {
+    invalidate(*stream->capture, cudaErrorStreamCaptureMerge);
+    return invalidate(*capture, cudaErrorStreamCaptureMerge);
+  }
+  if (stream->kind == Stream::Kind::Legacy) return invalidate(*capture, cudaErrorStreamCaptureImplicit);
+  if (capture->invalid) return cudaErrorStreamCaptureInvalidated;
+  if (!stream->capture) {
+    stream->capture = capture;
+    capture->streams.push_back(stream);
+  }
+  addTips(stream->tips, tips);
+  return cudaSuccess;
+}
+
+cudaError_t invalidate(Capture& capture, cudaError_t error) {
+  capture.invalid = true;
+  return error;
+}
+
+cudaError_t refuseImplicit(const Stream& stream) {
+  if (stream.kind != Stream::Kind::Legacy) return cudaSuccess;
+  for (const auto& capture : ongoing())
+    for (const auto& captured : capture->streams)
+      if (captured->kind == Stream::Kind::Blocking && captured->card == stream.card)
+        return invalidate(*capture, cudaErrorStreamCaptureImplicit);
+  return cudaSuccess;
+}
+
+cudaError_t refuseWaiting(const Stream& stream) {
+  if (stream.capture) return invalidate(*stream.capture, cudaErrorStreamCaptureUnsupported);
+  return refuseImplicit(stream);
+}
+
+void abandonCapture(Stream& stream) {
+  const auto capture = stream.capture;
+  capture->invalid = true;
+  if (capture->streams.front().get() == &stream) {
+    end(capture);
+    return;
+  }
+  std::erase_if(capture->streams, [&](const auto& each) { return each.get() == &stream; });
+  stream.capture.reset();
+}
+
+}  // namespace nullgpu

@@ -1,0 +1,63 @@
+#pragma once
+
+// Streams whose operations go into a graph instead of being done, and what is forbidden meanwhile.
+
+#include <driver_types.h>
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "nullgpu/core/graph.h"
+#include "nullgpu/core/queues.h"
+
+namespace nullgpu {
+
+struct Capture {
+  unsigned long long id = 0;
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
+  std::thread::id thread;
+  std::shared_ptr<Graph> graph = std::make_shared<Graph>();
+  cudaGraph_t handle = nullptr;
+  std::vector<std::shared_ptr<Stream>> streams;  // the first began it
+  bool invalid = false;
+};
+
+cudaError_t beginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
+cudaError_t endCapture(cudaStream_t stream, cudaGraph_t* graph);
+
+struct CaptureInfo {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  unsigned long long id = 0;
+  cudaGraph_t graph = nullptr;
+  const cudaGraphNode_t* dependencies = nullptr;  // valid until the stream's next call
+  size_t count = 0;
+};
+cudaError_t captureInfo(cudaStream_t stream, CaptureInfo& info);
+
+/// The mode of this thread becomes `mode`, which becomes what it was before.
+void exchangeCaptureMode(cudaStreamCaptureMode& mode);
+
+/// For calls such as cudaMalloc, which a capture in this or another thread may forbid: that capture is invalid then.
+cudaError_t refuseUnsafeCall();
+
+// With the queues' lock held:
+
+cudaError_t refuseUnsafe();
+/// Puts an operation into the graph of the capture that the stream is in.
+cudaError_t capture(Stream& stream, std::shared_ptr<Operation> operation);
+/// Why nothing more can be captured in the stream; cudaSuccess where it can.
+cudaError_t captureError(const Stream& stream);
+/// The stream takes part in a capture from here on, or depends on more of it.
+cudaError_t joinCapture(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Capture>& capture,
+                        const std::vector<Node*>& tips);
+/// The capture cannot be ended with a graph any more. @returns `error`.
+cudaError_t invalidate(Capture& capture, cudaError_t error);
+/// For the legacy default stream, whose order with a stream that is captured cannot be kept.
+cudaError_t refuseImplicit(const Stream& stream);
+/// For who asks, or waits, for what a stream has done.
+cudaError_t refuseWaiting(const Stream& stream);
+/// A stream of the capture is destroyed.
+void abandonCapture(Stream& stream);
+
+}  // namespace nullgpu

@@ -1,0 +1,81 @@
+#include "nullgpu/core/health.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "nullgpu/core/cards.h"
+#include "nullgpu/core/configuration.h"
+#include "nullgpu/core/host_touch.h"
+#include "nullgpu/core/queues.h"
+
+namespace nullgpu {
+namespace {
+
+std::atomic<bool> begun{false};
+std::atomic<cudaError_t> stuck{cudaSuccess};
+std::atomic<bool> child{false}, ending{false};
+std::atomic<uint64_t> launches{0};
+thread_local unsigned selected = 0;
+thread_local bool in_host_function = false;
+
+/// The first call of the process: from here on a fork leaves the child without cards.
+void begin() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    pthread_atfork(nullptr, nullptr, [] { child = true; });
+    catchHostTouches();
+    begun = true;
+  });
+}
+
+}  // namespace
+
+bool forked() { return child.load(std::memory_order_relaxed); }
+void unload() { ending = true; }
+bool unloading() { return ending.load(std::memory_order_relaxed); }
+
+cudaError_t presence() {
+  if (forked()) return cudaErrorInitializationError;
+  if (!begun.load(std::memory_order_acquire)) begin();
+  if (unloading()) return cudaErrorCudartUnloading;
+  if (in_host_function) return cudaErrorNotPermitted;
+  if (visibleCards().empty()) return cudaErrorNoDevice;
+  return cudaSuccess;
+}
+
+cudaError_t health() {
+  const cudaError_t error = presence();
+  return error ? error : stuck.load(std::memory_order_relaxed);
+}
+
+void stick(cudaError_t error) {
+  cudaError_t expected = cudaSuccess;
+  if (stuck.compare_exchange_strong(expected, error)) queues().abandon();
+}
+
+unsigned currentCard() { return selected; }
+
+cudaError_t selectCard(int card) {
+  if (card < 0 || size_t(card) >= visibleCards().size()) return cudaErrorInvalidDevice;
+  selected = unsigned(card);
+  return cudaSuccess;
+}
+
+cudaError_t countLaunches(uint64_t more) {
+  const Faults& faults = configuration().faults;
+  if (!faults.launch && !faults.lost) return cudaSuccess;
+  const uint64_t count = launches += more;
+  if (faults.lost && count >= *faults.lost) {
+    lose(visibleCards()[currentCard()]);
+    stick(cudaErrorUnknown);
+  }
+  if (faults.launch && count >= *faults.launch) stick(cudaErrorIllegalAddress);
+  return stuck;
+}
+
+HostFunctionScope::HostFunctionScope() { in_host_function = true; }
+HostFunctionScope::~HostFunctionScope() { in_host_function = false; }
+
+}  // namespace nullgpu

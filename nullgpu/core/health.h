@@ -1,0 +1,38 @@
+#pragma once
+
+// What every call asks first: whether the process may still use its cards.
+
+#include <driver_types.h>
+
+#include <cstdint>
+
+#include "nullgpu/core/stream.h"
+
+namespace nullgpu {
+
+/// Whether this process was forked from one that had called the runtime.
+bool forked();
+/// The process ends: every later call answers cudaErrorCudartUnloading.
+void unload();
+bool unloading();
+
+/// health() but for what stuck: enough for who only asks what there is.
+cudaError_t presence();
+
+/// The card of this thread's calls becomes `card`, a number among the visible ones.
+/// @returns cudaErrorInvalidDevice where there is none of that number.
+cudaError_t selectCard(int card);
+
+/// Counts `launches` against the faults on demand. What it answers has stuck by then.
+cudaError_t countLaunches(uint64_t launches);
+
+/// While a function of the host runs in a stream: no call of the runtime is permitted to it.
+class HostFunctionScope {
+ public:
+  HostFunctionScope();
+  ~HostFunctionScope();
+  HostFunctionScope(const HostFunctionScope&) = delete;
+  HostFunctionScope& operator=(const HostFunctionScope&) = delete;
+};
+
+}  // namespace nullgpu

@@ -1,0 +1,37 @@
+#pragma once
+
+// Memory of the host that the cards may use without the host's help: page-locked, as CUDA calls it.
+
+#include <driver_types.h>
+
+#include <cstddef>
+#include <optional>
+
+namespace nullgpu {
+
+struct HostRange {
+  char* begin = nullptr;
+  size_t bytes = 0;
+  unsigned flags = 0;
+  bool registered = false;  // memory of the caller's
+  bool writable = true;     // as a whole, by what this process may do
+
+  bool holds(const void* address, size_t count) const {
+    const auto* from = static_cast<const char*>(address);
+    return from >= begin && from + count <= begin + bytes;
+  }
+};
+
+/// Whole pages that nothing else lies in.
+cudaError_t allocateHost(size_t bytes, unsigned flags, void** address);
+/// What a copy still waits for ends the process.
+cudaError_t freeHost(void* address);
+/// @returns cudaErrorHostMemoryAlreadyRegistered where a part of it is page-locked, cudaErrorInvalidValue where a part
+/// of it is not mapped.
+cudaError_t registerHost(void* address, size_t bytes, unsigned flags);
+cudaError_t unregisterHost(void* address);
+
+/// The page-locked range around `bytes` from `address`; nothing where they are not all in one.
+std::optional<HostRange> hostRange(const void* address, size_t bytes = 1);
+
+}  // namespace nullgpu

@@ -1,0 +1,251 @@
+#include "nullgpu/core/memory.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <mutex>
+
+#include "nullgpu/core/allocation.h"
+#include "nullgpu/core/cards.h"
+#include "nullgpu/core/configuration.h"
+#include "nullgpu/core/count.h"
+
+namespace nullgpu {
+namespace {
+
+constexpr size_t kPage = 4096;
+constexpr size_t kMostCards = 64;
+
+size_t inPages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+/// A card's addresses: one file of pages that exist once they are written, mapped twice.
+class Arena {
+ public:
+  explicit Arena(unsigned card) : card_(card) {
+    span_ = inPages(configuration().memory) * 2 + (size_t{1} << 30);  // room for gaps between allocations
+    file_ = memfd_create("nullgpu", MFD_CLOEXEC);
+    if (file_ < 0 || ftruncate(file_, off_t(span_)) != 0) fail();
+    inside_ = map(PROT_READ | PROT_WRITE);
+    shown_ = map(PROT_NONE);
+  }
+
+  bool holds(const void* address) const { return address >= shown_ && address < shown_ + span_; }
+  char* inside(const void* address) const { return inside_ + offset(address); }
+  size_t offset(const void* address) const { return size_t(static_cast<const char*>(address) - shown_); }
+  int file() const { return file_; }
+
+  void* take(size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const size_t wanted = inPages(bytes);
+    auto gap = gapFrom(next_, wanted);
+    if (!gap) gap = gapFrom(0, wanted);
+    if (!gap) return nullptr;
+    taken_[*gap] = bytes;
+    held_ += wanted;
+    next_ = *gap + wanted;
+    return shown_ + *gap;
+  }
+
+  /// The pages of the allocation; 0 where none begins.
+  size_t giveBack(void* address) {
+    const std::lock_guard lock(mutex_);
+    const auto found = taken_.find(offset(address));
+    if (found == taken_.end()) return 0;
+    const size_t bytes = inPages(found->second);
+    clear(found->first, bytes);
+    taken_.erase(found);
+    held_ -= bytes;
+    return bytes;
+  }
+
+  void clear(size_t from, size_t bytes) { madvise(inside_ + from, bytes, MADV_REMOVE); }
+
+  Allocation around(const void* address) {
+    const std::lock_guard lock(mutex_);
+    const size_t at = offset(address);
+    auto found = taken_.upper_bound(at);
+    if (found == taken_.begin()) return {};
+    --found;
+    return at < found->first + found->second ? Allocation{shown_ + found->first, found->second} : Allocation{};
+  }
+
+  uint64_t held() {
+    const std::lock_guard lock(mutex_);
+    return held_;
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    std::fprintf(stderr,
+                 "nullgpu: card %u: no %zu bytes of addresses can be had for its memory: %s; lower NULLGPU_MEMORY\n",
+                 card_, span_, std::strerror(errno));
+    std::_Exit(2);
+  }
+  char* map(int protection) const {
+    void* address = mmap(nullptr, span_, protection, MAP_SHARED | MAP_NORESERVE, file_, 0);
+    if (address == MAP_FAILED) fail();
+    madvise(address, span_, MADV_DONTFORK);
+    madvise(address, span_, MADV_DONTDUMP);
+    return static_cast<char*>(address);
+  }
+  /// Addresses are used again as late as possible, so that what was freed reads as zeros for long.
+  std::optional<size_t> gapFrom(size_t from, size_t bytes) const {
+    auto after = taken_.lower_bound(from);
+    if (after != taken_.begin()) from = std::max(from, std::prev(after)->first + inPages(std::prev(after)->second));
+    for (; after != taken_.end(); ++after) {
+      if (after->first - from >= bytes) return from;
+      from = after->first + inPages(after->second);
+    }
+    return span_ - from >= bytes ? std::optional(from) : std::nullopt;
+  }
+
+  unsigned card_;
+  size_t span_ = 0, next_ = 0;
+  int file_ = -1;
+  char* inside_ = nullptr;
+  char* shown_ = nullptr;
+  std::mutex mutex_;
+  std::map<size_t, size_t> taken_;  // offset: bytes as asked for
+  uint64_t held_ = 0;
+};
+
+std::array<std::atomic<Arena*>, kMostCards> arenas;
+std::mutex arenas_mutex;
+std::atomic<uint64_t> allocations{0};
+
+Arena& arenaOf(unsigned card) {
+  if (Arena* known = arenas[card]) return *known;
+  const std::lock_guard lock(arenas_mutex);
+  if (!arenas[card]) arenas[card] = new Arena(card);
+  return *arenas[card];
+}
+
+Arena* arenaAround(const void* address, unsigned* card) {
+  for (unsigned each = 0; each < arenas.size(); ++each) {
+    Arena* arena = arenas[each].load(std::memory_order_acquire);
+    if (!arena || !arena->holds(address)) continue;
+    if (card) *card = each;
+    return arena;
+  }
+  return nullptr;
+}
+
+cudaError_t take(unsigned card, size_t bytes, void** address) {
+  Arena& arena = arenaOf(card);
+  if (!reserve(visibleCards()[card], inPages(bytes))) return cudaErrorMemoryAllocation;
+  *address = arena.take(bytes);
+  if (*address) return cudaSuccess;
+  release(visibleCards()[card], inPages(bytes));
+  return cudaErrorMemoryAllocation;
+}
+
+bool isWanting(unsigned card, size_t bytes) {
+  const Faults& faults = configuration().faults;
+  const uint64_t number = ++allocations;
+  countAllocation();
+  if (faults.allocation && number == *faults.allocation) return true;
+  return faults.memory && arenaOf(card).held() + inPages(bytes) > *faults.memory;
+}
+
+}  // namespace
+
+cudaError_t allocateQuietly(unsigned card, size_t bytes, void** address) {
+  *address = nullptr;
+  return bytes > configuration().memory ? cudaErrorMemoryAllocation : take(card, bytes, address);
+}
+
+cudaError_t allocate(unsigned card, size_t bytes, void** address, const std::function<void()>& wait) {
+  *address = nullptr;
+  if (bytes == 0) return cudaSuccess;
+  if (isWanting(card, bytes)) return cudaErrorMemoryAllocation;
+  const cudaError_t error = allocateQuietly(card, bytes, address);
+  if (!error || !wait) return error;
+  wait();
+  return allocateQuietly(card, bytes, address);
+}
+
+cudaError_t deallocate(void* address) {
+  unsigned card = 0;
+  Arena* arena = arenaAround(address, &card);
+  const size_t bytes = arena ? arena->giveBack(address) : 0;
+  if (bytes == 0) return cudaErrorInvalidValue;
+  release(visibleCards()[card], bytes);
+  return cudaSuccess;
+}
+
+Allocation allocationOf(const void* address) {
+  Arena* arena = arenaAround(address, nullptr);
+  return arena ? arena->around(address) : Allocation{};
+}
+
+bool isCardAddress(const void* address, unsigned* card) { return arenaAround(address, card) != nullptr; }
+
+std::optional<unsigned> cardOf(const void* address) {
+  unsigned card = 0;
+  return arenaAround(address, &card) ? std::optional(card) : std::nullopt;
+}
+
+void* reachable(const void* address) {
+  const Arena* arena = arenaAround(address, nullptr);
+  return arena ? arena->inside(address) : const_cast<void*>(address);
+}
+
+/// By a call and not through the mapping, which would make pages of the holes that it reads.
+void readCard(void* host, const void* address, size_t bytes) {
+  const Arena& arena = *arenaAround(address, nullptr);
+  auto* to = static_cast<char*>(host);
+  auto from = off_t(arena.offset(address));
+  while (bytes > 0) {
+    const ssize_t read = pread(arena.file(), to, bytes, from);
+    if (read <= 0) {  // the host's side is not there: let the access say so, as any other would
+      std::memcpy(to, arena.inside(address) + (to - static_cast<char*>(host)), bytes);
+      return;
+    }
+    to += read;
+    from += read;
+    bytes -= size_t(read);
+  }
+}
+
+void setCard(void* address, int value, size_t bytes) {
+  Arena& arena = *arenaAround(address, nullptr);
+  const size_t begin = arena.offset(address), end = begin + bytes;
+  const size_t first = inPages(begin), last = end / kPage * kPage;
+  if (static_cast<unsigned char>(value) != 0 || first >= last) {
+    std::memset(arena.inside(address), value, bytes);
+    return;
+  }
+  std::memset(arena.inside(address), 0, first - begin);
+  arena.clear(first, last - first);
+  std::memset(arena.inside(address) + (last - begin), 0, end - last);
+}
+
+/// What was never written is not read: its target is set to zeros.
+void copyBetweenCards(void* to, const void* from, size_t bytes) {
+  const Arena& source = *arenaAround(from, nullptr);
+  const off_t begin = off_t(source.offset(from)), end = begin + off_t(bytes);
+  auto* target = static_cast<char*>(to);
+  if (bytes < 16 * kPage) {
+    std::memmove(reachable(to), source.inside(from), bytes);
+    return;
+  }
+  for (off_t at = begin; at < end;) {
+    off_t data = lseek(source.file(), at, SEEK_DATA);
+    if (data < 0 || data > end) data = end;
+    if (data > at) setCard(target + (at - begin), 0, size_t(data - at));
+    off_t hole = data < end ? lseek(source.file(), data, SEEK_HOLE) : end;
+    if (hole < 0 || hole > end) hole = end;
+    std::memmove(reachable(target + (data - begin)), source.inside(from) + (data - begin), size_t(hole - data));
+    at = hole;
+  }
+}
+
+}  // namespace nullgpu

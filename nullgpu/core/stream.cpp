@@ -1,0 +1,153 @@
+#include "nullgpu/core/stream.h"
+
+#include <driver_types.h>
+
+#include <algorithm>
+
+#include "nullgpu/core/capture.h"
+#include "nullgpu/core/count.h"
+#include "nullgpu/core/enqueue.h"
+#include "nullgpu/core/health.h"
+#include "nullgpu/core/host_guard.h"
+#include "nullgpu/core/queues.h"
+
+namespace nullgpu {
+namespace {
+
+class Kernel final : public Operation {
+ public:
+  explicit Kernel(std::string_view name) { activity_.name = name; }
+  bool advance() override { return true; }
+  Activity* activity() override { return &activity_; }
+
+ private:
+  Activity activity_;
+};
+
+class HostFunction final : public Operation {
+ public:
+  HostFunction(cudaHostFn_t function, void* data) : function_(function), data_(data) {}
+  bool advance() override {
+    const HostFunctionScope scope;
+    function_(data_);
+    return true;
+  }
+
+ private:
+  cudaHostFn_t function_;
+  void* data_;
+  HostFunctionWaits waits_;
+};
+
+}  // namespace
+
+Ticket queue(cudaStream_t handle, std::shared_ptr<Operation> operation) {
+  if (const cudaError_t error = health()) return {error, {}, 0};
+  Queues& all = queues();
+  std::unique_lock lock(all.mutex);
+  if (const cudaError_t error = health()) return {error, {}, 0};
+  const auto stream = all.find(handle);
+  if (!stream) return {cudaErrorInvalidResourceHandle, {}, 0};
+  if (stream->capture) return {capture(*stream, std::move(operation)), {}, 0};
+  if (const cudaError_t error = refuseImplicit(*stream)) return {error, {}, 0};
+  all.push(stream, std::move(operation));
+  const uint64_t sequence = all.sequence();
+  all.holdBack(lock);
+  return {cudaSuccess, stream, sequence};
+}
+
+cudaError_t finish(const Ticket& ticket) {
+  if (ticket.error || !ticket.stream) return ticket.error;
+  countSynchronization();
+  Queues& all = queues();
+  std::unique_lock lock(all.mutex);
+  return all.wait(lock, [&] { return all.passed(*ticket.stream, ticket.sequence); });
+}
+
+cudaError_t enqueue(cudaStream_t stream, std::shared_ptr<Operation> operation) {
+  return queue(stream, std::move(operation)).error;
+}
+
+cudaError_t launch(cudaStream_t stream, std::string_view name) {
+  if (const cudaError_t error = health()) return error;
+  if (!isCaptured(stream))
+    if (const cudaError_t error = countLaunches(1)) return error;
+  return queue(stream, std::make_shared<Kernel>(name)).error;
+}
+
+cudaError_t callHost(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  if (!function) return cudaErrorInvalidValue;
+  return queue(stream, std::make_shared<HostFunction>(function, data)).error;
+}
+
+bool isCaptured(cudaStream_t handle) {
+  const std::lock_guard lock(queues().mutex);
+  const auto stream = queues().find(handle);
+  return stream && stream->capture;
+}
+
+unsigned cardOfStream(cudaStream_t handle) {
+  const std::lock_guard lock(queues().mutex);
+  const auto stream = queues().find(handle);
+  return stream ? stream->card : currentCard();
+}
+
+cudaError_t traitsOf(cudaStream_t handle, StreamTraits& traits) {
+  const std::lock_guard lock(queues().mutex);
+  const auto stream = queues().find(handle);
+  if (!stream) return cudaErrorInvalidResourceHandle;
+  traits = {stream->card, stream->kind == Stream::Kind::NonBlocking ? unsigned(cudaStreamNonBlocking) : 0u,
+            stream->number, stream->priority};
+  return cudaSuccess;
+}
+
+cudaError_t createStream(unsigned flags, int priority, cudaStream_t* stream) {
+  if (!stream || (flags & ~unsigned(cudaStreamNonBlocking))) return cudaErrorInvalidValue;
+  const std::lock_guard lock(queues().mutex);
+  *stream = queues().create(flags & cudaStreamNonBlocking ? Stream::Kind::NonBlocking : Stream::Kind::Blocking,
+                            std::clamp(priority, kGreatestPriority, kLeastPriority));
+  return cudaSuccess;
+}
+
+cudaError_t destroyStream(cudaStream_t handle) {
+  const std::lock_guard lock(queues().mutex);
+  const auto stream = queues().find(handle);
+  if (!stream || stream->kind == Stream::Kind::Legacy || !queues().destroy(handle))
+    return cudaErrorInvalidResourceHandle;
+  if (stream->capture) abandonCapture(*stream);
+  return cudaSuccess;
+}
+
+cudaError_t synchronize(cudaStream_t handle) {
+  countSynchronization();
+  Queues& all = queues();
+  std::unique_lock lock(all.mutex);
+  const auto stream = all.find(handle);
+  if (!stream) return cudaErrorInvalidResourceHandle;
+  if (const cudaError_t error = refuseWaiting(*stream)) return error;
+  const uint64_t sequence = all.sequence();
+  return all.wait(lock, [&] { return all.passed(*stream, sequence); });
+}
+
+cudaError_t query(cudaStream_t handle) {
+  Queues& all = queues();
+  const std::lock_guard lock(all.mutex);
+  const auto stream = all.find(handle);
+  if (!stream) return cudaErrorInvalidResourceHandle;
+  if (const cudaError_t error = refuseWaiting(*stream)) return error;
+  if (all.passed(*stream, all.sequence())) return cudaSuccess;
+  all.nudge();
+  return cudaErrorNotReady;
+}
+
+cudaError_t synchronizeCard(unsigned card) {
+  countSynchronization();
+  Queues& all = queues();
+  std::unique_lock lock(all.mutex);
+  const uint64_t sequence = all.sequence();
+  return all.wait(lock, [&] { return all.passedOnCard(card, sequence); });
+}
+
+cudaError_t synchronizeCard() { return synchronizeCard(currentCard()); }
+
+}  // namespace nullgpu

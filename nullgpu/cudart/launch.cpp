@@ -1,0 +1,170 @@
+// Kernels: what a program's CUDA code registers when it is loaded, and launches.
+
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "nullgpu/core/configuration.h"
+#include "nullgpu/cudart/call.h"
+#include "nullgpu/cudart/properties.h"
+
+namespace nullgpu {
+namespace {
+
+std::mutex mutex;
+
+/// Names by the host's function that stands for a kernel; they lie in the library that registers them.
+std::unordered_map<const void*, const char*>& kernels() {
+  static auto* all = new std::unordered_map<const void*, const char*>;
+  return *all;
+}
+
+const char* nameOf(const void* function) {
+  const std::lock_guard lock(mutex);
+  const auto found = kernels().find(function);
+  return found == kernels().end() ? nullptr : found->second;
+}
+
+const cudaDeviceProp& limits() {
+  static const cudaDeviceProp properties = propertiesOf(0);
+  return properties;
+}
+
+uint64_t threadsOf(const dim3& block) { return uint64_t{block.x} * block.y * block.z; }
+
+cudaError_t refuseShape(const dim3& grid, const dim3& block, size_t shared) {
+  const auto within = [](const dim3& shape, const int(&most)[3]) {
+    return shape.x >= 1 && shape.y >= 1 && shape.z >= 1 && shape.x <= unsigned(most[0]) &&
+           shape.y <= unsigned(most[1]) && shape.z <= unsigned(most[2]);
+  };
+  if (!within(grid, limits().maxGridSize) || !within(block, limits().maxThreadsDim))
+    return cudaErrorInvalidConfiguration;
+  if (threadsOf(block) > uint64_t(limits().maxThreadsPerBlock)) return cudaErrorInvalidConfiguration;
+  return shared > limits().sharedMemPerBlockOptin ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+cudaError_t start(const void* function, const dim3& grid, const dim3& block, size_t shared, cudaStream_t stream) {
+  const char* name = nameOf(function);
+  if (!name) return cudaErrorInvalidDeviceFunction;
+  const cudaError_t error = refuseShape(grid, block, shared);
+  return error ? error : launch(stream, name);
+}
+
+/// What "<<<...>>>" says, on its way to the launch.
+struct LaunchShape {
+  dim3 grid, block;
+  size_t shared = 0;
+  cudaStream_t stream = nullptr;
+};
+thread_local std::vector<LaunchShape> shapes;
+
+/// By threads and blocks alone: registers and shared memory of kernels are not known.
+cudaError_t occupancy(int* blocks, const void* function, int block_size, size_t shared) {
+  if (!blocks || block_size <= 0) return cudaErrorInvalidValue;
+  if (!nameOf(function)) return cudaErrorInvalidDeviceFunction;
+  if (block_size > limits().maxThreadsPerBlock || shared > limits().sharedMemPerBlockOptin) {
+    *blocks = 0;
+    return cudaSuccess;
+  }
+  *blocks = std::min(limits().maxBlocksPerMultiProcessor, limits().maxThreadsPerMultiProcessor / block_size);
+  if (shared > 0) *blocks = std::min(*blocks, int(limits().sharedMemPerMultiprocessor / shared));
+  return cudaSuccess;
+}
+
+cudaFuncAttributes attributes() {
+  cudaFuncAttributes result = {};
+  result.maxThreadsPerBlock = limits().maxThreadsPerBlock;
+  result.numRegs = 32;
+  result.ptxVersion = result.binaryVersion = int(configuration().capability);
+  result.maxDynamicSharedSizeBytes = int(limits().sharedMemPerBlock);
+  result.preferredShmemCarveout = -1;
+  return result;
+}
+
+}  // namespace
+}  // namespace nullgpu
+
+using namespace nullgpu;
+
+extern "C" {
+
+void** __cudaRegisterFatBinary(void*) {
+  static void* handle = nullptr;
+  return &handle;
+}
+void __cudaRegisterFatBinaryEnd(void**) {}
+void __cudaUnregisterFatBinary(void**) {}
+char __cudaInitModule(void**) { return 1; }
+
+void __cudaRegisterFunction(void**, const char* function, char*, const char* name, int, uint3*, uint3*, dim3*, dim3*,
+                            int*) {
+  const std::lock_guard lock(nullgpu::mutex);
+  kernels()[function] = name;
+}
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream) {
+  shapes.push_back({grid, block, shared, stream});
+  return 0;
+}
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, void* stream) {
+  if (shapes.empty()) return remember(cudaErrorMissingConfiguration);
+  const LaunchShape shape = shapes.back();
+  shapes.pop_back();
+  *grid = shape.grid;
+  *block = shape.block;
+  *shared = shape.shared;
+  *static_cast<cudaStream_t*>(stream) = shape.stream;
+  return cudaSuccess;
+}
+
+cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**, size_t shared, cudaStream_t stream) {
+  return call("cudaLaunchKernel", [&] { return start(function, grid, block, shared, stream); });
+}
+cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void**, size_t shared,
+                                        cudaStream_t stream) {
+  return call("cudaLaunchCooperativeKernel", [&] { return start(function, grid, block, shared, stream); });
+}
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void**) {
+  return call("cudaLaunchKernelExC", [&] {
+    if (!config) return cudaErrorInvalidValue;
+    return start(function, config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream);
+  });
+}
+/// A kernel's handle is the host's function that stands for it.
+cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
+  *kernel = reinterpret_cast<cudaKernel_t>(const_cast<void*>(function));
+  return cudaSuccess;
+}
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void**, size_t shared, cudaStream_t stream) {
+  return call("cudaLaunchKernel", [&] { return start(kernel, grid, block, shared, stream); });
+}
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* result, const void* function) {
+  return call("cudaFuncGetAttributes", [&] {
+    if (!result) return cudaErrorInvalidValue;
+    if (!nameOf(function)) return cudaErrorInvalidDeviceFunction;
+    *result = attributes();
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
+  return call("cudaFuncSetAttribute", [&] {
+    if (!nameOf(function)) return cudaErrorInvalidDeviceFunction;
+    const bool too_much =
+        attribute == cudaFuncAttributeMaxDynamicSharedMemorySize && value > int(limits().sharedMemPerBlockOptin);
+    return too_much ? cudaErrorInvalidValue : cudaSuccess;
+  });
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int block_size,
+                                                          size_t shared) {
+  return call("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+              [&] { return occupancy(blocks, function, block_size, shared); });
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function, int block_size,
+                                                                   size_t shared, unsigned) {
+  return call("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+              [&] { return occupancy(blocks, function, block_size, shared); });
+}
+
+}  // extern "C"
