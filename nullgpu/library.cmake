@@ -18,8 +18,8 @@ set(NULLGPU_DEMAND "${CMAKE_BINARY_DIR}/nullgpu/demand.json")
 # The places where `target` is looked for and looks for others: beside each other, wherever the folder lies.
 function(nullgpu_place target file)
   set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME "${file}" SUFFIX "" LIBRARY_OUTPUT_DIRECTORY "${NULLGPU_OUT}"
-                                             SKIP_BUILD_RPATH ON)
-  target_link_options(${target} PRIVATE "LINKER:-rpath,$ORIGIN" "LINKER:--enable-new-dtags" "LINKER:--no-undefined")
+                                             BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
+  target_link_options(${target} PRIVATE "LINKER:--enable-new-dtags" "LINKER:--no-undefined")
 endfunction()
 
 # One .cpp with stubs and one version script for `file`, from what torch asks for and what the objects define.
