@@ -8,6 +8,7 @@
 #include "runtime/analysis/controls.h"
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/analysis/null_cards.h"
 #include "runtime/analysis/readings.h"
 #include "runtime/stats/estimators.h"
 #include "runtime/stats/procedures.h"
@@ -133,6 +134,7 @@ Judgement judge(const plan::Plan& plan, const store::Results& results) {
   for (const plan::KindDesign& design : plan.design.kinds) {
     for (UntilState& state : untilStates(plan, design.kind, results)) judgement.untils.push_back(std::move(state));
   }
+  if (results.onNullCards()) withholdVerdicts(judgement);
   return judgement;
 }
 

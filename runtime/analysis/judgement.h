@@ -98,6 +98,7 @@ struct PointStatus {
 };
 
 struct Judgement {
+  bool null_cards = false;  // of measurements on cards that compute nothing: no verdict is one (null_cards.h)
   std::vector<PointStatus> points;
   std::vector<Summary> summaries;
   std::vector<ComparisonResult> comparisons;
@@ -107,7 +108,8 @@ struct Judgement {
   const Summary* find(std::string_view point, std::string_view metric) const;
 };
 
-/// What `results` say of `plan`, by DESIGN §5. Pure, and independent of the order of the records. Comparisons have
+/// What `results` say of `plan`, by DESIGN §5. Pure, and independent of the order of the records. What null cards
+/// measured decides nothing: every criterion and control that it could decide is open. Comparisons have
 /// intervals at kConfidence; a criterion's cells at its own confidence. Fail of a forall and pass of an exists are
 /// decided with Holm over the cells, so a cell whose printed interval violates the bound can still be inconclusive; its
 /// `why` says so.

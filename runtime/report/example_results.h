@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/null_cards.h"
 #include "runtime/plan/example_plan.h"
 #include "runtime/store/records.h"
 
@@ -121,6 +121,14 @@ inline Example exampleResults() {
   example.results.trials = {good, lost};
   example.results.kept_not_counted = 3;
   example.results.not_counted_reasons = {"3 trials with steps 10 instead of 20"};
+  return example;
+}
+
+/// The same from null cards, as analysis::judge leaves it.
+inline Example onNullCards(Example example) {
+  for (store::Session& session : example.results.sessions) session.environment_class = "null-4f1c";
+  for (store::Trial& trial : example.results.trials) trial.environment_class = "null-4f1c";
+  analysis::withholdVerdicts(example.judgement);
   return example;
 }
 

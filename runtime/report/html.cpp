@@ -13,6 +13,7 @@
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/result_json.h"
+#include "runtime/report/wording.h"
 
 namespace expc::report {
 namespace {
@@ -50,6 +51,12 @@ llvm::Error writeWhole(const std::string& path, std::string_view text) {
   ::unlink(path.c_str());
   errno = code;
   return systemError(path, doing);
+}
+
+/// Stays in sight wherever the page is scrolled to.
+std::string nullCardsBanner(const analysis::Judgement& judgement) {
+  if (!judgement.null_cards) return "";
+  return "<div class=\"null-cards\" role=\"alert\"><p><b>Null cards:</b> " + html(kNullCardsNotice) + "</p></div>\n";
 }
 
 std::string navigation(const std::string& body) {
@@ -90,9 +97,10 @@ std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgemen
   out +=
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" "
       "content=\"light dark\">\n";
-  out += "<title>" + html(plan.study) + " – expc report</title>\n<style>\n";
+  out += fmt::format("<title>{}{} – expc report</title>\n<style>\n", judgement.null_cards ? "Null cards: " : "",
+                     html(plan.study));
   out += assets::style();
-  out += "</style></head>\n<body><main>\n" + headSection(page) + navigation(body);
+  out += "</style></head>\n<body>" + nullCardsBanner(judgement) + "<main>\n" + headSection(page) + navigation(body);
   if (!page.specifications.empty()) {
     if (!charts)
       out +=

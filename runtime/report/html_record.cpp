@@ -250,10 +250,10 @@ std::string environmentSection(const Page& page) {
   std::string out = "<section id=\"environment\"><h2>Environment</h2>";
   if (page.results.sessions.empty()) out += "<p>No session: nothing ran.</p>";
   for (const store::Session& session : page.results.sessions) {
-    out +=
-        fmt::format("<h3>Session {} on {}</h3><p class=\"quiet\">{} to {}; worker build {}; environment class {}</p>",
-                    session.id, html(session.host), timeText(session.opened), timeText(session.last_seen),
-                    html(session.worker_build), html(session.environment_class));
+    out += fmt::format(
+        "<h3>Session {} on {}{}</h3><p class=\"quiet\">{} to {}; worker build {}; environment class {}</p>", session.id,
+        html(session.host), session.onNullCards() ? ", null cards" : "", timeText(session.opened),
+        timeText(session.last_seen), html(session.worker_build), html(session.environment_class));
     out += environmentTable(session.environment_json);
   }
   out += workerTable(page.results);

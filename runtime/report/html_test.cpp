@@ -176,6 +176,19 @@ TEST_CASE("a full disk is named, with the way out") {
   std::filesystem::remove_all(place);
 }
 
+TEST_CASE("a page from null cards says so over everything, and another does not") {
+  const std::string text = page(onNullCards(exampleResults()));
+  const size_t banner = text.find("<div class=\"null-cards\" role=\"alert\">");
+  REQUIRE(banner != std::string::npos);
+  CHECK(banner < text.find("<h1>"));
+  CHECK(text.find("<b>Null cards:</b> all numbers here come from cards that compute nothing; no") != std::string::npos);
+  CHECK(text.find("<title>Null cards: precision") != std::string::npos);
+  CHECK(text.find("Session 1 on node07, null cards") != std::string::npos);
+  CHECK(text.find("PASS</span>") == std::string::npos);
+  CHECK(text.find("FAIL</span>") == std::string::npos);
+  CHECK(page(exampleResults()).find("<div class=\"null-cards\"") == std::string::npos);
+}
+
 TEST_CASE("the page says where the time went, for levels with profiles") {
   CHECK(page(exampleResults()).find("Where the time went") == std::string::npos);
   const std::string text = page(withProfiles(exampleResults()));

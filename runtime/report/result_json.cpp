@@ -243,6 +243,7 @@ Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement, c
                               {"host", plan::jsonText(session.host)},
                               {"environment_class", plan::jsonText(session.environment_class)},
                               {"worker_build", plan::jsonText(session.worker_build)},
+                              {"null_cards", session.onNullCards()},
                               {"opened", session.opened},
                               {"last_seen", session.last_seen}});
   return Object{{"schema", "expc.report/1"},
@@ -252,6 +253,7 @@ Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement, c
                 {"overrides", plan::jsonTexts(plan.overrides)},
                 {"digest", plan::jsonText(plan.digest)},
                 {"exit_code", analysis::exitCode(judgement)},
+                {"null_cards", judgement.null_cards},
                 {"criteria", criteria(plan, judgement)},
                 {"comparisons", comparisons(plan, judgement)},
                 {"controls", controls(plan, judgement)},

@@ -38,6 +38,7 @@ class ResultPrinter : TerminalText {
 
   std::string print() {
     out_ += paint_.bold("study " + plan_.study) + '\n';
+    printNullCards();
     for (const analysis::CriterionResult& result : judgement_.criteria) printCriterion(result);
     for (const plan::Table& table : plan_.tables) printTable(table);
     for (const plan::Comparison& comparison : plan_.comparisons) printComparison(comparison);
@@ -47,6 +48,7 @@ class ResultPrinter : TerminalText {
     printLost();
     printNotes();
     printFoot();
+    printNullCards();  // long results scroll the beginning away
     return std::move(out_);
   }
 
@@ -66,6 +68,10 @@ class ResultPrinter : TerminalText {
         return paint_.faint(word);
     }
     return word;
+  }
+
+  void printNullCards() {
+    if (judgement_.null_cards) line(paint_.red("NULL CARDS:") + " " + paint_.bold(kNullCardsNotice), 0, 12);
   }
 
   void printCriterion(const analysis::CriterionResult& result) {

@@ -258,6 +258,27 @@ TEST_CASE("many criteria of a pair are counted") {
   CHECK(judgedText(one) == "judged by a, b, c and 1 more");
 }
 
+TEST_CASE("results of null cards say so first and last, and in JSON") {
+  const Example example = onNullCards(exampleResults());
+  ResultTextOptions options;
+  options.width = 120;
+  options.colour = false;
+  const std::string text = resultText(example.plan, example.judgement, example.results, options);
+  const std::string notice =
+      "NULL CARDS: all numbers here come from cards that compute nothing; no verdict comes from them.\n";
+  CHECK(text.find(notice) == text.find('\n') + 1);
+  CHECK(text.rfind(notice) == text.size() - notice.size());
+  CHECK(text.find("PASS") == std::string::npos);
+  const llvm::json::Value value = resultJson(example.plan, example.judgement, example.results);
+  CHECK(value.getAsObject()->getBoolean("null_cards").value_or(false));
+  CHECK(value.getAsObject()->getInteger("exit_code") == 4);
+  CHECK((*value.getAsObject()->getArray("sessions"))[0].getAsObject()->getBoolean("null_cards").value_or(false));
+
+  const Example real = exampleResults();
+  CHECK(resultText(real.plan, real.judgement, real.results, options).find("NULL CARDS") == std::string::npos);
+  CHECK(!resultJson(real.plan, real.judgement, real.results).getAsObject()->getBoolean("null_cards").value_or(true));
+}
+
 TEST_CASE("where a comparison fails, the report says how to see where the time went") {
   Example example = exampleResults();
   const auto why = [&] { return withoutAttribution(example.plan, example.judgement, example.results); };

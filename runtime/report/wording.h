@@ -54,6 +54,10 @@ std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& 
 /// "image.mobilenet_v2 version 1"; of several workloads each with its label: "ours = …; theirs = …".
 std::string workloadText(const plan::Plan& plan);
 
+/// Stands over everything that null cards measured.
+inline constexpr char kNullCardsNotice[] =
+    "all numbers here come from cards that compute nothing; no verdict comes from them.";
+
 /// In place of a comparison's table that has no row.
 inline constexpr char kNothingToCompare[] = "this restricted study has no two points to compare";
 

@@ -2,10 +2,12 @@
 
 // What the store holds, as plain records; analysis and report read these and nothing else.
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/plan/plan.h"
@@ -22,12 +24,21 @@ enum class TrialStatus {
 };
 std::string_view toString(TrialStatus status);
 
+/// Begins the environment class of what ran on null cards (nullgpu/), which compute nothing. The one mark by which they
+/// are known: no class with it is that of a real card, so nothing of the two is ever paired.
+inline constexpr std::string_view kNullClass = "null-";
+inline bool isNullClass(std::string_view environment_class) {
+  return environment_class.substr(0, kNullClass.size()) == kNullClass;
+}
+
 /// One set of nodes, boots, driver and worker build with no gap over 30 minutes. Pairs never cross sessions.
 struct Session {
   int64_t id = 0;
   std::string host, boot_id, environment_class, worker_build;
   std::string environment_json;
   double opened = 0, last_seen = 0;  // Unix time
+
+  bool onNullCards() const { return isNullClass(environment_class); }
 };
 
 /// One randomised complete block of one kind of trial.
@@ -74,6 +85,7 @@ struct Trial {
   std::vector<std::string> notes;
 
   std::string place() const { return placeOf(point, label); }
+  bool onNullCards() const { return isNullClass(environment_class); }
 };
 
 /// What a reader gets: everything that counts, or might, for one plan.
@@ -83,6 +95,11 @@ struct Results {
   std::vector<Trial> trials;      // those that count for the plan (DESIGN §3), Running and Interrupted ones left out
   uint64_t kept_not_counted = 0;  // trials of these points that do not count, with why
   std::vector<std::string> not_counted_reasons;
+
+  /// Whether these are measurements of cards that compute nothing.
+  bool onNullCards() const {
+    return std::any_of(trials.begin(), trials.end(), [](const Trial& trial) { return trial.onNullCards(); });
+  }
 };
 
 }  // namespace expc::store

@@ -76,9 +76,13 @@ class Store {
   /// block end.
   static llvm::Expected<Store> openForReading(const std::string& folder, std::vector<std::string>& messages);
 
-  /// What counts for `plan`. Without `match`, that of the newest run of the same study in this store.
+  /// What counts for `plan`. Without `match`, that of the newest run of the same study in this store; what ran on null
+  /// cards only where nothing else did.
   llvm::Expected<Results> load(const plan::Plan& plan, const std::optional<Match>& match = std::nullopt) const;
-  llvm::Expected<std::optional<Run>> latestRun(std::string_view study) const;
+  /// What counts by the newest run on null cards, or by the newest on others; nothing without one.
+  llvm::Expected<Results> loadLatest(const plan::Plan& plan, bool null_cards) const;
+  /// The newest of those that ran on null cards, or of those that did not.
+  llvm::Expected<std::optional<Run>> latestRun(std::string_view study, bool null_cards) const;
 
   // Writing. Each call is one durable transaction.
   llvm::Expected<std::optional<Session>> latestSession() const;

@@ -126,10 +126,13 @@ llvm::Expected<std::optional<Session>> Store::latestSession() const {
   return session;
 }
 
-llvm::Expected<std::optional<Run>> Store::latestRun(std::string_view study) const {
+llvm::Expected<std::optional<Run>> Store::latestRun(std::string_view study, bool null_cards) const {
   Statement statement(db_, path_,
-                      fmt::format("SELECT {} FROM run WHERE study = ?1 ORDER BY id DESC LIMIT 1", kRunColumns).c_str());
-  statement.bind({std::string(study)});
+                      fmt::format("SELECT {} FROM run WHERE study = ?1 AND (environment_class LIKE ?2) = ?3 "
+                                  "ORDER BY id DESC LIMIT 1",
+                                  kRunColumns)
+                          .c_str());
+  statement.bind({std::string(study), std::string(kNullClass) + "%", int64_t(null_cards)});
   std::optional<Run> run;
   if (statement.step()) run = readRun(statement);
   if (auto error = statement.take()) return error;
@@ -159,18 +162,20 @@ llvm::Expected<std::vector<Trial>> Store::trialsOfBlock(int64_t block) const {
   return readAll<Trial>(statement, readTrial);
 }
 
-llvm::Expected<Results> Store::load(const plan::Plan& plan, const std::optional<Match>& given) const {
-  Results results;
-  Match match;
-  if (given) {
-    match = *given;
-  } else {
-    auto run = latestRun(plan.study);
-    if (!run) return run.takeError();
-    if (!*run) return results;
-    match = (*run)->match;
-  }
+llvm::Expected<Results> Store::loadLatest(const plan::Plan& plan, bool null_cards) const {
+  auto run = latestRun(plan.study, null_cards);
+  if (!run) return run.takeError();
+  return *run ? load(plan, (*run)->match) : Results{};
+}
 
+llvm::Expected<Results> Store::load(const plan::Plan& plan, const std::optional<Match>& given) const {
+  if (!given) {
+    auto real = latestRun(plan.study, false);
+    if (!real) return real.takeError();
+    return *real ? load(plan, (*real)->match) : loadLatest(plan, true);
+  }
+  const Match& match = *given;
+  Results results;
   std::map<std::string, uint64_t> objections;
   std::set<int64_t> blocks, sessions;
   Statement trials(

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "runtime/store/sqlite.h"
 
@@ -90,6 +91,7 @@ Filled fill(Store& store) {
   BlockPlan block;
   block.block.study = "test";
   block.block.session = filled.session;
+  block.block.number = llvm::cantFail(store.nextBlockNumber("test", plan::TrialKind::Timed));
   block.points = {"bbbb", "aaaa"};
   filled.block = llvm::cantFail(store.addBlock(block));
   return filled;
@@ -436,6 +438,41 @@ TEST_CASE("series, derived metrics and controls: what makes a trial count") {
   CHECK(results.trials.size() == 1);
   CHECK(results.not_counted_reasons ==
         std::vector<std::string>{"1 trial: of the control twice, which the plan does not have"});
+}
+
+TEST_CASE("what ran on null cards and what did not lie in one store and are never read together") {
+  TestFolder folder;
+  const plan::Plan plan = twoPoints();
+  Store store = openWriter(folder.path);
+  const auto ran = [&](const std::string& environment_class) {
+    const Filled filled = fill(store);
+    Run run;
+    run.study = "test";
+    run.session = filled.session;
+    run.match = usualMatch();
+    run.match.environment_class = environment_class;
+    llvm::cantFail(store.addRun(run));
+    Trial trial = trialOf(plan, 0, filled.block, filled.session, 0);
+    trial.environment_class = environment_class;
+    finish(store, trial);
+  };
+  const auto classesOf = [](llvm::Expected<Results> results) {
+    std::set<std::string> classes;
+    for (const Trial& trial : llvm::cantFail(std::move(results)).trials) classes.insert(trial.environment_class);
+    return classes;
+  };
+  using Classes = std::set<std::string>;
+  ran("null-class");
+  CHECK(classesOf(store.load(plan)) == Classes{"null-class"});
+  CHECK(classesOf(store.loadLatest(plan, false)).empty());
+  ran("class");
+  CHECK(classesOf(store.load(plan)) == Classes{"class"});
+  ran("null-class");  // a rehearsal after the measurement does not hide it
+  CHECK(classesOf(store.load(plan)) == Classes{"class"});
+  CHECK(classesOf(store.loadLatest(plan, true)) == Classes{"null-class"});
+  CHECK(llvm::cantFail(store.loadLatest(plan, true)).onNullCards());
+  CHECK(!llvm::cantFail(store.load(plan)).onNullCards());
+  CHECK(llvm::cantFail(store.load(plan)).kept_not_counted == 2);
 }
 
 TEST_CASE("a store of schema version 1 keeps what it holds") {
