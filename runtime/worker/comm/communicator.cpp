@@ -1,9 +1,11 @@
 #include "runtime/worker/comm/communicator.h"
 
 #include <ATen/core/grad_mode.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <thread>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -43,14 +45,14 @@ c10::intrusive_ptr<c10d::Store> openStore(const Rendezvous& rendezvous) {
   return store;
 }
 
-}  // namespace
-
-std::string firstLine(const char* text) {
-  std::string_view view(text);
-  return std::string(view.substr(0, view.find('\n')));
+void reportAndLeave(const std::string& message) {
+  std::fprintf(stderr, "%s\n", message.c_str());
+  _exit(1);
 }
 
-std::unique_ptr<Communicator> Communicator::open(const Rendezvous& rendezvous) {
+}  // namespace
+
+std::unique_ptr<Communicator> Communicator::open(const Rendezvous& rendezvous, OnLost on_lost) {
   // Gloo writes without MSG_NOSIGNAL: a rank that dies between two messages must be an error here, not the end.
   std::signal(SIGPIPE, SIG_IGN);
   const std::string place =
@@ -58,6 +60,7 @@ std::unique_ptr<Communicator> Communicator::open(const Rendezvous& rendezvous) {
   return guarded(rendezvous, place.c_str(), [&] {
     auto group = std::make_unique<Group>();
     group->rendezvous = rendezvous;
+    group->on_lost = on_lost ? std::move(on_lost) : reportAndLeave;
     group->store = openStore(rendezvous);
     auto prefixed = c10::make_intrusive<c10d::PrefixStore>("expc", group->store);
     group->processes = c10::make_intrusive<c10d::ProcessGroup>(prefixed, static_cast<int>(rendezvous.rank),
@@ -76,7 +79,7 @@ unsigned Communicator::rank() const { return group_->rendezvous.rank; }
 unsigned Communicator::worldSize() const { return group_->rendezvous.world_size; }
 
 void Communicator::allReduce(at::Tensor& tensor, Reduction reduction) {
-  guarded(group_->rendezvous, "an all-reduce", [&] {
+  guarded(*group_, "an all-reduce", [&] {
     c10d::AllreduceOptions options;
     options.reduceOp = reduceOp(reduction);
     std::vector<at::Tensor> tensors{tensor};
@@ -85,7 +88,7 @@ void Communicator::allReduce(at::Tensor& tensor, Reduction reduction) {
 }
 
 void Communicator::broadcast(at::Tensor& tensor, unsigned root) {
-  guarded(group_->rendezvous, "a broadcast", [&] {
+  guarded(*group_, "a broadcast", [&] {
     c10d::BroadcastOptions options;
     options.rootRank = root;
     std::vector<at::Tensor> tensors{tensor};
@@ -95,14 +98,14 @@ void Communicator::broadcast(at::Tensor& tensor, unsigned root) {
 
 void Communicator::broadcastAll(const std::vector<at::Tensor>& tensors, unsigned root, size_t buffer_bytes) {
   if (worldSize() == 1 || tensors.empty()) return;
-  guarded(group_->rendezvous, "a broadcast of many tensors", [&] {
+  guarded(*group_, "a broadcast of many tensors", [&] {
     at::NoGradGuard no_grad;
     c10d::broadcast_coalesced(group_->processes, tensors, buffer_bytes, static_cast<int>(root));
   });
 }
 
 std::vector<at::Tensor> Communicator::allGather(const at::Tensor& tensor) {
-  return guarded(group_->rendezvous, "an all-gather", [&] {
+  return guarded(*group_, "an all-gather", [&] {
     std::vector<std::vector<at::Tensor>> outputs(1);
     for (unsigned rank = 0; rank < worldSize(); ++rank) outputs[0].push_back(at::empty_like(tensor));
     std::vector<at::Tensor> inputs{tensor};
@@ -112,7 +115,7 @@ std::vector<at::Tensor> Communicator::allGather(const at::Tensor& tensor) {
 }
 
 at::Tensor Communicator::reduceScatter(const at::Tensor& tensor, Reduction reduction) {
-  return guarded(group_->rendezvous, "a reduce-scatter", [&] {
+  return guarded(*group_, "a reduce-scatter", [&] {
     auto input = tensor.contiguous();
     auto sizes = input.sizes().vec();
     TORCH_CHECK(sizes.at(0) % worldSize() == 0, "dimension 0 is ", sizes[0], ", no multiple of ", worldSize(),
@@ -166,7 +169,7 @@ void Pending::wait() {
 
 Pending Communicator::startAllGather(const at::Tensor& whole) {
   auto state = std::make_unique<Pending::State>(Pending::State{group_->rendezvous, "an all-gather", {}});
-  return guarded(group_->rendezvous, state->operation, [&] {
+  return guarded(*group_, state->operation, [&] {
     const int64_t part = whole.size(0) / worldSize();
     TORCH_CHECK(part * worldSize() == whole.size(0), "equal parts");
     if (!whole.is_cpu()) {
@@ -187,7 +190,7 @@ Pending Communicator::startAllGather(const at::Tensor& whole) {
 
 Pending Communicator::startReduceScatter(const at::Tensor& whole, Reduction reduction) {
   auto state = std::make_unique<Pending::State>(Pending::State{group_->rendezvous, "a reduce-scatter", {}});
-  return guarded(group_->rendezvous, state->operation, [&] {
+  return guarded(*group_, state->operation, [&] {
     const int64_t part = whole.size(0) / worldSize();
     TORCH_CHECK(part * worldSize() == whole.size(0), "equal parts");
     if (!whole.is_cpu()) {
@@ -211,7 +214,7 @@ Pending Communicator::startReduceScatter(const at::Tensor& whole, Reduction redu
 void Communicator::barrier() {
   // Every rank's result depends on every other's value: nobody can leave before the last has come.
   auto one = at::ones({1}, at::kInt);
-  guarded(group_->rendezvous, "a barrier", [&] {
+  guarded(*group_, "a barrier", [&] {
     std::vector<at::Tensor> tensors{one};
     group_->processes->allreduce(tensors)->wait();
   });
@@ -225,8 +228,9 @@ std::vector<double> Communicator::allReduce(std::vector<double> values, Reductio
 
 void Communicator::shutdown() {
   barrier();
+  guarded(*group_, "the shutdown", [&] { group_->processes->shutdown(); });
+  group_->watch.reset();
   guarded(group_->rendezvous, "the shutdown", [&] {
-    group_->processes->shutdown();
     // Rank 0 serves the store; its clients must be gone first, or their last answers are cut off.
     if (worldSize() > 1) {
       const int64_t left = group_->store->add("expc/left", 1);

@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -18,6 +19,11 @@ namespace expc::comm {
 class CommError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// What a rank does when it has lost the others while its training thread cannot be told: it sits in a host's wait
+/// behind a collective of a GPU that never ends. Called once, in a thread of its own, with what CommError would say. It
+/// should report and leave by _exit().
+using OnLost = std::function<void(const std::string& message)>;
 
 enum class Reduction { Sum, Max, Min };
 
@@ -47,8 +53,9 @@ struct Group;
 class Communicator {
  public:
   /// Meets the other ranks at a TCPStore that rank 0 serves and connects to each of them. Throws CommError after the
-  /// timeout. Starts threads, and ignores SIGPIPE from here on.
-  static std::unique_ptr<Communicator> open(const Rendezvous& rendezvous);
+  /// timeout. Starts threads, and ignores SIGPIPE from here on. Without `on_lost` the message goes to standard error
+  /// and the process leaves with code 1.
+  static std::unique_ptr<Communicator> open(const Rendezvous& rendezvous, OnLost on_lost = nullptr);
   /// Frees memory and threads, sends nothing. Call shutdown() first when the trial went well; when it did not, leave by
   /// _exit().
   ~Communicator();
@@ -59,7 +66,9 @@ class Communicator {
   unsigned worldSize() const;
 
   // Collectives: every rank calls the same in the same order. They return when this rank's part is done (for a GPU
-  // tensor: when it is queued on its stream) and throw CommError when another rank is lost or the timeout passes.
+  // tensor: when it is queued on its stream). When another rank is lost or the timeout passes, a collective that the
+  // host waits for throws CommError; one that is queued on a GPU makes `on_lost` be called, wherever the host waits
+  // then, and what it left in its tensors is never read.
 
   /// Element by element over the ranks, in place.
   void allReduce(at::Tensor& tensor, Reduction reduction);

@@ -27,7 +27,8 @@ TEST_CASE("Gloo: every collective gives every rank the right elements") {
 TEST_CASE("Gloo: a rank that dies or hangs ends every collective of the others, and the error names it") {
   for (const bool dies : {true, false}) {
     const auto all = conformance::interruptions();
-    const auto said = conformance::interruptedAll(3, dies, onTheCpu);
+    const auto said =
+        conformance::interruptedAll(3, dies, onTheCpu, dies ? std::chrono::seconds(60) : conformance::kShortTimeout);
     for (size_t i = 0; i < all.size(); ++i) {
       CAPTURE(dies);
       CAPTURE(said[i]);

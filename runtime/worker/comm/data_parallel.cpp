@@ -30,7 +30,7 @@ DataParallel::DataParallel(Communicator& communicator, std::vector<at::Tensor> p
   auto buckets =
       std::get<0>(c10d::compute_bucket_assignment_by_size(parameters, {std::numeric_limits<size_t>::max()}, sparse));
   std::reverse(buckets.begin(), buckets.end());
-  guarded(communicator.group().rendezvous, "the set-up of data parallelism", [&] {
+  guarded(communicator.group(), "the set-up of data parallelism", [&] {
     state_->reducer = std::make_shared<c10d::Reducer>(
         std::move(parameters), std::move(buckets), communicator.group().processes, sparse, options.bucket_bytes,
         /*find_unused_parameters=*/false, /*gradient_as_bucket_view=*/false, std::unordered_map<size_t, std::string>{},
@@ -43,7 +43,7 @@ DataParallel::DataParallel(Communicator& communicator, std::vector<at::Tensor> p
 DataParallel::~DataParallel() = default;
 
 void DataParallel::beforeForward() {
-  guarded(state_->communicator.group().rendezvous, "the start of a step", [&] {
+  guarded(state_->communicator.group(), "the start of a step", [&] {
     state_->reducer->prepare_for_forward();
     state_->reducer->rebuild_buckets();
   });
@@ -54,7 +54,10 @@ void DataParallel::shareBuffers() {
   state_->communicator.broadcastAll(state_->buffers, 0, state_->options.broadcast_bytes);
 }
 
-void DataParallel::beforeBackward() { state_->reducer->prepare_for_backward({}); }
+void DataParallel::beforeBackward() {
+  if (Watch* watch = state_->communicator.group().watch.get()) watch->nowIn("a backward pass");
+  state_->reducer->prepare_for_backward({});
+}
 
 std::vector<int64_t> DataParallel::bucketBytes() const { return state_->logger->get_bucket_sizes(); }
 

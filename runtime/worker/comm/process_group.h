@@ -6,21 +6,24 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "runtime/worker/comm/communicator.h"
+#include "runtime/worker/comm/failure.h"
+#include "runtime/worker/comm/watch.h"
 
 namespace expc::comm {
-
-std::string firstLine(const char* text);
 
 struct Group {
   Rendezvous rendezvous;
   c10::intrusive_ptr<c10d::Store> store;
   c10::intrusive_ptr<c10d::ProcessGroup> processes;
+  OnLost on_lost;
+  std::unique_ptr<Watch> watch;  // where collectives are queued on a GPU
 };
 
 /// The CPU's backend (gloo.cpp).
 c10::intrusive_ptr<c10d::Backend> makeGloo(const c10::intrusive_ptr<c10d::Store>& store, const Rendezvous& rendezvous);
 
-/// Runs `body` and turns whatever it throws into a CommError that names the operation and what to look at.
+/// Runs `body` and turns what it throws into a CommError that names the operation and what to look at. Memory that runs
+/// out here and a device that fails stay what they are.
 template <typename Body>
 auto guarded(const Rendezvous& rendezvous, const char* operation, Body body) {
   try {
@@ -28,10 +31,18 @@ auto guarded(const Rendezvous& rendezvous, const char* operation, Body body) {
   } catch (const CommError&) {
     throw;
   } catch (const std::exception& error) {
-    throw CommError("rank " + std::to_string(rendezvous.rank) + " of " + std::to_string(rendezvous.world_size) +
-                    " lost the others in " + operation + ": " + firstLine(error.what()) +
-                    " (another rank died, hangs or cannot be reached; its log says more)");
+    const Failure failure = failureOf(error);
+    if (failure != Failure::OtherRanks && failure != Failure::Other) throw;
+    throw CommError(lostMessage(rendezvous, operation, firstLineOf(error)));
   }
+}
+
+/// The same, under the group's watch: one that does not come back, as NCCL's set-up does where a rank is gone, is
+/// reported too.
+template <typename Body>
+auto guarded(Group& group, const char* operation, Body body) {
+  const Watch::Operation running(group.watch.get(), operation);
+  return guarded(group.rendezvous, operation, std::move(body));
 }
 
 }  // namespace expc::comm

@@ -36,6 +36,23 @@ inline uint16_t freePort() {
   return ntohs(address.sin_port);
 }
 
+/// Where this rank says what it has to say.
+inline int said_to = -1;
+
+inline void say(const std::string& text) {
+  for (size_t at = 0; at < text.size();) {
+    const ssize_t n = write(said_to, text.data() + at, text.size() - at);
+    if (n <= 0) break;
+    at += static_cast<size_t>(n);
+  }
+}
+
+/// From any thread of a rank, when the one that runs its function will not come back.
+[[noreturn]] inline void sayAndLeave(const std::string& text) {
+  say(text);
+  _exit(0);
+}
+
 /// Forks `world` ranks. The caller must not have started threads (no torch operator that runs in parallel). Ranks that
 /// have not ended at the deadline are killed.
 inline std::vector<RankOutcome> runRanks(unsigned world, std::chrono::milliseconds timeout,
@@ -56,6 +73,7 @@ inline std::vector<RankOutcome> runRanks(unsigned world, std::chrono::millisecon
     const pid_t pid = fork();
     if (pid == 0) {
       close(ends[0]);
+      said_to = ends[1];
       rendezvous.rank = rendezvous.local_rank = rank;
       std::string said;
       try {
@@ -63,12 +81,7 @@ inline std::vector<RankOutcome> runRanks(unsigned world, std::chrono::millisecon
       } catch (const std::exception& error) {
         said = std::string("exception: ") + error.what();
       }
-      for (size_t at = 0; at < said.size();) {
-        const ssize_t n = write(ends[1], said.data() + at, said.size() - at);
-        if (n <= 0) break;
-        at += static_cast<size_t>(n);
-      }
-      _exit(0);
+      sayAndLeave(said);
     }
     close(ends[1]);
     children.push_back({pid, ends[0]});

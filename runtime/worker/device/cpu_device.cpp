@@ -33,7 +33,6 @@ class CpuDevice final : public Device {
       result.push_back(std::chrono::duration<double>(marks_[i] - marks_[i - 1]).count());
     return result;
   }
-  std::optional<double> memoryPeak() const override { return std::nullopt; }
   std::unique_ptr<profile::PhaseClock> phaseClock() const override { return profile::makeHostClock(); }
   std::unique_ptr<profile::Probe> probe() const override { return profile::makeOperatorProbe(); }
   std::optional<double> energy() const override { return std::nullopt; }  // RAPL is for administrators
@@ -48,8 +47,8 @@ class CpuDevice final : public Device {
   std::vector<Clock::time_point> marks_;
 };
 
-llvm::Expected<std::unique_ptr<Device>> openCpu(const llvm::json::Value& slot) {
-  return std::make_unique<CpuDevice>(slotThreads(slot));
+llvm::Expected<std::unique_ptr<Device>> openCpu(llvm::ArrayRef<llvm::json::Value> slots) {
+  return std::make_unique<CpuDevice>(slotThreads(slots.front()));
 }
 
 void cpuLibraries(llvm::json::Object& into) { into["torch"] = TORCH_VERSION; }

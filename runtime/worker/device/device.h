@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
+#include <llvm/ADT/ArrayRef.h>
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
@@ -39,6 +40,9 @@ class CopyQueue {
   virtual ~CopyQueue() = default;
   /// Queues a copy of `host` and returns the copy. Its memory must stay as it is until a mark behind it is reached.
   virtual at::Tensor copy(const at::Tensor& host) = 0;
+  /// Runs `body` with the queue's stream as the thread's current one, so that what is measured there is measured where
+  /// the copies are.
+  virtual void within(const std::function<void()>& body) { body(); }
   /// Behind everything queued so far.
   virtual Mark mark() = 0;
   /// What is computed from now on comes after the mark, and `tensors`, which were copied before it, belong to it.
@@ -47,10 +51,19 @@ class CopyQueue {
   virtual void wait(const Mark& mark) = 0;
 };
 
+/// Bytes at most, each on the device of this process where they were most. Libraries' own memory is in neither: the
+/// context (some 0.5 GiB), NCCL's buffers, DALI's pools.
+struct MemoryPeaks {
+  double held = 0;       // by torch's allocator, free blocks that it keeps included
+  double allocated = 0;  // by tensors and workspaces
+};
+
 class Device {
  public:
   virtual ~Device() = default;
   virtual c10::Device torchDevice() const = 0;
+  /// Those of all slots that this process drives, in their order; the first is torchDevice().
+  virtual std::vector<c10::Device> torchDevices() const { return {torchDevice()}; }
   /// Makes tensors of this device travel between ranks. Once, after the communicator is open.
   virtual void join(comm::Communicator& communicator) = 0;
   /// The queue into which this thread's work for the device goes, as libraries beside torch know it (cudaStream_t);
@@ -64,9 +77,9 @@ class Device {
   virtual void mark() = 0;
   /// Seconds between successive marks: one fewer than there are marks. Synchronises.
   virtual std::vector<double> intervals() = 0;
-  /// Bytes that the allocator held at most since the process began, on the device of this process where they were most;
-  /// nothing where that is not measured.
-  virtual std::optional<double> memoryPeak() const = 0;
+  /// Peaks of memory since resetMemoryPeaks(), else since the process began; nothing where they are not measured.
+  virtual std::optional<MemoryPeaks> memoryPeaks() const { return std::nullopt; }
+  virtual void resetMemoryPeaks() {}
   /// Page-locked memory of the host; nothing where there is no accelerator.
   virtual std::optional<HostMemory> pinnedMemory() { return std::nullopt; }
   /// A queue of copies, beside what is computed or in line with it; null where the device's memory is the host's. The
@@ -84,7 +97,8 @@ class Device {
 /// A kind of device that this worker was built for.
 struct Backend {
   std::string_view name;  // "device" of a slot: "cpu", "cuda"
-  llvm::Expected<std::unique_ptr<Device>> (*open)(const llvm::json::Value& slot);
+  /// The device of the first of these slots, with what is measured of all of them together.
+  llvm::Expected<std::unique_ptr<Device>> (*open)(llvm::ArrayRef<llvm::json::Value> slots);
   void (*libraries)(llvm::json::Object& into);  // names and versions, for --describe
 };
 
@@ -92,7 +106,9 @@ struct Backend {
 /// of this process.
 int slotThreads(const llvm::json::Value& slot);
 
-/// Opens the device of a slot ({"device":"cpu","cores":[0]}). The error names the devices that this worker can use.
-llvm::Expected<std::unique_ptr<Device>> openDevice(const std::vector<Backend>& backends, const llvm::json::Value& slot);
+/// Opens the device of a process that drives these slots ({"device":"cpu","cores":[0]}), at least one. The error names
+/// the devices that this worker can use.
+llvm::Expected<std::unique_ptr<Device>> openDevice(const std::vector<Backend>& backends,
+                                                   llvm::ArrayRef<llvm::json::Value> slots);
 
 }  // namespace expc::device

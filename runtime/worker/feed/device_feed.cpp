@@ -55,16 +55,17 @@ DeviceFeed::DeviceFeed(std::unique_ptr<data::Batches> batches, FeedOptions optio
       device_(device),
       queue_(std::move(queue)),
       stages_ahead_(ahead && queue_),
-      on_device_({options_.size, options_.channels_last, resultType(options_), device}) {}
+      on_device_({options_.size, options_.channels_last, resultType(options_), device}) {
+  if (queue_) in_flight_.emplace(*queue_);
+}
 
 DeviceFeed::~DeviceFeed() {
   if (next_ && !*next_) llvm::consumeError(next_->takeError());
-  next_.reset();
-  reclaim(/*all=*/true);
 }
 
 DeviceFeed::Staging DeviceFeed::stage() {
-  reclaim(/*all=*/false);
+  // What the loader may keep for us is known; it must be able to hand out another batch.
+  if (in_flight_) in_flight_->reclaim(kHeldWithQueue - 1);
   auto host = [&] {
     const Range load(Phase::Load);
     return batches_->next();
@@ -82,13 +83,15 @@ DeviceFeed::Staging DeviceFeed::stage() {
     batch.holder = std::move((*host)->holder);
     return staged;
   }
-  const Range copy(Phase::Copy);
-  if (!(*host)->on_device) batch.images = queue_->copy(batch.images);
-  batch.labels = queue_->copy(batch.labels);
+  queue_->within([&] {
+    const Range copy(Phase::Copy);
+    if (!(*host)->on_device) batch.images = queue_->copy(batch.images);
+    batch.labels = queue_->copy(batch.labels);
+  });
   staged.mark = queue_->mark();
   // What the loader left on the device is read by the step itself.
   if ((*host)->on_device) batch.holder = (*host)->holder;
-  in_flight_.emplace_back(staged.mark, std::move((*host)->holder));
+  in_flight_->add(staged.mark, std::move((*host)->holder));
   return staged;
 }
 
@@ -117,16 +120,6 @@ void DeviceFeed::cut(DeviceBatch& batch) const {
   const int64_t from = std::min(count, options_.slice * share), length = std::min(share, count - from);
   batch.images = batch.images.narrow(0, from, length);
   batch.labels = batch.labels.narrow(0, from, length);
-}
-
-/// Gives back host memory whose copy is done; waits until the loader may hand out another batch.
-void DeviceFeed::reclaim(bool all) {
-  while (!in_flight_.empty()) {
-    auto& [mark, holder] = in_flight_.front();
-    if (all || in_flight_.size() >= kHeldWithQueue) queue_->wait(mark);
-    if (!queue_->reached(mark)) return;
-    in_flight_.pop_front();
-  }
 }
 
 }  // namespace expc::feed

@@ -2,9 +2,10 @@
 
 // What makeFeed() puts behind a loader. Apart, so that tests can give it a device's queue that they control.
 
-#include <deque>
 #include <memory>
+#include <optional>
 
+#include "runtime/worker/device/in_flight.h"
 #include "runtime/worker/feed/feed.h"
 #include "runtime/worker/feed/on_device.h"
 
@@ -19,6 +20,7 @@ class DeviceFeed final : public Feed {
   /// `queue` is null where device memory is the host's. `ahead`: the next batch's copy is queued by ahead().
   DeviceFeed(std::unique_ptr<data::Batches> batches, FeedOptions options, data::Preparation preparation,
              c10::Device device, std::unique_ptr<device::CopyQueue> queue, bool ahead);
+  /// Waits for copies that are under way, unless the device has failed (InFlight).
   ~DeviceFeed() override;
 
   llvm::Expected<std::optional<DeviceBatch>> next() override;
@@ -36,7 +38,6 @@ class DeviceFeed final : public Feed {
 
   Staging stage();
   void cut(DeviceBatch& batch) const;
-  void reclaim(bool all);
 
   std::unique_ptr<data::Batches> batches_;
   FeedOptions options_;
@@ -45,9 +46,8 @@ class DeviceFeed final : public Feed {
   std::unique_ptr<device::CopyQueue> queue_;
   bool stages_ahead_;
   DevicePreparer on_device_;
-  std::optional<Staging> next_;  // staged ahead
-  /// Host memory under copies that may not be done.
-  std::deque<std::pair<device::CopyQueue::Mark, std::shared_ptr<void>>> in_flight_;
+  std::optional<device::InFlight> in_flight_;  // where there is a queue
+  std::optional<Staging> next_;                // staged ahead
 };
 
 }  // namespace expc::feed

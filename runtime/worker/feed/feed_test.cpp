@@ -10,6 +10,7 @@
 
 #include "runtime/worker/device/cpu_device.h"
 #include "runtime/worker/feed/device_feed.h"
+#include "runtime/worker/profile/phase_clock.h"
 
 using namespace expc;
 using feed::Transfer;
@@ -54,7 +55,8 @@ feed::FeedOptions optionsFor(int64_t batch, int64_t size = 16) {
 }
 
 std::unique_ptr<device::Device> cpu() {
-  auto device = device::cpuBackend().open(llvm::json::Object{{"device", "cpu"}, {"cores", llvm::json::Array{0}}});
+  const llvm::json::Value slot = llvm::json::Object{{"device", "cpu"}, {"cores", llvm::json::Array{0}}};
+  auto device = device::cpuBackend().open(slot);
   REQUIRE(static_cast<bool>(device));
   return std::move(*device);
 }
@@ -77,6 +79,7 @@ class LazyQueue final : public device::CopyQueue {
  public:
   struct Log {
     int queued = 0, done = 0, handed_over = 0;
+    bool within = false;
   };
   explicit LazyQueue(std::shared_ptr<Log> log) : log_(std::move(log)) {}
   at::Tensor copy(const at::Tensor& host) override {
@@ -90,6 +93,11 @@ class LazyQueue final : public device::CopyQueue {
     CHECK(tensors.size() == 2);
     ++log_->handed_over;
     wait(mark);
+  }
+  void within(const std::function<void()>& body) override {
+    log_->within = true;
+    body();
+    log_->within = false;
   }
   bool reached(const Mark& mark) override { return log_->done >= *static_cast<int*>(mark.get()); }
   void wait(const Mark& mark) override {
@@ -306,4 +314,29 @@ TEST_CASE("an error met ahead comes when its batch is asked for, and a feed may 
   }
   CHECK(*held == 0);
   CHECK(log->done == log->queued);  // no copy reads memory that is gone
+}
+
+TEST_CASE("copies are timed in the queue that they are in") {
+  auto log = std::make_shared<LazyQueue::Log>();
+  auto held = std::make_shared<int>(0);
+  const feed::FeedOptions options = optionsFor(2, 4);
+  struct Clock final : profile::PhaseClock {
+    explicit Clock(LazyQueue::Log& log) : log(log) {}
+    void begin(profile::Phase phase) override { note(phase); }
+    void end(profile::Phase phase) override { note(phase); }
+    profile::PhaseTimes take() override { return {}; }
+    void note(profile::Phase phase) {
+      if (phase != profile::Phase::Copy) return;
+      CHECK(log.within);
+      queued.push_back(log.queued);
+    }
+    LazyQueue::Log& log;
+    std::vector<int> queued;
+  } clock(*log);
+  feed::DeviceFeed feed(std::make_unique<ScribblingBatches>(1, held), options,
+                        feed::preparationOf(options, std::nullopt), c10::Device(c10::kCPU),
+                        std::make_unique<LazyQueue>(log), true);
+  const profile::Measuring measuring(clock);
+  REQUIRE(static_cast<bool>(feed.next()));
+  CHECK(clock.queued == std::vector<int>{0, 2});  // images and labels are between
 }

@@ -33,17 +33,17 @@ void Steps::add(const at::Tensor& share, double factor) {
 
 StepResult Steps::finish() {
   assert(loss_.defined() && "something was added");
-  std::function<double(double)> all_squares;
+  std::function<void(at::Tensor&)> all_squares;
   std::function<void(at::Tensor&)> all_overflows;
   if (together_ && together_->parts) {
     comm::Communicator& ranks = *together_->communicator;
-    all_squares = [&](double square) { return ranks.allReduce(square, comm::Reduction::Sum); };
+    all_squares = [&](at::Tensor& square) { ranks.allReduce(square, comm::Reduction::Sum); };
     all_overflows = [&](at::Tensor& found) { ranks.allReduce(found, comm::Reduction::Max); };
   } else if (together_) {
     sumGradients();
   }
   if (schedule_) optimizer_->setLearningRate(schedule_->rate(done_));
-  StepResult result{std::exchange(loss_, at::Tensor()), optimizer_->learningRate()};
+  StepResult result{std::exchange(loss_, at::Tensor()), optimizer_->learningRate(), {}};
   const auto update = [&] {
     if (largest_norm_ > 0) result.gradient_norm = optim::clipGradients(parameters_, largest_norm_, all_squares);
     optimizer_->step();

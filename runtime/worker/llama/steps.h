@@ -20,8 +20,9 @@ namespace expc::llama {
 struct StepResult {
   at::Tensor loss;  // the sum of this rank's shares, on the device
   double rate = 0;  // the learning rate that it used
-  double gradient_norm =
-      0;  // of all ranks, before they were clipped; 0 where nothing is clipped or the step was left out
+  /// Of all ranks, before they were clipped, on the device; undefined where nothing is clipped or the step was left
+  /// out.
+  at::Tensor gradient_norm;
 };
 
 /// Ranks that train one model, each on rows of its own.

@@ -3,11 +3,10 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_norm.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/stack.h>
-
-#include <algorithm>
-#include <cmath>
+#include <ATen/ops/zeros.h>
 
 namespace expc::optim {
 namespace {
@@ -21,14 +20,24 @@ std::vector<at::Tensor> gradientsOf(const std::vector<at::Tensor>& parameters) {
 
 }  // namespace
 
-double clipGradients(const std::vector<at::Tensor>& parameters, double largest,
-                     const std::function<double(double)>& total) {
+at::Tensor clipGradients(const std::vector<at::Tensor>& parameters, double largest,
+                         const std::function<void(at::Tensor&)>& total) {
   at::NoGradGuard no_grad;
   const auto gradients = gradientsOf(parameters);
-  double norm = 0;
-  if (!gradients.empty()) norm = at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients, 2))).item<double>();
-  if (total) norm = std::sqrt(total(norm * norm));
-  if (largest > 0 && !gradients.empty()) at::_foreach_mul_(gradients, std::min(1.0, largest / (norm + 1e-6)));
+  const auto options = at::TensorOptions(at::kDouble).device(parameters.front().device());
+  at::Tensor norm = gradients.empty()
+                        ? at::zeros({}, options)
+                        : at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients, 2))).to(at::kDouble);
+  if (total) {
+    norm = norm.square();
+    total(norm);
+    norm = norm.sqrt();
+  }
+  if (largest <= 0 || gradients.empty()) return norm;
+  at::Tensor factor = at::full({}, largest, options).div(norm + 1e-6).clamp_max(1.0);
+  // One kernel multiplies all gradients of a GPU only by a factor of their type, which is what torch's has.
+  if (!factor.is_cpu()) factor = factor.to(gradients.front().scalar_type());
+  at::_foreach_mul_(gradients, factor);
   return norm;
 }
 

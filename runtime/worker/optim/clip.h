@@ -9,9 +9,10 @@ namespace expc::optim {
 
 /// The norm of all gradients together, as torch.nn.utils.clip_grad_norm_ computes it; with a `largest` above zero they
 /// are multiplied by min(1, largest / (norm + 1e-6)). Parameters without a gradient do not count. Where the parameters
-/// are parts of those that ranks have together, `total` makes the sum of squares that of all ranks.
-double clipGradients(const std::vector<at::Tensor>& parameters, double largest,
-                     const std::function<double(double)>& total = nullptr);
+/// are parts of those that ranks have together, `total` makes the sum of squares (fp64, no dimension) that of all
+/// ranks, in place. The result has no dimension and lies on the device: nothing here waits for it.
+at::Tensor clipGradients(const std::vector<at::Tensor>& parameters, double largest,
+                         const std::function<void(at::Tensor&)>& total = nullptr);
 
 /// Multiplies all gradients.
 void scaleGradients(const std::vector<at::Tensor>& parameters, double factor);

@@ -9,7 +9,7 @@ namespace expc::serve {
 
 EventWriter::EventWriter(int fd) : fd_(fd) { std::signal(SIGPIPE, SIG_IGN); }
 
-bool EventWriter::writeRaw(std::string_view text) {
+bool EventWriter::send(std::string_view text) {
   while (open_ && !text.empty()) {
     ssize_t written = ::write(fd_, text.data(), text.size());
     if (written > 0) {
@@ -21,7 +21,18 @@ bool EventWriter::writeRaw(std::string_view text) {
   return open_;
 }
 
-bool EventWriter::write(const plan::Event& event) { return writeRaw(plan::toLine(event) + '\n'); }
+bool EventWriter::writeRaw(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  return send(text);
+}
+
+bool EventWriter::write(const plan::Event& event) {
+  using Type = plan::Event::Type;
+  const std::lock_guard lock(mutex_);
+  if (ended_) return false;
+  ended_ = event.type == Type::Result || event.type == Type::Failed || event.type == Type::Infeasible;
+  return send(plan::toLine(event) + '\n');
+}
 
 bool EventWriter::started() { return write(plan::Event{}); }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,11 +15,13 @@
 namespace expc::serve {
 
 /// Writes events to the engine, a whole line in one piece. Never raises SIGPIPE and never throws: an engine that is
-/// gone ends the trial anyway. Not thread-safe: one writer per process, used from one thread.
+/// gone ends the trial anyway. A trial has one last event: of those that end it (result, failed, infeasible) the first
+/// is written and all that comes after it is dropped, so that any thread may say why a trial fails. One writer a
+/// process.
 class EventWriter {
  public:
   explicit EventWriter(int fd);
-  /// False when the engine's end is closed; later calls then do nothing.
+  /// False when the engine's end is closed, or the last event was written; later calls then do nothing.
   bool write(const plan::Event& event);
   /// Shorthands.
   bool started();
@@ -31,8 +34,12 @@ class EventWriter {
   bool writeRaw(std::string_view text);
 
  private:
+  bool send(std::string_view text);
+
   int fd_;
+  std::mutex mutex_;  // guards what follows
   bool open_ = true;
+  bool ended_ = false;
 };
 
 /// Runs one rank in its own process: returns the exit code (0: it ended well). `event_fd` is for an EventWriter. When

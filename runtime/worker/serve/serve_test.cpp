@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -239,6 +240,25 @@ TEST_CASE("events to a reader that is gone are dropped") {
   CHECK(!events.started());
   CHECK(!events.failed("nobody listens"));
   close(ends[1]);
+}
+
+TEST_CASE("a trial has one last event, whichever thread comes first") {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  {
+    serve::EventWriter events(ends[1]);
+    CHECK(events.progress(1, 2, "steps"));
+    CHECK(events.lostOthers("rank 1 is gone"));
+    CHECK(!events.failed("so this failed, too"));
+    CHECK(!events.progress(2, 2, "steps"));
+  }
+  close(ends[1]);
+  std::string said(4096, ' ');
+  said.resize(static_cast<size_t>(read(ends[0], said.data(), said.size())));
+  close(ends[0]);
+  CHECK(std::count(said.begin(), said.end(), '\n') == 2);
+  CHECK(said.find("rank 1 is gone") != std::string::npos);
+  CHECK(said.find("so this failed") == std::string::npos);
 }
 
 TEST_CASE("a rank that is alone has the cores and memory of all slots, unless one of them is not bound") {

@@ -54,6 +54,7 @@ llvm::Expected<Clocked> clockSteps(TrialContext& context, Stepping& training, co
   const std::optional<double> energy_before = device.energy();
   const Clock::time_point begin = meet(context);
   const double waited_before = training.loadWaitSeconds();
+  device.resetMemoryPeaks();  // what start-up and warm-up took only once is no step's
   device.clearMarks(static_cast<size_t>(settings.steps) + 1);
   device.mark();
   if (auto error = runSteps(context, training, settings.steps, "steps", true)) return error;
@@ -78,10 +79,14 @@ llvm::Expected<Clocked> clockSteps(TrialContext& context, Stepping& training, co
 }
 
 void addResources(TrialContext& context, const Clocked& clocked, llvm::json::Object& metrics) {
+  const std::optional<device::MemoryPeaks> peaks = context.device.memoryPeaks();
+  const auto held = peaks ? std::optional(peaks->held) : std::nullopt;
+  const auto allocated = peaks ? std::optional(peaks->allocated) : std::nullopt;
   // The counter is of the whole device: other ranks' devices have their own.
   profile::reduce(context.communicator,
                   {{"host_memory_peak", profile::Over::Max, device::residentPeak()},
-                   {"device_memory_peak", profile::Over::Max, context.device.memoryPeak()},
+                   {"device_memory_peak", profile::Over::Max, held},
+                   {"device_memory_allocated_peak", profile::Over::Max, allocated},
                    {"energy", profile::Over::Sum, clocked.energy}},
                   metrics);
 }

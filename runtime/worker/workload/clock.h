@@ -28,7 +28,8 @@ struct Clocked {
 llvm::Expected<Clocked> clockSteps(TrialContext& context, Stepping& training, const Settings& settings,
                                    const std::function<void()>& before_steps = {});
 
-/// host_memory_peak, device_memory_peak and energy over the ranks, into a result's metrics. Every rank calls it.
+/// host_memory_peak, device_memory_peak, device_memory_allocated_peak and energy over the ranks, into a result's
+/// metrics. Every rank calls it.
 void addResources(TrialContext& context, const Clocked& clocked, llvm::json::Object& metrics);
 
 }  // namespace expc::workload

@@ -1,10 +1,10 @@
 #include "runtime/worker/workload/trial.h"
 
-#include <c10/util/Exception.h>
+#include <unistd.h>
 
-#include <new>
-
+#include "runtime/worker/comm/failure.h"
 #include "runtime/worker/comm/rendezvous.h"
+#include "runtime/worker/device/determinism.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/serve/memory_policy.h"
 #include "runtime/worker/serve/serve.h"
@@ -56,42 +56,55 @@ llvm::Error keepAsked(const plan::TrialSpec& spec, plan::Event& event) {
   return llvm::Error::success();
 }
 
-/// Torch reports memory of the host that is short as a plain error.
-bool isOutOfMemory(const char* what) {
-  return std::string_view(what).find("DefaultCPUAllocator: can't allocate memory") != std::string_view::npos ||
-         std::string_view(what).find("DefaultCPUAllocator: not enough memory") != std::string_view::npos;
-}
-
-/// The reducer talks to the other ranks inside the backward pass; what it throws there has no type of its own.
-bool isFromOtherRanks(const char* what) {
-  const std::string_view text(what);
-  for (std::string_view sign : {"gloo", "NCCL", "Connection closed by peer", "Connection reset by peer"}) {
-    if (text.find(sign) != std::string_view::npos) return true;
-  }
-  return false;
-}
-
-std::string firstLineOf(const char* what) {
-  std::string_view text(what);
-  return std::string(text.substr(0, text.find('\n')));
-}
-
 /// One rank between its first and its last event.
 struct Rank {
   const Capabilities& capabilities;
   const plan::TrialSpec& spec;
-  serve::EventWriter& writer;
+  serve::EventWriter writer;
   std::chrono::steady_clock::time_point process_start;
-  std::string place;  // "rank 1 of 2"
-  std::unique_ptr<comm::Communicator> communicator;
+  std::string place = "";  // "rank 1 of 2"
+  std::unique_ptr<device::Device> device = nullptr;
+  std::unique_ptr<comm::Communicator> communicator = nullptr;
+  std::unique_ptr<Progress> progress = nullptr;
+  std::unique_ptr<TrialContext> context = nullptr;  // it and what it keeps go first
 
-  void fail(const char* what) const {
-    if (isFromOtherRanks(what)) {
-      writer.lostOthers(place + " lost the others in a backward pass: " + firstLineOf(what) +
-                        " (another rank died, hangs or cannot be reached; its log says more)");
-    } else {
-      writer.failed(place.empty() ? firstLineOf(what) : place + ": " + firstLineOf(what));
+  std::string named(const std::string& text) const { return place.empty() ? text : place + ": " + text; }
+
+  /// Why the trial did not end well, to the engine.
+  void report(const std::exception& error) {
+    const std::string words = comm::firstLineOf(error);
+    switch (comm::failureOf(error)) {
+      case comm::Failure::DeviceMemory:
+        writer.infeasible(named("the device is out of memory: " + words));
+        break;
+      case comm::Failure::HostMemory:
+        writer.infeasible(named("the host is out of memory: " + words));
+        break;
+      case comm::Failure::OtherRanks:
+        // What the reducer throws in a backward pass does not say what it is about.
+        writer.lostOthers(dynamic_cast<const comm::CommError*>(&error)
+                              ? words
+                              : place + " lost the others in a backward pass: " + words +
+                                    " (another rank died, hangs or cannot be reached; its log says more)");
+        break;
+      case comm::Failure::Device:
+      case comm::Failure::Other:
+        writer.failed(named(words));
+        break;
     }
+  }
+
+  /// Opens the device and connects the ranks.
+  llvm::Error connect(const comm::Rendezvous& rendezvous, llvm::ArrayRef<llvm::json::Value> slots) {
+    auto opened = device::openDevice(capabilities.backends, slots);
+    if (!opened) return opened.takeError();
+    device = std::move(*opened);
+    communicator = comm::Communicator::open(rendezvous, [this](const std::string& message) {
+      writer.lostOthers(message);
+      _exit(1);
+    });
+    device->join(*communicator);
+    return llvm::Error::success();
   }
 
   llvm::Error run() {
@@ -108,27 +121,31 @@ struct Rank {
     const Workload* workload = find(capabilities, spec, why);
     if (!workload) return llvm::createStringError(why);
     if (auto error = checkAsked(spec, *workload)) return error;
-    auto device = device::openDevice(capabilities.backends, spec.slots[rendezvous->rank]);
-    if (!device) return device.takeError();
-    communicator = comm::Communicator::open(*rendezvous);
-    (*device)->join(*communicator);
+    if (workload->deterministic && workload->deterministic(spec.parameters)) device::useDeterministicAlgorithms();
+    const llvm::ArrayRef<llvm::json::Value> all(spec.slots.data(), spec.slots.size());
+    const auto slots = one_process ? all : all.slice(rendezvous->rank, 1);
+    if (auto error = connect(*rendezvous, slots)) return error;
 
-    Progress progress(writer, rendezvous->rank == 0);
-    const llvm::ArrayRef<llvm::json::Value> slots(spec.slots.data(), spec.slots.size());
-    TrialContext context{spec,     *communicator, **device, one_process ? slots : slots.slice(rendezvous->rank, 1),
-                         progress, process_start};
-    auto result = workload->run(context);
+    progress = std::make_unique<Progress>(writer, rendezvous->rank == 0);
+    context =
+        std::make_unique<TrialContext>(TrialContext{spec, *communicator, *device, slots, *progress, process_start});
+    auto result = workload->run(*context);
     if (!result) return result.takeError();
-    (*device)->synchronize();
+    context.reset();
+    device->synchronize();
     communicator->shutdown();
     if (rendezvous->rank != 0) return llvm::Error::success();
-    if (auto error = keepAsked(spec, *result)) return error;
-    (*device)->describe(result->environment);
-    device::describeAllocator(result->environment);
-    serve::describePlace(result->environment);
-    result->environment["ranks"] = spec.world_size;
-    result->environment["seed"] = spec.seed;
-    if (!writer.write(*result)) return llvm::createStringError("the engine does not read the result any more");
+    return deliver(*result);
+  }
+
+  llvm::Error deliver(plan::Event& result) {
+    if (auto error = keepAsked(spec, result)) return error;
+    device->describe(result.environment);
+    device::describeAllocator(result.environment);
+    serve::describePlace(result.environment);
+    result.environment["ranks"] = spec.world_size;
+    result.environment["seed"] = spec.seed;
+    if (!writer.write(result)) return llvm::createStringError("the engine does not read the result any more");
     return llvm::Error::success();
   }
 };
@@ -137,33 +154,21 @@ struct Rank {
 
 int runRank(const Capabilities& capabilities, const plan::TrialSpec& spec, int event_fd,
             std::chrono::steady_clock::time_point process_start) {
-  serve::EventWriter writer(event_fd);
-  writer.started();
-  Rank rank{capabilities, spec, writer, process_start, "", nullptr};
-  const auto named = [&](const std::string& text) { return rank.place.empty() ? text : rank.place + ": " + text; };
+  // Of a trial that fails nothing is destroyed: what is broken can wait for ever.
+  Rank& rank = *new Rank{capabilities, spec, serve::EventWriter(event_fd), process_start};
+  rank.writer.started();
   try {
     llvm::Error error = rank.run();
-    if (!error) return 0;
-    writer.failed(named(llvm::toString(std::move(error))));
-  } catch (const TooLarge& error) {
-    writer.infeasible(named(error.what()));
-  } catch (const c10::OutOfMemoryError& error) {
-    writer.infeasible(named("the device is out of memory: " + firstLineOf(error.what_without_backtrace())));
-  } catch (const std::bad_alloc&) {
-    writer.infeasible(named("the host is out of memory"));
-  } catch (const comm::CommError& error) {
-    writer.lostOthers(error.what());
-  } catch (const c10::Error& error) {
-    if (isOutOfMemory(error.what_without_backtrace())) {
-      writer.infeasible(named("the host is out of memory: " + firstLineOf(error.what_without_backtrace())));
-    } else {
-      rank.fail(error.what_without_backtrace());
+    if (!error) {
+      delete &rank;
+      return 0;
     }
+    rank.writer.failed(rank.named(llvm::toString(std::move(error))));
+  } catch (const TooLarge& error) {
+    rank.writer.infeasible(rank.named(error.what()));
   } catch (const std::exception& error) {
-    rank.fail(error.what());
+    rank.report(error);
   }
-  // Taking down a group whose other end is gone can wait for ever.
-  rank.communicator.release();
   return 1;
 }
 

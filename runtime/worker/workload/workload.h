@@ -7,7 +7,9 @@
 #include <llvm/Support/JSON.h>
 
 #include <chrono>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/plan/trial.h"
@@ -47,6 +49,16 @@ struct TrialContext {
   llvm::ArrayRef<llvm::json::Value> slots;
   Progress& progress;
   std::chrono::steady_clock::time_point process_start;
+
+  /// Keeps what a trial runs on until it has ended well. Of one that fails nothing is taken down before or after its
+  /// reason is written: a destructor may wait for a device that never answers again.
+  template <typename Object>
+  Object& keep(std::unique_ptr<Object> object) {
+    Object& result = *object;
+    kept.push_back(std::shared_ptr<Object>(std::move(object)));
+    return result;
+  }
+  std::vector<std::shared_ptr<void>> kept = {};
 };
 
 struct Workload {
@@ -57,6 +69,9 @@ struct Workload {
   /// Runs a trial on this rank. Every rank returns; rank 0's event is the result, with all metrics of the trial's kind
   /// (null: not on this device). An error is the trial's failure, for a reader; exceptions of torch may leave it too.
   llvm::Expected<plan::Event> (*run)(TrialContext& context);
+  /// Whether a trial with these parameters asks for algorithms that give the same bits each time. It is asked before
+  /// the ranks meet, since NCCL chooses its algorithms then. Null: never.
+  bool (*deterministic)(const llvm::json::Object& parameters) = nullptr;
 };
 
 }  // namespace expc::workload

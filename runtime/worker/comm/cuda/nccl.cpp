@@ -1,22 +1,90 @@
 #include "runtime/worker/comm/cuda/nccl.h"
 
+#include <c10/util/env.h>
+#include <fmt/format.h>
+#include <nccl.h>
+
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
 #include "runtime/worker/comm/process_group.h"
 
 namespace expc::comm {
+namespace {
+
+/// torch's group, and whether the thread that looks after its collectives still comes round.
+class Nccl final : public c10d::ProcessGroupNCCL {
+ public:
+  using ProcessGroupNCCL::ProcessGroupNCCL;
+  uint64_t heartbeat() const { return getWatchdogHeartbt(); }
+};
+
+/// torch's own thread finds out what became of a collective. What it should do then is ours: by default it aborts the
+/// process, a minute later and without a word to the engine. What the user has set stays.
+void leaveFailuresToUs() {
+  constexpr std::pair<const char*, const char*> kSettings[] = {
+      {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "0"},  // notes the error and ends nothing
+      {"TORCH_NCCL_RETHROW_CUDA_ERRORS", "0"},   // an error of CUDA is thrown in the training thread, too
+      {"TORCH_NCCL_ENABLE_MONITORING", "0"},     // aborts when that thread is stuck: failureOf() tells
+      {"TORCH_NCCL_DUMP_ON_TIMEOUT", "0"}};      // a file for each rank in /tmp
+  for (const auto& [name, value] : kSettings)
+    if (!c10::utils::has_env(name)) c10::utils::set_env(name, value, /*overwrite=*/false);
+}
+
+/// Text where a collective failed; asked by the watch.
+std::function<std::string()> failureOf(c10::intrusive_ptr<Nccl> nccl, std::chrono::milliseconds timeout) {
+  using Clock = std::chrono::steady_clock;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout).count();
+  return [=, beat = uint64_t{0}, since = Clock::now()]() mutable -> std::string {
+    switch (nccl->getError()) {
+      case c10d::ErrorType::TIMEOUT:
+        return fmt::format("NCCL has not ended it after {} s", seconds);
+      case c10d::ErrorType::COMM_ERROR:
+      case c10d::ErrorType::REMOTE_ERROR:
+        return "NCCL reports that the connection is broken";
+      case c10d::ErrorType::SUCCESS:
+        break;
+    }
+    // It asks CUDA about events, which may not come back either. 0: the user's settings do without it.
+    const uint64_t now = nccl->heartbeat();
+    if (now == 0 || now != beat) {
+      beat = now;
+      since = Clock::now();
+      return "";
+    }
+    if (Clock::now() - since < timeout) return "";
+    return fmt::format("CUDA has not answered for {} s", seconds);
+  };
+}
+
+}  // namespace
+
+std::string ncclMismatch(int loaded) {
+  if (loaded == NCCL_VERSION_CODE) return "";
+  const auto text = [](int code) { return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100); };
+  return fmt::format(
+      "this worker is built for NCCL {} and the system loaded {}: ncclConfig_t differs between versions. Install "
+      "libraries and headers together (tools/setup --gpu), and take another libnccl.so.2 out of LD_LIBRARY_PATH and "
+      "LD_PRELOAD",
+      text(NCCL_VERSION_CODE), text(loaded));
+}
 
 void addNccl(Communicator& communicator, int index) {
+  int loaded = 0;
+  if (ncclGetVersion(&loaded) != ncclSuccess) throw std::runtime_error("NCCL does not tell its version");
+  if (const std::string why = ncclMismatch(loaded); !why.empty()) throw std::runtime_error(why);
+  leaveFailuresToUs();
   Group& group = communicator.group();
-  guarded(group.rendezvous, "the set-up of NCCL", [&] {
+  guarded(group, "the set-up of NCCL", [&] {
     auto options = c10d::ProcessGroupNCCL::Options::create();
     options->timeout = group.rendezvous.timeout;
     auto store = c10::make_intrusive<c10d::PrefixStore>("nccl", group.store);
-    auto nccl = c10::make_intrusive<c10d::ProcessGroupNCCL>(store, static_cast<int>(group.rendezvous.rank),
-                                                            static_cast<int>(group.rendezvous.world_size), options);
-    nccl->setBoundDeviceId(at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index)));
+    auto nccl = c10::make_intrusive<Nccl>(store, static_cast<int>(group.rendezvous.rank),
+                                          static_cast<int>(group.rendezvous.world_size), options);
+    // The group hands the device on to its backends: bound to one of them alone it would be lost.
+    group.processes->setBoundDeviceId(at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index)));
     group.processes->setBackend(c10::DeviceType::CUDA, c10d::ProcessGroup::BackendType::NCCL, nccl);
+    group.watch = std::make_unique<Watch>(group.rendezvous, failureOf(nccl, group.rendezvous.timeout), group.on_lost);
   });
 }
 

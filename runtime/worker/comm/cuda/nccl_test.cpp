@@ -4,8 +4,10 @@
 
 #include <c10/cuda/CUDAFunctions.h>
 #include <cuda_runtime_api.h>
+#include <nccl.h>
 
 #include <cstdio>
+#include <string_view>
 
 #include "runtime/worker/comm/conformance.h"
 
@@ -13,11 +15,14 @@ using namespace expc::comm;
 
 namespace {
 
-at::Device onItsGpu(Communicator& communicator, const Rendezvous& rendezvous) {
+conformance::Place onItsGpu(Communicator& communicator, const Rendezvous& rendezvous) {
   const auto index = static_cast<int>(rendezvous.local_rank);
   c10::cuda::set_device(static_cast<c10::DeviceIndex>(index));
   addNccl(communicator, index);
-  return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index));
+  cudaDeviceProp properties{};
+  if (cudaGetDeviceProperties(&properties, index) != cudaSuccess) throw std::runtime_error("the GPU has no properties");
+  const bool is_null = std::string_view(properties.uuid.bytes, 4) == "null";
+  return {at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index)), !is_null};
 }
 
 /// Asked in a child: a process that has started CUDA cannot fork ranks.
@@ -47,7 +52,7 @@ void runAll(unsigned world) {
   if (world == 1) return;
   const auto all = conformance::interruptions();
   for (const bool dies : {true, false}) {
-    const auto said = conformance::interruptedAll(world, dies, onItsGpu);
+    const auto said = conformance::interruptedAll(world, dies, onItsGpu, conformance::kShortTimeout);
     for (size_t i = 0; i < all.size(); ++i)
       expect(said[i].find("lost the others in") != std::string::npos,
              std::string(all[i].operation) + (dies ? " with a dead rank: " : " with a hanging rank: ") + said[i]);
@@ -57,6 +62,8 @@ void runAll(unsigned world) {
 }  // namespace
 
 int main() {
+  expect(ncclMismatch(NCCL_VERSION_CODE).empty(), "the header's NCCL is refused");
+  expect(ncclMismatch(22703).find("the system loaded 2.27.3") != std::string::npos, "another NCCL is not named");
   const unsigned count = gpus();
   expect(count > 0, "CUDA sees no device");
   for (unsigned world = 1; world <= count; world *= 2) runAll(world);

@@ -31,6 +31,10 @@ class CudaCopyQueue final : public CopyQueue {
                                    own().stream()));
     return result;
   }
+  void within(const std::function<void()>& body) override {
+    const c10::cuda::CUDAStreamGuard guard(own());
+    body();
+  }
   Mark mark() override {
     auto event = std::make_shared<CUDAEvent>(cudaEventDisableTiming);
     event->record(own());

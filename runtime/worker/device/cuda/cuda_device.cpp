@@ -26,17 +26,24 @@ namespace {
 
 class CudaDevice final : public Device {
  public:
-  CudaDevice(int index, int threads) : index_(static_cast<c10::DeviceIndex>(index)) {
+  /// `devices`: the slots', in their order, as this process numbers them. A launcher may show it others, too.
+  CudaDevice(std::vector<c10::DeviceIndex> devices, int threads)
+      : index_(devices.front()), devices_(std::move(devices)) {
     at::set_num_threads(threads);
     at::globalContext().lazyInitDevice(c10::kCUDA);
     c10::cuda::set_device(index_);
-    for (int device = 0; device < c10::cuda::device_count(); ++device) {
+    for (const c10::DeviceIndex device : devices_) {
       char bus[32] = {};
       if (cudaDeviceGetPCIBusId(bus, sizeof bus, device) == cudaSuccess) energy_.emplace_back(bus);
     }
   }
 
   c10::Device torchDevice() const override { return c10::Device(c10::kCUDA, index_); }
+  std::vector<c10::Device> torchDevices() const override {
+    std::vector<c10::Device> result;
+    for (const c10::DeviceIndex device : devices_) result.emplace_back(c10::kCUDA, device);
+    return result;
+  }
   void join(comm::Communicator& communicator) override { comm::addNccl(communicator, index_); }
   void* stream() const override { return c10::cuda::getCurrentCUDAStream(index_).stream(); }
   void synchronize() override { c10::cuda::device_synchronize(); }
@@ -55,15 +62,18 @@ class CudaDevice final : public Device {
       result.push_back(static_cast<double>(marks_[i - 1].elapsed_time(marks_[i])) * 1e-3);
     return result;
   }
-  // A process sees the devices of its slots only: several where one process drives them all (strategy dp).
-  std::optional<double> memoryPeak() const override {
-    using c10::CachingAllocator::StatType;
-    int64_t peak = 0;
-    for (c10::DeviceIndex device = 0; device < c10::cuda::device_count(); ++device) {
+  std::optional<MemoryPeaks> memoryPeaks() const override {
+    constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+    MemoryPeaks peaks;
+    for (const c10::DeviceIndex device : devices_) {
       const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(device);
-      peak = std::max(peak, stats.reserved_bytes[static_cast<size_t>(StatType::AGGREGATE)].peak);
+      peaks.held = std::max(peaks.held, static_cast<double>(stats.reserved_bytes[kAll].peak));
+      peaks.allocated = std::max(peaks.allocated, static_cast<double>(stats.allocated_bytes[kAll].peak));
     }
-    return static_cast<double>(peak);
+    return peaks;
+  }
+  void resetMemoryPeaks() override {
+    for (const c10::DeviceIndex device : devices_) c10::cuda::CUDACachingAllocator::resetPeakStats(device);
   }
   std::optional<HostMemory> pinnedMemory() override { return cudaPinnedMemory(); }
   std::unique_ptr<CopyQueue> copyQueue(bool beside) override { return makeCudaCopyQueue(index_, beside); }
@@ -95,13 +105,14 @@ class CudaDevice final : public Device {
 
  private:
   c10::DeviceIndex index_;
+  std::vector<c10::DeviceIndex> devices_;
   std::vector<NvmlEnergy> energy_;
   std::vector<at::cuda::CUDAEvent> marks_;
 };
 
-/// "GPU-01234567-89ab-…", as NVML writes it.
+/// "01234567-89ab-…", as NVML writes it behind "GPU-", and behind "MIG-" for a part of a GPU.
 std::string uuidText(const cudaUUID_t& uuid) {
-  std::string text = "GPU-";
+  std::string text;
   for (size_t i = 0; i < sizeof uuid.bytes; ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
     text += llvm::hexdigit((static_cast<uint8_t>(uuid.bytes[i]) >> 4) & 15, /*LowerCase=*/true);
@@ -115,9 +126,10 @@ std::string uuidText(const cudaUUID_t& uuid) {
 std::optional<int> numberOf(const llvm::json::Object* slot, int count) {
   if (!slot) return std::nullopt;
   if (const auto uuid = slot->getString("uuid")) {
+    const llvm::StringRef digits = uuid->drop_front(std::min<size_t>(uuid->size(), 4));
     for (int device = 0; device < count; ++device) {
       cudaDeviceProp properties{};
-      if (cudaGetDeviceProperties(&properties, device) == cudaSuccess && uuid->str() == uuidText(properties.uuid))
+      if (cudaGetDeviceProperties(&properties, device) == cudaSuccess && digits == uuidText(properties.uuid))
         return device;
     }
     return std::nullopt;
@@ -127,20 +139,23 @@ std::optional<int> numberOf(const llvm::json::Object* slot, int count) {
   return static_cast<int>(*index);
 }
 
-llvm::Expected<std::unique_ptr<Device>> openCuda(const llvm::json::Value& slot) {
-  const llvm::json::Object* object = slot.getAsObject();
+llvm::Expected<std::unique_ptr<Device>> openCuda(llvm::ArrayRef<llvm::json::Value> slots) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess) {
     return llvm::createStringError("CUDA does not start: " + llvm::Twine(cudaGetErrorString(status)) +
                                    " (see nvidia-smi)");
   }
-  const auto index = numberOf(object, count);
-  if (!index) {
-    return llvm::createStringError("the slot asks for CUDA device " + llvm::formatv("{0}", slot).str() +
-                                   ", this process sees " + llvm::Twine(count));
+  std::vector<c10::DeviceIndex> devices;
+  for (const llvm::json::Value& slot : slots) {
+    const auto index = numberOf(slot.getAsObject(), count);
+    if (!index) {
+      return llvm::createStringError("the slot asks for CUDA device " + llvm::formatv("{0}", slot).str() +
+                                     ", this process sees " + llvm::Twine(count));
+    }
+    devices.push_back(static_cast<c10::DeviceIndex>(*index));
   }
-  return std::make_unique<CudaDevice>(*index, slotThreads(slot));
+  return std::make_unique<CudaDevice>(std::move(devices), slotThreads(slots.front()));
 }
 
 void cudaLibraries(llvm::json::Object& into) {

@@ -23,6 +23,7 @@ std::vector<Metric> declaredMetrics() {
                                  {"images_skipped", "float", "lower", TrialKind::Timed, true},
                                  {"host_memory_peak", "Bytes", "lower", TrialKind::Timed, true},
                                  {"device_memory_peak", "Bytes", "lower", TrialKind::Timed, true},
+                                 {"device_memory_allocated_peak", "Bytes", "lower", TrialKind::Timed, true},
                                  {"energy", "Energy", "lower", TrialKind::Timed, false},
                                  {"accuracy", "Share", "higher", TrialKind::Quality, false},
                                  {"accuracy_curve", "Share", "higher", TrialKind::Quality, false, true},
@@ -52,11 +53,20 @@ llvm::Expected<plan::Event> run(TrialContext& context) {
   }
   auto training = Training::create(context, *parameters, 0);
   if (!training) return training.takeError();
-  return profileTrial(context, **training, *settings);
+  return profileTrial(context, context.keep(std::move(*training)), *settings);
 }
 
 }  // namespace
 
-Workload mobilenetV2() { return {"image.mobilenet_v2", 1, declaredParameters(), declaredMetrics(), run}; }
+/// Parameters that cannot be read are run()'s to refuse.
+bool deterministic(const llvm::json::Object& parameters) {
+  auto read = readParameters(parameters);
+  if (!read) llvm::consumeError(read.takeError());
+  return read && read->deterministic;
+}
+
+Workload mobilenetV2() {
+  return {"image.mobilenet_v2", 1, declaredParameters(), declaredMetrics(), run, deterministic};
+}
 
 }  // namespace expc::workload::image

@@ -59,6 +59,7 @@ std::vector<Param> declaredParameters() {
           {"checkpoints", "checkpoints", "off"},
           {"kernels", "kernels", "fused"},
           {"deterministic", "bool", defaults.deterministic},
+          {"cudnn_benchmark", "bool", defaults.cudnn_benchmark},
           {"loader", "loader", "dataloader"},
           {"on_corrupt", "on_corrupt", "fail"},
           {"workers", "int", defaults.loader.workers},
@@ -96,6 +97,10 @@ llvm::Expected<Parameters> readParameters(const Object& object) {
   result.checkpoints = reader.path("checkpoints", "off", "folder");
   result.own_kernels = reader.word("kernels", {"fused", "plain"}) == 0;
   result.deterministic = reader.flag("deterministic", result.deterministic);
+  result.cudnn_benchmark = reader.flag("cudnn_benchmark", result.cudnn_benchmark);
+  if (result.deterministic && result.cudnn_benchmark)
+    reader.fail("cudnn_benchmark", true,
+                "false where deterministic is true: the fastest algorithm differs from run to run");
   result.skip_corrupt = reader.word("on_corrupt", {"fail", "skip"}) == 1;
   result.loader.processes = reader.word("worker_kind", {"threads", "processes"}) == 1;
   result.strategy =

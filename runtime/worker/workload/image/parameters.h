@@ -41,6 +41,7 @@ struct Parameters {
   std::string initial_weights;  // a safetensors file, as written in the study; "": drawn from the seed
   std::string checkpoints;      // a folder, as written in the study; "": none are kept
   bool deterministic = false;
+  bool cudnn_benchmark = false;
   double warmup_epochs = 0;  // of quality trials
   Strategy strategy = Strategy::DdpDs;
   feed::LoaderChoice loader;  // workers, worker_kind, prefetch

@@ -127,7 +127,7 @@ llvm::Expected<plan::Event> runQuality(TrialContext& context, const Parameters& 
   auto& [folder, checkpoint] = *kept;
   auto created = Training::create(context, parameters, settings.epochs, checkpoint ? checkpoint->epochs : 0);
   if (!created) return created.takeError();
-  Training& training = **created;
+  Training& training = context.keep(std::move(*created));
   Course course;
   plan::Event result;
   result.type = plan::Event::Type::Result;

@@ -10,7 +10,7 @@ namespace expc::workload::image {
 llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& parameters, const Settings& settings) {
   auto created = Training::create(context, parameters, 0);
   if (!created) return created.takeError();
-  Training& training = **created;
+  Training& training = context.keep(std::move(*created));
   auto clocked = clockSteps(context, training, settings);
   if (!clocked) return clocked.takeError();
   const int64_t skipped = training.skippedByAll();

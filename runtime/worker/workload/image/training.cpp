@@ -8,7 +8,6 @@
 
 #include "runtime/worker/data/batch_plan.h"
 #include "runtime/worker/data/sampler.h"
-#include "runtime/worker/device/determinism.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/workload/image/image_sets.h"
 #include "runtime/worker/workload/image/portion.h"
@@ -49,11 +48,13 @@ llvm::Error checkSupport(const TrialContext& context, const Parameters& paramete
 
 llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context, const Parameters& parameters,
                                                            int64_t epochs, int64_t first_epoch) {
-  if (parameters.deterministic) device::useDeterministicAlgorithms();
   if (auto error = checkSupport(context, parameters)) return error;
   std::unique_ptr<Training> training(new Training(context, parameters));
   if (parameters.pin_memory && !context.device.pinnedMemory())
     training->notes_.push_back("pin_memory has no effect: there is no accelerator, so batches stay in ordinary memory");
+  if (parameters.cudnn_benchmark && context.device.torchDevice().is_cpu())
+    training->notes_.push_back("cudnn_benchmark has no effect: there is no accelerator, so cuDNN computes nothing");
+  at::globalContext().setBenchmarkCuDNN(parameters.cudnn_benchmark);
   context.progress.report(0, 1, "load");
   auto sets = openImages(parameters.data, context.spec.root);
   if (!sets) return sets.takeError();
@@ -112,12 +113,11 @@ llvm::Error Training::startFeed(int64_t epochs, int64_t first_epoch) {
 }
 
 std::vector<ReplicaPlace> Training::replicaPlaces() const {
-  const c10::Device first = context_.device.torchDevice();
+  const std::vector<c10::Device> devices = context_.device.torchDevices();
   std::vector<ReplicaPlace> result;
   for (const llvm::json::Value& slot : context_.slots) {
     ReplicaPlace place;
-    // The devices of a process are numbered in the order of its slots.
-    if (!first.is_cpu()) place.device = c10::Device(first.type(), static_cast<c10::DeviceIndex>(result.size()));
+    if (!devices.front().is_cpu()) place.device = devices[result.size()];
     place.cores = serve::slotCores(slot);
     place.threads = device::slotThreads(slot);
     result.push_back(std::move(place));
