@@ -25,8 +25,7 @@ target_include_directories(expc_llvm SYSTEM INTERFACE "${EXPC_LLVM_ROOT}/include
 target_link_libraries(expc_llvm INTERFACE ${EXPC_LLVM_SUPPORT} ${EXPC_LLVM_DEMANGLE} ZLIB::ZLIB ${EXPC_ZSTD} ${EXPC_TINFO} Threads::Threads ${CMAKE_DL_LIBS})
 
 find_library(EXPC_HWLOC hwloc REQUIRED)
-find_library(EXPC_ANTLR antlr4-runtime REQUIRED)
-find_program(EXPC_ANTLR_TOOL antlr4 REQUIRED)
+include(Antlr)
 # What the metrics of commands are read with.
 find_library(EXPC_PCRE2 pcre2-8 REQUIRED)
 find_library(EXPC_CSV csv REQUIRED)
