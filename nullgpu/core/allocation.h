@@ -33,6 +33,8 @@ bool isCardAddress(const void* address, unsigned* card);
 
 /// The content of `bytes` from a card's memory; pages that were never written stay absent.
 void readCard(void* host, const void* address, size_t bytes);
+/// Content of the host's for a card's memory.
+void writeCard(void* address, const void* host, size_t bytes);
 /// Sets a card's memory; whole pages of zeros go back to the host.
 void setCard(void* address, int value, size_t bytes);
 /// From card to card, or within one.

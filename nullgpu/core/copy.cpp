@@ -115,7 +115,7 @@ class Copy final : public GuardedOperation {
     if (to_.card && drop) return;
     if (to_.card && from_.card) return copyBetweenCards(to, from, bytes);
     if (to_.card) {
-      std::memcpy(reachable(to), from, bytes);
+      writeCard(to, from, bytes);
     } else if (!from_.card) {
       std::memmove(to, from, bytes);
     } else if (drop) {

@@ -202,17 +202,29 @@ void* reachable(const void* address) {
 void readCard(void* host, const void* address, size_t bytes) {
   const Arena& arena = *arenaAround(address, nullptr);
   auto* to = static_cast<char*>(host);
-  auto from = off_t(arena.offset(address));
-  while (bytes > 0) {
-    const ssize_t read = pread(arena.file(), to, bytes, from);
-    if (read <= 0) {  // the host's side is not there: let the access say so, as any other would
-      std::memcpy(to, arena.inside(address) + (to - static_cast<char*>(host)), bytes);
-      return;
-    }
+  const char* const end = to + bytes;
+  for (auto from = off_t(arena.offset(address)); to < end;) {
+    const ssize_t read = pread(arena.file(), to, size_t(end - to), from);
+    if (read <= 0) break;
     to += read;
     from += read;
-    bytes -= size_t(read);
   }
+  // Where the host's side is not there, the access says so as any other would.
+  std::memcpy(to, arena.inside(address) + (to - static_cast<char*>(host)), size_t(end - to));
+}
+
+/// By a call as well: a mapping makes its pages one by one, each at the cost of a fault.
+void writeCard(void* address, const void* host, size_t bytes) {
+  const Arena& arena = *arenaAround(address, nullptr);
+  const auto* from = static_cast<const char*>(host);
+  const char* const end = from + bytes;
+  for (auto to = off_t(arena.offset(address)); from < end && bytes >= kPage;) {
+    const ssize_t written = pwrite(arena.file(), from, size_t(end - from), to);
+    if (written <= 0) break;
+    from += written;
+    to += written;
+  }
+  std::memcpy(arena.inside(address) + (from - static_cast<const char*>(host)), from, size_t(end - from));
 }
 
 void setCard(void* address, int value, size_t bytes) {
@@ -243,7 +255,7 @@ void copyBetweenCards(void* to, const void* from, size_t bytes) {
     if (data > at) setCard(target + (at - begin), 0, size_t(data - at));
     off_t hole = data < end ? lseek(source.file(), data, SEEK_HOLE) : end;
     if (hole < 0 || hole > end) hole = end;
-    std::memmove(reachable(target + (data - begin)), source.inside(from) + (data - begin), size_t(hole - data));
+    writeCard(target + (data - begin), source.inside(from) + (data - begin), size_t(hole - data));
     at = hole;
   }
 }

@@ -1,0 +1,162 @@
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "nullgpu/cudart/test_support.h"
+
+using namespace nullgpu::testing;
+
+namespace {
+
+constexpr size_t kBytes = size_t{1} << 20;
+
+/// A copy of `bytes` from `host + offset` waits while `deed` is done to the buffer; then the stream goes on.
+Outcome whileCopyWaits(size_t offset, size_t bytes, const std::function<void(char* host)>& deed) {
+  return inChild({}, [&](std::FILE* out) {
+    const cudaStream_t stream = newStream();
+    char *host = hostMemory(kBytes), *card = cardMemory(kBytes);
+    Gate gate(stream);
+    OK(cudaMemcpyAsync(card, host + offset, bytes, cudaMemcpyHostToDevice, stream));
+    deed(host);
+    std::fflush(nullptr);
+    gate.open();
+    OK(cudaStreamSynchronize(stream));
+    std::memset(host, 1, kBytes);  // from here on the buffer is the program's again
+    OK(cudaFreeHost(host));
+    std::fprintf(out, "done");
+  });
+}
+
+/// Frames of this program between two lines of a message.
+bool hasFrames(const std::string& errors, const std::string& after, const std::string& before) {
+  const size_t begin = errors.find(after);
+  const size_t end = before.empty() ? errors.size() : errors.find(before);
+  if (begin == std::string::npos || end == std::string::npos) return false;
+  return errors.substr(begin, end - begin).find("nullgpu_cudart_test") != std::string::npos;
+}
+
+void checkBothPlaces(const Outcome& outcome, const std::string& deed) {
+  CAPTURE(outcome.errors);
+  CHECK(outcome.signal() == SIGABRT);
+  CHECK(outcome.mentions("was " + deed + " while a copy of"));
+  CHECK(hasFrames(outcome.errors, "the copy was queued here:", "it was " + deed + " here:"));
+  CHECK(hasFrames(outcome.errors, "it was " + deed + " here:", ""));
+}
+
+}  // namespace
+
+TEST_CASE("who changes a buffer that a copy waits for is named") {
+  checkBothPlaces(whileCopyWaits(0, kBytes, [](char* host) { host[kBytes / 2] = 1; }), "changed");
+}
+
+TEST_CASE("a change at the edge, or of a small buffer, is seen when the copy comes") {
+  for (const Outcome& outcome : {whileCopyWaits(100, kBytes / 2, [](char* host) { host[100] = 1; }),
+                                 whileCopyWaits(0, 1000, [](char* host) { host[999] = 1; })}) {
+    CHECK(outcome.signal() == SIGABRT);
+    CHECK(hasFrames(outcome.errors, "the copy was queued here:", "it was changed between"));
+  }
+}
+
+TEST_CASE("what lies beside the buffer may be changed") {
+  CHECK(whileCopyWaits(100, kBytes / 2, [](char* host) {
+          host[99] = 1;
+          host[100 + kBytes / 2] = 1;
+          std::memset(host + kBytes / 2 + 8192, 1, 4096);
+        }).said == "done");
+}
+
+TEST_CASE("who frees or unregisters a buffer that a copy waits for is named") {
+  checkBothPlaces(whileCopyWaits(0, 1000, [](char* host) { OK(cudaFreeHost(host)); }), "freed");
+  const auto registered = [](bool reads) {
+    return inChild({}, [=](std::FILE*) {
+      auto* host = static_cast<char*>(std::aligned_alloc(4096, kBytes));
+      OK(cudaHostRegister(host, kBytes, cudaHostRegisterDefault));
+      char* card = cardMemory(kBytes);
+      Gate gate(nullptr);
+      if (reads) OK(cudaMemcpyAsync(card, host, kBytes, cudaMemcpyHostToDevice, nullptr));
+      if (!reads) OK(cudaMemcpyAsync(host, card, kBytes, cudaMemcpyDeviceToHost, nullptr));
+      OK(cudaHostUnregister(host));
+    });
+  };
+  checkBothPlaces(registered(true), "unregistered");
+  checkBothPlaces(registered(false), "unregistered");
+}
+
+TEST_CASE("a page is kept as long as any copy waits for it") {
+  const Outcome outcome = inChild({}, [](std::FILE* out) {
+    const cudaStream_t first = newStream(), second = newStream();
+    char *host = hostMemory(kBytes), *card = cardMemory(kBytes);
+    Gate gate(second);
+    OK(cudaMemcpyAsync(card, host, kBytes, cudaMemcpyHostToDevice, first));
+    OK(cudaMemcpyAsync(card, host + kBytes / 2, kBytes / 2, cudaMemcpyHostToDevice, second));
+    OK(cudaStreamSynchronize(first));
+    host[kBytes / 4] = 1;
+    std::fprintf(out, "first half free");
+    std::fflush(out);
+    host[kBytes - kBytes / 4] = 1;
+  });
+  CHECK(outcome.said == "first half free");
+  checkBothPlaces(outcome, "changed");
+}
+
+TEST_CASE("a copy that writes what another waits to read is named; in one stream's order it may") {
+  const auto copies = [](bool ordered) {
+    return inChild({}, [=](std::FILE* out) {
+      const cudaStream_t first = newStream(), second = ordered ? first : newStream();
+      char *host = hostMemory(kBytes), *card = cardMemory(kBytes);
+      Gate gate(first);
+      OK(cudaMemcpyAsync(card, host, kBytes, cudaMemcpyHostToDevice, first));
+      OK(cudaMemcpyAsync(host, card, kBytes, cudaMemcpyDeviceToHost, second));
+      OK(cudaMemcpyAsync(card, host, kBytes, cudaMemcpyHostToDevice, second));
+      if (ordered) gate.open();
+      OK(cudaStreamSynchronize(second));
+      std::fprintf(out, "done");
+    });
+  };
+  CHECK(copies(true).said == "done");
+  const Outcome race = copies(false);
+  CHECK(race.signal() == SIGABRT);
+  CHECK(hasFrames(race.errors, "the copy that writes it was queued here:", ""));
+}
+
+TEST_CASE("a function of the host may fill the buffer of a copy behind it") {
+  const Outcome outcome = inChild({}, [](std::FILE* out) {
+    const cudaStream_t stream = newStream();
+    char *host = hostMemory(kBytes), *card = cardMemory(kBytes);
+    OK(cudaLaunchHostFunc(stream, [](void* data) { std::memset(data, 'f', kBytes); }, host));
+    OK(cudaMemcpyAsync(card, host, kBytes, cudaMemcpyHostToDevice, stream));
+    OK(cudaStreamSynchronize(stream));
+    char value = 0;
+    OK(cudaMemcpy(&value, card + kBytes - 1, 1, cudaMemcpyDeviceToHost));
+    std::fprintf(out, "%c", value);
+  });
+  CHECK_MESSAGE(outcome.said == "f", outcome.errors);
+}
+
+TEST_CASE("registered memory that may only be read is copied and stays so") {
+  const Outcome outcome = inChild({}, [](std::FILE* out) {
+    std::FILE* file = std::tmpfile();
+    OK(ftruncate(fileno(file), kBytes) == 0 ? cudaSuccess : cudaErrorUnknown);
+    void* host = mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, fileno(file), 0);
+    OK(cudaHostRegister(host, kBytes, cudaHostRegisterReadOnly));
+    OK(cudaMemcpy(cardMemory(kBytes), host, kBytes, cudaMemcpyHostToDevice));
+    std::fprintf(out, "done");
+    std::fflush(out);
+    *static_cast<volatile char*>(host) = 1;
+  });
+  CHECK(outcome.said == "done");
+  CHECK(outcome.signal() == SIGSEGV);
+}
+
+TEST_CASE("a forked process may write what a copy of its parent waits for") {
+  const Outcome outcome = whileCopyWaits(0, kBytes, [](char* host) {
+    if (fork() == 0) {
+      std::memset(host, 1, kBytes);
+      _exit(cudaDeviceSynchronize() == cudaErrorInitializationError ? 0 : 1);
+    }
+    int status = 0;
+    wait(&status);
+    if (status != 0) std::exit(4);
+  });
+  CHECK_MESSAGE(outcome.said == "done", outcome.errors);
+}

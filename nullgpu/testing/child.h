@@ -1,0 +1,62 @@
+#pragma once
+
+// Tests in processes of their own: the null GPU reads its environment once, and some of what it does ends the process.
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+
+namespace nullgpu::testing {
+
+struct Outcome {
+  int status = 0;      // of waitpid
+  std::string said;    // what the body printed to the file that it was given
+  std::string errors;  // stderr
+
+  bool ended() const { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
+  int code() const { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }
+  int signal() const { return WIFSIGNALED(status) ? WTERMSIG(status) : 0; }
+  bool mentions(const std::string& text) const { return errors.find(text) != std::string::npos; }
+};
+
+inline std::string readAll(std::FILE* file) {
+  std::rewind(file);
+  std::string text;
+  for (int byte; (byte = std::fgetc(file)) != EOF;) text += char(byte);
+  std::fclose(file);
+  return text;
+}
+
+/// Runs `body` in a child that ends as a program does. One that hangs ends with SIGALRM.
+inline Outcome inChild(const std::map<std::string, std::string>& environment,
+                       const std::function<void(std::FILE*)>& body) {
+  std::FILE* said = std::tmpfile();
+  std::FILE* errors = std::tmpfile();
+  REQUIRE((said && errors));
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    alarm(120);
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    dup2(fileno(errors), STDERR_FILENO);
+    std::signal(SIGABRT, SIG_DFL);  // doctest's own
+    std::signal(SIGSEGV, SIG_DFL);
+    body(said);
+    std::exit(0);
+  }
+  Outcome outcome;
+  REQUIRE(waitpid(child, &outcome.status, 0) == child);
+  outcome.said = readAll(said);
+  outcome.errors = readAll(errors);
+  return outcome;
+}
+
+}  // namespace nullgpu::testing
