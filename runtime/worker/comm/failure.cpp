@@ -39,7 +39,9 @@ constexpr Sign kSigns[] = {
     {"DefaultCPUAllocator: not enough memory", Failure::HostMemory},
     // The reducer talks to the other ranks inside the backward pass; what it throws there has no type of its own.
     {"gloo", Failure::OtherRanks},
-    {"NCCL", Failure::OtherRanks},
+    {"NCCL error", Failure::OtherRanks},
+    {"NCCL timeout", Failure::OtherRanks},
+    {"NCCL communicator was aborted", Failure::OtherRanks},
     {"Connection closed by peer", Failure::OtherRanks},
     {"Connection reset by peer", Failure::OtherRanks},
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nccl.h>
 
+#include <torch/csrc/distributed/c10d/NCCLUtils.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
@@ -70,9 +71,9 @@ std::string ncclMismatch(int loaded) {
 }
 
 void addNccl(Communicator& communicator, int index) {
-  int loaded = 0;
-  if (ncclGetVersion(&loaded) != ncclSuccess) throw std::runtime_error("NCCL does not tell its version");
-  if (const std::string why = ncclMismatch(loaded); !why.empty()) throw std::runtime_error(why);
+  const auto [major, minor, patch] = c10d::getNcclVersionTuple();
+  if (const std::string why = ncclMismatch(NCCL_VERSION(major, minor, patch)); !why.empty())
+    throw std::runtime_error(why);
   leaveFailuresToUs();
   Group& group = communicator.group();
   guarded(group, "the set-up of NCCL", [&] {
