@@ -1,5 +1,7 @@
 // CUPTI's activity interface.
 
+#include "nullgpu/core/activity.h"
+
 #include <cupti.h>
 
 #include <cstring>
@@ -7,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "nullgpu/core/configuration.h"
+#include "nullgpu/cupti/availability.h"
 #include "nullgpu/cupti/buffers.h"
 #include "nullgpu/cupti/clock.h"
 #include "nullgpu/cupti/external.h"
@@ -28,17 +30,12 @@ Attributes& attributes() {
   return all;
 }
 
-/// As if another tool were there first, which the fault `cupti` asks for.
-CUptiResult free() {
-  return configuration().faults.cupti ? CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED : CUPTI_SUCCESS;
-}
-
 }  // namespace
 
 extern "C" {
 
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
-  if (const CUptiResult result = free(); result != CUPTI_SUCCESS) return result;
+  if (const CUptiResult result = availability(); result != CUPTI_SUCCESS) return result;
   return recorder().enable(kind, true);
 }
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) { return recorder().enable(kind, false); }

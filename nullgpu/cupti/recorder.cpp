@@ -2,13 +2,10 @@
 
 #include <cupti_driver_cbid.h>
 #include <cupti_runtime_cbid.h>
-#include <pthread.h>
-#include <unistd.h>
 
 #include <algorithm>
 
 #include "nullgpu/cupti/buffers.h"
-#include "nullgpu/cupti/clock.h"
 #include "nullgpu/cupti/external.h"
 #include "nullgpu/cupti/records.h"
 

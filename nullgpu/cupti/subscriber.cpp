@@ -4,8 +4,8 @@
 
 #include <atomic>
 
-#include "nullgpu/core/configuration.h"
 #include "nullgpu/core/stream.h"
+#include "nullgpu/cupti/availability.h"
 #include "nullgpu/cupti/buffers.h"
 #include "nullgpu/cupti/names.h"
 #include "nullgpu/cupti/recorder.h"
@@ -36,7 +36,8 @@ extern "C" {
 
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc callback, void*) {
   if (!handle || !callback) return CUPTI_ERROR_INVALID_PARAMETER;
-  if (configuration().faults.cupti || subscribed.exchange(true)) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+  if (const CUptiResult result = availability(); result != CUPTI_SUCCESS) return result;
+  if (subscribed.exchange(true)) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   *handle = &the_subscriber;
   return CUPTI_SUCCESS;
 }
