@@ -1,0 +1,71 @@
+#include "nullgpu/nccl/call.h"
+
+#include <vector>
+
+namespace nullgpu::nccl {
+namespace {
+
+struct Type {
+  const char* name;
+  size_t bytes;
+  const char* kernel;  // NCCL has kernels for unsigned numbers only; they serve the signed ones
+};
+constexpr Type kTypes[ncclNumTypes] = {
+    {"int8", 1, "u8"},     {"uint8", 1, "u8"},      {"int32", 4, "u32"},         {"uint32", 4, "u32"},
+    {"int64", 8, "u64"},   {"uint64", 8, "u64"},    {"float16", 2, "f16"},       {"float32", 4, "f32"},
+    {"float64", 8, "f64"}, {"bfloat16", 2, "bf16"}, {"float8e4m3", 1, "f8e4m3"}, {"float8e5m2", 1, "f8e5m2"}};
+constexpr const char* kReductions[ncclNumOps + 1] = {"sum", "prod", "max", "min", "avg", "sum of what is multiplied"};
+constexpr const char* kKinds[] = {"AllReduce", "Reduce",   "ReduceScatter", "AllGather",
+                                  "Broadcast", "AlltoAll", "a message"};
+
+bool reduces(Kind kind) { return kind == Kind::AllReduce || kind == Kind::Reduce || kind == Kind::ReduceScatter; }
+bool rooted(Kind kind) { return kind == Kind::Reduce || kind == Kind::Broadcast; }
+
+std::string mangled(const std::string& kernel) {
+  return "_Z" + std::to_string(kernel.size()) + kernel + "24ncclDevKernelArgsStorageILm4096EE";
+}
+
+/// NCCL chooses a kernel by collective and type; what else it must know travels in the arguments. So each reduction is
+/// done in the kernel named after the sum.
+std::string kernelOf(Kind kind, size_t type) {
+  const std::string prefix = "ncclDevKernel_";
+  if (kind == Kind::AllToAll || kind == Kind::Message) return mangled(prefix + "SendRecv");
+  const std::string name = prefix + kKinds[static_cast<size_t>(kind)];
+  if (!reduces(kind)) return mangled(name + "_RING_LL");
+  return mangled(name + "_Sum_" + kTypes[type].kernel + "_RING_LL");
+}
+
+}  // namespace
+
+bool Description::agrees(const Description& other) const {
+  return kind == other.kind && type == other.type && reduction == other.reduction && root == other.root &&
+         count == other.count;
+}
+
+size_t sizeOf(uint8_t type) { return kTypes[type].bytes; }
+
+std::string amount(const Description& what) { return std::to_string(what.count) + " x " + kTypes[what.type].name; }
+
+std::string words(const Description& what) {
+  std::string text = std::string(kKinds[static_cast<size_t>(what.kind)]) + " of " + amount(what);
+  if (reduces(what.kind)) text += std::string(" (") + kReductions[what.reduction] + ")";
+  if (rooted(what.kind)) text += (what.kind == Kind::Reduce ? " to rank " : " from rank ") + std::to_string(what.root);
+  return text;
+}
+
+std::string_view kernelName(const Description& what) {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (size_t kind = 0; kind <= static_cast<size_t>(Kind::Message); ++kind)
+      for (size_t type = 0; type < ncclNumTypes; ++type) all.push_back(kernelOf(static_cast<Kind>(kind), type));
+    return all;
+  }();
+  return names[static_cast<size_t>(what.kind) * ncclNumTypes + what.type];
+}
+
+uint64_t bytesOf(const Description& what, unsigned ranks) {
+  const bool parts = what.kind == Kind::ReduceScatter || what.kind == Kind::AllGather || what.kind == Kind::AllToAll;
+  return what.count * sizeOf(what.type) * (parts ? ranks : 1);
+}
+
+}  // namespace nullgpu::nccl

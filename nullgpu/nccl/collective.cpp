@@ -1,0 +1,226 @@
+// A collective: the ranks compare what they call, then move it in chunks. Of each chunk every rank writes its values
+// into its slot of the shared memory, reduces the part that is its own over all slots, and reads what it needs from
+// them. A slot is written again when all ranks have read it.
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "nullgpu/core/activity.h"
+#include "nullgpu/core/configuration.h"
+#include "nullgpu/core/memory.h"
+#include "nullgpu/nccl/reduction.h"
+#include "nullgpu/nccl/transfer.h"
+
+namespace nullgpu::nccl {
+namespace {
+
+bool hasParts(Kind kind) { return kind == Kind::ReduceScatter || kind == Kind::AllToAll; }
+bool hasReduction(Kind kind) { return kind == Kind::AllReduce || kind == Kind::Reduce || kind == Kind::ReduceScatter; }
+
+const std::byte* bytesAt(const void* address) { return static_cast<const std::byte*>(reachable(address)); }
+
+class Collective : public Transfer {
+ public:
+  Collective(Clique& clique, Lane lane, const Call& call)
+      : clique_(clique),
+        lane_(lane),
+        mine_(clique.mine(lane)),
+        call_(call),
+        what_(call.what),
+        ranks_(clique.ranks()),
+        element_(sizeOf(what_.type)),
+        per_chunk_(Clique::kSlotBytes / element_ / (hasParts(what_.kind) ? ranks_ : 1)),
+        chunks_((what_.count + per_chunk_ - 1) / per_chunk_),
+        number_(mine_.posted.now() + 1),
+        before_(mine_.read.now()) {
+    const auto drop = configuration().drop;
+    what_.moves = !drop || bytesOf(what_, ranks_) <= *drop;
+  }
+
+  bool step() override {
+    if (stage_ == Stage::Describe && describe()) stage_ = Stage::Compare;
+    if (stage_ == Stage::Compare && compare()) stage_ = Stage::Move;
+    return stage_ == Stage::Move && move();
+  }
+
+ private:
+  enum class Stage : uint8_t { Describe, Compare, Move };
+
+  bool describe() {
+    // The place still holds the collective before the last.
+    if (number_ > 2 && !clique_.all(lane_, &Board::compared, number_ - 2)) return false;
+    mine_.described[number_ % 2] = what_;
+    mine_.posted.set(number_);
+    return true;
+  }
+
+  bool compare() {
+    if (!clique_.all(lane_, &Board::posted, number_)) return false;
+    const Description& first = clique_.board(lane_, 0).described[number_ % 2];
+    bool moves = first.moves;
+    for (unsigned rank = 1; rank < ranks_; ++rank) {
+      const Description& other = clique_.board(lane_, rank).described[number_ % 2];
+      if (!other.agrees(first)) {
+        complain(first, rank, other);
+        return false;
+      }
+      moves = moves && other.moves;
+    }
+    if (!moves) chunks_ = 0;
+    mine_.compared.set(number_);
+    return true;
+  }
+
+  void complain(const Description& first, unsigned rank, const Description& other) {
+    clique_.complain("collective " + std::to_string(number_) + " of a communicator of " + std::to_string(ranks_) +
+                     " ranks: rank 0 calls " + words(first) + ", rank " + std::to_string(rank) + " calls " +
+                     words(other) + "; all ranks must call the same in the same order");
+  }
+
+  /// The others are at it, too: a moment's wait for them is shorter than to be asked again. Not for long, since other
+  /// streams want to move, and not for a rank whose operations are done by this thread.
+  bool move() {
+    constexpr uint64_t kPatience = 100'000;  // nanoseconds
+    constexpr unsigned kSteps = 64;
+    uint64_t moved_at = now();
+    for (unsigned steps = 0; read_ < chunks_ && steps < kSteps;) {
+      if (moveChunks()) {
+        ++steps;
+        moved_at = now();
+      } else if (clique_.shared() || now() > moved_at + kPatience) {
+        return false;
+      } else {
+        sched_yield();
+      }
+    }
+    return read_ == chunks_;
+  }
+
+  /// At most one chunk in each direction. False: none could be moved.
+  bool moveChunks() {
+    const uint64_t before = written_ + reduced_ + read_;
+    if (read_ < chunks_) read();
+    if (hasReduction(what_.kind) && reduced_ < chunks_) reduceChunk();
+    if (written_ < chunks_) write();
+    return written_ + reduced_ + read_ > before;
+  }
+
+  /// How many elements (of each part) chunk `chunk` has, counted from 0.
+  size_t elements(uint64_t chunk) const { return std::min<uint64_t>(per_chunk_, what_.count - chunk * per_chunk_); }
+  size_t offset(uint64_t chunk) const { return chunk * per_chunk_ * element_; }
+  /// Where `rank` has chunk `chunk`.
+  std::byte* slot(unsigned rank, uint64_t chunk) const { return clique_.slot(lane_, rank, before_ + chunk); }
+
+  void write() {
+    const uint64_t number = before_ + written_ + 1;
+    if (number > Clique::kSlots && !clique_.all(lane_, &Board::read, number - Clique::kSlots)) return;
+    const size_t count = elements(written_);
+    std::byte* to = slot(clique_.rank(), written_);
+    if (hasParts(what_.kind)) {
+      for (unsigned part = 0; part < ranks_; ++part)
+        copyIn(to + part * count * element_, bytesAt(call_.send) + part * what_.count * element_, count);
+    } else if (what_.kind != Kind::Broadcast || static_cast<unsigned>(what_.root) == clique_.rank()) {
+      copyIn(to, bytesAt(call_.send), count);
+    }
+    ++written_;
+    mine_.written.set(number);
+  }
+
+  void copyIn(std::byte* to, const std::byte* from, size_t count) const {
+    memcpy(to, from + offset(written_), count * element_);
+    if (what_.reduction == kScaledSum) multiply(what_.type, factor(), to, count);
+  }
+
+  const std::byte* factor() const {
+    return call_.factor.address ? bytesAt(call_.factor.address) : call_.factor.value.data();
+  }
+
+  /// The elements of a chunk of `count` that `rank` reduces.
+  std::pair<size_t, size_t> share(unsigned rank, size_t count) const {
+    if (hasParts(what_.kind)) return {rank * count, count};
+    const size_t part = (count + ranks_ - 1) / ranks_, begin = std::min(count, rank * part);
+    return {begin, std::min(part, count - begin)};
+  }
+
+  void reduceChunk() {
+    const uint64_t number = before_ + reduced_ + 1;
+    if (!clique_.all(lane_, &Board::written, number)) return;
+    const auto [begin, count] = share(clique_.rank(), elements(reduced_));
+    std::vector<const std::byte*> inputs;
+    for (unsigned rank = 0; rank < ranks_; ++rank) inputs.push_back(slot(rank, reduced_) + begin * element_);
+    // Nobody else reads this part of our slot before it is reduced.
+    std::byte* out = slot(clique_.rank(), reduced_) + begin * element_;
+    if (what_.kind == Kind::ReduceScatter) out = receiveAt(0);
+    reduce(what_.type, what_.reduction, inputs, out, count);
+    ++reduced_;
+    mine_.reduced.set(number);
+  }
+
+  /// Where the chunk that is read (or reduced, for one that is read no more) goes.
+  std::byte* receiveAt(size_t elements) const {
+    const uint64_t chunk = what_.kind == Kind::ReduceScatter ? reduced_ : read_;
+    return static_cast<std::byte*>(reachable(call_.receive)) + offset(chunk) + elements * element_;
+  }
+
+  void read() {
+    const uint64_t number = before_ + read_ + 1;
+    const auto before = hasReduction(what_.kind) ? &Board::reduced : &Board::written;
+    if (!clique_.all(lane_, before, number)) return;
+    const size_t count = elements(read_);
+    switch (what_.kind) {
+      case Kind::AllReduce:
+        readShares(count);
+        break;
+      case Kind::Reduce:
+        if (static_cast<unsigned>(what_.root) == clique_.rank()) readShares(count);
+        break;
+      case Kind::Broadcast:
+        memcpy(receiveAt(0), slot(static_cast<unsigned>(what_.root), read_), count * element_);
+        break;
+      case Kind::AllGather:
+      case Kind::AllToAll:
+        readParts(count);
+        break;
+      default:  // a reduce-scatter wrote its results where they belong
+        break;
+    }
+    ++read_;
+    mine_.read.set(number);
+  }
+
+  void readShares(size_t count) const {
+    for (unsigned rank = 0; rank < ranks_; ++rank) {
+      const auto [begin, many] = share(rank, count);
+      if (many > 0) memcpy(receiveAt(begin), slot(rank, read_) + begin * element_, many * element_);
+    }
+  }
+
+  void readParts(size_t count) const {
+    const size_t skip = what_.kind == Kind::AllToAll ? clique_.rank() * count * element_ : 0;
+    for (unsigned rank = 0; rank < ranks_; ++rank)
+      memcpy(receiveAt(rank * what_.count), slot(rank, read_) + skip, count * element_);
+  }
+
+  Clique& clique_;
+  const Lane lane_;
+  Board& mine_;
+  const Call& call_;
+  Description what_;
+  const unsigned ranks_;
+  const size_t element_, per_chunk_;
+  uint64_t chunks_;
+  const uint64_t number_;  // of the collective
+  const uint64_t before_;  // chunks of the collectives before it
+  uint64_t written_ = 0, reduced_ = 0, read_ = 0;
+  Stage stage_ = Stage::Describe;
+};
+
+}  // namespace
+
+std::unique_ptr<Transfer> makeCollective(Clique& clique, Lane lane, const Call& call) {
+  return std::make_unique<Collective>(clique, lane, call);
+}
+
+}  // namespace nullgpu::nccl

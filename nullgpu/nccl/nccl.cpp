@@ -1,0 +1,342 @@
+// NCCL's functions, as far as torch's libraries call them.
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <cstring>
+#include <vector>
+
+#include "nullgpu/core/stream.h"
+#include "nullgpu/nccl/communicator.h"
+#include "nullgpu/nccl/failure.h"
+#include "nullgpu/nccl/group.h"
+
+using namespace nullgpu::nccl;
+
+namespace {
+
+/// The body of each function: what it throws is its answer.
+template <typename Body>
+ncclResult_t answered(Body body) {
+  ncclResult_t answer = ncclSuccess;
+  try {
+    return body();
+  } catch (const Failure& failure) {
+    rememberError(failure.what());
+    answer = failure.answer;
+  } catch (const std::exception& error) {
+    rememberError(error.what());
+    answer = ncclInternalError;
+  }
+  noteInGroup(answer);
+  return answer;
+}
+
+Communicator& the(ncclComm_t handle) {
+  if (!handle) throw Failure(ncclInvalidArgument, "the communicator is null");
+  return *handle->self;
+}
+
+ncclResult_t initialize(ncclComm_t* out, int ranks, const ncclUniqueId& id, int rank, const ncclConfig_t* config) {
+  expect(nullgpu::health());
+  if (!out || ranks < 1 || rank < 0 || rank >= ranks)
+    throw Failure(ncclInvalidArgument, "rank " + std::to_string(rank) + " of " + std::to_string(ranks));
+  const bool blocking = !config || config->blocking != 0;
+  auto communicator =
+      std::make_shared<Communicator>(id, static_cast<unsigned>(ranks), static_cast<unsigned>(rank), blocking);
+  meet(communicator);
+  *out = new ncclComm{std::move(communicator)};
+  return blocking ? ncclSuccess : ncclInProgress;
+}
+
+Description describe(Kind kind, size_t count, ncclDataType_t type, int reduction = ncclSum, int root = 0) {
+  if (type < 0 || type >= ncclNumTypes) throw Failure(ncclInvalidArgument, "no data type " + std::to_string(type));
+  if (reduction < 0) throw Failure(ncclInvalidArgument, "no reduction " + std::to_string(reduction));
+  Description what;
+  what.kind = kind;
+  what.type = static_cast<uint8_t>(type);
+  what.reduction = static_cast<uint8_t>(std::min<int>(reduction, kScaledSum));
+  what.root = root;
+  what.count = count;
+  return what;
+}
+
+/// Checks what can be checked here and issues the call.
+ncclResult_t call(ncclComm_t handle, cudaStream_t stream, const Description& what, const void* send, void* receive,
+                  int reduction = ncclSum) {
+  Communicator& communicator = the(handle);
+  communicator.expectReady();
+  if (what.root < 0 || static_cast<unsigned>(what.root) >= communicator.ranks())
+    throw Failure(ncclInvalidArgument,
+                  "the root is rank " + std::to_string(what.root) + " of " + std::to_string(communicator.ranks()));
+  Call call{.what = what, .send = send, .receive = receive, .factor = {}};
+  if (what.reduction == kScaledSum) call.factor = communicator.factor(reduction);
+  issue(handle->self, call, stream);
+  return ncclSuccess;
+}
+
+ncclResult_t message(ncclComm_t handle, cudaStream_t stream, const Description& what, const void* send, void* receive,
+                     int peer, bool sends) {
+  Communicator& communicator = the(handle);
+  communicator.expectReady();
+  if (peer < 0 || static_cast<unsigned>(peer) >= communicator.ranks())
+    throw Failure(ncclInvalidArgument,
+                  "a message to or from rank " + std::to_string(peer) + " of " + std::to_string(communicator.ranks()));
+  Call call{.what = what, .send = send, .receive = receive, .factor = {}};
+  call.peer = static_cast<unsigned>(peer);
+  call.sends = sends;
+  issue(handle->self, call, stream);
+  return ncclSuccess;
+}
+
+}  // namespace
+
+extern "C" {
+
+ncclResult_t ncclGetVersion(int* version) {
+  if (!version) return ncclInvalidArgument;
+  *version = NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
+
+const char* ncclGetErrorString(ncclResult_t code) {
+  switch (code) {
+    case ncclSuccess:
+      return "no error";
+    case ncclUnhandledCudaError:
+      return "unhandled cuda error (run with NCCL_DEBUG=INFO for details)";
+    case ncclSystemError:
+      return "unhandled system error (run with NCCL_DEBUG=INFO for details)";
+    case ncclInternalError:
+      return "internal error - please report this issue to the NCCL developers";
+    case ncclInvalidArgument:
+      return "invalid argument (run with NCCL_DEBUG=WARN for details)";
+    case ncclInvalidUsage:
+      return "invalid usage (run with NCCL_DEBUG=WARN for details)";
+    case ncclRemoteError:
+      return "remote process exited or there was a network error";
+    case ncclInProgress:
+      return "NCCL operation in progress";
+    default:
+      return "unknown result code";
+  }
+}
+
+const char* ncclGetLastError(ncclComm_t) { return lastError(); }
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  return answered([&] {
+    if (!id) throw Failure(ncclInvalidArgument, "no place for the unique id");
+    *id = newId();
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
+  return answered([&] { return initialize(comm, ranks, id, rank, config); });
+}
+
+ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank) {
+  return answered([&] { return initialize(comm, ranks, id, rank, nullptr); });
+}
+
+ncclResult_t ncclCommInitRankScalable(ncclComm_t* comm, int ranks, int rank, int ids, ncclUniqueId* id,
+                                      ncclConfig_t* config) {
+  return answered([&] {
+    if (ids < 1 || !id) throw Failure(ncclInvalidArgument, "no unique id");
+    return initialize(comm, ranks, *id, rank, config);  // the first serves all
+  });
+}
+
+ncclResult_t ncclCommInitAll(ncclComm_t* comms, int count, const int* devices) {
+  return answered([&] {
+    if (!comms || count < 1) throw Failure(ncclInvalidArgument, std::to_string(count) + " communicators");
+    const ncclUniqueId id = newId();
+    const auto before = static_cast<int>(nullgpu::currentCard());
+    beginGroup();
+    for (int rank = 0; rank < count; ++rank) {
+      const int device = devices ? devices[rank] : rank;
+      if (cudaSetDevice(device) != cudaSuccess) {
+        noteInGroup(ncclUnhandledCudaError);
+        rememberError("there is no card " + std::to_string(device));
+        break;
+      }
+      if (ncclCommInitRank(&comms[rank], count, id, rank) != ncclSuccess) break;
+    }
+    cudaSetDevice(before);
+    endGroup();
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  return answered([&] {
+    the(comm).finalize();
+    return the(comm).blocking() ? ncclSuccess : the(comm).state();
+  });
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  return answered([&] {
+    if (!comm) return ncclSuccess;
+    the(comm).drain();
+    the(comm).abort();
+    delete comm;
+    expect(nullgpu::health());
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  return answered([&] {
+    if (!comm) return ncclSuccess;
+    the(comm).abort();
+    delete comm;
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
+  return answered([&] {
+    if (!error) throw Failure(ncclInvalidArgument, "no place for the error");
+    *error = the(comm).state();
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
+  return answered([&] {
+    *count = static_cast<int>(the(comm).ranks());
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
+  return answered([&] {
+    *device = static_cast<int>(the(comm).card());
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
+  return answered([&] {
+    *rank = static_cast<int>(the(comm).rank());
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t type,
+                                      ncclScalarResidence_t residence, ncclComm_t comm) {
+  return answered([&] {
+    const Description what = describe(Kind::AllReduce, 1, type);
+    if (!op || !scalar) throw Failure(ncclInvalidArgument, "no factor");
+    Factor factor;
+    if (residence == ncclScalarDevice) {
+      factor.address = scalar;
+    } else {
+      memcpy(factor.value.data(), scalar, sizeOf(what.type));
+    }
+    *op = static_cast<ncclRedOp_t>(the(comm).keep(factor));
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm) {
+  return answered([&] {
+    the(comm).forget(op);
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                           ncclComm_t comm, cudaStream_t stream) {
+  return answered([&] { return call(comm, stream, describe(Kind::AllReduce, count, type, op), send, receive, op); });
+}
+
+ncclResult_t ncclReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
+                        ncclComm_t comm, cudaStream_t stream) {
+  return answered([&] { return call(comm, stream, describe(Kind::Reduce, count, type, op, root), send, receive, op); });
+}
+
+ncclResult_t ncclReduceScatter(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                               ncclComm_t comm, cudaStream_t stream) {
+  return answered(
+      [&] { return call(comm, stream, describe(Kind::ReduceScatter, count, type, op), send, receive, op); });
+}
+
+ncclResult_t ncclAllGather(const void* send, void* receive, size_t count, ncclDataType_t type, ncclComm_t comm,
+                           cudaStream_t stream) {
+  return answered([&] { return call(comm, stream, describe(Kind::AllGather, count, type), send, receive); });
+}
+
+ncclResult_t ncclAlltoAll(const void* send, void* receive, size_t count, ncclDataType_t type, ncclComm_t comm,
+                          cudaStream_t stream) {
+  return answered([&] { return call(comm, stream, describe(Kind::AllToAll, count, type), send, receive); });
+}
+
+ncclResult_t ncclBroadcast(const void* send, void* receive, size_t count, ncclDataType_t type, int root,
+                           ncclComm_t comm, cudaStream_t stream) {
+  return answered(
+      [&] { return call(comm, stream, describe(Kind::Broadcast, count, type, ncclSum, root), send, receive); });
+}
+
+ncclResult_t ncclBcast(void* values, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+                       cudaStream_t stream) {
+  return ncclBroadcast(values, values, count, type, root, comm, stream);
+}
+
+ncclResult_t ncclSend(const void* send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  return answered(
+      [&] { return message(comm, stream, describe(Kind::Message, count, type), send, nullptr, peer, true); });
+}
+
+ncclResult_t ncclRecv(void* receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  return answered(
+      [&] { return message(comm, stream, describe(Kind::Message, count, type), nullptr, receive, peer, false); });
+}
+
+ncclResult_t ncclGroupStart() {
+  beginGroup();
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd() {
+  return answered([] {
+    endGroup();
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t ncclMemAlloc(void** address, size_t bytes) {
+  return answered([&] {
+    expect(cudaMalloc(address, bytes));
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t ncclMemFree(void* address) {
+  return answered([&] {
+    expect(cudaFree(address));
+    return ncclSuccess;
+  });
+}
+
+/// Registered buffers are as any other here; the handle only has to be given back.
+ncclResult_t ncclCommRegister(const ncclComm_t comm, void* address, size_t, void** handle) {
+  return answered([&] {
+    the(comm);
+    *handle = address;
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t ncclCommDeregister(const ncclComm_t comm, void*) {
+  return answered([&] {
+    the(comm);
+    return ncclSuccess;
+  });
+}
+
+}  // extern "C"

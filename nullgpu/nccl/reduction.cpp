@@ -1,0 +1,144 @@
+#include "nullgpu/nccl/reduction.h"
+
+#include <nccl.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <type_traits>
+
+#include "nullgpu/nccl/call.h"
+
+namespace nullgpu::nccl {
+namespace {
+
+/// A type of values in memory, and the type in which they are added up. Whole numbers wrap, which only unsigned ones
+/// may.
+template <typename T>
+struct Exact {
+  using Stored = T;
+  using Sum = T;
+};
+template <typename T>
+struct Rounded {
+  using Stored = T;
+  using Sum = float;
+};
+
+template <typename T>
+using Wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+
+struct Add {
+  template <typename T>
+  static T combine(T a, T b) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+  }
+};
+struct Times {
+  template <typename T>
+  static T combine(T a, T b) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+  }
+};
+struct Most {
+  template <typename T>
+  static T combine(T a, T b) {
+    return a < b ? b : a;
+  }
+};
+struct Least {
+  template <typename T>
+  static T combine(T a, T b) {
+    return b < a ? b : a;
+  }
+};
+
+constexpr size_t kBlock = 512;
+
+template <typename Format, typename Operator>
+void reduceAs(const std::vector<const std::byte*>& inputs, std::byte* out, size_t count, unsigned divisor) {
+  using Stored = typename Format::Stored;
+  using Sum = typename Format::Sum;
+  std::array<Sum, kBlock> sums;
+  for (size_t first = 0; first < count; first += kBlock) {
+    const size_t block = std::min(kBlock, count - first);
+    const auto* values = reinterpret_cast<const Stored*>(inputs[0]) + first;
+    for (size_t i = 0; i < block; ++i) sums[i] = static_cast<Sum>(values[i]);
+    for (size_t rank = 1; rank < inputs.size(); ++rank) {
+      values = reinterpret_cast<const Stored*>(inputs[rank]) + first;
+      for (size_t i = 0; i < block; ++i) sums[i] = Operator::combine(sums[i], static_cast<Sum>(values[i]));
+    }
+    auto* results = reinterpret_cast<Stored*>(out) + first;
+    if (divisor != 1)
+      for (size_t i = 0; i < block; ++i) sums[i] = static_cast<Sum>(sums[i] / static_cast<Sum>(divisor));
+    for (size_t i = 0; i < block; ++i) results[i] = static_cast<Stored>(sums[i]);
+  }
+}
+
+template <typename Format>
+void reduceIn(uint8_t reduction, const std::vector<const std::byte*>& inputs, std::byte* out, size_t count) {
+  switch (reduction) {
+    case ncclProd:
+      return reduceAs<Format, Times>(inputs, out, count, 1);
+    case ncclMax:
+      return reduceAs<Format, Most>(inputs, out, count, 1);
+    case ncclMin:
+      return reduceAs<Format, Least>(inputs, out, count, 1);
+    case ncclAvg:
+      return reduceAs<Format, Add>(inputs, out, count, static_cast<unsigned>(inputs.size()));
+    default:
+      return reduceAs<Format, Add>(inputs, out, count, 1);
+  }
+}
+
+/// Calls `body` with the format of `type`.
+template <typename Body>
+void withFormat(uint8_t type, Body body) {
+  switch (type) {
+    case ncclInt8:
+      return body(Exact<int8_t>());
+    case ncclUint8:
+      return body(Exact<uint8_t>());
+    case ncclInt32:
+      return body(Exact<int32_t>());
+    case ncclUint32:
+      return body(Exact<uint32_t>());
+    case ncclInt64:
+      return body(Exact<int64_t>());
+    case ncclUint64:
+      return body(Exact<uint64_t>());
+    case ncclFloat16:
+      return body(Rounded<__half>());
+    case ncclFloat32:
+      return body(Exact<float>());
+    case ncclFloat64:
+      return body(Exact<double>());
+    case ncclBfloat16:
+      return body(Rounded<__nv_bfloat16>());
+    case ncclFloat8e4m3:
+      return body(Rounded<__nv_fp8_e4m3>());
+    default:
+      return body(Rounded<__nv_fp8_e5m2>());
+  }
+}
+
+}  // namespace
+
+void reduce(uint8_t type, uint8_t reduction, const std::vector<const std::byte*>& inputs, std::byte* out,
+            size_t count) {
+  withFormat(type, [&](auto format) { reduceIn<decltype(format)>(reduction, inputs, out, count); });
+}
+
+void multiply(uint8_t type, const std::byte* factor, std::byte* values, size_t count) {
+  withFormat(type, [&](auto format) {
+    using Stored = typename decltype(format)::Stored;
+    using Sum = typename decltype(format)::Sum;
+    Stored by;
+    memcpy(&by, factor, sizeof(by));
+    auto* each = reinterpret_cast<Stored*>(values);
+    for (size_t i = 0; i < count; ++i)
+      each[i] = static_cast<Stored>(Times::combine(static_cast<Sum>(each[i]), static_cast<Sum>(by)));
+  });
+}
+
+}  // namespace nullgpu::nccl
