@@ -2,12 +2,53 @@
 #include <cupti_runtime_cbid.h>
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
 #include "runtime/worker/profile/cuda/cupti_probe.h"
 #include "runtime/worker/profile/cuda/cupti_records.h"
 
 using namespace expc::profile;
 
+// How a program's CUDA code makes its kernels known; nvcc writes calls of these.
+extern "C" void** __cudaRegisterFatBinary(void* code);
+extern "C" void __cudaRegisterFatBinaryEnd(void** handle);
+extern "C" void __cudaRegisterFunction(void** handle, const char* host, char* device, const char* name, int limit,
+                                       void*, void*, void*, void*, int*);
+
 namespace {
+
+bool hasGpu() {
+  int devices = 0;
+  return cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0;
+}
+
+/// Null cards take any kernel for one, so that the test needs no compiler of CUDA.
+bool hasNullCards() {
+  cudaDeviceProp properties{};
+  return hasGpu() && cudaGetDeviceProperties(&properties, 0) == cudaSuccess &&
+         std::memcmp(properties.uuid.bytes, "null", 4) == 0;
+}
+
+/// Two kernels, the first of them twice.
+void launchThree() {
+  static char code = 0, first = 0, second = 0;
+  static void** const handle = [] {
+    void** made = __cudaRegisterFatBinary(&code);
+    const auto add = [made](const char* host, const char* name) {
+      __cudaRegisterFunction(made, host, const_cast<char*>(name), name, -1, nullptr, nullptr, nullptr, nullptr,
+                             nullptr);
+    };
+    add(&first, "_ZN4test5firstEPf");
+    add(&second, "_Z28ncclDevKernel_AllReduce_Testv");
+    __cudaRegisterFatBinaryEnd(made);
+    return made;
+  }();
+  REQUIRE((handle != nullptr));
+  for (const char* kernel : {&first, &second, &first})
+    CHECK(cudaLaunchKernel(kernel, dim3(1), dim3(32), nullptr, 0, nullptr) == cudaSuccess);
+}
 
 template <typename Record>
 std::optional<Activity> translated(const Record& record) {
@@ -76,8 +117,7 @@ TEST_CASE("CUPTI's records in our words") {
 }
 
 TEST_CASE("without a GPU, or with another tool at CUPTI, there are no totals but a note") {
-  int devices = 0;
-  const bool gpu = cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0;
+  const bool gpu = hasGpu();
   for (int i = 0; i < 2; ++i) {
     const auto probe = makeCuptiProbe();
     probe->prepare();
@@ -109,4 +149,47 @@ TEST_CASE("a probe gives way to a tool that has CUPTI already") {
     CHECK(findings.notes[0].find("another tool has CUPTI") == 0);
   }
   cuptiUnsubscribe(tool);
+}
+
+TEST_CASE("the findings say what a GPU did: kernels, copies by direction, fills and calls") {
+  if (std::getenv("NULLGPU_CARDS")) REQUIRE(hasNullCards());
+  if (!hasGpu()) return;
+  constexpr size_t kBytes = 1 << 16;
+  void *device = nullptr, *pinned = nullptr;
+  std::vector<char> pageable(kBytes);
+  REQUIRE(cudaMalloc(&device, kBytes) == cudaSuccess);
+  REQUIRE(cudaMallocHost(&pinned, kBytes) == cudaSuccess);
+  for (int round = 0; round < 2; ++round) {  // one probe behind another
+    const auto probe = makeCuptiProbe();
+    probe->prepare();
+    CHECK(cudaMemset(device, 0, kBytes) == cudaSuccess);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    probe->start();
+    if (hasNullCards()) launchThree();
+    CHECK(cudaMemcpyAsync(device, pinned, kBytes, cudaMemcpyHostToDevice, nullptr) == cudaSuccess);
+    CHECK(cudaMemcpyAsync(pageable.data(), device, kBytes, cudaMemcpyDeviceToHost, nullptr) == cudaSuccess);
+    CHECK(cudaMemsetAsync(device, 0, 100, nullptr) == cudaSuccess);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    const Findings findings = probe->stop(0.1);
+    REQUIRE(findings.device);
+    CHECK(findings.notes.empty());
+    const ActivityTotals& totals = *findings.device;
+    CHECK(totals.copies[static_cast<size_t>(Direction::HostToDevice)].count == 1);
+    CHECK(totals.copies[static_cast<size_t>(Direction::DeviceToHost)].count == 1);
+    CHECK(totals.copies[static_cast<size_t>(Direction::HostToDevice)].bytes == kBytes);
+    CHECK(totals.copies[static_cast<size_t>(Direction::DeviceToDevice)].count == 0);
+    CHECK(totals.fills.count == 1);  // the one before the start is not in it
+    CHECK(totals.calls.at("cudaMemcpyAsync").count == 2);
+    CHECK(totals.calls.at("cudaDeviceSynchronize").count == 1);
+    CHECK(totals.busy_seconds > 0);
+    CHECK(totals.untimed + totals.malformed == 0);
+    if (!hasNullCards()) continue;
+    CHECK(totals.calls.at("cudaLaunchKernel").count == 3);
+    CHECK(totals.kernels.at("test::first").count == 2);
+    CHECK(totals.families[static_cast<size_t>(Family::AllReduce)].count == 1);
+    REQUIRE(findings.all_reduce);
+    CHECK(findings.all_reduce->count == 1);
+  }
+  cudaFree(device);
+  cudaFreeHost(pinned);
 }
