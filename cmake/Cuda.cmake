@@ -56,7 +56,7 @@ if(_folder)
   list(TRANSFORM _lines REPLACE "^#define NCCL_[A-Z]+ " "")
   list(JOIN _lines "." _version)
   if(NOT _version VERSION_EQUAL EXPC_NCCL_VERSION)
-    message(FATAL_ERROR "${_folder}/nccl.h is NCCL ${_version}, LibTorch ${EXPC_TORCH_VERSION} loads ${EXPC_NCCL_VERSION} "
-                        "(tools/versions.env). Run tools/setup --cuda.")
+    message(FATAL_ERROR "${_folder}nccl.h is NCCL ${_version}, LibTorch ${EXPC_TORCH_VERSION} loads ${EXPC_NCCL_VERSION} "
+                        "(tools/versions.env). Remove ${_deps} and run tools/setup --cuda (with a GPU: tools/setup).")
   endif()
 endif()
