@@ -23,7 +23,7 @@ std::string allocations(const std::string& faults, size_t bytes, int count) {
 }  // namespace
 
 TEST_CASE("memory ends at the N-th allocation, or at N bytes") {
-  CHECK(allocations("allocation=3", 4096, 5) == "00200");
+  CHECK(allocations("allocation=3", 4096, 5) == "00222");
   CHECK(allocations("memory=12KiB", 4096, 5) == "00022");
 }
 
