@@ -7,10 +7,6 @@
 
 namespace nullgpu::cudnn {
 
-/// The version that the library says it is, MAJOR * 10000 + MINOR * 100 + PATCH: of the wheel that torch pins, since
-/// torch chooses by it between cuDNN's attention and others.
-inline constexpr size_t kVersion = 91900;
-
 enum class Status : int {
   Success = 0,
   BadParameter = 2000,

@@ -11,7 +11,8 @@ using nullgpu::cudnn::Status;
 
 extern "C" {
 
-size_t cudnnGetVersion() { return nullgpu::cudnn::kVersion; }
+// MAJOR * 10000 + MINOR * 100 + PATCH. torch chooses by it between cuDNN's attention and others.
+size_t cudnnGetVersion() { return NULLGPU_CUDNN_VERSION; }
 size_t cudnnGetCudartVersion() { return 13000; }
 
 const char* cudnnGetErrorString(Status status) {
