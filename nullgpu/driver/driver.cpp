@@ -1,4 +1,4 @@
-// Devices, primary contexts and the names of errors. A card's context is there once this process has opened the card.
+// Devices, primary contexts and the names of errors. A card's context is there once this process holds memory of it.
 
 #include <cuda.h>
 #include <unistd.h>
