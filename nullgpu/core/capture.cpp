@@ -94,7 +94,7 @@ cudaError_t captureInfo(cudaStream_t handle, CaptureInfo& info) {
   const std::lock_guard lock(queues().mutex);
   const auto stream = queues().find(handle);
   if (!stream) return cudaErrorInvalidResourceHandle;
-  if (const cudaError_t error = refuseImplicit(*stream)) return error;
+  if (implicitlyOrdered(*stream)) return cudaErrorStreamCaptureImplicit;
   info = {};
   Capture* capture = stream->capture.get();
   if (!capture) return cudaSuccess;
@@ -155,13 +155,17 @@ cudaError_t invalidate(Capture& capture, cudaError_t error) {
   return error;
 }
 
-cudaError_t refuseImplicit(const Stream& stream) {
-  if (stream.kind != Stream::Kind::Legacy) return cudaSuccess;
+Capture* implicitlyOrdered(const Stream& stream) {
+  if (stream.kind != Stream::Kind::Legacy) return nullptr;
   for (const auto& capture : ongoing())
     for (const auto& captured : capture->streams)
-      if (captured->kind == Stream::Kind::Blocking && captured->card == stream.card)
-        return invalidate(*capture, cudaErrorStreamCaptureImplicit);
-  return cudaSuccess;
+      if (captured->kind == Stream::Kind::Blocking && captured->card == stream.card) return capture.get();
+  return nullptr;
+}
+
+cudaError_t refuseImplicit(const Stream& stream) {
+  Capture* capture = implicitlyOrdered(stream);
+  return capture ? invalidate(*capture, cudaErrorStreamCaptureImplicit) : cudaSuccess;
 }
 
 cudaError_t refuseWaiting(const Stream& stream) {

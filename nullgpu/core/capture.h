@@ -53,7 +53,9 @@ cudaError_t joinCapture(const std::shared_ptr<Stream>& stream, const std::shared
                         const std::vector<Node*>& tips);
 /// The capture cannot be ended with a graph any more. @returns `error`.
 cudaError_t invalidate(Capture& capture, cudaError_t error);
-/// For the legacy default stream, whose order with a stream that is captured cannot be kept.
+/// The capture whose order with the legacy default stream cannot be kept; null for every other stream.
+Capture* implicitlyOrdered(const Stream& stream);
+/// For what is queued to such a stream.
 cudaError_t refuseImplicit(const Stream& stream);
 /// For who asks, or waits, for what a stream has done.
 cudaError_t refuseWaiting(const Stream& stream);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <thread>
 #include <utility>
 
@@ -70,7 +69,6 @@ void Queues::startThread() {
   blockSignals();
   std::thread([this] { serve(); }).detach();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  std::atexit([] { queues().shutDown(); });
 }
 
 void Queues::serve() {
@@ -182,7 +180,7 @@ void Queues::shutDown() {
   std::unique_lock lock(mutex);
   stopping_ = true;
   work_.notify_all();
-  if (!on_device_thread) parked_.wait_for(lock, std::chrono::seconds(5), [this] { return is_parked_; });
+  if (started_ && !on_device_thread) parked_.wait_for(lock, std::chrono::seconds(5), [this] { return is_parked_; });
   dropped = takeAll();
   lock.unlock();
   reportIfAsked();

@@ -22,6 +22,9 @@ Ticket queue(cudaStream_t stream, std::shared_ptr<Operation> operation);
 /// Waits for it; at once for what a graph has taken.
 cudaError_t finish(const Ticket& ticket);
 
+/// Before the host waits, without the queues' lock.
+void startWaiting();
+
 /// Whether what is queued to the stream goes into a graph.
 bool isCaptured(cudaStream_t stream);
 /// The card of a stream; the current one for null and for what is none.

@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "nullgpu/core/capture.h"
-#include "nullgpu/core/count.h"
 #include "nullgpu/core/enqueue.h"
 #include "nullgpu/core/queues.h"
 
@@ -166,7 +165,7 @@ cudaError_t queryEvent(cudaEvent_t handle) {
 }
 
 cudaError_t synchronizeEvent(cudaEvent_t handle) {
-  countSynchronization();
+  startWaiting();
   std::unique_lock lock(queues().mutex);
   const auto event = find(handle);
   if (!event) return cudaErrorInvalidResourceHandle;

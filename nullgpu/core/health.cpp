@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
 
 #include "nullgpu/core/cards.h"
@@ -26,6 +27,7 @@ void begin() {
   std::call_once(once, [] {
     pthread_atfork(nullptr, nullptr, [] { child = true; });
     catchHostTouches();
+    std::atexit([] { queues().shutDown(); });
     begun = true;
   });
 }
@@ -47,8 +49,10 @@ cudaError_t presence() {
 
 cudaError_t health() {
   const cudaError_t error = presence();
-  return error ? error : stuck.load(std::memory_order_relaxed);
+  return error ? error : stuckError();
 }
+
+cudaError_t stuckError() { return stuck.load(std::memory_order_relaxed); }
 
 void stick(cudaError_t error) {
   cudaError_t expected = cudaSuccess;
@@ -63,16 +67,27 @@ cudaError_t selectCard(int card) {
   return cudaSuccess;
 }
 
+bool launchesMatter() { return configuration().faults.launch || configuration().faults.lost; }
+
 cudaError_t countLaunches(uint64_t more) {
+  if (!launchesMatter()) return cudaSuccess;
   const Faults& faults = configuration().faults;
-  if (!faults.launch && !faults.lost) return cudaSuccess;
   const uint64_t count = launches += more;
   if (faults.lost && count >= *faults.lost) {
     lose(visibleCards()[currentCard()]);
     stick(cudaErrorUnknown);
   }
   if (faults.launch && count >= *faults.launch) stick(cudaErrorIllegalAddress);
-  return stuck;
+  return stuckError();
+}
+
+void noticeLoss() {
+  constexpr uint64_t kPause = 50'000'000;
+  static std::atomic<uint64_t> asked{0};
+  const uint64_t time = now();
+  if (configuration().machine.empty() || time < asked + kPause) return;
+  asked = time;
+  if (cardState(visibleCards()[currentCard()]).lost) stick(cudaErrorUnknown);
 }
 
 HostFunctionScope::HostFunctionScope() { in_host_function = true; }

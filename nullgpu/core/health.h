@@ -16,6 +16,8 @@ bool forked();
 void unload();
 bool unloading();
 
+/// What stuck; cudaSuccess while nothing did. Begins nothing.
+cudaError_t stuckError();
 /// health() but for what stuck: enough for who only asks what there is.
 cudaError_t presence();
 
@@ -23,8 +25,13 @@ cudaError_t presence();
 /// @returns cudaErrorInvalidDevice where there is none of that number.
 cudaError_t selectCard(int card);
 
+/// Whether a fault on demand depends on the number of launches.
+bool launchesMatter();
 /// Counts `launches` against the faults on demand. What it answers has stuck by then.
 cudaError_t countLaunches(uint64_t launches);
+/// Another process of the machine may have lost the current card: asked now and then, where the host waits. Not with
+/// the queues' lock held.
+void noticeLoss();
 
 /// While a function of the host runs in a stream: no call of the runtime is permitted to it.
 class HostFunctionScope {

@@ -169,6 +169,8 @@ void refuseWaiting(const char* begin, size_t bytes, const char* deed) {
   std::abort();
 }
 
+void prepareGuards() { guards(); }
+
 void refuseChange(const void* address) {
   Guards& known = guards();
   const std::lock_guard lock(known.mutex);

@@ -47,6 +47,9 @@ class HostGuard {
 /// Ends the process if a copy waits for a part of a range: "freed", "unregistered".
 void refuseWaiting(const char* begin, size_t bytes, const char* deed);
 
+/// Before the first refuseChange(), which may make nothing itself.
+void prepareGuards();
+
 /// From a signal's handler: if `address` lies in a page that a copy waits for, tells so and does not return.
 void refuseChange(const void* address);
 

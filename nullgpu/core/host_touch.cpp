@@ -60,6 +60,7 @@ void fault(int signal, siginfo_t* info, void* context) {
 
 void catchHostTouches() {
   Backtrace::here();  // loads what unwinds, which a handler must not
+  prepareGuards();
   struct sigaction own = {};
   own.sa_sigaction = fault;
   own.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;

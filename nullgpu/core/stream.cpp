@@ -41,6 +41,11 @@ class HostFunction final : public Operation {
 
 }  // namespace
 
+void startWaiting() {
+  countSynchronization();
+  noticeLoss();
+}
+
 Ticket queue(cudaStream_t handle, std::shared_ptr<Operation> operation) {
   if (const cudaError_t error = health()) return {error, {}, 0};
   Queues& all = queues();
@@ -58,7 +63,7 @@ Ticket queue(cudaStream_t handle, std::shared_ptr<Operation> operation) {
 
 cudaError_t finish(const Ticket& ticket) {
   if (ticket.error || !ticket.stream) return ticket.error;
-  countSynchronization();
+  startWaiting();
   Queues& all = queues();
   std::unique_lock lock(all.mutex);
   return all.wait(lock, [&] { return all.passed(*ticket.stream, ticket.sequence); });
@@ -70,7 +75,7 @@ cudaError_t enqueue(cudaStream_t stream, std::shared_ptr<Operation> operation) {
 
 cudaError_t launch(cudaStream_t stream, std::string_view name) {
   if (const cudaError_t error = health()) return error;
-  if (!isCaptured(stream))
+  if (launchesMatter() && !isCaptured(stream))
     if (const cudaError_t error = countLaunches(1)) return error;
   return queue(stream, std::make_shared<Kernel>(name)).error;
 }
@@ -119,7 +124,7 @@ cudaError_t destroyStream(cudaStream_t handle) {
 }
 
 cudaError_t synchronize(cudaStream_t handle) {
-  countSynchronization();
+  startWaiting();
   Queues& all = queues();
   std::unique_lock lock(all.mutex);
   const auto stream = all.find(handle);
@@ -141,7 +146,7 @@ cudaError_t query(cudaStream_t handle) {
 }
 
 cudaError_t synchronizeCard(unsigned card) {
-  countSynchronization();
+  startWaiting();
   Queues& all = queues();
   std::unique_lock lock(all.mutex);
   const uint64_t sequence = all.sequence();

@@ -79,8 +79,8 @@ const ErrorText* textOf(cudaError_t error) {
 
 /// What stuck is the answer for good.
 cudaError_t lastError() {
-  const cudaError_t stuck = health();
-  return stuck && stuck != cudaErrorNoDevice ? stuck : last_error;
+  const cudaError_t stuck = stuckError();
+  return stuck ? stuck : last_error;
 }
 
 }  // namespace
