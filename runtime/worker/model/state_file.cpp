@@ -59,19 +59,26 @@ llvm::Expected<at::Tensor> readTensor(const io::SafeTensors& file, const std::st
   return tensorOf(*info);
 }
 
-llvm::Error loadState(const io::SafeTensors& file, const std::vector<NamedTensor>& state) {
+namespace {
+
+/// `taken` says what of a tensor of the file is meant.
+template <typename Taken>
+llvm::Error load(const io::SafeTensors& file, const std::vector<NamedTensor>& state, Taken taken) {
   std::set<std::string> wanted;
   std::vector<std::string> missing, shapes, types, left_over;
   for (const NamedTensor& target : state) {
     wanted.insert(target.name);
-    const io::TensorInfo* info = file.find(target.name);
-    if (info == nullptr) {
+    const io::TensorInfo* whole = file.find(target.name);
+    if (whole == nullptr) {
       missing.push_back(target.name);
-    } else if (target.tensor.sizes() != at::IntArrayRef(info->shape)) {
+      continue;
+    }
+    const io::TensorInfo info = taken(*whole);
+    if (target.tensor.sizes() != at::IntArrayRef(info.shape)) {
       shapes.push_back(
-          fmt::format("{} {} for {}", target.name, shapeText(info->shape), shapeText(target.tensor.sizes())));
-    } else if (isReal(torchType(info->dtype)) != isReal(target.tensor.scalar_type())) {
-      types.push_back(fmt::format("{} {}", target.name, io::dtypeName(info->dtype)));
+          fmt::format("{} {} for {}", target.name, shapeText(info.shape), shapeText(target.tensor.sizes())));
+    } else if (isReal(torchType(info.dtype)) != isReal(target.tensor.scalar_type())) {
+      types.push_back(fmt::format("{} {}", target.name, io::dtypeName(info.dtype)));
     }
   }
   for (const io::TensorInfo& info : file.tensors())
@@ -87,8 +94,27 @@ llvm::Error loadState(const io::SafeTensors& file, const std::vector<NamedTensor
   if (!wrong.empty())
     return failure(fmt::format("{} does not fit the model; tensors {}", file.path(), fmt::join(wrong, "; ")));
   at::NoGradGuard no_grad;
-  for (const NamedTensor& target : state) target.tensor.copy_(tensorOf(*file.find(target.name)));
+  for (const NamedTensor& target : state) target.tensor.copy_(tensorOf(taken(*file.find(target.name))));
   return llvm::Error::success();
+}
+
+}  // namespace
+
+llvm::Error loadState(const io::SafeTensors& file, const std::vector<NamedTensor>& state) {
+  return load(file, state, [](const io::TensorInfo& info) { return info; });
+}
+
+io::TensorInfo entryOf(const io::TensorInfo& info, int64_t index, int64_t count) {
+  if (info.shape.empty() || info.shape[0] != count) return info;
+  const size_t bytes = info.bytes.size() / static_cast<size_t>(count);
+  const llvm::ArrayRef<uint8_t> own = info.bytes.slice(static_cast<size_t>(index) * bytes, bytes);
+  io::TensorInfo entry{info.name, info.dtype, {info.shape.begin() + 1, info.shape.end()}, own};
+  return entry;
+}
+
+llvm::Error loadEntries(const io::SafeTensors& file, int64_t index, int64_t count,
+                        const std::vector<NamedTensor>& state) {
+  return load(file, state, [&](const io::TensorInfo& info) { return entryOf(info, index, count); });
 }
 
 llvm::Expected<std::string> saveState(const std::string& path, const std::vector<NamedTensor>& state) {

@@ -23,6 +23,14 @@ at::Tensor tensorOf(const io::TensorInfo& info);
 /// that are missing or left over and the tensors whose shape or type does not fit.
 llvm::Error loadState(const io::SafeTensors& file, const std::vector<NamedTensor>& state);
 
+/// A tensor's entry `index` of `count` along its first dimension, without a copy; the tensor itself where that
+/// dimension is not `count`.
+io::TensorInfo entryOf(const io::TensorInfo& info, int64_t index, int64_t count);
+
+/// loadState of a file whose tensors have one dimension more, of `count`, in front: takes entry `index` of each.
+llvm::Error loadEntries(const io::SafeTensors& file, int64_t index, int64_t count,
+                        const std::vector<NamedTensor>& state);
+
 /// Writes the state (any device, any layout) in row-major order; returns the file's BLAKE3 digest.
 llvm::Expected<std::string> saveState(const std::string& path, const std::vector<NamedTensor>& state);
 
