@@ -18,6 +18,12 @@ struct StudyOptions {
   std::optional<std::string> system;   // "local", "proxima": what rules with `system` ask about
 };
 
+/// What of this machine is used; shared by plan, run and report.
+struct MachineOptions {
+  std::string devices;    // "", "4", "cpu:2"
+  std::string null_gpus;  // "", "4", "4x94GiB", "found"
+};
+
 enum class CheckFormat { Text, Json, Sarif };
 struct CheckOptions {
   StudyOptions study;
@@ -53,13 +59,13 @@ struct PlanOptions {
   bool lock = false;                   // write FILE.lock
   std::string diff;                    // compare with this lock
   std::optional<std::string> explain;  // say why this point is there, or is not
-  std::string devices;                 // "", "4", "cpu:2"
+  MachineOptions machine;
   std::string results = "results";
 };
 
 struct RunOptions {
   StudyOptions study;
-  std::string devices;
+  MachineOptions machine;
   std::string results = "results";
   std::string worker;  // "": beside this program
   std::string html;    // "": in the results folder
@@ -74,7 +80,7 @@ struct RunOptions {
 
 struct ReportOptions {
   StudyOptions study;
-  std::string devices;
+  MachineOptions machine;
   std::string results = "results";
   std::string html;
   bool json = false;

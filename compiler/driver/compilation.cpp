@@ -38,12 +38,12 @@ std::string explainHint(const std::vector<diag::Kind>& kinds) {
 }
 
 /// For this machine's slots.
-std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, const std::string& devices,
+std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, const MachineOptions& machine,
                                                   const Console& console) {
   Compilation compilation;
   open(options, check::FileSystem::real(), console, compilation);
   if (compilation.program && compilation.emitter.errors() == 0) {
-    const auto system = findSystem(*compilation.program, options.system.value_or("local"), devices, console);
+    const auto system = findSystem(*compilation.program, options.system.value_or("local"), machine, console);
     if (!system) return std::nullopt;
     compilation.plans = lower::compileAll(*compilation.program, selectionOf(options), &*system, compilation.emitter);
   }
@@ -77,7 +77,7 @@ void verify(const StudyOptions& options, const check::FileSystem& files, const C
   open(options, files, console, compilation);
   std::optional<check::System> system;
   if (compilation.program && options.system) {
-    system = findSystem(*compilation.program, *options.system, "", console);
+    system = findSystem(*compilation.program, *options.system, {}, console);
     compilation.failed |= !system;
   }
   if (compilation.program)
@@ -109,10 +109,10 @@ void showDiagnostics(const Compilation& compilation, const Console& console) {
   console.message(explainHint(kinds));
 }
 
-std::optional<std::vector<plan::Plan>> loadPlans(const StudyOptions& options, const std::string& devices,
+std::optional<std::vector<plan::Plan>> loadPlans(const StudyOptions& options, const MachineOptions& machine,
                                                  const Console& console) {
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer = llvm::MemoryBuffer::getFile(options.file);
-  if (!buffer || !looksLikePlan((*buffer)->getBuffer())) return compileFor(options, devices, console);
+  if (!buffer || !looksLikePlan((*buffer)->getBuffer())) return compileFor(options, machine, console);
 
   if (options.study || !options.presets.empty() || !options.overrides.empty()) {
     console.error(fmt::format(

@@ -40,7 +40,7 @@ void finish(Compilation& compilation);
 void showDiagnostics(const Compilation& compilation, const Console& console);
 
 /// The plans of a study file (compiled for this machine's slots) or of a plan file; nothing after saying why.
-std::optional<std::vector<plan::Plan>> loadPlans(const StudyOptions& options, const std::string& devices,
+std::optional<std::vector<plan::Plan>> loadPlans(const StudyOptions& options, const MachineOptions& machine,
                                                  const Console& console);
 
 }  // namespace expc::driver

@@ -39,7 +39,7 @@ std::optional<double> secondsOfKind(const plan::Plan& plan, const plan::KindDesi
 
 }  // namespace
 
-std::optional<double> estimateSeconds(const plan::Plan& plan, const std::string& results_folder) {
+std::optional<double> estimateSeconds(const plan::Plan& plan, const std::string& results_folder, bool null_cards) {
   if (!std::filesystem::exists(std::filesystem::path(results_folder) / store::kDatabaseName)) return std::nullopt;
   std::vector<std::string> messages;
   llvm::Expected<store::Store> store = store::Store::openForReading(results_folder, messages);
@@ -47,7 +47,7 @@ std::optional<double> estimateSeconds(const plan::Plan& plan, const std::string&
     llvm::consumeError(store.takeError());  // an estimate is a courtesy; `run` and `report` tell what is wrong
     return std::nullopt;
   }
-  llvm::Expected<store::Results> results = store->load(plan);
+  llvm::Expected<store::Results> results = store->loadLatest(plan, null_cards);
   if (!results) {
     llvm::consumeError(results.takeError());
     return std::nullopt;

@@ -41,11 +41,17 @@ void addSystem(CLI::App& command, StudyOptions& options, const char* otherwise) 
       ->type_name("NAME");
 }
 
-void addDevices(CLI::App& command, std::string& devices) {
+void addMachine(CLI::App& command, MachineOptions& options) {
   command
-      .add_option("--devices", devices,
+      .add_option("--devices", options.devices,
                   "Slots to use: N, or cpu:N for N groups of cores (default: every GPU, else up to 4 groups)")
       ->type_name("N|cpu:N");
+  command
+      .add_option("--null-gpus", options.null_gpus,
+                  "GPUs that compute nothing, to rehearse a study: N, N with the memory of each, or those found here; "
+                  "no verdict comes from them")
+      ->type_name("N[xMEMORY]|found")
+      ->envname("EXPC_NULL_GPUS");
 }
 
 void addResults(CLI::App& command, std::string& results) {
@@ -122,13 +128,13 @@ int main(int argc, char** argv) {
     for (const char* other : {"--lock", "--diff", "--explain", "--where", "--page"})
       if (std::string_view(mode) != other) plan_command->get_option(mode)->excludes(plan_command->get_option(other));
   addSystem(*plan_command, plan_options.study, "local");
-  addDevices(*plan_command, plan_options.devices);
+  addMachine(*plan_command, plan_options.machine);
   addResults(*plan_command, plan_options.results);
 
   RunOptions run_options;
   CLI::App* run_command = app.add_subcommand("run", "Measure what is still missing, then judge and report");
   addStudyOptions(*run_command, run_options.study, "Study file (.exp) or a plan (expc plan --format json)");
-  addDevices(*run_command, run_options.devices);
+  addMachine(*run_command, run_options.machine);
   addResults(*run_command, run_options.results);
   addJson(*run_command, run_options.json);
   run_command
@@ -159,7 +165,7 @@ int main(int argc, char** argv) {
   ReportOptions report_options;
   CLI::App* report_command = app.add_subcommand("report", "Judge and report what is stored; measures nothing");
   addStudyOptions(*report_command, report_options.study, "Study file (.exp) or a plan (expc plan --format json)");
-  addDevices(*report_command, report_options.devices);
+  addMachine(*report_command, report_options.machine);
   addResults(*report_command, report_options.results);
   addJson(*report_command, report_options.json);
   report_command

@@ -69,7 +69,7 @@ bool showText(const plan::Plan& plan, const PlanOptions& options, const Console&
   extras.width = console.width();
   extras.colour = console.colourOut();
   extras.all_points = options.all_points;
-  extras.seconds = estimateSeconds(plan, options.results);
+  extras.seconds = estimateSeconds(plan, options.results, !options.machine.null_gpus.empty());
   return console.print(report::planText(plan, extras));
 }
 
@@ -121,7 +121,7 @@ int plan(const PlanOptions& options, const Console& console) {
   if (options.lock) return writeLockFile(options, compilation, console);
   if (!options.diff.empty()) return showChanges(options, compilation, console);
   const auto system =
-      findSystem(*compilation.program, options.study.system.value_or("local"), options.devices, console);
+      findSystem(*compilation.program, options.study.system.value_or("local"), options.machine, console);
   if (!system) return kError;
   const auto studies = lower::chosenStudies(*compilation.program, selectionOf(options.study), compilation.emitter);
   if (options.format == PlanFormat::Json && studies.size() > 1) {

@@ -6,11 +6,12 @@
 namespace expc::driver {
 
 int report(const ReportOptions& options, const Console& console) {
-  const std::optional<std::vector<plan::Plan>> plans = loadPlans(options.study, options.devices, console);
+  const std::optional<std::vector<plan::Plan>> plans = loadPlans(options.study, options.machine, console);
   if (!plans) return kError;
   int code = kSuccess;
-  for (const plan::Plan& plan : *plans)
-    code = worse(code, showVerdicts(plan, {options.results, options.html, options.json}, console));
+  VerdictOptions verdicts{options.results, options.html, options.json};
+  if (!options.machine.null_gpus.empty()) verdicts.null_cards = true;
+  for (const plan::Plan& plan : *plans) code = worse(code, showVerdicts(plan, verdicts, console));
   return code;
 }
 

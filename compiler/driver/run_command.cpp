@@ -7,30 +7,13 @@
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/lock.h"
+#include "compiler/driver/systems.h"
 #include "compiler/driver/verdicts.h"
 #include "runtime/engine/engine.h"
-#include "runtime/machine/machine.h"
 
 namespace expc::driver {
 
 namespace {
-
-/// A program in the folder of this one, wherever that was moved to.
-std::string besideThis(const char* name) {
-  std::error_code failed;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
-  return failed ? name : (self.parent_path() / name).string();
-}
-
-/// `expc-worker-cuda` where trials get GPUs. Devices that cannot be had are the engine's to refuse.
-std::string workerFor(const std::string& devices) {
-  bool gpu = false;
-  if (llvm::Expected<std::vector<machine::Slot>> slots = machine::slots(machine::probe(), devices))
-    gpu = !slots->empty() && slots->front().gpu;
-  else
-    llvm::consumeError(slots.takeError());
-  return besideThis(gpu ? "expc-worker-cuda" : "expc-worker");
-}
 
 constexpr size_t kShownChanges = 10;
 
@@ -66,11 +49,18 @@ int runOne(const plan::Plan& plan, const RunOptions& options, const std::optiona
   engine::EngineOptions engine_options;
   if (lock) engine_options.locked_data = lockedData(*lock, plan.study);
   engine_options.results = options.results;
-  engine_options.worker = options.worker.empty() ? workerFor(options.devices) : options.worker;
+  auto null_gpus = nullGpusOf(options.machine);
+  if (!null_gpus) {
+    console.error(null_gpus.takeError());
+    return kError;
+  }
+  engine_options.null_gpus = std::move(*null_gpus);
+  engine_options.worker = options.worker.empty() ? besideThis("expc-worker") : options.worker;
+  if (options.worker.empty()) engine_options.cuda_worker = besideThis("expc-worker-cuda");
   engine_options.command_worker = besideThis("expc-worker-command");
   engine_options.keep_trial_folders = options.keep_trials;
   engine_options.traces = options.traces;
-  engine_options.devices = options.devices;
+  engine_options.devices = options.machine.devices;
   engine_options.timeout_seconds = options.timeout_seconds;
   engine_options.heat_up_seconds = options.heat_up_seconds;
   engine_options.try_infeasible = options.try_infeasible;
@@ -82,7 +72,7 @@ int runOne(const plan::Plan& plan, const RunOptions& options, const std::optiona
     return kError;
   }
   if (outcome->ending == engine::Ending::Interrupted) return kInterrupted;
-  const int code = showVerdicts(plan, {options.results, options.html, options.json}, console);
+  const int code = showVerdicts(plan, {options.results, options.html, options.json, outcome->null_cards}, console);
   const bool has_verdicts = code == kSomeFail || code == kSomeUndecided;
   return options.verdicts_ok && has_verdicts ? kSuccess : code;
 }
@@ -90,7 +80,7 @@ int runOne(const plan::Plan& plan, const RunOptions& options, const std::optiona
 }  // namespace
 
 int run(const RunOptions& options, const Console& console) {
-  const std::optional<std::vector<plan::Plan>> plans = loadPlans(options.study, options.devices, console);
+  const std::optional<std::vector<plan::Plan>> plans = loadPlans(options.study, options.machine, console);
   if (!plans) return kError;
   std::optional<llvm::json::Value> lock;
   if (!openLock(options, console, lock)) return kError;

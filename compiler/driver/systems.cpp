@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 
 #include "compiler/diag/closest.h"
-#include "runtime/machine/machine.h"
+#include "runtime/machine/null_gpus.h"
 
 namespace expc::driver {
 namespace {
@@ -32,9 +34,26 @@ std::vector<check::System> builtIn() {
 
 }  // namespace
 
-std::optional<check::System> localSystem(const std::string& devices, const Console& console) {
-  const machine::Machine machine = machine::probe();
-  llvm::Expected<std::vector<machine::Slot>> slots = machine::slots(machine, devices);
+std::string besideThis(const char* name) {
+  std::error_code failed;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  return failed ? name : (self.parent_path() / name).lexically_normal().string();
+}
+
+llvm::Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions& options) {
+  if (options.null_gpus.empty()) return std::nullopt;
+  const char* folder = std::getenv("EXPC_NULLGPU_FOLDER");  // for tests
+  return machine::nullGpusFrom(options.null_gpus, folder ? folder : besideThis("../lib/nullgpu"));
+}
+
+std::optional<check::System> localSystem(const MachineOptions& options, const Console& console) {
+  auto null_gpus = nullGpusOf(options);
+  if (!null_gpus) {
+    console.error(null_gpus.takeError());
+    return std::nullopt;
+  }
+  const machine::Machine machine = machine::probe(*null_gpus);
+  llvm::Expected<std::vector<machine::Slot>> slots = machine::slots(machine, options.devices);
   if (!slots) {
     console.error(slots.takeError());
     return std::nullopt;
@@ -58,9 +77,9 @@ std::optional<check::System> localSystem(const std::string& devices, const Conso
 }
 
 std::optional<check::System> findSystem(const check::Program& program, const std::string& name,
-                                        const std::string& devices, const Console& console) {
-  if (name == "local") return localSystem(devices, console);
-  if (!devices.empty()) {
+                                        const MachineOptions& options, const Console& console) {
+  if (name == "local") return localSystem(options, console);
+  if (!options.devices.empty()) {
     console.error(fmt::format("--devices are slots of this machine, and --system {} is another", name));
     return std::nullopt;
   }

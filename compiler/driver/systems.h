@@ -4,17 +4,26 @@
 #include <string>
 
 #include "compiler/check/check.h"
+#include "compiler/driver/commands.h"
 #include "compiler/driver/console.h"
+#include "runtime/machine/machine.h"
 
 namespace expc::driver {
 
+/// A program or folder beside this program, wherever that was moved to.
+std::string besideThis(const char* name);
+
+/// The null cards that `--null-gpus` asks for, if it does. The error says how the option is written, or what is
+/// missing.
+llvm::Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions& options);
+
 /// This machine, as rules with `system` and estimates see it: its slots (`--devices`) count as `gpus`; without a GPU
-/// nothing is known of one. Nothing after saying what is wrong with `devices`.
-std::optional<check::System> localSystem(const std::string& devices, const Console& console);
+/// nothing is known of one. Nothing after saying what is wrong with `options`.
+std::optional<check::System> localSystem(const MachineOptions& options, const Console& console);
 
 /// The machine called `name`: "local", one that the study's file declares or imports ("box", "systems.proxima"), or one
 /// of std.systems without its module ("proxima"). Nothing after saying which ones there are.
 std::optional<check::System> findSystem(const check::Program& program, const std::string& name,
-                                        const std::string& devices, const Console& console);
+                                        const MachineOptions& options, const Console& console);
 
 }  // namespace expc::driver

@@ -16,18 +16,19 @@ namespace expc::driver {
 
 namespace {
 
-llvm::Expected<store::Results> loadResults(const plan::Plan& plan, const std::string& folder, const Console& console) {
+llvm::Expected<store::Results> loadResults(const plan::Plan& plan, const VerdictOptions& options,
+                                           const Console& console) {
   std::vector<std::string> messages;
-  llvm::Expected<store::Store> store = store::Store::openForReading(folder, messages);
+  llvm::Expected<store::Store> store = store::Store::openForReading(options.results, messages);
   if (!store) return store.takeError();
   for (const std::string& message : messages) console.message(message);
-  return store->load(plan);
+  return options.null_cards ? store->loadLatest(plan, *options.null_cards) : store->load(plan);
 }
 
 }  // namespace
 
 int showVerdicts(const plan::Plan& plan, const VerdictOptions& options, const Console& console) {
-  llvm::Expected<store::Results> results = loadResults(plan, options.results, console);
+  llvm::Expected<store::Results> results = loadResults(plan, options, console);
   if (!results) {
     console.error(results.takeError());
     return kError;

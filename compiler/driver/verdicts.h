@@ -12,6 +12,7 @@ struct VerdictOptions {
   std::string results;
   std::string html;  // "": STUDY.html in the results folder
   bool json = false;
+  std::optional<bool> null_cards = std::nullopt;  // what ran on null cards, or on others; absent: see Store::load
 };
 
 /// Judges what is stored for `plan`, prints it and writes the report page. Returns the exit code of the verdicts, or

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/needs.h"
@@ -124,7 +125,9 @@ llvm::Error Campaign::run(store::Results results) {
     llvm::consumeError(std::move(error));
     return end(Ending::Interrupted, "interrupted");
   }
-  if (session_is_new_) heatUp(setup_.slots, options_.heat_up_seconds, interrupts_);
+  if (session_is_new_) {
+    if (auto error = heatSlots()) return error;
+  }
   for (plan::TrialKind kind : kindsInOrder(plan_)) {
     if (interrupts_.requested() || budgetSpent(plan_, results_)) break;
     if (auto error = runKind(kind)) return error;
@@ -191,10 +194,25 @@ llvm::Error Campaign::startWorkers() {
 }
 
 llvm::Error Campaign::startWorker(const plan::Workload& workload) {
-  auto server =
-      WorkerServer::start(setup_.workerOf(workload).path, options_.results + "/worker-server.log", interrupts_);
+  auto server = WorkerServer::start(setup_.workerOf(workload).path, options_.results + "/worker-server.log",
+                                    interrupts_, setup_.environment);
   if (!server) return server.takeError();
   serverOf(workload) = std::move(*server);
+  return llvm::Error::success();
+}
+
+llvm::Error Campaign::heatSlots() {
+  const double seconds = options_.heat_up_seconds;
+  if (seconds <= 0) return llvm::Error::success();
+  // A program of the user's heats nothing before it is measured.
+  const bool gpus = setup_.slots.front().gpu && setup_.built_in;
+  std::thread cores([&] { heatUp(setup_.slots, seconds, interrupts_); });
+  auto cold = gpus ? heatGpus(server_, setup_.machine, setup_.slots, logs() + "/heat-up", seconds, interrupts_,
+                              [this] { return tick(); })
+                   : llvm::Expected<std::string>("");
+  cores.join();
+  if (!cold) return cold.takeError();
+  if (!cold->empty() && !interrupts_.requested()) say("the GPUs are not heated up: " + *cold);
   return llvm::Error::success();
 }
 

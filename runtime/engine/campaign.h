@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "runtime/engine/command_files.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/interrupts.h"
+#include "runtime/engine/null_machine.h"
 #include "runtime/engine/pace.h"
 #include "runtime/engine/traces.h"
 #include "runtime/engine/trial_runner.h"
@@ -35,6 +37,8 @@ struct Setup {
   std::optional<WorkerProgram> built_in, command;  // those that some workload of the plan needs
   std::vector<CommandFiles> command_files;         // of each workload
   store::Match match;
+  Environment environment;                          // of the workers, beside this process's
+  std::unique_ptr<const NullMachine> null_machine;  // of a run on null cards
 
   const WorkerProgram& workerOf(const plan::Workload& workload) const {
     return workload.command ? *command : *built_in;
@@ -55,6 +59,8 @@ class Campaign {
   llvm::Error openSession();
   llvm::Error startWorkers();
   llvm::Error startWorker(const plan::Workload& workload);
+  /// Load on every slot, so that the first trial of a session does not find an idle machine's clocks.
+  llvm::Error heatSlots();
   llvm::Error restartWorker(const plan::Workload& workload);
   WorkerServer& serverOf(const plan::Workload& workload) { return workload.command ? command_server_ : server_; }
   llvm::Error runKind(plan::TrialKind kind);
@@ -71,6 +77,8 @@ class Campaign {
   void tidy(const std::string& folder, store::TrialStatus status) const;
   TrialNote note(const store::BlockPlan& block, const plan::Point& point, const store::Trial& trial) const;
   llvm::Error tick();
+  /// The folder of what ranks print, made if it is not there.
+  std::string logs() const;
   llvm::Error reload();
   void say(std::string text);
   void sayWidths(plan::TrialKind kind);

@@ -107,6 +107,8 @@ llvm::Expected<store::Trial> Campaign::runAttempt(const store::BlockPlan& block,
   trial.not_on_device = std::move(end->not_on_device);
   trial.series = std::move(end->series);
   trial.notes = std::move(end->notes);
+  if (const std::string note = placeNote(setup_.machine, point.parameters); !note.empty() && !workload.command)
+    trial.notes.push_back(note);
   trial.environment_json = plan::canonicalJson(std::move(end->environment));
   trial.ended = now();
   if (auto error = store_.endTrial(trial)) return error;
@@ -138,10 +140,7 @@ TrialRequest Campaign::request(const store::BlockPlan& block, const plan::Point&
   const std::string trace = traces_.variable(trial.kind, plan_, point, trial.id);
   for (auto& variables : request.environment)
     if (!trace.empty()) variables.push_back(trace);
-  std::string logs = options_.results + "/logs";
-  std::error_code ignored;  // opening the first log says what is wrong
-  std::filesystem::create_directories(logs, ignored);
-  request.log_prefix = fmt::format("{}/{}", logs, trial.id);
+  request.log_prefix = fmt::format("{}/{}", logs(), trial.id);
   const plan::Workload& workload = setup_.workloadOf(point);
   const std::optional<double> declared = workload.command ? workload.command->timeout_seconds : std::nullopt;
   const std::optional<double> asked = options_.timeout_seconds ? options_.timeout_seconds : declared;
@@ -150,6 +149,13 @@ TrialRequest Campaign::request(const store::BlockPlan& block, const plan::Point&
     completeForCommand(request, plan_, point, setup_.slots, slots,
                        fmt::format("{}/trials/{}", options_.results, trial.id));
   return request;
+}
+
+std::string Campaign::logs() const {
+  std::string folder = options_.results + "/logs";
+  std::error_code ignored;  // opening the first log says what is wrong
+  std::filesystem::create_directories(folder, ignored);
+  return folder;
 }
 
 /// The folder of a command's trial is for whoever wants to know why it went wrong.

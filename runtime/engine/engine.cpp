@@ -10,6 +10,7 @@
 #include "runtime/engine/data.h"
 #include "runtime/engine/placement.h"
 #include "runtime/engine/schedule.h"
+#include "runtime/machine/null_gpus.h"
 
 namespace expc::engine {
 namespace {
@@ -25,6 +26,18 @@ llvm::Error checkWorkload(const plan::Workload& workload, const WorkerDescriptio
                   "tree, or name the right worker with --worker PATH",
                   workload.name, workload.version, std::filesystem::path(path).filename().string(), path,
                   offered.empty() ? "none" : offered));
+}
+
+/// A driver runs the CUDA of its own major version and what came before.
+llvm::Error checkDriver(const machine::Machine& machine, const WorkerProgram& worker) {
+  const llvm::json::Object* libraries = worker.description.libraries.getAsObject();
+  const int64_t built_for = libraries ? libraries->getInteger("cuda").value_or(0) : 0;
+  if (machine.cuda_driver == 0 || machine.cuda_driver / 1000 >= built_for / 1000) return llvm::Error::success();
+  const auto text = [](int64_t version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); };
+  return llvm::createStringError(fmt::format(
+      "the NVIDIA driver {} is too old: it runs CUDA up to {}, '{}' was built for {}. Update the driver, or measure on "
+      "the CPU with --devices cpu:N",
+      machine.gpu_driver, text(machine.cuda_driver), worker.path, text(built_for)));
 }
 
 /// Says which points will not be started because their estimated memory does not fit, or lets them be tried.
@@ -92,10 +105,15 @@ llvm::Error markUnavailable(Setup& setup, std::vector<std::string>& messages) {
 llvm::Expected<WorkerProgram> describe(const Setup& setup, const std::string& path) {
   WorkerProgram program;
   program.path = path;
-  auto description = describeWorker(path);
+  auto description = describeWorker(path, setup.environment);
   if (!description) return description.takeError();
   program.description = std::move(*description);
-  program.environment_class = machine::environmentClass(setup.machine, setup.slots, program.description.libraries);
+  const bool null_cards = setup.null_machine != nullptr;
+  program.environment_class = (null_cards ? std::string(store::kNullClass) : "") +
+                              machine::environmentClass(setup.machine, setup.slots, program.description.libraries);
+  if (setup.slots.front().gpu) {
+    if (auto error = checkDriver(setup.machine, program)) return error;
+  }
   return program;
 }
 
@@ -112,7 +130,8 @@ llvm::Error findWorkers(Setup& setup, const EngineOptions& options) {
   for (const plan::Workload& workload : setup.plan.workloads) {
     std::optional<WorkerProgram>& worker = workload.command ? setup.command : setup.built_in;
     if (!worker) {
-      std::string path = workload.command ? options.command_worker : options.worker;
+      const bool cuda = setup.slots.front().gpu && !options.cuda_worker.empty();
+      std::string path = workload.command ? options.command_worker : cuda ? options.cuda_worker : options.worker;
       if (path.empty()) path = (std::filesystem::path(options.worker).parent_path() / "expc-worker-command").string();
       auto found = describe(setup, path);
       if (!found) return found.takeError();
@@ -132,15 +151,28 @@ llvm::Error findWorkers(Setup& setup, const EngineOptions& options) {
   return llvm::Error::success();
 }
 
+/// Finds the slots, and what the workers need where these are null cards.
+llvm::Error findSlots(Setup& setup, const EngineOptions& options, std::vector<std::string>& messages) {
+  setup.machine = machine::probe(options.null_gpus);
+  messages.insert(messages.end(), setup.machine.notes.begin(), setup.machine.notes.end());
+  auto slots = machine::slots(setup.machine, options.devices);
+  if (!slots) return slots.takeError();
+  setup.slots = std::move(*slots);
+  if (!setup.slots.front().null) return llvm::Error::success();
+  auto null_machine = NullMachine::make();
+  if (!null_machine) return null_machine.takeError();
+  setup.null_machine = std::move(*null_machine);
+  setup.environment = machine::nullEnvironment(setup.machine, setup.null_machine->file());
+  messages.push_back("the GPUs are null cards, which compute nothing: no verdict comes from this run");
+  return llvm::Error::success();
+}
+
 /// Everything that can refuse a run without touching the results folder.
 llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& options,
                               std::vector<std::string>& messages) {
   Setup setup;
   setup.plan = plan;
-  setup.machine = machine::probe();
-  auto slots = machine::slots(setup.machine, options.devices);
-  if (!slots) return slots.takeError();
-  setup.slots = std::move(*slots);
+  if (auto error = findSlots(setup, options, messages)) return error;
   if (auto error = markUnavailable(setup, messages)) return error;
   if (auto error = settleInfeasible(setup, options.try_infeasible, messages)) return error;
   if (auto error = findWorkers(setup, options)) return error;
@@ -210,6 +242,7 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   }
   auto results = store->load(setup->plan, setup->match);
   if (!results) return results.takeError();
+  outcome.null_cards = setup->null_machine != nullptr;
   outcome.reused = std::count_if(results->trials.begin(), results->trials.end(),
                                  [](const store::Trial& trial) { return trial.status == store::TrialStatus::Valid; });
   for (const std::string& why : results->not_counted_reasons) outcome.messages.push_back("kept, not counted: " + why);

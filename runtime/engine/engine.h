@@ -19,10 +19,12 @@ namespace expc::engine {
 struct EngineOptions {
   std::string results;                             // folder; made if missing
   std::string worker;                              // path of expc-worker
+  std::string cuda_worker;                         // path of the worker for GPUs; "": `worker`
   std::string command_worker;                      // path of expc-worker-command; "": beside `worker`
   bool keep_trial_folders = false;                 // of commands whose trial was valid; those of others are kept anyway
   std::string traces;                              // folder for traces of profile trials; "": none
   std::string devices;                             // as `--devices`; see machine::slots
+  std::optional<machine::NullGpus> null_gpus;      // run on these instead of GPUs; see machine::probe
   std::optional<double> timeout_seconds;           // of every trial; absent: see runtime/engine/timeout.h
   unsigned attempts = 2;                           // of one place in a block, before it is given up
   double heat_up_seconds = 2;                      // at the start of a session, untimed
@@ -42,13 +44,14 @@ struct RunOutcome {
   Ending ending = Ending::Complete;
   unsigned trials = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0;  // of this run
   unsigned reused = 0;                                                       // valid trials that were there before
+  bool null_cards = false;                                                   // the slots compute nothing
   std::vector<std::string> messages;  // one line each, already shown by the listener
 };
 
 /// Never starts a trial and returns an error when: a worker is missing or does not offer the plan's workload in the
-/// plan's version, a command's program or inputs are missing, data is missing or not what the lock holds, the results
-/// folder cannot be written or is in use, no point is available on this machine. A failing trial is a result, not an
-/// error. Handles SIGINT and SIGTERM while it runs.
+/// plan's version, the driver is too old for its CUDA, a command's program or inputs are missing, data is missing or
+/// not what the lock holds, the results folder cannot be written or is in use, no point is available on this machine. A
+/// failing trial is a result, not an error. Handles SIGINT and SIGTERM while it runs.
 llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener);
 
 }  // namespace expc::engine

@@ -4,13 +4,20 @@
 #include <sched.h>
 
 #include <chrono>
+#include <numeric>
 #include <set>
 #include <thread>
+
+#include "runtime/engine/placement.h"
+#include "runtime/plan/heat_up.h"
 
 namespace expc::engine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// The start of CUDA on a machine with many GPUs.
+constexpr double kStartSeconds = 120;
 
 void spin(int core, Clock::time_point end, const Interrupts& interrupts) {
   cpu_set_t set;
@@ -35,6 +42,24 @@ void heatUp(const std::vector<machine::Slot>& slots, double seconds, const Inter
   std::vector<std::thread> threads;
   for (int core : cores) threads.emplace_back(spin, core, end, std::cref(interrupts));
   for (std::thread& thread : threads) thread.join();
+}
+
+llvm::Expected<std::string> heatGpus(WorkerServer& server, const machine::Machine& machine,
+                                     const std::vector<machine::Slot>& slots, const std::string& log_prefix,
+                                     double seconds, const Interrupts& interrupts,
+                                     const std::function<llvm::Error()>& tick) {
+  TrialRequest request;
+  request.spec.trial = "heat-up";
+  request.spec.workload = plan::kHeatUp;
+  request.spec.settings = llvm::json::Object{{"seconds", seconds}};
+  request.log_prefix = log_prefix;
+  request.timeout_seconds = seconds + kStartSeconds;
+  std::vector<unsigned> all(slots.size());
+  std::iota(all.begin(), all.end(), 0u);
+  placeRanks(request, machine, slots, all, /*one_process=*/false);
+  auto end = runTrial(server, interrupts, request, TrialHooks{tick, nullptr});
+  if (!end) return end.takeError();
+  return end->status == store::TrialStatus::Valid ? "" : end->reason;
 }
 
 }  // namespace expc::engine

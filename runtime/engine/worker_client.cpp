@@ -8,10 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/log_tail.h"
@@ -42,9 +44,25 @@ struct Spawned {
   int error = 0;
 };
 
+llvm::StringRef nameOf(llvm::StringRef variable) { return variable.split('=').first; }
+
+/// The variables of this process with `added` in the place of those of the same name.
+std::vector<char*> variablesWith(const Environment& added) {
+  std::vector<char*> all;
+  for (char** own = environ; *own; ++own) {
+    const bool replaced = std::any_of(added.begin(), added.end(),
+                                      [&](const std::string& other) { return nameOf(other) == nameOf(*own); });
+    if (!replaced) all.push_back(*own);
+  }
+  for (const std::string& variable : added) all.push_back(const_cast<char*>(variable.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
+
 /// Starts `path argument...` in its own process group, stdin from /dev/null. `out` becomes stdout, `err` stderr and
 /// `channel` (if not -1) descriptor kChannel.
-Spawned spawn(const std::string& path, std::vector<std::string> arguments, int out, int err, int channel) {
+Spawned spawn(const std::string& path, std::vector<std::string> arguments, int out, int err, int channel,
+              const Environment& environment) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -60,17 +78,24 @@ Spawned spawn(const std::string& path, std::vector<std::string> arguments, int o
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   Spawned result;
-  result.error = posix_spawn(&result.pid, path.c_str(), &actions, &attributes, argv.data(), environ);
+  std::vector<char*> variables = variablesWith(environment);
+  result.error = posix_spawn(&result.pid, path.c_str(), &actions, &attributes, argv.data(), variables.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return result;
 }
 
+bool isCudaWorker(const std::string& path) {
+  return std::filesystem::path(path).filename().string() == "expc-worker-cuda";
+}
+
 llvm::Error missing(const std::string& path, int error) {
-  return llvm::createStringError(fmt::format(
-      "the worker '{}' cannot be started: {}; build it with `make` (or `cmake --build BUILD --target expc-worker`), "
-      "or name another with --worker PATH",
-      path, std::strerror(error)));
+  const char* way_out = isCudaWorker(path) ? "`make cuda` builds it (where there is an NVIDIA driver `make build` does)"
+                                           : "build it with `make` (or `cmake --build BUILD --target expc-worker`)";
+  return llvm::createStringError(
+      fmt::format("the worker '{}' cannot be started: {}; {}, or name another with --worker "
+                  "PATH",
+                  path, std::strerror(error), way_out));
 }
 
 /// Everything up to the end of file, an excess or the end of patience; false for the last two.
@@ -159,11 +184,12 @@ struct Answer {
   std::string text;
 };
 
-llvm::Expected<Answer> ask(const std::string& path, const std::vector<std::string>& arguments) {
+llvm::Expected<Answer> ask(const std::string& path, const std::vector<std::string>& arguments,
+                           const Environment& environment = {}) {
   if (access(path.c_str(), X_OK) != 0) return missing(path, errno);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return missing(path, errno);
-  Spawned process = spawn(path, arguments, ends[1], STDERR_FILENO, -1);
+  Spawned process = spawn(path, arguments, ends[1], STDERR_FILENO, -1, environment);
   close(ends[1]);
   if (process.error) {
     close(ends[0]);
@@ -182,14 +208,15 @@ llvm::Expected<Answer> ask(const std::string& path, const std::vector<std::strin
 
 }  // namespace
 
-llvm::Expected<WorkerDescription> describeWorker(const std::string& path) {
-  auto answer = ask(path, {"--describe"});
+llvm::Expected<WorkerDescription> describeWorker(const std::string& path, const Environment& environment) {
+  auto answer = ask(path, {"--describe"}, environment);
   if (!answer) return answer.takeError();
   if (answer->status == 0) return parseDescription(path, answer->text);
   return llvm::createStringError(
-      fmt::format("the worker '{}' does not run: `{} --describe` {}; see above for what it said, and "
-                  "build it again with `make`",
-                  path, path, statusText(answer->status)));
+      fmt::format("the worker '{}' does not run: `{} --describe` {}; see above for what it said, and {}", path, path,
+                  statusText(answer->status),
+                  isCudaWorker(path) ? "install CUDA's libraries with `tools/setup --gpu` if it misses one"
+                                     : "build it again with `make`"));
 }
 
 llvm::Error checkCommand(const std::string& path, const plan::Workload& workload,
@@ -224,7 +251,7 @@ WorkerServer& WorkerServer::operator=(WorkerServer&& other) noexcept {
 WorkerServer::~WorkerServer() { stop(); }
 
 llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const std::string& log,
-                                                 const Interrupts& interrupts) {
+                                                 const Interrupts& interrupts, const Environment& environment) {
   int log_fd = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (log_fd < 0) {
     return llvm::createStringError(fmt::format(
@@ -235,7 +262,7 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
     close(log_fd);
     return llvm::createStringError(fmt::format("no socket for the worker: {}", std::strerror(errno)));
   }
-  Spawned process = spawn(path, {"--serve", std::to_string(kChannel)}, log_fd, log_fd, ends[1]);
+  Spawned process = spawn(path, {"--serve", std::to_string(kChannel)}, log_fd, log_fd, ends[1], environment);
   close(log_fd);
   close(ends[1]);
   if (process.error) {

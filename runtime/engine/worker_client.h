@@ -30,8 +30,11 @@ struct WorkerDescription {
   bool isOneProcess(const std::string& workload, const llvm::json::Object& parameters) const;
 };
 
+/// Variables that a worker gets beside those of this process, "NAME=value".
+using Environment = std::vector<std::string>;
+
 /// Asks the worker program. Errors: it is missing (and how to build it), does not run, prints nonsense.
-llvm::Expected<WorkerDescription> describeWorker(const std::string& path);
+llvm::Expected<WorkerDescription> describeWorker(const std::string& path, const Environment& environment = {});
 
 /// Asks expc-worker-command whether these metrics of a command can be read as it says: patterns, pointers. The error is
 /// one line with the workload and the metric.
@@ -49,7 +52,7 @@ class WorkerServer {
   /// Starts `path --serve FD` and waits until it is ready; its own output goes to `log`. An interrupt ends the wait
   /// with an error.
   static llvm::Expected<WorkerServer> start(const std::string& path, const std::string& log,
-                                            const Interrupts& interrupts);
+                                            const Interrupts& interrupts, const Environment& environment = {});
 
   /// Hands over the two descriptors (the caller keeps its copies). False when the server is gone.
   bool launch(const plan::LaunchRequest& request, int event_fd, int log_fd);

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "runtime/plan/heat_up.h"
 #include "runtime/worker/serve/serve.h"
 
 namespace expc::null {
@@ -86,6 +87,12 @@ int runIdle(const LaunchRequest& request, int event_fd) {
   auto begin = std::chrono::steady_clock::now();
   serve::EventWriter events(event_fd);
   const TrialSpec& spec = request.spec;
+  if (spec.workload == plan::kHeatUp) {
+    std::printf("rank %u of %u is heated up\n", request.rank, spec.world_size);
+    sleepSeconds(number(spec.settings, "seconds", 0));
+    if (request.rank == 0) events.write(result(spec, 0, false));
+    return 0;
+  }
   if (spec.workload != kWorkload || spec.workload_version != kWorkloadVersion) {
     events.failed("this worker has no " + spec.workload + " version " + std::to_string(spec.workload_version));
     return 1;

@@ -2,12 +2,14 @@
 
 #include <unistd.h>
 
+#include "runtime/plan/heat_up.h"
 #include "runtime/worker/comm/failure.h"
 #include "runtime/worker/comm/rendezvous.h"
 #include "runtime/worker/device/determinism.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/serve/memory_policy.h"
 #include "runtime/worker/serve/serve.h"
+#include "runtime/worker/workload/heat_up.h"
 #include "runtime/worker/workload/too_large.h"
 
 namespace expc::workload {
@@ -117,6 +119,7 @@ struct Rank {
                                      llvm::Twine(rendezvous->world_size));
     }
     place = "rank " + std::to_string(rendezvous->rank) + " of " + std::to_string(spec.world_size);
+    if (spec.workload == plan::kHeatUp) return heat(rendezvous->rank);
     std::string why;
     const Workload* workload = find(capabilities, spec, why);
     if (!workload) return llvm::createStringError(why);
@@ -136,6 +139,19 @@ struct Rank {
     communicator->shutdown();
     if (rendezvous->rank != 0) return llvm::Error::success();
     return deliver(*result);
+  }
+
+  /// No trial: each rank by itself keeps its device busy.
+  llvm::Error heat(unsigned rank) {
+    const llvm::ArrayRef<llvm::json::Value> all(spec.slots.data(), spec.slots.size());
+    auto opened = device::openDevice(capabilities.backends, all.slice(rank, 1));
+    if (!opened) return opened.takeError();
+    device = std::move(*opened);
+    if (auto error = heatUp(*device, spec)) return error;
+    plan::Event result;
+    result.type = plan::Event::Type::Result;
+    if (rank == 0) writer.write(result);
+    return llvm::Error::success();
   }
 
   llvm::Error deliver(plan::Event& result) {

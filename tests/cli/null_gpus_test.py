@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""`--null-gpus` as a user types it: what is refused, what is marked, and what is never judged. The cards are those of an NVML that the
+test makes up, and trials are run by `expc-worker-null`; tests/null_gpu has the null libraries and the CUDA worker.
+
+usage: null_gpus_test.py --expc PATH --null-worker PATH --fake-nvml PATH
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import unittest
+
+OPTIONS = None
+
+STUDY = """import std.null
+
+study tiny {
+  workload null.idle(noise = 0.01)
+  factor step in { 20ms, 10ms }  baseline 20ms
+  factor gpus in { 1, 2, 3 }  baseline 1
+  require cards: gpus <= system.gpus  because "there are fewer cards"
+  measure step_time, accuracy
+  compare gain = speedup(step_time) over step
+  criterion faster: forall gpus: gain[step = 10ms] >= 1.5x  with confidence 95%
+  criterion learns: forall *: accuracy >= 10%
+  design full { timed { repeat 8  steps 1  warmup 0 } quality { repeat 1  epochs 1 } order blocks  seed 7 }
+  table step_time by gpus, step
+}
+"""
+NOTICE = "NULL CARDS: all numbers here come from cards that compute nothing"
+
+
+class NullGpus(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="expc-null-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "tiny.exp").write_text(STUDY, encoding="utf-8")
+        libraries = self.folder / "nullgpu"
+        libraries.mkdir()
+        shutil.copy(OPTIONS.fake_nvml, libraries / "libnvidia-ml.so.1")
+        # Something that can be preloaded; the null worker wants nothing of it.
+        shutil.copy(OPTIONS.fake_nvml, libraries / "libnullgpu_preload.so")
+        self.environment = {"EXPC_NULLGPU_FOLDER": str(libraries), "EXPC_FAKE_UUID": "GPU-6e756c6c-000"}
+
+    def expc(self, *arguments, code=0, **variables):
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("EXPC_", "NULLGPU_", "CUDA_"))}
+        result = subprocess.run([OPTIONS.expc, *map(str, arguments)], capture_output=True, text=True, timeout=300,
+                                cwd=self.folder, stdin=subprocess.DEVNULL,
+                                env={**clean, **self.environment, **variables})
+        self.assertEqual(result.returncode, code, f"expc {arguments}\n{result.stdout}\n{result.stderr}")
+        return result
+
+    def run_study(self, *arguments, code, **variables):
+        return self.expc("run", "tiny.exp", "--worker", OPTIONS.null_worker, "--heat-up", "0", *arguments, code=code,
+                         **variables)
+
+    def test_missing_libraries_and_wrong_words_have_one_line_with_the_way_out(self):
+        for words, folder, said in (("4", "/nonexistent", "`make cuda` builds the null GPU"),
+                                    ("lots", None, "as in 4 or 4x94GiB, or 'found'"),
+                                    ("found", None, "this machine shows none; --null-gpus 4 brings four along")):
+            extra = {"EXPC_NULLGPU_FOLDER": folder} if folder else {}
+            for command in ("plan", "run", "report"):
+                text = self.expc(command, "tiny.exp", "--null-gpus", words, code=1, EXPC_NVML_LIBRARY="/nonexistent",
+                                 **extra).stderr
+                self.assertIn(said, text)
+                self.assertEqual(text.count("\n"), 1, text)
+
+    def test_a_plan_is_for_the_cards_that_are_asked_for(self):
+        for number, points in (("2", 4), ("3", 6)):
+            plan = json.loads(self.expc("plan", "tiny.exp", "--null-gpus", number, "--format", "json").stdout)
+            self.assertEqual(sum("unavailable" not in point for point in plan["points"]), points)
+        narrowed = self.expc("plan", "tiny.exp", "--devices", "1", "--format", "json", EXPC_NULL_GPUS="3").stdout
+        self.assertEqual(sum("unavailable" not in point for point in json.loads(narrowed)["points"]), 2)
+
+    def test_nothing_is_judged_and_everything_is_marked(self):
+        done = self.run_study("--null-gpus", "2x1GiB", code=4)
+        self.assertIn("the GPUs are null cards, which compute nothing: no verdict comes from this run", done.stderr)
+        self.assertEqual(done.stdout.count(NOTICE), 2, done.stdout)
+        self.assertEqual(len(re.findall(r"(?m)^INCONCLUSIVE ", done.stdout)), 2, done.stdout)
+        self.assertNotRegex(done.stdout, r"(?m)^(PASS|FAIL)")
+        self.assertIn('class="null-cards" role="alert"', (self.folder / "results/tiny.html").read_text())
+        result = json.loads(self.expc("report", "tiny.exp", "--null-gpus", "2", "--format", "json", code=4).stdout)
+        self.assertTrue(result["null_cards"])
+        self.assertEqual({c["why"] for c in result["criteria"]}, {"measured on null cards, which compute nothing"})
+        with sqlite3.connect(self.folder / "results/expc.sqlite") as store:
+            for table in ("session", "run", "trial"):
+                self.assertEqual(store.execute(f"SELECT count(*) FROM {table} WHERE environment_class NOT LIKE 'null-%'")
+                                 .fetchone(), (0,), table)
+            self.assertGreater(store.execute("SELECT count(*) FROM trial").fetchone()[0], 0)
+
+    def test_a_rehearsal_and_a_measurement_in_one_folder_are_never_mixed(self):
+        real = {"EXPC_NVML_LIBRARY": OPTIONS.fake_nvml, "EXPC_FAKE_UUID": "GPU-11111111-000"}
+        self.run_study("--null-gpus", "2", code=4)
+        # What null cards took says nothing about how long a measurement takes.
+        self.assertIn("from stored trials", self.expc("plan", "tiny.exp", "--null-gpus", "2").stdout)
+        self.assertNotIn("from stored trials", self.expc("plan", "tiny.exp", **real).stdout)
+        done = self.run_study(code=0, **real)
+        self.assertNotIn("NULL CARDS", done.stdout)
+        self.assertIn("another environment", done.stdout)
+        self.assertIn("from stored trials", self.expc("plan", "tiny.exp", **real).stdout)
+        again = self.run_study("--null-gpus", "2", code=4)  # a rehearsal that comes later hides no measurement
+        self.assertIn("nothing to run", again.stderr)
+        self.assertIn(NOTICE, again.stdout)
+        self.assertNotIn("NULL CARDS", self.expc("report", "tiny.exp", code=0, **real).stdout)
+        self.assertIn(NOTICE, self.expc("report", "tiny.exp", "--null-gpus", "2", code=4).stdout)
+
+    def test_cards_that_the_machine_shows_are_used_only_when_asked_for(self):
+        shown = {"EXPC_NVML_LIBRARY": OPTIONS.fake_nvml}
+        done = self.run_study("--devices", "1", code=0, **shown)
+        self.assertIn("are not used (--null-gpus found uses them)", done.stderr)
+        self.assertNotIn("NULL CARDS", done.stdout)
+        done = self.run_study(code=4, EXPC_NULL_GPUS="found", **shown)
+        self.assertIn("2 x Fake GPU", done.stderr)
+        self.assertIn(NOTICE, done.stdout)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--expc", required=True)
+    parser.add_argument("--null-worker", required=True)
+    parser.add_argument("--fake-nvml", required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    unittest.main(argv=[__file__, *rest])
