@@ -1,0 +1,61 @@
+#include "runtime/worker/workload/heat_up.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "runtime/plan/heat_up.h"
+#include "runtime/worker/device/cpu_device.h"
+#include "runtime/worker/workload/trial.h"
+
+using namespace expc;
+
+namespace {
+
+plan::TrialSpec heatUpOf(llvm::json::Object settings) {
+  plan::TrialSpec spec;
+  spec.workload = plan::kHeatUp;
+  spec.settings = std::move(settings);
+  spec.slots = llvm::json::Array{llvm::json::Object{{"device", "cpu"}}};
+  return spec;
+}
+
+/// The events of a rank of a worker that has no workload.
+std::string eventsOf(const plan::TrialSpec& spec, int& code) {
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+  code = workload::runRank({{}, {device::cpuBackend()}}, spec, ends[1], std::chrono::steady_clock::now());
+  close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t size; (size = read(ends[0], buffer, sizeof buffer)) > 0;) text.append(buffer, size);
+  close(ends[0]);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a rank that is asked to keeps its device busy for so long and has a result without metrics") {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  int code = 1;
+  const std::string events = eventsOf(heatUpOf(llvm::json::Object{{"seconds", 0.05}}), code);
+  CHECK(Clock::now() - begin >= std::chrono::milliseconds(50));
+  CHECK(code == 0);
+  const size_t last = events.rfind('\n', events.size() - 2) + 1;
+  const plan::Event result = llvm::cantFail(plan::eventFromLine(events.substr(last, events.size() - 1 - last)));
+  CHECK((result.type == plan::Event::Type::Result));
+  CHECK(result.metrics.empty());
+}
+
+TEST_CASE("a heat-up without its time, or on a device that is not there, fails with a reason") {
+  int code = 0;
+  CHECK(eventsOf(heatUpOf({}), code).find("a heat-up needs its seconds") != std::string::npos);
+  CHECK(code == 1);
+  plan::TrialSpec elsewhere = heatUpOf(llvm::json::Object{{"seconds", 0.01}});
+  elsewhere.slots = llvm::json::Array{llvm::json::Object{{"device", "cuda"}}};
+  CHECK(eventsOf(elsewhere, code).find("cuda") != std::string::npos);
+  CHECK(code == 1);
+}
