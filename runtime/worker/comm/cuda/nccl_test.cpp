@@ -1,4 +1,4 @@
-// The conformance suite on NCCL: one rank a GPU (tests/on_gpu runs it where there is one).
+// The conformance suite on NCCL: one rank a GPU, real (tests/on_gpu) or null.
 
 #include "runtime/worker/comm/cuda/nccl.h"
 
