@@ -86,6 +86,14 @@ NvmlAnswer askNullNvml(const NullGpus& asked) {
   return askNvml(asked.library);
 }
 
+/// Puts `entry` before what is in a variable of paths, unless it is there.
+static void prepend(std::vector<std::string>& environment, const char* variable, const std::string& entry) {
+  const char* others = std::getenv(variable);
+  const std::string before = others ? others : "";
+  if (before.find(entry) == std::string::npos)
+    environment.push_back(std::string(variable) + "=" + entry + (before.empty() ? "" : ":" + before));
+}
+
 std::vector<std::string> nullEnvironment(const Machine& machine, const std::string& machine_file) {
   std::vector<std::string> environment{"EXPC_NVML_LIBRARY=" + machine.nvml_library};
   if (machine.null_gpus) {
@@ -94,10 +102,12 @@ std::vector<std::string> nullEnvironment(const Machine& machine, const std::stri
   if (!std::getenv("NULLGPU_MACHINE")) environment.push_back("NULLGPU_MACHINE=" + machine_file);
   // Libraries that a machine shows by itself may be there without the one that brings them to the front.
   const std::filesystem::path preload = std::filesystem::path(machine.nvml_library).parent_path() / kPreload;
-  const char* others = std::getenv("LD_PRELOAD");
-  const std::string before = others ? others : "";
-  if (std::filesystem::exists(preload) && before.find(kPreload) == std::string::npos)
-    environment.push_back("LD_PRELOAD=" + preload.string() + (before.empty() ? "" : ":" + before));
+  if (std::filesystem::exists(preload)) {
+    // What torch needs, whose search path is fixed, and what the program needs itself, before which no preloaded
+    // library's own needs are met.
+    prepend(environment, "LD_PRELOAD", preload.string());
+    prepend(environment, "LD_LIBRARY_PATH", preload.parent_path().string());
+  }
   return environment;
 }
 

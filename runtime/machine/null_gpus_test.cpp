@@ -102,6 +102,7 @@ TEST_CASE("the null cards of the libraries are asked for by number, whatever thi
   CHECK(has(environment, "NULLGPU_MACHINE=/tmp/machine"));
   CHECK(has(environment, "EXPC_NVML_LIBRARY=" + libraries.folder + "/libnvidia-ml.so.1"));
   CHECK(has(environment, "LD_PRELOAD=" + libraries.folder + "/libnullgpu_preload.so"));
+  CHECK(has(environment, "LD_LIBRARY_PATH=" + libraries.folder));
   const Variable machine_file("NULLGPU_MACHINE", "/tmp/other");
   CHECK(!has(nullEnvironment(machine, "/tmp/machine"), "NULLGPU_MACHINE=/tmp/machine"));
 }

@@ -43,7 +43,7 @@ def self_test():
 
 def run(program, arguments, preload):
     """What `program` loaded and printed."""
-    environment = {"LD_DEBUG": "libs"} | ({"LD_PRELOAD": preload} if preload else {})
+    environment = {"LD_DEBUG": "libs"} | ({"LD_PRELOAD": preload, "LD_LIBRARY_PATH": str(pathlib.Path(preload).parent)} if preload else {})
     done = subprocess.run([program, *arguments], env=environment, capture_output=True, text=True, errors="replace", timeout=300)
     if done.returncode:
         said = [line for line in done.stderr.split("\n") if not re.match(r"\s*\d+:\t", line)]
