@@ -89,7 +89,7 @@ llama::DecoderOptions optionsOf(const Setting& setting) {
   return options;
 }
 
-/// Rows as a batch has them: packed, all full, of two samples each behind a mask; else the first is full, and a third
+/// Rows as a batch has them: packed, all full, of two samples each; else the first is full, and a third
 /// of each of the others padding, as where rows are from half to one and a half times their mean long.
 struct Batch {
   llama::Sequences input;
@@ -108,9 +108,8 @@ Batch batchOf(const Setting& setting, const llama::Config& config) {
     const int64_t half = length / 2;
     const at::Tensor places = at::arange(length, at::kLong), first = places < half;
     batch.input.positions = at::where(first, places, places - half).expand({rows, length}).contiguous();
-    const at::Tensor causal = places.unsqueeze(1) >= places.unsqueeze(0);
-    const at::Tensor same = first.unsqueeze(1) == first.unsqueeze(0);
-    batch.input.mask = causal.logical_and(same).expand({rows, length, length}).contiguous();
+    for (int64_t row = 0; row < rows; ++row)
+      batch.input.documents.lengths.insert(batch.input.documents.lengths.end(), {half, length - half});
     labels.select(1, half).fill_(llama::kIgnored);
   } else {
     for (int64_t row = 1; row < rows; ++row)

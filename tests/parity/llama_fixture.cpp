@@ -58,6 +58,13 @@ at::Tensor tuneAdapter(const io::SafeTensors& file, const std::string& prefix, c
                      torchtune.find("lora_b") != std::string::npos);
 }
 
+std::vector<model::NamedTensor> stateOf(const llama::Decoder& decoder) {
+  std::vector<model::NamedTensor> state;
+  decoder.eachOfState(
+      [&](const model::NamedTensor& entry) { state.push_back({entry.name, entry.tensor.detach().clone()}); });
+  return state;
+}
+
 double meanLossBackward(llama::Decoder& decoder, const llama::Sequences& input, const at::Tensor& labels) {
   const auto labelled = llama::labelledPositions(labels);
   const auto loss = decoder.lossSum(input, labelled) / labelled.count();

@@ -26,6 +26,9 @@ at::Tensor tuneTensor(const io::SafeTensors& file, const std::string& prefix, co
 /// The same for a PEFT name.
 at::Tensor tuneAdapter(const io::SafeTensors& file, const std::string& prefix, const std::string& torchtune);
 
+/// A copy of all that a decoder gives of its state.
+std::vector<model::NamedTensor> stateOf(const llama::Decoder& decoder);
+
 /// Loss sum with gradients in the parameters, divided by the labels' number.
 double meanLossBackward(llama::Decoder& decoder, const llama::Sequences& input, const at::Tensor& labels);
 

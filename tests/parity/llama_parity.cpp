@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <vector>
 
 #include "runtime/worker/llama/layers.h"
 #include "runtime/worker/llama/names.h"
@@ -30,6 +31,17 @@ llama::DecoderOptions full(at::ScalarType dtype, bool checkpointing = false) {
   return options;
 }
 
+/// The lengths of the samples of which a mask [rows, length, length] lets each token see its own, up to itself.
+std::vector<int64_t> samplesOf(const at::Tensor& mask) {
+  std::vector<int64_t> lengths;
+  for (int64_t row = 0; row < mask.size(0); ++row)
+    for (int64_t token = 0; token < mask.size(1); ++token) {
+      if (token == 0 || !mask[row][token][token - 1].item<bool>()) lengths.push_back(0);
+      ++lengths.back();
+    }
+  return lengths;
+}
+
 TEST_CASE("llama: rows of q and k in torchtune's order") {
   const Fixture fixture;
   const auto decoder = tinyDecoder(full(at::kFloat));
@@ -47,8 +59,9 @@ TEST_CASE("llama: logits, hidden state and packed documents") {
     const auto hidden = decoder->hidden(fixture.input);
     CHECK(difference(hidden.view({2, 12, 64}), tensorOf(fixture.file, "hidden_norm")) < 1e-5);
     CHECK(difference(decoder->logits(hidden).view({2, 12, 128}), tensorOf(fixture.file, "logits")) < 1e-5);
-    const llama::Sequences packed{tensorOf(fixture.file, "packed.tokens"), tensorOf(fixture.file, "packed.input_pos"),
-                                  tensorOf(fixture.file, "packed.mask").to(at::kBool)};
+    const llama::Sequences packed{tensorOf(fixture.file, "packed.tokens"),
+                                  tensorOf(fixture.file, "packed.input_pos"),
+                                  {samplesOf(tensorOf(fixture.file, "packed.mask").to(at::kBool)), {}}};
     const auto logits = decoder->logits(decoder->hidden(packed)).view({2, 12, 128});
     CHECK(difference(logits, tensorOf(fixture.file, "packed.logits")) < 1e-5);
     // A document in a pack is as it is alone.

@@ -117,7 +117,7 @@ TEST_CASE("qat: a whole model, switched on after two steps, and converted") {
       decoder->convertToInt4();
       CHECK(at::equal(logits(), prepared));
       CHECK(decoder->trainable().empty());
-      const auto state = decoder->state();
+      const auto state = stateOf(*decoder);
       CHECK(state.size() == 21 + 2 * decoder->fakeQuantized());
     }
   }

@@ -17,7 +17,7 @@
 #include "runtime/worker/llama/dpo.h"
 #include "runtime/worker/llama/random_weights.h"
 #include "runtime/worker/llama/steps.h"
-#include "tests/parity/fixtures.h"
+#include "tests/parity/llama_fixture.h"
 
 namespace expc::parity {
 namespace {
@@ -147,7 +147,7 @@ Trained train(const Method& method, comm::Communicator* ranks) {
     }
     const auto done = steps.finish();
     result.losses.push_back(all(done.loss.item<double>()));
-    result.norms.push_back(done.gradient_norm);
+    result.norms.push_back(done.gradient_norm.item<double>());
   }
   return result;
 }
@@ -210,7 +210,7 @@ std::string compared(const Method& method, comm::Communicator& ranks) {
   if (method.options.qat) {
     alone.decoder->convertToInt4();
     sharded.decoder->convertToInt4();
-    const auto one = alone.decoder->state(), other = sharded.decoder->state();
+    const auto one = stateOf(*alone.decoder), other = stateOf(*sharded.decoder);
     findings.expect(one.size() == other.size(), "another state");
     for (size_t i = 0; i < one.size(); ++i)
       findings.expect(one[i].name == other[i].name && at::equal(one[i].tensor, other[i].tensor), one[i].name);

@@ -1,13 +1,19 @@
 #include "runtime/worker/llama/attention.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+#include <optional>
 
 namespace expc::llama {
 namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
+
+bool isNarrow(at::ScalarType type) { return type == at::kBFloat16 || type == at::kHalf; }
 
 /// Causal, computed in fp32 from what is kept in 16 bits.
 struct Widened : torch::autograd::Function<Widened> {
@@ -31,15 +37,184 @@ struct Widened : torch::autograd::Function<Widened> {
   }
 };
 
+/// One sample's part of [tokens, heads, width] as [1, heads, length, width], in the type that is computed in.
+at::Tensor partOf(const at::Tensor& x, int64_t first, int64_t count) {
+  return x.narrow(0, first, count)
+      .transpose(0, 1)
+      .unsqueeze(0)
+      .to(isNarrow(x.scalar_type()) ? at::kFloat : x.scalar_type());
+}
+
+void setPart(const at::Tensor& x, int64_t first, const at::Tensor& part) {
+  x.narrow(0, first, part.size(2)).copy_(part.squeeze(0).transpose(0, 1));
+}
+
+/// Samples of [tokens, heads, width] on the CPU, one after the other: no sample pays for its neighbours, and no mask of
+/// length x length is there.
+struct OneByOne : torch::autograd::Function<OneByOne> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& query, const at::Tensor& key,
+                            const at::Tensor& value, const std::vector<int64_t>& lengths) {
+    const at::Tensor result = at::empty_like(query);
+    variable_list saved = {query, key, value, result};
+    int64_t first = 0;
+    for (const int64_t count : lengths) {
+      const auto [part, sums] = at::_scaled_dot_product_flash_attention_for_cpu(
+          partOf(query, first, count), partOf(key, first, count), partOf(value, first, count), /*dropout_p=*/0.0,
+          /*is_causal=*/true);
+      setPart(result, first, part);
+      saved.push_back(sums);
+      first += count;
+    }
+    ctx->save_for_backward(std::move(saved));
+    ctx->saved_data["lengths"] = lengths;
+    return result;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
+    const auto saved = ctx->get_saved_variables();
+    const std::vector<int64_t> lengths = ctx->saved_data["lengths"].toIntVector();
+    variable_list result(4);
+    for (size_t i = 0; i < 3; ++i) result[i] = at::empty_like(saved[i]);
+    int64_t first = 0;
+    for (size_t i = 0; i < lengths.size(); ++i) {
+      const auto part = [&](const at::Tensor& x) { return partOf(x, first, lengths[i]); };
+      const auto [query, key, value] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
+          part(gradients[0]), part(saved[0]), part(saved[1]), part(saved[2]), part(saved[3]), saved[4 + i],
+          /*dropout_p=*/0.0, /*is_causal=*/true);
+      setPart(result[0], first, query);
+      setPart(result[1], first, key);
+      setPart(result[2], first, value);
+      first += lengths[i];
+    }
+    return result;
+  }
+};
+
+/// As torch numbers its kernels (sdp::SDPBackend).
+AttentionKernel kernelOf(int64_t choice) {
+  switch (choice) {
+    case 1:
+      return AttentionKernel::Flash;
+    case 2:
+      return AttentionKernel::Efficient;
+    case 3:
+      return AttentionKernel::CuDnn;
+    default:
+      return AttentionKernel::Plain;
+  }
+}
+
+/// What torch would take for training with heads of these numbers.
+AttentionKernel chosen(const at::TensorOptions& options, int64_t heads, int64_t kv_heads, int64_t width) {
+  constexpr int64_t kSomeTokens = 16;
+  const at::AutoGradMode as_in_training(true);
+  const auto of = [&](int64_t count) {
+    return at::empty({1, kSomeTokens, count, width}, options).transpose(1, 2).requires_grad_(true);
+  };
+  const at::Tensor key = of(kv_heads);
+  return kernelOf(at::_fused_sdp_choice(of(heads), key, key, std::nullopt, /*dropout_p=*/0.0, /*is_causal=*/true,
+                                        std::nullopt, /*enable_gqa=*/kv_heads != heads));
+}
+
 }  // namespace
 
-at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& mask,
-                     bool grouped) {
-  const bool narrow = query.scalar_type() == at::kBFloat16 || query.scalar_type() == at::kHalf;
-  if (query.is_cpu() && narrow && !mask.defined() && query.numel() > 0) return Widened::apply(query, key, value);
-  const auto seen = mask.defined() ? std::optional<at::Tensor>(mask) : std::nullopt;
-  return at::scaled_dot_product_attention(query, key, value, seen, /*dropout_p=*/0.0, /*is_causal=*/!seen, std::nullopt,
-                                          grouped);
+at::Tensor Documents::boundsOf(const std::vector<int64_t>& lengths) {
+  at::Tensor bounds = at::empty({static_cast<int64_t>(lengths.size()) + 1}, at::TensorOptions(at::kInt));
+  auto* at = bounds.mutable_data_ptr<int32_t>();
+  *at = 0;
+  for (const int64_t length : lengths) {
+    at[1] = at[0] + static_cast<int32_t>(length);
+    ++at;
+  }
+  return bounds;
+}
+
+Attention::Attention(at::Device device, at::ScalarType type, int64_t heads, int64_t kv_heads, int64_t head_width)
+    : shared_(heads / kv_heads) {
+  if (device.is_cpu()) return;
+  const auto options = at::TensorOptions(type).device(device);
+  kernel_ = chosen(options, heads, kv_heads, head_width);
+  grouped_ = shared_ > 1 && kernel_ != AttentionKernel::Plain;
+  // Asked for fewer heads where no kernel takes them, torch falls back to plain operators without a word.
+  if (shared_ > 1 && !grouped_) kernel_ = chosen(options, heads, heads, head_width);
+  // bf16 below capability 8: in fp32 there is a kernel that holds no scores.
+  if (kernel_ == AttentionKernel::Plain && isNarrow(type) &&
+      chosen(options.dtype(at::kFloat), heads, heads, head_width) == AttentionKernel::Efficient) {
+    kernel_ = AttentionKernel::Efficient;
+    widened_ = true;
+  }
+}
+
+const char* Attention::name() const {
+  switch (kernel_) {
+    case AttentionKernel::Host:
+      return "flash attention on the CPU";
+    case AttentionKernel::Flash:
+      return "flash attention";
+    case AttentionKernel::CuDnn:
+      return "cuDNN";
+    case AttentionKernel::Efficient:
+      return widened_ ? "memory-efficient attention in fp32" : "memory-efficient attention";
+    case AttentionKernel::Plain:
+      break;
+  }
+  return "plain operators";
+}
+
+/// Keys or values [..., kv_heads, width] as the kernel takes them.
+at::Tensor Attention::repeated(const at::Tensor& heads) const {
+  if (shared_ == 1 || grouped_) return heads;
+  auto shape = heads.sizes().vec();
+  shape.insert(shape.end() - 1, shared_);
+  return heads.unsqueeze(-2).expand(shape).flatten(-3, -2);
+}
+
+at::Tensor Attention::ofRows(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) const {
+  if (widened_ && isNarrow(query.scalar_type()))
+    return ofRows(query.to(at::kFloat), key.to(at::kFloat), value.to(at::kFloat)).to(query.scalar_type());
+  const at::Tensor q = query.transpose(1, 2);
+  const auto others = [&](const at::Tensor& x) {
+    const at::Tensor heads = x.transpose(1, 2);
+    if (shared_ == 1 || grouped_) return heads;
+    return heads.unsqueeze(2).expand({-1, -1, shared_, -1, -1}).flatten(1, 2);
+  };
+  if (kernel_ == AttentionKernel::Host && isNarrow(query.scalar_type()) && query.numel() > 0)
+    return Widened::apply(q, others(key), others(value)).transpose(1, 2);
+  return at::scaled_dot_product_attention(q, others(key), others(value), std::nullopt, /*dropout_p=*/0.0,
+                                          /*is_causal=*/true, std::nullopt, grouped_)
+      .transpose(1, 2);
+}
+
+at::Tensor Attention::ofDocuments(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                                  const Documents& documents) const {
+  if (widened_ && isNarrow(query.scalar_type()))
+    return ofDocuments(query.to(at::kFloat), key.to(at::kFloat), value.to(at::kFloat), documents)
+        .to(query.scalar_type());
+  constexpr int64_t kFlashWidths = 8;  // it takes multiples of these, and the call below fills nothing up
+  if (kernel_ == AttentionKernel::Host)
+    return OneByOne::apply(query, repeated(key), repeated(value), documents.lengths);
+  const int64_t longest = *std::max_element(documents.lengths.begin(), documents.lengths.end());
+  const bool sixteen_bits = kernel_ == AttentionKernel::Flash || kernel_ == AttentionKernel::CuDnn;
+  if (sixteen_bits && query.size(2) % kFlashWidths == 0)
+    return std::get<0>(at::_flash_attention_forward(query, repeated(key), repeated(value), documents.bounds,
+                                                    documents.bounds, longest, longest, /*dropout_p=*/0.0,
+                                                    /*is_causal=*/true, /*return_debug_mask=*/false));
+  if (kernel_ == AttentionKernel::Efficient) {
+    constexpr int64_t kCausal = 1;  // from the top left of each sample
+    return std::get<0>(at::_efficient_attention_forward(query.unsqueeze(0), repeated(key).unsqueeze(0),
+                                                        repeated(value).unsqueeze(0), std::nullopt, documents.bounds,
+                                                        documents.bounds, longest, longest, /*dropout_p=*/0.0, kCausal,
+                                                        /*compute_log_sumexp=*/true))
+        .squeeze(0);
+  }
+  std::vector<at::Tensor> parts;
+  int64_t first = 0;
+  for (const int64_t count : documents.lengths) {
+    const auto part = [&](const at::Tensor& x) { return x.narrow(0, first, count).unsqueeze(0); };
+    parts.push_back(ofRows(part(query), part(key), part(value)).squeeze(0));
+    first += count;
+  }
+  return at::cat(parts);
 }
 
 }  // namespace expc::llama

@@ -9,7 +9,6 @@
 #include <cassert>
 #include <numeric>
 
-#include "runtime/worker/llama/attention.h"
 #include "runtime/worker/llama/checkpoint.h"
 #include "runtime/worker/llama/layers.h"
 #include "runtime/worker/llama/random_weights.h"
@@ -33,7 +32,8 @@ struct Decoder::Block {
 
 struct Decoder::Pass {
   int64_t batch = 0, length = 0;
-  at::Tensor rotations, mask;
+  at::Tensor rotations;
+  Documents documents;
   at::Tensor positions;  // those that the last block must give
   bool adapters = true, fake_quant = true;
   double dropout = 0;
@@ -80,6 +80,7 @@ Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t s
       options_(options),
       seed_(seed),
       rope_(config, options.max_length > 0 ? options.max_length : config.max_positions, options.dtype, options.device),
+      attention_(options.device, options.dtype, config.heads, config.kv_heads, config.head_width),
       blocks_(static_cast<size_t>(config.layers)),
       head_(std::make_unique<Product>()) {
   at::NoGradGuard no_grad;
@@ -143,11 +144,20 @@ Decoder::Product& Decoder::productOf(const TensorSpec& spec) {
   }
 }
 
+/// One for all weights of a type: nothing is made of it in a step.
+const at::Tensor& Decoder::codePairs(at::ScalarType type) {
+  at::Tensor& pairs = code_pairs_[type];
+  if (!pairs.defined()) pairs = llama::codePairs(type, options_.device);
+  return pairs;
+}
+
 void Decoder::addWeight(const TensorSpec& spec, at::Tensor tensor) {
   if (options_.nf4 && isBlockProduct(spec.role)) {
     Product& product = productOf(spec);
     product.role = spec.role;
-    product.frozen.nf4 = quantizeNf4(tensor.to(options_.device));
+    // On the host, so that of a weight only half a byte a value ever is on the device.
+    product.frozen.nf4 = quantizeNf4(tensor);
+    if (!options_.device.is_cpu()) product.frozen.nf4 = product.frozen.nf4.to(codePairs(tensor.scalar_type()));
     return;
   }
   tensor = tensor.to(options_.device, options_.dtype).contiguous();
@@ -261,24 +271,13 @@ at::Tensor Decoder::attend(const Block& block, const at::Tensor& x, const Pass& 
   const auto heads = [&](const at::Tensor& rows, int64_t count) {
     return rows.view({pass.batch, pass.length, count, config_.head_width});
   };
-  const at::Tensor query = turn(heads(projected[0], config_.heads), pass.rotations).transpose(1, 2);
-  at::Tensor key = turn(heads(projected[1], config_.kv_heads), pass.rotations).transpose(1, 2);
-  at::Tensor value = heads(projected[2], config_.kv_heads).transpose(1, 2);
-  const int64_t shared = config_.heads / config_.kv_heads;
-  // Only flash attention on a GPU (16 bits, no mask) takes fewer heads of keys and values than of queries. Asked for
-  // elsewhere, torch falls back to plain operators without a word, which hold all [S, S] scores.
-  const bool narrow = x.scalar_type() == at::kBFloat16 || x.scalar_type() == at::kHalf;
-  const bool grouped = shared > 1 && !x.is_cpu() && narrow && !pass.mask.defined();
-  if (shared > 1 && !grouped) {
-    const auto repeated = [&](const at::Tensor& kv) {
-      return kv.unsqueeze(2).expand({-1, -1, shared, -1, -1}).flatten(1, 2);
-    };
-    key = repeated(key);
-    value = repeated(value);
-  }
-  const at::Tensor attended =
-      attention(query, key, value, pass.mask.defined() ? pass.mask.unsqueeze(1) : at::Tensor(), grouped);
-  const at::Tensor rows = attended.transpose(1, 2).reshape({x.size(0), config_.queryWidth()});
+  const at::Tensor query = turn(heads(projected[0], config_.heads), pass.rotations);
+  const at::Tensor key = turn(heads(projected[1], config_.kv_heads), pass.rotations);
+  const at::Tensor value = heads(projected[2], config_.kv_heads);
+  const at::Tensor attended = pass.documents.defined() ? attention_.ofDocuments(query.flatten(0, 1), key.flatten(0, 1),
+                                                                                value.flatten(0, 1), pass.documents)
+                                                       : attention_.ofRows(query, key, value);
+  const at::Tensor rows = attended.reshape({x.size(0), config_.queryWidth()});
   return multiply(rows, {&block.output}, pass, place + 1)[0];
 }
 
@@ -297,7 +296,7 @@ at::Tensor Decoder::hidden(const Sequences& input, const at::Tensor& positions) 
   pass.batch = input.tokens.size(0);
   pass.length = input.tokens.size(1);
   pass.rotations = rope_.rotations(input.positions, pass.length);
-  pass.mask = input.mask;
+  pass.documents = input.documents;
   pass.positions = positions;
   pass.adapters = adapters_on_;
   pass.fake_quant = fake_quant_on_;
@@ -439,22 +438,20 @@ at::Tensor Decoder::mergedWeight(const TensorSpec& spec) const {
   return base + at::mm(adapter.b * scale, adapter.a).to(base.scalar_type());
 }
 
-std::vector<model::NamedTensor> Decoder::state() const {
-  std::vector<model::NamedTensor> state;
+void Decoder::eachOfState(const std::function<void(const model::NamedTensor&)>& take) const {
   for (const TensorSpec& spec : weightSpecs(config_)) {
     const bool product = spec.role != Role::Embedding && spec.role != Role::Norm;
     if (!product || !productOf(spec).int4.defined()) {
-      state.push_back({spec.name, weight(spec)});
+      take({spec.name, weight(spec)});
       continue;
     }
     if (shards_) shards_->hold(unitOf(spec));
     const Int4Weight& int4 = productOf(spec).int4;
     const std::string module = llvm::StringRef(spec.name).drop_back(llvm::StringRef("weight").size()).str();
-    state.push_back({spec.name, kept(int4.values)});
-    state.push_back({module + "scales", kept(int4.scales)});
-    state.push_back({module + "zeros", at::zeros_like(int4.scales)});
+    take({spec.name, int4.values.detach()});
+    take({module + "scales", int4.scales.detach()});
+    take({module + "zeros", at::zeros_like(int4.scales)});
   }
-  return state;
 }
 
 }  // namespace expc::llama

@@ -5,11 +5,13 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/worker/llama/attention.h"
 #include "runtime/worker/llama/config.h"
 #include "runtime/worker/llama/fake_quant.h"
 #include "runtime/worker/llama/head_loss.h"
@@ -64,13 +66,13 @@ llvm::Error checkOptions(const Config& config, const DecoderOptions& options);
 struct Sequences {
   at::Tensor tokens;     // int64 [B, S]
   at::Tensor positions;  // int64 [B, S]; undefined: 0 .. S - 1 in each row
-  at::Tensor mask;       // bool [B, S, S], true where a token (second) sees another (third); undefined: all before it
+  Documents documents;   // of packed rows; undefined: a token sees all before it in its row
 };
 
 class Decoder {
  public:
   /// Gives a weight on the CPU, rows in torchtune's order. Asked once for each, in the order of weightSpecs; a tensor
-  /// of the decoder's type and device is taken as it is, and one for NF4 is quantised in the type it has. When
+  /// of the decoder's type and device is taken as it is, and one for NF4 is quantised there, in the type it has. When
   /// sharding, every rank asks, and must get the same; no more than a block's weights are held whole.
   using WeightSource = std::function<at::Tensor(const TensorSpec&)>;
 
@@ -125,8 +127,11 @@ class Decoder {
   at::Tensor weight(const TensorSpec& spec) const;
   /// The same with its adapter added, W + scale B A: what is saved as the tuned model.
   at::Tensor mergedWeight(const TensorSpec& spec) const;
-  /// All weights under torchtune's names; a converted one is int8 `weight` with fp32 `scales` and `zeros` beside it.
-  std::vector<model::NamedTensor> state() const;
+  /// Calls take for all weights under torchtune's names, one after the other; a converted one is int8 `weight` with
+  /// fp32 `scales` and `zeros` beside it. When sharding a tensor is there only until `take` returns.
+  void eachOfState(const std::function<void(const model::NamedTensor&)>& take) const;
+  /// What computes attention here.
+  const Attention& attention() const { return attention_; }
   /// What sharding gathered so far; nothing without it.
   GatherCounts gathered() const { return shards_ ? shards_->counts() : GatherCounts(); }
 
@@ -135,6 +140,7 @@ class Decoder {
   struct Block;
   struct Pass;  // what all blocks of one forward pass share
 
+  const at::Tensor& codePairs(at::ScalarType type);
   void addWeight(const TensorSpec& spec, at::Tensor tensor);
   void addAdapter(const std::string& name, Product& product, uint64_t index, uint64_t seed);
   Product& productOf(const TensorSpec& spec);
@@ -166,6 +172,8 @@ class Decoder {
   uint64_t passes_ = 0;
   bool training_ = true, adapters_on_ = true, fake_quant_on_ = true;
   Rope rope_;
+  Attention attention_;
+  std::map<at::ScalarType, at::Tensor> code_pairs_;  // of NF4, on the device
   at::Tensor embedding_, norm_;
   std::vector<Block> blocks_;
   std::unique_ptr<Product> head_;

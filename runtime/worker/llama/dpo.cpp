@@ -28,36 +28,37 @@ DpoResult dpo(const at::Tensor& policy, const at::Tensor& reference, const DpoOp
   return result;
 }
 
-ReferenceLogProbs::ReferenceLogProbs(int64_t rows, comm::Communicator* together)
-    : together_(together), values_(static_cast<size_t>(rows), std::numeric_limits<double>::quiet_NaN()) {}
+ReferenceLogProbs::ReferenceLogProbs(int64_t rows, comm::Communicator* together, at::Device device)
+    : together_(together),
+      values_(
+          at::full({rows}, std::numeric_limits<double>::quiet_NaN(), at::TensorOptions(at::kDouble).device(device))),
+      known_(static_cast<size_t>(rows)) {}
 
-at::Tensor ReferenceLogProbs::of(llvm::ArrayRef<int64_t> ids, const std::function<at::Tensor()>& compute) {
-  bool missing = llvm::any_of(ids, [&](int64_t id) { return std::isnan(values_.at(static_cast<size_t>(id))); });
+at::Tensor ReferenceLogProbs::of(llvm::ArrayRef<int64_t> ids, const std::function<at::Tensor()>& compute,
+                                 const at::Tensor& places) {
+  at::NoGradGuard no_grad;
+  bool missing = llvm::any_of(ids, [&](int64_t id) { return !known_.at(static_cast<size_t>(id)); });
   if (together_ != nullptr) missing = together_->allReduce(missing ? 1.0 : 0.0, comm::Reduction::Max) > 0;
+  const at::Tensor where = places.defined() ? places : at::tensor(ids, at::kLong).to(values_.device());
   if (missing) {
-    at::NoGradGuard no_grad;
-    const at::Tensor all = compute().to(at::kCPU, at::kDouble).contiguous();
+    const at::Tensor all = compute().to(values_.options());
     assert(all.numel() == static_cast<int64_t>(ids.size()) && "one for each row");
-    for (size_t i = 0; i < ids.size(); ++i) values_[static_cast<size_t>(ids[i])] = all.const_data_ptr<double>()[i];
+    values_.index_copy_(0, where, all);
+    for (const int64_t id : ids) known_[static_cast<size_t>(id)] = true;
   }
-  at::Tensor result = at::empty({static_cast<int64_t>(ids.size())}, at::TensorOptions().dtype(at::kDouble));
-  for (size_t i = 0; i < ids.size(); ++i) result.mutable_data_ptr<double>()[i] = values_[static_cast<size_t>(ids[i])];
-  return result;
+  return values_.index_select(0, where);
 }
 
-at::Tensor ReferenceLogProbs::values() const { return at::tensor(values_, at::kDouble); }
+at::Tensor ReferenceLogProbs::values() const { return values_.to(at::kCPU, /*non_blocking=*/false, /*copy=*/true); }
 
 bool ReferenceLogProbs::restore(const at::Tensor& values) {
-  if (values.dim() != 1 || values.size(0) != static_cast<int64_t>(values_.size()) ||
-      values.scalar_type() != at::kDouble)
-    return false;
+  if (values.sizes() != values_.sizes() || values.scalar_type() != at::kDouble) return false;
   const at::Tensor own = values.to(at::kCPU).contiguous();
-  values_.assign(own.const_data_ptr<double>(), own.const_data_ptr<double>() + own.numel());
+  for (size_t i = 0; i < known_.size(); ++i) known_[i] = !std::isnan(own.const_data_ptr<double>()[i]);
+  values_.copy_(own);
   return true;
 }
 
-int64_t ReferenceLogProbs::known() const {
-  return std::count_if(values_.begin(), values_.end(), [](double value) { return !std::isnan(value); });
-}
+int64_t ReferenceLogProbs::known() const { return std::count(known_.begin(), known_.end(), true); }
 
 }  // namespace expc::llama

@@ -34,15 +34,15 @@ DpoResult dpo(const at::Tensor& policy, const at::Tensor& reference, const DpoOp
 /// the first step.
 class ReferenceLogProbs {
  public:
-  /// With ranks whose passes need each other (sharding), all compute when one of them has to: each asks for a batch at
-  /// the same time.
-  explicit ReferenceLogProbs(int64_t rows, comm::Communicator* together = nullptr);
+  /// They are kept on `device`, so that a step neither waits for them nor sends them. With ranks whose passes need each
+  /// other (sharding), all compute when one of them has to: each asks for a batch at the same time.
+  explicit ReferenceLogProbs(int64_t rows, comm::Communicator* together = nullptr, at::Device device = at::kCPU);
 
-  /// Those of the rows `ids`, in fp64 on the CPU. `compute` gives all of the batch's; it is called unless all are
-  /// known.
-  at::Tensor of(llvm::ArrayRef<int64_t> ids, const std::function<at::Tensor()>& compute);
-  /// All of them [rows] in fp64, not-a-number where one is not known; and back. False, with nothing changed, if the
-  /// tensor is of another shape or type.
+  /// Those of the rows `ids`, in fp64 on the device. `compute` gives all of the batch's; it is called unless all are
+  /// known. `places` are the ids as int64 on the device; undefined, they are sent there, for which the host may wait.
+  at::Tensor of(llvm::ArrayRef<int64_t> ids, const std::function<at::Tensor()>& compute, const at::Tensor& places = {});
+  /// All of them [rows] in fp64 on the CPU, not-a-number where one is not known; and back. False, with nothing changed,
+  /// if the tensor is of another shape or type.
   at::Tensor values() const;
   bool restore(const at::Tensor& values);
   /// How many are known.
@@ -50,7 +50,8 @@ class ReferenceLogProbs {
 
  private:
   comm::Communicator* together_;
-  std::vector<double> values_;  // NaN: not known
+  at::Tensor values_;  // fp64 [rows]; not-a-number where not known
+  std::vector<bool> known_;
 };
 
 }  // namespace expc::llama

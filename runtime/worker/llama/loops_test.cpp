@@ -97,8 +97,18 @@ TEST_CASE("loops give what torch's operators give in double precision") {
     compareAll([&](const Tensors& x) { return logProbs(x[0], targets); }, {normal({9, 53}) * 20});
   }
   SUBCASE("attention") {
-    compareAll([](const Tensors& x) { return attention(x[0], x[1], x[2], {}, /*grouped=*/false); },
-               {normal({2, 3, 17, 8}), normal({2, 3, 17, 8}), normal({2, 3, 17, 8})});
+    compareAll(
+        [](const Tensors& x) {
+          const Attention attention(at::kCPU, x[0].scalar_type(), 3, 3, 8);
+          return attention.ofRows(x[0], x[1], x[2]);
+        },
+        {normal({2, 17, 3, 8}), normal({2, 17, 3, 8}), normal({2, 17, 3, 8})});
+    compareAll(
+        [](const Tensors& x) {
+          const Attention attention(at::kCPU, x[0].scalar_type(), 3, 3, 8);
+          return attention.ofDocuments(x[0], x[1], x[2], {{5, 9, 3}, {}});
+        },
+        {normal({17, 3, 8}), normal({17, 3, 8}), normal({17, 3, 8})});
   }
 }
 

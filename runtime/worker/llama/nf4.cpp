@@ -16,24 +16,6 @@ namespace {
 // Four decimals, as torchao has them.
 constexpr std::array<double, 16> kTable = {-1.0,   -0.6962, -0.5251, -0.3949, -0.2844, -0.1848, -0.0911, 0.0,
                                            0.0796, 0.1609,  0.2461,  0.3379,  0.4407,  0.5626,  0.7230,  1.0};
-constexpr int64_t kValuesAtOnce = 1 << 18;  // so that the buffers of the search stay small
-
-at::Tensor tableOf(at::ScalarType type, at::Device device) {
-  return at::tensor(kTable, at::TensorOptions().dtype(at::kDouble)).to(device, type);
-}
-
-/// The code nearest to each value, the lower one of two as near. All distances from 0/0 are NaN: code 0.
-at::Tensor codesOf(const at::Tensor& values, const at::Tensor& table) {
-  at::Tensor codes = at::zeros(values.sizes(), values.options().dtype(at::kByte));
-  at::Tensor nearest = (values - table[0]).abs_();
-  for (int64_t j = 1; j < table.size(0); ++j) {
-    const at::Tensor distance = (values - table[j]).abs_();
-    const at::Tensor nearer = distance < nearest;
-    codes.masked_fill_(nearer, j);
-    nearest = at::where(nearer, distance, nearest);
-  }
-  return codes;
-}
 
 /// What the scale of each block became, in the weight's type.
 at::Tensor blockScales(const Nf4& weight) {
@@ -81,7 +63,8 @@ at::Tensor onCpu(const Nf4& weight, at::ScalarType as) {
   return result;
 }
 
-/// codesOf on the CPU, in one pass: two codes a byte, of `values` [blocks, kBlock] divided by `largest` [blocks].
+/// The code nearest to each of `values` [blocks, kBlock] divided by `largest` [blocks], the lower one of two as near,
+/// two a byte. All distances from 0/0 are NaN: code 0.
 template <typename Stored>
 void packOnCpu(const at::Tensor& values, const at::Tensor& largest, const at::Tensor& packed) {
   std::array<Stored, 16> table;
@@ -117,8 +100,23 @@ int64_t Nf4::bytes() const {
   return static_cast<int64_t>(packed.nbytes() + scales.nbytes() + factors.nbytes() + mean.nbytes());
 }
 
+Nf4 Nf4::to(const at::Tensor& code_pairs) const {
+  const at::Device device = code_pairs.device();
+  return {packed.to(device), scales.to(device), factors.to(device), mean.to(device), code_pairs, rows, columns};
+}
+
+at::Tensor codePairs(at::ScalarType type, at::Device device) {
+  at::Tensor pairs = at::empty({256, 2}, at::TensorOptions(at::kDouble));
+  auto* at = pairs.mutable_data_ptr<double>();
+  for (size_t byte = 0; byte < 256; ++byte) {
+    *at++ = kTable[byte / 16];
+    *at++ = kTable[byte % 16];
+  }
+  return pairs.to(type).to(device);
+}
+
 Nf4 quantizeNf4(const at::Tensor& weight) {
-  assert(weight.dim() == 2 && weight.numel() % Nf4::kUnit == 0 && "whole groups of blocks");
+  assert(weight.is_cpu() && weight.dim() == 2 && weight.numel() % Nf4::kUnit == 0 && "whole groups of blocks");
   at::NoGradGuard no_grad;
   const at::Tensor blocks = weight.detach().reshape({-1, Nf4::kBlock});
   const at::Tensor largest = blocks.abs().amax(1);
@@ -131,32 +129,16 @@ Nf4 quantizeNf4(const at::Tensor& weight) {
   result.scales = (centred * result.factors.unsqueeze(1)).round_().clamp_(-128, 127).to(at::kChar).flatten();
   result.packed = at::empty({weight.numel() / 2}, weight.options().dtype(at::kByte));
   // By the scale itself, not by what it was quantised to.
-  if (weight.is_cpu()) {
-    AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, weight.scalar_type(), "NF4", [&] {
-      packOnCpu<scalar_t>(blocks.contiguous(), largest.contiguous(), result.packed);
-    });
-    return result;
-  }
-  const at::Tensor table = tableOf(weight.scalar_type(), weight.device());
-  constexpr int64_t kRows = kValuesAtOnce / Nf4::kBlock;
-  for (int64_t first = 0; first < blocks.size(0); first += kRows) {
-    const int64_t count = std::min(kRows, blocks.size(0) - first);
-    const at::Tensor unit = blocks.narrow(0, first, count) / largest.narrow(0, first, count).unsqueeze(1);
-    const at::Tensor codes = codesOf(unit, table).view({-1, 2});
-    constexpr int64_t kBytes = Nf4::kBlock / 2;
-    result.packed.narrow(0, first * kBytes, count * kBytes).copy_(codes.select(1, 0) * 16 + codes.select(1, 1));
-  }
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, weight.scalar_type(), "NF4", [&] {
+    packOnCpu<scalar_t>(blocks.contiguous(), largest.contiguous(), result.packed);
+  });
   return result;
 }
 
 at::Tensor dequantize(const Nf4& weight, at::ScalarType as) {
   at::NoGradGuard no_grad;
-  if (weight.packed.is_cpu()) return onCpu(weight, as);
-  const at::Tensor table = tableOf(weight.type(), weight.packed.device());
-  const at::Tensor byte = at::arange(256, weight.packed.options().dtype(at::kLong));
-  const at::Tensor pairs =
-      at::stack({table.index_select(0, at::floor_divide(byte, 16)), table.index_select(0, byte.remainder(16))}, 1);
-  at::Tensor values = pairs.index_select(0, weight.packed.to(at::kInt)).view({-1, Nf4::kBlock});
+  if (!weight.pairs.defined()) return onCpu(weight, as);
+  const at::Tensor values = weight.pairs.index_select(0, weight.packed.to(at::kInt)).view({-1, Nf4::kBlock});
   return values.mul_(blockScales(weight).unsqueeze(1)).view({weight.rows, weight.columns}).to(as);
 }
 

@@ -19,16 +19,23 @@ struct Nf4 {
   at::Tensor scales;   // int8 [n / 64]
   at::Tensor factors;  // `type` [n / 16384]: what a block's scale was multiplied with
   at::Tensor mean;     // `type`, scalar: of all scales, before they were quantised
+  at::Tensor pairs;    // codePairs of `type` beside the weight; undefined on the CPU, which takes a loop instead
   int64_t rows = 0, columns = 0;
 
   bool defined() const { return packed.defined(); }
   at::ScalarType type() const { return mean.scalar_type(); }
-  /// Of all that is stored.
+  /// Of all that is stored; `pairs` are shared.
   int64_t bytes() const;
+  /// The same where `code_pairs` are.
+  Nf4 to(const at::Tensor& code_pairs) const;
 };
 
-/// Of a weight whose number of values is a multiple of Nf4::kUnit. One whose blocks all have the same scale is not
-/// supported by the format: its values come out as not-a-number.
+/// The values of both codes of each byte [256, 2], before they are scaled. One serves all weights of a type on a
+/// device, and should: making it waits for the device.
+at::Tensor codePairs(at::ScalarType type, at::Device device);
+
+/// Of a weight on the CPU whose number of values is a multiple of Nf4::kUnit. One whose blocks all have the same scale
+/// is not supported by the format: its values come out as not-a-number.
 Nf4 quantizeNf4(const at::Tensor& weight);
 
 /// [rows, columns]: dequantised in the type it was quantised in, then cast.

@@ -5,6 +5,9 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Path.h>
 
+#include <cassert>
+
+#include "runtime/worker/comm/alone.h"
 #include "runtime/worker/io/durable_file.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/model/state_file.h"
@@ -40,28 +43,43 @@ llvm::Error copyIfThere(const std::string& from, const std::string& to, const ch
 
 /// `model/`, as transformers loads it.
 llvm::Error saveModel(llama::Decoder& decoder, const Parameters& parameters, const Origin& origin,
-                      const std::string& path, bool writes) {
-  const auto weight = [&](const llama::TensorSpec& spec) { return decoder.mergedWeight(spec); };
-  if (!writes) {
-    // A decoder that shards its weights gives each to all ranks at once.
-    for (const llama::TensorSpec& spec : llama::weightSpecs(decoder.config())) weight(spec);
-    return llvm::Error::success();
-  }
-  if (auto error = llama::writeFolder(path, decoder.config(), weight, parameters.precision, origin.naming))
-    return error;
-  return copyTokenizer(origin, path);
+                      const std::string& path, comm::Communicator& communicator) {
+  // A decoder that shards its weights gives each to all ranks at once, whatever they do with it.
+  const bool sharded = decoder.options().sharding.has_value();
+  const std::vector<llama::TensorSpec> specs = llama::weightSpecs(decoder.config());
+  size_t next = 0;
+  return comm::whileOneWorks(
+      communicator, 0,
+      [&](const comm::CallOthers& call_others) -> llvm::Error {
+        const auto weight = [&](const llama::TensorSpec& spec) {
+          assert(spec.index == specs[next].index && "asked for in their order");
+          ++next;
+          if (sharded) call_others();
+          return decoder.mergedWeight(spec);
+        };
+        if (auto error = llama::writeFolder(path, decoder.config(), weight, parameters.precision, origin.naming))
+          return error;
+        return copyTokenizer(origin, path);
+      },
+      [&] { decoder.weight(specs[next++]); });
 }
 
 /// `int4/`. It has no config.json: transformers, which knows none of its names, would take a model without weights.
-llvm::Error saveInt4(llama::Decoder& decoder, const Origin& origin, const std::string& path, bool writes) {
+llvm::Error saveInt4(llama::Decoder& decoder, const Origin& origin, const std::string& path,
+                     comm::Communicator& communicator) {
   decoder.convertToInt4();
-  const std::vector<model::NamedTensor> state = decoder.state();
-  if (!writes) return llvm::Error::success();
-  if (const auto error = llvm::sys::fs::create_directories(path))
-    return llvm::createStringError(path + ": " + error.message());
-  auto digest = model::saveState(path + "/model.safetensors", state);
-  if (!digest) return digest.takeError();
-  return copyTokenizer(origin, path);
+  std::vector<model::NamedTensor> state;
+  decoder.eachOfState([&](const model::NamedTensor& entry) {
+    if (communicator.rank() == 0)
+      state.push_back({entry.name, entry.tensor.to(at::kCPU, /*non_blocking=*/false, /*copy=*/true)});
+  });
+  return comm::whileOneWorks(communicator, 0, [&](const comm::CallOthers&) -> llvm::Error {
+    if (const auto error = llvm::sys::fs::create_directories(path))
+      return llvm::createStringError(path + ": " + error.message());
+    auto digest = model::saveState(path + "/model.safetensors", state);
+    if (!digest) return digest.takeError();
+    return copyTokenizer(origin, path);
+  });
 }
 
 }  // namespace
@@ -83,24 +101,25 @@ llvm::Error copyTokenizer(const Origin& origin, const std::string& to) {
 }
 
 llvm::Expected<std::vector<std::string>> saveArtefacts(llama::Decoder& decoder, const Parameters& parameters,
-                                                       const Origin& origin, const std::string& folder, bool writes) {
+                                                       const Origin& origin, const std::string& folder,
+                                                       comm::Communicator& communicator) {
   std::vector<std::string> written;
   if (parameters.hasAdapters()) {
     const std::string path = folder + "/adapter";
     // Without a tokenizer: PEFT takes the base's, and one here for a reason to change the size of the embedding.
-    if (writes)
-      if (auto error = llama::saveAdapter(path, decoder, origin.model_folder)) return error;
+    const auto save = [&](const comm::CallOthers&) { return llama::saveAdapter(path, decoder, origin.model_folder); };
+    if (auto error = comm::whileOneWorks(communicator, 0, save)) return error;
     written.push_back("the trained adapters: " + path);
   }
   const bool whole = !parameters.hasAdapters() && parameters.method != Method::Qat;
   if (whole || parameters.merged) {
     const std::string path = folder + "/model";
-    if (auto error = saveModel(decoder, parameters, origin, path, writes)) return error;
+    if (auto error = saveModel(decoder, parameters, origin, path, communicator)) return error;
     written.push_back("the trained model: " + path);
   }
   if (parameters.method == Method::Qat) {
     const std::string path = folder + "/int4";
-    if (auto error = saveInt4(decoder, origin, path, writes)) return error;
+    if (auto error = saveInt4(decoder, origin, path, communicator)) return error;
     written.push_back("the trained weights in 4 bits: " + path);
   }
   return written;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/llama/decoder.h"
 #include "runtime/worker/llama/folder.h"
 #include "runtime/worker/workload/llm/parameters.h"
@@ -20,10 +21,11 @@ struct Origin {
 
 /// Writes what was tuned into `folder`: `adapter/` in PEFT's form; `model/`, a folder of Hugging Face's, where every
 /// weight was trained or adapters are to be merged; `int4/` of qat, with which the decoder's training ends. The latter
-/// two have the files of the tokenizer beside the weights. Every rank calls it, the one that `writes` writes. Says what
-/// was written.
+/// two have the files of the tokenizer beside the weights. Every rank calls it; the first writes, and the others wait
+/// for as long as that takes. Says what was written.
 llvm::Expected<std::vector<std::string>> saveArtefacts(llama::Decoder& decoder, const Parameters& parameters,
-                                                       const Origin& origin, const std::string& folder, bool writes);
+                                                       const Origin& origin, const std::string& folder,
+                                                       comm::Communicator& communicator);
 
 /// Copies to the folder `to` what transformers reads beside a model's weights: the files of the tokenizer, with a named
 /// one in place of the model folder's, and generation_config.json. What is not there is left out; `to` is there.

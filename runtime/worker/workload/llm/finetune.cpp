@@ -23,6 +23,7 @@ std::vector<Metric> declaredMetrics() {
                                  {"flops_utilisation", "Share", "higher", TrialKind::Timed},
                                  {"host_memory_peak", "Bytes", "lower", TrialKind::Timed, true},
                                  {"device_memory_peak", "Bytes", "lower", TrialKind::Timed, true},
+                                 {"device_memory_allocated_peak", "Bytes", "lower", TrialKind::Timed, true},
                                  {"energy", "Energy", "lower", TrialKind::Timed},
                                  {"loss", "Series", "lower", TrialKind::Quality, false, true},
                                  {"final_loss", "float", "lower", TrialKind::Quality},
@@ -48,9 +49,12 @@ llvm::Expected<plan::Event> run(TrialContext& context) {
     case plan::TrialKind::Profile:
       break;
   }
-  auto training = Training::create(context, *parameters, *settings);
-  if (!training) return training.takeError();
-  return profileTrial(context, **training, *settings);
+  auto created = Training::create(context, *parameters, *settings);
+  if (!created) return created.takeError();
+  Training& training = context.keep(std::move(*created));
+  auto result = profileTrial(context, training, *settings);
+  if (result) result->environment["attention"] = training.attention();
+  return result;
 }
 
 }  // namespace

@@ -22,6 +22,8 @@ NeededFlops::NeededFlops(const llama::Decoder& decoder) {
   per_seen_ = 4.0 * static_cast<double>(config.queryWidth() * config.layers) * 3;
 }
 
+at::Tensor matrixOperand(int64_t size, const at::TensorOptions& options) { return at::randn({size, size}, options); }
+
 double matrixRate(at::ScalarType dtype, at::Device device, const std::function<void()>& synchronize) {
   using Clock = std::chrono::steady_clock;
   at::NoGradGuard no_grad;
@@ -29,7 +31,7 @@ double matrixRate(at::ScalarType dtype, at::Device device, const std::function<v
   const double work = 2.0 * static_cast<double>(size) * static_cast<double>(size) * static_cast<double>(size);
   try {
     const auto options = at::TensorOptions(dtype).device(device);
-    const at::Tensor a = at::full({size, size}, 0.5, options), b = at::full({size, size}, 0.25, options);
+    const at::Tensor a = matrixOperand(size, options), b = matrixOperand(size, options);
     at::Tensor c = at::mm(a, b);  // what a first product sets up is not counted
     synchronize();
     double best = 0;

@@ -25,6 +25,10 @@ class NeededFlops {
   double per_token_ = 0, per_seen_ = 0;
 };
 
+/// One of the matrices that are multiplied to see what a device can do: normally distributed, since one whose elements
+/// are alike flips few bits, draws less power, and lets a card run at clocks that no training sees.
+at::Tensor matrixOperand(int64_t size, const at::TensorOptions& options);
+
 /// Operations a second that this rank reaches in products of square matrices of a type on its device, with its threads:
 /// the best of several within about a tenth of a second. 0 if there is no memory for them. Waits for the device.
 double matrixRate(at::ScalarType dtype, at::Device device, const std::function<void()>& synchronize);

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 
+#include "runtime/worker/comm/alone.h"
 #include "runtime/worker/workload/llm/training.h"
 #include "runtime/worker/workload/trial_checkpoint.h"
 
@@ -48,16 +49,17 @@ llvm::Error resume(Training& training, Course& course, const Checkpoint& checkpo
   return training.restore(checkpoint.model, checkpoint.state, *numbers);
 }
 
-/// Every rank calls it: what the others know goes to the first, which writes.
+/// Every rank calls it: what the others know goes to the first, which writes for as long as its disk takes.
 llvm::Error keep(TrialContext& context, Training& training, const CheckpointFolder& folder, int64_t epochs,
                  const Course& course) {
   Training::Snapshot snapshot = training.snapshot();
   const double seconds = context.communicator.allReduce(course.seconds, comm::Reduction::Max);
-  if (context.communicator.rank() != 0) return llvm::Error::success();
-  return folder.save(epochs, snapshot.model, snapshot.rest,
-                     llvm::json::Object{{"losses", llvm::json::Array(course.losses)},
-                                        {"training_s", seconds},
-                                        {"training", std::move(snapshot.numbers)}});
+  return comm::whileOneWorks(context.communicator, 0, [&](const comm::CallOthers&) {
+    return folder.save(epochs, snapshot.model, snapshot.rest,
+                       llvm::json::Object{{"losses", llvm::json::Array(course.losses)},
+                                          {"training_s", seconds},
+                                          {"training", std::move(snapshot.numbers)}});
+  });
 }
 
 /// The epochs from where the course stands.
@@ -97,10 +99,11 @@ llvm::Expected<plan::Event> runQuality(TrialContext& context, const Parameters& 
   auto& [folder, checkpoint] = *kept;
   auto created = Training::create(context, parameters, settings);
   if (!created) return created.takeError();
-  Training& training = **created;
+  Training& training = context.keep(std::move(*created));
   Course course;
   plan::Event result;
   result.type = plan::Event::Type::Result;
+  result.environment["attention"] = training.attention();
   result.notes = training.notes();
   if (checkpoint) {
     if (auto error = resume(training, course, *checkpoint)) return error;

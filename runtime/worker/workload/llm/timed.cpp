@@ -42,7 +42,7 @@ void addUtilisation(TrialContext& context, const Parameters& parameters, double 
 llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& parameters, const Settings& settings) {
   auto created = Training::create(context, parameters, settings);
   if (!created) return created.takeError();
-  Training& training = **created;
+  Training& training = context.keep(std::move(*created));
   Work before;
   auto clocked = clockSteps(context, training, settings, [&] { before = training.work(); });
   if (!clocked) return clocked.takeError();
@@ -56,6 +56,7 @@ llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& pa
   const double items = static_cast<double>(training.itemsPerStep() * settings.steps);
   plan::Event result;
   result.type = plan::Event::Type::Result;
+  result.environment["attention"] = training.attention();
   result.notes = training.notes();
   result.notes.insert(result.notes.end(), clocked->notes.begin(), clocked->notes.end());
   result.metrics["iteration_time"] = clocked->step;

@@ -19,35 +19,21 @@ at::Tensor wrapped(const std::shared_ptr<text::TokenBatch>& batch, std::vector<i
   return at::from_blob(values.data(), {batch->rows, batch->columns}, [batch](void*) {}, at::TensorOptions(at::kLong));
 }
 
-/// Of packs: which sample of its row each token belongs to.
-at::Tensor documentsOf(const text::TokenBatch& batch) {
-  at::Tensor documents = at::empty({batch.rows, batch.columns}, at::TensorOptions(at::kInt));
-  auto* at = documents.mutable_data_ptr<int32_t>();
-  for (const std::vector<int64_t>& row : batch.lengths) {
-    int32_t number = 0;
-    for (const int64_t length : row) {
-      std::fill_n(at, length, number++);
-      at += length;
-    }
-  }
-  return documents;
-}
-
-/// True where a token sees another: one of its own sample that is not behind it.
-at::Tensor maskOf(const at::Tensor& documents) {
-  const int64_t length = documents.size(1);
-  const at::Tensor causal = at::ones({length, length}, documents.options().dtype(at::kBool)).tril_();
-  return (documents.unsqueeze(2) == documents.unsqueeze(1)).logical_and_(causal);
+/// Of packs: the lengths of all samples, row after row.
+std::vector<int64_t> lengthsOf(const text::TokenBatch& batch) {
+  std::vector<int64_t> lengths;
+  for (const std::vector<int64_t>& row : batch.lengths) lengths.insert(lengths.end(), row.begin(), row.end());
+  return lengths;
 }
 
 }  // namespace
 
 TokenFeed::TokenFeed(device::Device& device, bool pinned)
     : device_(device), queue_(device.copyQueue(/*beside=*/false)) {
-  if (pinned && queue_) pinned_ = device.pinnedMemory();
+  if (!queue_) return;
+  in_flight_.emplace(*queue_);
+  if (pinned) pinned_ = device.pinnedMemory();
 }
-
-TokenFeed::~TokenFeed() { reclaim(/*all=*/true); }
 
 at::Tensor TokenFeed::toDevice(at::Tensor host, std::vector<at::Tensor>& kept) {
   if (!queue_) return host;
@@ -65,41 +51,32 @@ at::Tensor TokenFeed::toDevice(at::Tensor host, std::vector<at::Tensor>& kept) {
   return copy;
 }
 
-TokenPass TokenFeed::send(text::TokenBatch made) {
+TokenPass TokenFeed::send(text::TokenBatch made, const at::Tensor& beside) {
   const auto batch = std::make_shared<text::TokenBatch>(std::move(made));
   const llama::Labelled labelled = llama::labelledPositions(wrapped(batch, batch->labels));
   const bool packed = !batch->positions.empty();
-  at::Tensor documents = packed ? documentsOf(*batch) : at::Tensor();
   const Range copy(queue_ ? Phase::Copy : Phase::Load);
-  reclaim(/*all=*/false);
+  if (in_flight_) in_flight_->reclaim(kMostInFlight - 1);
   std::vector<at::Tensor> kept;
   TokenPass pass;
   pass.input.tokens = toDevice(wrapped(batch, batch->tokens), kept);
   pass.labelled = {toDevice(labelled.positions, kept), toDevice(labelled.targets, kept), toDevice(labelled.rows, kept)};
   if (packed) {
     pass.input.positions = toDevice(wrapped(batch, batch->positions), kept);
-    documents = toDevice(documents, kept);
+    pass.input.documents.lengths = lengthsOf(*batch);
+    pass.input.documents.bounds = toDevice(llama::Documents::boundsOf(pass.input.documents.lengths), kept);
   }
+  if (beside.defined()) pass.beside = toDevice(beside, kept);
   if (queue_) {
     auto mark = queue_->mark();
     std::vector<at::Tensor> sent = {pass.input.tokens, pass.labelled.positions, pass.labelled.targets,
                                     pass.labelled.rows};
-    if (packed) sent.insert(sent.end(), {pass.input.positions, documents});
+    if (beside.defined()) sent.push_back(pass.beside);
+    if (packed) sent.insert(sent.end(), {pass.input.positions, pass.input.documents.bounds});
     queue_->handOver(mark, sent);
-    in_flight_.emplace_back(std::move(mark), std::move(kept));
+    in_flight_->add(std::move(mark), std::make_shared<std::vector<at::Tensor>>(std::move(kept)));
   }
-  if (packed) pass.input.mask = maskOf(documents);
   return pass;
-}
-
-/// Gives back host memory whose copy is done.
-void TokenFeed::reclaim(bool all) {
-  while (!in_flight_.empty()) {
-    const auto& mark = in_flight_.front().first;
-    if (all || in_flight_.size() >= kMostInFlight) queue_->wait(mark);
-    if (!queue_->reached(mark)) return;
-    in_flight_.pop_front();
-  }
 }
 
 }  // namespace expc::workload::llm

@@ -4,13 +4,11 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <deque>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
-#include "runtime/worker/device/device.h"
+#include "runtime/worker/device/in_flight.h"
 #include "runtime/worker/llama/decoder.h"
 #include "runtime/worker/text/batches.h"
 
@@ -20,6 +18,7 @@ namespace expc::workload::llm {
 struct TokenPass {
   llama::Sequences input;
   llama::Labelled labelled;
+  at::Tensor beside;  // what was sent with the batch, if anything
 };
 
 class TokenFeed {
@@ -27,21 +26,19 @@ class TokenFeed {
   /// `pinned`: what crosses lies in page-locked memory, where there is a device that reads it. The device must live
   /// longer.
   TokenFeed(device::Device& device, bool pinned);
-  /// Waits for copies that are under way.
-  ~TokenFeed();
   TokenFeed(const TokenFeed&) = delete;
   TokenFeed& operator=(const TokenFeed&) = delete;
 
-  TokenPass send(text::TokenBatch batch);
+  /// `beside`: a tensor of the host that the pass needs as well.
+  TokenPass send(text::TokenBatch batch, const at::Tensor& beside = {});
 
  private:
   at::Tensor toDevice(at::Tensor host, std::vector<at::Tensor>& kept);
-  void reclaim(bool all);
 
   device::Device& device_;
   std::unique_ptr<device::CopyQueue> queue_;  // null: the device's memory is the host's
   std::optional<device::HostMemory> pinned_;
-  std::deque<std::pair<device::CopyQueue::Mark, std::vector<at::Tensor>>> in_flight_;  // host memory being read
+  std::optional<device::InFlight> in_flight_;  // where there is a queue
 };
 
 }  // namespace expc::workload::llm

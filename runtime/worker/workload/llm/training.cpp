@@ -60,6 +60,10 @@ llvm::Error Training::build(const Settings& settings) {
   if (parameters_.hasAdapters() && !parameters_.adapters.empty())
     if (auto error = llama::loadAdapter(pathFrom(spec.root, parameters_.adapters), *decoder_))
       return failure("adapters: " + llvm::toString(std::move(error)));
+  if (decoder_->attention().kernel() == llama::AttentionKernel::Plain)
+    notes_.push_back(
+        "attention: this device has no fused kernel for this type and these heads, so all scores of length x length "
+        "are held");
   flops_.emplace(*decoder_);
   // Where each of several ranks has all weights, the backward pass of a step's last pass averages their gradients.
   if (spec.world_size > 1 && parameters_.sharding == Sharding::Ddp)
@@ -67,7 +71,7 @@ llvm::Error Training::build(const Settings& settings) {
   buildOptimizer(settings);
   if (parameters_.method != Method::Dpo) return llvm::Error::success();
   references_.emplace(2 * (rows_->train.count() + rows_->held_out.count()),
-                      decoder_->options().sharding ? &context_.communicator : nullptr);
+                      decoder_->options().sharding ? &context_.communicator : nullptr, context_.device.torchDevice());
   if (parameters_.dpo_full)
     prepareReferences(settings.epochs > 0 ? settings.epochs * stepsPerEpoch()
                                           : settings.warmup + settings.steps + kTracedSteps);
@@ -114,8 +118,9 @@ std::vector<int64_t> Training::referenceRows(llvm::ArrayRef<int64_t> pairs, bool
 }
 
 at::Tensor Training::reference(const TokenPass& pass, llvm::ArrayRef<int64_t> pairs, bool held_out) {
-  return references_->of(referenceRows(pairs, held_out),
-                         [&] { return decoder_->referenceLogProbs(pass.input, pass.labelled); });
+  return references_->of(
+      referenceRows(pairs, held_out), [&] { return decoder_->referenceLogProbs(pass.input, pass.labelled); },
+      pass.beside);
 }
 
 void Training::prepareReferences(int64_t steps) {
@@ -143,7 +148,7 @@ void Training::askReference(const std::vector<int64_t>& pairs, bool held_out) {
       if (i * ranks + rank < count) places.push_back(i * ranks + rank);
     for (const int64_t place : places) chosen.push_back(pairs[static_cast<size_t>(place)]);
     if (chosen.empty()) chosen.push_back(pairs.front());
-    const TokenPass pass = load(held_out ? rows_->held_out : rows_->train, chosen);
+    const TokenPass pass = load(held_out, chosen);
     const at::Tensor found =
         decoder_->referenceLogProbs(pass.input, pass.labelled).to(at::kCPU, at::kDouble).contiguous();
     const double* of = found.const_data_ptr<double>();
@@ -164,10 +169,12 @@ double Training::weightOfStep() {
   return learnt;
 }
 
-TokenPass Training::load(const Items& from, llvm::ArrayRef<int64_t> items) {
+TokenPass Training::load(bool held_out, llvm::ArrayRef<int64_t> items) {
   const auto begin = std::chrono::steady_clock::now();
   const Range range(Phase::Load);
-  TokenPass pass = feed_->send(from.batch(items));
+  const Items& from = held_out ? rows_->held_out : rows_->train;
+  TokenPass pass =
+      feed_->send(from.batch(items), references_ ? at::tensor(referenceRows(items, held_out)) : at::Tensor());
   load_wait_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return pass;
 }
@@ -185,7 +192,7 @@ llvm::Expected<bool> Training::step() {
   const double ranks = reducer_ ? context_.communicator.worldSize() : 1;
   for (int64_t number = 0; number < order_->accumulation(); ++number) {
     const std::vector<int64_t> items = order_->items(steps_done_, number, context_.communicator.rank());
-    const TokenPass pass = load(rows_->train, items);
+    const TokenPass pass = load(/*held_out=*/false, items);
     const bool reduces = reducer_ && number + 1 == order_->accumulation();
     at::Tensor loss;
     {
@@ -229,7 +236,7 @@ Evaluation Training::evaluate() {
     const int64_t left = std::clamp<int64_t>(static_cast<int64_t>(own.size()) - from, 0, batch);
     const std::vector<int64_t> chosen =
         left == 0 ? std::vector<int64_t>{0} : std::vector<int64_t>(own.begin() + from, own.begin() + from + left);
-    const TokenPass pass = load(items, chosen);
+    const TokenPass pass = load(/*held_out=*/true, chosen);
     double pass_loss = 0, pass_weight = 0;
     if (references_) {
       const at::Tensor before = reference(pass, chosen, /*held_out=*/true);

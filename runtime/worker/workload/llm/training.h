@@ -54,6 +54,8 @@ class Training : public Stepping {
   llvm::Expected<bool> step() override;
   double loadWaitSeconds() const override { return load_wait_; }
 
+  /// What computes attention, as a result records it.
+  const char* attention() const { return decoder_->attention().name(); }
   int64_t stepsPerEpoch() const { return order_->stepsPerEpoch(); }
   int64_t itemsPerStep() const { return order_->itemsPerStep(); }
   int64_t items() const { return rows_->train.count(); }
@@ -69,7 +71,8 @@ class Training : public Stepping {
     std::vector<model::NamedTensor> model, rest;
     llvm::json::Object numbers;
   };
-  /// Every rank calls it; the tensors may be the training's own, which change with the next step.
+  /// Every rank calls it, the first one gets the tensors: on its host where each rank had a part, else the training's
+  /// own, which change with the next step.
   Snapshot snapshot();
   /// Goes on from a snapshot that another training of the same trial wrote, as if that one had not stopped. Every rank
   /// calls it, before the first step. An error says what does not fit.
@@ -82,8 +85,6 @@ class Training : public Stepping {
   Training(TrialContext& context, const Parameters& parameters) : context_(context), parameters_(parameters) {}
   llvm::Error build(const Settings& settings);
   void rehearse();
-  /// The ranks' tensors as one, on the host.
-  at::Tensor ofAllRanks(const at::Tensor& own);
   llvm::Error checkLengths() const;
   void buildOptimizer(const Settings& settings);
   /// Asks for the reference of all pairs that so many steps and the evaluation will see.
@@ -97,7 +98,7 @@ class Training : public Stepping {
   /// By which a step's losses are divided: tokens that are learnt, or pairs, of all passes and ranks. Every rank has
   /// all rows, so that nothing need be sent.
   double weightOfStep();
-  TokenPass load(const Items& from, llvm::ArrayRef<int64_t> items);
+  TokenPass load(bool held_out, llvm::ArrayRef<int64_t> items);
 
   TrialContext& context_;
   Parameters parameters_;

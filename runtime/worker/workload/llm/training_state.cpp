@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "runtime/worker/comm/gather.h"
 #include "runtime/worker/model/state_file.h"
 #include "runtime/worker/workload/llm/training.h"
 
@@ -17,19 +18,17 @@ llvm::Error failure(const std::string& text) { return llvm::createStringError(ll
 
 }  // namespace
 
-at::Tensor Training::ofAllRanks(const at::Tensor& own) {
-  return at::stack(context_.communicator.allGather(own.detach().contiguous())).to(at::kCPU);
-}
-
 Training::Snapshot Training::snapshot() {
   Snapshot result;
-  const bool parts = decoder_->trainsParts();
-  const auto kept = [&](const at::Tensor& tensor) { return parts ? ofAllRanks(tensor) : tensor.detach(); };
-  for (const auto& [name, tensor] : decoder_->trainable()) result.model.push_back({name, kept(tensor)});
-  for (const auto& [name, tensor] : steps_->optimizer().state())
-    result.rest.push_back({kOptimizer + name, kept(tensor)});
+  const bool parts = decoder_->trainsParts(), keeps = context_.communicator.rank() == 0;
+  const auto add = [&](std::vector<model::NamedTensor>& to, const std::string& name, const at::Tensor& own, bool all) {
+    const at::Tensor tensor = all ? comm::gatherOnHost(context_.communicator, own, 0) : own.detach();
+    if (keeps) to.push_back({name, tensor});
+  };
+  for (const auto& [name, tensor] : decoder_->trainable()) add(result.model, name, tensor, parts);
+  for (const auto& [name, tensor] : steps_->optimizer().state()) add(result.rest, kOptimizer + name, tensor, parts);
   // Each rank knows those of the rows that it saw.
-  if (references_) result.rest.push_back({kReferences, ofAllRanks(references_->values())});
+  if (references_) add(result.rest, kReferences, references_->values(), true);
   const precision::GradScaler::State scaler = steps_->scalerState();
   result.numbers = llvm::json::Object{{"steps", steps_done_},
                                       {"passes", static_cast<int64_t>(decoder_->passes())},
@@ -47,7 +46,7 @@ Training::Snapshot Training::snapshot() {
 void Training::rehearse() {
   if (!reducer_) return;
   const std::vector<int64_t> items = order_->items(0, 0, context_.communicator.rank());
-  const TokenPass pass = load(rows_->train, items);
+  const TokenPass pass = load(/*held_out=*/false, items);
   reducer_->beforeForward();
   const at::Tensor loss = share(pass, items, weightOfStep());
   reducer_->beforeBackward();
@@ -72,30 +71,19 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
   rehearse();
   const int64_t rank = context_.communicator.rank();
   const bool parts = decoder_->trainsParts();
-  std::vector<model::NamedTensor> own, weights;
-  for (const auto& [name, tensor] : decoder_->trainable()) {
-    own.push_back({name, tensor.detach()});
-    weights.push_back({name, tensor.detach()});
-    if (parts) {
-      std::vector<int64_t> shape = tensor.sizes().vec();
-      shape.insert(shape.begin(), context_.spec.world_size);
-      weights.back().tensor = at::empty(shape, tensor.options().device(at::kCPU).requires_grad(false));
-    }
-  }
-  if (auto error = model::loadState(model, weights)) return error;
-  if (parts)
-    for (size_t i = 0; i < own.size(); ++i) own[i].tensor.copy_(weights[i].tensor[rank]);
+  const auto ranks = static_cast<int64_t>(context_.spec.world_size);
+  std::vector<model::NamedTensor> own;
+  for (const auto& [name, tensor] : decoder_->trainable()) own.push_back({name, tensor.detach()});
+  if (auto error = parts ? model::loadEntries(model, rank, ranks, own) : model::loadState(model, own)) return error;
 
   optim::Optimizer::State state;
   at::Tensor references;
   for (const io::TensorInfo& info : rest.tensors()) {
-    auto tensor = model::readTensor(rest, info.name);
-    if (!tensor) return tensor.takeError();
     llvm::StringRef name = info.name;
     const bool of_all = parts || name == kReferences;
-    if (of_all && (tensor->dim() == 0 || tensor->size(0) != static_cast<int64_t>(context_.spec.world_size)))
-      return failure(fmt::format("{}: tensor {} is not of {} ranks", rest.path(), info.name, context_.spec.world_size));
-    const at::Tensor of_rank = of_all ? (*tensor)[rank].clone() : *tensor;
+    if (of_all && (info.shape.empty() || info.shape[0] != ranks))
+      return failure(fmt::format("{}: tensor {} is not of {} ranks", rest.path(), info.name, ranks));
+    const at::Tensor of_rank = model::tensorOf(of_all ? model::entryOf(info, rank, ranks) : info);
     if (name == kReferences)
       references = of_rank;
     else if (name.consume_front(kOptimizer))
@@ -114,7 +102,7 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
 }
 
 llvm::Expected<std::vector<std::string>> Training::save(const std::string& folder) {
-  return saveArtefacts(*decoder_, parameters_, origin_, folder, context_.communicator.rank() == 0);
+  return saveArtefacts(*decoder_, parameters_, origin_, folder, context_.communicator);
 }
 
 }  // namespace expc::workload::llm
