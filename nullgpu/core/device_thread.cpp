@@ -17,9 +17,9 @@
 namespace nullgpu {
 namespace {
 
-constexpr uint64_t kIdle = 500'000;      // nanoseconds without a call after which the cards move by themselves
-constexpr uint64_t kLatest = 5'000'000;  // no operation waits longer than that for the host
-constexpr size_t kMany = 4096;           // operations, at which the cards move as well
+constexpr uint64_t kIdle = 2'000'000;     // nanoseconds without a call after which the cards move by themselves
+constexpr uint64_t kLatest = 20'000'000;  // no operation waits longer than that for the host
+constexpr size_t kMany = 4096;            // operations, at which the cards move as well
 
 thread_local bool on_device_thread = false;
 thread_local Place place_of_operation;

@@ -147,3 +147,15 @@ TEST_CASE("a listener is told of calls and of what came of them") {
                        counters.copies[1], counters.bytes[1]);
         })) == "_Z6kernelv 1 1 1 1 100 1 | 2 1 1 100");
 }
+
+TEST_CASE("with NULLGPU_REPORT=1 a process tells at its end what happened") {
+  const auto work = [](std::FILE*) {
+    char value = 1;
+    OK(cudaMemcpy(cardMemory(4), &value, 1, cudaMemcpyHostToDevice));
+    OK(launchKernel(nullptr));
+    OK(cudaDeviceSynchronize());
+  };
+  const Outcome told = inChild({{"NULLGPU_REPORT", "1"}}, work);
+  CHECK_MESSAGE(told.mentions("1 launches, 1 allocations, 0 collectives; copies (bytes): to cards 1 (1)"), told.errors);
+  CHECK(inChild({}, work).errors == "");
+}

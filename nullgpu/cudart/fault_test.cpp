@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include "nullgpu/core/cards.h"
 #include "nullgpu/cudart/test_support.h"
 
@@ -64,6 +66,20 @@ TEST_CASE("a card that falls off fails every call, and is lost") {
           std::fprintf(out, "%s %d %d", cudaGetErrorName(cudaDeviceSynchronize()), int(before),
                        int(nullgpu::cardState(0).lost));
         })) == "cudaErrorUnknown cudaErrorUnknown 0 1");
+}
+
+TEST_CASE("a card that another process lost is lost for who waits for it") {
+  char machine[] = "/tmp/nullgpu-machine-XXXXXX";
+  REQUIRE(mkdtemp(machine));
+  CHECK(said(inChild({{"NULLGPU_MACHINE", std::string(machine) + "/file"}}, [](std::FILE* out) {
+          if (fork() == 0) {
+            nullgpu::lose(0);
+            _exit(0);
+          }
+          wait(nullptr);
+          std::fprintf(out, "%s", cudaGetErrorName(cudaDeviceSynchronize()));
+        })) == "cudaErrorUnknown");
+  std::filesystem::remove_all(machine);
 }
 
 TEST_CASE("faults of another rank are none") {
