@@ -72,10 +72,30 @@ struct Rank {
 
   std::string named(const std::string& text) const { return place.empty() ? text : place + ": " + text; }
 
+  /// What the device itself says where it takes no work any more; "" where it does. Libraries on it, and NCCL, know
+  /// only that they failed. Does not wait.
+  std::string deviceFailure() const {
+    if (!device) return "";
+    try {
+      device->mark();
+      return "";
+    } catch (const std::exception& error) {
+      return comm::firstLineOf(error);
+    }
+  }
+
   /// Why the trial did not end well, to the engine.
   void report(const std::exception& error) {
     const std::string words = comm::firstLineOf(error);
-    switch (comm::failureOf(error)) {
+    comm::Failure failure = comm::failureOf(error);
+    std::string reason = words;
+    if (failure == comm::Failure::OtherRanks || failure == comm::Failure::Other) {
+      if (const std::string why = deviceFailure(); !why.empty()) {
+        failure = comm::Failure::Device;
+        reason = why + " (met as: " + words + ")";
+      }
+    }
+    switch (failure) {
       case comm::Failure::DeviceMemory:
         writer.infeasible(named("the device is out of memory: " + words));
         break;
@@ -91,7 +111,7 @@ struct Rank {
         break;
       case comm::Failure::Device:
       case comm::Failure::Other:
-        writer.failed(named(words));
+        writer.failed(named(reason));
         break;
     }
   }

@@ -6,6 +6,7 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
+#include <c10/util/env.h>
 #include <cuda_runtime_api.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FormatVariadic.h>
@@ -98,6 +99,8 @@ class CudaDevice final : public Device {
     environment["device_name"] = std::string(properties.name);  // a pointer would be kept as one
     environment["cuda_driver"] = driver;
     environment["cuda_runtime"] = runtime;
+    // The user's, or torch's for a deterministic trial.
+    if (const auto algorithms = c10::utils::get_env("NCCL_ALGO")) environment["nccl_algo"] = *algorithms;
     environment["cudnn_benchmark"] = at::globalContext().benchmarkCuDNN();
     environment["threads"] = at::get_num_threads();
     environment["torch"] = TORCH_VERSION;
