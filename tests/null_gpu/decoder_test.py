@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""What the steps of a decoder ask of a card and of the host that feeds it: nothing that makes the host wait, few launches,
+and by each card's own attention. Counted on null cards, between a trial of some steps and one of more.
+
+usage: decoder_test.py EXPC_WORKER_CUDA NULL_GPU_FOLDER [TEST...]
+"""
+import contextlib
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import null_gpu  # noqa: E402
+import ranks  # noqa: E402
+import tiny_llama  # noqa: E402
+
+WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaMemcpy")  # an event's is the feed's, which keeps a few batches ahead
+FEW, MORE = 3, 7  # steps that are profiled
+PRODUCTS = 7 * tiny_llama.LAYERS  # that NF4 holds
+
+
+def trial(steps, kind="profile", count=1, **parameters):
+    values = {"model": {"folder": [str(MODEL)]}, "data": {"synthetic": [96]}, "template": "grammar", "max_length": 64, "batch": 2,
+              "group_size": 64, "gpus": count, "precision": "bf16", "pin_memory": True, **parameters}
+    spec = null_gpu.on_cards(ranks.specification(kind, count, {"steps": steps, "warmup": 1}))
+    return dict(spec, workload="llm.finetune", parameters=values)
+
+
+class Decoder(unittest.TestCase):
+    def result(self, spec, **configuration):
+        with null_gpu.server(WORKER, FOLDER, **configuration) as (server, said):
+            event = server.run(spec)[0]
+            self.assertEqual(event.get("event"), "result", f"{event}\n{said()[-3000:]}")
+        return event
+
+    def of_a_step(self, **parameters):
+        """How often a step calls each function of the CUDA runtime."""
+        counts = []
+        for steps in (FEW, MORE):
+            series = self.result(trial(steps, **parameters))["series"]
+            counts.append({name.removeprefix("profile.api."): values[1] for name, values in series.items() if name.startswith("profile.api.")})
+        few, more = counts
+        return {name: (more[name] - few.get(name, 0)) / (MORE - FEW) for name in more}
+
+    def launches(self, **parameters):
+        return sum(count for name, count in self.of_a_step(**parameters).items() if name.startswith("cudaLaunchKernel"))
+
+    def assert_no_wait(self, **parameters):
+        with self.subTest(**parameters):
+            calls = self.of_a_step(**parameters)
+            self.assertGreater(sum(calls.values()), 100, calls)
+            self.assertEqual({name: calls[name] for name in WAITS if calls.get(name)}, {})
+
+    def test_no_step_waits_for_its_card(self):
+        for method in ("full", "lora", "qlora", "qat", "dpo"):
+            self.assert_no_wait(method=method)
+        for parameters in ({"packing": True}, {"dropout": 0.1}, {"activation_checkpointing": True}, {"accumulation": 2},
+                           {"clip_norm": 1.0}, {"method": "dpo", "dpo_base": "full"}, {"precision": "fp32"}, {"pin_memory": False}):
+            self.assert_no_wait(**{"method": "lora", **parameters})
+
+    def test_ranks_wait_for_no_card_either(self):
+        for parameters in ({"method": "lora", "sharding": "ddp"}, {"method": "full", "sharding": "fsdp", "clip_norm": 1.0},
+                           {"method": "dpo", "sharding": "fsdp"}):
+            self.assert_no_wait(count=2, **parameters)
+
+    def test_fp16_waits_once_to_know_whether_gradients_overflowed(self):
+        calls = self.of_a_step(method="lora", precision="fp16")
+        self.assertEqual({name: calls[name] for name in WAITS if calls.get(name)}, {"cudaStreamSynchronize": 1})
+
+    def test_a_weight_in_nf4_costs_a_few_launches(self):
+        more = self.launches(method="qlora") - self.launches(method="lora")
+        self.assertGreater(more, 0)
+        self.assertLessEqual(more, 2 * PRODUCTS * 7, "forth and back, of each product")
+
+    def test_the_attention_is_the_card_s_and_recorded(self):
+        for capability, precision, attention in (("9.0", "bf16", "cuDNN"), ("8.6", "fp16", "flash attention"),
+                                                 ("8.6", "fp32", "memory-efficient attention"),
+                                                 ("7.5", "fp16", "memory-efficient attention"),
+                                                 ("7.5", "bf16", "memory-efficient attention in fp32"), ("9.0", "fp64", "plain operators")):
+            for packing in (False, True):
+                with self.subTest(capability=capability, precision=precision, packing=packing):
+                    result = self.result(trial(2, "timed", method="lora", precision=precision, packing=packing), capability=capability)
+                    self.assertEqual(result["environment"]["attention"], attention)
+                    self.assertEqual(any(note.startswith("attention:") for note in result["notes"]), attention == "plain operators")
+
+
+if __name__ == "__main__":
+    WORKER, FOLDER = sys.argv[1:3]
+    with contextlib.ExitStack() as stack:
+        MODEL = tiny_llama.write(pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory())) / "model")
+        unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
