@@ -107,18 +107,18 @@ void Buffers::setPeriod(uint32_t milliseconds) {
   wake_.notify_all();
 }
 
+/// Full buffers alone, with a period or without, as CUPTI promises: Kineto looks for records only while it has lent a
+/// buffer that it has not got back.
 void Buffers::serve() {
   for (;;) {
     std::unique_lock lock(mutex_);
-    const uint32_t period = period_;
-    const auto due = [&] { return !full_.empty() || period_ != period; };
-    if (period == 0) {
-      wake_.wait(lock, due);
+    if (period_ == 0) {
+      wake_.wait(lock, [this] { return !full_.empty() || period_ != 0; });
     } else {
-      wake_.wait_for(lock, std::chrono::milliseconds(period), due);
+      wake_.wait_for(lock, std::chrono::milliseconds(period_));
     }
     lock.unlock();
-    deliver(period != 0);
+    deliver(false);
   }
 }
 

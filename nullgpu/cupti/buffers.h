@@ -26,7 +26,7 @@ class Buffers {
 
   /// Hands over everything that is there, and returns once the profiler has it.
   void flush();
-  /// From then on a thread hands everything over this often; 0: only what is full.
+  /// How often a thread hands over what is full; 0: as soon as something is.
   void setPeriod(uint32_t milliseconds);
   /// Records that were dropped since this was last asked.
   uint64_t takeDropped() { return dropped_.exchange(0); }

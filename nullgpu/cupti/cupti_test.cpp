@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -285,17 +286,25 @@ TEST_CASE("buffers come back when they are full, and what finds none is counted"
   got.buffer_bytes = 1 << 16;
 }
 
-TEST_CASE("a thread hands records over by itself where a period is asked for") {
-  const Recording recording({CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL});
-  CHECK(cuptiActivityFlushPeriod(1) == CUPTI_SUCCESS);
-  launch(nullptr, "_Z5firstv");
-  CHECK(cudaDeviceSynchronize() == cudaSuccess);
-  const auto there = [] {
-    const std::lock_guard lock(got.mutex);
-    return got.kernels.size() == 1;
-  };
-  while (!there()) std::this_thread::yield();  // the test's own limit ends it
+TEST_CASE("a thread hands over full buffers by itself, and never a part of one") {
+  got.most_records = 2;
+  for (const uint32_t period : {0u, 1u}) {
+    const Recording recording({CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL});
+    CHECK(cuptiActivityFlushPeriod(period) == CUPTI_SUCCESS);
+    const auto count = [] {
+      const std::lock_guard lock(got.mutex);
+      return got.kernels.size();
+    };
+    for (int i = 0; i < 5; ++i) launch(nullptr, "_Z5firstv");
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    while (count() < 4) std::this_thread::yield();  // the test's own limit ends it
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    CHECK(count() == 4);
+    cuptiActivityFlushAll(0);
+    CHECK(count() == 5);
+  }
   CHECK(cuptiActivityFlushPeriod(0) == CUPTI_SUCCESS);
+  got.most_records = 0;
 }
 
 TEST_CASE("a profiler's numbers stand beside those of the calls") {
