@@ -68,8 +68,9 @@ class Measures(unittest.TestCase):
         for loader in ({}, {"pin_memory": True}, {"loader": "native", "layout": "nhwc"}):
             with self.subTest(**loader):
                 metrics = self.result(image("profile", **loader))["metrics"]
-                self.assertGreater(metrics["copy_time"], 0)
-                self.assertGreater(metrics["bytes_htod"], 0)
+                self.assertGreater(metrics["memcpy_htod_time"], 0)
+                # The phase's events enclose them, in the same stream. Events count in floats of milliseconds.
+                self.assertGreaterEqual(metrics["copy_time"], 0.99 * metrics["memcpy_htod_time"])
 
     def test_cudnn_tries_algorithms_where_it_is_told_to(self):
         for wanted in (False, True):
