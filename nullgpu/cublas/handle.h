@@ -6,5 +6,4 @@
 struct cublasContext {
   cudaStream_t stream = nullptr;
   cublasMath_t math = CUBLAS_DEFAULT_MATH;
-  cublasPointerMode_t pointers = CUBLAS_POINTER_MODE_HOST;
 };

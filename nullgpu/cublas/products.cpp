@@ -42,9 +42,4 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
   return product(__func__, handle->stream, type, {a, b, c});
 }
 
-cublasStatus_t cublasSgemv_v2(cublasHandle_t handle, cublasOperation_t, int, int, const float*, const float* a, int,
-                              const float* x, int, const float*, float* y, int) {
-  return product(__func__, handle->stream, CUDA_R_32F, {a, x, y});
-}
-
 }  // extern "C"

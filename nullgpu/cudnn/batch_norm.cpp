@@ -1,4 +1,5 @@
-// Batch normalisation in training, which needs no workspace, and a reserve that its backward pass is handed.
+// Batch normalisation, which needs no workspace, a reserve that its backward pass is handed, and descriptors of
+// tensors, which nothing reads.
 
 #include "nullgpu/core/stream.h"
 #include "nullgpu/cudnn/abi.h"
@@ -7,6 +8,8 @@ using nullgpu::cudnn::Handle;
 using nullgpu::cudnn::Status;
 
 namespace {
+
+struct TensorDescriptor {};
 
 constexpr size_t kReserve = 1024;  // bytes; not 0, so that callers allocate it as they do for cuDNN
 
@@ -25,6 +28,17 @@ Status answer(size_t bytes, size_t* size) {
 
 // Of a call that computes, only the handle is looked at, so the rest of its parameters is not written out.
 extern "C" {
+
+Status cudnnCreateTensorDescriptor(TensorDescriptor** descriptor) {
+  if (descriptor == nullptr) return Status::NullPointer;
+  *descriptor = new TensorDescriptor;
+  return Status::Success;
+}
+Status cudnnDestroyTensorDescriptor(TensorDescriptor* descriptor) {
+  delete descriptor;
+  return Status::Success;
+}
+Status cudnnSetTensorNdDescriptor(TensorDescriptor*, ...) { return Status::Success; }
 
 Status cudnnBatchNormalizationForwardTrainingEx(Handle* handle, ...) {
   return launch(handle, "cudnn_null_batch_norm_forward");
