@@ -84,8 +84,7 @@ llvm::Error measure(const Wanted& wanted) {
                                                                {"packed", data::Place::Kind::Packed}};
   auto sets = data::open({kKinds.at(wanted.kind), wanted.path, 0});
   if (!sets) return sets.takeError();
-  const llvm::json::Value slot =
-      llvm::json::Object{{"device", "cpu"}, {"threads", wanted.settings.number("threads")}};
+  const llvm::json::Value slot = llvm::json::Object{{"device", "cpu"}, {"threads", wanted.settings.number("threads")}};
   auto device = device::cpuBackend().open(slot);
   if (!device) return device.takeError();
   const auto precision = precision::precisionFromString(wanted.settings["precision"]);
