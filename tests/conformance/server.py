@@ -12,11 +12,12 @@ import ranks
 
 
 class Server:
-    def __init__(self, worker, log=None):
-        """`log` is a file for what the ranks say on standard error."""
+    def __init__(self, worker, log=None, environment=None):
+        """`log` is a file for what the ranks say on standard error; `environment`: more variables, or other values."""
         self.ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self.process = subprocess.Popen([worker, "--serve", str(theirs.fileno())], pass_fds=[theirs.fileno()])
+            self.process = subprocess.Popen([worker, "--serve", str(theirs.fileno())], pass_fds=[theirs.fileno()],
+                                            env=dict(os.environ, **(environment or {})))
         self.ours.settimeout(120)
         assert json.loads(self.ours.recv(1 << 16))["reply"] == "ready"
         self.log, self.launches, self.exited = log, 0, {}
@@ -59,8 +60,11 @@ class Server:
     def launch(self, spec, rank, port, log, environment):
         """Starts one rank; where its events come from."""
         self.launches += 1
+        # As the engine does: a process sees the cards of its slots, and all of them where it is the only one.
+        slots = spec["slots"] if spec["world_size"] == 1 else spec["slots"][rank:rank + 1]
         variables = {"RANK": rank, "WORLD_SIZE": spec["world_size"], "LOCAL_RANK": rank, "MASTER_ADDR": "127.0.0.1",
-                     "MASTER_PORT": port, "EXPC_COMM_TIMEOUT_S": 120, **environment}
+                     "MASTER_PORT": port, "EXPC_COMM_TIMEOUT_S": 120,
+                     "CUDA_VISIBLE_DEVICES": ",".join(slot["uuid"] for slot in slots if "uuid" in slot), **environment}
         read, write = os.pipe()
         request = {"v": 1, "launch": self.launches, "rank": rank, "spec": spec,
                    "environment": [f"{name}={value}" for name, value in variables.items()]}
