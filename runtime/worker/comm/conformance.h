@@ -133,7 +133,7 @@ inline void movements(Communicator& comm, const Values& values, int64_t elements
 inline std::vector<RankOutcome> collectives(unsigned world, const Prepare& prepare) {
   using namespace std::chrono_literals;
   return runRanks(world, 40s, 120s, [&](const Rendezvous& rendezvous) {
-    auto comm = Communicator::open(rendezvous);
+    auto comm = Communicator::open(rendezvous, [](const std::string& text) { sayAndLeave(text); });
     const Place place = prepare(*comm, rendezvous);
     Findings findings;
     for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16, at::kHalf, at::kLong}) {

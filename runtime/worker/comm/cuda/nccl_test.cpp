@@ -6,7 +6,9 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 
 #include "runtime/worker/comm/conformance.h"
@@ -15,27 +17,37 @@ using namespace expc::comm;
 
 namespace {
 
+bool isNull(int index) {
+  cudaDeviceProp properties{};
+  if (cudaGetDeviceProperties(&properties, index) != cudaSuccess) throw std::runtime_error("the GPU has no properties");
+  return std::string_view(properties.uuid.bytes, 4) == "null";
+}
+
 conformance::Place onItsGpu(Communicator& communicator, const Rendezvous& rendezvous) {
   const auto index = static_cast<int>(rendezvous.local_rank);
   c10::cuda::set_device(static_cast<c10::DeviceIndex>(index));
   addNccl(communicator, index);
-  cudaDeviceProp properties{};
-  if (cudaGetDeviceProperties(&properties, index) != cudaSuccess) throw std::runtime_error("the GPU has no properties");
-  const bool is_null = std::string_view(properties.uuid.bytes, 4) == "null";
-  return {at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index)), !is_null};
+  return {at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index)), !isNull(index)};
+}
+
+/// A null card whose fifth collective breaks the communicator.
+conformance::Place onOneThatBreaks(Communicator& communicator, const Rendezvous& rendezvous) {
+  setenv("NULLGPU_FAULTS", "communicator=5", 1);
+  return onItsGpu(communicator, rendezvous);
 }
 
 /// Asked in a child: a process that has started CUDA cannot fork ranks.
-unsigned gpus() {
+unsigned askedInAChild(int (*question)()) {
   const pid_t child = fork();
-  if (child == 0) {
-    int count = 0;
-    if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
-    _exit(count);
-  }
+  if (child == 0) _exit(question());
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) ? static_cast<unsigned>(WEXITSTATUS(status)) : 0;
+}
+
+int gpus() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
 
 int failures = 0;
@@ -59,14 +71,24 @@ void runAll(unsigned world) {
   }
 }
 
+/// Whichever comes first says it: the watch, or the next collective.
+void breakOne(unsigned world) {
+  for (const auto& outcome : conformance::collectives(world, onOneThatBreaks))
+    expect(outcome.said.find(" lost the others in ") != std::string::npos &&
+               (outcome.said.find("the connection is broken") != std::string::npos ||
+                outcome.said.find("network error") != std::string::npos),
+           "a broken connection: " + outcome.said);
+}
+
 }  // namespace
 
 int main() {
   expect(ncclMismatch(NCCL_VERSION_CODE).empty(), "the header's NCCL is refused");
   expect(ncclMismatch(22703).find("the system loaded 2.27.3") != std::string::npos, "another NCCL is not named");
-  const unsigned count = gpus();
+  const unsigned count = askedInAChild(gpus);
   expect(count > 0, "CUDA sees no device");
   for (unsigned world = 1; world <= count; world *= 2) runAll(world);
+  if (count > 0 && askedInAChild([]() -> int { return isNull(0); }) == 1) breakOne(std::min(count, 2u));
   if (failures == 0) std::printf("NCCL conforms on %u GPUs\n", count);
   return failures == 0 ? 0 : 1;
 }
