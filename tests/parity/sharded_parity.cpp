@@ -147,7 +147,7 @@ Trained train(const Method& method, comm::Communicator* ranks) {
     }
     const auto done = steps.finish();
     result.losses.push_back(all(done.loss.item<double>()));
-    result.norms.push_back(done.gradient_norm.item<double>());
+    result.norms.push_back(done.gradient_norm.defined() ? done.gradient_norm.item<double>() : 0);
   }
   return result;
 }
