@@ -152,7 +152,7 @@ const char* Attention::name() const {
     case AttentionKernel::Flash:
       return "flash attention";
     case AttentionKernel::CuDnn:
-      return "cuDNN";
+      return "cuDNN; flash attention for packed rows";
     case AttentionKernel::Efficient:
       return widened_ ? "memory-efficient attention in fp32" : "memory-efficient attention";
     case AttentionKernel::Plain:
