@@ -136,14 +136,18 @@ inline std::vector<RankOutcome> collectives(unsigned world, const Prepare& prepa
     auto comm = Communicator::open(rendezvous, [](const std::string& text) { sayAndLeave(text); });
     const Place place = prepare(*comm, rendezvous);
     Findings findings;
-    for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16, at::kHalf, at::kLong}) {
-      for (const int64_t elements : {int64_t{1}, int64_t{7}, int64_t{100'003}}) {
-        reductions(*comm, {place, type}, elements, findings);
-        movements(*comm, {place, type}, elements, findings);
+    try {
+      for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16, at::kHalf, at::kLong}) {
+        for (const int64_t elements : {int64_t{1}, int64_t{7}, int64_t{100'003}}) {
+          reductions(*comm, {place, type}, elements, findings);
+          movements(*comm, {place, type}, elements, findings);
+        }
       }
+      comm->barrier();
+      comm->shutdown();
+    } catch (const CommError& error) {
+      sayAndLeave(error.what());  // a communicator that broke is not taken down
     }
-    comm->barrier();
-    comm->shutdown();
     return findings.text();
   });
 }
@@ -203,7 +207,7 @@ inline std::vector<RankOutcome> interrupted(unsigned world, const Interruption& 
       tensor.sum().item<float>();
       comm->barrier();
     } catch (const CommError& error) {
-      return judged(error.what());
+      sayAndLeave(judged(error.what()));
     }
     ++through;
     return "survived";
