@@ -3,6 +3,7 @@
 #include <driver_types.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "nullgpu/core/capture.h"
 #include "nullgpu/core/count.h"
@@ -74,6 +75,9 @@ cudaError_t enqueue(cudaStream_t stream, std::shared_ptr<Operation> operation) {
 }
 
 cudaError_t launch(cudaStream_t stream, std::string_view name) {
+  // A library of NVIDIA's launches by the runtime that it carries, and profilers see that call.
+  std::optional<CallScope> of_library;
+  if (currentCorrelation() == 0) of_library.emplace("cudaLaunchKernel");
   if (const cudaError_t error = health()) return error;
   if (launchesMatter() && !isCaptured(stream))
     if (const cudaError_t error = countLaunches(1)) return error;
