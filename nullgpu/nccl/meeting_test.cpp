@@ -174,7 +174,8 @@ TEST_CASE("threads serve a card each") {
         own.number = number;
         own.of = 2;
         try {
-          checkSum(join(own), newStream(), 2);
+          const ncclComm_t comm = join(own);  // first: it chooses the card that the stream is of
+          checkSum(comm, newStream(), 2);
         } catch (const std::string& what) {
           said[number] = what;
         }
