@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include "nullgpu/core/cards.h"
@@ -18,9 +19,16 @@ const std::vector<unsigned>& cards() { return nullgpu::visibleCards(); }
 
 bool known(CUdevice device) { return device >= 0 && static_cast<size_t>(device) < cards().size(); }
 
+/// torch asks at every operator, so the answer is kept: a context that is there stays as long as its process, which a
+/// fork is not.
 bool opened(CUdevice device) {
+  static std::vector<std::atomic<pid_t>> owners(cards().size());
+  const pid_t self = getpid();
+  if (owners[device] == self) return true;
   const std::vector<nullgpu::CardProcess> processes = nullgpu::cardState(cards()[device]).processes;
-  return std::any_of(processes.begin(), processes.end(), [](const auto& process) { return process.pid == getpid(); });
+  const bool found = std::ranges::find(processes, self, &nullgpu::CardProcess::pid) != processes.end();
+  if (found) owners[device] = self;
+  return found;
 }
 
 CUcontext contextOf(CUdevice device) {
