@@ -18,7 +18,8 @@ import null_gpu  # noqa: E402
 import ranks  # noqa: E402
 import tiny_llama  # noqa: E402
 
-TIMEOUT_S = 5  # for the others, of which the tests below wait no more than a few
+TIMEOUT_S = 5   # for the others
+SLACK_S = 60    # of a machine that other tests use, too; torch by itself would take 300 more
 KINDS = {"timed": {"steps": 4, "warmup": 1}, "profile": {"steps": 3, "warmup": 1}, "quality": {"epochs": 1}}
 
 
@@ -47,7 +48,7 @@ def llm(kind="timed", count=1, **parameters):
 
 
 class Faults(unittest.TestCase):
-    def ended(self, spec, faults, environment=None, within=60):
+    def ended(self, spec, faults, environment=None, within=120):
         """The last event of each rank and what its process left."""
         variables = {"NULLGPU_FAULTS": faults, "EXPC_COMM_TIMEOUT_S": str(TIMEOUT_S), **(environment or {})}
         start = time.monotonic()
@@ -105,7 +106,7 @@ class Faults(unittest.TestCase):
                 events = self.ended(spec, "collective=6, rank=1")
                 self.assertEqual({event.get("event") for event in events}, {"failed"}, self.said[-3000:])
                 self.assertTrue(any("lost the others" in event["reason"] for event in events), events)
-                self.assertLess(self.seconds, TIMEOUT_S + 20)
+                self.assertLess(self.seconds, TIMEOUT_S + SLACK_S)
 
     def test_an_asynchronous_error_of_the_communicator_is_said(self):
         for name, spec in self.every_workload(count=2):
@@ -137,7 +138,7 @@ class OtherRanks(unittest.TestCase):
             time.sleep(0.5)
             processes[1].send_signal(number)
             self.start = time.monotonic()
-            processes[0].wait(timeout=TIMEOUT_S + 40)
+            processes[0].wait(timeout=TIMEOUT_S + SLACK_S)
             self.seconds = time.monotonic() - self.start
             processes[1].kill()
         spec = dict(spec, settings={"steps": 20000, "warmup": 0})
@@ -157,7 +158,7 @@ class OtherRanks(unittest.TestCase):
                     first = self.interrupt(spec, number)
                     self.assertEqual(first.code, 1, first.log[-3000:])
                     self.assertIn("lost the others", first.last().get("reason", ""), first.log[-3000:])
-                    self.assertLess(self.seconds, TIMEOUT_S + 20)
+                    self.assertLess(self.seconds, TIMEOUT_S + SLACK_S)
 
 
 class Machines(unittest.TestCase):
@@ -169,6 +170,11 @@ class Machines(unittest.TestCase):
         loaded = subprocess.run(["ldd", WORKER], env=environment, capture_output=True, text=True, timeout=60).stdout
         self.assertNotIn("not found", loaded)
         self.assertNotIn("/usr/local", loaded)
+
+    def test_dali_is_refused_on_null_cards_before_it_looks_for_a_driver(self):
+        event = SERVER.run(image(loader="dali"))[0]
+        self.assertEqual(event["event"], "failed")
+        self.assertIn("loader dali needs a real GPU", event["reason"])
 
     def test_a_card_that_is_not_there_is_said(self):
         spec = image()

@@ -27,7 +27,8 @@ def uuid(card):
 def on_cards(spec, count=None):
     """The same trial on cards. `count`: with one process that drives as many."""
     number = count or spec["world_size"]
-    slots = [{"device": "cuda", "index": card, "uuid": uuid(card), "name": "Null GPU", "threads": 1} for card in range(number)]
+    slots = [{"device": "cuda", "index": card, "uuid": uuid(card), "name": "Null GPU", "null": True, "threads": 1}
+             for card in range(number)]
     return dict(spec, slots=slots, world_size=1 if count else spec["world_size"])
 
 

@@ -41,6 +41,12 @@ llvm::Error checkSupport(const TrialContext& context, const Parameters& paramete
         "precision fp16 needs a GPU: the CPU's convolutions have no fp16 path worth measuring; use bf16, or "
         "leave the level out with `exclude`");
   }
+  const llvm::json::Object* slot = context.slots.front().getAsObject();
+  if (parameters.loader.kind == feed::LoaderChoice::Kind::Dali && slot && slot->getBoolean("null").value_or(false)) {
+    return llvm::createStringError(
+        "loader dali needs a real GPU: DALI brings a CUDA runtime of its own, which finds no driver on null cards; "
+        "leave the level out there, with -D 'loader={dataloader,native}'");
+  }
   return llvm::Error::success();
 }
 
