@@ -30,7 +30,6 @@ TIMES = {"image": {"timed": "step_time", "profile": "profiled_time", "quality": 
 class Image:
     name, factors = "image.mobilenet_v2", ("loader", "worker_kind", "layout", "precision", "strategy")
     only = {"worker_kind": ("loader", "dataloader")}
-    measured = "step_time"
 
     def __init__(self, folder):
         self.workload = "image.mobilenet_v2(data = synthetic(64), size = 28px, width = 0.25, batch = 4, learning_rate = 0.001)"
@@ -44,7 +43,6 @@ class Image:
 class Llm:
     name, factors = "llm.finetune", ("method", "dpo_base", "precision", "sharding")
     only = {"dpo_base": ("method", "dpo")}
-    measured = "iteration_time"
 
     def __init__(self, folder):
         model = tiny_llama.write(folder / "model")
@@ -63,7 +61,7 @@ class Matrix(unittest.TestCase):
         cls.names = (*cls.of.factors, "gpus")
         levels = matrix.levels(ARGUMENTS.workload, cls.of.factors)
         study = (f"study matrix {{\n  workload {cls.of.workload}\n{matrix.declared(levels, DEVICES, cls.of.only)}"
-                 f"  measure {cls.of.measured}  design full {{ timed {{ repeat 6  steps {STEPS}  warmup 0 }} }}\n}}\n")
+                 f"  measure {TIMES[ARGUMENTS.workload]['timed']}  design full {{ timed {{ repeat 6  steps {STEPS}  warmup 0 }} }}\n}}\n")
         code, output = matrix.expc(ARGUMENTS.expc, "plan", ARGUMENTS.workload, study, "--null-gpus", str(max(DEVICES)))
         assert code == 0, output
         cls.points = matrix.points(json.loads(output), cls.names)
@@ -90,8 +88,8 @@ class Matrix(unittest.TestCase):
 
     def ways_across(self):
         """Ways to the card that the factors do not reach: from pinned memory, on the stream that copies, by what crosses."""
-        for loader, pinned, transfer, place in itertools.product(("dataloader", "native"), (False, True), null_gpu.levels("image", "transfer_dtype"),
-                                                                 ("cpu", "device")):
+        across = matrix.levels("image", ("transfer_dtype", "preprocessing"))
+        for loader, pinned, transfer, place in itertools.product(("dataloader", "native"), (False, True), *across.values()):
             if (transfer, place) == ("uint8", "cpu"):
                 continue  # refused by a rule
             at = [(loader, "threads" if loader == "dataloader" else None, "nhwc", "bf16", "ddp_ds", "2")]

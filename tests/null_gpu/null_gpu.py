@@ -1,7 +1,6 @@
 """Trials of the real `expc-worker-cuda` on null cards: which variables make them, and which slots are theirs."""
 import contextlib
 import pathlib
-import re
 import sys
 import tempfile
 
@@ -48,9 +47,3 @@ def server(worker, folder, **configuration):
             yield forking, said
         finally:
             forking.close()
-
-
-def levels(library, name):
-    """Of an enum of a module its levels, as stdlib declares them."""
-    text = (ranks.ROOT / "stdlib" / f"{library}.exp").read_text()
-    return re.search(rf"^enum {name} \{{([^}}]*)\}}", text, re.M).group(1).replace(",", " ").split()
