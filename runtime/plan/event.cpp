@@ -77,6 +77,8 @@ void readResult(JsonErrors& errors, JsonFields& in, const JsonPath& root, Event&
   checkSeries(errors, event.series, JsonPath{&root, "series", std::nullopt});
   if (in.has("environment")) event.environment = in.object("environment");
   if (in.has("notes")) event.notes = in.strings("notes");
+  if (in.has("rehearsed"))
+    event.rehearsed = rehearsedFromJson(errors, *in.value("rehearsed"), JsonPath{&root, "rehearsed", std::nullopt});
 }
 
 }  // namespace
@@ -96,6 +98,7 @@ std::string toLine(const Event& event) {
       object["series"] = finiteSeries(event.series);
       object["environment"] = Object(event.environment);
       object["notes"] = jsonTexts(event.notes);
+      if (event.rehearsed) object["rehearsed"] = toJson(*event.rehearsed);
       break;
     case Event::Type::Infeasible:
     case Event::Type::Failed:

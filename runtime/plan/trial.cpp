@@ -50,6 +50,7 @@ TrialSpec readSpec(JsonErrors& errors, const Value& value, const JsonPath& at) {
   const bool one_process = spec.world_size == 1 && !spec.slots.empty();  // it may drive several devices
   if (spec.slots.size() != spec.world_size && !one_process)
     in.fail("slots", fmt::format("{} slots for {} ranks", spec.slots.size(), spec.world_size));
+  if (in.has("rehearsal")) spec.rehearsal = in.boolean("rehearsal");
   in.refuseOthers();
   return spec;
 }
@@ -74,6 +75,7 @@ Value toJson(const TrialSpec& spec) {
     object["command"] = toJson(*spec.command);
     object["folder"] = jsonText(spec.folder);
   }
+  if (spec.rehearsal) object["rehearsal"] = true;
   return object;
 }
 

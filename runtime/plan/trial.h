@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/plan/plan.h"
+#include "runtime/plan/rehearsal.h"
 
 namespace expc::plan {
 
@@ -37,6 +38,9 @@ struct TrialSpec {
   /// For each rank: what it owns, e.g. {"device":"cpu","cores":[0]} or {"device":"cuda","index":0,"cores":[0,1]}. A
   /// trial of one rank may have several: that rank drives them all.
   llvm::json::Array slots;
+  /// On null cards: what the steps take and do is counted, the result says it in `rehearsed`, and no value matters, so
+  /// that weights are neither drawn nor read.
+  bool rehearsal = false;
 };
 
 llvm::json::Value toJson(const TrialSpec& spec);
@@ -62,6 +66,7 @@ struct Event {
   llvm::json::Object series;
   llvm::json::Object environment;  // threads, allocator, libraries, what influences the time
   std::vector<std::string> notes;
+  std::optional<Rehearsed> rehearsed;  // of a rehearsal's result
 };
 
 std::string toLine(const Event& event);  // without the newline

@@ -139,6 +139,38 @@ TEST_CASE("events come back from their lines") {
   CHECK(llvm::cantFail(eventFromLine(toLine(failed))).reason == "data/digits: \xef\xbf\xbd");
 }
 
+TEST_CASE("what a rehearsal counted comes back, and nothing else is taken for it") {
+  Rehearsed rehearsed;
+  rehearsed.steps = 2;
+  RehearsedRank rank;
+  rank.host_memory = 1 << 30;
+  rank.device_memory_allocated = 17, rank.device_memory_reserved = 18;
+  rank.launches = 300, rank.synchronisations = 2;
+  rank.to_device = {4, 4096}, rank.from_device = {1, 8}, rank.within_devices = {2, 64};
+  rank.collectives["all_reduce"] = {3, 1 << 20};
+  rank.host_seconds = 0.25;
+  rank.operations["bf16"] = 1e15;
+  rank.memory_bytes = 5e12;
+  rehearsed.ranks = {rank, RehearsedRank{}};
+  Event event;
+  event.type = Event::Type::Result;
+  event.rehearsed = rehearsed;
+  const Event back = llvm::cantFail(eventFromLine(toLine(event)));
+  REQUIRE(back.rehearsed);
+  CHECK(toJson(*back.rehearsed) == toJson(rehearsed));
+  CHECK(back.rehearsed->ranks[0].collectives.at("all_reduce").bytes == 1 << 20);
+
+  const auto read = [](llvm::StringRef text) {
+    JsonErrors errors;
+    rehearsedFromJson(errors, llvm::cantFail(parseJson(text)), JsonPath{});
+    return llvm::toString(errors.take("the rehearsal"));
+  };
+  CHECK(read(R"({"steps":0,"ranks":[]})").find("steps") != std::string::npos);
+  CHECK(read(R"({"steps":1,"ranks":[]})").find("at least one rank") != std::string::npos);
+  CHECK(read(R"({"steps":1,"ranks":[{}]})").find("$.ranks[0].host_memory: missing") != std::string::npos);
+  CHECK(read(R"({"steps":1,"ranks":["x"]})").find("$.ranks[0]") != std::string::npos);
+}
+
 TEST_CASE("a value that is not finite is refused by name, not taken for an absent one") {
   Event result;
   result.type = Event::Type::Result;
