@@ -17,9 +17,15 @@ std::atomic<uint32_t> correlations{0};
 thread_local CallScope* innermost = nullptr;
 
 struct {
-  std::atomic<uint64_t> launches{0}, allocations{0}, collectives{0}, synchronizations{0};
+  std::atomic<uint64_t> launches{0}, allocations{0}, synchronizations{0};
   std::atomic<uint64_t> copies[6]{}, bytes[6]{};
 } counts;
+
+/// Few, next to launches.
+struct {
+  std::mutex mutex;
+  std::map<std::string_view, Traffic> by_name;
+} collectives;
 
 void add(std::atomic<uint64_t>& to, uint64_t amount = 1) { to.fetch_add(amount, std::memory_order_relaxed); }
 
@@ -54,7 +60,13 @@ void tell(const Activity& activity) {
 
 void countAllocation() { add(counts.allocations); }
 void countSynchronization() { add(counts.synchronizations); }
-void countCollective() { add(counts.collectives); }
+
+void countCollective(std::string_view name, uint64_t bytes) {
+  const std::lock_guard lock(collectives.mutex);
+  Traffic& traffic = collectives.by_name[name];
+  ++traffic.calls;
+  traffic.bytes += bytes;
+}
 
 CallScope::CallScope(const char* name) : outer_(innermost) {
   call_.name = name;
@@ -73,11 +85,11 @@ CallScope::~CallScope() {
 uint32_t currentCorrelation() { return innermost ? innermost->call_.correlation : 0; }
 
 Counters counters() {
-  Counters result{counts.launches, counts.allocations, counts.collectives, counts.synchronizations};
-  for (size_t work = 0; work < std::size(result.copies); ++work) {
-    result.copies[work] = counts.copies[work];
-    result.bytes[work] = counts.bytes[work];
-  }
+  Counters result{counts.launches, counts.allocations, counts.synchronizations};
+  for (size_t work = 0; work < std::size(result.copies); ++work)
+    result.copies[work] = {counts.copies[work], counts.bytes[work]};
+  const std::lock_guard lock(collectives.mutex);
+  result.collectives = collectives.by_name;
   return result;
 }
 

@@ -3,6 +3,7 @@
 // What happened, for whoever asks to be told: CUPTI's records are made of it, and NVML's counters.
 
 #include <cstdint>
+#include <map>
 #include <string_view>
 
 namespace nullgpu {
@@ -61,13 +62,18 @@ class CallScope {
 /// The correlation of the call that this thread is in; 0 outside.
 uint32_t currentCorrelation();
 
-/// Since the process began; never reset.
+struct Traffic {
+  uint64_t calls = 0, bytes = 0;
+};
+
+/// Since the process began; never reset. Programs outside read them by counters_api.h.
 struct Counters {
-  uint64_t launches = 0, allocations = 0, collectives = 0, synchronizations = 0;
-  uint64_t copies[6] = {}, bytes[6] = {};  // by Work
+  uint64_t launches = 0, allocations = 0, synchronizations = 0;
+  Traffic copies[6] = {};                           // by Work
+  std::map<std::string_view, Traffic> collectives;  // by name
 };
 Counters counters();
-/// A collective was called; whoever implements them says so.
-void countCollective();
+/// A collective was called, or a graph does one again; whoever implements them says so. The name has static storage.
+void countCollective(std::string_view name, uint64_t bytes);
 
 }  // namespace nullgpu

@@ -144,7 +144,7 @@ TEST_CASE("a listener is told of calls and of what came of them") {
                        int(record.kernel.begin >= record.launch.begin && record.kernel.end > record.kernel.begin),
                        int(record.copy.begin >= record.kernel.end && record.copy.stream == record.kernel.stream),
                        record.copy.bytes, int(record.copy.pinned), counters.launches, counters.allocations,
-                       counters.copies[1], counters.bytes[1]);
+                       counters.copies[1].calls, counters.copies[1].bytes);
         })) == "_Z6kernelv 1 1 1 1 100 1 | 2 1 1 100");
 }
 

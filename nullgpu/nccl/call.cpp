@@ -17,6 +17,8 @@ constexpr Type kTypes[ncclNumTypes] = {
 constexpr const char* kReductions[ncclNumOps + 1] = {"sum", "prod", "max", "min", "avg", "sum of what is multiplied"};
 constexpr const char* kKinds[] = {"AllReduce", "Reduce",   "ReduceScatter", "AllGather",
                                   "Broadcast", "AlltoAll", "a message"};
+constexpr std::string_view kCounted[] = {"all_reduce", "reduce",     "reduce_scatter", "all_gather",
+                                         "broadcast",  "all_to_all", "messages"};
 
 bool reduces(Kind kind) { return kind == Kind::AllReduce || kind == Kind::Reduce || kind == Kind::ReduceScatter; }
 bool rooted(Kind kind) { return kind == Kind::Reduce || kind == Kind::Broadcast; }
@@ -52,6 +54,8 @@ std::string words(const Description& what) {
   if (rooted(what.kind)) text += (what.kind == Kind::Reduce ? " to rank " : " from rank ") + std::to_string(what.root);
   return text;
 }
+
+std::string_view countedName(Kind kind) { return kCounted[static_cast<size_t>(kind)]; }
 
 std::string_view kernelName(const Description& what) {
   static const std::vector<std::string> names = [] {

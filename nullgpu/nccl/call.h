@@ -52,6 +52,9 @@ std::string words(const Description& what);
 /// "1024 x float32".
 std::string amount(const Description& what);
 
+/// "all_reduce": as collectives are counted. Static storage.
+std::string_view countedName(Kind kind);
+
 /// The kernel in which NCCL would do it, as CUPTI names it. Static storage.
 std::string_view kernelName(const Description& what);
 

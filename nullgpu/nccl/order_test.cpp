@@ -150,12 +150,14 @@ TEST_CASE("collectives are told as NCCL's kernels, and counted") {
     const OnCard<float> values({1, 2, 3, 4});
     Kernels kernels;
     nullgpu::listen(&kernels);
-    const auto before = nullgpu::counters().collectives;
     require(ncclAllReduce(values.at(), values.at(), 4, ncclFloat32, ncclMax, comm, stream), "ncclAllReduce");
     require(ncclAllGather(values.at(), values.at(), 2, ncclFloat32, comm, stream), "ncclAllGather");
     require(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     nullgpu::listen(nullptr);
-    require(nullgpu::counters().collectives == before + 2, "two are counted");
+    const auto counted = nullgpu::counters().collectives;
+    require(counted.size() == 2 && counted.at("all_reduce").calls == 1 && counted.at("all_gather").calls == 1,
+            "two are counted");
+    require(counted.at("all_reduce").bytes == 16 && counted.at("all_gather").bytes == 16, "and their bytes");
     require(kernels.seen.size() == 2, "two are told");
     require(kernels.seen[0].name == "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE",
             std::string(kernels.seen[0].name));

@@ -32,7 +32,7 @@ Activity* TurnTaker::activity() { return is_told_ ? &activity_ : nullptr; }
 void TurnTaker::count() {
   static std::atomic<uint64_t> operations{0};
   number_ = ++operations;
-  countCollective();
+  countCollective(countedName(calls_.front().what.kind), activity_.bytes);
 }
 
 bool TurnTaker::advance() {
