@@ -1,8 +1,11 @@
 #include "runtime/worker/device/device.h"
 
+#include "runtime/worker/device/graph.h"
 #include "runtime/worker/device/host.h"
 
 namespace expc::device {
+
+std::unique_ptr<Graph> Device::graph() { return nullptr; }
 
 int slotThreads(const llvm::json::Value& slot) {
   const llvm::json::Object* object = slot.getAsObject();

@@ -25,6 +25,8 @@ class Probe;
 
 namespace expc::device {
 
+class Graph;
+
 /// Memory of the host that the device reads without the system copying it first.
 struct HostMemory {
   std::function<void*(size_t bytes)> allocate;  // 64-byte aligned; null when there is none
@@ -80,11 +82,16 @@ class Device {
   /// Peaks of memory since resetMemoryPeaks(), else since the process began; nothing where they are not measured.
   virtual std::optional<MemoryPeaks> memoryPeaks() const { return std::nullopt; }
   virtual void resetMemoryPeaks() {}
+  /// Bytes of the largest cache between the device's memory and what computes; 0 where nobody asks.
+  virtual size_t cacheBytes() const { return 0; }
   /// Page-locked memory of the host; nothing where there is no accelerator.
   virtual std::optional<HostMemory> pinnedMemory() { return std::nullopt; }
   /// A queue of copies, beside what is computed or in line with it; null where the device's memory is the host's. The
   /// device must live longer.
   virtual std::unique_ptr<CopyQueue> copyQueue(bool /*beside*/) { return nullptr; }
+  /// What records work of this thread and repeats it (graph.h); null where nothing is gained by that. The device must
+  /// live longer.
+  virtual std::unique_ptr<Graph> graph();
   /// How phases are measured here, and what else is measured of a profiled trial.
   virtual std::unique_ptr<profile::PhaseClock> phaseClock() const = 0;
   virtual std::unique_ptr<profile::Probe> probe() const = 0;

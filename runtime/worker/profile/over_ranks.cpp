@@ -6,9 +6,6 @@
 #include <cstring>
 
 namespace expc::profile {
-namespace {
-
-/// Every rank's text, by rank. `text` has no trailing white space.
 std::vector<std::string> gatherTexts(comm::Communicator& communicator, const std::string& text) {
   const double longest = communicator.allReduce(static_cast<double>(text.size()), comm::Reduction::Max);
   auto bytes = at::full({static_cast<int64_t>(longest)}, ' ', at::kByte);
@@ -20,8 +17,6 @@ std::vector<std::string> gatherTexts(comm::Communicator& communicator, const std
   }
   return texts;
 }
-
-}  // namespace
 
 void reduce(comm::Communicator& communicator, const std::vector<Measure>& measures, llvm::json::Object& metrics) {
   std::vector<double> lacking, values;

@@ -25,6 +25,9 @@ struct Measure {
 /// Every rank calls it with the same names in the same order. A metric that one rank lacks is null.
 void reduce(comm::Communicator& communicator, const std::vector<Measure>& measures, llvm::json::Object& metrics);
 
+/// Every rank's text, by rank, on every rank. A text has no white space at its end.
+std::vector<std::string> gatherTexts(comm::Communicator& communicator, const std::string& text);
+
 struct Gathered {
   Amounts breakdown;               // means over the ranks
   std::vector<std::string> notes;  // of all ranks, each once

@@ -3,7 +3,6 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/cuda/CUDAEvent.h>
-#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
 #include <c10/util/env.h>
@@ -16,7 +15,9 @@
 #include <algorithm>
 
 #include "runtime/worker/comm/cuda/nccl.h"
+#include "runtime/worker/device/cuda/allocator_peaks.h"
 #include "runtime/worker/device/cuda/copy_queue.h"
+#include "runtime/worker/device/cuda/cuda_graph.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/device/nvml_energy.h"
 #include "runtime/worker/profile/cuda/cupti_probe.h"
@@ -29,7 +30,7 @@ class CudaDevice final : public Device {
  public:
   /// `devices`: the slots', in their order, as this process numbers them. A launcher may show it others, too.
   CudaDevice(std::vector<c10::DeviceIndex> devices, int threads)
-      : index_(devices.front()), devices_(std::move(devices)) {
+      : index_(devices.front()), devices_(std::move(devices)), peaks_(devices_) {
     at::set_num_threads(threads);
     at::globalContext().lazyInitDevice(c10::kCUDA);
     c10::cuda::set_device(index_);
@@ -63,21 +64,16 @@ class CudaDevice final : public Device {
       result.push_back(static_cast<double>(marks_[i - 1].elapsed_time(marks_[i])) * 1e-3);
     return result;
   }
-  std::optional<MemoryPeaks> memoryPeaks() const override {
-    constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-    MemoryPeaks peaks;
-    for (const c10::DeviceIndex device : devices_) {
-      const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(device);
-      peaks.held = std::max(peaks.held, static_cast<double>(stats.reserved_bytes[kAll].peak));
-      peaks.allocated = std::max(peaks.allocated, static_cast<double>(stats.allocated_bytes[kAll].peak));
-    }
-    return peaks;
-  }
-  void resetMemoryPeaks() override {
-    for (const c10::DeviceIndex device : devices_) c10::cuda::CUDACachingAllocator::resetPeakStats(device);
+  std::optional<MemoryPeaks> memoryPeaks() const override { return peaks_.since(); }
+  void resetMemoryPeaks() override { peaks_.reset(); }
+  size_t cacheBytes() const override {
+    cudaDeviceProp properties{};
+    C10_CUDA_CHECK(cudaGetDeviceProperties(&properties, index_));
+    return static_cast<size_t>(properties.l2CacheSize);
   }
   std::optional<HostMemory> pinnedMemory() override { return cudaPinnedMemory(); }
   std::unique_ptr<CopyQueue> copyQueue(bool beside) override { return makeCudaCopyQueue(index_, beside); }
+  std::unique_ptr<Graph> graph() override { return makeCudaGraph(index_, peaks_); }
   std::unique_ptr<profile::PhaseClock> phaseClock() const override { return profile::makeEventClock(torchDevice()); }
   std::unique_ptr<profile::Probe> probe() const override { return profile::makeCuptiProbe(); }
   std::optional<double> energy() const override {
@@ -109,6 +105,7 @@ class CudaDevice final : public Device {
  private:
   c10::DeviceIndex index_;
   std::vector<c10::DeviceIndex> devices_;
+  AllocatorPeaks peaks_;
   std::vector<NvmlEnergy> energy_;
   std::vector<at::cuda::CUDAEvent> marks_;
 };
