@@ -27,7 +27,7 @@ setup-tests:
 	@tools/setup --tests
 
 # Python's side of benchmarks and of experiments/twin_*.exp: torch, torchvision, transformers, peft, DALI and planners in .deps/bench (6 GB),
-# torchtune with the torch of its time in .deps/bench-torchtune (7 GB).
+# torchtune with its torchao in .deps/bench-torchtune (400 MB).
 setup-bench:
 	@tools/setup --bench
 

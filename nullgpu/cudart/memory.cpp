@@ -99,6 +99,14 @@ cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {
   });
 }
 
+/// Null cards have no managed memory. bitsandbytes, which needs it for paged optimisers only, is not loaded without these names.
+cudaError_t cudaMallocManaged(void**, size_t, unsigned) {
+  return call("cudaMallocManaged", [] { return cudaErrorNotSupported; });
+}
+cudaError_t cudaMemPrefetchAsync(const void*, size_t, cudaMemLocation, unsigned, cudaStream_t) {
+  return call("cudaMemPrefetchAsync", [] { return cudaErrorNotSupported; });
+}
+
 cudaError_t cudaMemGetInfo(size_t* left, size_t* total) {
   return call("cudaMemGetInfo", [&] {
     if (!left || !total) return cudaErrorInvalidValue;
