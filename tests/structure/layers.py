@@ -27,18 +27,24 @@ ARROWS = {
     "runtime/plan": set(),
     "runtime/stats": set(),
     "runtime/machine": set(),
+    "runtime/rehearsal": {"runtime/plan"},
     "runtime/store": {"runtime/plan"},
     "runtime/analysis": {"runtime/plan", "runtime/store", "runtime/stats"},
-    "runtime/engine": {"runtime/plan", "runtime/store", "runtime/analysis", "runtime/machine", "runtime/stats"},
-    "runtime/report": {"runtime/plan", "runtime/store", "runtime/analysis", "runtime/stats"},
-    # Two parts of the worker that know neither torch nor the rest of it: `expc data` uses them too.
+    "runtime/engine": {"runtime/plan", "runtime/rehearsal", "runtime/store", "runtime/analysis", "runtime/machine",
+                       "runtime/stats"},
+    "runtime/report": {"runtime/plan", "runtime/rehearsal", "runtime/store", "runtime/analysis", "runtime/stats"},
+    # Parts of the worker that know neither torch nor the rest of it: `expc data` and `expc plan` use them too.
     "runtime/worker/data": set(),
     "runtime/worker/io": set(),
-    "runtime/worker": {"runtime/plan", "runtime/worker/data", "runtime/worker/io"},
+    "runtime/worker/text": {"runtime/plan"},
+    "runtime/worker/llama/config": {"runtime/plan"},
+    "runtime/worker": {"runtime/plan", "runtime/worker/data", "runtime/worker/io", "runtime/worker/llama/config",
+                       "runtime/worker/text", "nullgpu/core/counters_api"},
     "runtime/dataset": {"runtime/worker/data", "runtime/worker/io"},
     "stdlib": set(),
     # Stands in for NVIDIA's libraries, so it knows nothing of what is built on them.
-    "nullgpu": set(),
+    "nullgpu": {"nullgpu/core/counters_api"},
+    "nullgpu/core/counters_api": {"nullgpu"},  # what others may read of it
 }
 # The driver is the only part that sees both sides; it does not reach into the worker.
 ARROWS["compiler/driver"] = {d for d in ARROWS if d not in {"runtime/worker", "nullgpu"}}
@@ -47,10 +53,10 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
 def layer(path: str):
-    """The longest table entry that holds `path`, or None for a file outside the table."""
+    """The longest table entry that holds `path` (a directory, or a header with its source), or None for a file outside the table."""
     best = None
     for name in ARROWS:
-        if path.startswith(name + "/") and (best is None or len(name) > len(best)):
+        if path.startswith((name + "/", name + ".")) and (best is None or len(name) > len(best)):
             best = name
     return best
 

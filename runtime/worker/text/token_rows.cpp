@@ -1,0 +1,216 @@
+#include "runtime/worker/text/token_rows.h"
+
+#include <fmt/format.h>
+#include <llvm/Support/JSON.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <numeric>
+#include <thread>
+
+namespace expc::text {
+namespace {
+
+/// More bytes than a message has tokens beside its text: header, role, two line ends, end of turn.
+constexpr size_t kAroundMessage = 16;
+
+llvm::Error failure(const std::string& text) { return llvm::createStringError(text); }
+
+/// Calls `work` for 0 to count - 1, each once, from several threads. Gives the error of the lowest number that failed.
+llvm::Error forEach(size_t count, unsigned threads, const std::function<llvm::Error(size_t)>& work) {
+  std::atomic<size_t> next = 0, failed = count;
+  std::vector<std::string> errors(count == 0 ? 0 : std::clamp<size_t>(threads, 1, count));
+  std::vector<size_t> at(errors.size(), count);
+  const auto run = [&](size_t thread) {
+    for (size_t i = next++; i < failed; i = next++) {
+      auto error = work(i);
+      if (!error) continue;
+      errors[thread] = llvm::toString(std::move(error));
+      at[thread] = i;
+      for (size_t before = failed; i < before && !failed.compare_exchange_weak(before, i);) continue;
+      return;
+    }
+  };
+  std::vector<std::thread> others;
+  for (size_t thread = 1; thread < errors.size(); ++thread) others.emplace_back(run, thread);
+  if (!errors.empty()) run(0);
+  for (std::thread& thread : others) thread.join();
+  const auto first = std::min_element(at.begin(), at.end());
+  if (first == at.end() || *first == count) return llvm::Error::success();
+  return failure(errors[static_cast<size_t>(first - at.begin())]);
+}
+
+/// The sum of the `batch` largest.
+int64_t most(std::vector<int64_t> values, int64_t batch) {
+  const auto taken = static_cast<ptrdiff_t>(std::min<int64_t>(batch, static_cast<int64_t>(values.size())));
+  std::nth_element(values.begin(), values.begin() + taken, values.end(), std::greater<>());
+  return std::accumulate(values.begin(), values.begin() + taken, int64_t{0});
+}
+
+std::vector<int64_t> ofEach(const std::vector<RowSize>& rows, int64_t TextSize::* what) {
+  std::vector<int64_t> values;
+  for (const RowSize& row : rows) values.push_back(row.chosen.*what + row.rejected.*what);
+  return values;
+}
+
+}  // namespace
+
+TextSize sizeOf(const Sample& sample) {
+  TextSize size{static_cast<int64_t>(sample.size()), 0, sample.cut};
+  if (!sample.labels.empty())
+    size.learnt =
+        std::count_if(sample.labels.begin() + 1, sample.labels.end(), [](Token label) { return label != kMasked; });
+  return size;
+}
+
+RowSize TokenRow::size() const {
+  return {sizeOf(chosen), rejected ? sizeOf(*rejected) : TextSize(), rejected.has_value()};
+}
+
+llvm::Error TokenRows::openTokenizer(const TokenRowsOptions& options) {
+  const auto opened = [&]() -> llvm::Expected<Tokenizer> {
+    if (!options.tokenizer.empty()) return Tokenizer::open(options.tokenizer);
+    if (!options.model_folder.empty()) return Tokenizer::open(options.model_folder);
+    notes_.push_back("no tokenizer is named and the model has none: each byte of the text is a token");
+    return Tokenizer::bytes();
+  };
+  auto tokenizer = opened();
+  if (!tokenizer) return failure("tokenizer: " + llvm::toString(tokenizer.takeError()));
+  if (tokenizer->rows() > options.vocabulary)
+    return failure(
+        fmt::format("tokenizer: {} has tokens up to {}, the model's embedding has {} rows: use the model's "
+                    "own tokenizer, or a model with a larger vocabulary",
+                    tokenizer->origin(), tokenizer->rows() - 1, options.vocabulary));
+  pad_ = tokenizer->special().pad;
+  tokenizer_ = std::move(*tokenizer);
+  return llvm::Error::success();
+}
+
+llvm::Error TokenRows::makeUp(const TokenRowsOptions& options) {
+  auto tokens = static_cast<Token>(options.vocabulary);
+  if (!options.tokenizer.empty()) {
+    if (auto error = openTokenizer(options)) return error;
+    tokens = tokenizer_->rows();
+  }
+  int64_t count = options.synthetic;
+  if (options.data.row_limit > 0) count = std::min(count, options.data.row_limit);
+  made_up_ = syntheticSamples(options.data.kind, count, options.data.pairs, tokens, options.seed,
+                              static_cast<size_t>(options.max_length));
+  origin_ = fmt::format("synthetic({})", options.synthetic);
+  return llvm::Error::success();
+}
+
+llvm::Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options) {
+  TokenRows rows;
+  rows.max_length_ = options.max_length;
+  if (options.data.path.empty()) {
+    if (auto error = rows.makeUp(options)) return error;
+    return rows;
+  }
+  if (auto error = rows.openTokenizer(options)) return error;
+  auto dataset = readDataset(options.data);
+  if (!dataset) return failure("data: " + llvm::toString(dataset.takeError()));
+  rows.dataset_ = std::move(*dataset);
+  rows.origin_ = rows.dataset_.origin;
+  if (rows.dataset_.borrowed_answers)
+    rows.notes_.push_back("rows have one answer: the rejected one is the next row's that differs");
+  return rows;
+}
+
+int64_t TokenRows::count() const {
+  return static_cast<int64_t>(dataset_.examples.empty() ? made_up_.chosen.size() : dataset_.examples.size());
+}
+
+bool TokenRows::pairs() const {
+  return dataset_.examples.empty() ? !made_up_.rejected.empty() : !dataset_.examples.front().rejected.empty();
+}
+
+llvm::Expected<Sample> TokenRows::sample(const Conversation& conversation, int64_t number) const {
+  auto made = makeSample(*tokenizer_, conversation, static_cast<size_t>(max_length_));
+  if (made) return made;
+  return failure(fmt::format("data: {}: row {}: {}", origin_, number + 1, llvm::toString(made.takeError())));
+}
+
+llvm::Expected<TokenRow> TokenRows::row(int64_t number) const {
+  const auto at = static_cast<size_t>(number);
+  TokenRow row;
+  if (dataset_.examples.empty()) {
+    row.chosen = made_up_.chosen[at];
+    if (pairs()) row.rejected = made_up_.rejected[at];
+    return row;
+  }
+  const Example& example = dataset_.examples[at];
+  auto chosen = sample(example.chosen, number);
+  if (!chosen) return chosen.takeError();
+  row.chosen = std::move(*chosen);
+  if (example.rejected.empty()) return row;
+  auto rejected = sample(example.rejected, number);
+  if (!rejected) return rejected.takeError();
+  row.rejected = std::move(*rejected);
+  return row;
+}
+
+llvm::Expected<std::vector<TokenRow>> TokenRows::rows(llvm::ArrayRef<int64_t> numbers, unsigned threads) const {
+  std::vector<TokenRow> result(numbers.size());
+  auto error = forEach(numbers.size(), threads, [&](size_t i) -> llvm::Error {
+    auto made = row(numbers[i]);
+    if (!made) return made.takeError();
+    result[i] = std::move(*made);
+    return llvm::Error::success();
+  });
+  if (error) return error;
+  return result;
+}
+
+llvm::Expected<std::vector<RowSize>> TokenRows::sizes(llvm::ArrayRef<int64_t> numbers, unsigned threads) const {
+  std::vector<RowSize> result(numbers.size());
+  auto error = forEach(numbers.size(), threads, [&](size_t i) -> llvm::Error {
+    auto made = row(numbers[i]);
+    if (!made) return made.takeError();
+    result[i] = made->size();
+    return llvm::Error::success();
+  });
+  if (error) return error;
+  return result;
+}
+
+bool TokenRows::isShort(const Conversation& conversation) const {
+  size_t bytes = 2;  // begin_of_text and end_of_text
+  bool learns = false;
+  for (const Message& message : conversation) {
+    bytes += kAroundMessage;
+    learns |= !message.masked;
+    // A token is a byte at least; what is no UTF-8 becomes characters of three.
+    for (const std::string& part : message.parts) bytes += part.size() * (llvm::json::isUTF8(part) ? 1 : 3);
+  }
+  return learns && bytes <= static_cast<size_t>(max_length_);
+}
+
+bool TokenRows::isShort(int64_t number) const {
+  if (dataset_.examples.empty()) return false;
+  const Example& example = dataset_.examples[static_cast<size_t>(number)];
+  return isShort(example.chosen) && (example.rejected.empty() || isShort(example.rejected));
+}
+
+int64_t RowLengths::longest() const {
+  int64_t longest = 0;
+  for (const RowSize& row : rows) longest = std::max({longest, row.chosen.tokens, row.rejected.tokens});
+  return longest;
+}
+
+int64_t RowLengths::sum() const { return mostTokens(count()); }
+int64_t RowLengths::mostTokens(int64_t batch) const { return most(ofEach(rows, &TextSize::tokens), batch); }
+int64_t RowLengths::mostLearnt(int64_t batch) const { return most(ofEach(rows, &TextSize::learnt), batch); }
+
+llvm::Expected<RowLengths> rowLengths(const TokenRows& rows, unsigned threads) {
+  std::vector<int64_t> numbers(static_cast<size_t>(rows.count()));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  auto sizes = rows.sizes(numbers, threads);
+  if (!sizes) return sizes.takeError();
+  sizes->erase(std::remove_if(sizes->begin(), sizes->end(), [](const RowSize& row) { return !row.learns(); }),
+               sizes->end());
+  return RowLengths{std::move(*sizes)};
+}
+
+}  // namespace expc::text
