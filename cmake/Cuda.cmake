@@ -1,8 +1,9 @@
 # CUDA from the wheels that tools/setup has put into .deps, never from a toolkit of the machine: a user has none, and its versions are not
 # those of LibTorch. nullgpu/, configured alone, includes it as well.
-#   EXPC_CUDA_FOUND    whether every header is there that the CUDA worker is compiled with (tools/setup --cuda or --gpu)
+#   EXPC_CUDA_FOUND    whether all is there that the CUDA worker is compiled with (tools/setup --cuda or --gpu): every header, and nvcc
 #   EXPC_CUDA_INCLUDE  the folders of the headers
 #   expc_cuda_headers  the same as a target
+#   expc_cuda_kernels  a function that compiles .cu files into a library
 #   expc_cudart        with libcudart.so.13
 #   expc_cupti         with libcupti.so.13, the one that libtorch_cpu itself needs: a process has one CUPTI
 include_guard(GLOBAL)
@@ -39,6 +40,10 @@ foreach(_header cublas_v2.h cublasLt.h cusolverDn.h cusparse.h nccl.h)
     set(EXPC_CUDA_FOUND FALSE)
   endif()
 endforeach()
+set(EXPC_NVCC "${_nvidia}/cu13/bin/nvcc")
+if(NOT EXISTS "${EXPC_NVCC}" OR NOT EXISTS "${_nvidia}/cu13/nvvm/bin/cicc")
+  set(EXPC_CUDA_FOUND FALSE)
+endif()
 add_library(expc_cuda_headers INTERFACE)
 target_include_directories(expc_cuda_headers SYSTEM INTERFACE ${EXPC_CUDA_INCLUDE})
 
@@ -60,3 +65,25 @@ if(_folder)
                         "(tools/versions.env). Remove ${_deps} and run tools/setup --cuda (with a GPU: tools/setup).")
   endif()
 endif()
+
+# expc_cuda_kernels(TARGET FILE.cu...): kernels, which include no torch. nvcc is called as it is, beside CMake's language CUDA: that one looks for
+# a toolkit, which a wheel is not, and the CMake of Debian 12 knows no CUDA 13. Machine code for the generations that LibTorch serves, and
+# what the driver compiles itself for those to come. No products fused with sums: the kernels' arithmetic is the CPU's, bit for bit.
+function(expc_cuda_kernels target)
+  set(_flags -std=c++20 -O3 -DNDEBUG -fmad=false --threads 2 -Xcompiler=-Wall,-Wextra)
+  foreach(_generation 75 80 90)
+    list(APPEND _flags -gencode arch=compute_${_generation},code=sm_${_generation})
+  endforeach()
+  list(APPEND _flags "-gencode" "arch=compute_100,code=[sm_100,compute_100]")
+  foreach(_file IN LISTS ARGN)
+    set(_source "${CMAKE_CURRENT_SOURCE_DIR}/${_file}")
+    string(REPLACE "/" "_" _name "${_file}")
+    set(_object "${CMAKE_CURRENT_BINARY_DIR}/${_name}.o")
+    file(RELATIVE_PATH _shown "${CMAKE_BINARY_DIR}" "${_object}")
+    add_custom_command(OUTPUT "${_object}" DEPENDS "${_source}" "${EXPC_NVCC}" DEPFILE "${_object}.d"
+      COMMAND "${EXPC_NVCC}" -ccbin "${CMAKE_CXX_COMPILER}" ${_flags} "-I${PROJECT_SOURCE_DIR}" -MD -MF "${_object}.d" -c "${_source}" -o "${_object}"
+      COMMENT "Building CUDA object ${_shown}" VERBATIM)
+    set_source_files_properties("${_object}" PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+    target_sources(${target} PRIVATE "${_object}")
+  endforeach()
+endfunction()
