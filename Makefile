@@ -37,13 +37,14 @@ fuzz:
 	@tools/setup --fuzz
 	@tests/fuzz/run $(FUZZ_SECONDS)
 
-bench: build setup-bench
+bench: cuda setup-bench
 	@tools/build $(BUILD) expc-tokenizer-bench expc-training-bench expc-llm-bench expc-llm-export expc-loader-bench expc-epoch-bench
 	@python3 tests/bench/check.py --expc $(BUILD)/bin/expc
 	@python3 tests/bench/planner.py --expc $(BUILD)/bin/expc
 	@.deps/bench/bin/python tests/bench/tokenizer.py --bench $(BUILD)/bin/expc-tokenizer-bench
 	@python3 tests/bench/training.py --bench-step $(BUILD)/bin/expc-training-bench
 	@python3 tests/bench/llm.py --bench-step $(BUILD)/bin/expc-llm-bench
+	@python3 tests/bench/gpu_step.py --worker $(BUILD)/bin/expc-worker-cuda --null-gpu $(BUILD)/lib/nullgpu
 	@.deps/bench/bin/python tests/bench/peft_load.py --export $(BUILD)/bin/expc-llm-export
 	@python3 tests/bench/loaders.py --bench $(BUILD)/bin/expc-loader-bench --expc $(BUILD)/bin/expc
 	@python3 tests/bench/epoch.py --bench $(BUILD)/bin/expc-epoch-bench --expc $(BUILD)/bin/expc

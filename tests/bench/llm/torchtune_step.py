@@ -14,6 +14,7 @@ sizes = {"vocab_size": arguments.vocabulary, "num_layers": arguments.layers, "nu
          "num_kv_heads": arguments.kv_heads, "embed_dim": arguments.width, "max_seq_len": arguments.length,
          "intermediate_dim": arguments.mlp_width}
 torch.set_default_dtype(torch.bfloat16 if arguments.precision == "bf16" else torch.float32)
+torch.set_default_device(arguments.device)
 if arguments.method in ("full", "qat"):
     model = llama3(**sizes)
 else:
@@ -25,10 +26,10 @@ if arguments.method == "qat":
 
     model = Int8DynActInt4WeightQATQuantizer(groupsize=256).prepare(model)
 torch.set_default_dtype(torch.float32)
-optimizer = torch.optim.AdamW([each for each in model.parameters() if each.requires_grad], lr=1e-4)
-tokens = torch.randint(0, arguments.vocabulary, (arguments.batch, arguments.length))
-ignored = torch.full((arguments.batch, 1), -100)
-labels = torch.hstack((tokens[:, 1:], ignored))
+torch.set_default_device("cpu")
+optimizer = options.optimizer(arguments, model)
+rows = torch.randint(0, arguments.vocabulary, (arguments.batch, arguments.length))
+next_tokens = torch.hstack((rows[:, 1:], torch.full((arguments.batch, 1), -100)))
 if arguments.method == "dpo":
     from torchtune.rlhf import get_batch_log_probs
     from torchtune.rlhf.loss import DPOLoss
@@ -41,20 +42,21 @@ else:
     model.set_num_output_chunks(chunked_loss.num_output_chunks)
 
 
-def dpo_loss():
-    policy = get_batch_log_probs(model(tokens).float(), tokens)
+def dpo_loss(tokens):
+    policy = get_batch_log_probs(model(tokens), tokens)
     with torch.no_grad(), disable_adapter(model):
-        reference = get_batch_log_probs(model(tokens).float(), tokens)
+        reference = get_batch_log_probs(model(tokens), tokens)
     losses, _, _ = pair_loss(*policy.chunk(2), *reference.chunk(2))
     return losses.mean()
 
 
 def step():
     optimizer.zero_grad()
-    loss = dpo_loss() if arguments.method == "dpo" else chunked_loss(model(tokens), labels)
+    tokens, labels = rows.to(arguments.device), next_tokens.to(arguments.device)
+    loss = dpo_loss(tokens) if arguments.method == "dpo" else chunked_loss(model(tokens), labels)
     loss.backward()
     optimizer.step()
     return loss.item()
 
 
-turns.serve(step)
+turns.serve(step, arguments.device)

@@ -13,6 +13,9 @@ parser.add_argument("--batch", type=int, default=32)
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--precision", default="fp32")
 parser.add_argument("--layout", default="nhwc")
+parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: null cards, and what a step does there is counted")
+parser.add_argument("--mode", choices=("eager", "graphed"), default="eager",
+                    help="graphed: the network by torch.cuda.make_graphed_callables")
 arguments = parser.parse_args()
 
 torch.set_num_threads(arguments.threads)
@@ -25,16 +28,25 @@ if arguments.precision == "fp64":
 if arguments.layout == "nhwc":
     model = model.to(memory_format=torch.channels_last)
     images = images.contiguous(memory_format=torch.channels_last)
+model = model.to(arguments.device)
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
+if arguments.device == "cuda":
+    images, labels = images.pin_memory(), labels.pin_memory()
+# Parameters' casts are no part of a graph's input, so autocast's cache is off where the network is one.
+cast = torch.autocast(arguments.device, dtype=torch.bfloat16, enabled=arguments.precision == "bf16", cache_enabled=arguments.mode != "graphed")
+if arguments.mode == "graphed":
+    with cast:
+        model = torch.cuda.make_graphed_callables(model, (images.to(arguments.device),))
 
 
 def step():
     optimizer.zero_grad(set_to_none=True)
-    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=arguments.precision == "bf16"):
-        loss = torch.nn.functional.cross_entropy(model(images), labels)
+    batch, wanted = (each.to(arguments.device, non_blocking=True) for each in (images, labels))
+    with cast:
+        loss = torch.nn.functional.cross_entropy(model(batch), wanted)
     loss.backward()
     optimizer.step()
     return loss.item()
 
 
-turns.serve(step)
+turns.serve(step, arguments.device)
