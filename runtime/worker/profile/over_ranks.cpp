@@ -6,6 +6,7 @@
 #include <cstring>
 
 namespace expc::profile {
+
 std::vector<std::string> gatherTexts(comm::Communicator& communicator, const std::string& text) {
   const double longest = communicator.allReduce(static_cast<double>(text.size()), comm::Reduction::Max);
   auto bytes = at::full({static_cast<int64_t>(longest)}, ' ', at::kByte);

@@ -10,6 +10,7 @@
 #include "runtime/worker/serve/memory_policy.h"
 #include "runtime/worker/serve/serve.h"
 #include "runtime/worker/workload/heat_up.h"
+#include "runtime/worker/workload/rehearsal.h"
 #include "runtime/worker/workload/too_large.h"
 
 namespace expc::workload {
@@ -30,6 +31,7 @@ const Workload* find(const Capabilities& capabilities, const plan::TrialSpec& sp
 
 /// Before anything is run: whether this kind of trial gives what was asked for.
 llvm::Error checkAsked(const plan::TrialSpec& spec, const Workload& workload) {
+  if (spec.rehearsal) return checkRehearsal(spec);
   for (const std::string& name : spec.metrics) {
     const Metric* found = nullptr;
     for (const Metric& metric : workload.metrics) {

@@ -8,6 +8,7 @@
 #include "runtime/worker/workload/clock.h"
 #include "runtime/worker/workload/llm/flops.h"
 #include "runtime/worker/workload/llm/training.h"
+#include "runtime/worker/workload/rehearsal.h"
 
 namespace expc::workload::llm {
 namespace {
@@ -43,6 +44,11 @@ llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& pa
   auto created = Training::create(context, parameters, settings);
   if (!created) return created.takeError();
   Training& training = context.keep(std::move(*created));
+  if (context.spec.rehearsal) {
+    auto result = rehearse(context, training, settings);
+    if (result) result->environment["attention"] = training.attention();
+    return result;
+  }
   Work before;
   auto clocked = clockSteps(context, training, settings, [&] { before = training.work(); });
   if (!clocked) return clocked.takeError();

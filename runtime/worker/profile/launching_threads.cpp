@@ -1,0 +1,49 @@
+#include "runtime/worker/profile/launching_threads.h"
+
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace expc::profile {
+namespace {
+
+constexpr const char* kMarked = "expc_launches";        // a thread's name has 15 characters at most
+constexpr std::string_view kAutograd = "pt_autograd_";  // so torch names those that run a device's backward passes
+
+/// Linux's number of the clock that counts a thread's processor time; pthread_getcpuclockid gives it for threads that
+/// one has started oneself.
+clockid_t clockOf(pid_t thread) {
+  constexpr int kScheduled = 2, kOfThread = 4;
+  return static_cast<clockid_t>((~static_cast<unsigned>(thread) << 3) | kScheduled | kOfThread);
+}
+
+double secondsOf(clockid_t clock) {
+  timespec time{};
+  if (clock_gettime(clock, &time) != 0) return 0;  // it has ended
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+}  // namespace
+
+void markLaunchingThread() { pthread_setname_np(pthread_self(), kMarked); }
+
+double launchingSeconds() {
+  double seconds = secondsOf(CLOCK_THREAD_CPUTIME_ID);
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(entry.path() / "comm"), name);
+    if (name != kMarked && !name.starts_with(kAutograd)) continue;
+    const std::string digits = entry.path().filename().string();
+    pid_t thread = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), thread);
+    if (thread != gettid()) seconds += secondsOf(clockOf(thread));
+  }
+  return seconds;
+}
+
+}  // namespace expc::profile

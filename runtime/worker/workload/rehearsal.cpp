@@ -1,0 +1,124 @@
+#include "runtime/worker/workload/rehearsal.h"
+
+#include <llvm/Support/FormatVariadic.h>
+
+#include "runtime/plan/rehearsal.h"
+#include "runtime/worker/device/host.h"
+#include "runtime/worker/profile/launching_threads.h"
+#include "runtime/worker/profile/null_counters.h"
+#include "runtime/worker/profile/operator_work.h"
+#include "runtime/worker/profile/over_ranks.h"
+
+namespace expc::workload {
+namespace {
+
+using plan::RehearsedRank, plan::Traffic;
+
+nullgpu_counts counts() { return profile::nullCounters().value_or(nullgpu_counts{}); }
+
+Traffic between(nullgpu_traffic before, nullgpu_traffic after) {
+  return {after.calls - before.calls, after.bytes - before.bytes};
+}
+
+Traffic together(Traffic one, Traffic other) { return {one.calls + other.calls, one.bytes + other.bytes}; }
+
+void addCollectives(const nullgpu_counts& before, const nullgpu_counts& after, RehearsedRank& rank) {
+  std::map<std::string, nullgpu_traffic> earlier;
+  for (const nullgpu_collective& each : before.collectives)
+    if (each.name) earlier[each.name] = {each.calls, each.bytes};
+  for (const nullgpu_collective& each : after.collectives) {
+    if (!each.name) continue;
+    const Traffic own = between(earlier[each.name], {each.calls, each.bytes});
+    if (own.calls > 0) rank.collectives[each.name] = own;
+  }
+}
+
+/// The waiting for the device at both ends is not the steps'.
+llvm::Expected<RehearsedRank> countSteps(TrialContext& context, Stepping& training, int64_t steps) {
+  context.device.synchronize();
+  context.communicator.barrier();
+  context.device.resetMemoryPeaks();
+  RehearsedRank rank;
+  const nullgpu_counts before = counts();
+  const double seconds_before = profile::launchingSeconds();
+  if (auto error = runSteps(context, training, steps, "steps", false)) return error;
+  rank.host_seconds = profile::launchingSeconds() - seconds_before;
+  rank.synchronisations = counts().synchronizations - before.synchronizations;
+  context.device.synchronize();
+  const nullgpu_counts after = counts();
+  rank.launches = after.launches - before.launches;
+  rank.to_device = between(before.to_card, after.to_card);
+  rank.from_device = between(before.from_card, after.from_card);
+  rank.within_devices =
+      together(between(before.within_card, after.within_card), between(before.between_cards, after.between_cards));
+  addCollectives(before, after, rank);
+  if (const auto peaks = context.device.memoryPeaks()) {
+    rank.device_memory_allocated = static_cast<uint64_t>(peaks->allocated);
+    rank.device_memory_reserved = static_cast<uint64_t>(peaks->held);
+  }
+  rank.host_memory = static_cast<uint64_t>(device::residentPeak().value_or(0));
+  return rank;
+}
+
+llvm::Error observeStep(TrialContext& context, Stepping& training, int64_t steps, RehearsedRank& rank) {
+  profile::WorkObserver observer(context.device.torchDevice().type(), context.device.cacheBytes());
+  if (auto error = runSteps(context, training, 1, "observe", false)) return error;
+  context.device.synchronize();
+  const profile::OperatorWork work = observer.take();
+  for (const auto& [type, count] : work.operations) rank.operations[type] = count * static_cast<double>(steps);
+  rank.memory_bytes = work.memory_bytes * static_cast<double>(steps);
+  return llvm::Error::success();
+}
+
+llvm::Expected<plan::Rehearsed> gather(TrialContext& context, RehearsedRank own, int64_t steps) {
+  plan::Rehearsed all{static_cast<unsigned>(steps), {std::move(own)}};
+  const std::string text = llvm::formatv("{0}", plan::toJson(all)).str();
+  all.ranks.clear();
+  plan::JsonErrors errors;
+  for (const std::string& one : profile::gatherTexts(context.communicator, text)) {
+    auto value = llvm::json::parse(one);
+    if (!value) return value.takeError();
+    for (RehearsedRank& rank : plan::rehearsedFromJson(errors, *value, plan::JsonPath{}).ranks)
+      all.ranks.push_back(std::move(rank));
+  }
+  if (auto error = errors.take("what a rank counted")) return error;
+  return all;
+}
+
+}  // namespace
+
+llvm::Error checkRehearsal(const plan::TrialSpec& spec) {
+  if (spec.kind != plan::TrialKind::Timed)
+    return llvm::createStringError("a rehearsal is a timed trial, and this is a " +
+                                   std::string(plan::toString(spec.kind)) + " trial: expc rehearse makes it one");
+  if (!spec.metrics.empty())
+    return llvm::createStringError("a rehearsal measures nothing, and is asked for metric " + spec.metrics.front() +
+                                   ": ask for none");
+  for (const llvm::json::Value& slot : spec.slots) {
+    const llvm::json::Object* object = slot.getAsObject();
+    if (!object || !object->getBoolean("null").value_or(false))
+      return llvm::createStringError("a rehearsal runs on null cards, and the trial's slot is " +
+                                     llvm::formatv("{0}", slot).str() + ": expc rehearse gives it null cards");
+  }
+  if (!profile::nullCounters())
+    return llvm::createStringError(
+        "a rehearsal counts what null cards do, and this process has not loaded libnullgpu.so: expc rehearse sets "
+        "LD_PRELOAD and LD_LIBRARY_PATH for it (docs/null-gpu.md)");
+  return llvm::Error::success();
+}
+
+llvm::Expected<plan::Event> rehearse(TrialContext& context, Stepping& training, const Settings& settings) {
+  if (auto error = runSteps(context, training, settings.warmup, "warmup", false)) return error;
+  auto rank = countSteps(context, training, settings.steps);
+  if (!rank) return rank.takeError();
+  if (auto error = observeStep(context, training, settings.steps, *rank)) return error;
+  auto rehearsed = gather(context, std::move(*rank), settings.steps);
+  if (!rehearsed) return rehearsed.takeError();
+  plan::Event result;
+  result.type = plan::Event::Type::Result;
+  result.notes = training.notes();
+  result.rehearsed = std::move(*rehearsed);
+  return result;
+}
+
+}  // namespace expc::workload

@@ -1,0 +1,21 @@
+#pragma once
+
+// A timed trial on null cards whose steps are counted instead of timed.
+
+#include <llvm/Support/Error.h>
+
+#include "runtime/worker/workload/parameter_reader.h"
+#include "runtime/worker/workload/stepping.h"
+
+namespace expc::workload {
+
+/// Why a rehearsal cannot be had: another kind of trial, metrics that it would have to measure, cards that are none of
+/// ours.
+llvm::Error checkRehearsal(const plan::TrialSpec& spec);
+
+/// `warmup` steps, then `steps` that are counted, then one whose operators are observed: their operations and bytes
+/// times `steps` are those that the result tells. The result has the training's notes, and no metrics: a loss is
+/// whatever memory held. Every rank calls it; rank 0 has all ranks' counts.
+llvm::Expected<plan::Event> rehearse(TrialContext& context, Stepping& training, const Settings& settings);
+
+}  // namespace expc::workload
