@@ -150,6 +150,12 @@ template void chooseDecoderLoops(const DecoderLoops<Bf16>*);
 template const DecoderLoops<float>& decoderLoops<float>();
 template const DecoderLoops<Bf16>& decoderLoops<Bf16>();
 
+namespace {
+const DeviceLoops* on_device = nullptr;
+}
+const DeviceLoops* deviceLoops() { return on_device; }
+void setDeviceLoops(const DeviceLoops* loops) { on_device = loops; }
+
 template <typename T>
 const DepthwiseLoops<T>& depthwiseLoops() {
   static const DepthwiseLoops<T>& best = lastOf(allDepthwiseLoops<T>());

@@ -43,7 +43,7 @@ at::Tensor rounded(const at::Tensor& weight) {
 /// The matrix b[k][n] at weight[k row + n column], packed.
 template <typename S>
 at::Tensor packed(const at::Tensor& weight, int64_t row, int64_t column, int64_t k, int64_t n) {
-  using A = typename Arithmetic<S>::type;
+  using A = typename Number<S>::Wide;
   const at::Tensor values = rounded<S>(weight);
   const BlockLoops<S>& loops = blockLoops<S>();
   at::Tensor to = at::empty({loops.packed_size(k, n)}, values.options().memory_format(at::MemoryFormat::Contiguous));
@@ -91,7 +91,7 @@ DepthwiseShape firstShape(const at::Tensor& x, int64_t channels) {
 
 template <typename S>
 struct BlockPasses {
-  using A = typename Arithmetic<S>::type;
+  using A = typename Number<S>::Wide;
 
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& input, const variable_list& p,
                             const BlockSettings& settings) {
@@ -266,7 +266,7 @@ struct BlockFunction : torch::autograd::Function<BlockFunction> {
 
 template <typename S>
 struct LastPasses {
-  using A = typename Arithmetic<S>::type;
+  using A = typename Number<S>::Wide;
 
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& input, const at::Tensor& weight,
                             const at::Tensor& scale, const at::Tensor& shift, const Running& running,

@@ -11,22 +11,9 @@
 #include <cstdint>
 
 #include "runtime/worker/kernels/depthwise_loops.h"
+#include "runtime/worker/kernels/elements.h"
 
 namespace expc::kernels {
-
-/// A bfloat16 as it lies in memory. Arithmetic is in float.
-struct Bf16 {
-  uint16_t bits;
-};
-
-template <typename S>
-struct Arithmetic {
-  using type = S;
-};
-template <>
-struct Arithmetic<Bf16> {
-  using type = float;
-};
 
 /// Arrays over channels are this long, zeros behind: rounded up to whole vectors of every instruction set.
 inline int64_t paddedChannels(int64_t channels) { return (channels + 15) / 16 * 16; }
@@ -51,7 +38,7 @@ struct AffineGrad {
 /// Weights are packed (pack); weight gradients come as [narrow][wide], see gradSize.
 template <typename S>
 struct BlockLoops {
-  using A = typename Arithmetic<S>::type;
+  using A = typename Number<S>::Wide;
   const char* name;
 
   /// Elements of a packed [k][n] matrix.

@@ -109,6 +109,10 @@ Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t s
     if (trainsParts()) trainable_.push_back({unitName(unit), shards_->part(unit)});
   }
   if (config_.tied) (options_.lora ? head_->frozen.dense : head_->trained) = embedding_;
+  for (Block& block : blocks_) {
+    layAdaptersTogether({&block.query, &block.key, &block.value});
+    layAdaptersTogether({&block.gate, &block.up});
+  }
   if (trainsParts()) return;
   // As for layers: those of a block are what its checkpoint hands gradients to.
   for (const model::NamedTensor& entry : trainable_) {
@@ -144,20 +148,13 @@ Decoder::Product& Decoder::productOf(const TensorSpec& spec) {
   }
 }
 
-/// One for all weights of a type: nothing is made of it in a step.
-const at::Tensor& Decoder::codePairs(at::ScalarType type) {
-  at::Tensor& pairs = code_pairs_[type];
-  if (!pairs.defined()) pairs = llama::codePairs(type, options_.device);
-  return pairs;
-}
-
 void Decoder::addWeight(const TensorSpec& spec, at::Tensor tensor) {
   if (options_.nf4 && isBlockProduct(spec.role)) {
     Product& product = productOf(spec);
     product.role = spec.role;
     // On the host, so that of a weight only half a byte a value ever is on the device.
     product.frozen.nf4 = quantizeNf4(tensor);
-    if (!options_.device.is_cpu()) product.frozen.nf4 = product.frozen.nf4.to(codePairs(tensor.scalar_type()));
+    if (!options_.device.is_cpu()) product.frozen.nf4 = product.frozen.nf4.to(options_.device);
     return;
   }
   tensor = tensor.to(options_.device, options_.dtype).contiguous();
@@ -189,6 +186,13 @@ void Decoder::addAdapter(const std::string& name, Product& product, uint64_t ind
   product.adapter.b = at::zeros({out, rank}, type).requires_grad_(true);
   trainable_.push_back({name + ".lora_a.weight", product.adapter.a});
   trainable_.push_back({name + ".lora_b.weight", product.adapter.b});
+}
+
+void Decoder::layAdaptersTogether(const std::vector<const Product*>& readers) {
+  std::vector<at::Tensor> firsts;
+  for (const Product* product : readers)
+    if (product->adapter.defined()) firsts.push_back(product->adapter.a);
+  layBehindEachOther(firsts);
 }
 
 size_t Decoder::unitOf(const TensorSpec& spec) const {

@@ -5,7 +5,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -140,8 +139,8 @@ class Decoder {
   struct Block;
   struct Pass;  // what all blocks of one forward pass share
 
-  const at::Tensor& codePairs(at::ScalarType type);
   void addWeight(const TensorSpec& spec, at::Tensor tensor);
+  static void layAdaptersTogether(const std::vector<const Product*>& readers);  // of those that read one input
   void addAdapter(const std::string& name, Product& product, uint64_t index, uint64_t seed);
   Product& productOf(const TensorSpec& spec);
   const Product& productOf(const TensorSpec& spec) const { return const_cast<Decoder*>(this)->productOf(spec); }
@@ -173,7 +172,6 @@ class Decoder {
   bool training_ = true, adapters_on_ = true, fake_quant_on_ = true;
   Rope rope_;
   Attention attention_;
-  std::map<at::ScalarType, at::Tensor> code_pairs_;  // of NF4, on the device
   at::Tensor embedding_, norm_;
   std::vector<Block> blocks_;
   std::unique_ptr<Product> head_;

@@ -46,7 +46,7 @@ Rounded roundedByLoops(const at::Tensor& x, int64_t width, at::IntArrayRef scale
   withLoops(x, [&](const auto& loops, auto stored) {
     using S = decltype(stored);
     const auto round = pick(loops);
-    overRows(x.numel() / width, width, [&](int64_t first, int64_t count) {
+    overRows(x, x.numel() / width, width, [&](int64_t first, int64_t count) {
       const int64_t at = first * width;
       bool* inside = learning ? out<bool>(result.inside) + at : nullptr;
       round(in<S>(x) + at, count, width, out<S>(result.values) + at, inside, out<float>(result.scale) + first);
@@ -101,7 +101,7 @@ at::Tensor throughByLoops(const at::Tensor& gradient, const at::Tensor& inside, 
   const int64_t width = gradient.numel() / std::max<int64_t>(1, scale.numel());
   withLoops(gradient, [&](const auto& loops, auto stored) {
     using S = decltype(stored);
-    overRows(scale.numel(), width, [&](int64_t first, int64_t count) {
+    overRows(gradient, scale.numel(), width, [&](int64_t first, int64_t count) {
       const int64_t at = first * width;
       loops.round_grad(in<S>(gradient) + at, in<bool>(inside) + at, in<float>(scale) + first, count, width,
                        out<S>(result) + at);

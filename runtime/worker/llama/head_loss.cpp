@@ -21,12 +21,12 @@ using torch::autograd::variable_list;
 /// type of sums) where there are weights.
 at::Tensor logProbsOf(at::Tensor& logits, const at::Tensor& targets, bool gradient, const at::Tensor& weights = {}) {
   const at::ScalarType inner = accumulateType(logits.scalar_type());
-  if (loopsServe(logits)) {
+  if (hostLoopsServe(logits)) {
     const at::Tensor result = at::empty({logits.size(0)}, logits.options().dtype(inner));
     const int64_t vocabulary = logits.size(1);
     withLoops(logits, [&](const auto& loops, auto stored) {
       using S = decltype(stored);
-      overRows(logits.size(0), vocabulary, [&](int64_t first, int64_t count) {
+      overRows(logits, logits.size(0), vocabulary, [&](int64_t first, int64_t count) {
         loops.log_probs(out<S>(logits) + first * vocabulary, in<int64_t>(targets) + first,
                         weights.defined() ? in<float>(weights) + first : nullptr, count, vocabulary, gradient,
                         out<float>(result) + first);
@@ -146,7 +146,7 @@ struct LogProbs : torch::autograd::Function<LogProbs> {
 
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     const auto saved = ctx->get_saved_variables();
-    at::Tensor gradient = loopsServe(saved[0]) ? saved[0].clone() : saved[0];  // loops write where they read
+    at::Tensor gradient = hostLoopsServe(saved[0]) ? saved[0].clone() : saved[0];  // loops write where they read
     logProbsOf(gradient, saved[1], true, gradients[0].neg().contiguous());
     return {gradient, at::Tensor()};
   }

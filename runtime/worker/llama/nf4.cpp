@@ -10,38 +10,51 @@
 #include <cassert>
 #include <cmath>
 
+#include "runtime/worker/kernels/decoder_loops.h"
+
+namespace expc::kernels {
+
+/// torch's types in the arithmetic that CUDA's kernels share.
+template <typename S>
+struct Narrow {
+  using Wide = float;
+  static float wide(S x) { return x; }
+  static S narrow(float x) { return x; }
+};
+template <>
+struct Number<at::Half> : Narrow<at::Half> {};
+template <>
+struct Number<at::BFloat16> : Narrow<at::BFloat16> {};
+
+}  // namespace expc::kernels
+
 namespace expc::llama {
 namespace {
 
-// Four decimals, as torchao has them.
-constexpr std::array<double, 16> kTable = {-1.0,   -0.6962, -0.5251, -0.3949, -0.2844, -0.1848, -0.0911, 0.0,
-                                           0.0796, 0.1609,  0.2461,  0.3379,  0.4407,  0.5626,  0.7230,  1.0};
+using kernels::Number;
 
-/// What the scale of each block became, in the weight's type.
-at::Tensor blockScales(const Nf4& weight) {
-  return ((weight.scales.to(weight.type()).view({-1, Nf4::kGroup}) / weight.factors.unsqueeze(1)).flatten())
-      .add_(weight.mean);
-}
-
-/// The sixteen values of a block, rounded to the stored type.
-template <typename Stored, typename Out>
-void valuesOf(Stored scale, const std::array<Stored, 16>& table, std::array<Out, 16>& values) {
-  for (size_t j = 0; j < 16; ++j) values[j] = static_cast<Out>(static_cast<Stored>(table[j] * scale));
+/// All codes as they are in a type.
+template <typename Stored>
+std::array<typename Number<Stored>::Wide, 16> codeTable() {
+  std::array<typename Number<Stored>::Wide, 16> table;
+  for (unsigned code = 0; code < table.size(); ++code) table[code] = kernels::nf4Code<Stored>(code);
+  return table;
 }
 
 template <typename Stored, typename Out>
-void expand(const Nf4& weight, const at::Tensor& scales, const at::Tensor& result) {
-  std::array<Stored, 16> table;
-  for (size_t j = 0; j < 16; ++j) table[j] = static_cast<Stored>(static_cast<float>(kTable[j]));
-  if constexpr (std::is_same_v<Stored, double>) std::copy(kTable.begin(), kTable.end(), table.begin());
+void expand(const Nf4& weight, const at::Tensor& result) {
+  const auto table = codeTable<Stored>();
   const uint8_t* packed = weight.packed.const_data_ptr<uint8_t>();
-  const Stored* scale = scales.const_data_ptr<Stored>();
+  const int8_t* scales = weight.scales.const_data_ptr<int8_t>();
+  const Stored *factors = weight.factors.const_data_ptr<Stored>(), mean = *weight.mean.const_data_ptr<Stored>();
   Out* out = result.mutable_data_ptr<Out>();
   constexpr int64_t kBytes = Nf4::kBlock / 2;
-  at::parallel_for(0, scales.numel(), 64, [&](int64_t begin, int64_t end) {
+  at::parallel_for(0, weight.scales.numel(), 64, [&](int64_t begin, int64_t end) {
     std::array<Out, 16> values;
     for (int64_t block = begin; block < end; ++block) {
-      valuesOf(scale[block], table, values);
+      const auto scale = kernels::nf4Scale<Stored>(scales[block], factors[block / Nf4::kGroup], mean);
+      for (size_t code = 0; code < values.size(); ++code)
+        values[code] = static_cast<Out>(kernels::nf4Value<Stored>(table[code], scale));
       const uint8_t* from = packed + block * kBytes;
       Out* to = out + block * Nf4::kBlock;
       for (int64_t k = 0; k < kBytes; ++k) {
@@ -52,23 +65,41 @@ void expand(const Nf4& weight, const at::Tensor& scales, const at::Tensor& resul
   });
 }
 
-at::Tensor onCpu(const Nf4& weight, at::ScalarType as) {
-  const at::Tensor scales = blockScales(weight);
-  const at::Tensor result = at::empty({weight.rows, weight.columns}, weight.mean.options().dtype(as));
+void expandOnCpu(const Nf4& weight, const at::Tensor& result) {
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, weight.type(), "NF4", [&] {
     using Stored = scalar_t;
-    AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, as, "NF4",
-                                    [&] { expand<Stored, scalar_t>(weight, scales, result); });
+    AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, result.scalar_type(), "NF4",
+                                    [&] { expand<Stored, scalar_t>(weight, result); });
   });
-  return result;
 }
 
-/// The code nearest to each of `values` [blocks, kBlock] divided by `largest` [blocks], the lower one of two as near,
-/// two a byte. All distances from 0/0 are NaN: code 0.
+kernels::Stored storedAs(at::ScalarType type) {
+  switch (type) {
+    case at::kDouble:
+      return kernels::Stored::Fp64;
+    case at::kFloat:
+      return kernels::Stored::Fp32;
+    case at::kBFloat16:
+      return kernels::Stored::Bf16;
+    default:
+      TORCH_CHECK(type == at::kHalf, "NF4 expands to fp64, fp32, bf16 and fp16, not to ", type);
+      return kernels::Stored::Fp16;
+  }
+}
+
+void expandOnDevice(const Nf4& weight, const at::Tensor& result) {
+  TORCH_CHECK(kernels::deviceLoops() != nullptr, "this program has no loops for ", result.device(), ", where NF4 lies");
+  kernels::deviceLoops()->expand_nf4(
+      {weight.packed.const_data_ptr<uint8_t>(), weight.scales.const_data_ptr<int8_t>(), weight.factors.const_data_ptr(),
+       weight.mean.const_data_ptr(), weight.scales.numel()},
+      storedAs(weight.type()), storedAs(result.scalar_type()), result.mutable_data_ptr());
+}
+
+/// The code nearest to each of `values` [blocks * kBlock] divided by `largest` [blocks], the scale itself and not what
+/// it is quantised to, the lower one of two as near, two a byte. All distances from 0/0 are NaN: code 0.
 template <typename Stored>
 void packOnCpu(const at::Tensor& values, const at::Tensor& largest, const at::Tensor& packed) {
-  std::array<Stored, 16> table;
-  for (size_t j = 0; j < 16; ++j) table[j] = static_cast<Stored>(kTable[j]);
+  const auto table = codeTable<Stored>();
   const Stored* from = values.const_data_ptr<Stored>();
   const Stored* scale = largest.const_data_ptr<Stored>();
   uint8_t* to = packed.mutable_data_ptr<uint8_t>();
@@ -78,12 +109,12 @@ void packOnCpu(const at::Tensor& values, const at::Tensor& largest, const at::Te
     for (int64_t block = begin; block < end; ++block) {
       for (size_t i = 0; i < unit.size(); ++i) {
         unit[i] = from[block * Nf4::kBlock + static_cast<int64_t>(i)] / scale[block];
-        nearest[i] = std::abs(static_cast<Stored>(unit[i] - table[0]));
+        nearest[i] = std::abs(static_cast<Stored>(unit[i] - Stored(table[0])));
         codes[i] = 0;
       }
       for (size_t j = 1; j < table.size(); ++j)
         for (size_t i = 0; i < unit.size(); ++i) {
-          const Stored distance = std::abs(static_cast<Stored>(unit[i] - table[j]));
+          const Stored distance = std::abs(static_cast<Stored>(unit[i] - Stored(table[j])));
           const bool nearer = distance < nearest[i];  // false where a block of zeros makes NaN
           codes[i] = nearer ? static_cast<int32_t>(j) : codes[i];
           nearest[i] = nearer ? distance : nearest[i];
@@ -100,46 +131,63 @@ int64_t Nf4::bytes() const {
   return static_cast<int64_t>(packed.nbytes() + scales.nbytes() + factors.nbytes() + mean.nbytes());
 }
 
-Nf4 Nf4::to(const at::Tensor& code_pairs) const {
-  const at::Device device = code_pairs.device();
-  return {packed.to(device), scales.to(device), factors.to(device), mean.to(device), code_pairs, rows, columns};
-}
-
-at::Tensor codePairs(at::ScalarType type, at::Device device) {
-  at::Tensor pairs = at::empty({256, 2}, at::TensorOptions(at::kDouble));
-  auto* at = pairs.mutable_data_ptr<double>();
-  for (size_t byte = 0; byte < 256; ++byte) {
-    *at++ = kTable[byte / 16];
-    *at++ = kTable[byte % 16];
-  }
-  return pairs.to(type).to(device);
+Nf4 Nf4::to(at::Device device) const {
+  const auto there = [&](const at::Tensor& tensor) {
+    return tensor.is_meta() ? at::empty_like(tensor, tensor.options().device(device)) : tensor.to(device);
+  };
+  return {there(packed), there(scales), there(factors), there(mean), rows, columns};
 }
 
 Nf4 quantizeNf4(const at::Tensor& weight) {
   assert(weight.is_cpu() && weight.dim() == 2 && weight.numel() % Nf4::kUnit == 0 && "whole groups of blocks");
   at::NoGradGuard no_grad;
-  const at::Tensor blocks = weight.detach().reshape({-1, Nf4::kBlock});
-  const at::Tensor largest = blocks.abs().amax(1);
+  const at::Tensor values = weight.detach().reshape({-1}), largest = largestOfBlocks(values);
   Nf4 result;
   result.rows = weight.size(0);
   result.columns = weight.size(1);
-  result.mean = largest.mean();
-  const at::Tensor centred = (largest - result.mean).view({-1, Nf4::kGroup});
-  result.factors = static_cast<double>(Nf4::kGroup) / (2 * centred.abs().amax(1));
-  result.scales = (centred * result.factors.unsqueeze(1)).round_().clamp_(-128, 127).to(at::kChar).flatten();
+  scaleNf4(largest, result);
   result.packed = at::empty({weight.numel() / 2}, weight.options().dtype(at::kByte));
-  // By the scale itself, not by what it was quantised to.
-  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, weight.scalar_type(), "NF4", [&] {
-    packOnCpu<scalar_t>(blocks.contiguous(), largest.contiguous(), result.packed);
-  });
+  packNf4(values, largest, result.packed);
   return result;
 }
 
+Nf4 describeNf4(int64_t rows, int64_t columns, at::ScalarType type) {
+  const int64_t count = rows * columns;
+  const auto described = [](at::IntArrayRef sizes, at::ScalarType stored) {
+    return at::empty(sizes, at::TensorOptions().dtype(stored).device(at::kMeta));
+  };
+  Nf4 result;
+  result.packed = described({count / 2}, at::kByte);
+  result.scales = described({count / Nf4::kBlock}, at::kChar);
+  result.factors = described({count / Nf4::kUnit}, type);
+  result.mean = described({}, type);
+  result.rows = rows;
+  result.columns = columns;
+  return result;
+}
+
+at::Tensor largestOfBlocks(const at::Tensor& values) { return values.view({-1, Nf4::kBlock}).abs().amax(1); }
+
+void packNf4(const at::Tensor& values, const at::Tensor& largest, const at::Tensor& packed) {
+  assert(values.is_contiguous() && largest.is_contiguous() && packed.is_contiguous());
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, values.scalar_type(), "NF4",
+                                  [&] { packOnCpu<scalar_t>(values, largest, packed); });
+}
+
+void scaleNf4(const at::Tensor& largest, Nf4& weight) {
+  weight.mean = largest.mean();
+  const at::Tensor centred = (largest - weight.mean).view({-1, Nf4::kGroup});
+  weight.factors = static_cast<double>(Nf4::kGroup) / (2 * centred.abs().amax(1));
+  weight.scales = (centred * weight.factors.unsqueeze(1)).round_().clamp_(-128, 127).to(at::kChar).flatten();
+}
+
 at::Tensor dequantize(const Nf4& weight, at::ScalarType as) {
-  at::NoGradGuard no_grad;
-  if (!weight.pairs.defined()) return onCpu(weight, as);
-  const at::Tensor values = weight.pairs.index_select(0, weight.packed.to(at::kInt)).view({-1, Nf4::kBlock});
-  return values.mul_(blockScales(weight).unsqueeze(1)).view({weight.rows, weight.columns}).to(as);
+  const at::Tensor result = at::empty({weight.rows, weight.columns}, weight.packed.options().dtype(as));
+  if (weight.packed.is_cpu())
+    expandOnCpu(weight, result);
+  else
+    expandOnDevice(weight, result);
+  return result;
 }
 
 }  // namespace expc::llama

@@ -19,26 +19,33 @@ struct Nf4 {
   at::Tensor scales;   // int8 [n / 64]
   at::Tensor factors;  // `type` [n / 16384]: what a block's scale was multiplied with
   at::Tensor mean;     // `type`, scalar: of all scales, before they were quantised
-  at::Tensor pairs;    // codePairs of `type` beside the weight; undefined on the CPU, which takes a loop instead
   int64_t rows = 0, columns = 0;
 
   bool defined() const { return packed.defined(); }
   at::ScalarType type() const { return mean.scalar_type(); }
-  /// Of all that is stored; `pairs` are shared.
+  /// Of all that is stored.
   int64_t bytes() const;
-  /// The same where `code_pairs` are.
-  Nf4 to(const at::Tensor& code_pairs) const;
+  /// The same on a device; of one without values (describeNf4) as memory is found.
+  Nf4 to(at::Device device) const;
 };
-
-/// The values of both codes of each byte [256, 2], before they are scaled. One serves all weights of a type on a
-/// device, and should: making it waits for the device.
-at::Tensor codePairs(at::ScalarType type, at::Device device);
 
 /// Of a weight on the CPU whose number of values is a multiple of Nf4::kUnit. One whose blocks all have the same scale
 /// is not supported by the format: its values come out as not-a-number.
 Nf4 quantizeNf4(const at::Tensor& weight);
 
-/// [rows, columns]: dequantised in the type it was quantised in, then cast.
+// The same in parts, for those who have some blocks of a weight only.
+
+/// Types and shapes of what a weight [rows, columns] of `type` becomes, without values (at::kMeta).
+Nf4 describeNf4(int64_t rows, int64_t columns, at::ScalarType type);
+/// The largest magnitude of each block of `values`, which are whole blocks of a weight.
+at::Tensor largestOfBlocks(const at::Tensor& values);
+/// Their codes, into `packed` [values / 2].
+void packNf4(const at::Tensor& values, const at::Tensor& largest, const at::Tensor& packed);
+/// All but the codes, from the largest magnitudes of all blocks of a weight.
+void scaleNf4(const at::Tensor& largest, Nf4& weight);
+
+/// [rows, columns]: dequantised in the type it was quantised in, then cast. On a device one launch, for which the
+/// program needs the device's loops (kernels/decoder_loops.h).
 at::Tensor dequantize(const Nf4& weight, at::ScalarType as);
 
 }  // namespace expc::llama

@@ -1,6 +1,7 @@
 #include "runtime/worker/llama/products.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <cassert>
@@ -52,6 +53,61 @@ at::Tensor dropped(const at::Tensor& x, const AdapterUse& use) {
   return at::empty_like(x).bernoulli_(1 - use.dropout, generator).mul_(x).div_(1 - use.dropout);
 }
 
+/// Matrices one below the other: as they lie where they lie so, which layBehindEachOther sees to, else a copy.
+at::Tensor stacked(const variable_list& parts) {
+  const at::Tensor& first = parts[0];
+  int64_t rows = 0, end = first.storage_offset();
+  for (const at::Tensor& part : parts) {
+    if (!part.is_alias_of(first) || part.storage_offset() != end || !part.is_contiguous()) return at::cat(parts);
+    rows += part.size(0);
+    end += part.numel();
+  }
+  return first.as_strided({rows, first.size(1)}, {first.size(1), 1});
+}
+
+/// to = factor a b, a launch on a device; `to` may be some columns of a wider matrix.
+void setTimes(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, double factor) {
+  at::Tensor out = to;
+  at::addmm_out(out, to, a, b, /*beta=*/0, factor);
+}
+
+/// Of the second matrix of an adapter, from its input and its result's gradient.
+at::Tensor gradientOfSecond(const at::Tensor& reduced, const at::Tensor& gradient, double scale) {
+  // On the CPU as a product with few rows, transposed after: with few columns it takes up to nine times as long.
+  if (gradient.is_cpu()) return at::mm(reduced.t(), gradient).t().contiguous().mul_(scale);
+  const at::Tensor result = at::empty({gradient.size(1), reduced.size(1)}, gradient.options());
+  setTimes(result, gradient.t(), reduced, scale);
+  return result;
+}
+
+/// Of what all adapters read, behind each other.
+class ReducedGradient {
+ public:
+  ReducedGradient(const at::Tensor& reduced, double scale) : scale_(scale) {
+    if (!reduced.is_cpu()) whole_ = at::empty_like(reduced);
+  }
+  /// The part of the next adapter.
+  void add(const at::Tensor& gradient, const at::Tensor& b) {
+    if (whole_.defined())
+      setTimes(whole_.narrow(1, column_, b.size(1)), gradient, b, scale_);
+    else
+      parts_.push_back(at::mm(b.t(), gradient.t()).t());
+    column_ += b.size(1);
+  }
+  at::Tensor whole() const { return whole_.defined() ? whole_ : at::cat(parts_, 1).mul_(scale_); }
+
+ private:
+  double scale_;
+  at::Tensor whole_;
+  variable_list parts_;
+  int64_t column_ = 0;
+};
+
+/// sum += gradient W, where there is a gradient.
+void addThrough(at::Tensor& sum, const at::Tensor& gradient, const FrozenWeight& weight) {
+  if (gradient.defined()) addTimes(sum, gradient, weight.matrix(gradient.scalar_type()));
+}
+
 struct AdaptedProducts : torch::autograd::Function<AdaptedProducts> {
   /// `adapters`: a and b of each adapted weight, in order.
   static variable_list forward(AutogradContext* ctx, const at::Tensor& x, at::TensorList adapters,
@@ -60,7 +116,7 @@ struct AdaptedProducts : torch::autograd::Function<AdaptedProducts> {
     for (size_t i = 0; i < adapters.size(); i += 2) first.push_back(adapters[i]);
     at::Tensor reduced;
     if (!first.empty()) {
-      const at::Tensor all = first.size() == 1 ? first[0] : at::cat(first);
+      const at::Tensor all = first.size() == 1 ? first[0] : stacked(first);
       reduced = at::linear(dropped(x, group->use), all);
       saved = {x, reduced, all};
       for (size_t i = 1; i < adapters.size(); i += 2) saved.push_back(adapters[i]);
@@ -87,42 +143,52 @@ struct AdaptedProducts : torch::autograd::Function<AdaptedProducts> {
     const auto& group = static_cast<const Group&>(*capsule);
     at::Tensor towards_x;
     const bool wanted = ctx->needs_input_grad(0);
-    const size_t adapted = saved.empty() ? 0 : saved.size() - 3;
-    variable_list result(2 + 2 * adapted), reduced_parts;
+    if (saved.empty()) {
+      for (size_t i = 0; wanted && i < group.weights.size(); ++i) addThrough(towards_x, gradients[i], group.weights[i]);
+      return {towards_x, at::Tensor()};
+    }
+    const size_t adapted = saved.size() - 3;
+    variable_list result(2 + 2 * adapted);
+    ReducedGradient reduced(saved[1], group.use.scale);
     int64_t column = 0;
     size_t next = 0;
     for (size_t i = 0; i < group.weights.size(); ++i) {
-      if (wanted && gradients[i].defined())
-        addTimes(towards_x, gradients[i], group.weights[i].matrix(gradients[i].scalar_type()));
+      if (wanted) addThrough(towards_x, gradients[i], group.weights[i]);
       if (!group.adapted[i]) continue;
       const at::Tensor& b = saved[3 + next];
       const at::Tensor gradient =
           gradients[i].defined() ? gradients[i] : at::zeros({saved[0].size(0), b.size(0)}, b.options());
-      // Written as products with few rows and transposed after: with few columns they take up to nine times as long.
-      result[2 + 2 * next] =
-          at::mm(saved[1].narrow(1, column, b.size(1)).t(), gradient).t().contiguous().mul_(group.use.scale);
-      reduced_parts.push_back(at::mm(b.t(), gradient.t()).t());
+      result[2 + 2 * next++] = gradientOfSecond(saved[1].narrow(1, column, b.size(1)), gradient, group.use.scale);
+      reduced.add(gradient, b);
       column += b.size(1);
-      ++next;
     }
-    if (adapted > 0) {
-      const at::Tensor reduced = at::cat(reduced_parts, 1).mul_(group.use.scale);
-      const at::Tensor first = at::mm(reduced.t(), dropped(saved[0], group.use));
-      int64_t row = 0;
-      for (size_t i = 0; i < adapted; ++i) {
-        const int64_t rank = reduced_parts[i].size(1);
-        result[1 + 2 * i] = first.narrow(0, row, rank);
-        row += rank;
-      }
-      if (wanted && group.use.dropout == 0) towards_x.addmm_(reduced, saved[2]);
-      if (wanted && group.use.dropout > 0) towards_x.add_(dropped(at::mm(reduced, saved[2]), group.use));
+    const at::Tensor whole = reduced.whole();
+    const at::Tensor first = at::mm(whole.t(), dropped(saved[0], group.use));
+    int64_t row = 0;
+    for (size_t i = 0; i < adapted; ++i) {
+      const int64_t rank = saved[3 + i].size(1);
+      result[1 + 2 * i] = first.narrow(0, row, rank);
+      row += rank;
     }
+    if (wanted && group.use.dropout == 0) towards_x.addmm_(whole, saved[2]);
+    if (wanted && group.use.dropout > 0) towards_x.add_(dropped(at::mm(whole, saved[2]), group.use));
     result[0] = towards_x;
     return result;
   }
 };
 
 }  // namespace
+
+void layBehindEachOther(const std::vector<at::Tensor>& firsts) {
+  if (firsts.size() < 2) return;
+  const at::NoGradGuard no_grad;
+  const at::Tensor whole = at::cat(firsts);
+  int64_t row = 0;
+  for (at::Tensor part : firsts) {
+    part.set_data(whole.narrow(0, row, part.size(0)));
+    row += part.size(0);
+  }
+}
 
 uint64_t dropoutSeed(uint64_t seed, uint64_t pass, uint64_t place) { return mixed(mixed(mixed(seed) + pass) + place); }
 

@@ -39,6 +39,10 @@ struct AdapterUse {
   uint64_t dropout_seed = 0;  // decides which: the same seed drops the same elements
 };
 
+/// Moves the first matrices of adapters that read one input, [rank, in] each, into one piece of memory, so that
+/// adaptedProducts need not copy them into one to multiply with all at once.
+void layBehindEachOther(const std::vector<at::Tensor>& firsts);
+
 /// A dropout_seed for one place in one pass of a training.
 uint64_t dropoutSeed(uint64_t seed, uint64_t pass, uint64_t place);
 

@@ -23,12 +23,9 @@ at::Tensor turnedByLoops(const at::Tensor& x, const at::Tensor& rotations, int s
   const auto* angles = static_cast<const float*>(rotations.const_data_ptr());
   withLoops(x, [&](const auto& loops, auto stored) {
     using S = decltype(stored);
-    overRows(tokens, row, [&](int64_t first, int64_t count) {
-      for (int64_t t = first, n = 0; t < first + count; t += n) {
-        n = std::min(first + count - t, given - t % given);
-        loops.turn(in<S>(x) + t * row, angles + t % given * width, n, heads, width, static_cast<float>(sign),
-                   out<S>(y) + t * row);
-      }
+    overRows(x, tokens, row, [&](int64_t first, int64_t count) {
+      loops.turn(in<S>(x) + first * row, angles, first, given, count, heads, width, static_cast<float>(sign),
+                 out<S>(y) + first * row);
     });
   });
   return y;
