@@ -18,7 +18,6 @@ llama::Nf4 stored(const io::SafeTensors& file, const std::string& tag, const at:
           tensorOf(file, tag + ".quantized_scalers"),
           tensorOf(file, tag + ".quantization_factor"),
           tensorOf(file, tag + ".scaler_mean").squeeze(),
-          {},
           weight.size(0),
           weight.size(1)};
 }
