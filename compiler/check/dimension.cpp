@@ -18,7 +18,7 @@ Dimension power() { return *Dimension::of(Dimension::Energy).over(Dimension::of(
 const std::vector<NamedUnit>& units() {
   static const std::vector<NamedUnit> all = [] {
     Dimension time = Dimension::of(Dimension::Time), bytes = Dimension::of(Dimension::Bytes);
-    Dimension energy = Dimension::of(Dimension::Energy);
+    Dimension energy = Dimension::of(Dimension::Energy), operations = Dimension::of(Dimension::Operations);
     int64_t kib = 1024;
     return std::vector<NamedUnit>{{"ns", time, inverse(1'000'000'000)},
                                   {"us", time, inverse(1'000'000)},
@@ -44,15 +44,19 @@ const std::vector<NamedUnit>& units() {
                                   {"kWh", energy, 3'600'000},
                                   {"W", power(), 1},
                                   {"kW", power(), 1000},
+                                  {"FLOP", operations, 1},
+                                  {"GFLOP", operations, 1'000'000'000},
+                                  {"TFLOP", operations, 1'000'000'000'000},
+                                  {"PFLOP", operations, 1'000'000'000'000'000},
                                   {"x", Dimension::ratio(), 1},
                                   {"%", Dimension::share(), inverse(100)}};
   }();
   return all;
 }
 
-constexpr std::array<std::string_view, Dimension::kBases> kTypeNames = {"Time",   "Bytes",  "Pixels",
-                                                                        "Images", "Tokens", "Energy"};
-constexpr std::array<std::string_view, Dimension::kBases> kBaseUnits = {"s", "B", "px", "img", "tok", "J"};
+constexpr std::array<std::string_view, Dimension::kBases> kTypeNames = {"Time",   "Bytes",  "Pixels",    "Images",
+                                                                        "Tokens", "Energy", "Operations"};
+constexpr std::array<std::string_view, Dimension::kBases> kBaseUnits = {"s", "B", "px", "img", "tok", "J", "FLOP"};
 
 /// "a b / c" from one name for each base; `one` stands for an empty numerator.
 std::string compose(const std::array<int8_t, Dimension::kBases>& powers,
@@ -173,8 +177,8 @@ std::optional<Dimension> findDimension(std::string_view type_name) {
 }
 
 const std::vector<std::string_view>& dimensionNames() {
-  static const std::vector<std::string_view> names = {"Time",   "Bytes", "Pixels", "Images", "Tokens",
-                                                      "Energy", "Power", "Ratio",  "Share"};
+  static const std::vector<std::string_view> names = {"Time",   "Bytes",      "Pixels", "Images", "Tokens",
+                                                      "Energy", "Operations", "Power",  "Ratio",  "Share"};
   return names;
 }
 

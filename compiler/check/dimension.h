@@ -14,8 +14,8 @@ namespace expc::check {
 /// What a number counts: powers of the base dimensions; where all are zero, a plain number, a ratio (`2.0x`) or a share
 /// (`95%`), which never mix.
 struct Dimension {
-  enum Base { Time, Bytes, Pixels, Images, Tokens, Energy };
-  static constexpr size_t kBases = 6;
+  enum Base { Time, Bytes, Pixels, Images, Tokens, Energy, Operations };
+  static constexpr size_t kBases = 7;
   enum class Flavor : uint8_t { Plain, Ratio, Share };
 
   std::array<int8_t, kBases> powers{};

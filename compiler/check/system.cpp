@@ -8,6 +8,7 @@ const std::vector<SystemProperty>& systemProperties() {
   static const std::vector<SystemProperty> all = [] {
     Dimension bytes = Dimension::of(Dimension::Bytes), time = Dimension::of(Dimension::Time);
     Type memory = Type::number(bytes), rate = Type::number(*bytes.over(time));
+    Type operations = Type::number(*Dimension::of(Dimension::Operations).over(time));
     return std::vector<SystemProperty>{
         {"gpus", Type::integer(), "devices of a node; on a machine without GPUs its slots of cores"},
         {"gpu.present", Type::boolean(),
@@ -15,8 +16,13 @@ const std::vector<SystemProperty>& systemProperties() {
         {"gpu.name", Type::string(), "what the device calls itself"},
         {"gpu.memory", memory, "memory of one device"},
         {"gpu.bandwidth", rate, "memory bandwidth of one device"},
-        {"gpu.link", rate, "bandwidth between two devices"},
-        {"host.link", rate, "bandwidth between host and device"},
+        {"gpu.fp64", operations, "most operations of one device in matrix products of fp64"},
+        {"gpu.fp32", operations, "the same of fp32, without TF32"},
+        {"gpu.tf32", operations, "the same of TF32"},
+        {"gpu.bf16", operations, "the same of bf16"},
+        {"gpu.fp16", operations, "the same of fp16"},
+        {"gpu.link", rate, "bandwidth between one device and all others, in one direction"},
+        {"host.link", rate, "bandwidth between host and device, in one direction"},
         {"nodes", Type::integer(), "nodes that a run may use"},
         {"sockets", Type::integer(), "sockets of a node"},
         {"cores", Type::integer(), "cores of a node"},
@@ -50,6 +56,13 @@ void System::set(std::string_view property, Value value) {
 
 namespace {
 
+bool describesGpu(const System& system) {
+  const auto& all = systemProperties();
+  for (size_t i = 0; i < all.size(); ++i)
+    if (all[i].name.starts_with("gpu.") && system.values[i]) return true;
+  return false;
+}
+
 void checkSystem(Context& context, ModuleScope& scope, const ast::SystemDecl& declaration, System& system) {
   NameMap<source::Range> seen;
   for (const ast::Assignment& assignment : declaration.properties) {
@@ -76,8 +89,7 @@ void checkSystem(Context& context, ModuleScope& scope, const ast::SystemDecl& de
     }
     system.values[static_cast<size_t>(index)] = std::move(value);
   }
-  if (!system["gpu.present"] && (system["gpu.name"] || system["gpu.memory"] || system["gpu.bandwidth"]))
-    system.set("gpu.present", Value::boolean(true));
+  if (!system["gpu.present"] && describesGpu(system)) system.set("gpu.present", Value::boolean(true));
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ class Outliner {
 
   Outline run(const check::System* system) {
     header();
-    plan_.system = system ? system->name : "";
+    if (system) describe(*system);
     for (unsigned i = 0; i < study_.factors.size(); ++i) plan_.factors.push_back(factor(i));
     removed();
     design();
@@ -82,6 +82,19 @@ class Outliner {
   }
 
  private:
+  void describe(const check::System& system) {
+    plan_.system = system.name;
+    const auto rate = [&](std::string_view property) -> std::optional<double> {
+      const auto& value = system[property];
+      return value ? std::optional(value->asNumber()->toDouble()) : std::nullopt;
+    };
+    for (const char* type : {"fp64", "fp32", "tf32", "bf16", "fp16"})
+      if (const auto operations = rate(std::string("gpu.") + type)) plan_.rates.products[type] = *operations;
+    plan_.rates.memory = rate("gpu.bandwidth");
+    plan_.rates.link = rate("gpu.link");
+    plan_.rates.host_link = rate("host.link");
+  }
+
   /// Of every argument and level: some may not occur at any point.
   void dataPaths() {
     const auto& parameters = study_.workload->parameters;

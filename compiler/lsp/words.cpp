@@ -1,5 +1,6 @@
 #include "compiler/lsp/words.h"
 
+#include "compiler/check/system.h"
 #include "compiler/parse/blocks.h"
 
 namespace expc::lsp {
@@ -102,6 +103,13 @@ const std::vector<Word>& functionWords() {
       {"max_gap", "`max_gap(series)`: the largest distance between two series.", "max_gap($0)"},
       {"epochs_to", "`epochs_to(series >= 97%)`: after how many epochs a series gets there.", "epochs_to($0)"},
       {"half_width", "`half_width(comparison)`: half the width of its confidence interval.", "half_width($0)"},
+      {"config",
+       "`config(model, \"hidden_size\")`, in estimates: a number of the model's config.json; true is 1.",
+       "config($1, \"$0\")"},
+      {"row_tokens",
+       "`row_tokens(\"longest\", batch, max_length, data, template, row_limit, tokenizer, model, pairs)`, in estimates: "
+       "the longest row, or with `\"learnt\"` the labels of the fullest batch.",
+       "row_tokens(\"${1:longest}\", $0)"},
       {"column", "`column(\"name\", unit = 1s)`: a column of the CSV file.", "column(\"$0\")"},
   };
   return words;
@@ -121,6 +129,7 @@ const std::vector<Word>& typeWords() {
       {"Images", "A number of images: `64img`; `Images / Time` is a rate.", ""},
       {"Tokens", "A number of tokens: `512tok`.", ""},
       {"Energy", "An energy: `3kJ`, `1Wh`.", ""},
+      {"Operations", "Floating-point operations: `4TFLOP`; `Operations / Time` is a rate.", ""},
       {"Power", "A power: `300W`.", ""},
       {"Ratio", "How many times: `1.2x`.", ""},
       {"Share", "A part of a whole: `95%`.", ""},
@@ -169,16 +178,12 @@ const std::vector<Word>& kindWords() {
 }
 
 const std::vector<Word>& systemWords() {
-  static const std::vector<Word> words = {
-      {"gpus", "Devices that trials may use; without a GPU, slots of the CPU.", ""},
-      {"nodes", "Machines.", ""},
-      {"gpu.name", "What the cards are called.", ""},
-      {"gpu.memory", "Memory of one card.", ""},
-      {"gpu.link", "Bandwidth between two cards.", ""},
-      {"cores", "Processor cores.", ""},
-      {"sockets", "Processors.", ""},
-      {"memory", "Main memory.", ""},
-  };
+  static const std::vector<Word> words = [] {
+    std::vector<Word> found;
+    for (const check::SystemProperty& property : check::systemProperties())
+      found.push_back({property.name, property.doc, ""});
+    return found;
+  }();
   return words;
 }
 

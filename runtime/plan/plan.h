@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,6 +49,7 @@ struct Point {
   std::string unavailable;        // "" or why this system cannot run it (rules with `system`)
   /// "" or why the workload's estimate does not fit the system: planned, not started unless asked for.
   std::string expected_infeasible;
+  std::map<std::string, double> estimates;  // bytes by the metric's name; what the workload foretells of it
 
   /// Whether `run` starts trials of it.
   bool startable() const { return unavailable.empty() && expected_infeasible.empty(); }
@@ -267,6 +269,14 @@ struct Reference {
   std::vector<Value> values;
 };
 
+/// What the system that a plan is made for can do at most, in base units a second; absent where it does not say.
+struct Rates {
+  std::map<std::string, double> products;  // operations of matrix products by type: "bf16"
+  std::optional<double> memory;            // bytes of a device's memory
+  std::optional<double> link;              // bytes between a device and all others, in one direction
+  std::optional<double> host_link;         // bytes between host and device, in one direction
+};
+
 struct Plan {
   int version = kPlanVersion;
   std::string study;
@@ -277,6 +287,7 @@ struct Plan {
   std::vector<std::string> overrides;  // "-D" texts
   std::vector<Workload> workloads;     // at least one; Point::workload says which
   std::string system;                  // what the plan was made for: "local", "proxima"; "" where none was asked
+  Rates rates;                         // of that system
   std::string digest;                  // of the lowered study, without platform data
   std::vector<Factor> factors;
   std::vector<Point> points;

@@ -25,7 +25,7 @@ llvm::Expected<Plan> PlanReader::read(const Value& value) {
                           "; make it again from its study with `expc plan --format json`");
   if (errors_.any()) return errors_.take("the plan");
 
-  readHead(in);
+  readHead(in, root);
   in.each("factors", [&](const Value& item, const JsonPath& at) { readFactor(item, at); });
   in.each("points", [&](const Value& item, const JsonPath& at) { readPoint(item, at); });
   in.each("removed", [&](const Value& item, const JsonPath& at) { readRemoved(item, at); });
@@ -47,7 +47,7 @@ llvm::Expected<Plan> PlanReader::read(const Value& value) {
   return std::move(plan_);
 }
 
-void PlanReader::readHead(JsonFields& in) {
+void PlanReader::readHead(JsonFields& in, const JsonPath& root) {
   plan_.study = in.string("study");
   plan_.doc = in.string("doc");
   plan_.source = in.string("source");
@@ -56,9 +56,37 @@ void PlanReader::readHead(JsonFields& in) {
   plan_.overrides = in.strings("overrides");
   in.each("workloads", [&](const Value& item, const JsonPath& at) { readWorkload(item, at); });
   plan_.system = in.string("system");
+  if (const Value* rates = in.value("rates")) readRates(*rates, JsonPath{&root, "rates", std::nullopt});
   plan_.digest = in.string("digest");
   if (plan_.study.empty()) in.fail("study", "is empty");
   if (plan_.workloads.empty()) in.fail("workloads", "a plan needs a workload");
+}
+
+/// Numbers by name, all of them above 0.
+void PlanReader::readNumbers(const Value& value, const JsonPath& at, std::map<std::string, double>& numbers) {
+  JsonFields in(errors_, value, at);
+  const llvm::json::Object* object = value.getAsObject();
+  if (!object) return;
+  for (const auto& member : *object) {
+    const double number = numbers[member.first.str()] = in.number(member.first);
+    if (number <= 0) in.fail(member.first, "is not above 0");
+  }
+}
+
+void PlanReader::readRates(const Value& value, const JsonPath& at) {
+  JsonFields in(errors_, value, at);
+  const auto rate = [&](llvm::StringRef key) -> std::optional<double> {
+    if (!in.has(key)) return std::nullopt;
+    const double number = in.number(key);
+    if (number <= 0) in.fail(key, "is not above 0");
+    return number;
+  };
+  plan_.rates.memory = rate("memory");
+  plan_.rates.link = rate("link");
+  plan_.rates.host_link = rate("host_link");
+  if (in.has("products"))
+    readNumbers(*in.value("products"), JsonPath{&at, "products", std::nullopt}, plan_.rates.products);
+  in.refuseOthers();
 }
 
 void PlanReader::readWorkload(const Value& value, const JsonPath& at) {
@@ -121,6 +149,8 @@ void PlanReader::readPoint(const Value& value, const JsonPath& at) {
     in.fail("levels", fmt::format("{} levels for {} factors", point.levels.size(), plan_.factors.size()));
   point.parameters = in.object("parameters");
   if (in.has("workload")) point.workload = in.small("workload");
+  if (in.has("estimates"))
+    readNumbers(*in.value("estimates"), JsonPath{&at, "estimates", std::nullopt}, point.estimates);
   if (point.workload >= plan_.workloads.size())
     in.fail("workload", fmt::format("workload {} of {}", point.workload, plan_.workloads.size()));
   if (in.has("expected_infeasible")) point.expected_infeasible = in.string("expected_infeasible");

@@ -21,7 +21,9 @@ class PlanReader {
   llvm::Expected<Plan> read(const llvm::json::Value& value);
 
  private:
-  void readHead(JsonFields& in);
+  void readHead(JsonFields& in, const JsonPath& root);
+  void readNumbers(const llvm::json::Value& value, const JsonPath& at, std::map<std::string, double>& numbers);
+  void readRates(const llvm::json::Value& value, const JsonPath& at);
   void readWorkload(const llvm::json::Value& value, const JsonPath& at);
   void readFactor(const llvm::json::Value& value, const JsonPath& at);
   void readPoint(const llvm::json::Value& value, const JsonPath& at);

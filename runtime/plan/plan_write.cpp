@@ -68,11 +68,27 @@ Value write(const Factor& factor) {
   return object;
 }
 
+Object numbers(const std::map<std::string, double>& by_name) {
+  Object object;
+  for (const auto& [name, number] : by_name) object[name] = number;
+  return object;
+}
+
+Object write(const Rates& rates) {
+  Object object;
+  if (!rates.products.empty()) object["products"] = numbers(rates.products);
+  if (rates.memory) object["memory"] = *rates.memory;
+  if (rates.link) object["link"] = *rates.link;
+  if (rates.host_link) object["host_link"] = *rates.host_link;
+  return object;
+}
+
 Value write(const Point& point) {
   Object object{
       {"id", jsonText(point.id)},
       {"levels", list(point.levels, [](unsigned level) { return level == kInactive ? Value(nullptr) : Value(level); })},
       {"parameters", Object(point.parameters)}};
+  if (!point.estimates.empty()) object["estimates"] = numbers(point.estimates);
   if (point.workload) object["workload"] = point.workload;
   if (!point.expected_infeasible.empty()) object["expected_infeasible"] = jsonText(point.expected_infeasible);
   if (!point.unavailable.empty()) object["unavailable"] = jsonText(point.unavailable);
@@ -184,7 +200,7 @@ Value write(const Reference& reference) {
 }  // namespace
 
 Value toJson(const Plan& plan) {
-  return Object{{"schema", "expc.plan/" + std::to_string(plan.version)},
+  Object object{{"schema", "expc.plan/" + std::to_string(plan.version)},
                 {"study", jsonText(plan.study)},
                 {"doc", jsonText(plan.doc)},
                 {"source", jsonText(plan.source)},
@@ -216,6 +232,8 @@ Value toJson(const Plan& plan) {
                    return Object{
                        {"subject", jsonText(plot.subject)}, {"over", jsonText(plot.over)}, {"by", jsonTexts(plot.by)}};
                  })}};
+  if (Object rates = write(plan.rates); !rates.empty()) object["rates"] = std::move(rates);
+  return object;
 }
 
 }  // namespace expc::plan
