@@ -4,47 +4,20 @@
 
 #include <chrono>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "runtime/engine/command_files.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/interrupts.h"
-#include "runtime/engine/null_machine.h"
 #include "runtime/engine/pace.h"
+#include "runtime/engine/setup.h"
 #include "runtime/engine/traces.h"
 #include "runtime/engine/trial_runner.h"
 #include "runtime/engine/worker_client.h"
-#include "runtime/machine/machine.h"
 #include "runtime/store/store.h"
 
 namespace expc::engine {
-
-/// A worker program, described.
-struct WorkerProgram {
-  std::string path;
-  WorkerDescription description;
-  std::string environment_class;  // of its trials
-};
-
-/// What `run` has found out before the first trial.
-struct Setup {
-  plan::Plan plan;  // points that need more devices than there are marked unavailable
-  machine::Machine machine;
-  std::vector<machine::Slot> slots;
-  std::optional<WorkerProgram> built_in, command;  // those that some workload of the plan needs
-  std::vector<CommandFiles> command_files;         // of each workload
-  store::Match match;
-  Environment environment;                          // of the workers, beside this process's
-  std::unique_ptr<const NullMachine> null_machine;  // of a run on null cards
-
-  const WorkerProgram& workerOf(const plan::Workload& workload) const {
-    return workload.command ? *command : *built_in;
-  }
-  const plan::Workload& workloadOf(const plan::Point& point) const { return plan.workloads[point.workload]; }
-};
 
 /// Opens the session, starts the workers and appends blocks until analysis::nextBlock asks for nothing more.
 class Campaign {

@@ -10,6 +10,7 @@
 #include "runtime/engine/placement.h"
 #include "runtime/engine/schedule.h"
 #include "runtime/engine/timeout.h"
+#include "runtime/plan/devices.h"
 
 namespace expc::engine {
 namespace {
@@ -62,7 +63,7 @@ llvm::Expected<Campaign::BlockEnd> Campaign::runPlace(const store::BlockPlan& bl
 
 llvm::Expected<store::Trial> Campaign::runAttempt(const store::BlockPlan& block, unsigned position,
                                                   const plan::Point& point, unsigned attempt) {
-  std::vector<unsigned> slots = slotSet(devicesOf(point), setup_.slots.size(), block.block.number);
+  std::vector<unsigned> slots = slotSet(plan::devicesOf(point), setup_.slots.size(), block.block.number);
   llvm::json::Array devices;
   for (unsigned slot : slots) devices.push_back(setup_.slots[slot].toJson());
   store::Trial trial;

@@ -55,17 +55,20 @@ llvm::Expected<std::vector<fs::path>> filesOf(const fs::path& root) {
 
 }  // namespace
 
+llvm::Error checkDataExists(const plan::Plan& plan, const std::string& path) {
+  const fs::path full = resolve(plan, path);
+  std::error_code error;
+  if (fs::exists(full, error)) return llvm::Error::success();
+  return llvm::createStringError(
+      fmt::format("'{}' does not exist (looked for {}), and trials read it: put it there (the comments of the study "
+                  "and a README beside the data folder say where it comes from), or name another in the study or "
+                  "with -D",
+                  path, full.string()));
+}
+
 llvm::Error checkDataExists(const plan::Plan& plan) {
-  for (const std::string& path : plan.data_paths) {
-    fs::path full = resolve(plan, path);
-    std::error_code error;
-    if (fs::exists(full, error)) continue;
-    return llvm::createStringError(
-        fmt::format("'{}' does not exist (looked for {}), and trials read it: put it there (the comments of the study "
-                    "and a README beside the data folder say where it comes from), or name another in the study or "
-                    "with -D",
-                    path, full.string()));
-  }
+  for (const std::string& path : plan.data_paths)
+    if (auto error = checkDataExists(plan, path)) return error;
   return llvm::Error::success();
 }
 

@@ -14,7 +14,9 @@
 
 namespace expc::engine {
 
-/// An error that names the path and how to get it, if any data path of the plan does not exist.
+/// An error that names the path and how to get it, if a data path of the plan does not exist.
+llvm::Error checkDataExists(const plan::Plan& plan, const std::string& path);
+/// The same of all of them.
 llvm::Error checkDataExists(const plan::Plan& plan);
 
 /// The digest of a file or folder: BLAKE3 over names, sizes and contents, in the order of names. Calls `tick` between

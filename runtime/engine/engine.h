@@ -16,15 +16,19 @@
 
 namespace expc::engine {
 
-struct EngineOptions {
+/// What trials run on, and by which programs.
+struct Resources {
+  std::string worker;                          // path of expc-worker
+  std::string cuda_worker;                     // path of the worker for GPUs; "": `worker`
+  std::string command_worker;                  // path of expc-worker-command; "": beside `worker`
+  std::string devices;                         // as `--devices`; see machine::slots
+  std::optional<machine::NullGpus> null_gpus;  // run on these instead of GPUs; see machine::probe
+};
+
+struct EngineOptions : Resources {
   std::string results;                             // folder; made if missing
-  std::string worker;                              // path of expc-worker
-  std::string cuda_worker;                         // path of the worker for GPUs; "": `worker`
-  std::string command_worker;                      // path of expc-worker-command; "": beside `worker`
   bool keep_trial_folders = false;                 // of commands whose trial was valid; those of others are kept anyway
   std::string traces;                              // folder for traces of profile trials; "": none
-  std::string devices;                             // as `--devices`; see machine::slots
-  std::optional<machine::NullGpus> null_gpus;      // run on these instead of GPUs; see machine::probe
   std::optional<double> timeout_seconds;           // of every trial; absent: see runtime/engine/timeout.h
   unsigned attempts = 2;                           // of one place in a block, before it is given up
   double heat_up_seconds = 2;                      // at the start of a session, untimed

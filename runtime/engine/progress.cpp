@@ -37,6 +37,16 @@ std::string durationText(double seconds) {
   return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
 }
 
+std::string nameText(const TrialNote& trial) {
+  return trial.rehearsal ? trial.point_label : fmt::format("{} {}", plan::toString(trial.kind), trial.point_label);
+}
+
+std::string_view endText(const TrialNote& trial, store::TrialStatus status) {
+  if (trial.rehearsal && status == store::TrialStatus::Valid) return "runs";
+  if (trial.rehearsal && status == store::TrialStatus::Infeasible) return "does not fit";
+  return store::toString(status);
+}
+
 std::string remainingText(const TrialNote& trial) {
   if (!trial.remaining_seconds) return "";
   return fmt::format("{}{} left", trial.remaining_is_least ? "at least " : "about ",

@@ -23,6 +23,7 @@ struct TrialNote {
   unsigned expected = 0;                    // trials that this run is expected to need, this one included
   std::optional<double> remaining_seconds;  // from medians of past durations; absent: nothing known yet
   bool remaining_is_least = false;          // some kind of trial was never timed: it comes on top
+  bool rehearsal = false;                   // not a trial that counts, of whatever kind
 };
 
 class ProgressListener {
@@ -51,6 +52,11 @@ std::unique_ptr<ProgressListener> makeProgress();
 
 /// "about 3 min 20 s left", "at least 12 s left"; "" when nothing is known.
 std::string remainingText(const TrialNote& trial);
+
+/// "timed precision=fp32 gpus=2", or without the kind of a rehearsal.
+std::string nameText(const TrialNote& trial);
+/// How it ended: "valid"; "runs" or "does not fit" of a rehearsal.
+std::string_view endText(const TrialNote& trial, store::TrialStatus status);
 
 /// "1 h 05 min", "3 min 20 s", "12 s", "0.4 s".
 std::string durationText(double seconds);

@@ -32,8 +32,7 @@ class BarProgress : public ProgressListener {
   }
   void trialEnded(const TrialNote& trial, store::TrialStatus status, double seconds, std::string_view reason) override {
     if (status != store::TrialStatus::Valid) {
-      above(fmt::format("{} {}: {} after {}: {}", plan::toString(trial.kind), trial.point_label,
-                        store::toString(status), durationText(seconds), reason));
+      above(fmt::format("{}: {} after {}: {}", nameText(trial), endText(trial, status), durationText(seconds), reason));
     }
     draw(trial, "", 1);
   }
@@ -59,9 +58,8 @@ class BarProgress : public ProgressListener {
     double share = trial.expected ? std::clamp((trial.done + part) / trial.expected, 0.0, 1.0) : 0;
     unsigned full = unsigned(share * kBarCells);
     std::string left = remainingText(trial);
-    std::string text =
-        fmt::format("[{:#<{}}{:.<{}}] {}/{}{}{}  {} {}", "", full, "", kBarCells - full, trial.done + 1, trial.expected,
-                    left.empty() ? "" : "  ", left, plan::toString(trial.kind), trial.point_label);
+    std::string text = fmt::format("[{:#<{}}{:.<{}}] {}/{}{}{}  {}", "", full, "", kBarCells - full, trial.done + 1,
+                                   trial.expected, left.empty() ? "" : "  ", left, nameText(trial));
     if (!what.empty()) text += fmt::format("  {}", what);
     // Labels may hold any UTF-8: cut at a character's beginning. Wide characters count as one, which leaves the line
     // short.

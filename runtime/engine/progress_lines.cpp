@@ -18,9 +18,8 @@ class LineProgress : public ProgressListener {
   void trialStarted(const TrialNote&) override {}
   void trialProgress(const TrialNote&, std::string_view, uint64_t, uint64_t) override {}
   void trialEnded(const TrialNote& trial, store::TrialStatus status, double seconds, std::string_view reason) override {
-    std::string text =
-        fmt::format("[{}/{}] {} {}: {} in {}", trial.done + 1, trial.expected, plan::toString(trial.kind),
-                    trial.point_label, store::toString(status), durationText(seconds));
+    std::string text = fmt::format("[{}/{}] {}: {} in {}", trial.done + 1, trial.expected, nameText(trial),
+                                   endText(trial, status), durationText(seconds));
     if (!reason.empty()) text += fmt::format(": {}", reason);
     std::string left = remainingText(trial);
     if (!left.empty()) text += fmt::format(" ({})", left);

@@ -108,10 +108,15 @@ std::vector<plan::Event> Rank::read() {
   return events;
 }
 
-void Rank::exited(int status) {
+void Rank::exited(int status, std::optional<bool> memory_ran_out) {
   exited_ = true;
   if (WIFSIGNALED(status)) {
-    const char* hint = WTERMSIG(status) == SIGKILL ? "; if nobody did that by hand, the kernel ran out of memory" : "";
+    const bool killed_hard = WTERMSIG(status) == SIGKILL;
+    if (killed_hard && memory_ran_out.value_or(false))
+      return complain(Weight::Signal,
+                      "was killed by the kernel: the memory of this host ran out, which all ranks share");
+    const char* hint =
+        killed_hard && !memory_ran_out ? "; if nobody did that by hand, the kernel ran out of memory" : "";
     complain(Weight::Signal, fmt::format("was {}{}", statusText(status), hint));
   } else if (WEXITSTATUS(status) != 0) {
     // A rank that said why it fails has the better words.

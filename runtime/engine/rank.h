@@ -34,7 +34,8 @@ class Rank {
 
   /// Reads what is there and returns the events in it; notes nonsense.
   std::vector<plan::Event> read();
-  void exited(int status);
+  /// `memory_ran_out`: whether the kernel has killed a process for memory since the rank began, where that is known.
+  void exited(int status, std::optional<bool> memory_ran_out = std::nullopt);
 
   /// It is gone and its pipe is drained.
   bool finished() const { return exited_ && fd_ < 0; }

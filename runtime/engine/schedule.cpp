@@ -42,12 +42,6 @@ std::vector<std::string> blockOrder(std::vector<std::string> points, uint64_t bl
   return points;
 }
 
-unsigned devicesOf(const plan::Point& point) {
-  const llvm::json::Value* value = point.parameters.get("gpus");
-  auto number = value ? value->getAsInteger() : std::nullopt;
-  return number && *number > 0 ? unsigned(*number) : 1;
-}
-
 std::vector<unsigned> slotSet(unsigned wanted, unsigned available, uint64_t block_number) {
   std::vector<unsigned> result;
   for (unsigned i = 0; i < wanted; ++i) result.push_back((block_number * wanted + i) % available);

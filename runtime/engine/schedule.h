@@ -17,9 +17,6 @@ uint64_t blockSeed(uint64_t design_seed, plan::TrialKind kind, uint64_t number);
 /// `points` in the order of a block (Fisher and Yates, from the block's seed).
 std::vector<std::string> blockOrder(std::vector<std::string> points, uint64_t block_seed);
 
-/// How many devices a point takes: its parameter `gpus`, else 1.
-unsigned devicesOf(const plan::Point& point);
-
 /// The slots (of `available`) of every trial with `wanted` devices in a block: the same within it, rotating over
 /// blocks; ascending.
 std::vector<unsigned> slotSet(unsigned wanted, unsigned available, uint64_t block_number);

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <optional>
 
+#include "runtime/engine/host_memory.h"
 #include "runtime/engine/log_tail.h"
 #include "runtime/engine/rank.h"
 
@@ -50,6 +51,7 @@ class Runner {
   void judge();
   void stop(TrialStatus status, std::string reason, unsigned rank = 0);
   void killRanks();
+  std::optional<bool> memoryRanOut() const;
   bool allFinished() const;
   const Rank* worst() const;
   void settleFailure();
@@ -64,6 +66,7 @@ class Runner {
   std::vector<Rank> ranks_;
   std::optional<plan::Event> result_;
   TrialEnd end_;
+  const std::optional<uint64_t> kills_before_ = outOfMemoryKills();
   bool stopping_ = false;
   unsigned blamed_ = 0;
   Clock::time_point deadline_, next_check_;
@@ -161,7 +164,7 @@ void Runner::readServer() {
       if (reply->type != plan::LaunchReply::Type::Exited) continue;
       readRank(rank);
       rank.closePipe();  // its whole group is dead: nothing more can come
-      rank.exited(reply->status);
+      rank.exited(reply->status, memoryRanOut());
     }
   }
 }
@@ -235,6 +238,13 @@ void Runner::killRanks() {
   }
 }
 
+/// Whether the kernel has killed a process for memory since the trial began.
+std::optional<bool> Runner::memoryRanOut() const {
+  const std::optional<uint64_t> kills = outOfMemoryKills();
+  if (!kills || !kills_before_) return std::nullopt;
+  return *kills > *kills_before_;
+}
+
 bool Runner::allFinished() const {
   return ranks_.size() == request_.spec.world_size &&
          std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.finished(); });
@@ -281,6 +291,11 @@ void Runner::takeResult() {
       for (const llvm::json::Value& element : *array) numbers.push_back(element.getAsNumber().value_or(0));
     }
   }
+  if (request_.spec.rehearsal && !result_->rehearsed) {
+    return stop(TrialStatus::Failed,
+                "the worker's result lacks what was rehearsed: it is older than this expc; build both from one tree");
+  }
+  end_.rehearsed = std::move(result_->rehearsed);
   end_.status = TrialStatus::Valid;
   end_.environment = std::move(result_->environment);
   end_.notes = std::move(result_->notes);

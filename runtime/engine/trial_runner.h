@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct TrialEnd {
   std::vector<std::string> not_on_device;
   std::map<std::string, std::vector<double>> series;
   llvm::json::Object environment;
+  std::optional<plan::Rehearsed> rehearsed;  // of a rehearsal that is valid
   std::vector<std::string> notes;
   bool server_died = false;
 };

@@ -61,10 +61,17 @@ std::string nullCardsBanner(const analysis::Judgement& judgement) {
 
 std::string navigation(const std::string& body) {
   std::string out = "<nav aria-label=\"Sections\">";
-  static constexpr std::pair<const char*, const char*> kSections[] = {
-      {"verdicts", "Verdicts"},         {"tables", "Results"}, {"comparisons", "Comparisons"}, {"profile", "Profile"},
-      {"measurements", "Measurements"}, {"points", "Points"},  {"design", "Design"},           {"trials", "Trials"},
-      {"environment", "Environment"},   {"repeat", "Repeat"}};
+  static constexpr std::pair<const char*, const char*> kSections[] = {{"verdicts", "Verdicts"},
+                                                                      {"tables", "Results"},
+                                                                      {"comparisons", "Comparisons"},
+                                                                      {"profile", "Profile"},
+                                                                      {"measurements", "Measurements"},
+                                                                      {"rehearsed", "Rehearsed"},
+                                                                      {"points", "Points"},
+                                                                      {"design", "Design"},
+                                                                      {"trials", "Trials"},
+                                                                      {"environment", "Environment"},
+                                                                      {"repeat", "Repeat"}};
   for (const auto& [id, title] : kSections)
     if (body.find(fmt::format("<section id=\"{}\"", id)) != std::string::npos)
       out += fmt::format("<a href=\"#{}\">{}</a>", id, title);
@@ -90,8 +97,8 @@ std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgemen
   const bool charts = options.charts && hasChartLibrary();
 
   std::string body = verdictSection(page) + tableSection(page) + comparisonSection(page) + attributionSection(page) +
-                     measurementSection(page) + pointSection(page) + designSection(page) + trialSection(page) +
-                     environmentSection(page) + repeatSection(page);
+                     measurementSection(page) + rehearsalSection(page) + pointSection(page) + designSection(page) +
+                     trialSection(page) + environmentSection(page) + repeatSection(page);
   std::string out = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n";
   out += fmt::format("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", kPolicy);
   out +=
@@ -113,8 +120,8 @@ std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgemen
           "tables.</p></noscript>\n";
   }
   out += body + "</main>\n";
-  out += "<script type=\"application/json\" id=\"data\">" + scriptJson(resultJson(plan, judgement, results)) +
-         "</script>\n";
+  out += "<script type=\"application/json\" id=\"data\">" +
+         scriptJson(resultJson(plan, judgement, results, options.rehearsed)) + "</script>\n";
   if (charts) {
     out += "<script type=\"application/json\" id=\"charts\">" + scriptJson(std::move(page.specifications)) +
            "</script>\n<script>";

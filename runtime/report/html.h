@@ -6,14 +6,16 @@
 
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
+#include "runtime/rehearsal/rehearsal.h"
 #include "runtime/store/records.h"
 
 namespace expc::report {
 
 struct HtmlOptions {
-  std::string command;  // how to repeat it; "": made from the plan
-  double written = 0;   // Unix time shown on the page; 0: now
-  bool charts = true;   // false leaves the chart library out: for tests and mail
+  std::string command;                          // how to repeat it; "": made from the plan
+  double written = 0;                           // Unix time shown on the page; 0: now
+  const rehearsal::Study* rehearsed = nullptr;  // what rehearsals of the study saw; null: there were none
+  bool charts = true;                           // false leaves the chart library out: for tests and mail
 };
 
 /// The whole page as text. It loads nothing from anywhere; a Content-Security-Policy inside says so to the browser.

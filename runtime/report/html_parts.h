@@ -34,6 +34,8 @@ std::string comparisonSection(const Page& page);
 /// What makes the difference between two levels, by their profile trials.
 std::string attributionSection(const Page& page);
 std::string measurementSection(const Page& page);
+/// What rehearsals of the study saw, apart from what was measured.
+std::string rehearsalSection(const Page& page);
 std::string pointSection(const Page& page);
 std::string designSection(const Page& page);
 std::string trialSection(const Page& page);

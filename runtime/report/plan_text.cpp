@@ -8,6 +8,7 @@
 #include "runtime/analysis/needs.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/rehearsal_text.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -15,7 +16,6 @@ namespace {
 
 /// Up to this many points are listed whole; of more, the first so many.
 constexpr size_t kListedPoints = 20;
-constexpr size_t kListedReasons = 20;
 constexpr size_t kListedLevels = 16;
 
 std::vector<std::string> labelsOf(const std::vector<plan::Level>& levels) {
@@ -46,6 +46,7 @@ class PlanPrinter : TerminalText {
     printHead();
     printFactors();
     printPoints();
+    printRehearsed();
     printTrials();
     printComparisons();
     printCriteria();
@@ -134,29 +135,22 @@ class PlanPrinter : TerminalText {
     line(printable(joined(examples, "; ")), 6, 6);
   }
 
-  /// One line for each reason, however many points share it.
   template <class ReasonOf>
-  void printReasons(std::string_view what, ReasonOf reason_of) {
-    std::vector<std::pair<std::string, std::vector<const plan::Point*>>> reasons;
-    for (const plan::Point& point : plan_.points) {
-      const std::string why = reason_of(point);
-      if (why.empty()) continue;
-      auto found = std::find_if(reasons.begin(), reasons.end(), [&](const auto& entry) { return entry.first == why; });
-      if (found == reasons.end()) found = reasons.insert(reasons.end(), {why, {}});
-      found->second.push_back(&point);
-    }
-    for (size_t i = 0; i < reasons.size() && i < kListedReasons; ++i) {
-      const auto& [reason, points] = reasons[i];
-      std::string text = fmt::format("{} {}: {}", counted(points.size(), "point"), what, reason);
-      if (points.size() <= 4) {
-        std::vector<std::string> labels;
-        for (const plan::Point* point : points) labels.push_back(plan_.label(*point));
-        text += fmt::format(" ({})", joined(labels, "; "));
-      }
-      line(printable(text), 2, 6);
-    }
-    if (reasons.size() > kListedReasons)
-      line(fmt::format("… and {} more reasons", reasons.size() - kListedReasons), 2, 6);
+  void printReasons(const std::string& what, ReasonOf reason_of) {
+    Reasons reasons;
+    for (const plan::Point& point : plan_.points)
+      if (const std::string why = reason_of(point); !why.empty()) reasons.add(why, plan_.label(point));
+    for (const std::string& text : reasons.lines(what)) line(printable(text), 2, 6);
+  }
+
+  void printRehearsed() {
+    if (!extras_.rehearsed) return;
+    RehearsalTextOptions options;
+    options.width = extras_.width;
+    options.colour = extras_.colour;
+    options.steps = false;
+    if (!extras_.all_points) options.most_points = kListedPoints;
+    out_ += rehearsalText(plan_, *extras_.rehearsed, options);
   }
 
   void printTrials() {

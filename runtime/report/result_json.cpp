@@ -7,6 +7,7 @@
 #include "runtime/analysis/attribution.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/published.h"
+#include "runtime/report/rehearsal_columns.h"
 
 namespace expc::report {
 namespace {
@@ -227,7 +228,8 @@ Array attributions(const plan::Plan& plan, const store::Results& results) {
 
 }  // namespace
 
-Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results) {
+Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
+                 const rehearsal::Study* rehearsed) {
   Array metrics, sessions;
   for (const plan::Metric& metric : plan.metrics) {
     Object object{{"name", plan::jsonText(metric.name)},
@@ -246,7 +248,7 @@ Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement, c
                               {"null_cards", session.onNullCards()},
                               {"opened", session.opened},
                               {"last_seen", session.last_seen}});
-  return Object{{"schema", "expc.report/1"},
+  Object object{{"schema", "expc.report/1"},
                 {"study", plan::jsonText(plan.study)},
                 {"source", plan::jsonText(plan.source)},
                 {"presets", plan::jsonTexts(plan.presets)},
@@ -264,6 +266,9 @@ Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement, c
                 {"sessions", std::move(sessions)},
                 {"kept_not_counted", results.kept_not_counted},
                 {"not_counted_reasons", plan::jsonTexts(results.not_counted_reasons)}};
+  Array seen = rehearsed ? rehearsalJson(plan, *rehearsed) : Array();
+  if (!seen.empty()) object["rehearsed"] = std::move(seen);
+  return object;
 }
 
 }  // namespace expc::report

@@ -13,6 +13,10 @@
 namespace expc::report {
 namespace {
 
+constexpr size_t kListedReasons = 20;
+/// Of a reason that no more points share they are named.
+constexpr size_t kNamedPoints = 4;
+
 /// A shell word; quoted only if it needs to be.
 std::string shellWord(const std::string& text) {
   const auto plain = [](char c) {
@@ -137,6 +141,24 @@ std::string exampleText(const plan::Plan& plan, const std::vector<std::string>& 
   for (size_t i = 0; i < labels.size(); ++i)
     texts.push_back(i < plan.factors.size() ? plan.factors[i].name + "=" + labels[i] : labels[i]);
   return joined(texts, " ");
+}
+
+void Reasons::add(const std::string& reason, std::string label) {
+  auto found = std::find_if(reasons_.begin(), reasons_.end(), [&](const auto& entry) { return entry.first == reason; });
+  if (found == reasons_.end()) found = reasons_.insert(reasons_.end(), {reason, {}});
+  found->second.push_back(std::move(label));
+}
+
+std::vector<std::string> Reasons::lines(const std::string& what) const {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < reasons_.size() && i < kListedReasons; ++i) {
+    const auto& [reason, labels] = reasons_[i];
+    texts.push_back(fmt::format("{} {}: {}", counted(labels.size(), "point"), what, reason));
+    if (labels.size() <= kNamedPoints) texts.back() += fmt::format(" ({})", joined(labels, "; "));
+  }
+  if (reasons_.size() > kListedReasons)
+    texts.push_back(fmt::format("… and {} more reasons", reasons_.size() - kListedReasons));
+  return texts;
 }
 
 uint64_t availablePoints(const plan::Plan& plan) {

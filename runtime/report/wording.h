@@ -36,6 +36,18 @@ std::string settingsText(const llvm::json::Object& settings);
 /// "precision=fp16 gpus=1" from the labels of a removed point.
 std::string exampleText(const plan::Plan& plan, const std::vector<std::string>& labels);
 
+/// Points by why something is so of them, in the order of the first of each.
+class Reasons {
+ public:
+  void add(const std::string& reason, std::string label);
+  /// One line for each reason, however many points share it: "3 points WHAT: REASON (labels of few)". Of many reasons
+  /// the first.
+  std::vector<std::string> lines(const std::string& what) const;
+
+ private:
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons_;
+};
+
 /// Points that can be run here, and how many trials of `kind` that makes.
 uint64_t availablePoints(const plan::Plan& plan);
 

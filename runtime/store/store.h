@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,9 +50,12 @@ struct BlockPlan {
   std::vector<std::string> points;  // places (placeOf) in running order
 };
 
-/// The data digest of a trial: of the digests of those data paths that the point's parameters name, and of its
-/// command's program and inputs; "" when it reads none. For a command there follows a word for each metric of the kind,
-/// which says how it is read: a corrected pattern makes another value.
+/// Those of `paths` (Plan::data_paths) that a point's parameters name.
+std::set<std::string> dataPathsOf(const plan::Point& point, const std::vector<std::string>& paths);
+
+/// The data digest of a trial: of the digests of the data that the point reads, and of its command's program and
+/// inputs; "" when it reads none. For a command there follows a word for each metric of the kind, which says how it is
+/// read: a corrected pattern makes another value.
 std::string dataDigest(const plan::Plan& plan, const plan::Point& point, plan::TrialKind kind,
                        const std::map<std::string, std::string>& digests);
 

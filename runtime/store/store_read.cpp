@@ -12,15 +12,13 @@
 namespace expc::store {
 namespace {
 
-void collectStrings(const llvm::json::Value& value, const std::map<std::string, std::string>& digests,
-                    std::set<std::string>& found) {
+void collectPaths(const llvm::json::Value& value, const std::vector<std::string>& paths, std::set<std::string>& found) {
   if (auto text = value.getAsString()) {
-    auto it = digests.find(text->str());
-    if (it != digests.end()) found.insert(it->second);
+    if (std::find(paths.begin(), paths.end(), text->str()) != paths.end()) found.insert(text->str());
   } else if (const llvm::json::Array* array = value.getAsArray()) {
-    for (const llvm::json::Value& element : *array) collectStrings(element, digests, found);
+    for (const llvm::json::Value& element : *array) collectPaths(element, paths, found);
   } else if (const llvm::json::Object* object = value.getAsObject()) {
-    for (const auto& [key, element] : *object) collectStrings(element, digests, found);
+    for (const auto& [key, element] : *object) collectPaths(element, paths, found);
   }
 }
 
@@ -88,10 +86,17 @@ llvm::Expected<std::vector<Record>> readAll(Statement& statement, Read read) {
 
 std::string commandKey(const plan::Workload& workload) { return "command " + workload.name; }
 
+std::set<std::string> dataPathsOf(const plan::Point& point, const std::vector<std::string>& paths) {
+  std::set<std::string> found;
+  for (const auto& [name, value] : point.parameters) collectPaths(value, paths, found);
+  return found;
+}
+
 std::string dataDigest(const plan::Plan& plan, const plan::Point& point, plan::TrialKind kind,
                        const std::map<std::string, std::string>& digests) {
   std::set<std::string> found;
-  for (const auto& [name, value] : point.parameters) collectStrings(value, digests, found);
+  for (const std::string& path : dataPathsOf(point, plan.data_paths))
+    if (const auto digest = digests.find(path); digest != digests.end()) found.insert(digest->second);
   const plan::Workload& workload = plan.workloads[point.workload];
   const auto command = workload.command ? digests.find(commandKey(workload)) : digests.end();
   if (command != digests.end()) found.insert(command->second);

@@ -52,6 +52,19 @@ std::string faultOf(const LaunchRequest& request) {
   return fault;
 }
 
+/// Made up, like all that it tells.
+plan::Rehearsed rehearsed(const TrialSpec& spec) {
+  plan::RehearsedRank rank;
+  rank.host_memory = 100 << 20;
+  rank.device_memory_allocated = 1 << 30;
+  rank.device_memory_reserved = 2 << 30;
+  rank.launches = spec.world_size;
+  plan::Rehearsed result;
+  result.steps = static_cast<unsigned>(number(spec.settings, "steps", 1));
+  result.ranks.assign(spec.world_size, rank);
+  return result;
+}
+
 plan::Event result(const TrialSpec& spec, double startup, bool leave_one_out) {
   const llvm::json::Object& parameters = spec.parameters;
   std::string seed = std::to_string(spec.seed);
@@ -77,6 +90,7 @@ plan::Event result(const TrialSpec& spec, double startup, bool leave_one_out) {
     }
   }
   if (spec.kind == plan::TrialKind::Quality) event.series["loss"] = llvm::json::Array{1.0, 0.5, 0.25};
+  if (spec.rehearsal && !leave_one_out) event.rehearsed = rehearsed(spec);
   event.environment["pid"] = int64_t(getpid());
   return event;
 }

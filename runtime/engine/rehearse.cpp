@@ -1,0 +1,280 @@
+#include "runtime/engine/rehearse.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+
+#include "runtime/engine/campaign.h"
+#include "runtime/engine/data.h"
+#include "runtime/engine/interrupts.h"
+#include "runtime/engine/placement.h"
+#include "runtime/engine/schedule.h"
+#include "runtime/engine/setup.h"
+#include "runtime/engine/timeout.h"
+#include "runtime/engine/trial_runner.h"
+#include "runtime/plan/devices.h"
+#include "runtime/store/files.h"
+#include "runtime/store/lease.h"
+
+namespace expc::engine {
+namespace {
+
+using rehearsal::Outcome;
+using store::TrialStatus;
+
+/// The second counted step shows what repeats; the one before them what is done once.
+constexpr int kSteps = 2, kWarmup = 1;
+/// No value matters, and a model of 8B then takes no memory of the host.
+constexpr const char* kDrop = "NULLGPU_DROP";
+constexpr const char* kDropped = "64KiB";
+constexpr auto kHeartbeat = std::chrono::seconds(10);
+
+TrialEnd failure(std::string reason) {
+  TrialEnd end;
+  end.reason = std::move(reason);
+  return end;
+}
+
+Outcome outcomeOf(TrialStatus status) {
+  return status == TrialStatus::Valid        ? Outcome::Runs
+         : status == TrialStatus::Infeasible ? Outcome::DoesNotFit
+                                             : Outcome::Failed;
+}
+
+class Rehearser {
+ public:
+  Rehearser(const Setup& setup, const RehearsalOptions& options, store::Lease& lease, const Interrupts& interrupts,
+            ProgressListener& listener)
+      : setup_(setup),
+        options_(options),
+        folder_(rehearsal::folderOf(options.results)),
+        lease_(lease),
+        interrupts_(interrupts),
+        listener_(listener) {
+    cards_.count = static_cast<unsigned>(setup.slots.size());
+    for (const machine::Gpu& gpu : setup.machine.gpus)
+      cards_.memory = cards_.memory == 0 ? gpu.memory_bytes : std::min(cards_.memory, gpu.memory_bytes);
+  }
+
+  llvm::Expected<RehearsalOutcome> run();
+
+ private:
+  bool isKept(const plan::Point& point) const;
+  std::string whyNot(const plan::Point& point) const;
+  llvm::Error leaveOut(const plan::Point& point, std::string why);
+  llvm::Error rehearse(const plan::Point& point);
+  llvm::Expected<TrialEnd> launch(const plan::Point& point, const TrialNote& shown);
+  TrialRequest request(const plan::Point& point) const;
+  rehearsal::Point blank(const plan::Point& point) const;
+  TrialNote note(const plan::Point& point) const;
+  llvm::Error write(const rehearsal::Point& point);
+  llvm::Error startServer();
+  llvm::Error tick();
+
+  const Setup& setup_;
+  const RehearsalOptions& options_;
+  const std::string folder_;
+  store::Lease& lease_;
+  const Interrupts& interrupts_;
+  ProgressListener& listener_;
+  rehearsal::Cards cards_;
+  rehearsal::Study known_;  // as in the file
+  RehearsalOutcome outcome_;
+  WorkerServer server_;
+  unsigned expected_ = 0;  // points to launch
+  double spent_seconds_ = 0;
+  std::chrono::steady_clock::time_point last_heartbeat_ = std::chrono::steady_clock::now();
+};
+
+llvm::Expected<RehearsalOutcome> Rehearser::run() {
+  auto known = rehearsal::read(options_.results, setup_.plan.study);
+  if (!known) return known.takeError();
+  known_ = std::move(*known);
+  outcome_.study.study = setup_.plan.study;
+  for (const plan::Point& point : setup_.plan.points) {
+    if (!whyNot(point).empty()) continue;
+    ++(isKept(point) ? outcome_.kept : expected_);
+  }
+  if (outcome_.kept > 0) {
+    listener_.message(fmt::format("{} point{} kept: this worker has rehearsed {} on such cards (--again does it anew)",
+                                  outcome_.kept, outcome_.kept == 1 ? " is" : "s are",
+                                  outcome_.kept == 1 ? "it" : "them"));
+  }
+  for (const plan::Point& point : setup_.plan.points) {
+    if (const std::string why = whyNot(point); !why.empty()) {
+      if (auto error = leaveOut(point, why)) return error;
+    } else if (isKept(point)) {
+      outcome_.study.put(*known_.find(point.id));
+    } else if (!interrupts_.requested()) {
+      if (auto error = rehearse(point)) return error;
+    }
+  }
+  server_.stop();
+  listener_.finished();
+  outcome_.interrupted = interrupts_.requested();
+  return std::move(outcome_);
+}
+
+/// What failed may have been mended outside of study and worker, so it is never kept.
+bool Rehearser::isKept(const plan::Point& point) const {
+  const rehearsal::Point* seen = options_.again ? nullptr : known_.find(point.id);
+  return seen && (seen->outcome == Outcome::Runs || seen->outcome == Outcome::DoesNotFit) && seen->cards == cards_ &&
+         seen->worker_build == setup_.workerOf(setup_.workloadOf(point)).description.build;
+}
+
+/// "" of a point that can be rehearsed.
+std::string Rehearser::whyNot(const plan::Point& point) const {
+  return setup_.workloadOf(point).command ? "a command, which does what its program does" : point.unavailable;
+}
+
+llvm::Error Rehearser::leaveOut(const plan::Point& point, std::string why) {
+  rehearsal::Point seen = blank(point);
+  seen.reason = std::move(why);
+  outcome_.study.put(seen);
+  // What other cards have shown stays in the file.
+  const rehearsal::Point* before = known_.find(point.id);
+  return before && before->outcome != Outcome::NotRehearsed ? llvm::Error::success() : write(seen);
+}
+
+llvm::Error Rehearser::rehearse(const plan::Point& point) {
+  const TrialNote shown = note(point);
+  listener_.trialStarted(shown);
+  rehearsal::Point seen = blank(point);
+  auto end = launch(point, shown);
+  if (!end) return end.takeError();
+  if (end->status == TrialStatus::Interrupted) return llvm::Error::success();
+  seen.worker_build = setup_.built_in->description.build;
+  seen.outcome = outcomeOf(end->status);
+  seen.reason = end->reason;
+  seen.rehearsed = std::move(end->rehearsed);
+  seen.notes = std::move(end->notes);
+  seen.seconds = now() - seen.at;
+  spent_seconds_ += seen.seconds;
+  ++outcome_.rehearsed;
+  listener_.trialEnded(shown, end->status, seen.seconds, seen.reason);
+  outcome_.study.put(seen);
+  return write(seen);
+}
+
+llvm::Expected<TrialEnd> Rehearser::launch(const plan::Point& point, const TrialNote& shown) {
+  for (const std::string& path : store::dataPathsOf(point, setup_.plan.data_paths))
+    if (auto missing = checkDataExists(setup_.plan, path)) return failure(llvm::toString(std::move(missing)));
+  if (!server_.alive()) {
+    if (auto error = startServer()) {
+      if (!interrupts_.requested()) return error;
+      llvm::consumeError(std::move(error));
+      TrialEnd none;
+      none.status = TrialStatus::Interrupted;
+      return none;
+    }
+  }
+  TrialHooks hooks;
+  hooks.tick = [this] { return tick(); };
+  hooks.progress = [&](const plan::Event& event) {
+    listener_.trialProgress(shown, event.phase, event.done, event.total);
+  };
+  return runTrial(server_, interrupts_, request(point), hooks);
+}
+
+TrialRequest Rehearser::request(const plan::Point& point) const {
+  TrialRequest request;
+  plan::TrialSpec& spec = request.spec;
+  const plan::Workload& workload = setup_.workloadOf(point);
+  spec.trial = spec.point = point.id;
+  spec.workload = workload.name;
+  spec.workload_version = workload.version;
+  spec.kind = plan::TrialKind::Timed;
+  spec.settings = llvm::json::Object{{"steps", kSteps}, {"warmup", kWarmup}};
+  spec.parameters = point.parameters;
+  spec.root = setup_.plan.root;
+  spec.seed = blockSeed(setup_.plan.design.seed, spec.kind, 0);
+  spec.rehearsal = true;
+  placeRanks(request, setup_.machine, setup_.slots, slotSet(plan::devicesOf(point), setup_.slots.size(), 0),
+             setup_.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters));
+  request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
+  request.timeout_seconds = options_.timeout_seconds.value_or(kDefaultTimeoutSeconds);
+  return request;
+}
+
+rehearsal::Point Rehearser::blank(const plan::Point& point) const {
+  rehearsal::Point seen;
+  seen.point = point.id;
+  seen.label = setup_.plan.label(point);
+  seen.estimates = point.estimates;
+  seen.cards = cards_;
+  seen.at = now();
+  return seen;
+}
+
+TrialNote Rehearser::note(const plan::Point& point) const {
+  TrialNote note;
+  note.rehearsal = true;
+  note.point_label = setup_.plan.label(point);
+  note.done = outcome_.rehearsed;
+  note.expected = expected_;
+  if (outcome_.rehearsed > 0)
+    note.remaining_seconds = spent_seconds_ / outcome_.rehearsed * (expected_ - outcome_.rehearsed);
+  return note;
+}
+
+llvm::Error Rehearser::write(const rehearsal::Point& point) {
+  known_.put(point);
+  return rehearsal::write(options_.results, known_);
+}
+
+llvm::Error Rehearser::startServer() {
+  auto server =
+      WorkerServer::start(setup_.built_in->path, folder_ + "/logs/worker-server.log", interrupts_, setup_.environment);
+  if (!server) return server.takeError();
+  server_ = std::move(*server);
+  return llvm::Error::success();
+}
+
+llvm::Error Rehearser::tick() {
+  const auto time = std::chrono::steady_clock::now();
+  if (time - last_heartbeat_ < kHeartbeat) return llvm::Error::success();
+  last_heartbeat_ = time;
+  return lease_.heartbeat();
+}
+
+/// Everything that can refuse a rehearsal without touching the results folder.
+llvm::Expected<Setup> prepare(const plan::Plan& plan, const RehearsalOptions& options, ProgressListener& listener) {
+  assert(options.null_gpus && "a rehearsal is on null cards, whatever the machine has");
+  Setup setup;
+  setup.plan = plan;
+  std::vector<std::string> messages;
+  if (auto error = findSlots(setup, options, messages)) return error;
+  for (const std::string& message : messages) listener.message(message);
+  if (!std::getenv(kDrop)) setup.environment.push_back(fmt::format("{}={}", kDrop, kDropped));
+  // Where cores lie matters to times alone.
+  markUnavailable(setup, /*places=*/false);
+  for (const plan::Workload& workload : plan.workloads) {
+    if (workload.command) continue;
+    if (auto error = findWorker(setup, options, workload)) return error;
+  }
+  return setup;
+}
+
+}  // namespace
+
+llvm::Expected<RehearsalOutcome> rehearse(const plan::Plan& plan, const RehearsalOptions& options,
+                                          ProgressListener& listener) {
+  Interrupts interrupts;
+  RehearsalOptions absolute = options;
+  absolute.results = std::filesystem::absolute(options.results).lexically_normal().string();
+  auto setup = prepare(plan, absolute, listener);
+  if (!setup) return setup.takeError();
+  const std::string folder = rehearsal::folderOf(absolute.results);
+  if (auto error = store::makeFolder(folder + "/logs")) return error;
+  std::vector<std::string> messages;
+  auto lease = store::Lease::acquire(folder, "rehearse", messages);
+  for (const std::string& message : messages) listener.message(message);
+  if (!lease) return lease.takeError();
+  return Rehearser(*setup, absolute, *lease, interrupts, listener).run();
+}
+
+}  // namespace expc::engine

@@ -1,0 +1,116 @@
+#include "runtime/engine/setup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "runtime/engine/placement.h"
+#include "runtime/machine/null_gpus.h"
+#include "runtime/plan/devices.h"
+
+namespace expc::engine {
+namespace {
+
+llvm::Error checkWorkload(const plan::Workload& workload, const WorkerDescription& worker, const std::string& path) {
+  auto found = worker.workloads.find(workload.name);
+  if (found != worker.workloads.end() && found->second == workload.version) return llvm::Error::success();
+  std::string offered;
+  for (const auto& [name, version] : worker.workloads)
+    offered += fmt::format("{}{} version {}", offered.empty() ? "" : ", ", name, version);
+  return llvm::createStringError(
+      fmt::format("{} version {} is not in this build of {} ('{}'; it has {}): build worker and expc from one "
+                  "tree, or name the right worker with --worker PATH",
+                  workload.name, workload.version, std::filesystem::path(path).filename().string(), path,
+                  offered.empty() ? "none" : offered));
+}
+
+/// A driver runs the CUDA of its own major version and what came before.
+llvm::Error checkDriver(const machine::Machine& machine, const WorkerProgram& worker) {
+  const llvm::json::Object* libraries = worker.description.libraries.getAsObject();
+  const int64_t built_for = libraries ? libraries->getInteger("cuda").value_or(0) : 0;
+  if (machine.cuda_driver == 0 || machine.cuda_driver / 1000 >= built_for / 1000) return llvm::Error::success();
+  const auto text = [](int64_t version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); };
+  return llvm::createStringError(fmt::format(
+      "the NVIDIA driver {} is too old: it runs CUDA up to {}, '{}' was built for {}. Update the driver, or measure on "
+      "the CPU with --devices cpu:N",
+      machine.gpu_driver, text(machine.cuda_driver), worker.path, text(built_for)));
+}
+
+/// Asks for cores of another socket where there is none.
+bool isTooFar(const Setup& setup, const plan::Point& point) {
+  return placeOf(point.parameters) == machine::Place::Far &&
+         std::any_of(setup.slots.begin(), setup.slots.end(), [&](const machine::Slot& slot) {
+           return !machine::placed(setup.machine, slot, machine::Place::Far);
+         });
+}
+
+llvm::Expected<WorkerProgram> describe(const Setup& setup, const std::string& path) {
+  WorkerProgram program;
+  program.path = path;
+  auto description = describeWorker(path, setup.environment);
+  if (!description) return description.takeError();
+  program.description = std::move(*description);
+  const bool null_cards = setup.null_machine != nullptr;
+  program.environment_class = (null_cards ? std::string(store::kNullClass) : "") +
+                              machine::environmentClass(setup.machine, setup.slots, program.description.libraries);
+  if (setup.slots.front().gpu) {
+    if (auto error = checkDriver(setup.machine, program)) return error;
+  }
+  return program;
+}
+
+/// The metrics that the plan asks for and the command says how to read.
+std::vector<std::string> metricsRead(const plan::Plan& plan, const plan::Workload& workload) {
+  std::vector<std::string> names;
+  for (const plan::CommandMetric& metric : workload.command->metrics)
+    if (plan.findMetric(metric.name)) names.push_back(metric.name);
+  return names;
+}
+
+}  // namespace
+
+llvm::Error findSlots(Setup& setup, const Resources& resources, std::vector<std::string>& messages) {
+  setup.machine = machine::probe(resources.null_gpus);
+  messages.insert(messages.end(), setup.machine.notes.begin(), setup.machine.notes.end());
+  auto slots = machine::slots(setup.machine, resources.devices);
+  if (!slots) return slots.takeError();
+  setup.slots = std::move(*slots);
+  if (!setup.slots.front().null) return llvm::Error::success();
+  auto null_machine = NullMachine::make();
+  if (!null_machine) return null_machine.takeError();
+  setup.null_machine = std::move(*null_machine);
+  setup.environment = machine::nullEnvironment(setup.machine, setup.null_machine->file());
+  return llvm::Error::success();
+}
+
+void markUnavailable(Setup& setup, bool places) {
+  for (plan::Point& point : setup.plan.points) {
+    if (!point.unavailable.empty()) continue;
+    const unsigned wanted = plan::devicesOf(point);
+    if (wanted > setup.slots.size()) {
+      point.unavailable = fmt::format("needs {} devices, there {} {}", wanted, setup.slots.size() == 1 ? "is" : "are",
+                                      setup.slots.size());
+    } else if (places && !setup.workloadOf(point).command && isTooFar(setup, point)) {
+      point.unavailable =
+          "numa far needs a slot of one socket and another socket; there is one socket, or none is known";
+    }
+  }
+}
+
+llvm::Error findWorker(Setup& setup, const Resources& resources, const plan::Workload& workload) {
+  std::optional<WorkerProgram>& worker = workload.command ? setup.command : setup.built_in;
+  if (!worker) {
+    const bool cuda = setup.slots.front().gpu && !resources.cuda_worker.empty();
+    std::string path = workload.command ? resources.command_worker : cuda ? resources.cuda_worker : resources.worker;
+    if (path.empty()) path = (std::filesystem::path(resources.worker).parent_path() / "expc-worker-command").string();
+    auto found = describe(setup, path);
+    if (!found) return found.takeError();
+    worker = std::move(*found);
+  }
+  // What a command is, is in the plan; a built-in workload must be in the worker.
+  return workload.command ? checkCommand(worker->path, workload, metricsRead(setup.plan, workload))
+                          : checkWorkload(workload, worker->description, worker->path);
+}
+
+}  // namespace expc::engine

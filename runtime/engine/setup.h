@@ -1,0 +1,55 @@
+#pragma once
+
+// What has to be known before the first trial of a run or rehearsal: the slots, and the programs that run trials on
+// them. Private to this directory.
+
+#include <llvm/Support/Error.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/engine/command_files.h"
+#include "runtime/engine/engine.h"
+#include "runtime/engine/null_machine.h"
+#include "runtime/engine/worker_client.h"
+#include "runtime/machine/machine.h"
+#include "runtime/store/store.h"
+
+namespace expc::engine {
+
+/// A worker program, described.
+struct WorkerProgram {
+  std::string path;
+  WorkerDescription description;
+  std::string environment_class;  // of its trials
+};
+
+struct Setup {
+  plan::Plan plan;  // points that need more devices than there are marked unavailable
+  machine::Machine machine;
+  std::vector<machine::Slot> slots;
+  std::optional<WorkerProgram> built_in, command;  // those that some workload of the plan needs
+  std::vector<CommandFiles> command_files;         // of each workload
+  store::Match match;
+  Environment environment;                          // of the workers, beside this process's
+  std::unique_ptr<const NullMachine> null_machine;  // of trials on null cards
+
+  const WorkerProgram& workerOf(const plan::Workload& workload) const {
+    return workload.command ? *command : *built_in;
+  }
+  const plan::Workload& workloadOf(const plan::Point& point) const { return plan.workloads[point.workload]; }
+};
+
+/// Finds the slots, and what the workers need where these are null cards.
+llvm::Error findSlots(Setup& setup, const Resources& resources, std::vector<std::string>& messages);
+
+/// Marks points that need more devices than there are; with `places` also those whose cores or memory would have to be
+/// where this machine has none.
+void markUnavailable(Setup& setup, bool places);
+
+/// Describes the worker that a workload needs, unless that is done, and checks that it has the workload.
+llvm::Error findWorker(Setup& setup, const Resources& resources, const plan::Workload& workload);
+
+}  // namespace expc::engine

@@ -1,0 +1,65 @@
+#include <fmt/format.h>
+
+#include "runtime/report/html_parts.h"
+#include "runtime/report/html_text.h"
+#include "runtime/report/layout.h"
+#include "runtime/report/rehearsal_columns.h"
+
+namespace expc::report {
+namespace {
+
+constexpr size_t kMaxRows = 500;
+
+std::vector<RehearsalColumn> exactColumns() {
+  std::vector<RehearsalColumn> columns;
+  for (const auto* group : {&memoryColumns(), &stepColumns()})
+    for (const RehearsalColumn& column : *group)
+      if (column.exact) columns.push_back(column);
+  return columns;
+}
+
+std::string row(const plan::Plan& plan, const plan::Point& point, const rehearsal::Point& seen,
+                const std::vector<RehearsalColumn>& columns) {
+  std::string out = "<tr>";
+  for (size_t i = 0; i < plan.factors.size(); ++i)
+    out += "<th scope=\"row\">" + html(plan.levelLabel(point, i)) + "</th>";
+  out += "<td>" + html(outcomeText(point, seen));
+  if (!seen.reason.empty()) out += "<small>" + html(seen.reason) + "</small>";
+  out += "</td>";
+  for (const RehearsalColumn& column : columns)
+    out += "<td class=\"num\">" + html(seen.rehearsed ? column.text(plan, point, seen) : "") + "</td>";
+  return out + "</tr>";
+}
+
+}  // namespace
+
+std::string rehearsalSection(const Page& page) {
+  if (!page.options.rehearsed) return "";
+  const plan::Plan& plan = page.plan;
+  const rehearsal::Study study = rehearsalOf(plan, *page.options.rehearsed);
+  if (study.points.empty()) return "";
+  const std::vector<RehearsalColumn> columns = exactColumns();
+  std::string out = "<table class=\"grid\"><thead><tr>";
+  for (const plan::Factor& factor : plan.factors) out += "<th scope=\"col\">" + html(factor.name) + "</th>";
+  out += "<th scope=\"col\">rehearsed</th>";
+  for (const RehearsalColumn& column : columns)
+    out += fmt::format("<th scope=\"col\" class=\"num\">{}</th>", html(column.name));
+  out += "</tr></thead><tbody>";
+  size_t shown = 0;
+  for (const plan::Point& point : plan.points) {
+    const rehearsal::Point* seen = study.find(point.id);
+    if (seen && shown++ < kMaxRows) out += row(plan, point, *seen, columns);
+  }
+  out += "</tbody></table>";
+  const std::string cards = cardsText(study);
+  std::string lead = fmt::format(
+      "Not measured: a few steps on {} that compute nothing, counted. Memory is of the rank that takes most, "
+      "the rest is of a step of the rank that does most. No verdict comes from it.",
+      cards.empty() ? "cards" : html(cards));
+  if (shown > kMaxRows)
+    lead += fmt::format(" The first {} of {} points; the data at the end of the page has all.", kMaxRows, shown);
+  return "<section id=\"rehearsed\"><h2>Rehearsed</h2><p class=\"quiet\">" + lead + "</p>" + scrolled(out) +
+         "</section>\n";
+}
+
+}  // namespace expc::report
