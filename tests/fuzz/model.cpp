@@ -109,8 +109,7 @@ llama::Decoder& decoder() {
     config.head_width = 4, config.mlp_width = 8, config.max_positions = 8;
     llama::DecoderOptions options;
     options.lora = llama::LoraOptions{2, 4, 0, *llama::targetRoles("qv")};
-    return new llama::Decoder(config, options, 1,
-                              [](const llama::TensorSpec& spec) { return llama::randomWeight(spec, 1, at::kFloat); });
+    return new llama::Decoder(config, options, 1, llama::randomWeights(1, at::kFloat));
   }();
   return *made;
 }

@@ -8,6 +8,7 @@
 #include "runtime/worker/text/batches.h"
 #include "runtime/worker/text/dataset.h"
 #include "runtime/worker/text/splitter.h"
+#include "runtime/worker/text/token_rows.h"
 #include "runtime/worker/text/tokenizer.h"
 
 namespace expc::fuzz {
@@ -28,8 +29,8 @@ void said(llvm::Error error) {
   hold(message.size() < 4096, "an error is short");
 }
 
-const Tokenizer& byteTokenizer() {
-  static const Tokenizer tokenizer = Tokenizer::bytes();
+const std::shared_ptr<const Tokenizer>& byteTokenizer() {
+  static const auto tokenizer = std::make_shared<const Tokenizer>(Tokenizer::bytes());
   return tokenizer;
 }
 
@@ -57,7 +58,7 @@ void asTokenizer(const std::string& bytes) {
 
 /// Llama 3's pattern by hand and by PCRE2, but for letters that are newer than PCRE2's tables.
 void asText(const std::string& bytes) {
-  roundTrip(byteTokenizer(), bytes);
+  roundTrip(*byteTokenizer(), bytes);
   std::string text = llvm::json::isUTF8(bytes) ? bytes : llvm::json::fixUTF8(bytes);
   std::string pieces;
   splitAsLlama3(text, [&](llvm::StringRef piece) {
@@ -83,18 +84,25 @@ void asRows(const std::string& bytes) {
           said(dataset.takeError());
           continue;
         }
-        auto samples = tokenize(byteTokenizer(), *dataset, longest);
-        hold(samples && samples->chosen.size() == dataset->examples.size(), "rows can be tokenised");
-        hold(samples->rejected.size() == (pairs ? samples->chosen.size() : 0), "pairs have two sides");
+        const TokenRows made(byteTokenizer(), std::move(*dataset), longest);
+        std::vector<Sample> samples;
+        for (int64_t number = 0; number < made.count(); ++number) {
+          auto row = made.row(number);
+          hold(static_cast<bool>(row), "rows can be tokenised");
+          hold(row->rejected.has_value() == pairs, "pairs have two sides");
+          const bool whole = row->size().learns() && !row->chosen.cut && !(pairs && row->rejected->cut);
+          hold(whole || !made.isShort(number), "a row that is short for its text is whole and learns");
+          samples.push_back(std::move(row->chosen));
+        }
         int64_t total = 0;
-        for (const Sample& sample : samples->chosen) {
+        for (const Sample& sample : samples) {
           hold(sample.tokens.size() == sample.labels.size() && sample.size() <= longest && sample.size() >= 2,
                "samples are cut");
           hold(sample.labels.front() == kMasked && sample.labels.back() == kMasked, "ends are masked");
           total += static_cast<int64_t>(sample.size());
         }
         for (const bool split : {false, true}) {
-          auto packs = packSamples(samples->chosen, longest, split);
+          auto packs = packSamples(samples, longest, split);
           hold(static_cast<bool>(packs), "samples can be packed");
           int64_t real = 0;
           for (const Pack& pack : *packs) real += pack.real;

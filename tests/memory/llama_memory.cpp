@@ -153,8 +153,7 @@ std::string measure(const Setting& setting, comm::Communicator* ranks) {
   const bool sharded = ranks != nullptr && setting.text("sharding", "fsdp") == "fsdp";
   if (sharded) options.sharding = llama::Sharding{ranks};
   const int64_t before = held();
-  llama::Decoder decoder(config, options, 1,
-                         [&](const llama::TensorSpec& spec) { return llama::randomWeight(spec, 1, options.dtype); });
+  llama::Decoder decoder(config, options, 1, llama::randomWeights(1, options.dtype));
   const int64_t weights = held() - before;
   auto optimizer = setting.text("optimizer", "adamw") == "sgd"
                        ? optim::makeSgd(decoder.trainableTensors(), {.learning_rate = 1e-3})

@@ -28,8 +28,7 @@ llama::Config tinyConfig() {
 std::unique_ptr<llama::Decoder> tinyDecoder(const llama::DecoderOptions& options) {
   auto folder = llama::Folder::open(std::string(EXPC_GOLDEN_DIR) + "/llama_tiny");
   if (!folder) FAIL(llvm::toString(folder.takeError()));
-  return std::make_unique<llama::Decoder>(folder->config(), options, 1,
-                                          [&](const llama::TensorSpec& spec) { return folder->read(spec); });
+  return std::make_unique<llama::Decoder>(folder->config(), options, 1, folder->weights());
 }
 
 llama::DecoderOptions tinyLora(at::ScalarType dtype) {

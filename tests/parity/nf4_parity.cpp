@@ -91,8 +91,8 @@ TEST_CASE("qlora: logits, gradients, three steps") {
     options.activation_checkpointing = checkpointing;
     REQUIRE(llvm::toString(llama::checkOptions(config, options)).empty());
     // The original quantised after an upcast.
-    llama::Decoder decoder(config, options, 1, [&](const llama::TensorSpec& spec) {
-      return tensorOf(file, "base." + spec.name).to(at::kFloat);
+    llama::Decoder decoder(config, options, 1, [&](const llama::TensorSpec& spec, int64_t first, int64_t count) {
+      return tensorOf(file, "base." + spec.name).to(at::kFloat).flatten().narrow(0, first, count);
     });
     for (const auto& entry : decoder.adapters()) {
       at::NoGradGuard no_grad;

@@ -30,6 +30,7 @@ llama::Config config(int64_t width) {
 }
 
 struct Measured {
+  double loading = 0;                      // bytes, at most while weights are drawn, beyond those that stay
   double live = 0, forward = 0, step = 0;  // bytes: between steps; at most in a pass without gradients, in a step
   double seconds = 0;                      // of a step
   llama::GatherCounts counts;              // of a step
@@ -40,8 +41,9 @@ Measured measure(comm::Communicator& ranks, int64_t width, int64_t columns, int 
   llama::DecoderOptions options;
   options.activation_checkpointing = true;
   options.sharding = llama::Sharding{&ranks, prefetch};
-  llama::Decoder decoder(config(width), options, 1,
-                         [](const llama::TensorSpec& spec) { return llama::randomWeight(spec, 5, at::kFloat); });
+  memory::resetPeak();
+  llama::Decoder decoder(config(width), options, 1, llama::randomWeights(5, at::kFloat));
+  result.loading = static_cast<double>(memory::peak() - memory::held());
   llama::Steps training(optim::makeAdam(decoder.trainableTensors(), {1e-3}), decoder.trainableTensors(), std::nullopt,
                         0, llama::Together{&ranks, decoder.trainsParts()});
   const at::Tensor tokens = at::arange(columns, at::kLong).remainder(64).unsqueeze(0);
@@ -100,6 +102,9 @@ TEST_CASE("weights, gradients and moments are divided by the ranks; two units at
       };
       for (const bool prefetch : {true, false}) {
         const Measured m = measure(ranks, 128, 4, 1, prefetch);
+        // A rank draws a matrix's share of its own at a time.
+        const double matrix = 4.0 * 128 * 128;
+        expect(m.loading < matrix + 0.05 * block, fmt::format("{} bytes beside the weights while loading", m.loading));
         const double own = 3 * weights / world, slack = 0.25 * block;  // activations, tables, padding
         expect(m.live >= own && m.live < own + slack, fmt::format("{} bytes live of {}", m.live, own));
         if (world == 1) {

@@ -109,9 +109,8 @@ Trained train(const Method& method, comm::Communicator* ranks) {
   llama::DecoderOptions options = method.options;
   if (ranks != nullptr) options.sharding = llama::Sharding{ranks};
   Trained result;
-  result.decoder = std::make_unique<llama::Decoder>(
-      smallConfig(method.tied), options, 3,
-      [&](const llama::TensorSpec& spec) { return llama::randomWeight(spec, 5, options.dtype); });
+  result.decoder =
+      std::make_unique<llama::Decoder>(smallConfig(method.tied), options, 3, llama::randomWeights(5, options.dtype));
   llama::Decoder& decoder = *result.decoder;
   // Adam's division makes noise of what is nothing but noise; its epsilon is above that.
   const optim::AdamOptions adam{1e-2, 0.9, 0.999, 1e-4, 0.01, true};
@@ -246,6 +245,25 @@ TEST_CASE("sharded trainings are those of one rank") {
     });
 }
 
+TEST_CASE("what ranks draw in parts are the weights of one rank, to the bit") {
+  for (const unsigned world : {2u, 3u, 4u})
+    onRanks(world, [&](comm::Communicator& ranks) {
+      std::string said;
+      for (const auto dtype : {at::kFloat, at::kBFloat16})
+        for (const Method& method : methods(dtype)) {
+          if (method.dpo || method.options.qat || method.options.activation_checkpointing) continue;
+          llama::DecoderOptions options = method.options;
+          const llama::Decoder alone(smallConfig(method.tied), options, 3, llama::randomWeights(5, dtype));
+          options.sharding = llama::Sharding{&ranks};
+          const llama::Decoder sharded(smallConfig(method.tied), options, 3, llama::randomWeights(5, dtype));
+          for (const auto& spec : llama::weightSpecs(alone.config()))
+            if (!at::equal(alone.weight(spec), sharded.weight(spec)))
+              said += fmt::format("{} {}: {}; ", method.name, c10::toString(dtype), spec.name);
+        }
+      return said;
+    });
+}
+
 TEST_CASE("references are computed by all ranks when one has to") {
   onRanks(2, [](comm::Communicator& ranks) -> std::string {
     llama::ReferenceLogProbs references(4, &ranks);
@@ -266,8 +284,7 @@ TEST_CASE("an overflow on one rank keeps all from stepping") {
     llama::DecoderOptions options;
     options.dtype = at::kHalf;
     options.sharding = llama::Sharding{&ranks};
-    llama::Decoder decoder(smallConfig(false), options, 1,
-                           [](const llama::TensorSpec& spec) { return llama::randomWeight(spec, 5, at::kHalf); });
+    llama::Decoder decoder(smallConfig(false), options, 1, llama::randomWeights(5, at::kHalf));
     llama::Steps steps(optim::makeAdam(decoder.trainableTensors(), {1e-2}), decoder.trainableTensors(), std::nullopt, 0,
                        llama::Together{&ranks, true});
     const auto specs = llama::weightSpecs(decoder.config());

@@ -7,6 +7,8 @@
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -125,6 +127,18 @@ llvm::Expected<SafeTensors> SafeTensors::open(const std::string& path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer) return failure(fmt::format("{}: {}", path, buffer.getError().message()));
   return parse(std::move(*buffer), path);
+}
+
+void SafeTensors::letGo(llvm::ArrayRef<uint8_t> bytes) const {
+  // What is no mapping of the file is on the heap, whose pages would come back empty.
+  if (buffer_->getBufferKind() != llvm::MemoryBuffer::MemoryBuffer_MMap) return;
+  const auto* begin = reinterpret_cast<const uint8_t*>(buffer_->getBufferStart());
+  const auto* end = reinterpret_cast<const uint8_t*>(buffer_->getBufferEnd());
+  if (bytes.begin() < begin || bytes.end() > end) return;
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t first = (reinterpret_cast<uintptr_t>(bytes.begin()) + page - 1) / page * page,
+                  last = reinterpret_cast<uintptr_t>(bytes.end()) / page * page;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
 llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffer> buffer, const std::string& name) {

@@ -51,6 +51,8 @@ class SafeTensors {
   /// Null if there is none of that name.
   const TensorInfo* find(llvm::StringRef name) const;
   const std::string& path() const { return path_; }
+  /// Bytes of the file leave the process's memory until they are read again; of other bytes nothing happens.
+  void letGo(llvm::ArrayRef<uint8_t> bytes) const;
   /// BLAKE3 of the whole file, as writeSafeTensors returns it.
   std::string digest() const;
 

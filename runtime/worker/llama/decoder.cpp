@@ -12,6 +12,7 @@
 #include "runtime/worker/llama/checkpoint.h"
 #include "runtime/worker/llama/layers.h"
 #include "runtime/worker/llama/random_weights.h"
+#include "runtime/worker/llama/unit_loader.h"
 
 namespace expc::llama {
 
@@ -92,20 +93,26 @@ Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t s
   }
   for (size_t i = 0; i < blocks_.size(); ++i) blocks_[i].index = static_cast<int64_t>(i);
   const std::vector<TensorSpec> specs = weightSpecs(config);
+  std::optional<UnitLoader> loader;
   for (size_t i = 0; i < specs.size(); ++i) {
     const TensorSpec& spec = specs[i];
-    at::Tensor tensor = source(spec);
-    assert(tensor.sizes() == at::IntArrayRef(spec.shape) && "the source gives weights of the configuration");
-    addWeight(spec, std::move(tensor));
-    if (options_.lora && spec.role != Role::Embedding && spec.role != Role::Norm) {
-      const auto& targets = options_.lora->targets;
-      if (std::find(targets.begin(), targets.end(), spec.role) != targets.end())
-        addAdapter(llvm::StringRef(spec.name).drop_back(llvm::StringRef(".weight").size()).str(), productOf(spec),
-                   spec.index, seed);
+    if (spec.role != Role::Embedding && spec.role != Role::Norm) productOf(spec).role = spec.role;
+    if (shards_) {
+      if (!loader) loader.emplace(source, *options_.sharding->communicator);
+      if (isPacked(spec))
+        loader->add(spec, productOf(spec).frozen.nf4);
+      else
+        loader->add(spec, denseOf(spec), options_.dtype);
+    } else {
+      addWeight(spec, source);
     }
+    addAdapter(spec, /*drawn=*/!source(spec, 0, 0).is_meta());
     if (!shards_ || !endsUnit(specs, i)) continue;
     const size_t unit = unitOf(spec);
-    shards_->set(unit, membersOf(unit), trainsParts());
+    shards_->set(
+        unit, membersOf(unit), trainsParts(), options_.device,
+        [&](const at::Tensor* member, int64_t first, const at::Tensor& own) { loader->fill(member, first, own); });
+    loader.reset();
     if (trainsParts()) trainable_.push_back({unitName(unit), shards_->part(unit)});
   }
   if (config_.tied) (options_.lora ? head_->frozen.dense : head_->trained) = embedding_;
@@ -148,41 +155,43 @@ Decoder::Product& Decoder::productOf(const TensorSpec& spec) {
   }
 }
 
-void Decoder::addWeight(const TensorSpec& spec, at::Tensor tensor) {
-  if (options_.nf4 && isBlockProduct(spec.role)) {
-    Product& product = productOf(spec);
-    product.role = spec.role;
-    // On the host, so that of a weight only half a byte a value ever is on the device.
-    product.frozen.nf4 = quantizeNf4(tensor);
-    if (!options_.device.is_cpu()) product.frozen.nf4 = product.frozen.nf4.to(options_.device);
-    return;
-  }
-  tensor = tensor.to(options_.device, options_.dtype).contiguous();
-  const bool trained = !options_.lora;
-  if (trained && !shards_) {
-    tensor.requires_grad_(true);
-    trainable_.push_back({spec.name, tensor});
-  }
-  if (spec.role == Role::Embedding) {
-    embedding_ = std::move(tensor);
-  } else if (spec.role == Role::Norm) {
-    if (spec.name == "norm.scale")
-      norm_ = std::move(tensor);
-    else if (llvm::StringRef(spec.name).ends_with("sa_norm.scale"))
-      blocks_[(spec.index - 1) / 9].attention_norm = std::move(tensor);
-    else
-      blocks_[(spec.index - 1) / 9].mlp_norm = std::move(tensor);
-  } else {
-    Product& product = productOf(spec);
-    product.role = spec.role;
-    (trained ? product.trained : product.frozen.dense) = std::move(tensor);
-  }
+bool Decoder::isPacked(const TensorSpec& spec) const { return options_.nf4 && isBlockProduct(spec.role); }
+
+at::Tensor& Decoder::denseOf(const TensorSpec& spec) {
+  if (spec.role == Role::Embedding) return embedding_;
+  if (spec.role != Role::Norm) return options_.lora ? productOf(spec).frozen.dense : productOf(spec).trained;
+  if (spec.name == "norm.scale") return norm_;
+  Block& block = blocks_[(spec.index - 1) / 9];
+  return llvm::StringRef(spec.name).ends_with("sa_norm.scale") ? block.attention_norm : block.mlp_norm;
 }
 
-void Decoder::addAdapter(const std::string& name, Product& product, uint64_t index, uint64_t seed) {
+void Decoder::addWeight(const TensorSpec& spec, const WeightSource& source) {
+  if (isPacked(spec)) {
+    // On the host, so that of a weight only half a byte a value ever is on the device.
+    const at::Tensor values = source(spec, 0, spec.elements());
+    const Nf4 weight = values.is_meta() ? describeNf4(spec.shape[0], spec.shape[1], values.scalar_type())
+                                        : quantizeNf4(values.view(spec.shape));
+    productOf(spec).frozen.nf4 = weight.to(options_.device);
+    return;
+  }
+  at::Tensor& weight = denseOf(spec);
+  weight = loadedWeight(source, spec, options_.dtype, options_.device);
+  if (options_.lora) return;
+  weight.requires_grad_(true);
+  trainable_.push_back({spec.name, weight});
+}
+
+void Decoder::addAdapter(const TensorSpec& spec, bool drawn) {
+  if (!options_.lora || spec.role == Role::Embedding || spec.role == Role::Norm) return;
+  const auto& targets = options_.lora->targets;
+  if (std::find(targets.begin(), targets.end(), spec.role) == targets.end()) return;
+  const std::string name = llvm::StringRef(spec.name).drop_back(llvm::StringRef(".weight").size()).str();
+  Product& product = productOf(spec);
   const int64_t rank = options_.lora->rank, out = product.frozen.rows(), in = product.frozen.columns();
   const auto type = at::TensorOptions().dtype(options_.dtype).device(options_.device);
-  product.adapter.a = randomAdapter(rank, in, index, seed, options_.dtype).to(options_.device).requires_grad_(true);
+  product.adapter.a = drawn ? randomAdapter(rank, in, spec.index, seed_, options_.dtype).to(options_.device)
+                            : at::empty({rank, in}, type);
+  product.adapter.a.requires_grad_(true);
   product.adapter.b = at::zeros({out, rank}, type).requires_grad_(true);
   trainable_.push_back({name + ".lora_a.weight", product.adapter.a});
   trainable_.push_back({name + ".lora_b.weight", product.adapter.b});

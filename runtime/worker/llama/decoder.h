@@ -17,6 +17,7 @@
 #include "runtime/worker/llama/products.h"
 #include "runtime/worker/llama/rope.h"
 #include "runtime/worker/llama/sharded_weights.h"
+#include "runtime/worker/llama/weight_source.h"
 #include "runtime/worker/model/named_tensor.h"
 
 namespace expc::llama {
@@ -70,12 +71,10 @@ struct Sequences {
 
 class Decoder {
  public:
-  /// Gives a weight on the CPU, rows in torchtune's order. Asked once for each, in the order of weightSpecs; a tensor
-  /// of the decoder's type and device is taken as it is, and one for NF4 is quantised there, in the type it has. When
-  /// sharding, every rank asks, and must get the same; no more than a block's weights are held whole.
-  using WeightSource = std::function<at::Tensor(const TensorSpec&)>;
-
-  /// For options that checkOptions accepts. `seed` is that of the adapters' first matrices and of dropout.
+  /// For options that checkOptions accepts. Weights come from the source in the order of weightSpecs; one for NF4 is
+  /// quantised on the host, in the type it has. When sharding, a rank asks for what it keeps of each, and all must get
+  /// elements of the same weights. Of weights without values (WeightSource) adapters have none either. `seed` is that
+  /// of the adapters' first matrices and of dropout.
   Decoder(const Config& config, const DecoderOptions& options, uint64_t seed, const WeightSource& source);
   ~Decoder();
   Decoder(const Decoder&) = delete;
@@ -139,10 +138,13 @@ class Decoder {
   struct Block;
   struct Pass;  // what all blocks of one forward pass share
 
-  void addWeight(const TensorSpec& spec, at::Tensor tensor);
+  void addWeight(const TensorSpec& spec, const WeightSource& source);
   static void layAdaptersTogether(const std::vector<const Product*>& readers);  // of those that read one input
-  void addAdapter(const std::string& name, Product& product, uint64_t index, uint64_t seed);
+  void addAdapter(const TensorSpec& spec, bool drawn);
   Product& productOf(const TensorSpec& spec);
+  bool isPacked(const TensorSpec& spec) const;  // in NF4
+  /// Where a weight lies that is not.
+  at::Tensor& denseOf(const TensorSpec& spec);
   const Product& productOf(const TensorSpec& spec) const { return const_cast<Decoder*>(this)->productOf(spec); }
   bool quantizes(const Product& product) const;
   /// Units of sharding are the places of a pass: the embedding, the blocks (the last with the norm), the head, which

@@ -22,9 +22,7 @@ Config smallConfig(bool tied = false) {
   return c;
 }
 
-Decoder::WeightSource randomSource(at::ScalarType dtype) {
-  return [dtype](const TensorSpec& spec) { return randomWeight(spec, 5, dtype); };
-}
+WeightSource randomSource(at::ScalarType dtype) { return randomWeights(5, dtype); }
 
 Sequences someTokens() {
   at::manual_seed(11);
@@ -70,6 +68,48 @@ TEST_CASE("random weights depend on the seed and the place alone") {
   CHECK(bound.min().item<double>() < -0.99);
   CHECK(std::abs(bound.std().item<double>() - std::sqrt(1.0 / 3)) < 0.01);
   CHECK_FALSE(at::equal(product, randomWeight(specs[11], 3, at::kFloat)));  // the next layer's
+}
+
+TEST_CASE("any elements of random weights are those of the whole") {
+  const auto specs = weightSpecs(namedConfig("tiny").value());
+  for (const TensorSpec& spec : {specs[0], specs[1], specs[2], specs[8]}) {
+    const at::Tensor whole = randomWeight(spec, 3, at::kFloat).flatten();
+    const WeightSource parts = randomWeights(3, at::kFloat);
+    const int64_t all = whole.numel();
+    for (const int64_t first : {int64_t{0}, int64_t{1}, int64_t{255}, all / 3, all - 7})
+      for (const int64_t count : {int64_t{0}, int64_t{1}, int64_t{7}, (all - first) / 2, all - first})
+        if (first + count <= all) CHECK(at::equal(parts(spec, first, count), whole.narrow(0, first, count)));
+  }
+}
+
+TEST_CASE("weights without values take the memory of those with") {
+  const WeightSource none = [](const TensorSpec&, int64_t, int64_t count) {
+    return at::empty({count}, at::TensorOptions().dtype(at::kFloat).device(at::kMeta));
+  };
+  Config config = smallConfig();
+  config.width = config.mlp_width = 128, config.head_width = 32, config.kv_heads = 4;  // for NF4
+  for (const bool nf4 : {false, true})
+    for (const bool lora : {false, true}) {
+      if (nf4 && !lora) continue;
+      DecoderOptions options;
+      options.dtype = at::kBFloat16;
+      options.nf4 = nf4;
+      if (lora) options.lora = LoraOptions{4, 8, 0, targetRoles("qvo_mlp").value()};
+      REQUIRE(llvm::toString(checkOptions(config, options)).empty());
+      Decoder empty(config, options, 1, none), drawn(config, options, 1, randomSource(at::kFloat));
+      for (const TensorSpec& spec : weightSpecs(config)) {
+        const at::Tensor weight = empty.weight(spec);
+        CHECK(weight.device().is_cpu());
+        CHECK(weight.sizes() == drawn.weight(spec).sizes());
+        CHECK((weight.scalar_type() == drawn.weight(spec).scalar_type()));
+      }
+      REQUIRE(empty.trainable().size() == drawn.trainable().size());
+      for (size_t i = 0; i < empty.trainable().size(); ++i) {
+        CHECK(empty.trainable()[i].name == drawn.trainable()[i].name);
+        CHECK(empty.trainable()[i].tensor.sizes() == drawn.trainable()[i].tensor.sizes());
+        CHECK(empty.trainable()[i].tensor.requires_grad());
+      }
+    }
 }
 
 TEST_CASE("long waves are stretched as in Llama 3.1") {

@@ -1,5 +1,6 @@
 #include "runtime/worker/llama/folder.h"
 
+#include <ATen/ops/empty.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringExtras.h>
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <set>
 
 #include "runtime/plan/json.h"
@@ -189,12 +191,34 @@ llvm::Error Folder::check(const std::string& path) const {
   return failure(fmt::format("{}: the weights do not fit config.json; tensors {}", path, fmt::join(wrong, "; ")));
 }
 
-at::Tensor Folder::read(const TensorSpec& spec) const {
+at::ScalarType Folder::type(const TensorSpec& spec) const {
+  return model::tensorOf({"", find(spec)->dtype, {0}, {}}).scalar_type();
+}
+
+at::Tensor Folder::read(const TensorSpec& spec) const { return read(spec, 0, spec.elements()).view(spec.shape); }
+
+WeightSource Folder::weights() const {
+  return [this](const TensorSpec& spec, int64_t first, int64_t count) { return read(spec, first, count); };
+}
+
+at::Tensor Folder::read(const TensorSpec& spec, int64_t first, int64_t count) const {
   const io::TensorInfo* info = find(spec);
   assert(info != nullptr && "open() has checked that every weight is there");
-  at::Tensor tensor = model::tensorOf(*info);
-  return naming_ == Naming::HuggingFace && rowsDiffer(spec.role) ? rowsFromHuggingFace(tensor, config_.head_width)
-                                                                 : tensor;
+  at::Tensor result = at::empty({count}, at::TensorOptions().dtype(type(spec)));
+  const auto size = static_cast<int64_t>(result.itemsize());
+  auto* to = static_cast<uint8_t*>(result.mutable_data_ptr());
+  const bool moved = naming_ == Naming::HuggingFace && rowsDiffer(spec.role);
+  const int64_t width = moved ? spec.elements() / spec.shape[0] : std::max<int64_t>(spec.elements(), 1);
+  // Of rows that lie elsewhere one after the other; of others all at once.
+  for (int64_t at = first; at < first + count;) {
+    const int64_t row = at / width, within = at % width, here = std::min(width - within, first + count - at);
+    const int64_t from = (moved ? rowInHuggingFace(row, config_.head_width) : row) * width + within;
+    const auto bytes = info->bytes.slice(static_cast<size_t>(from * size), static_cast<size_t>(here * size));
+    std::memcpy(to + (at - first) * size, bytes.data(), bytes.size());
+    at += here;
+  }
+  for (const io::SafeTensors& file : files_) file.letGo(info->bytes);
+  return result;
 }
 
 llvm::Error writeFolder(const std::string& path, const Config& config,

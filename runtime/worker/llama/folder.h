@@ -13,6 +13,7 @@
 
 #include "runtime/worker/io/safetensors.h"
 #include "runtime/worker/llama/config.h"
+#include "runtime/worker/llama/weight_source.h"
 
 namespace expc::llama {
 
@@ -29,12 +30,17 @@ class Folder {
   Naming naming() const { return naming_; }
   /// A copy of one weight on the CPU, in the file's type, rows in torchtune's order.
   at::Tensor read(const TensorSpec& spec) const;
+  /// Any elements of it. What was read leaves the process's memory. The folder must live longer.
+  WeightSource weights() const;
+  /// The type that a weight has in its file.
+  at::ScalarType type(const TensorSpec& spec) const;
 
  private:
   Folder() = default;
   llvm::Error openFiles(const std::string& path);
   llvm::Error check(const std::string& path) const;
   const io::TensorInfo* find(const TensorSpec& spec) const;
+  at::Tensor read(const TensorSpec& spec, int64_t first, int64_t count) const;
 
   Config config_;
   Naming naming_ = Naming::HuggingFace;

@@ -62,7 +62,15 @@ TEST_CASE("a folder comes back as it was written: either's names, one file or se
       auto folder = Folder::open(place.text());
       REQUIRE(static_cast<bool>(folder));
       CHECK((folder->naming() == naming));
-      for (const TensorSpec& spec : weightSpecs(folder->config())) CHECK(at::equal(folder->read(spec), source(spec)));
+      const WeightSource parts = folder->weights();
+      for (const TensorSpec& spec : weightSpecs(folder->config())) {
+        const at::Tensor whole = source(spec).flatten();
+        CHECK(at::equal(folder->read(spec), source(spec)));
+        CHECK((folder->type(spec) == at::kFloat));
+        for (const int64_t first : {int64_t{0}, whole.numel() / 3, whole.numel() - 5})
+          for (const int64_t count : {int64_t{0}, int64_t{5}, (whole.numel() - first) / 2})
+            CHECK(at::equal(parts(spec, first, count), whole.narrow(0, first, count)));
+      }
     }
   }
   // Fewer files than before: no index of the old ones stays behind.
@@ -142,7 +150,8 @@ TEST_CASE("adapters come back as they were written; what differs is listed") {
   const Place place;
   DecoderOptions options;
   options.lora = LoraOptions{2, 4, 0, targetRoles("qkvo_mlp").value()};
-  Decoder first(smallConfig(), options, 1, source), second(smallConfig(), options, 2, source);
+  const WeightSource weights = randomWeights(7, at::kFloat);
+  Decoder first(smallConfig(), options, 1, weights), second(smallConfig(), options, 2, weights);
   {
     at::NoGradGuard no_grad;
     for (const auto& entry : first.adapters()) at::Tensor(entry.tensor).normal_();
@@ -156,7 +165,7 @@ TEST_CASE("adapters come back as they were written; what differs is listed") {
   CHECK(file->find("base_model.model.model.layers.1.self_attn.k_proj.lora_B.weight") != nullptr);
 
   options.lora = LoraOptions{3, 4, 0, targetRoles("qv").value()};
-  Decoder other(smallConfig(), options, 1, source);
+  Decoder other(smallConfig(), options, 1, weights);
   const std::string error = llvm::toString(loadAdapter(place.text(), other));
   CHECK(has(error, "r is 2, expected 3"));
   CHECK(has(error, "target_modules are down_proj"));

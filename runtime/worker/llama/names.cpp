@@ -54,6 +54,11 @@ at::Tensor rowsFromHuggingFace(const at::Tensor& rows, int64_t head_width) {
   return rows.reshape({rows.size(0) / head_width, 2, head_width / 2, -1}).transpose(1, 2).reshape(rows.sizes());
 }
 
+int64_t rowInHuggingFace(int64_t row, int64_t head_width) {
+  const int64_t head = row / head_width, place = row % head_width;
+  return head * head_width + place % 2 * (head_width / 2) + place / 2;
+}
+
 at::Tensor rowsToHuggingFace(const at::Tensor& rows, int64_t head_width) {
   assert(rows.size(0) % head_width == 0 && "whole heads");
   return rows.reshape({rows.size(0) / head_width, head_width / 2, 2, -1}).transpose(1, 2).reshape(rows.sizes());

@@ -23,7 +23,9 @@ std::optional<std::string> torchtuneName(llvm::StringRef hugging_face);
 /// Rows in torchtune's order, from Hugging Face's. `rows` is [heads * head width, ...]: the weight of q or k, or the
 /// second matrix of its adapter.
 at::Tensor rowsFromHuggingFace(const at::Tensor& rows, int64_t head_width);
-/// The other way.
+/// Where a row in torchtune's order lies in Hugging Face's.
+int64_t rowInHuggingFace(int64_t row, int64_t head_width);
+/// All rows the other way.
 at::Tensor rowsToHuggingFace(const at::Tensor& rows, int64_t head_width);
 /// True for the products whose rows differ.
 inline bool rowsDiffer(Role role) { return role == Role::Query || role == Role::Key; }

@@ -24,38 +24,53 @@ float normal(uint32_t a, uint32_t b) {
   return static_cast<float>(std::sqrt(-2.0 * std::log(unit(a))) * std::cos(2.0 * M_PI * unit(b)));
 }
 
-/// `count` values of one stream: a block of four numbers gives four values, or a single normal one.
+/// What a tensor's values are drawn with.
+struct Draw {
+  uint64_t key = 0;
+  Distribution distribution = Distribution::Uniform;
+  double bound = 1;
+};
+
+/// The values [begin, end) of one stream: a block of four numbers gives four values, or a single normal one.
 template <typename T>
-void fill(uint64_t key, uint64_t stream, Distribution distribution, double bound, int64_t count, T* values) {
+void fill(const Draw& draw, uint64_t stream, int64_t begin, int64_t end, T* values) {
   PhiloxNumbers numbers;
-  const int64_t each = distribution == Distribution::Normal ? 1 : 4, drawn = each * kPhiloxBlocks;
-  for (int64_t begin = 0; begin < count; begin += drawn) {
-    drawPhilox(key, stream, static_cast<uint32_t>(begin / each), numbers);
-    const int64_t here = std::min(drawn, count - begin);
-    if (distribution == Distribution::Normal) {
-      for (int64_t i = 0; i < here; ++i) values[begin + i] = static_cast<T>(normal(numbers[0][i], numbers[1][i]));
+  const int64_t each = draw.distribution == Distribution::Normal ? 1 : 4, drawn = each * kPhiloxBlocks;
+  for (int64_t from = begin / drawn * drawn; from < end; from += drawn) {
+    drawPhilox(draw.key, stream, static_cast<uint32_t>(from / each), numbers);
+    const int64_t first = std::max(begin, from) - from, last = std::min(end, from + drawn) - from;
+    T* to = values + (from - begin);
+    if (draw.distribution == Distribution::Normal) {
+      for (int64_t i = first; i < last; ++i) to[i] = static_cast<T>(normal(numbers[0][i], numbers[1][i]));
       continue;
     }
-    for (int64_t i = 0; i < here; ++i) {
-      const double value = bound * (static_cast<double>(numbers[i % 4][i / 4] >> 8) * 0x1p-23 - 1);
-      values[begin + i] = static_cast<T>(static_cast<float>(value));
+    for (int64_t i = first; i < last; ++i) {
+      const double value = draw.bound * (static_cast<double>(numbers[i % 4][i / 4] >> 8) * 0x1p-23 - 1);
+      to[i] = static_cast<T>(static_cast<float>(value));
     }
   }
 }
 
-at::Tensor drawn(const std::vector<int64_t>& shape, uint64_t key, Distribution distribution, double bound,
-                 at::ScalarType dtype) {
-  at::Tensor result = at::empty(shape, at::TensorOptions().dtype(dtype));
-  const int64_t count = result.numel(), chunks = (count + kChunk - 1) / kChunk;
+/// The values [first, first + count) of a tensor.
+at::Tensor drawn(const Draw& draw, int64_t first, int64_t count, at::ScalarType dtype) {
+  at::Tensor result = at::empty({count}, at::TensorOptions().dtype(dtype));
+  const int64_t end = first + count;
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, dtype, "random weights", [&] {
     scalar_t* values = result.mutable_data_ptr<scalar_t>();
-    at::parallel_for(0, chunks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t chunk = begin; chunk < end; ++chunk)
-        fill(key, static_cast<uint64_t>(chunk), distribution, bound, std::min(kChunk, count - chunk * kChunk),
-             values + chunk * kChunk);
+    at::parallel_for(first / kChunk, (end + kChunk - 1) / kChunk, 1, [&](int64_t from, int64_t to) {
+      for (int64_t chunk = from; chunk < to; ++chunk) {
+        const int64_t start = chunk * kChunk, low = std::max(first, start), high = std::min(end, start + kChunk);
+        fill(draw, static_cast<uint64_t>(chunk), low - start, high - start, values + (low - first));
+      }
     });
   });
   return result;
+}
+
+Draw drawOf(const TensorSpec& spec, uint64_t seed) {
+  const uint64_t key = mixed(mixed(seed) + spec.index);
+  if (spec.role == Role::Embedding) return {key, Distribution::Normal, 1};
+  return {key, Distribution::Uniform, 1 / std::sqrt(static_cast<double>(spec.shape[1]))};
 }
 
 }  // namespace
@@ -68,15 +83,20 @@ uint64_t mixed(uint64_t x) {
 }
 
 at::Tensor randomWeight(const TensorSpec& spec, uint64_t seed, at::ScalarType dtype) {
-  if (spec.role == Role::Norm) return at::ones(spec.shape, at::TensorOptions().dtype(dtype));
-  const uint64_t key = mixed(mixed(seed) + spec.index);
-  if (spec.role == Role::Embedding) return drawn(spec.shape, key, Distribution::Normal, 1, dtype);
-  return drawn(spec.shape, key, Distribution::Uniform, 1 / std::sqrt(static_cast<double>(spec.shape[1])), dtype);
+  return randomWeights(seed, dtype)(spec, 0, spec.elements()).view(spec.shape);
+}
+
+WeightSource randomWeights(uint64_t seed, at::ScalarType dtype) {
+  return [seed, dtype](const TensorSpec& spec, int64_t first, int64_t count) {
+    if (spec.role == Role::Norm) return at::ones({count}, at::TensorOptions().dtype(dtype));
+    return drawn(drawOf(spec, seed), first, count, dtype);
+  };
 }
 
 at::Tensor randomAdapter(int64_t rank, int64_t in, uint64_t index, uint64_t seed, at::ScalarType dtype) {
-  return drawn({rank, in}, mixed(mixed(seed) + kAdapters + index), Distribution::Uniform,
-               1 / std::sqrt(static_cast<double>(in)), dtype);
+  const Draw draw{mixed(mixed(seed) + kAdapters + index), Distribution::Uniform,
+                  1 / std::sqrt(static_cast<double>(in))};
+  return drawn(draw, 0, rank * in, dtype).view({rank, in});
 }
 
 }  // namespace expc::llama

@@ -19,10 +19,20 @@ using torch::autograd::variable_list;
 
 constexpr int64_t kAlignment = 64;  // bytes: tensors lie as well as if each had memory of its own
 
+int64_t bytesOf(const at::Tensor& tensor) { return tensor.numel() * static_cast<int64_t>(tensor.itemsize()); }
+
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 at::DataPtr takeMemory(const at::Tensor& tensor) {
   return tensor.storage().unsafeGetStorageImpl()->set_data_ptr(at::DataPtr(nullptr, tensor.device()));
+}
+
+/// Bytes of which nothing is there yet.
+at::Tensor withoutMemory(int64_t bytes, at::Device device) {
+  at::Tensor result = at::empty({0}, at::TensorOptions().dtype(at::kByte).device(device));
+  const c10::Storage storage(c10::Storage::use_byte_size_t(), static_cast<size_t>(bytes),
+                             at::DataPtr(nullptr, result.device()), /*allocator=*/nullptr, /*resizable=*/false);
+  return result.set_(storage, 0, {bytes}, {1});
 }
 
 }  // namespace
@@ -69,28 +79,41 @@ ShardedWeights::ShardedWeights(comm::Communicator& communicator, std::vector<siz
       units_(*std::max_element(order_.begin(), order_.end()) + 1) {}
 
 void ShardedWeights::set(size_t index, const std::vector<at::Tensor*>& members, bool trained) {
+  set(index, members, trained, members[0]->device(),
+      [](const at::Tensor* member, int64_t first, const at::Tensor& own) {
+        own.copy_(member->flatten().narrow(0, first, own.numel()));
+      });
+}
+
+void ShardedWeights::set(size_t index, const std::vector<at::Tensor*>& members, bool trained, at::Device device,
+                         const Fill& fill) {
   at::NoGradGuard no_grad;
   Unit unit;
   int64_t bytes = 0;
   for (const at::Tensor* member : members) {
     assert(!trained || member->scalar_type() == members[0]->scalar_type());
-    bytes = aligned(bytes) + static_cast<int64_t>(member->nbytes());
+    bytes = aligned(bytes) + bytesOf(*member);
   }
-  const int64_t size = trained ? static_cast<int64_t>(members[0]->itemsize()) : 1;
-  const int64_t part = partLength(bytes / size, communicator_.worldSize()) * size;
-  unit.whole = at::zeros({part * communicator_.worldSize()}, members[0]->options().dtype(at::kByte));
+  // Of what is not trained, parts end where tensors may begin: between elements, and between blocks of NF4.
+  const int64_t size = trained ? static_cast<int64_t>(members[0]->itemsize()) : kAlignment;
+  const int64_t part = partLength((bytes + size - 1) / size, communicator_.worldSize()) * size;
+  const int64_t begin = part * communicator_.rank(), end = begin + part;
+  unit.whole = withoutMemory(part * communicator_.worldSize(), device);
+  unit.part = at::zeros({part}, unit.whole.options());
   int64_t at = 0;
   for (at::Tensor* member : members) {
-    const auto count = static_cast<int64_t>(member->nbytes());
-    const at::Tensor view = unit.whole.narrow(0, at, count).view(member->scalar_type()).view(member->sizes()).detach();
-    view.copy_(*member);
+    const at::ScalarType type = member->scalar_type();
+    const int64_t count = bytesOf(*member), element = static_cast<int64_t>(member->itemsize());
+    const int64_t first = std::clamp(begin, at, at + count), last = std::clamp(end, first, at + count);
+    const at::Tensor own = last > first ? unit.part.narrow(0, first - begin, last - first).view(type)
+                                        : at::empty({0}, unit.part.options().dtype(type));
+    fill(member, (first - at) / element, own);
+    const at::Tensor view = unit.whole.narrow(0, at, count).view(type).view(member->sizes()).detach();
     *member = view;
     if (trained) unit.leaves.push_back(view.requires_grad_(true));
     at = aligned(at + count);
   }
-  unit.part = unit.whole.narrow(0, part * communicator_.rank(), part).clone();
   if (trained) unit.part = unit.part.view(members[0]->scalar_type()).detach().requires_grad_(true);
-  takeMemory(unit.whole);
   if (units_[index].whole.defined()) drop(index);
   units_[index] = std::move(unit);
   // What it took to divide a unit lies between parts, where the next one finds no room: the process would grow to the

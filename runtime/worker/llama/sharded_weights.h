@@ -34,11 +34,17 @@ class ShardedWeights {
   ShardedWeights(const ShardedWeights&) = delete;
   ShardedWeights& operator=(const ShardedWeights&) = delete;
 
+  /// Puts into `own` what this rank has of the elements of a member, flat, from `first` on; perhaps none.
+  using Fill = std::function<void(const at::Tensor* member, int64_t first, const at::Tensor& own)>;
+
   /// Takes the tensors of a unit (any types and shapes if it is not trained, else of one type), which are the same on
   /// every rank. They become views, of the same shape, of memory that is there only while the unit is gathered; those
   /// of a trained unit are leaves, and its part is what an optimiser trains. Replaces what the unit was before, of
   /// which members may be views if it is held.
   void set(size_t unit, const std::vector<at::Tensor*>& members, bool trained);
+  /// The same of tensors that have a type and a shape only (at::kMeta): `fill` is called for one after the other, on
+  /// every rank for each.
+  void set(size_t unit, const std::vector<at::Tensor*>& members, bool trained, at::Device device, const Fill& fill);
   /// This rank's part of a unit [n]: of a trained one in its type, with gradients; else bytes.
   const at::Tensor& part(size_t unit) const { return units_[unit].part; }
 

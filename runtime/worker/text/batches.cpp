@@ -105,6 +105,20 @@ llvm::Expected<std::vector<Pack>> packSamples(llvm::ArrayRef<Sample> samples, si
   return packer.take();
 }
 
+std::vector<size_t> packBounds(llvm::ArrayRef<int64_t> lengths, int64_t size) {
+  std::vector<size_t> bounds;
+  int64_t filled = 0;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    if (bounds.empty() || filled + lengths[i] > size) {
+      bounds.push_back(i);
+      filled = 0;
+    }
+    filled += lengths[i];
+  }
+  bounds.push_back(lengths.size());
+  return bounds;
+}
+
 TokenBatch collatePacks(llvm::ArrayRef<const Pack*> packs) {
   TokenBatch batch;
   batch.rows = static_cast<int64_t>(packs.size());

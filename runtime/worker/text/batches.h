@@ -43,6 +43,10 @@ struct Pack {
 /// than a pack, without `split`. The last pack may be mostly padding.
 llvm::Expected<std::vector<Pack>> packSamples(llvm::ArrayRef<Sample> samples, size_t size, bool split);
 
+/// Where packs of samples of these lengths begin, as packSamples makes them without `split`, and behind the last the
+/// number of samples.
+std::vector<size_t> packBounds(llvm::ArrayRef<int64_t> lengths, int64_t size);
+
 TokenBatch collatePacks(llvm::ArrayRef<const Pack*> packs);
 
 }  // namespace expc::text

@@ -98,6 +98,31 @@ TEST_CASE("packs are torchtune's, with and without splitting samples") {
   }
 }
 
+TEST_CASE("bounds are where packs begin") {
+  for (const int64_t size : {7, 20, 1000}) {
+    std::vector<Sample> samples;
+    std::vector<int64_t> lengths;
+    for (int64_t i = 0; i < 40; ++i) {
+      lengths.push_back(1 + i * 5 % 7);
+      samples.push_back({std::vector<Token>(static_cast<size_t>(lengths.back()), static_cast<Token>(i)), {}, false});
+      samples.back().labels = samples.back().tokens;
+    }
+    auto packs = packSamples(samples, static_cast<size_t>(size), false);
+    REQUIRE(packs);
+    const auto bounds = packBounds(lengths, size);
+    REQUIRE(bounds.size() == packs->size() + 1);
+    for (size_t i = 0; i < packs->size(); ++i) {
+      auto own = packSamples(llvm::ArrayRef(samples).slice(bounds[i], bounds[i + 1] - bounds[i]),
+                             static_cast<size_t>(size), false);
+      REQUIRE(own);
+      REQUIRE(own->size() == 1);
+      CHECK(own->front().tokens == (*packs)[i].tokens);
+      CHECK(own->front().lengths == (*packs)[i].lengths);
+    }
+  }
+  CHECK(packBounds({}, 5) == std::vector<size_t>{0});
+}
+
 TEST_CASE("a sample longer than a pack is an error, or split") {
   const std::vector<Sample> samples = {{{1, 2, 3, 4, 5}, {kMasked, 2, 3, 4, 5}}};
   CHECK(messageOf(packSamples(samples, 4, false)) ==

@@ -4,6 +4,7 @@
 
 #include "runtime/worker/text/dataset.h"
 #include "runtime/worker/text/testing/golden.h"
+#include "runtime/worker/text/token_rows.h"
 
 namespace expc::text {
 namespace {
@@ -56,7 +57,7 @@ TEST_CASE("prompts, labels and cuts are torchtune's") {
 }
 
 TEST_CASE("preference pairs are torchtune's") {
-  const Tokenizer tokenizer = toyTokenizer();
+  const auto tokenizer = std::make_shared<const Tokenizer>(toyTokenizer());
   const auto json = goldenJson("prompts.json");
   for (const auto& value : *json.getAsObject()->getArray("preference")) {
     const Object& fixture = *value.getAsObject();
@@ -68,12 +69,12 @@ TEST_CASE("preference pairs are torchtune's") {
     options.pairs = true;
     auto dataset = readDataset(*rows, options);
     REQUIRE(dataset);
-    auto samples = tokenize(tokenizer, *dataset, 0);
-    REQUIRE(samples);
-    CHECK(samples->chosen[0].tokens == tokensOf(*fixture.get("chosen_input_ids")));
-    CHECK(samples->chosen[0].labels == tokensOf(*fixture.get("chosen_labels")));
-    CHECK(samples->rejected[0].tokens == tokensOf(*fixture.get("rejected_input_ids")));
-    CHECK(samples->rejected[0].labels == tokensOf(*fixture.get("rejected_labels")));
+    auto row = TokenRows(tokenizer, std::move(*dataset), 0).row(0);
+    REQUIRE(row);
+    CHECK(row->chosen.tokens == tokensOf(*fixture.get("chosen_input_ids")));
+    CHECK(row->chosen.labels == tokensOf(*fixture.get("chosen_labels")));
+    CHECK(row->rejected->tokens == tokensOf(*fixture.get("rejected_input_ids")));
+    CHECK(row->rejected->labels == tokensOf(*fixture.get("rejected_labels")));
   }
 }
 

@@ -157,24 +157,4 @@ llvm::Expected<Dataset> readDataset(const DatasetOptions& options) {
   return readDataset(**rows, options);
 }
 
-llvm::Expected<Samples> tokenize(const Tokenizer& tokenizer, const Dataset& dataset, size_t most) {
-  Samples samples;
-  const auto add = [&](const Conversation& conversation, std::vector<Sample>& to) -> llvm::Error {
-    auto sample = makeSample(tokenizer, conversation, most);
-    if (!sample)
-      return llvm::createStringError(fmt::format("{}: {}", dataset.origin, llvm::toString(sample.takeError())));
-    samples.cut += sample->cut;
-    samples.without_labels += !sample->learns();
-    to.push_back(std::move(*sample));
-    return llvm::Error::success();
-  };
-  samples.chosen.reserve(dataset.examples.size());
-  for (const Example& example : dataset.examples) {
-    if (auto error = add(example.chosen, samples.chosen)) return error;
-    if (example.rejected.empty()) continue;
-    if (auto error = add(example.rejected, samples.rejected)) return error;
-  }
-  return samples;
-}
-
 }  // namespace expc::text

@@ -50,12 +50,7 @@ llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& optio
 struct Samples {
   std::vector<Sample> chosen;
   std::vector<Sample> rejected;  // of pairs, one for each
-  int64_t cut = 0;               // conversations longer than they may be
-  int64_t without_labels = 0;    // conversations of which nothing is left to learn
 };
-
-/// All of a data set in tokens; `most` as in makeSample.
-llvm::Expected<Samples> tokenize(const Tokenizer& tokenizer, const Dataset& dataset, size_t most);
 
 /// `count` samples of random tokens below `rows`, in number and share of masked labels like the template's rows of the
 /// reference study: from half to one and a half times their mean (119 tokens of instruct, 57 of grammar, 167 of

@@ -4,6 +4,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include "runtime/worker/text/testing/golden.h"
+#include "runtime/worker/text/token_rows.h"
 
 namespace expc::text {
 namespace {
@@ -185,7 +186,7 @@ TEST_CASE("a folder has a file for each template") {
 }
 
 TEST_CASE("the project's own sets are read whole, each with its template") {
-  const Tokenizer tokenizer = Tokenizer::bytes();
+  const auto tokenizer = std::make_shared<const Tokenizer>(Tokenizer::bytes());
   DatasetOptions options;
   options.path = EXPC_SOURCE_DIR "/experiments/data/texts";
   const auto check = [&](size_t rows, bool borrowed) {
@@ -195,11 +196,11 @@ TEST_CASE("the project's own sets are read whole, each with its template") {
     REQUIRE(dataset);
     CHECK(dataset->examples.size() == rows);
     CHECK(dataset->borrowed_answers == borrowed);
-    auto samples = tokenize(tokenizer, *dataset, 4096);
-    REQUIRE(samples);
-    CHECK(samples->cut == 0);
-    CHECK(samples->without_labels == 0);
-    CHECK(samples->rejected.size() == (options.pairs ? rows : 0));
+    auto lengths = rowLengths(TokenRows(tokenizer, std::move(*dataset), 4096), 1);
+    REQUIRE(lengths);
+    CHECK(lengths->count() == static_cast<int64_t>(rows));  // all teach something
+    CHECK(lengths->longest() < 4096);
+    for (const RowSize& row : lengths->rows) CHECK(row.pair == options.pairs);
   };
   for (options.pairs = false;; options.pairs = true) {
     for (const auto& [kind, rows] :
@@ -218,20 +219,19 @@ TEST_CASE("the project's own sets are read whole, each with its template") {
 }
 
 TEST_CASE("sets in tokens say what was cut and what teaches nothing") {
-  const Tokenizer tokenizer = Tokenizer::bytes();
+  const auto tokenizer = std::make_shared<const Tokenizer>(Tokenizer::bytes());
   auto dataset = read("{\"input\":\"a longer question\",\"output\":\"b\"}\n{\"input\":\"\",\"output\":\"b\"}",
                       of(Template::Grammar));
   REQUIRE(dataset);
-  auto samples = tokenize(tokenizer, *dataset, 40);
-  REQUIRE(samples);
-  CHECK(samples->chosen.size() == 2);
-  CHECK(samples->rejected.empty());
-  CHECK(samples->cut == 2);
-  CHECK(samples->without_labels == 2);
-  samples = tokenize(tokenizer, *dataset, 0);
-  REQUIRE(samples);
-  CHECK(samples->cut == 0);
-  CHECK(samples->without_labels == 0);
+  for (const int64_t most : {40, 0}) {
+    auto sizes = TokenRows(tokenizer, *dataset, most).sizes({0, 1}, 1);
+    REQUIRE(sizes);
+    for (const RowSize& row : *sizes) {
+      CHECK_FALSE(row.pair);
+      CHECK(row.chosen.cut == (most > 0));
+      CHECK(row.learns() == (most == 0));
+    }
+  }
 }
 
 TEST_CASE("synthetic samples are as long as the reference study's rows, and repeat") {
@@ -249,11 +249,10 @@ TEST_CASE("synthetic samples are as long as the reference study's rows, and repe
       }
       CHECK(sum / 2000 == doctest::Approx(mean).epsilon(0.03));
     }
-    CHECK(samples.without_labels == 0);
+    for (const Sample& sample : samples.chosen) CHECK(sample.learns());
     CHECK(syntheticSamples(kind, 3, true, 8192, 5, 0).rejected[2].tokens == samples.rejected[2].tokens);
     const Samples cut = syntheticSamples(kind, 50, false, 8192, 5, 16);
-    CHECK(cut.cut == 50);
-    for (const Sample& sample : cut.chosen) CHECK(sample.size() == 16);
+    for (const Sample& sample : cut.chosen) CHECK((sample.cut && sample.size() == 16));
   }
 }
 

@@ -47,8 +47,6 @@ Samples syntheticSamples(Template kind, int64_t count, bool pairs, Token rows, u
     sample.labels = sample.tokens;
     std::fill_n(sample.labels.begin(), std::min(std::max<size_t>(prompt, 1), sample.size()), kMasked);
     sample.labels.back() = kMasked;
-    samples.cut += sample.cut;
-    samples.without_labels += !sample.learns();
     to.push_back(std::move(sample));
   };
   for (int64_t i = 0; i < count; ++i) {

@@ -68,6 +68,18 @@ RowSize TokenRow::size() const {
   return {sizeOf(chosen), rejected ? sizeOf(*rejected) : TextSize(), rejected.has_value()};
 }
 
+TokenRows::TokenRows(std::shared_ptr<const Tokenizer> tokenizer, Dataset dataset, int64_t max_length)
+    : max_length_(max_length), tokenizer_(std::move(tokenizer)), pad_(tokenizer_->special().pad) {
+  take(std::move(dataset));
+}
+
+void TokenRows::take(Dataset dataset) {
+  dataset_ = std::move(dataset);
+  origin_ = dataset_.origin;
+  if (dataset_.borrowed_answers)
+    notes_.push_back("rows have one answer: the rejected one is the next row's that differs");
+}
+
 llvm::Error TokenRows::openTokenizer(const TokenRowsOptions& options) {
   const auto opened = [&]() -> llvm::Expected<Tokenizer> {
     if (!options.tokenizer.empty()) return Tokenizer::open(options.tokenizer);
@@ -83,7 +95,7 @@ llvm::Error TokenRows::openTokenizer(const TokenRowsOptions& options) {
                     "own tokenizer, or a model with a larger vocabulary",
                     tokenizer->origin(), tokenizer->rows() - 1, options.vocabulary));
   pad_ = tokenizer->special().pad;
-  tokenizer_ = std::move(*tokenizer);
+  tokenizer_ = std::make_shared<const Tokenizer>(std::move(*tokenizer));
   return llvm::Error::success();
 }
 
@@ -111,10 +123,7 @@ llvm::Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options) {
   if (auto error = rows.openTokenizer(options)) return error;
   auto dataset = readDataset(options.data);
   if (!dataset) return failure("data: " + llvm::toString(dataset.takeError()));
-  rows.dataset_ = std::move(*dataset);
-  rows.origin_ = rows.dataset_.origin;
-  if (rows.dataset_.borrowed_answers)
-    rows.notes_.push_back("rows have one answer: the rejected one is the next row's that differs");
+  rows.take(std::move(*dataset));
   return rows;
 }
 
@@ -184,7 +193,7 @@ bool TokenRows::isShort(const Conversation& conversation) const {
     // A token is a byte at least; what is no UTF-8 becomes characters of three.
     for (const std::string& part : message.parts) bytes += part.size() * (llvm::json::isUTF8(part) ? 1 : 3);
   }
-  return learns && bytes <= static_cast<size_t>(max_length_);
+  return learns && (max_length_ == 0 || bytes <= static_cast<size_t>(max_length_));
 }
 
 bool TokenRows::isShort(int64_t number) const {

@@ -6,6 +6,7 @@
 #include <llvm/Support/Error.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,7 +23,7 @@ struct TokenRowsOptions {
   std::string tokenizer;     // a file or a folder; "": the model's own
   std::string model_folder;  // "": it has none, and each byte of a text is a token
   int64_t vocabulary = 0;    // of the model: tokens must lie below it
-  int64_t max_length = 0;    // tokens, at least 2, that a text is cut at
+  int64_t max_length = 0;    // tokens, at least 2, that a text is cut at; 0: at none
 };
 
 /// What is to be known of a text in tokens without having them.
@@ -52,6 +53,7 @@ struct TokenRow {
 /// Reads all rows, and makes tokens of those that are asked for. Several threads may ask at once.
 class TokenRows {
  public:
+  TokenRows(std::shared_ptr<const Tokenizer> tokenizer, Dataset dataset, int64_t max_length);
   /// Errors begin with `data: ` or `tokenizer: `, and name the file and, of what is wrong in a row, the row.
   static llvm::Expected<TokenRows> open(const TokenRowsOptions& options);
 
@@ -74,13 +76,14 @@ class TokenRows {
 
  private:
   TokenRows() = default;
+  void take(Dataset dataset);
   llvm::Error openTokenizer(const TokenRowsOptions& options);
   llvm::Error makeUp(const TokenRowsOptions& options);
   llvm::Expected<Sample> sample(const Conversation& conversation, int64_t number) const;
   bool isShort(const Conversation& conversation) const;
 
   int64_t max_length_ = 0;
-  std::optional<Tokenizer> tokenizer_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
   Dataset dataset_;
   Samples made_up_;  // where there is no data set
   std::string origin_;

@@ -38,8 +38,7 @@ llvm::Error write(const std::string& folder) {
   llama::DecoderOptions options;
   options.max_length = 48;
   options.lora = llama::LoraOptions{8, 16, 0, *llama::targetRoles("qkvo_mlp")};
-  llama::Decoder decoder(config, options, 1,
-                         [](const llama::TensorSpec& spec) { return llama::randomWeight(spec, 1, at::kFloat); });
+  llama::Decoder decoder(config, options, 1, llama::randomWeights(1, at::kFloat));
   at::manual_seed(0);
   const llama::Sequences input{
       at::randint(config.vocabulary, {2, options.max_length}, at::TensorOptions(at::kLong)), {}, {}};

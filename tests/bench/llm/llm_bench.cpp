@@ -72,8 +72,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "step: {}\n", llvm::toString(std::move(error)));
     return 2;
   }
-  llama::Decoder decoder(config, options, 1,
-                         [&](const llama::TensorSpec& spec) { return llama::randomWeight(spec, 1, options.dtype); });
+  llama::Decoder decoder(config, options, 1, llama::randomWeights(1, options.dtype));
   const int64_t rows = option.number("batch");
   const llama::Sequences input{
       at::randint(config.vocabulary, {rows, options.max_length}, at::TensorOptions(at::kLong)), {}, {}};

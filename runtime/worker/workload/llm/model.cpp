@@ -1,5 +1,7 @@
 #include "runtime/worker/workload/llm/model.h"
 
+#include <ATen/ops/empty.h>
+
 #include "runtime/worker/llama/random_weights.h"
 #include "runtime/worker/workload/paths.h"
 
@@ -23,16 +25,21 @@ llvm::Expected<Model> Model::open(const Parameters& parameters, const std::strin
   return model;
 }
 
+llama::WeightSource Model::weights(const Parameters& parameters, uint64_t seed, bool without_values) const {
+  if (without_values)
+    return [this, type = parameters.precision](const llama::TensorSpec& spec, int64_t, int64_t count) {
+      return at::empty({count}, at::TensorOptions().dtype(folder_ ? folder_->type(spec) : type).device(at::kMeta));
+    };
+  return folder_ ? folder_->weights() : llama::randomWeights(seed, parameters.precision);
+}
+
 std::unique_ptr<llama::Decoder> Model::decoder(const Parameters& parameters, c10::Device device, uint64_t seed,
-                                               comm::Communicator& communicator) const {
-  const auto weight = [&](const llama::TensorSpec& spec) {
-    return folder_ ? folder_->read(spec) : llama::randomWeight(spec, seed, parameters.precision);
-  };
+                                               comm::Communicator& communicator, bool without_values) const {
   llama::DecoderOptions options = decoderOptions(parameters, device);
   options.rank = communicator.rank();
   if (parameters.sharding == Sharding::Fsdp && communicator.worldSize() > 1)
     options.sharding = llama::Sharding{&communicator};
-  return std::make_unique<llama::Decoder>(config_, options, seed, weight);
+  return std::make_unique<llama::Decoder>(config_, options, seed, weights(parameters, seed, without_values));
 }
 
 }  // namespace expc::workload::llm

@@ -26,12 +26,14 @@ class Model {
   /// How the folder names its tensors.
   llama::Naming naming() const { return folder_ ? folder_->naming() : llama::Naming::HuggingFace; }
   /// The decoder with the folder's weights, or those drawn from `seed`, which is also that of adapters and, with the
-  /// rank, of dropout. Weights are sharded over several ranks if the parameters say so; the communicator must live
-  /// longer.
+  /// rank, of dropout; or `without_values`, which takes the same memory of the device. Weights are sharded over several
+  /// ranks if the parameters say so; the communicator must live longer.
   std::unique_ptr<llama::Decoder> decoder(const Parameters& parameters, c10::Device device, uint64_t seed,
-                                          comm::Communicator& communicator) const;
+                                          comm::Communicator& communicator, bool without_values) const;
 
  private:
+  llama::WeightSource weights(const Parameters& parameters, uint64_t seed, bool without_values) const;
+
   llama::Config config_;
   std::string path_;
   std::optional<llama::Folder> folder_;

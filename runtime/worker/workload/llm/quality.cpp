@@ -112,7 +112,9 @@ llvm::Expected<plan::Event> runQuality(TrialContext& context, const Parameters& 
   }
   if (auto error = train(context, training, folder ? &*folder : nullptr, settings.epochs, course)) return error;
   const auto begin = Clock::now();
-  const Evaluation evaluation = training.evaluate();
+  auto evaluated = training.evaluate();
+  if (!evaluated) return evaluated.takeError();
+  const Evaluation& evaluation = *evaluated;
   if (!std::isfinite(evaluation.loss))
     return llvm::createStringError(
         "the loss on the rows held out is not finite after the last step: the training diverged; lower learning_rate "

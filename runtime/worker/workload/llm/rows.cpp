@@ -1,5 +1,6 @@
 #include "runtime/worker/workload/llm/rows.h"
 
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,165 +13,195 @@
 namespace expc::workload::llm {
 namespace {
 
-int64_t learntIn(const std::vector<text::Token>& labels) {
-  if (labels.empty()) return 0;
-  return std::count_if(labels.begin() + 1, labels.end(), [](text::Token label) { return label != text::kMasked; });
-}
-
 llvm::Error failure(const std::string& text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); }
 
-/// Rows in tokens, and what stands behind short ones.
-struct Tokenized {
-  text::Samples samples;
-  text::Token pad = 0;
-  std::string origin;
-  std::vector<std::string> notes;
+unsigned threads() { return static_cast<unsigned>(at::get_num_threads()); }
+
+text::TokenRowsOptions rowsOptions(const Parameters& parameters, const std::string& root, int64_t vocabulary,
+                                   const std::string& model_folder, uint64_t seed) {
+  text::TokenRowsOptions options;
+  options.data.path = parameters.data.path.empty() ? "" : pathFrom(root, parameters.data.path);
+  options.data.kind = parameters.kind;
+  options.data.pairs = parameters.method == Method::Dpo;
+  options.data.row_limit = parameters.row_limit;
+  options.synthetic = parameters.data.synthetic;
+  options.seed = seed;
+  options.tokenizer = tokenizerPath(parameters, root);
+  options.model_folder = model_folder;
+  options.vocabulary = vocabulary;
+  options.max_length = parameters.max_length;
+  return options;
+}
+
+/// What is known of all rows before a rank makes its own.
+struct Survey {
+  std::vector<int64_t> learning;      // rows of which something is learnt, in the file's order
+  std::vector<text::TextSize> sizes;  // of these, of packs only
+  int64_t cut = 0;                    // texts
 };
 
-/// The tokenizer of a study, held to the model's embedding.
-llvm::Expected<text::Tokenizer> openTokenizer(const Parameters& parameters, const std::string& root, int64_t vocabulary,
-                                              const std::string& model_folder, std::vector<std::string>& notes) {
-  const auto opened = [&]() -> llvm::Expected<text::Tokenizer> {
-    if (!parameters.tokenizer.empty()) return text::Tokenizer::open(tokenizerPath(parameters, root));
-    if (!model_folder.empty()) return text::Tokenizer::open(model_folder);
-    notes.push_back("no tokenizer is named and the model has none: each byte of the text is a token");
-    return text::Tokenizer::bytes();
-  };
-  auto tokenizer = opened();
-  if (!tokenizer) return failure("tokenizer: " + llvm::toString(tokenizer.takeError()));
-  if (tokenizer->rows() > vocabulary)
-    return failure(
-        fmt::format("tokenizer: {} has tokens up to {}, the model's embedding has {} rows: use the model's "
-                    "own tokenizer, or a model with a larger vocabulary",
-                    tokenizer->origin(), tokenizer->rows() - 1, vocabulary));
-  return tokenizer;
+/// Each rank makes its part of the rows that tell nothing before; of packs these are all.
+llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks) {
+  enum { Learns, Cut, Tokens, Learnt, Values };
+  std::vector<int64_t> asked, own;
+  for (int64_t number = 0; number < rows.source().count(); ++number)
+    if (packing || !rows.source().isShort(number)) asked.push_back(number);
+  for (auto at = static_cast<size_t>(ranks.rank); at < asked.size(); at += static_cast<size_t>(ranks.count))
+    own.push_back(asked[at]);
+  if (auto error = rows.make(own)) return error;
+  std::vector<double> values(asked.size() * Values);
+  for (size_t i = 0; i < own.size(); ++i) {
+    const text::RowSize size = rows.row(own[i]).size();
+    double* of = &values[(static_cast<size_t>(ranks.rank) + i * static_cast<size_t>(ranks.count)) * Values];
+    of[Learns] = size.learns();
+    of[Cut] = size.chosen.cut + size.rejected.cut;
+    of[Tokens] = static_cast<double>(size.chosen.tokens);
+    of[Learnt] = static_cast<double>(size.chosen.learnt);
+  }
+  values = ranks.largestOf(std::move(values));
+  Survey survey;
+  size_t next = 0;
+  for (int64_t number = 0; number < rows.source().count(); ++number) {
+    const bool known = next == asked.size() || asked[next] != number;
+    const double* of = known ? nullptr : &values[next++ * Values];
+    if (!known) survey.cut += static_cast<int64_t>(of[Cut]);
+    if (!known && of[Learns] == 0) continue;
+    survey.learning.push_back(number);
+    if (packing) survey.sizes.push_back({static_cast<int64_t>(of[Tokens]), static_cast<int64_t>(of[Learnt]), false});
+  }
+  return survey;
 }
 
-llvm::Expected<Tokenized> tokenized(const Parameters& parameters, const std::string& root, int64_t vocabulary,
-                                    const std::string& model_folder, uint64_t seed) {
-  const bool pairs = parameters.method == Method::Dpo;
-  const auto most = static_cast<size_t>(parameters.max_length);
-  Tokenized result;
-  if (parameters.data.path.empty()) {
-    auto tokens = static_cast<text::Token>(vocabulary);
-    if (!parameters.tokenizer.empty()) {
-      auto tokenizer = openTokenizer(parameters, root, vocabulary, model_folder, result.notes);
-      if (!tokenizer) return tokenizer.takeError();
-      tokens = tokenizer->rows();
-      result.pad = tokenizer->special().pad;
-    }
-    int64_t count = parameters.data.synthetic;
-    if (parameters.row_limit > 0) count = std::min(count, parameters.row_limit);
-    result.samples = text::syntheticSamples(parameters.kind, count, pairs, tokens, seed, most);
-    result.origin = fmt::format("synthetic({})", parameters.data.synthetic);
-    return result;
-  }
-  auto tokenizer = openTokenizer(parameters, root, vocabulary, model_folder, result.notes);
-  if (!tokenizer) return tokenizer.takeError();
-  text::DatasetOptions options;
-  options.path = pathFrom(root, parameters.data.path);
-  options.kind = parameters.kind;
-  options.pairs = pairs;
-  options.row_limit = parameters.row_limit;
-  auto dataset = text::readDataset(options);
-  if (!dataset) return failure("data: " + llvm::toString(dataset.takeError()));
-  if (dataset->borrowed_answers)
-    result.notes.push_back("rows have one answer: the rejected one is the next row's that differs");
-  auto samples = text::tokenize(*tokenizer, *dataset, most);
-  if (!samples) return failure("data: " + llvm::toString(samples.takeError()));
-  result.samples = std::move(*samples);
-  result.pad = tokenizer->special().pad;
-  result.origin = dataset->origin;
-  return result;
-}
-
-/// Leaves out rows (or pairs) of which nothing is left to learn.
-llvm::Error keepWhatLearns(Tokenized& rows, int64_t max_length) {
-  text::Samples& samples = rows.samples;
-  const size_t all = samples.chosen.size();
-  const bool pairs = !samples.rejected.empty();
-  size_t kept = 0;
-  for (size_t i = 0; i < all; ++i) {
-    if (!samples.chosen[i].learns() || (pairs && !samples.rejected[i].learns())) continue;
-    if (kept != i) {
-      samples.chosen[kept] = std::move(samples.chosen[i]);
-      if (pairs) samples.rejected[kept] = std::move(samples.rejected[i]);
-    }
-    ++kept;
-  }
+/// What is left out, and cut, as notes; an error where nothing is left.
+llvm::Error describe(const text::TokenRows& rows, const Survey& survey, int64_t max_length,
+                     std::vector<std::string>& notes) {
+  const int64_t all = rows.count(), kept = static_cast<int64_t>(survey.learning.size());
   if (kept == 0)
     return failure(
         fmt::format("data: of none of the {} rows of {} anything is left to learn within max_length = {} "
                     "tokens: the answers lie behind it; raise max_length",
-                    all, rows.origin, max_length));
-  samples.chosen.resize(kept);
-  if (pairs) samples.rejected.resize(kept);
-  if (samples.cut > 0)
-    rows.notes.push_back(fmt::format("{} of {} texts were cut at max_length = {} tokens", samples.cut,
-                                     pairs ? 2 * all : all, max_length));
+                    all, rows.origin(), max_length));
+  if (survey.cut > 0)
+    notes.push_back(fmt::format("{} of {} texts were cut at max_length = {} tokens", survey.cut,
+                                rows.pairs() ? 2 * all : all, max_length));
   if (kept < all)
-    rows.notes.push_back(
+    notes.push_back(
         fmt::format("{} of {} rows are left out: within max_length nothing of their answer is left", all - kept, all));
   return llvm::Error::success();
 }
 
-std::vector<text::Sample> take(std::vector<text::Sample>& from, const std::vector<int64_t>& which) {
-  std::vector<text::Sample> result;
-  result.reserve(which.size());
+/// The values at some places.
+template <typename Value>
+std::vector<Value> at(const std::vector<Value>& from, const std::vector<int64_t>& places) {
+  std::vector<Value> result;
   if (!from.empty())
-    for (const int64_t at : which) result.push_back(std::move(from[static_cast<size_t>(at)]));
+    for (const int64_t place : places) result.push_back(from[static_cast<size_t>(place)]);
   return result;
 }
 
 }  // namespace
 
-Items::Items(std::vector<text::Sample> chosen, std::vector<text::Sample> rejected, text::Token pad)
-    : kind_(rejected.empty() ? Kind::Rows : Kind::Pairs),
-      chosen_(std::move(chosen)),
-      rejected_(std::move(rejected)),
-      pad_(pad) {
-  assert(kind_ == Kind::Rows || chosen_.size() == rejected_.size());
-  for (size_t i = 0; i < chosen_.size(); ++i) {
-    Size& size = sizes_.emplace_back();
-    addText(size, static_cast<int64_t>(chosen_[i].size()));
-    size.learnt = learntIn(chosen_[i].labels);
-    if (kind_ != Kind::Pairs) continue;
-    addText(size, static_cast<int64_t>(rejected_[i].size()));
-    size.learnt += learntIn(rejected_[i].labels);
+llvm::Error MadeRows::make(llvm::ArrayRef<int64_t> numbers) {
+  std::vector<int64_t> missing;
+  for (const int64_t number : numbers)
+    if (!made_[static_cast<size_t>(number)]) missing.push_back(number);
+  auto made = rows_.rows(missing, threads());
+  if (!made) return made.takeError();
+  for (size_t i = 0; i < missing.size(); ++i) made_[static_cast<size_t>(missing[i])] = std::move((*made)[i]);
+  return llvm::Error::success();
+}
+
+Items::Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers)
+    : kind_(rows->source().pairs() ? Kind::Pairs : Kind::Rows),
+      rows_(std::move(rows)),
+      numbers_(std::move(numbers)),
+      bounds_(numbers_.size() + 1),
+      learnt_(numbers_.size()) {
+  std::iota(bounds_.begin(), bounds_.end(), 0);
+}
+
+Items::Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers, llvm::ArrayRef<text::TextSize> sizes,
+             int64_t size)
+    : kind_(Kind::Packs), rows_(std::move(rows)), numbers_(std::move(numbers)), pack_size_(size) {
+  std::vector<int64_t> lengths;
+  for (const text::TextSize& of : sizes) lengths.push_back(of.tokens);
+  bounds_ = text::packBounds(lengths, size);
+  learnt_.resize(bounds_.size() - 1);
+  for (size_t item = 0; item < learnt_.size(); ++item)
+    for (size_t i = bounds_[item]; i < bounds_[item + 1]; ++i) learnt_[item] += sizes[i].learnt;
+}
+
+llvm::ArrayRef<int64_t> Items::rowsOf(int64_t item) const {
+  const auto at = static_cast<size_t>(item);
+  return llvm::ArrayRef<int64_t>(numbers_).slice(bounds_[at], bounds_[at + 1] - bounds_[at]);
+}
+
+llvm::Error Items::make(llvm::ArrayRef<int64_t> items) {
+  std::vector<int64_t> numbers;
+  for (const int64_t item : items) {
+    const auto rows = rowsOf(item);
+    numbers.insert(numbers.end(), rows.begin(), rows.end());
   }
-}
-
-Items::Items(std::vector<text::Pack> packs) : kind_(Kind::Packs), packs_(std::move(packs)) {
-  for (const text::Pack& pack : packs_) {
-    Size& size = sizes_.emplace_back();
-    size.learnt = learntIn(pack.labels);
-    for (size_t i = 0; size.tokens < pack.real; ++i) addText(size, pack.lengths[i]);
+  if (auto error = rows_->make(numbers)) return error;
+  if (kind_ == Kind::Packs) return llvm::Error::success();
+  for (const int64_t item : items) {
+    const text::RowSize size = rows_->row(rowsOf(item)[0]).size();
+    learnt_[static_cast<size_t>(item)] = size.chosen.learnt + size.rejected.learnt;
   }
+  return llvm::Error::success();
 }
 
-void Items::addText(Size& size, int64_t length) {
-  const auto tokens = static_cast<double>(length);
-  size.tokens += tokens;
-  size.seen += tokens * (tokens + 1) / 2;
+void Items::tell(const Ranks& ranks) {
+  const auto all = ranks.largestOf({learnt_.begin(), learnt_.end()});
+  std::transform(all.begin(), all.end(), learnt_.begin(), [](double count) { return static_cast<int64_t>(count); });
 }
 
-int64_t Items::count() const { return static_cast<int64_t>(sizes_.size()); }
+std::vector<double> Items::lengths(int64_t item) const {
+  std::vector<double> result;
+  for (const int64_t number : rowsOf(item)) {
+    const text::TokenRow& row = rows_->row(number);
+    result.push_back(static_cast<double>(row.chosen.size()));
+    if (row.rejected) result.push_back(static_cast<double>(row.rejected->size()));
+  }
+  return result;
+}
+
+double Items::tokens(int64_t item) const {
+  const auto all = lengths(item);
+  return std::accumulate(all.begin(), all.end(), 0.0);
+}
+
+double Items::seen(int64_t item) const {
+  double seen = 0;
+  for (const double length : lengths(item)) seen += length * (length + 1) / 2;
+  return seen;
+}
+
+text::Pack Items::pack(int64_t item) const {
+  std::vector<text::Sample> samples;
+  for (const int64_t number : rowsOf(item)) samples.push_back(rows_->row(number).chosen);
+  // Rows are cut at a pack's length, and bounds are those of packs.
+  auto packs = llvm::cantFail(text::packSamples(samples, static_cast<size_t>(pack_size_), /*split=*/false));
+  assert(packs.size() == 1);
+  return std::move(packs.front());
+}
 
 text::TokenBatch Items::batch(llvm::ArrayRef<int64_t> items) const {
-  const auto chosen = [&](const auto& from) {
-    std::vector<decltype(from.data())> result;
-    for (const int64_t item : items) result.push_back(&from[static_cast<size_t>(item)]);
-    return result;
-  };
-  switch (kind_) {
-    case Kind::Packs:
-      return text::collatePacks(chosen(packs_));
-    case Kind::Pairs:
-      return text::collatePairs(chosen(chosen_), chosen(rejected_), pad_);
-    case Kind::Rows:
-      break;
+  if (kind_ == Kind::Packs) {
+    std::vector<text::Pack> packs;
+    for (const int64_t item : items) packs.push_back(pack(item));
+    std::vector<const text::Pack*> chosen;
+    for (const text::Pack& each : packs) chosen.push_back(&each);
+    return text::collatePacks(chosen);
   }
-  return text::collate(chosen(chosen_), pad_);
+  std::vector<const text::Sample*> chosen, rejected;
+  for (const int64_t item : items) {
+    const text::TokenRow& row = rows_->row(rowsOf(item)[0]);
+    chosen.push_back(&row.chosen);
+    if (row.rejected) rejected.push_back(&*row.rejected);
+  }
+  const text::Token pad = rows_->source().pad();
+  return kind_ == Kind::Pairs ? text::collatePairs(chosen, rejected, pad) : text::collate(chosen, pad);
 }
 
 std::string tokenizerPath(const Parameters& parameters, const std::string& root) {
@@ -180,17 +211,21 @@ std::string tokenizerPath(const Parameters& parameters, const std::string& root)
 int64_t heldOutOf(int64_t rows) { return std::clamp<int64_t>(rows / 10, 1, kMostHeldOut); }
 
 llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string& root, int64_t vocabulary,
-                                 const std::string& model_folder, uint64_t seed, bool hold_out) {
-  auto rows = tokenized(parameters, root, vocabulary, model_folder, seed);
-  if (!rows) return rows.takeError();
-  if (auto error = keepWhatLearns(*rows, parameters.max_length)) return error;
-  text::Samples& samples = rows->samples;
-  const auto count = static_cast<int64_t>(samples.chosen.size());
+                                 const std::string& model_folder, uint64_t seed, bool hold_out, const Ranks& ranks) {
+  auto source = text::TokenRows::open(rowsOptions(parameters, root, vocabulary, model_folder, seed));
+  if (!source) return source.takeError();
+  std::vector<std::string> notes = source->notes();
+  const std::string origin = source->origin();
+  const auto rows = std::make_shared<MadeRows>(std::move(*source));
+  auto survey = surveyed(*rows, parameters.packing, ranks);
+  if (!survey) return survey.takeError();
+  if (auto error = describe(rows->source(), *survey, parameters.max_length, notes)) return error;
+  const auto count = static_cast<int64_t>(survey->learning.size());
   if (hold_out && count < 2)
     return failure(
         fmt::format("data: {} has one row to learn from, and a quality trial holds at least one out: more "
                     "rows",
-                    rows->origin));
+                    origin));
   const int64_t apart = hold_out ? heldOutOf(count) : 0;
   std::vector<int64_t> train(static_cast<size_t>(count)), held_out;
   std::iota(train.begin(), train.end(), 0);
@@ -200,19 +235,15 @@ llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string
     train.resize(static_cast<size_t>(count - apart));
     std::sort(train.begin(), train.end());
     std::sort(held_out.begin(), held_out.end());
+    notes.push_back(fmt::format("{} of {} rows are held out for evaluation", apart, count));
   }
-  Items apart_items(take(samples.chosen, held_out), take(samples.rejected, held_out), rows->pad);
-  std::vector<text::Sample> chosen = take(samples.chosen, train);
-  std::vector<std::string> notes = std::move(rows->notes);
-  if (apart > 0) notes.push_back(fmt::format("{} of {} rows are held out for evaluation", apart, count));
+  Items apart_items(rows, at(survey->learning, held_out));
+  std::vector<int64_t> numbers = at(survey->learning, train);
   if (!parameters.packing)
-    return RowSets{Items(std::move(chosen), take(samples.rejected, train), rows->pad), std::move(apart_items),
-                   rows->origin, std::move(notes)};
-  auto packs = text::packSamples(chosen, static_cast<size_t>(parameters.max_length), /*split=*/false);
-  if (!packs) return failure("data: " + llvm::toString(packs.takeError()));
-  notes.push_back(
-      fmt::format("{} rows are {} packs of {} tokens", chosen.size(), packs->size(), parameters.max_length));
-  return RowSets{Items(std::move(*packs)), std::move(apart_items), rows->origin, std::move(notes)};
+    return RowSets{Items(rows, std::move(numbers)), std::move(apart_items), origin, std::move(notes)};
+  Items packs(rows, std::move(numbers), at(survey->sizes, train), parameters.max_length);
+  notes.push_back(fmt::format("{} rows are {} packs of {} tokens", train.size(), packs.count(), parameters.max_length));
+  return RowSets{std::move(packs), std::move(apart_items), origin, std::move(notes)};
 }
 
 }  // namespace expc::workload::llm

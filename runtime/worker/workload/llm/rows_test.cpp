@@ -1,16 +1,85 @@
 #include "runtime/worker/workload/llm/rows.h"
 
 #include <doctest/doctest.h>
+#include <llvm/Support/FileSystem.h>
+
+#include <algorithm>
+#include <barrier>
+#include <fstream>
+#include <mutex>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
 
 using namespace expc::workload::llm;
 
 namespace {
 
-RowSets open(const Parameters& parameters, bool hold_out, uint64_t seed = 7) {
-  auto rows = openRows(parameters, "/", /*vocabulary=*/1000, /*model_folder=*/"", seed, hold_out);
-  REQUIRE(static_cast<bool>(rows));
+std::vector<int64_t> all(const Items& items) {
+  std::vector<int64_t> numbers(static_cast<size_t>(items.count()));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+RowSets opened(const Parameters& parameters, bool hold_out, uint64_t seed, const Ranks& ranks) {
+  auto rows = openRows(parameters, "/", /*vocabulary=*/1000, /*model_folder=*/"", seed, hold_out, ranks);
+  if (!rows) throw std::runtime_error(llvm::toString(rows.takeError()));
   return std::move(*rows);
 }
+
+void make(Items& items, const std::vector<int64_t>& which) {
+  if (auto error = items.make(which)) throw std::runtime_error(llvm::toString(std::move(error)));
+}
+
+/// As one rank has them, all made.
+RowSets open(const Parameters& parameters, bool hold_out, uint64_t seed = 7) {
+  RowSets rows = opened(parameters, hold_out, seed, {});
+  make(rows.train, all(rows.train));
+  make(rows.held_out, all(rows.held_out));
+  return rows;
+}
+
+/// Calls `work` as each of some ranks, which tell each other what they know.
+void asRanks(int64_t count, const std::function<void(const Ranks&)>& work) {
+  std::barrier meeting(static_cast<ptrdiff_t>(count));
+  std::mutex lock;
+  std::vector<double> largest;
+  std::vector<std::thread> threads;
+  for (int64_t rank = 0; rank < count; ++rank)
+    threads.emplace_back([&, rank] {
+      work({rank, count, [&](std::vector<double> own) {
+              {
+                const std::lock_guard guard(lock);
+                largest.resize(own.size());
+                for (size_t i = 0; i < own.size(); ++i) largest[i] = std::max(largest[i], own[i]);
+              }
+              meeting.arrive_and_wait();
+              own = largest;
+              meeting.arrive_and_wait();
+              if (rank == 0) largest.clear();
+              meeting.arrive_and_wait();
+              return own;
+            }});
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// A file of rows, of which some are cut at 100 tokens and some have nothing left to learn.
+class File {
+ public:
+  File() {
+    REQUIRE(!llvm::sys::fs::createTemporaryFile("rows", "jsonl", path_));
+    std::ofstream out(path_.str().str());
+    for (int i = 0; i < 60; ++i)
+      out << R"({"input": ")" << std::string(static_cast<size_t>(1 + i * 37 % 110), 'q') << R"(", "output": ")"
+          << std::string(static_cast<size_t>(1 + i * 11 % 70), static_cast<char>('a' + i % 7)) << "\"}\n";
+  }
+  ~File() { llvm::sys::fs::remove(path_); }
+  std::string path() const { return path_.str().str(); }
+
+ private:
+  llvm::SmallString<128> path_;
+};
 
 Parameters made(int64_t count, expc::text::Template kind = expc::text::Template::Grammar) {
   Parameters parameters;
@@ -84,7 +153,43 @@ TEST_CASE("rows of which nothing is left to learn are left out, or the reason wh
   REQUIRE(sets.notes.size() == 2);
   CHECK(sets.notes[1].find("rows are left out") != std::string::npos);
   parameters.max_length = 16;
-  auto none = openRows(parameters, "/", 1000, "", 7, false);
+  auto none = openRows(parameters, "/", 1000, "", 7, false, {});
   REQUIRE_FALSE(static_cast<bool>(none));
   CHECK(llvm::toString(none.takeError()).find("raise max_length") != std::string::npos);
+}
+
+TEST_CASE("ranks have the rows of one, whoever made which") {
+  const File file;
+  Parameters rows;
+  rows.data.path = file.path();
+  rows.kind = expc::text::Template::Grammar;
+  rows.max_length = 100;
+  Parameters packs = rows, pairs = rows, synthetic = made(40);
+  packs.packing = true;
+  pairs.method = Method::Dpo;
+  synthetic.max_length = 64;
+  for (const Parameters& parameters : {rows, packs, pairs, synthetic}) {
+    const RowSets alone = open(parameters, true);
+    REQUIRE(alone.train.count() > 6);
+    for (const int64_t count : {2, 3}) {
+      std::mutex lock;
+      asRanks(count, [&](const Ranks& ranks) {
+        RowSets own = opened(parameters, true, 7, ranks);
+        std::vector<int64_t> taken;
+        for (int64_t item = ranks.rank; item < own.train.count(); item += ranks.count) taken.push_back(item);
+        make(own.train, taken);
+        own.train.tell(ranks);
+        const auto batch = own.train.batch(taken), expected = alone.train.batch(taken);
+        const std::lock_guard guard(lock);
+        CHECK(own.notes == alone.notes);
+        CHECK(own.train.count() == alone.train.count());
+        CHECK(own.held_out.count() == alone.held_out.count());
+        CHECK(batch.tokens == expected.tokens);
+        CHECK(batch.labels == expected.labels);
+        CHECK(batch.lengths == expected.lengths);
+        for (const int64_t item : all(own.train)) CHECK(own.train.learnt(item) == alone.train.learnt(item));
+        for (const int64_t item : taken) CHECK(own.train.seen(item) == alone.train.seen(item));
+      });
+    }
+  }
 }

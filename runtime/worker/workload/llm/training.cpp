@@ -47,16 +47,26 @@ llvm::Error Training::build(const Settings& settings) {
   auto model = Model::open(parameters_, spec.root);
   if (!model) return model.takeError();
   if (context_.device.torchDevice().is_cpu()) requireFit(model->config(), parameters_, spec.world_size);
+  comm::Communicator& communicator = context_.communicator;
+  ranks_ = {communicator.rank(), communicator.worldSize(), [&communicator](std::vector<double> own) {
+              return communicator.allReduce(std::move(own), comm::Reduction::Max);
+            }};
   auto rows = openRows(parameters_, spec.root, model->config().vocabulary, model->folder(), spec.seed,
-                       /*hold_out=*/settings.epochs > 0);
+                       /*hold_out=*/settings.epochs > 0, ranks_);
   if (!rows) return rows.takeError();
   rows_.emplace(std::move(*rows));
   notes_.insert(notes_.end(), rows_->notes.begin(), rows_->notes.end());
   order_.emplace(rows_->train.count(), spec.world_size, parameters_.batch, parameters_.accumulation, spec.seed);
   if (auto error = checkLengths()) return error;
+  if (settings.epochs > 0) prepared_at_once_ = stepsPerEpoch();
+  const int64_t steps = settings.warmup + settings.steps + kTracedSteps;
+  if (auto error = prepareSteps(settings.epochs > 0 ? prepared_at_once_ : steps)) return error;
+  const int64_t held_out = rows_->held_out.count();
+  if (auto error = rows_->held_out.make(data::evaluationShard(held_out, ranks_.count, ranks_.rank))) return error;
   origin_ = {model->folder(), model->naming(), tokenizerPath(parameters_, spec.root)};
   feed_.emplace(context_.device, parameters_.pin_memory);
-  decoder_ = model->decoder(parameters_, context_.device.torchDevice(), spec.seed, context_.communicator);
+  decoder_ = model->decoder(parameters_, context_.device.torchDevice(), spec.seed, context_.communicator,
+                            /*without_values=*/spec.rehearsal);
   if (parameters_.hasAdapters() && !parameters_.adapters.empty())
     if (auto error = llama::loadAdapter(pathFrom(spec.root, parameters_.adapters), *decoder_))
       return failure("adapters: " + llvm::toString(std::move(error)));
@@ -72,10 +82,8 @@ llvm::Error Training::build(const Settings& settings) {
   if (parameters_.method != Method::Dpo) return llvm::Error::success();
   references_.emplace(2 * (rows_->train.count() + rows_->held_out.count()),
                       decoder_->options().sharding ? &context_.communicator : nullptr, context_.device.torchDevice());
-  if (parameters_.dpo_full)
-    prepareReferences(settings.epochs > 0 ? settings.epochs * stepsPerEpoch()
-                                          : settings.warmup + settings.steps + kTracedSteps);
-  return llvm::Error::success();
+  if (!parameters_.dpo_full) return llvm::Error::success();
+  return prepareReferences(settings.epochs > 0 ? settings.epochs * stepsPerEpoch() : steps);
 }
 
 llvm::Error Training::checkLengths() const {
@@ -123,7 +131,7 @@ at::Tensor Training::reference(const TokenPass& pass, llvm::ArrayRef<int64_t> pa
       pass.beside);
 }
 
-void Training::prepareReferences(int64_t steps) {
+llvm::Error Training::prepareReferences(int64_t steps) {
   std::vector<bool> used(static_cast<size_t>(rows_->train.count()));
   for (int64_t step = 0; step < steps; ++step) {
     const int64_t* items = order_->ofStep(step);
@@ -133,11 +141,11 @@ void Training::prepareReferences(int64_t steps) {
   for (size_t i = 0; i < used.size(); ++i)
     if (used[i]) train.push_back(static_cast<int64_t>(i));
   std::iota(held_out.begin(), held_out.end(), 0);
-  askReference(train, /*held_out=*/false);
-  if (!held_out.empty()) askReference(held_out, /*held_out=*/true);
+  if (auto error = askReference(train, /*held_out=*/false)) return error;
+  return held_out.empty() ? llvm::Error::success() : askReference(held_out, /*held_out=*/true);
 }
 
-void Training::askReference(const std::vector<int64_t>& pairs, bool held_out) {
+llvm::Error Training::askReference(const std::vector<int64_t>& pairs, bool held_out) {
   const auto count = static_cast<int64_t>(pairs.size()), ranks = int64_t{context_.communicator.worldSize()};
   const int64_t rank = context_.communicator.rank(), most = (count + ranks - 1) / ranks;
   std::vector<double> values(static_cast<size_t>(2 * count));  // the chosen rows', then the rejected ones'
@@ -148,9 +156,10 @@ void Training::askReference(const std::vector<int64_t>& pairs, bool held_out) {
       if (i * ranks + rank < count) places.push_back(i * ranks + rank);
     for (const int64_t place : places) chosen.push_back(pairs[static_cast<size_t>(place)]);
     if (chosen.empty()) chosen.push_back(pairs.front());
-    const TokenPass pass = load(held_out, chosen);
+    auto pass = load(held_out, chosen);
+    if (!pass) return pass.takeError();
     const at::Tensor found =
-        decoder_->referenceLogProbs(pass.input, pass.labelled).to(at::kCPU, at::kDouble).contiguous();
+        decoder_->referenceLogProbs(pass->input, pass->labelled).to(at::kCPU, at::kDouble).contiguous();
     const double* of = found.const_data_ptr<double>();
     for (size_t i = 0; i < places.size(); ++i) {
       values[static_cast<size_t>(places[i])] = of[i];
@@ -159,6 +168,20 @@ void Training::askReference(const std::vector<int64_t>& pairs, bool held_out) {
   }
   values = context_.communicator.allReduce(std::move(values), comm::Reduction::Sum);
   references_->of(referenceRows(pairs, held_out), [&] { return at::tensor(values, at::kDouble); });
+  return llvm::Error::success();
+}
+
+llvm::Error Training::prepareSteps(int64_t count) {
+  std::vector<int64_t> own;
+  for (int64_t step = prepared_; step < prepared_ + count; ++step)
+    for (int64_t pass = 0; pass < order_->accumulation(); ++pass) {
+      const std::vector<int64_t> items = order_->items(step, pass, ranks_.rank);
+      own.insert(own.end(), items.begin(), items.end());
+    }
+  if (auto error = rows_->train.make(own)) return error;
+  rows_->train.tell(ranks_);
+  prepared_ += count;
+  return llvm::Error::success();
 }
 
 double Training::weightOfStep() {
@@ -169,10 +192,11 @@ double Training::weightOfStep() {
   return learnt;
 }
 
-TokenPass Training::load(bool held_out, llvm::ArrayRef<int64_t> items) {
+llvm::Expected<TokenPass> Training::load(bool held_out, llvm::ArrayRef<int64_t> items) {
   const auto begin = std::chrono::steady_clock::now();
   const Range range(Phase::Load);
-  const Items& from = held_out ? rows_->held_out : rows_->train;
+  Items& from = held_out ? rows_->held_out : rows_->train;
+  if (auto error = from.make(items)) return error;
   TokenPass pass =
       feed_->send(from.batch(items), references_ ? at::tensor(referenceRows(items, held_out)) : at::Tensor());
   load_wait_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -188,11 +212,17 @@ at::Tensor Training::share(const TokenPass& pass, llvm::ArrayRef<int64_t> items,
 llvm::Expected<bool> Training::step() {
   if (!epoch_range_) epoch_range_.emplace(Phase::Epoch);
   const Range range(Phase::Step);
+  if (steps_done_ >= prepared_) {
+    prepared_ = steps_done_;
+    if (auto error = prepareSteps(prepared_at_once_)) return error;
+  }
   const double weight = weightOfStep();
   const double ranks = reducer_ ? context_.communicator.worldSize() : 1;
   for (int64_t number = 0; number < order_->accumulation(); ++number) {
     const std::vector<int64_t> items = order_->items(steps_done_, number, context_.communicator.rank());
-    const TokenPass pass = load(/*held_out=*/false, items);
+    auto loaded = load(/*held_out=*/false, items);
+    if (!loaded) return loaded.takeError();
+    const TokenPass pass = std::move(*loaded);
     const bool reduces = reducer_ && number + 1 == order_->accumulation();
     at::Tensor loss;
     {
@@ -215,6 +245,7 @@ llvm::Expected<bool> Training::step() {
     const Range optimizer(Phase::Optimizer);
     losses_.push_back(steps_->finish().loss);
   }
+  if (reducer_) reducer_->settle();  // makes the host wait, once
   if (++steps_done_ % stepsPerEpoch() == 0) epoch_range_.reset();
   return true;
 }
@@ -223,7 +254,7 @@ llvm::Expected<std::vector<double>> Training::takeLosses() {
   return workload::takeLosses(context_.communicator, losses_, steps_done_);
 }
 
-Evaluation Training::evaluate() {
+llvm::Expected<Evaluation> Training::evaluate() {
   at::NoGradGuard no_grad;
   decoder_->setTraining(false);
   const Items& items = rows_->held_out;
@@ -236,7 +267,9 @@ Evaluation Training::evaluate() {
     const int64_t left = std::clamp<int64_t>(static_cast<int64_t>(own.size()) - from, 0, batch);
     const std::vector<int64_t> chosen =
         left == 0 ? std::vector<int64_t>{0} : std::vector<int64_t>(own.begin() + from, own.begin() + from + left);
-    const TokenPass pass = load(/*held_out=*/true, chosen);
+    auto loaded = load(/*held_out=*/true, chosen);
+    if (!loaded) return loaded.takeError();
+    const TokenPass pass = std::move(*loaded);
     double pass_loss = 0, pass_weight = 0;
     if (references_) {
       const at::Tensor before = reference(pass, chosen, /*held_out=*/true);

@@ -65,7 +65,7 @@ class Training : public Stepping {
   /// step whose loss is not finite. Waits for the device, talks to the other ranks.
   llvm::Expected<std::vector<double>> takeLosses() override;
   /// Of the rows held out, each once over all ranks.
-  Evaluation evaluate();
+  llvm::Expected<Evaluation> evaluate();
   /// What a training has to remember between two steps: what is trained apart.
   struct Snapshot {
     std::vector<model::NamedTensor> model, rest;
@@ -84,21 +84,23 @@ class Training : public Stepping {
  private:
   Training(TrialContext& context, const Parameters& parameters) : context_(context), parameters_(parameters) {}
   llvm::Error build(const Settings& settings);
-  void rehearse();
+  llvm::Error rehearse();
   llvm::Error checkLengths() const;
   void buildOptimizer(const Settings& settings);
   /// Asks for the reference of all pairs that so many steps and the evaluation will see.
-  void prepareReferences(int64_t steps);
-  void askReference(const std::vector<int64_t>& pairs, bool held_out);
+  llvm::Error prepareReferences(int64_t steps);
+  llvm::Error askReference(const std::vector<int64_t>& pairs, bool held_out);
   /// The reference's log-probabilities of a pass, and their numbers among all rows.
   at::Tensor reference(const TokenPass& pass, llvm::ArrayRef<int64_t> pairs, bool held_out);
   std::vector<int64_t> referenceRows(llvm::ArrayRef<int64_t> pairs, bool held_out) const;
   /// What a pass adds to the loss of its step, whose weight is `weight`.
   at::Tensor share(const TokenPass& pass, llvm::ArrayRef<int64_t> items, double weight);
-  /// By which a step's losses are divided: tokens that are learnt, or pairs, of all passes and ranks. Every rank has
-  /// all rows, so that nothing need be sent.
+  /// By which a step's losses are divided: tokens that are learnt, or pairs, of all passes and ranks. Every rank knows
+  /// them beforehand, so that nothing need be sent.
   double weightOfStep();
-  TokenPass load(bool held_out, llvm::ArrayRef<int64_t> items);
+  /// Makes tokens of what this rank takes in the next steps, and tells the others how much of it is learnt.
+  llvm::Error prepareSteps(int64_t count);
+  llvm::Expected<TokenPass> load(bool held_out, llvm::ArrayRef<int64_t> items);
 
   TrialContext& context_;
   Parameters parameters_;
@@ -117,6 +119,8 @@ class Training : public Stepping {
   Work work_;
   double load_wait_ = 0;
   int64_t steps_done_ = 0;
+  Ranks ranks_;
+  int64_t prepared_ = 0, prepared_at_once_ = 1;  // steps
 };
 
 }  // namespace expc::workload::llm

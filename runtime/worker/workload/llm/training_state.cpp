@@ -43,15 +43,18 @@ Training::Snapshot Training::snapshot() {
 
 /// One pass whose gradients are dropped. The reducer lays its buckets out anew after its first pass; with three ranks
 /// or more their bounds decide the order of sums, and the training that goes on has left its first pass behind.
-void Training::rehearse() {
-  if (!reducer_) return;
+llvm::Error Training::rehearse() {
+  if (!reducer_) return llvm::Error::success();
   const std::vector<int64_t> items = order_->items(0, 0, context_.communicator.rank());
-  const TokenPass pass = load(/*held_out=*/false, items);
+  auto loaded = load(/*held_out=*/false, items);
+  if (!loaded) return loaded.takeError();
+  const TokenPass pass = std::move(*loaded);
   reducer_->beforeForward();
   const at::Tensor loss = share(pass, items, weightOfStep());
   reducer_->beforeBackward();
   torch::autograd::backward({loss});
   steps_->optimizer().zeroGrad();
+  return llvm::Error::success();
 }
 
 llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensors& rest,
@@ -68,7 +71,7 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
         fmt::format("{} was written with other rows than there are now in {}: remove its folder to begin "
                     "the trial anew",
                     rest.path(), rows_->origin));
-  rehearse();
+  if (auto error = rehearse()) return error;
   const int64_t rank = context_.communicator.rank();
   const bool parts = decoder_->trainsParts();
   const auto ranks = static_cast<int64_t>(context_.spec.world_size);
