@@ -28,6 +28,7 @@ constexpr Named kProducts[] = {
     {"aten::_int_mm", "self"},
     {"aten::_scaled_mm", "self"},
     {"aten::_addmm_activation", "mat1"},
+    {"mkldnn::_linear_pointwise", "X"},
 };
 
 std::string typeOf(const at::Tensor& factor, bool tf32) {

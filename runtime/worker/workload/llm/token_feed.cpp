@@ -12,7 +12,9 @@ namespace {
 
 using profile::Phase, profile::Range;
 
-constexpr size_t kMostInFlight = 4;
+/// Passes whose copies may not be done, of some ten KiB each. A card's queue of launches is full long before a host is
+/// so far ahead, so that nobody waits for a copy.
+constexpr size_t kMostInFlight = 32;
 
 /// The vector's memory as a tensor that keeps the batch alive.
 at::Tensor wrapped(const std::shared_ptr<text::TokenBatch>& batch, std::vector<int64_t>& values) {
