@@ -49,6 +49,15 @@ TEST_CASE("a card says that it is none") {
         })) == "Null GPU (computes nothing) null 02 7.5 17179869184 1 65536");
 }
 
+TEST_CASE("a card has the caches of those that it stands for") {
+  for (const auto& [capability, mebibytes] : {std::pair("9.0", "50"), {"8.0", "40"}})
+    CHECK(said(inChild({{"NULLGPU_CAPABILITY", capability}}, [](std::FILE* out) {
+            cudaDeviceProp properties;
+            OK(cudaGetDeviceProperties(&properties, 0));
+            std::fprintf(out, "%d", properties.l2CacheSize >> 20);
+          })) == mebibytes);
+}
+
 TEST_CASE("the bytes of a uuid are those of its text") {
   CHECK(said(inChild({}, [](std::FILE* out) {
           cudaDeviceProp properties;
