@@ -1,6 +1,7 @@
 // Primary contexts and what errors are called. A card's context is there once this process holds memory of it.
 
 #include <cuda.h>
+#include <cuda_runtime_api.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,6 +53,27 @@ CUresult cuCtxGetCurrent(CUcontext* context) {
   *context = known(device) && opened(device) ? contextOf(device) : nullptr;
   return CUDA_SUCCESS;
 }
+
+/// The runtime makes a card's context with its first memory; a thread that names it means its card.
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  if (!known(device)) return CUDA_ERROR_INVALID_DEVICE;
+  *context = contextOf(device);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCurrent(CUcontext context) {
+  for (size_t device = 0; device < cards().size(); ++device)
+    if (context == contextOf(static_cast<CUdevice>(device)))
+      return static_cast<CUresult>(cudaSetDevice(static_cast<int>(device)));
+  return CUDA_ERROR_INVALID_CONTEXT;
+}
+
+/// Kernels print nothing and need no stack.
+CUresult cuCtxGetLimit(size_t* value, CUlimit) {
+  *value = 0;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxSetLimit(CUlimit, size_t) { return CUDA_SUCCESS; }
 
 CUresult cuGetErrorString(CUresult error, const char** text) {
   switch (error) {

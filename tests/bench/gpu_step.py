@@ -61,7 +61,7 @@ def image_programs(arguments, environment, ours, precision):
     parameters = {"data": {"synthetic": [512]}, "size": 224, "batch": 32, "layout": "nhwc", "pin_memory": True}
     for kernels in ("fused", "plain"):
         yield f"ours, {kernels}", ours("image.mobilenet_v2", {**parameters, "kernels": kernels})
-    for mode in ("eager", "graphed"):
+    for mode in ("eager", "graphed", "compiled"):
         options = {"size": 224, "batch": 32, "precision": precision, "mode": mode}
         yield f"python, {mode}", peer(arguments.python, "training/step.py", environment, options)
 
@@ -132,7 +132,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--image-steps", type=int, default=50, help="in a row, in each round")
     parser.add_argument("--steps", type=int, default=8, help="the same of Llama")
-    parser.add_argument("--warmup", type=int, default=3)
+    parser.add_argument("--warmup", type=int, default=5)
     arguments = parser.parse_args()
     wanted = arguments.rows.split(",")
     if unknown := set(wanted) - set(ROWS):

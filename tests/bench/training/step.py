@@ -14,8 +14,8 @@ parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--precision", default="fp32")
 parser.add_argument("--layout", default="nhwc")
 parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: null cards, and what a step does there is counted")
-parser.add_argument("--mode", choices=("eager", "graphed"), default="eager",
-                    help="graphed: the network by torch.cuda.make_graphed_callables")
+parser.add_argument("--mode", choices=("eager", "graphed", "compiled"), default="eager",
+                    help="graphed: the network by torch.cuda.make_graphed_callables; compiled: by torch.compile in its mode reduce-overhead")
 arguments = parser.parse_args()
 
 torch.set_num_threads(arguments.threads)
@@ -37,6 +37,8 @@ cast = torch.autocast(arguments.device, dtype=torch.bfloat16, enabled=arguments.
 if arguments.mode == "graphed":
     with cast:
         model = torch.cuda.make_graphed_callables(model, (images.to(arguments.device),))
+elif arguments.mode == "compiled":
+    model = torch.compile(model, mode="reduce-overhead")
 
 
 def step():
