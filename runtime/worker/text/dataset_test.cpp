@@ -253,6 +253,9 @@ TEST_CASE("synthetic samples are as long as the reference study's rows, and repe
     CHECK(syntheticSamples(kind, 3, true, 8192, 5, 0).rejected[2].tokens == samples.rejected[2].tokens);
     const Samples cut = syntheticSamples(kind, 50, false, 8192, 5, 16);
     for (const Sample& sample : cut.chosen) CHECK((sample.cut && sample.size() == 16));
+    const Samples longest = syntheticSamples(kind, 5, true, 8192, 5, 300, /*longest=*/true);
+    for (const auto* side : {&longest.chosen, &longest.rejected})
+      for (const Sample& sample : *side) CHECK((!sample.cut && sample.size() == 300));
   }
 }
 

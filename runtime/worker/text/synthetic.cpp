@@ -28,14 +28,16 @@ Shape shapeOf(Template kind, bool pairs) {
 
 }  // namespace
 
-Samples syntheticSamples(Template kind, int64_t count, bool pairs, Token rows, uint64_t seed, size_t most) {
-  assert(rows > 0);
+Samples syntheticSamples(Template kind, int64_t count, bool pairs, Token rows, uint64_t seed, size_t most,
+                         bool longest) {
+  assert(rows > 0 && (most > 0 || !longest));
   const Shape shape = shapeOf(kind, pairs);
   std::mt19937_64 random(seed);
   // Not the library's distributions, whose numbers differ between standard libraries.
   const auto share = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
   const auto token = [&] { return static_cast<Token>(random() % static_cast<uint64_t>(rows)); };
   const auto length = [&] {
+    if (longest) return most;
     return std::max<size_t>(4, static_cast<size_t>(std::lround(shape.mean * (0.5 + share()))));
   };
   Samples samples;

@@ -108,7 +108,7 @@ llvm::Error TokenRows::makeUp(const TokenRowsOptions& options) {
   int64_t count = options.synthetic;
   if (options.data.row_limit > 0) count = std::min(count, options.data.row_limit);
   made_up_ = syntheticSamples(options.data.kind, count, options.data.pairs, tokens, options.seed,
-                              static_cast<size_t>(options.max_length));
+                              static_cast<size_t>(options.max_length), options.longest);
   origin_ = fmt::format("synthetic({})", options.synthetic);
   return llvm::Error::success();
 }

@@ -19,6 +19,7 @@ namespace expc::text {
 struct TokenRowsOptions {
   DatasetOptions data;       // without a path rows are made up,
   int64_t synthetic = 0;     // so many (data.row_limit counts too),
+  bool longest = false;      // of max_length tokens each, instead of as many as the template's have,
   uint64_t seed = 0;         // the same for the same seed
   std::string tokenizer;     // a file or a folder; "": the model's own
   std::string model_folder;  // "": it has none, and each byte of a text is a token

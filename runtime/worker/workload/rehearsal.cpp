@@ -1,5 +1,6 @@
 #include "runtime/worker/workload/rehearsal.h"
 
+#include <llvm/Support/FileSystem.h>
 #include <llvm/Support/FormatVariadic.h>
 
 #include "runtime/plan/rehearsal.h"
@@ -8,11 +9,15 @@
 #include "runtime/worker/profile/null_counters.h"
 #include "runtime/worker/profile/operator_work.h"
 #include "runtime/worker/profile/over_ranks.h"
+#include "runtime/worker/workload/paths.h"
 
 namespace expc::workload {
 namespace {
 
 using plan::RehearsedRank, plan::Traffic;
+
+/// Enough for a step of many ranks.
+constexpr int64_t kMadeUp = 4096;
 
 nullgpu_counts counts() { return profile::nullCounters().value_or(nullgpu_counts{}); }
 
@@ -105,6 +110,17 @@ llvm::Error checkRehearsal(const plan::TrialSpec& spec) {
         "a rehearsal counts what null cards do, and this process has not loaded libnullgpu.so: expc rehearse sets "
         "LD_PRELOAD and LD_LIBRARY_PATH for it (docs/null-gpu.md)");
   return llvm::Error::success();
+}
+
+std::string standInForData(const plan::TrialSpec& spec, llvm::json::Object& parameters) {
+  const llvm::json::Object* data = parameters.getObject("data");
+  if (!spec.rehearsal || !data || data->size() != 1) return "";
+  const llvm::json::Array* arguments = data->begin()->second.getAsArray();
+  const auto path = arguments && arguments->size() == 1 ? (*arguments)[0].getAsString() : std::nullopt;
+  if (!path || llvm::sys::fs::exists(pathFrom(spec.root, *path))) return "";
+  std::string note = llvm::formatv("data: '{0}' does not exist, and made-up data stands in for it", *path);
+  parameters["data"] = llvm::json::Object{{"synthetic", llvm::json::Array{kMadeUp}}};
+  return note;
 }
 
 llvm::Expected<plan::Event> rehearse(TrialContext& context, Stepping& training, const Settings& settings) {

@@ -13,6 +13,11 @@ namespace expc::workload {
 /// ours.
 llvm::Error checkRehearsal(const plan::TrialSpec& spec);
 
+/// In a rehearsal: puts made-up data in the place of a folder or file of the parameter `data` that is not there, so
+/// that the rest of a point is seen all the same.
+/// @returns whether it did, with a note for the result; of any other trial "".
+std::string standInForData(const plan::TrialSpec& spec, llvm::json::Object& parameters);
+
 /// `warmup` steps, then `steps` that are counted, then one whose operators are observed: their operations and bytes
 /// times `steps` are those that the result tells. The result has the training's notes, and no metrics: a loss is
 /// whatever memory held. Every rank calls it; rank 0 has all ranks' counts.

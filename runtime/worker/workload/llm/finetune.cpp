@@ -6,6 +6,7 @@
 #include "runtime/worker/workload/llm/training.h"
 #include "runtime/worker/workload/parameter_reader.h"
 #include "runtime/worker/workload/profile.h"
+#include "runtime/worker/workload/rehearsal.h"
 
 namespace expc::workload::llm {
 namespace {
@@ -37,13 +38,23 @@ std::vector<Metric> declaredMetrics() {
 }
 
 llvm::Expected<plan::Event> run(TrialContext& context) {
-  auto parameters = readParameters(context.spec.parameters);
+  llvm::json::Object given = context.spec.parameters;
+  const std::string stand_in = standInForData(context.spec, given);
+  auto parameters = readParameters(given);
   if (!parameters) return parameters.takeError();
+  if (!stand_in.empty()) {
+    // Nobody knows how long the rows are, and the longest that there can be take most. Each step may have the same.
+    parameters->data.longest = true;
+    parameters->data.synthetic = parameters->batch * parameters->accumulation * parameters->gpus;
+  }
   auto settings = readSettings(context.spec);
   if (!settings) return settings.takeError();
   switch (context.spec.kind) {
-    case plan::TrialKind::Timed:
-      return runTimed(context, *parameters, *settings);
+    case plan::TrialKind::Timed: {
+      auto result = runTimed(context, *parameters, *settings);
+      if (result && !stand_in.empty()) result->notes.push_back(stand_in);
+      return result;
+    }
     case plan::TrialKind::Quality:
       return runQuality(context, *parameters, *settings);
     case plan::TrialKind::Profile:

@@ -30,6 +30,7 @@ struct ModelChoice {
 struct RowsChoice {
   std::string path;         // "": made up
   int64_t synthetic = 500;  // where there is no path
+  bool longest = false;     // made-up rows are as long as max_length, instead of like the template's
 };
 
 struct Parameters {

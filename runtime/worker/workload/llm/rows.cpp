@@ -25,6 +25,7 @@ text::TokenRowsOptions rowsOptions(const Parameters& parameters, const std::stri
   options.data.pairs = parameters.method == Method::Dpo;
   options.data.row_limit = parameters.row_limit;
   options.synthetic = parameters.data.synthetic;
+  options.longest = parameters.data.longest;
   options.seed = seed;
   options.tokenizer = tokenizerPath(parameters, root);
   options.model_folder = model_folder;
