@@ -78,6 +78,17 @@ struct RunOptions {
   bool json = false;
 };
 
+struct RehearseOptions {
+  StudyOptions study;
+  std::string null_gpus;             // as MachineOptions has it; where no system is named
+  std::optional<std::string> where;  // only points that satisfy this condition
+  std::string results = "results";
+  std::string worker;  // "": beside this program
+  std::optional<double> timeout_seconds;
+  bool again = false;
+  bool json = false;
+};
+
 struct ReportOptions {
   StudyOptions study;
   MachineOptions machine;
@@ -122,6 +133,7 @@ int doc(const DocOptions& options, const Console& console);
 int newStudy(const NewOptions& options, const Console& console);
 int plan(const PlanOptions& options, const Console& console);
 int run(const RunOptions& options, const Console& console);
+int rehearse(const RehearseOptions& options, const Console& console);
 int report(const ReportOptions& options, const Console& console);
 int format(const FmtOptions& options, const Console& console);
 int lsp(const Console& console);

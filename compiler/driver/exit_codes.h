@@ -2,7 +2,8 @@
 
 namespace expc::driver {
 
-/// What the process answers (documented in docs/command-line.md; verdict codes come from analysis::exitCode).
+/// What the process answers (documented in docs/command-line.md; verdict codes come from analysis::exitCode, and
+/// `rehearse` has kSomeFail for a point that fails or unexpectedly does not fit).
 enum ExitCode : int {
   kSuccess = 0,
   kError = 1,

@@ -17,6 +17,10 @@ namespace {
 
 using namespace expc::driver;
 
+constexpr const char* kRehearseExitCodes =
+    "Exit codes: 0 every point runs, or does not fit where that is expected, 1 error, 2 usage, 3 some point fails or "
+    "unexpectedly does not fit, 5 nothing can be rehearsed, 130 interrupted.";
+
 void addStudyOptions(CLI::App& command, StudyOptions& options, const char* file_help) {
   command.add_option("file", options.file, file_help)->required()->type_name("FILE");
   command.add_option("--study", options.study, "Which study, where the file holds several (all, if not given)")
@@ -162,6 +166,36 @@ int main(int argc, char** argv) {
   run_command->add_flag("--verdicts-ok", run_options.verdicts_ok,
                         "Exit with 0 when every criterion has a verdict, whatever it is");
 
+  RehearseOptions rehearse_options;
+  CLI::App* rehearse_command = app.add_subcommand(
+      "rehearse",
+      "Try a few steps of every point on GPUs that compute nothing: does it run, does it fit, what does it do");
+  rehearse_command->footer(kRehearseExitCodes);
+  addStudyOptions(*rehearse_command, rehearse_options.study, "Study file (.exp)");
+  addSystem(*rehearse_command, rehearse_options.study, "none, --null-gpus says which cards");
+  rehearse_command
+      ->add_option("--null-gpus", rehearse_options.null_gpus,
+                   "The cards in place of a system's: N, N with the memory of each, or those found here")
+      ->type_name("N[xMEMORY]|found")
+      ->excludes("--system");
+  rehearse_command
+      ->add_option("--where", rehearse_options.where,
+                   "Only points that satisfy a condition over factors and parameters: --where 'gpus > 1'")
+      ->type_name("CONDITION");
+  addResults(*rehearse_command, rehearse_options.results);
+  addJson(*rehearse_command, rehearse_options.json);
+  rehearse_command
+      ->add_option("--worker", rehearse_options.worker,
+                   "The program that runs trials (default: expc-worker-cuda, beside expc)")
+      ->type_name("PATH");
+  rehearse_command
+      ->add_option("--timeout", rehearse_options.timeout_seconds,
+                   "Seconds after which a point has failed (default 1800)")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber);
+  rehearse_command->add_flag("--again", rehearse_options.again,
+                             "Also rehearse points that this worker has rehearsed on such cards");
+
   ReportOptions report_options;
   CLI::App* report_command = app.add_subcommand("report", "Judge and report what is stored; measures nothing");
   addStudyOptions(*report_command, report_options.study, "Study file (.exp) or a plan (expc plan --format json)");
@@ -189,6 +223,7 @@ int main(int argc, char** argv) {
   if (*check_command) return check(check_options, console);
   if (*plan_command) return plan(plan_options, console);
   if (*run_command) return run(run_options, console);
+  if (*rehearse_command) return rehearse(rehearse_options, console);
   if (*report_command) return report(report_options, console);
   return tools.run(console);
 }

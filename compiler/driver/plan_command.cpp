@@ -7,6 +7,7 @@
 #include "compiler/driver/lock.h"
 #include "compiler/driver/plan_modes.h"
 #include "compiler/driver/systems.h"
+#include "compiler/driver/verdicts.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/plan_text.h"
 
@@ -70,6 +71,8 @@ bool showText(const plan::Plan& plan, const PlanOptions& options, const Console&
   extras.colour = console.colourOut();
   extras.all_points = options.all_points;
   extras.seconds = estimateSeconds(plan, options.results, !options.machine.null_gpus.empty());
+  const std::optional<rehearsal::Study> rehearsed = rehearsedOf(plan, options.results, console);
+  extras.rehearsed = rehearsed ? &*rehearsed : nullptr;
   return console.print(report::planText(plan, extras));
 }
 

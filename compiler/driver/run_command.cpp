@@ -46,21 +46,17 @@ bool openLock(const RunOptions& options, const Console& console, std::optional<l
 
 int runOne(const plan::Plan& plan, const RunOptions& options, const std::optional<llvm::json::Value>& lock,
            const Console& console) {
-  engine::EngineOptions engine_options;
-  if (lock) engine_options.locked_data = lockedData(*lock, plan.study);
-  engine_options.results = options.results;
-  auto null_gpus = nullGpusOf(options.machine);
-  if (!null_gpus) {
-    console.error(null_gpus.takeError());
+  auto resources = resourcesOf(options.machine, options.worker);
+  if (!resources) {
+    console.error(resources.takeError());
     return kError;
   }
-  engine_options.null_gpus = std::move(*null_gpus);
-  engine_options.worker = options.worker.empty() ? besideThis("expc-worker") : options.worker;
-  if (options.worker.empty()) engine_options.cuda_worker = besideThis("expc-worker-cuda");
-  engine_options.command_worker = besideThis("expc-worker-command");
+  engine::EngineOptions engine_options;
+  static_cast<engine::Resources&>(engine_options) = std::move(*resources);
+  if (lock) engine_options.locked_data = lockedData(*lock, plan.study);
+  engine_options.results = options.results;
   engine_options.keep_trial_folders = options.keep_trials;
   engine_options.traces = options.traces;
-  engine_options.devices = options.machine.devices;
   engine_options.timeout_seconds = options.timeout_seconds;
   engine_options.heat_up_seconds = options.heat_up_seconds;
   engine_options.try_infeasible = options.try_infeasible;

@@ -6,6 +6,7 @@
 #include "compiler/check/check.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/console.h"
+#include "runtime/engine/engine.h"
 #include "runtime/machine/machine.h"
 
 namespace expc::driver {
@@ -16,6 +17,13 @@ std::string besideThis(const char* name);
 /// The null cards that `--null-gpus` asks for, if it does. The error says how the option is written, or what is
 /// missing.
 llvm::Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions& options);
+
+/// What trials run on by these options, with `worker` for built-in workloads, or where that is "" those beside this
+/// program.
+llvm::Expected<engine::Resources> resourcesOf(const MachineOptions& options, const std::string& worker);
+
+/// Null cards as a system has GPUs. The error names the property that it does not say.
+llvm::Expected<engine::Resources> nullResourcesOf(const check::System& system, const std::string& worker);
 
 /// This machine, as rules with `system` and estimates see it: its slots (`--devices`) count as `gpus`; without a GPU
 /// nothing is known of one. Nothing after saying what is wrong with `options`.

@@ -37,13 +37,16 @@ int showVerdicts(const plan::Plan& plan, const VerdictOptions& options, const Co
 
   const std::string page =
       options.html.empty() ? (std::filesystem::path(options.results) / (plan.study + ".html")).string() : options.html;
-  llvm::Error written = report::writeHtml(page, plan, judgement, *results, report::HtmlOptions{});
+  const std::optional<rehearsal::Study> rehearsed = rehearsedOf(plan, options.results, console);
+  report::HtmlOptions html;
+  html.rehearsed = rehearsed ? &*rehearsed : nullptr;
+  llvm::Error written = report::writeHtml(page, plan, judgement, *results, html);
   const bool page_failed = static_cast<bool>(written);
   if (page_failed) console.error(std::move(written));
 
   bool printed;
   if (options.json) {
-    printed = console.print(plan::prettyJson(report::resultJson(plan, judgement, *results)) + "\n");
+    printed = console.print(plan::prettyJson(report::resultJson(plan, judgement, *results, html.rehearsed)) + "\n");
   } else {
     report::ResultTextOptions text;
     text.width = console.width();
@@ -53,6 +56,14 @@ int showVerdicts(const plan::Plan& plan, const VerdictOptions& options, const Co
   }
   if (!printed) console.error("standard output took no more (closed pipe or full disk)");
   return page_failed || !printed ? kError : analysis::exitCode(judgement);
+}
+
+std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::string& results,
+                                            const Console& console) {
+  llvm::Expected<rehearsal::Study> found = rehearsal::read(results, plan.study);
+  if (found) return std::move(*found);
+  console.message("no rehearsal is shown: " + llvm::toString(found.takeError()));
+  return std::nullopt;
 }
 
 int worse(int first, int second) {

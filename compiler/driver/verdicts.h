@@ -5,6 +5,7 @@
 
 #include "compiler/driver/console.h"
 #include "runtime/plan/plan.h"
+#include "runtime/rehearsal/rehearsal.h"
 
 namespace expc::driver {
 
@@ -18,6 +19,9 @@ struct VerdictOptions {
 /// Judges what is stored for `plan`, prints it and writes the report page. Returns the exit code of the verdicts, or
 /// kError after saying why.
 int showVerdicts(const plan::Plan& plan, const VerdictOptions& options, const Console& console);
+
+/// What rehearsals of the study saw; nothing after saying that their file cannot be read.
+std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::string& results, const Console& console);
 
 /// Of several studies the worst decides: 130, 1, 3, 4, 5, 0.
 int worse(int first, int second);

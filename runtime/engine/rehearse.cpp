@@ -137,7 +137,8 @@ llvm::Error Rehearser::leaveOut(const plan::Point& point, std::string why) {
   outcome_.study.put(seen);
   // What other cards have shown stays in the file.
   const rehearsal::Point* before = known_.find(point.id);
-  return before && before->outcome != Outcome::NotRehearsed ? llvm::Error::success() : write(seen);
+  const bool stays = before && (before->outcome != Outcome::NotRehearsed || before->reason == seen.reason);
+  return stays ? llvm::Error::success() : write(seen);
 }
 
 llvm::Error Rehearser::rehearse(const plan::Point& point) {

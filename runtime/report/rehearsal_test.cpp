@@ -58,6 +58,18 @@ TEST_CASE("a rehearsal in the terminal: rows, reasons, and how far estimates are
   CHECK(rehearsalText(plan, {plan.study, {}}, options).empty());
 }
 
+TEST_CASE("of a long reason the first sentences are told") {
+  const plan::Plan plan = examplePlanWithEstimate();
+  const std::string first = "out of memory. Tried to allocate 2 GiB.", advice(300, 'x');
+  rehearsal::Study study{plan.study, {}};
+  study.put(rehearsal::exampleEnd(plan.points[0].id, Outcome::DoesNotFit, first + " " + advice));
+  study.put(rehearsal::exampleEnd(plan.points[1].id, Outcome::Failed, advice));
+  const std::string text = rehearsalText(plan, study, {});
+  CHECK(has(text, "1 point does not fit: " + first + " …"));
+  CHECK(has(text, "1 point failed:"));
+  CHECK(has(text, advice));
+}
+
 TEST_CASE("lines keep to the width") {
   const plan::Plan plan = examplePlanWithEstimate();
   for (const unsigned width : {80u, 100u}) {

@@ -16,6 +16,14 @@ namespace {
 
 using rehearsal::Outcome;
 
+/// Whole sentences of a long reason: CUDA's advice on memory that ran out fills eight lines. JSON has all of it.
+std::string beginningOf(const std::string& reason) {
+  constexpr size_t most = 240;
+  if (reason.size() <= most) return reason;
+  const size_t end = reason.rfind(". ", most);
+  return end == std::string::npos ? reason : reason.substr(0, end + 1) + " …";
+}
+
 class RehearsalPrinter : TerminalText {
  public:
   RehearsalPrinter(const plan::Plan& plan, const rehearsal::Study& study, const RehearsalTextOptions& options)
@@ -85,7 +93,7 @@ class RehearsalPrinter : TerminalText {
     for (const Outcome outcome : {Outcome::Failed, Outcome::DoesNotFit, Outcome::NotRehearsed}) {
       Reasons reasons;
       for (const rehearsal::Point& seen : study_.points)
-        if (seen.outcome == outcome) reasons.add(seen.reason, seen.label);
+        if (seen.outcome == outcome) reasons.add(beginningOf(seen.reason), seen.label);
       for (const std::string& text : reasons.lines(std::string(toString(outcome)))) line(printable(text), 2, 6);
       if (outcome == Outcome::Failed && count(outcome) > 0 && !options_.logs.empty())
         line("what ranks printed lies in " + printable(options_.logs), 6, 6);

@@ -57,7 +57,7 @@ plan::Rehearsed rehearsed(const TrialSpec& spec) {
   plan::RehearsedRank rank;
   rank.host_memory = 100 << 20;
   rank.device_memory_allocated = 1 << 30;
-  rank.device_memory_reserved = 2 << 30;
+  rank.device_memory_reserved = 2ull << 30;
   rank.launches = spec.world_size;
   plan::Rehearsed result;
   result.steps = static_cast<unsigned>(number(spec.settings, "steps", 1));

@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include <set>
+
+#include "compiler/driver/commands.h"
+#include "compiler/driver/compilation.h"
+#include "compiler/driver/exit_codes.h"
+#include "compiler/driver/systems.h"
+#include "compiler/driver/verdicts.h"
+#include "compiler/expand/condition.h"
+#include "compiler/lower/prepared.h"
+#include "runtime/engine/rehearse.h"
+#include "runtime/plan/json.h"
+#include "runtime/report/rehearsal_text.h"
+
+namespace expc::driver {
+
+namespace {
+
+using rehearsal::Outcome;
+
+/// Leaves the points at which the condition holds. False after a report.
+bool restrict(plan::Plan& plan, lower::Prepared& prepared, const std::string& where, diag::Emitter& emitter) {
+  const check::FormulaPtr formula =
+      check::resolveCondition(prepared.program(), prepared.study(), "--where", where, emitter);
+  if (!formula) return false;
+  const expand::Condition condition(prepared.space(), formula, expand::View::Study);
+  std::set<std::string> ids;
+  prepared.space().forEach([&](expand::Levels point) {
+    if (condition.holds(point)) ids.insert(std::string(prepared.writer().id(point)));
+    return true;
+  });
+  std::erase_if(plan.points, [&](const plan::Point& point) { return ids.count(point.id) == 0; });
+  return true;
+}
+
+/// The plans of the studies that are meant, for `system`; nothing after showing what is wrong.
+std::optional<std::vector<plan::Plan>> plansFor(const check::System& system, const RehearseOptions& options,
+                                                Compilation& compilation, const Console& console) {
+  std::vector<plan::Plan> plans;
+  diag::Emitter& emitter = compilation.emitter;
+  for (const check::Study* study : lower::chosenStudies(*compilation.program, selectionOf(options.study), emitter)) {
+    auto prepared = lower::Prepared::of(*compilation.program, *study, selectionOf(options.study), &system, emitter);
+    auto plan = prepared ? lower::planOf(*prepared, emitter) : std::nullopt;
+    if (plan && (!options.where || restrict(*plan, *prepared, *options.where, emitter)))
+      plans.push_back(std::move(*plan));
+  }
+  finish(compilation);
+  showDiagnostics(compilation, console);
+  if (compilation.failed) return std::nullopt;
+  return plans;
+}
+
+int codeOf(const plan::Plan& plan, const engine::RehearsalOutcome& outcome) {
+  if (outcome.interrupted) return kInterrupted;
+  bool any = false;
+  for (const plan::Point& point : plan.points) {
+    const rehearsal::Point* seen = outcome.study.find(point.id);
+    if (!seen || seen->outcome == Outcome::NotRehearsed) continue;
+    any = true;
+    if (seen->outcome == Outcome::Failed) return kSomeFail;
+    if (seen->outcome == Outcome::DoesNotFit && point.expected_infeasible.empty()) return kSomeFail;
+  }
+  return any ? kSuccess : kNothingRan;
+}
+
+int rehearseOne(const plan::Plan& plan, const engine::Resources& resources, const RehearseOptions& options,
+                const Console& console) {
+  if (plan.points.empty()) {
+    console.message(fmt::format("study {}: no point satisfies {}", plan.study, options.where.value_or("its rules")));
+    return kNothingRan;
+  }
+  engine::RehearsalOptions asked;
+  static_cast<engine::Resources&>(asked) = resources;
+  asked.results = options.results;
+  asked.timeout_seconds = options.timeout_seconds;
+  asked.again = options.again;
+  const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress();
+  llvm::Expected<engine::RehearsalOutcome> outcome = engine::rehearse(plan, asked, *progress);
+  if (!outcome) {
+    console.error(outcome.takeError());
+    return kError;
+  }
+  report::RehearsalTextOptions text;
+  text.width = console.width();
+  text.colour = console.colourOut();
+  text.logs = rehearsal::folderOf(options.results) + "/logs";
+  const bool printed = console.print(options.json ? plan::prettyJson(rehearsal::toJson(outcome->study)) + "\n"
+                                                  : report::rehearsalText(plan, outcome->study, text));
+  if (outcome->interrupted) console.message("interrupted; what was rehearsed is kept, and the same command continues");
+  if (!printed) console.error("standard output took no more (closed pipe or full disk)");
+  return printed ? codeOf(plan, *outcome) : kError;
+}
+
+}  // namespace
+
+int rehearse(const RehearseOptions& options, const Console& console) {
+  if (!options.study.system && options.null_gpus.empty()) {
+    console.error(
+        "a rehearsal needs to know the cards: name a machine with --system proxima, or cards with --null-gpus "
+        "4x94GB");
+    return kUsage;
+  }
+  Compilation compilation;
+  open(options.study, check::FileSystem::real(), console, compilation);
+  if (!compilation.program || compilation.emitter.errors() > 0) {
+    finish(compilation);
+    showDiagnostics(compilation, console);
+    return kError;
+  }
+  MachineOptions machine;
+  machine.null_gpus = options.null_gpus;
+  const auto system = findSystem(*compilation.program, options.study.system.value_or("local"), machine, console);
+  if (!system) return kError;
+  auto resources =
+      options.study.system ? nullResourcesOf(*system, options.worker) : resourcesOf(machine, options.worker);
+  if (!resources) {
+    console.error(resources.takeError());
+    return kError;
+  }
+  const auto plans = plansFor(*system, options, compilation, console);
+  if (!plans) return kError;
+  int code = kSuccess;
+  for (const plan::Plan& plan : *plans) {
+    code = worse(code, rehearseOne(plan, *resources, options, console));
+    if (code == kInterrupted) break;
+  }
+  return code;
+}
+
+}  // namespace expc::driver
