@@ -92,7 +92,7 @@ class FaultReader {
     if (known == kinds_.end())
       refuse(variable_, item,
              "no such fault; there are rank=R, allocation=N, memory=BYTES, launch=N, lost=N, collective=N, "
-             "communicator=N, cublas, cudnn and cupti");
+             "mismatch=N, communicator=N, capture=N, cublas, cudnn and cupti");
     if (!seen_.emplace(key, true).second) refuse(variable_, item, "stands there twice");
     known->second(item, value);
   }
@@ -133,7 +133,9 @@ class FaultReader {
       {"launch", count(faults.launch)},
       {"lost", count(faults.lost)},
       {"collective", count(faults.collective)},
+      {"mismatch", count(faults.mismatch)},
       {"communicator", count(faults.communicator)},
+      {"capture", count(faults.capture)},
       {"cublas", flag(faults.cublas)},
       {"cudnn", flag(faults.cudnn)},
       {"cupti", flag(faults.cupti)},

@@ -16,7 +16,9 @@ struct Faults {
   std::optional<uint64_t> launch;      // from the N-th launch on every call fails: cudaErrorIllegalAddress
   std::optional<uint64_t> lost;        // at the N-th launch the card falls off: every call fails, NVML says GPU_IS_LOST
   std::optional<uint64_t> collective;  // the N-th collective never ends
+  std::optional<uint64_t> mismatch;    // the N-th collective asks for one element more than it was called with
   std::optional<uint64_t> communicator;  // at the N-th collective the communicator has an asynchronous error
+  std::optional<uint64_t> capture;       // the N-th operation that a graph would take cannot be captured
   bool cublas = false;                   // cuBLAS finds no memory for its workspace: CUBLAS_STATUS_ALLOC_FAILED
   bool cudnn = false;                    // cuDNN the same: CUDNN_STATUS_ALLOC_FAILED
   bool cupti = false;                    // another tool has CUPTI

@@ -24,18 +24,21 @@ void requireEndByAbort(ncclComm_t comm, cudaStream_t stream) {
 using Body = std::function<void(const Rank&, ncclComm_t, cudaStream_t, const OnCard<float>&)>;
 
 /// Both ranks must have the error that names what each calls.
-void checkMismatch(const std::string& text, const Body& body) {
-  for (const std::string& said : runRanks(2, [&](const Rank& rank) {
-         const ncclComm_t comm = join(rank);
-         const cudaStream_t stream = newStream();
-         const OnCard<float> values(std::vector<float>(4096, 1));
-         body(rank, comm, stream, values);
-         require(errorOf(comm) == ncclInvalidUsage, "the asynchronous error is an invalid usage");
-         const std::string said = ncclGetLastError(comm);
-         require(sum(comm, values, 1, stream) == ncclInvalidUsage, "later calls fail alike");
-         requireEndByAbort(comm, stream);
-         throw said;
-       }))
+void checkMismatch(const std::string& text, const Body& body, const char* faults = "") {
+  for (const std::string& said : runRanks(
+           2,
+           [&](const Rank& rank) {
+             const ncclComm_t comm = join(rank);
+             const cudaStream_t stream = newStream();
+             const OnCard<float> values(std::vector<float>(4096, 1));
+             body(rank, comm, stream, values);
+             require(errorOf(comm) == ncclInvalidUsage, "the asynchronous error is an invalid usage");
+             const std::string said = ncclGetLastError(comm);
+             require(sum(comm, values, 1, stream) == ncclInvalidUsage, "later calls fail alike");
+             requireEndByAbort(comm, stream);
+             throw said;
+           },
+           1, faults))
     CHECK_MESSAGE(said.find(text) != std::string::npos, said);
 }
 
@@ -81,6 +84,16 @@ TEST_CASE("another count, type, reduction, root") {
                   require(ncclBroadcast(values.at(), values.at(), 8, ncclFloat32, rank.number, comm, stream),
                           "ncclBroadcast");
                 });
+}
+
+TEST_CASE("another count on demand") {
+  checkMismatch(
+      "collective 2 of a communicator of 2 ranks: rank 0 calls AllReduce of 8 x float32 (sum), rank 1 calls "
+      "AllReduce of 9 x float32 (sum)",
+      [](const Rank& rank, ncclComm_t comm, cudaStream_t stream, const OnCard<float>& values) {
+        for (int call = 0; call < 2; ++call) require(sum(comm, values, 8, stream), "ncclAllReduce");
+      },
+      "mismatch=2, rank=1");
 }
 
 TEST_CASE("a message of another size") {

@@ -65,6 +65,8 @@ void TurnTaker::begin() {
     return;
   }
   if (number_ == faults.collective) return;  // and again, whenever it is asked
+  // The ranks compare what they ask for before they move anything.
+  if (number_ == faults.mismatch) ++calls_.front().what.count;
   const Lane lane = replayed() ? kReplayed : kCalled;
   communicator_->replaying_ = communicator_->replaying_ || replayed();
   Clique& clique = communicator_->clique_;

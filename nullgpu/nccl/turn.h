@@ -31,7 +31,7 @@ class TurnTaker : public Operation {
   void describe();
 
   const std::shared_ptr<Communicator> communicator_;
-  const std::vector<Call> calls_;
+  std::vector<Call> calls_;
   const uint64_t turn_;
   const std::shared_ptr<Communicator::Round> round_;
   uint64_t number_ = 0;  // of all operations of this process; the faults name it. 0: not begun
