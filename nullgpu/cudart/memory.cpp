@@ -99,7 +99,8 @@ cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {
   });
 }
 
-/// Null cards have no managed memory. bitsandbytes, which needs it for paged optimisers only, is not loaded without these names.
+/// Null cards have no managed memory. bitsandbytes, which needs it for paged optimisers only, is not loaded without
+/// these names.
 cudaError_t cudaMallocManaged(void**, size_t, unsigned) {
   return call("cudaMallocManaged", [] { return cudaErrorNotSupported; });
 }
