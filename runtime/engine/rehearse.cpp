@@ -33,12 +33,6 @@ constexpr const char* kDrop = "NULLGPU_DROP";
 constexpr const char* kDropped = "64KiB";
 constexpr auto kHeartbeat = std::chrono::seconds(10);
 
-TrialEnd failure(std::string reason) {
-  TrialEnd end;
-  end.reason = std::move(reason);
-  return end;
-}
-
 Outcome outcomeOf(TrialStatus status) {
   return status == TrialStatus::Valid        ? Outcome::Runs
          : status == TrialStatus::Infeasible ? Outcome::DoesNotFit
@@ -65,12 +59,14 @@ class Rehearser {
  private:
   bool isKept(const plan::Point& point) const;
   std::string whyNot(const plan::Point& point) const;
+  std::string missingData(const plan::Point& point) const;
   llvm::Error leaveOut(const plan::Point& point, std::string why);
   llvm::Error rehearse(const plan::Point& point);
   llvm::Expected<TrialEnd> launch(const plan::Point& point, const TrialNote& shown);
   TrialRequest request(const plan::Point& point) const;
   rehearsal::Point blank(const plan::Point& point) const;
   TrialNote note(const plan::Point& point) const;
+  std::string labelOf(const plan::Point& point) const;
   llvm::Error write(const rehearsal::Point& point);
   llvm::Error startServer();
   llvm::Error tick();
@@ -145,12 +141,17 @@ llvm::Error Rehearser::rehearse(const plan::Point& point) {
   const TrialNote shown = note(point);
   listener_.trialStarted(shown);
   rehearsal::Point seen = blank(point);
+  const std::string missing = missingData(point);
   auto end = launch(point, shown);
   if (!end) return end.takeError();
   if (end->status == TrialStatus::Interrupted) return llvm::Error::success();
   seen.worker_build = setup_.built_in->description.build;
   seen.outcome = outcomeOf(end->status);
   seen.reason = end->reason;
+  if (seen.outcome == Outcome::Runs && !missing.empty()) {
+    seen.outcome = Outcome::LacksData;
+    seen.reason = missing;
+  }
   seen.rehearsed = std::move(end->rehearsed);
   seen.notes = std::move(end->notes);
   seen.seconds = now() - seen.at;
@@ -161,9 +162,14 @@ llvm::Error Rehearser::rehearse(const plan::Point& point) {
   return write(seen);
 }
 
-llvm::Expected<TrialEnd> Rehearser::launch(const plan::Point& point, const TrialNote& shown) {
+/// Why a run would be refused; "" where all is there. The worker makes data up in its place, so that the rest is seen.
+std::string Rehearser::missingData(const plan::Point& point) const {
   for (const std::string& path : store::dataPathsOf(point, setup_.plan.data_paths))
-    if (auto missing = checkDataExists(setup_.plan, path)) return failure(llvm::toString(std::move(missing)));
+    if (auto missing = checkDataExists(setup_.plan, path)) return llvm::toString(std::move(missing));
+  return "";
+}
+
+llvm::Expected<TrialEnd> Rehearser::launch(const plan::Point& point, const TrialNote& shown) {
   if (!server_.alive()) {
     if (auto error = startServer()) {
       if (!interrupts_.requested()) return error;
@@ -204,17 +210,22 @@ TrialRequest Rehearser::request(const plan::Point& point) const {
 rehearsal::Point Rehearser::blank(const plan::Point& point) const {
   rehearsal::Point seen;
   seen.point = point.id;
-  seen.label = setup_.plan.label(point);
+  seen.label = labelOf(point);
   seen.estimates = point.estimates;
   seen.cards = cards_;
   seen.at = now();
   return seen;
 }
 
+std::string Rehearser::labelOf(const plan::Point& point) const {
+  const std::string label = setup_.plan.label(point);
+  return label.empty() ? "the only point" : label;
+}
+
 TrialNote Rehearser::note(const plan::Point& point) const {
   TrialNote note;
   note.rehearsal = true;
-  note.point_label = setup_.plan.label(point);
+  note.point_label = labelOf(point);
   note.done = outcome_.rehearsed;
   note.expected = expected_;
   if (outcome_.rehearsed > 0)

@@ -142,7 +142,7 @@ TEST_CASE("what fails is a result with its reason, and is tried again") {
   }
 }
 
-TEST_CASE("missing data fails the points that read it and no other") {
+TEST_CASE("missing data is said of the points that read it and of no other") {
   const TestFolder folder;
   const NullCards cards;
   plan::Plan plan = nullPlan(2, 1);
@@ -151,7 +151,8 @@ TEST_CASE("missing data fails the points that read it and no other") {
   plan.points[1].parameters["data"] = llvm::json::Object{{"folder", llvm::json::Array{"rows.jsonl"}}};
   RehearsalOutcome outcome = rehearsePlan(plan, rehearsalIn(folder));
   CHECK((outcome.study.points[0].outcome == Outcome::Runs));
-  CHECK((outcome.study.points[1].outcome == Outcome::Failed));
+  CHECK((outcome.study.points[1].outcome == Outcome::LacksData));
+  CHECK(outcome.study.points[1].rehearsed);
   CHECK(has(outcome.study.points[1].reason, "'rows.jsonl' does not exist (looked for " + folder.path));
   std::ofstream(folder.path + "/rows.jsonl") << "{}";
   outcome = rehearsePlan(plan, rehearsalIn(folder));
