@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 
 #include "runtime/worker/device/host.h"
+#include "runtime/worker/profile/launching_threads.h"
 
 namespace expc::workload::image {
 
@@ -33,6 +34,7 @@ void ReplicaThreads::run(size_t count, const std::function<void(size_t)>& task) 
 }
 
 void ReplicaThreads::work(size_t index, const Place& place) {
+  profile::markLaunchingThread();
   // A narrower mask than the engine saw leaves the thread where it is, as it does a rank.
   device::bindToCores(place.cores);
   uint64_t seen = 0;

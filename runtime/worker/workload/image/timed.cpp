@@ -4,6 +4,7 @@
 
 #include "runtime/worker/workload/clock.h"
 #include "runtime/worker/workload/image/training.h"
+#include "runtime/worker/workload/rehearsal.h"
 
 namespace expc::workload::image {
 
@@ -11,6 +12,7 @@ llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& pa
   auto created = Training::create(context, parameters, 0);
   if (!created) return created.takeError();
   Training& training = context.keep(std::move(*created));
+  if (context.spec.rehearsal) return rehearse(context, training, settings);
   auto clocked = clockSteps(context, training, settings);
   if (!clocked) return clocked.takeError();
   const int64_t skipped = training.skippedByAll();
