@@ -11,6 +11,7 @@
 #include "tests/format/properties.h"
 #include "tests/fuzz/frontend.h"
 #include "tests/fuzz/images.h"
+#include "tests/fuzz/rehearsal.h"
 #include "tests/fuzz/talk.h"
 #include "tests/fuzz/text.h"
 #ifdef EXPC_FUZZ_MODEL
@@ -34,6 +35,7 @@ int main(int argc, char** argv) {
       expc::fuzz::compileText(text.str());
       expc::fuzz::talk(text.str());
       expc::fuzz::readTexts(text.str());
+      expc::fuzz::readRehearsal(text.str());
 #ifdef EXPC_FUZZ_MODEL
       expc::fuzz::readModel(text.str());
 #endif

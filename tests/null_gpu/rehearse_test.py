@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""`expc rehearse` with the real CUDA worker on null cards: what it counts, and what it finds.
+
+usage: rehearse_test.py EXPC EXPC_WORKER_CUDA NULL_GPU_FOLDER [TEST...]
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+IMAGE = """import std.image
+
+study tried {{
+  workload image.mobilenet_v2(data = synthetic(64), batch = 4, width = 0.25, strategy = ddp_ds, {arguments})
+  {factors}
+  measure step_time
+  design full {{ timed {{ repeat 2  steps 2  warmup 1 }} order blocks  seed 7 }}
+}}
+"""
+LLM = """import std.llm
+
+study tried {{
+  workload llm.finetune(model = tiny, template = grammar, max_length = 32tok, batch = 2, {arguments})
+  {factors}
+  measure iteration_time
+  design full {{ timed {{ repeat 2  steps 2  warmup 1 }} order blocks  seed 7 }}
+}}
+"""
+
+
+class Rehearse(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="expc-rehearse-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def rehearse(self, study, code=0, cards="2x80GB", **variables):
+        """What is known of each point by its label."""
+        (self.folder / "tried.exp").write_text(study, encoding="utf-8")
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("EXPC_", "NULLGPU_", "CUDA_"))}
+        environment |= {"EXPC_NULLGPU_FOLDER": FOLDER, "EXPC_COMM_TIMEOUT_S": "20", **variables}
+        done = subprocess.run([EXPC, "rehearse", "tried.exp", "--null-gpus", cards, "--worker", WORKER, "--format", "json"],
+                              cwd=self.folder, env=environment, capture_output=True, text=True, timeout=600)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return {point["label"]: point for point in json.loads(done.stdout)["points"]}
+
+    def check(self, point, outcome, reason=""):
+        self.assertEqual(point["outcome"], outcome, point)
+        self.assertRegex(point["reason"], reason or "^$")
+
+    def test_both_workloads_are_counted(self):
+        for study in (IMAGE.format(arguments="size = 32px", factors="factor gpus in 1..2"),
+                      LLM.format(arguments="data = synthetic(48), method = lora", factors="factor gpus in 1..2")):
+            points = self.rehearse(study)
+            one, two = points["gpus=1"], points["gpus=2"]
+            for point, number in ((one, 1), (two, 2)):
+                self.check(point, "runs")
+                self.assertEqual(point["rehearsed"]["steps"], 2)
+                self.assertEqual(len(point["rehearsed"]["ranks"]), number)
+                for rank in point["rehearsed"]["ranks"]:
+                    self.assertGreater(rank["launches"], 0)
+                    self.assertGreater(rank["host_memory"], 1 << 20)
+                    self.assertGreater(rank["device_memory_allocated"], 0)
+                    self.assertGreaterEqual(rank["device_memory_reserved"], rank["device_memory_allocated"])
+                    self.assertGreater(rank["to_device"]["bytes"], 0)
+            self.assertGreater(sum(traffic["bytes"] for traffic in two["rehearsed"]["ranks"][1]["collectives"].values()), 0)
+
+    def test_a_missing_file_is_a_finding_of_the_points_that_read_it(self):
+        points = self.rehearse(LLM.format(arguments="method = lora", factors='factor data in { synthetic(48), file("rows.jsonl") }'), code=3)
+        found = {point["outcome"]: point for point in points.values()}
+        self.check(found["failed"], "failed", r"'rows.jsonl' does not exist \(looked for ")
+        self.check(found["runs"], "runs")
+
+    def test_a_damaged_file_is_named(self):
+        (self.folder / "rows.jsonl").write_text('{"input": "this is cut', encoding="utf-8")
+        points = self.rehearse(LLM.format(arguments='data = file("rows.jsonl"), method = lora', factors=""), code=3)
+        for point in points.values():
+            self.check(point, "failed", "rows.jsonl")
+
+    def test_a_level_that_the_worker_refuses(self):
+        points = self.rehearse(IMAGE.format(arguments="size = 32px", factors="factor loader in { dataloader, dali }"), code=3)
+        self.check(points["loader=dataloader"], "runs")
+        self.check(points["loader=dali"], "failed", "loader dali needs a real GPU")
+
+    def test_a_model_that_does_not_fit(self):
+        points = self.rehearse(IMAGE.format(arguments="", factors="factor size in { 32px, 1024px }"), code=3, cards="1x128MiB")
+        self.check(points["size=32px"], "runs")
+        self.check(points["size=1024px"], "does not fit", "out of memory")
+
+    def test_a_rank_that_calls_another_collective(self):
+        for study in (IMAGE.format(arguments="size = 32px, gpus = 2", factors=""),
+                      LLM.format(arguments="data = synthetic(48), method = lora, gpus = 2", factors="")):
+            for point in self.rehearse(study, code=3, NULLGPU_FAULTS="mismatch=6, rank=1").values():
+                self.check(point, "failed", "lost the others in .*: NCCL (reports|error)|all ranks must call the same")
+                logs = [path.read_text(errors="replace") for path in (self.folder / "results/rehearsals/logs").glob("*.log")]
+                self.assertRegex("".join(logs), "rank 0 calls .*, rank 1 calls .*; all ranks must call the same in the same order")
+
+
+if __name__ == "__main__":
+    EXPC, WORKER, FOLDER = (sys.argv.pop(1) for _ in range(3))
+    unittest.main(verbosity=2)
