@@ -22,7 +22,7 @@ workloadDecl    : WORKLOAD word commandClause? workloadBody;
 commandClause   : COMMAND textList (TIMEOUT sum)?;
 textList        : LBRACK text (COMMA text?)* RBRACK;
 workloadBody    : LBRACE workloadItem* RBRACE;
-workloadItem    : versionDecl | inputsDecl | paramDecl | metricDecl | estimateDecl | ruleDecl;
+workloadItem    : versionDecl | inputsDecl | paramDecl | letDecl | metricDecl | estimateDecl | ruleDecl;
 versionDecl     : VERSION number;
 inputsDecl      : INPUTS text (COMMA text)*;
 paramDecl       : PARAM word COLON refinedType (ASSIGN value)? (WHEN condition)?;

@@ -231,6 +231,7 @@ struct WorkloadDecl {
   std::optional<int> version;  // `version 2`: raised only when results would change
   Range version_range;
   std::vector<ParamDecl> params;
+  std::vector<LetDecl> lets;
   std::vector<MetricDecl> metrics;
   std::vector<EstimateDecl> estimates;
   std::vector<RuleDecl> rules;

@@ -199,6 +199,7 @@ class ModuleDumper {
       doc(param.doc);
       --depth_;
     }
+    for (const LetDecl& named : declaration.lets) let(named);
     for (const MetricDecl& declared : declaration.metrics) metric(declared);
     for (const EstimateDecl& estimate : declaration.estimates) {
       line("estimate {} = {}", estimate.metric.name, dump(*estimate.value));

@@ -34,6 +34,7 @@ Program check(source::SourceManager& sources, source::FileId root, const FileSys
   Program program;
   program.sources = &sources;
   program.root = root;
+  program.lookup = files.lookup;
   Context context{sources, emitter, program};
   context.files = &files;
   context.directory = directoryOf(sources.name(root));

@@ -19,6 +19,8 @@ namespace expc::check {
 /// Where imports are read from; tests hand in a fake. `read` gives the text of a file, or an error that says why not.
 struct FileSystem {
   std::function<llvm::Expected<std::string>(const std::string& path)> read;
+  /// What estimates ask of other files, when a study is expanded; empty: they have no value where they ask.
+  Lookup lookup = {};
   /// The real one.
   static FileSystem real();
 };
@@ -30,6 +32,7 @@ struct ModuleScope;  // names of one file; internal to check
 struct Program {
   source::SourceManager* sources = nullptr;
   source::FileId root;
+  Lookup lookup;                                      // of the FileSystem
   std::vector<std::unique_ptr<ast::Module>> modules;  // the root first
   std::vector<std::unique_ptr<ModuleScope>> scopes;   // one for each module
   std::vector<std::unique_ptr<EnumType>> enums;

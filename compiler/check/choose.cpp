@@ -1,5 +1,5 @@
-// `choose(condition, value, …, otherwise)`: the value after the first condition that holds. `max(value, …)` and
-// `min(value, …)` are written with it.
+// `choose(condition, value, …, otherwise)`: the value after the first condition that holds. `max(value, …)`,
+// `min(value, …)`.
 
 #include "compiler/check/errors.h"
 #include "compiler/check/expression.h"
@@ -66,7 +66,9 @@ FormulaPtr Expressions::extreme(const ast::CallExpr& call, source::Range range, 
                   fmt::format("{} {}", count, count == 1 ? "argument" : "arguments"));
     return error(range);
   }
-  FormulaPtr found;
+  Formula formula;
+  formula.op = word == "max" ? Formula::Op::Max : Formula::Op::Min;
+  formula.range = range;
   for (const ast::CallArgument& argument : call.arguments) {
     if (argument.name) {
       emitter_.emit(argument.name->range, WrongArguments, word, "numbers",
@@ -76,27 +78,17 @@ FormulaPtr Expressions::extreme(const ast::CallExpr& call, source::Range range, 
     FormulaPtr value = build(*argument.value, place);
     if (value->type.isError() || !want(*value, Type::Kind::Number, fmt::format("what '{}' compares", word)))
       return error(range);
-    if (!found) {
-      found = std::move(value);
-      continue;
-    }
-    if (!value->type.agreesWith(found->type)) {
+    if (formula.operands.empty()) {
+      formula.type = value->type;
+    } else if (!value->type.agreesWith(formula.type)) {
       emitter_.emit(value->range, errors::UnitMismatch, fmt::format("the first value of '{}'", word),
-                    found->type.name(), "this one", value->type.name());
+                    formula.type.name(), "this one", value->type.name());
       return error(range);
     }
-    Formula ahead, chosen;
-    ahead.op = word == "max" ? Formula::Op::GreaterEqual : Formula::Op::LessEqual;
-    ahead.type = Type::boolean();
-    chosen.op = Formula::Op::Choose;
-    chosen.type = found->type;
-    chosen.type.whole = found->type.whole && value->type.whole;
-    ahead.range = chosen.range = range;
-    ahead.operands = {found, value};
-    chosen.operands = {make(std::move(ahead)), found, value};
-    found = make(std::move(chosen));
+    formula.type.whole = formula.type.whole && value->type.whole;
+    formula.operands.push_back(std::move(value));
   }
-  return found;
+  return make(std::move(formula));
 }
 
 }  // namespace expc::check

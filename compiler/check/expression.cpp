@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "compiler/check/errors.h"
+#include "compiler/check/lookup.h"
 #include "compiler/diag/closest.h"
 
 namespace expc::check {
@@ -49,13 +50,14 @@ FormulaPtr Expressions::at(FormulaPtr formula, source::Range range) {
 
 /// Completes a formula whose operands are set: spreads errors, bounds the size, folds constants.
 FormulaPtr Expressions::make(Formula formula) {
-  bool constant = formula.op != Formula::Op::Parameter && formula.op != Formula::Op::System;
+  bool constant = formula.op != Formula::Op::Parameter && formula.op != Formula::Op::System && !formula.looks_up;
   uint64_t size = 1;
   for (const FormulaPtr& operand : formula.operands) {
     if (!operand) continue;
     if (operand->type.isError()) return error(formula.range);
     constant &= operand->isConstant();
     formula.uses_system |= operand->uses_system;
+    formula.looks_up |= operand->looks_up;
     size += operand->size;
   }
   if (size > kMaxFormulaSize) {
@@ -154,8 +156,10 @@ FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, con
     return make(std::move(formula));
   }
   if (place.lets)
-    if (auto found = place.lets->find(word.name); found != place.lets->end())
-      return at(let(found->second, place), range);
+    if (auto found = place.lets->find(word.name); found != place.lets->end()) {
+      const FormulaPtr named = let(found->second, place);
+      return named->looks_up && !place.lookups ? misplacedLookup(word.name, range) : at(named, range);
+    }
   if (auto found = place.module->lets.find(word.name); found != place.module->lets.end())
     return at(let(found->second, {place.module}), range);
   unknown(word, place);
@@ -265,6 +269,7 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
       !(wants_level && expected->enumeration->find(callee) >= 0)) {
     return callee == "choose" ? choose(call, range, place, expected) : extreme(call, range, place);
   }
+  if (call.callee.parts.size() == 1 && !wants_level && findLookup(callee) >= 0) return lookup(call, range, place);
   if (!wants_level || call.callee.parts.size() != 1) {
     emitter_.emit(range, NotAValue, fmt::format("the call '{}(…)'", call.callee.parts.back().name));
     return error(range);

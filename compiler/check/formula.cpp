@@ -5,6 +5,7 @@
 #include <set>
 
 #include "compiler/check/errors.h"
+#include "compiler/check/lookup.h"
 
 namespace expc::check {
 namespace {
@@ -169,10 +170,34 @@ struct Evaluator {
     return run(*formula.operands.back());
   }
 
+  std::optional<Value> extreme(const Formula& formula) {
+    std::optional<Value> best;
+    for (const FormulaPtr& operand : formula.operands) {
+      auto value = run(*operand);
+      if (!value) return value;
+      if (!best || (formula.op == Op::Max ? order(*value, *best) > 0 : order(*value, *best) < 0))
+        best = std::move(value);
+    }
+    return best;
+  }
+
   std::optional<Value> system(const Formula& formula) {
     if (environment.system && formula.parameter < environment.system->size())
       if (const auto& value = (*environment.system)[formula.parameter]) return *value;
     return fail(Failure::Kind::NoSystem, formula.range, formula.parameter);
+  }
+
+  std::optional<Value> lookup(const Formula& formula) {
+    if (!environment.lookup || !*environment.lookup) return fail(Failure::Kind::NotFound, formula.range);
+    std::vector<Value> arguments;
+    for (const FormulaPtr& operand : formula.operands) {
+      auto value = run(*operand);
+      if (!value) return value;
+      arguments.push_back(std::move(*value));
+    }
+    const auto found = (*environment.lookup)(lookupFunctions()[formula.parameter].name, arguments);
+    return found ? std::optional(Value::number(*found, formula.type.dimension))
+                 : fail(Failure::Kind::NotFound, formula.range);
   }
 
   std::optional<Value> run(const Formula& formula) {
@@ -183,13 +208,19 @@ struct Evaluator {
         return parameter(formula);
       case Op::System:
         return system(formula);
+      case Op::Lookup:
+        return lookup(formula);
       case Op::Coalesce: {
         auto value = run(*formula.operands[0]);
-        if (value || failure.kind != Failure::Kind::Inactive) return value;
+        const bool absent = failure.kind == Failure::Kind::Inactive || failure.kind == Failure::Kind::NotFound;
+        if (value || !absent) return value;
         return run(*formula.operands[1]);
       }
       case Op::Choose:
         return choose(formula);
+      case Op::Max:
+      case Op::Min:
+        return extreme(formula);
       case Op::InList:
         return inList(formula);
       case Op::Not: {
@@ -270,6 +301,9 @@ void reportFailure(const Failure& failure, std::string_view parameter_name, cons
                                         "== lora and rank > 8'")));
     case Failure::Kind::NoSystem:
       assert(false && "a rule with 'system' is evaluated without a system");
+      return;
+    case Failure::Kind::NotFound:
+      assert(false && "only estimates read files, and they may have no value");
       return;
   }
 }

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -19,9 +22,12 @@ struct Formula {
   enum class Op {
     Constant,
     Parameter,
-    System,    // `parameter` is a property of the machine (system.h)
-    Choose,    // operands: a condition, its value, …, and the value where none holds
-    Coalesce,  // the second operand where the first reads a parameter that is not active
+    System,  // `parameter` is a property of the machine (system.h)
+    Lookup,  // `parameter` is a function of lookup.h; operands: its arguments
+    Choose,  // operands: a condition, its value, …, and the value where none holds
+    Max,     // of operands
+    Min,
+    Coalesce,  // the second operand where the first reads a parameter that is not active, or what no file tells
     Not,
     Negate,
     Or,
@@ -46,7 +52,8 @@ struct Formula {
   Op op = Op::Constant;
   bool geometric = false;    // InRange: the step multiplies
   bool uses_system = false;  // anywhere below
-  unsigned parameter = 0;    // Parameter, System
+  bool looks_up = false;     // the same
+  unsigned parameter = 0;    // Parameter, System, Lookup
   uint32_t size = 1;         // nodes of the tree, a shared one counted at each use
   Type type;
   source::Range range;
@@ -62,16 +69,20 @@ inline constexpr uint32_t kMaxFormulaSize = 2000;
 /// Indices of the parameters that a formula reads, sorted, each once.
 std::vector<unsigned> parametersOf(const Formula& formula);
 
+/// The value of a function of lookup.h in base units; nothing where the files do not tell.
+using Lookup = std::function<std::optional<Rational>(std::string_view function, std::span<const Value> arguments)>;
+
 /// What names stand for while a formula is evaluated: one pointer for each parameter, null for an inactive one.
 struct Environment {
   const Value* const* parameters = nullptr;
   size_t count = 0;
   const std::vector<std::optional<Value>>* system = nullptr;  // by property; null: no machine
+  const Lookup* lookup = nullptr;                             // null, or an empty one: no file is read
 };
 
 /// Why there is no value, and where.
 struct Failure {
-  enum class Kind { Overflow, DivisionByZero, Inactive, NoSystem } kind = Kind::Overflow;
+  enum class Kind { Overflow, DivisionByZero, Inactive, NoSystem, NotFound } kind = Kind::Overflow;
   source::Range range;
   unsigned parameter = 0;  // Inactive
 };

@@ -48,7 +48,10 @@ Op opOf(ast::BinaryOp op) {
 }
 
 std::string_view kindName(Type::Kind kind) {
-  return kind == Type::Kind::Bool ? "a condition" : kind == Type::Kind::Number ? "a number" : "a value";
+  return kind == Type::Kind::Bool     ? "a condition"
+         : kind == Type::Kind::Number ? "a number"
+         : kind == Type::Kind::String ? "a text in double quotes"
+                                      : "a value";
 }
 
 std::string describe(const Type& type) {

@@ -40,9 +40,10 @@ struct ModuleScope {
 struct Place {
   ModuleScope* module = nullptr;
   const std::vector<Parameter>* parameters = nullptr;  // null: none in sight
-  NameMap<LetEntry>* lets = nullptr;                   // of the study; may be null
+  NameMap<LetEntry>* lets = nullptr;                   // of the study or the workload; may be null
   const Study* study = nullptr;                        // for better errors
   bool system = false;                                 // `system.gpus` may be written
+  bool lookups = false;                                // `config(…)` may be written (lookup.h)
 };
 
 }  // namespace expc::check

@@ -58,11 +58,26 @@ Parameter checkParameter(Context& context, ModuleScope& scope, const ast::ParamD
   return parameter;
 }
 
+/// Names of a workload's own: they stand in its conditions and estimates, and nobody else sees them.
+void declareLets(Context& context, const ast::WorkloadDecl& declaration, Place place) {
+  for (const ast::LetDecl& let : declaration.lets) {
+    const source::Range* first = nullptr;
+    for (const Parameter& parameter : *place.parameters)
+      if (parameter.name == let.name.name) first = &parameter.range;
+    if (!first) {
+      const auto [at, fresh] = place.lets->emplace(let.name.name, LetEntry{&let, LetEntry::State::New, nullptr});
+      if (!fresh) first = &at->second.declaration->name.range;
+    }
+    if (first) errors::duplicateName(context.emitter, let.name.range, "let", let.name.name, *first);
+  }
+  place.lookups = true;  // one that an estimate uses may
+  for (auto& [name, entry] : *place.lets) context.expressions.resolveLet(entry, place);
+}
+
 /// `when` reads only what comes before, so that activity is decided in one pass.
-void checkWhen(Context& context, ModuleScope& scope, const ast::ParamDecl& declaration, Workload& workload) {
+void checkWhen(Context& context, const Place& place, const ast::ParamDecl& declaration, Workload& workload) {
   int index = workload.findParameter(declaration.name.name);
-  FormulaPtr when =
-      context.expressions.condition(*declaration.when, {&scope, &workload.parameters}, "the condition of 'when'");
+  FormulaPtr when = context.expressions.condition(*declaration.when, place, "the condition of 'when'");
   if (!when) return;
   std::vector<unsigned> read = parametersOf(*when);
   if (!read.empty() && static_cast<int>(read.back()) >= index) {
@@ -87,7 +102,7 @@ bool seenFromOutside(const Metric& metric) {
   return metric.name == "host_memory_peak" && metric.dimension == Dimension::of(Dimension::Bytes);
 }
 
-void checkEstimate(Context& context, ModuleScope& scope, const ast::EstimateDecl& declaration, Workload& workload) {
+void checkEstimate(Context& context, Place place, const ast::EstimateDecl& declaration, Workload& workload) {
   const ast::Identifier& name = declaration.metric;
   int metric = workload.findMetric(name.name);
   if (metric < 0) {
@@ -102,7 +117,8 @@ void checkEstimate(Context& context, ModuleScope& scope, const ast::EstimateDecl
         .emit();
     return;
   }
-  FormulaPtr value = context.expressions.build(*declaration.value, {&scope, &workload.parameters});
+  place.lookups = true;
+  FormulaPtr value = context.expressions.build(*declaration.value, place);
   if (value->type.isError()) return;
   if (!value->type.agreesWith(Type::number(bytes))) {
     context.emitter.emit(declaration.value->range, errors::UnitMismatch, fmt::format("'{}'", name.name), "Bytes",
@@ -111,7 +127,7 @@ void checkEstimate(Context& context, ModuleScope& scope, const ast::EstimateDecl
   }
   FormulaPtr when;
   if (declaration.when) {
-    when = context.expressions.condition(*declaration.when, {&scope, &workload.parameters}, "the condition of 'when'");
+    when = context.expressions.condition(*declaration.when, place, "the condition of 'when'");
     if (!when) return;
   }
   workload.estimates.push_back({static_cast<unsigned>(metric), std::move(value), std::move(when), name.range});
@@ -134,8 +150,11 @@ void declareWorkload(Context& context, ModuleScope& scope, const ast::WorkloadDe
     }
     workload->parameters.push_back(std::move(parameter));
   }
+  NameMap<LetEntry> lets;
+  Place place{&scope, &workload->parameters, &lets};
+  declareLets(context, declaration, place);
   for (const ast::ParamDecl& param : declaration.params)
-    if (param.when) checkWhen(context, scope, param, *workload);
+    if (param.when) checkWhen(context, place, param, *workload);
   for (const ast::MetricDecl& declared : declaration.metrics) {
     if (declared.derived) continue;
     auto metric = checkMetric(context, scope, declared, declaration.command.has_value());
@@ -154,10 +173,10 @@ void declareWorkload(Context& context, ModuleScope& scope, const ast::WorkloadDe
     if (declared.derived)
       if (auto metric = checkDerivedMetric(context, declared, workload->metrics, {&scope}))
         addMetric(context, *workload, std::move(*metric));
-  for (const ast::EstimateDecl& declared : declaration.estimates) checkEstimate(context, scope, declared, *workload);
+  for (const ast::EstimateDecl& declared : declaration.estimates) checkEstimate(context, place, declared, *workload);
   if (declaration.command) workload->command = checkCommand(context, declaration, *workload, scope);
   for (const ast::RuleDecl& declared : declaration.rules) {
-    auto rule = checkRule(context, declared, {&scope, &workload->parameters, nullptr, nullptr, true});
+    auto rule = checkRule(context, declared, place);
     if (!rule) continue;
     rule->of_workload = true;
     workload->rules.push_back(std::move(*rule));

@@ -78,6 +78,14 @@ class Collector {
     return out;
   }
 
+  Entry let(const ast::LetDecl& decl) const {
+    Entry out;
+    out.name = decl.name.name;
+    out.type = text(decl.value);
+    out.doc = decl.doc;
+    return out;
+  }
+
   Entry parameter(const ast::ParamDecl& decl) const {
     Entry out;
     out.name = decl.name.name;
@@ -118,6 +126,7 @@ class Collector {
     }
     for (const ast::ParamDecl& param : decl.params) out.parameters.push_back(parameter(param));
     for (const ast::MetricDecl& entry : decl.metrics) out.metrics.push_back(metric(entry));
+    for (const ast::LetDecl& named : decl.lets) out.lets.push_back(let(named));
     for (const ast::EstimateDecl& estimate : decl.estimates) {
       Entry entry;
       entry.name = estimate.metric.name;
@@ -204,13 +213,7 @@ ModulePage modulePage(const source::SourceManager& sources, const ast::Module& m
   out.doc = openingComment(sources.text(module.file));
   for (const ast::EnumDecl& decl : module.enums) out.enums.push_back(collect.enumeration(decl));
   for (const ast::WorkloadDecl& decl : module.workloads) out.workloads.push_back(collect.workload(decl));
-  for (const ast::LetDecl& decl : module.lets) {
-    Entry entry;
-    entry.name = decl.name.name;
-    entry.type = collect.text(decl.value);
-    entry.doc = decl.doc;
-    out.lets.push_back(std::move(entry));
-  }
+  for (const ast::LetDecl& decl : module.lets) out.lets.push_back(collect.let(decl));
   for (const ast::SystemDecl& decl : module.systems) out.systems.push_back(collect.system(decl));
   for (const ast::ReferenceDecl& decl : module.references) {
     Entry entry;

@@ -40,7 +40,7 @@ struct WorkloadPage {
   std::string name, doc;
   int version = 1;
   std::string command;  // its arguments, "" for a built-in one
-  std::vector<Entry> parameters, metrics, estimates;
+  std::vector<Entry> parameters, metrics, lets, estimates;
   std::vector<RulePage> rules;
 };
 

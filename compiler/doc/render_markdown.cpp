@@ -81,6 +81,7 @@ std::string workload(const ModulePage& page, const WorkloadPage& workload) {
   if (!workload.parameters.empty()) out += "### Parameters\n\n" + parameters(workload.parameters);
   if (!workload.metrics.empty()) out += "### Metrics\n\n" + metrics(workload.metrics);
   if (!workload.rules.empty()) out += "### Rules\n\n" + rules(workload.rules);
+  if (!workload.lets.empty()) out += "### Names in its conditions and estimates\n\n" + named("name", workload.lets);
   if (!workload.estimates.empty()) out += "### Expected before a run\n\n" + named("metric", workload.estimates);
   return out;
 }

@@ -89,6 +89,17 @@ class TextRenderer {
     out_ += "\n";
   }
 
+  void formulas(std::string_view title, const std::vector<Entry>& entries) {
+    if (entries.empty()) return;
+    out_ += "  " + paint("1", title) + "\n";
+    for (const Entry& entry : entries) {
+      out_ += fmt::format("    {} = {}{}\n", paint("36", entry.name), entry.type,
+                          entry.when.empty() ? "" : "  when " + entry.when);
+      prose(entry.doc, 8, false);
+    }
+    out_ += "\n";
+  }
+
   void add(const ModulePage& page, const WorkloadPage& workload) {
     declared("workload", page.prefix + workload.name, fmt::format("  version {}", workload.version));
     prose(workload.doc, 2);
@@ -103,13 +114,8 @@ class TextRenderer {
       if (!rule.because.empty()) prose("because " + rule.because, 8, false);
     }
     if (!workload.rules.empty()) out_ += "\n";
-    if (!workload.estimates.empty()) out_ += "  " + paint("1", "Expected before a run") + "\n";
-    for (const Entry& estimate : workload.estimates) {
-      out_ += fmt::format("    {} = {}{}\n", paint("36", estimate.name), estimate.type,
-                          estimate.when.empty() ? "" : "  when " + estimate.when);
-      prose(estimate.doc, 8, false);
-    }
-    if (!workload.estimates.empty()) out_ += "\n";
+    formulas("Names in its conditions and estimates", workload.lets);
+    formulas("Expected before a run", workload.estimates);
   }
 
   void add(const EnumPage& entry) {

@@ -7,6 +7,7 @@
 
 #include "compiler/check/check.h"
 #include "compiler/diag/render.h"
+#include "compiler/driver/lookups.h"
 #include "compiler/driver/systems.h"
 #include "compiler/parse/load.h"
 
@@ -69,7 +70,11 @@ void open(const StudyOptions& options, const check::FileSystem& files, const Con
   }
   const std::optional<source::FileId> root =
       parse::load(compilation.sources, options.file, std::move(*text), compilation.emitter);
-  if (root) compilation.program = check::check(compilation.sources, *root, files, compilation.emitter);
+  if (!root) return;
+  check::FileSystem with_lookups = files;
+  compilation.lookups.emplace(options.file);
+  with_lookups.lookup = compilation.lookups->function();
+  compilation.program = check::check(compilation.sources, *root, with_lookups, compilation.emitter);
 }
 
 void verify(const StudyOptions& options, const check::FileSystem& files, const Console& console,
@@ -91,6 +96,8 @@ void finish(Compilation& compilation) {
 }
 
 void showDiagnostics(const Compilation& compilation, const Console& console) {
+  if (compilation.lookups)
+    for (const std::string& note : compilation.lookups->notes()) console.message("note: " + note);
   size_t errors = 0, warnings = 0;
   std::vector<diag::Kind> kinds;  // each once, those of errors first
   for (const diag::Severity severity : {diag::Severity::Error, diag::Severity::Warning})

@@ -5,6 +5,7 @@
 
 #include "compiler/diag/diagnostic.h"
 #include "compiler/driver/commands.h"
+#include "compiler/driver/lookups.h"
 #include "compiler/lower/lower.h"
 #include "compiler/source/source.h"
 #include "runtime/plan/plan.h"
@@ -16,6 +17,7 @@ struct Compilation {
   source::SourceManager sources;
   diag::Collector diagnostics;
   diag::Emitter emitter{diagnostics};
+  std::optional<FileLookups> lookups;
   std::optional<check::Program> program;  // of a file that could be read
   std::vector<plan::Plan> plans;          // only those without an error
   bool failed = false;

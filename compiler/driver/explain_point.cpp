@@ -83,7 +83,7 @@ class Explainer {
     for (const auto& [left, right] : rows) text += fmt::format("  {:{}}  {}\n", left, width, right);
     if (const std::string& why = prepared_.machine().unavailable(point); !why.empty())
       text += fmt::format("  not available on this system: {}\n", why);
-    if (const std::string& why = prepared_.machine().expectedInfeasible(point); !why.empty())
+    if (const std::string why = prepared_.machine().expectedInfeasible(point); !why.empty())
       text += fmt::format("  expected infeasible: {}\n", why);
     return text;
   }

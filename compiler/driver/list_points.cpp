@@ -14,7 +14,7 @@ std::string row(lower::Prepared& prepared, expand::Levels point, size_t width) {
   std::string label = expand::labelOf(prepared.study(), point);
   std::string text = fmt::format("  {}  {:{}}", prepared.writer().id(point), label, width);
   const std::string& unavailable = prepared.machine().unavailable(point);
-  const std::string& infeasible = prepared.machine().expectedInfeasible(point);
+  const std::string infeasible = prepared.machine().expectedInfeasible(point);
   if (!unavailable.empty())
     text += "  not available: " + unavailable;
   else if (!infeasible.empty())

@@ -4,8 +4,8 @@
 
 namespace expc::expand {
 
-Assignment::Assignment(const check::Selected& selected, const check::System* system)
-    : selected_(selected), system_(system), levels_(selected.study->factors.size(), kOpen) {
+Assignment::Assignment(const check::Selected& selected, const check::System* system, const check::Lookup* lookup)
+    : selected_(selected), system_(system), lookup_(lookup), levels_(selected.study->factors.size(), kOpen) {
   size_t count = selected.study->workload->parameters.size();
   study_.resize(count);
   workload_.resize(count);
@@ -50,7 +50,7 @@ std::optional<check::Failure> Assignment::settle() {
 
 check::Outcome Assignment::evaluate(const check::Formula& formula, View view) const {
   const auto& values = view == View::Study ? study_ : workload_;
-  return check::evaluate(formula, {values.data(), values.size(), system_ ? &system_->values : nullptr});
+  return check::evaluate(formula, {values.data(), values.size(), system_ ? &system_->values : nullptr, lookup_});
 }
 
 std::string labelOf(const check::Study& study, Levels levels) {

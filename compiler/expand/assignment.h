@@ -21,7 +21,8 @@ std::string labelOf(const check::Study& study, Levels levels);
 /// The values of a study's parameters at one point, or at the chosen part of one.
 class Assignment {
  public:
-  explicit Assignment(const check::Selected& selected, const check::System* system = nullptr);
+  explicit Assignment(const check::Selected& selected, const check::System* system = nullptr,
+                      const check::Lookup* lookup = nullptr);
 
   /// Chooses a level, kAbsent or kOpen. What depends on it must be settled again.
   void set(unsigned factor, unsigned level) { levels_[factor] = level; }
@@ -46,6 +47,7 @@ class Assignment {
 
   const check::Selected& selected_;
   const check::System* system_;
+  const check::Lookup* lookup_;
   std::vector<unsigned> levels_;                       // by factor
   std::vector<unsigned> slot_;                         // by parameter: its place in its factor's tuples
   std::vector<const check::Value*> study_, workload_;  // by parameter

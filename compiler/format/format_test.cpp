@@ -66,6 +66,8 @@ TEST_CASE("commands, systems and references") {
   becomes("workload w { estimate a=1 when b estimate abc=2B*c when d param e:list ( int )=[1,2] }",
           "workload w {\n  estimate a   = 1       when b\n  estimate abc = 2B * c  when d\n"
           "  param e : list(int) = [1, 2]\n}\n");
+  becomes("workload w { let a=1 let abc=2 metric m:Time lower }",
+          "workload w {\n  let a   = 1\n  let abc = 2\n  metric m : Time lower\n}\n");
   stays("system box { gpus = 4  gpu.memory = 94GB }\n");
   stays("system box {\n  gpus       = 4\n  gpu.memory = 94GB\n}\n");
   stays("reference r from \"a.csv\" { gpus : gpus  t : column(\"total\", unit = 1s) }\n");

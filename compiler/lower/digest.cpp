@@ -31,8 +31,14 @@ std::string_view opName(check::Formula::Op op) {
       return "parameter";
     case Op::System:
       return "system";
+    case Op::Lookup:
+      return "lookup";
     case Op::Choose:
       return "choose";
+    case Op::Max:
+      return "max";
+    case Op::Min:
+      return "min";
     case Op::Coalesce:
       return "??";
     case Op::Not:

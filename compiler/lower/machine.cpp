@@ -18,9 +18,11 @@ std::string bytesText(double bytes) {
   return fmt::format("{:.4g} B", bytes);
 }
 
-Machine::Machine(const expand::Space& space, const check::System* system)
-    : space_(space), system_(system), at_(space.selected(), system) {
+Machine::Machine(const expand::Space& space, const check::System* system, const check::Lookup& lookup)
+    : space_(space), at_(space.selected(), system, &lookup) {
+  gatherEstimates();
   if (!system) return;
+  if (const auto& memory = (*system)["gpu.memory"]) device_memory_ = memory->asNumber()->toDouble();
   using Answer = expand::Condition::Answer;
   const check::Study& study = space.study();
   for (const check::Rule& rule : study.rules) {
@@ -32,8 +34,10 @@ Machine::Machine(const expand::Space& space, const check::System* system)
     rules_.push_back({std::make_unique<expand::Condition>(space, rule.condition, view, system),
                       rule.kind == ast::RuleKind::Require ? Answer::No : Answer::Yes, std::move(why)});
   }
-  if (!(*system)["gpu.memory"]) return;
-  for (const check::Estimate& part : study.workload->estimates) {
+}
+
+void Machine::gatherEstimates() {
+  for (const check::Estimate& part : space_.study().workload->estimates) {
     auto found = std::find_if(estimates_.begin(), estimates_.end(),
                               [&](const Estimate& estimate) { return estimate.metric == part.metric; });
     if (found == estimates_.end()) found = estimates_.insert(found, Estimate{part.metric, {}, {}, {}, {}});
@@ -42,7 +46,7 @@ Machine::Machine(const expand::Space& space, const check::System* system)
     std::set<unsigned> parameters(found->parameters.begin(), found->parameters.end());
     for (const check::FormulaPtr& formula : {part.value, part.when}) {
       if (!formula) continue;
-      expand::Space::Reads reads = space.readsOf(*formula);
+      expand::Space::Reads reads = space_.readsOf(*formula);
       factors.insert(reads.factors.begin(), reads.factors.end());
       parameters.insert(reads.parameters.begin(), reads.parameters.end());
     }
@@ -58,35 +62,43 @@ const std::string& Machine::unavailable(expand::Levels point) const {
   return kNone;
 }
 
-const std::string& Machine::expectedInfeasible(expand::Levels point) {
-  static const std::string kNone;
+std::string Machine::expectedInfeasible(expand::Levels point) {
+  if (!device_memory_) return "";
   for (Estimate& estimate : estimates_) {
-    uint64_t key = 0;
-    bool fits = true;
-    for (unsigned factor : estimate.factors) {
-      uint64_t radix = space_.study().factors[factor].levels.size() + 1;
-      uint64_t digit = point[factor] == expand::kAbsent ? radix - 1 : point[factor];
-      fits = fits && !__builtin_mul_overflow(key, radix, &key) && !__builtin_add_overflow(key, digit, &key);
-    }
-    const std::string* text = &overflow_;
-    if (!fits) {
-      overflow_ = judge(estimate, point);
-    } else {
-      if (estimate.known.size() == kMaxKnown) estimate.known.clear();
-      auto [at, fresh] = estimate.known.try_emplace(key);
-      if (fresh) at->second = judge(estimate, point);
-      text = &at->second;
-    }
-    if (text->empty()) continue;
+    const std::optional<double> bytes = bytesAt(estimate, point);
+    if (!bytes || *bytes <= *device_memory_) continue;  // what cannot be estimated is tried
     range_ = estimate.parts[0]->range;
-    return *text;
+    return fmt::format("{} is estimated at {}, and a device has {}", space_.study().metrics[estimate.metric].name,
+                       bytesText(*bytes), bytesText(*device_memory_));
   }
-  return kNone;
+  return "";
 }
 
-std::string Machine::judge(const Estimate& estimate, expand::Levels point) {
+std::map<std::string, double> Machine::estimates(expand::Levels point) {
+  std::map<std::string, double> found;
+  for (Estimate& estimate : estimates_)
+    if (const auto bytes = bytesAt(estimate, point)) found[space_.study().metrics[estimate.metric].name] = *bytes;
+  return found;
+}
+
+/// Points that agree in the factors that the estimate reads share its value.
+std::optional<double> Machine::bytesAt(Estimate& estimate, expand::Levels point) {
+  uint64_t key = 0;
+  for (unsigned factor : estimate.factors) {
+    const uint64_t radix = space_.study().factors[factor].levels.size() + 1;
+    const uint64_t digit = point[factor] == expand::kAbsent ? radix - 1 : point[factor];
+    if (__builtin_mul_overflow(key, radix, &key) || __builtin_add_overflow(key, digit, &key))
+      return evaluate(estimate, point);
+  }
+  if (estimate.known.size() == kMaxKnown) estimate.known.clear();
+  auto [at, fresh] = estimate.known.try_emplace(key);
+  if (fresh) at->second = evaluate(estimate, point);
+  return at->second;
+}
+
+std::optional<double> Machine::evaluate(const Estimate& estimate, expand::Levels point) {
   at_.set(point);
-  if (at_.settle(estimate.parameters)) return "";
+  if (at_.settle(estimate.parameters)) return std::nullopt;
   double sum = 0;
   for (const check::Estimate* part : estimate.parts) {
     if (part->when) {
@@ -96,13 +108,11 @@ std::string Machine::judge(const Estimate& estimate, expand::Levels point) {
     }
     check::Outcome value = at_.evaluate(*part->value, expand::View::Workload);
     const check::Value* bytes = std::get_if<check::Value>(&value);
-    if (!bytes) return "";  // what cannot be estimated is tried
+    if (!bytes) return std::nullopt;
     sum += bytes->asNumber()->toDouble();
   }
-  double most = (*system_)["gpu.memory"]->asNumber()->toDouble();
-  if (sum <= most) return "";
-  return fmt::format("{} is estimated at {}, and a device has {}", space_.study().metrics[estimate.metric].name,
-                     bytesText(sum), bytesText(most));
+  if (sum == 0) return std::nullopt;  // no part is about this point
+  return sum;
 }
 
 }  // namespace expc::lower

@@ -46,6 +46,7 @@ void PlanBuilder::points() {
       if (const check::Value* value = at.value(i)) collectPaths(*value, parameters[i].type, plan_.data_paths);
     point.unavailable = prepared_.machine().unavailable(levels);
     point.expected_infeasible = prepared_.machine().expectedInfeasible(levels);
+    point.estimates = prepared_.machine().estimates(levels);
     plan_.points.push_back(std::move(point));
     return true;
   });

@@ -123,7 +123,7 @@ class Preparer {
     prepared->selected_ = std::move(selected);
     prepared->space_ = expand::Space::compile(prepared->selected_, emitter_);
     if (!prepared->space_) return nullptr;
-    prepared->machine_ = std::make_unique<Machine>(*prepared->space_, system_);
+    prepared->machine_ = std::make_unique<Machine>(*prepared->space_, system_, program_.lookup);
     prepared->writer_ = std::make_unique<PointWriter>(*prepared->space_);
     return prepared;
   }

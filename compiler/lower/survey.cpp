@@ -115,7 +115,7 @@ class Surveyor {
     if (!machine_.judgesMemory()) return;
     bool infeasible = false;
     auto look = [&](expand::Levels read) {
-      const std::string& why = machine_.expectedInfeasible(read);
+      const std::string why = machine_.expectedInfeasible(read);
       if (why.empty()) return;
       infeasible = true;
       if (of.estimate.empty()) {

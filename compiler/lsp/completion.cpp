@@ -110,6 +110,9 @@ void Completion::workload() {
       return paramDecl();
     case Token::Metric:
       return metricDecl();
+    case Token::Let:
+      if (lastOf({"="})) condition(3, false);
+      return;
     case Token::Require:
     case Token::Exclude:
       return condition(1, false);

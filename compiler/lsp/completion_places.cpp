@@ -209,6 +209,8 @@ void Completion::values(const Expected& expected) {
 }
 
 void Completion::lets() {
+  if (workload_)
+    for (const ast::LetDecl& let : workload_->lets) propose(let.name.name, Kind::Constant, "let", let.doc);
   if (study_)
     for (const ast::LetDecl& let : study_->lets) propose(let.name.name, Kind::Constant, "let", let.doc);
   for (const ast::LetDecl& let : scope_->ast->lets) propose(let.name.name, Kind::Constant, "let", let.doc);

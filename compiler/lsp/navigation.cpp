@@ -43,6 +43,7 @@ std::set<unsigned> matching(Workspace& workspace, Analysis& analysis, const Plac
 bool canRename(const Symbol& symbol) {
   switch (symbol.kind) {
     case SymbolKind::Let:
+      return symbol.study != nullptr || symbol.owner;
     case SymbolKind::Metric:
       return symbol.study != nullptr;
     case SymbolKind::Comparison:

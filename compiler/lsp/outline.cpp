@@ -51,6 +51,7 @@ class Outline {
     llvm::json::Array parts;
     for (const ast::ParamDecl& param : declaration.params)
       parts.push_back(entry(param.name, param.range, kProperty, text(param.type.range)));
+    for (const ast::LetDecl& let : declaration.lets) parts.push_back(entry(let.name, let.range, kConstant, "let"));
     for (const ast::MetricDecl& metric : declaration.metrics)
       parts.push_back(entry(metric.name, metric.range, kField, metric.type ? text(metric.type->range) : ""));
     for (const ast::RuleDecl& rule : declaration.rules)

@@ -87,6 +87,7 @@ void Resolver::declareWorkload(const Scope& scope, const ast::WorkloadDecl& work
   const unsigned owner = add(SymbolKind::Workload, workload, workload.name);
   for (const ast::ParamDecl& param : workload.params)
     index_.symbols[add(SymbolKind::Parameter, param, param.name)].owner = owner;
+  for (const ast::LetDecl& let : workload.lets) index_.symbols[add(SymbolKind::Let, let, let.name)].owner = owner;
   for (const ast::MetricDecl& metric : workload.metrics)
     index_.symbols[add(SymbolKind::Metric, metric, metric.name)].owner = owner;
   for (const ast::RuleDecl& rule : workload.rules)
@@ -192,6 +193,7 @@ void Resolver::workload(const Scope& scope, const ast::WorkloadDecl& workload) {
     expression(metric.derived.get(), measured);
     expression(metric.source.get(), place);
   }
+  for (const ast::LetDecl& let : workload.lets) expression(let.value.get(), place);
   for (const ast::EstimateDecl& estimate : workload.estimates) {
     metricName(estimate.metric, place);
     expression(estimate.value.get(), place);

@@ -72,6 +72,7 @@ void Resolver::name(const ast::NameExpr& name, const Place& place, const Expecte
   if (place.measured && subject(word, place)) return;
   if (factorName(word, place) || parameterName(word, place)) return;
   if (place.study && use(word.range, findNamed(place.study->lets, word.name))) return;
+  if (place.workload && use(word.range, findNamed(place.workload->lets, word.name))) return;
   if (use(word.range, findNamed(place.scope->ast->lets, word.name))) return;
   subject(word, place);
 }

@@ -51,7 +51,7 @@ struct Symbol {
   Declaration declaration;
   const Scope* scope = nullptr;           // the file that it is declared in
   const ast::StudyDecl* study = nullptr;  // the study that it is declared in
-  std::optional<unsigned> owner = {};     // of a level its enum; of a parameter or metric its workload
+  std::optional<unsigned> owner = {};     // of a level its enum; of a workload's part its workload
   std::optional<unsigned> of = {};        // what a factor varies: a parameter
 };
 

@@ -156,7 +156,8 @@ TEST_CASE("what is broken takes nothing else with it") {
 TEST_CASE("names in a workload") {
   const Names names(
       "enum kind { a, b }\nworkload w {\n param k : kind = b\n param n : int = 1 when k == a\n metric m : Time lower\n"
-      " metric twice = m * 2 lower\n estimate m = 1s * n when k in { b }\n require keeps: k != b or n < 3\n}\n");
+      " metric twice = m * 2 lower\n estimate m = 1s * n when k in { b }\n require keeps: k != b or n < 3\n"
+      " let most = n * 4\n exclude most > 8\n}\nlet free = most\n");
   CHECK(names.at("kind = b") == "enum kind");
   CHECK(names.at("k == a") == "parameter k");
   CHECK(names.at("a\n metric") == "level a");
@@ -165,4 +166,7 @@ TEST_CASE("names in a workload") {
   CHECK(names.at("n when k in") == "parameter n");
   CHECK(names.at("b }\n require") == "level b");
   CHECK(names.at("n < 3") == "parameter n");
+  CHECK(names.at("n * 4") == "parameter n");
+  CHECK(names.at("most > 8") == "let most");
+  CHECK(names.at("most\n") == "nothing");
 }

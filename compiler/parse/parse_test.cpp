@@ -173,6 +173,7 @@ workload w command ["a", "b"] timeout 2h {
   inputs "c"
   param p : { rank : list(int), pair : (a, b) } = 1
   metric m : Time lower from csv("d")
+  let half = m / 2
   estimate m = 2B
 }
 study s {
@@ -203,6 +204,7 @@ study s {
   CHECK(text(record.parts.at(0).parts.at(0).name.range) == "int");
   CHECK(text(record.parts.at(1).parts.at(1).range) == "b");
   CHECK(text(workload.metrics.at(0).source->range) == "csv(\"d\")");
+  CHECK(text(workload.lets.at(0).name.range) == "half");
   CHECK(text(workload.estimates.at(0).metric.range) == "m");
   const ast::StudyDecl& study = module.studies.at(0);
   CHECK(text(study.workloads.at(0).label->range) == "ours");

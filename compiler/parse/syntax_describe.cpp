@@ -245,7 +245,7 @@ std::string_view describeStatements(Rule block) {
     case Rule::File:
       return "a declaration (import, enum, let, workload, system, reference, preset or study)";
     case Rule::WorkloadBody:
-      return "a statement of a workload (version, inputs, param, metric, estimate, require or exclude)";
+      return "a statement of a workload (version, inputs, param, let, metric, estimate, require or exclude)";
     case Rule::SystemBody:
       return "a property, such as 'gpus = 4',";
     case Rule::ReferenceBody:

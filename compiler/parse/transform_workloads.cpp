@@ -45,6 +45,9 @@ void Transform::workloadItem(uint32_t index, ast::WorkloadDecl& workload) {
     case Rule::ParamDecl:
       workload.params.push_back(paramDecl(index));
       break;
+    case Rule::LetDecl:
+      workload.lets.push_back(letDecl(index));
+      break;
     case Rule::MetricDecl:
       workload.metrics.push_back(metricDecl(index));
       break;

@@ -1,0 +1,73 @@
+#include "compiler/check/lookup.h"
+
+#include <algorithm>
+
+#include "compiler/check/errors.h"
+#include "compiler/check/expression.h"
+
+namespace expc::check {
+namespace {
+
+EXPC_DIAGNOSTIC(WrongArguments, Error, "'{0}' takes {1}, not {2}", std::string_view, std::string_view, std::string);
+EXPC_DIAGNOSTIC(MisplacedLookup, Error, "'{0}' reads files, which only an estimate may do", std::string_view);
+
+}  // namespace
+
+const std::vector<LookupFunction>& lookupFunctions() {
+  using Kind = Type::Kind;
+  static const std::vector<LookupFunction> all = {
+      {"config", "a model and a name in its config.json", {Kind::Error, Kind::String}, Type::number()},
+      {"row_tokens",
+       "\"longest\" or \"learnt\", rows of a batch, the longest that one may be, data, template, row limit, tokenizer, "
+       "model and whether rows are pairs",
+       {Kind::String, Kind::Number, Kind::Number, Kind::Error, Kind::Error, Kind::Number, Kind::Error, Kind::Error,
+        Kind::Bool},
+       Type::number(Dimension::of(Dimension::Tokens))},
+  };
+  return all;
+}
+
+int findLookup(std::string_view name) {
+  const auto& all = lookupFunctions();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const LookupFunction& known) { return known.name == name; });
+  return found == all.end() ? -1 : static_cast<int>(found - all.begin());
+}
+
+FormulaPtr Expressions::misplacedLookup(std::string_view name, source::Range range) {
+  emitter_.build(range, MisplacedLookup, name)
+      .note({}, "points and what is asked of them are the same on every machine, whatever files are there")
+      .emit();
+  return error(range);
+}
+
+FormulaPtr Expressions::lookup(const ast::CallExpr& call, source::Range range, const Place& place) {
+  const int index = findLookup(call.callee.parts[0].name);
+  const LookupFunction& function = lookupFunctions()[static_cast<size_t>(index)];
+  if (!place.lookups) return misplacedLookup(function.name, range);
+  const auto refuse = [&](std::string found) {
+    emitter_.emit(range, WrongArguments, function.name, function.takes, std::move(found));
+    return error(range);
+  };
+  const size_t count = call.arguments.size();
+  if (count != function.arguments.size()) return refuse(fmt::format("{} argument{}", count, count == 1 ? "" : "s"));
+  Formula formula;
+  formula.op = Formula::Op::Lookup;
+  formula.parameter = static_cast<unsigned>(index);
+  formula.looks_up = true;
+  formula.type = function.type;
+  formula.range = range;
+  for (size_t i = 0; i < count; ++i) {
+    const ast::CallArgument& argument = call.arguments[i];
+    if (argument.name) return refuse(fmt::format("'{} = …'", argument.name->name));
+    FormulaPtr value = build(*argument.value, place);
+    if (value->type.isError()) return error(range);
+    if (function.arguments[i] != Type::Kind::Error &&
+        !want(*value, function.arguments[i], fmt::format("argument {} of '{}'", i + 1, function.name)))
+      return error(range);
+    formula.operands.push_back(std::move(value));
+  }
+  return make(std::move(formula));
+}
+
+}  // namespace expc::check
