@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "nullgpu/core/configuration.h"
+
 namespace nullgpu {
 namespace {
 
@@ -123,6 +125,9 @@ cudaError_t refuseUnsafe() {
 
 cudaError_t capture(Stream& stream, std::shared_ptr<Operation> operation) {
   if (const cudaError_t error = captureError(stream)) return error;
+  static uint64_t captured = 0;
+  if (++captured == configuration().faults.capture)
+    return invalidate(*stream.capture, cudaErrorStreamCaptureUnsupported);
   auto& nodes = stream.capture->graph->nodes;
   nodes.push_back(std::make_unique<Node>(Node{std::move(operation), stream.card, stream.tips}));
   stream.tips = {nodes.back().get()};

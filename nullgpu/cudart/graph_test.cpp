@@ -141,6 +141,18 @@ TEST_CASE("what a capture forbids is an error that makes it invalid") {
         "900 0 1 0");
 }
 
+TEST_CASE("an operation that cannot be captured on demand makes its capture invalid") {
+  CHECK(said(inChild({{"NULLGPU_FAULTS", "capture=2"}}, [](std::FILE* out) {
+          const cudaStream_t stream = newStream();
+          cudaGraph_t graph = nullptr;
+          OK(launchKernel(stream));
+          OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+          OK(launchKernel(stream));
+          std::fprintf(out, "%d ", int(launchKernel(stream)));
+          std::fprintf(out, "%d %d", int(cudaStreamEndCapture(stream, &graph)), int(graph != nullptr));
+        })) == "900 901 0");
+}
+
 TEST_CASE("a thread in the relaxed mode may allocate during a capture") {
   CHECK(said(inChild({}, [](std::FILE* out) {
           const cudaStream_t stream = newStream();

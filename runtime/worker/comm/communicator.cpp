@@ -211,6 +211,12 @@ Pending Communicator::startReduceScatter(const at::Tensor& whole, Reduction redu
   });
 }
 
+void Communicator::watchQueued(std::function<bool()> ended) {
+  if (!group_->watch) return;
+  group_->watch->nowIn("a step");
+  group_->queued.add(std::move(ended));
+}
+
 void Communicator::barrier() {
   // Every rank's result depends on every other's value: nobody can leave before the last has come.
   auto one = at::ones({1}, at::kInt);

@@ -92,6 +92,11 @@ class Communicator {
   /// The reduction over all ranks of this rank's part, in its place; the other parts are lost.
   Pending startReduceScatter(const at::Tensor& whole, Reduction reduction);
 
+  /// Work that was queued on a GPU with collectives in it that this communicator was not called for: those of a graph
+  /// that is launched again. `ended` is asked from another thread; where none of what was queued ends within the
+  /// timeout, `on_lost` is called as for a collective.
+  void watchQueued(std::function<bool()> ended);
+
   /// Returns when every rank has called it. On the host: synchronise the device first.
   void barrier();
   /// Numbers on the host.

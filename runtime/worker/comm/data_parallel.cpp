@@ -50,6 +50,10 @@ void DataParallel::beforeForward() {
   shareBuffers();
 }
 
+void DataParallel::settle() {
+  guarded(state_->communicator.group(), "the layout of buckets", [&] { state_->reducer->rebuild_buckets(); });
+}
+
 void DataParallel::shareBuffers() {
   state_->communicator.broadcastAll(state_->buffers, 0, state_->options.broadcast_bytes);
 }

@@ -29,9 +29,11 @@ class DataParallel {
   DataParallel(const DataParallel&) = delete;
   DataParallel& operator=(const DataParallel&) = delete;
 
-  /// In front of every forward pass in training: buckets are laid out again after the first step, buffers come from
-  /// rank 0.
+  /// In front of every forward pass in training: buffers come from rank 0, and buckets are laid out again after the
+  /// first step, unless settle() has done that.
   void beforeForward();
+  /// After the first backward pass: lays buckets out in the order in which gradients came. Waits for the device.
+  void settle();
   /// Rank 0's buffers to all ranks; every rank calls it. For evaluation, so that all ranks judge the same model.
   void shareBuffers();
   /// Between forward and backward: the backward pass that follows reduces the gradients.

@@ -7,6 +7,7 @@
 
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/comm/failure.h"
+#include "runtime/worker/comm/queued.h"
 #include "runtime/worker/comm/watch.h"
 
 namespace expc::comm {
@@ -16,6 +17,7 @@ struct Group {
   c10::intrusive_ptr<c10d::Store> store;
   c10::intrusive_ptr<c10d::ProcessGroup> processes;
   OnLost on_lost;
+  Queued queued;                 // graphs with collectives in them
   std::unique_ptr<Watch> watch;  // where collectives are queued on a GPU
 };
 

@@ -44,9 +44,9 @@ StepResult Steps::finish() {
   }
   if (schedule_) optimizer_->setLearningRate(schedule_->rate(done_));
   StepResult result{std::exchange(loss_, at::Tensor()), optimizer_->learningRate(), {}};
-  const auto update = [&] {
+  const auto update = [&](const at::Tensor& overflow) {
     if (largest_norm_ > 0) result.gradient_norm = optim::clipGradients(parameters_, largest_norm_, all_squares);
-    optimizer_->step();
+    optimizer_->step(overflow);
   };
   scaler_.step(parameters_, update, all_overflows);
   optimizer_->zeroGrad();

@@ -2,6 +2,7 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/adaptive_avg_pool2d.h>
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/conv2d.h>
@@ -66,6 +67,7 @@ MobileNetV2::ConvNorm MobileNetV2::makeConvNorm(const std::string& conv, const s
   const auto buffer = [&](const std::string& name, const at::Tensor& tensor) {
     buffers_.push_back({name, tensor});
     state_.push_back({name, tensor});
+    if (tensor.dim() == 0) counters_.push_back(tensor);
   };
   parameter(conv + ".weight", layer.weight);
   parameter(norm + ".weight", layer.scale);
@@ -139,18 +141,12 @@ void MobileNetV2::initialise(uint64_t seed) {
   for (const NamedTensor& parameter : parameters_) parameter.tensor.requires_grad_(true);
 }
 
-void MobileNetV2::count(const ConvNorm& layer) {
-  at::NoGradGuard no_grad;
-  at::Tensor(layer.batches).add_(1);
-}
-
 at::Tensor MobileNetV2::run(const ConvNorm& layer, const at::Tensor& x) const {
   const bool own = options_.own_kernels &&
                    kernels::servesDepthwise3x3(x, layer.weight, layer.stride, layer.padding, layer.groups) &&
                    kernels::fasterDepthwise3x3(x, layer.stride);
   const at::Tensor y = own ? kernels::depthwise3x3(x, layer.weight, layer.stride)
                            : at::conv2d(x, layer.weight, {}, layer.stride, layer.padding, 1, layer.groups);
-  if (training_) count(layer);
   if (training_ && options_.own_kernels && kernels::servesBatchNorm(y))
     return kernels::trainBatchNorm(y, layer.scale, layer.shift, layer.mean, layer.variance, kMomentum, kEpsilon);
   return at::batch_norm(y, layer.scale, layer.shift, layer.mean, layer.variance, training_, kMomentum, kEpsilon,
@@ -194,19 +190,20 @@ at::Tensor MobileNetV2::fusedFeatures(const at::Tensor& images) const {
   } else {
     // This block has no expansion: the first convolution takes its place.
     const auto& layers = blocks_.front().layers;
-    for (const ConvNorm* layer : {&first_, &layers[0], &layers[1]}) count(*layer);
     x = kernels::firstBlocks(images, first_, layers[0], layers[1], options);
   }
   for (size_t i = 1; i < blocks_.size(); ++i) {
     const auto& layers = blocks_[i].layers;
-    for (const ConvNorm& layer : layers) count(layer);
     x = kernels::invertedResidual(x, layers[0], layers[1], layers[2], layers[1].stride, blocks_[i].skip, options);
   }
-  count(last_);
   return kernels::lastPooled(x, last_, options);
 }
 
 at::Tensor MobileNetV2::forward(const at::Tensor& images) {
+  if (training_) {
+    at::NoGradGuard no_grad;
+    at::_foreach_add_(counters_, 1);
+  }
   // Where the last layers have one pixel in all there is no variance: torch's operator says so.
   const bool fused = training_ && options_.own_kernels && !images.requires_grad() &&
                      kernels::servesBlocks(images, options_.dtype) &&

@@ -66,8 +66,6 @@ class MobileNetV2 {
   at::Tensor run(const ConvNorm& layer, const at::Tensor& x) const;
   at::Tensor clamped(const ConvNorm& layer, const at::Tensor& x) const;
   at::Tensor run(const Block& block, const at::Tensor& x) const;
-  /// One more batch for the layer's counter.
-  static void count(const ConvNorm& layer);
   at::Tensor features(const at::Tensor& images) const;
   at::Tensor fusedFeatures(const at::Tensor& images) const;
 
@@ -80,6 +78,7 @@ class MobileNetV2 {
   std::vector<Block> blocks_;
   at::Tensor classifier_weight_, classifier_bias_;
   std::vector<NamedTensor> parameters_, buffers_;
+  std::vector<at::Tensor> counters_;  // of training batches: every layer's, which are all alike
   std::vector<NamedTensor> state_;
 };
 

@@ -25,17 +25,17 @@ class Adam : public Optimizer {
     for (const at::Tensor& parameter : parameters_) assert(isHalf(parameter) == half_ && "all are fp16, or none");
   }
 
-  void step() override {
+  void step(const at::Tensor& overflow) override {
     at::NoGradGuard no_grad;
     for (List* list : {&tensors_, &gradients_, &first_used_, &second_used_, &steps_used_}) list->clear();
     for (size_t i = 0; i < parameters_.size(); ++i) {
       if (!parameters_[i].grad().defined()) continue;
       if (half_) {
-        if (!masters_[i].defined()) masters_[i] = parameters_[i].detach().to(at::kFloat);
+        if (!masters_[i].defined()) masters_[i] = plain_[i].to(at::kFloat);
         tensors_.push_back(masters_[i]);
         gradients_.push_back(alignedGradient(parameters_[i]).to(at::kFloat));
       } else {
-        tensors_.push_back(parameters_[i].detach());
+        tensors_.push_back(plain_[i]);
         gradients_.push_back(alignedGradient(parameters_[i]));
       }
       if (!steps_[i].defined()) {
@@ -48,17 +48,22 @@ class Adam : public Optimizer {
       steps_used_.push_back(steps_[i]);
     }
     if (tensors_.empty()) return;
-    at::_foreach_add_(steps_used_, 1);
+    if (overflow.defined())
+      at::_foreach_add_(steps_used_, 1 - overflow);
+    else
+      at::_foreach_add_(steps_used_, 1);
     const bool amsgrad = false, maximize = false;
     if (options_.decoupled)
       at::_fused_adamw_(tensors_, gradients_, first_used_, second_used_, {}, steps_used_, learning_rate_,
-                        options_.beta1, options_.beta2, options_.weight_decay, options_.epsilon, amsgrad, maximize);
+                        options_.beta1, options_.beta2, options_.weight_decay, options_.epsilon, amsgrad, maximize,
+                        /*grad_scale=*/std::nullopt, ifDefined(overflow));
     else
       at::_fused_adam_(tensors_, gradients_, first_used_, second_used_, {}, steps_used_, learning_rate_, options_.beta1,
-                       options_.beta2, options_.weight_decay, options_.epsilon, amsgrad, maximize);
+                       options_.beta2, options_.weight_decay, options_.epsilon, amsgrad, maximize,
+                       /*grad_scale=*/std::nullopt, ifDefined(overflow));
     gradients_.clear();  // else they would live on beside those of the next step
     for (size_t i = 0; i < parameters_.size(); ++i)
-      if (masters_[i].defined()) parameters_[i].detach().copy_(masters_[i]);
+      if (masters_[i].defined()) plain_[i].copy_(masters_[i]);
   }
 
   State state() const override {

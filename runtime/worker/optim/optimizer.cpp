@@ -8,6 +8,11 @@
 
 namespace expc::optim {
 
+Optimizer::Optimizer(std::vector<at::Tensor> parameters, double rate)
+    : parameters_(std::move(parameters)), learning_rate_(rate) {
+  for (const at::Tensor& parameter : parameters_) plain_.push_back(parameter.detach());
+}
+
 void Optimizer::zeroGrad(bool set_to_none) {
   at::NoGradGuard no_grad;
   for (at::Tensor& parameter : parameters_) {

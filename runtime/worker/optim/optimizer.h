@@ -6,6 +6,7 @@
 #include <llvm/Support/Error.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +16,9 @@ namespace expc::optim {
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  /// Updates every parameter that has a gradient. Outside of autograd.
-  virtual void step() = 0;
+  /// Updates every parameter that has a gradient. Outside of autograd. Where `overflow`, a tensor of fp32 without
+  /// dimensions on the parameters' device, is defined and 1, it changes nothing; nobody waits to know.
+  virtual void step(const at::Tensor& overflow = {}) = 0;
   /// Drops the gradients (set_to_none), or fills them with zeros: a reducer that lends its buckets as gradients wants
   /// the latter.
   void zeroGrad(bool set_to_none = true);
@@ -32,8 +34,10 @@ class Optimizer {
   llvm::Error restore(const State& state);
 
  protected:
-  Optimizer(std::vector<at::Tensor> parameters, double rate)
-      : parameters_(std::move(parameters)), learning_rate_(rate) {}
+  Optimizer(std::vector<at::Tensor> parameters, double rate);
+  static std::optional<at::Tensor> ifDefined(const at::Tensor& tensor) {
+    return tensor.defined() ? std::optional(tensor) : std::nullopt;
+  }
   /// The gradient in its parameter's memory order, as the fused kernels need it.
   static at::Tensor alignedGradient(const at::Tensor& parameter);
   /// The names that state() uses, without the index. A parameter has all of them or none.
@@ -46,6 +50,7 @@ class Optimizer {
   virtual at::Tensor stateLike(size_t parameter, const std::string& name) const;
 
   std::vector<at::Tensor> parameters_;
+  std::vector<at::Tensor> plain_;  // the same memory, outside of autograd
   double learning_rate_;
 };
 

@@ -24,6 +24,8 @@ struct Schedule {
   int64_t total_steps = 1;
 
   double rate(int64_t step) const;
+  /// Whether all steps have the same rate.
+  bool isConstant() const { return kind == ScheduleKind::Constant && warmup_steps == 0; }
 };
 
 /// Language models (WORKLOADS §8): t < W: base t / W, so that the first step moves nothing; then

@@ -1,6 +1,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_fused_sgd.h>
-#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros_like.h>
 
 #include "runtime/worker/optim/optimizer.h"
 
@@ -12,12 +12,23 @@ class Sgd : public Optimizer {
   Sgd(std::vector<at::Tensor> parameters, const SgdOptions& options)
       : Optimizer(std::move(parameters), options.learning_rate), options_(options), buffers_(parameters_.size()) {}
 
-  void step() override {
+  void step(const at::Tensor& overflow) override {
     at::NoGradGuard no_grad;
-    // Parameters without a buffer take the gradient as it is, in a call of their own; after the others, since that
-    // makes them one of these.
-    update(false);
-    update(true);
+    for (List* list : {&tensors_, &gradients_, &used_}) list->clear();
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      if (!parameters_[i].grad().defined()) continue;
+      tensors_.push_back(plain_[i]);
+      gradients_.push_back(alignedGradient(parameters_[i]));
+      if (options_.momentum == 0) continue;
+      // Zeros become the first gradient, as it is, and stay zeros where that step overflows.
+      if (!buffers_[i].defined()) buffers_[i] = at::zeros_like(plain_[i]);
+      used_.push_back(buffers_[i]);
+    }
+    if (tensors_.empty()) return;
+    at::_fused_sgd_(tensors_, gradients_, used_, options_.weight_decay, options_.momentum, learning_rate_,
+                    /*dampening=*/0, options_.nesterov, /*maximize=*/false, /*is_first_step=*/false,
+                    /*grad_scale=*/std::nullopt, ifDefined(overflow));
+    gradients_.clear();  // else they would live on beside those of the next step
   }
 
   State state() const override {
@@ -33,39 +44,15 @@ class Sgd : public Optimizer {
   }
   void restoreOne(size_t parameter, std::vector<at::Tensor> tensors) override {
     buffers_[parameter] = std::move(tensors[0]);
-    started_[parameter] = true;
   }
-  void reset() override {
-    buffers_.assign(parameters_.size(), {});
-    started_.assign(parameters_.size(), false);
-  }
+  void reset() override { buffers_.assign(parameters_.size(), {}); }
 
  private:
-  void update(bool first) {
-    tensors_.clear();
-    gradients_.clear();
-    used_.clear();
-    for (size_t i = 0; i < parameters_.size(); ++i) {
-      if (!parameters_[i].grad().defined() || started_[i] == first) continue;
-      tensors_.push_back(parameters_[i].detach());
-      gradients_.push_back(alignedGradient(parameters_[i]));
-      if (options_.momentum == 0) continue;
-      if (first) buffers_[i] = at::empty_like(tensors_.back());
-      used_.push_back(buffers_[i]);
-    }
-    if (tensors_.empty()) return;
-    at::_fused_sgd_(tensors_, gradients_, used_, options_.weight_decay, options_.momentum, learning_rate_,
-                    /*dampening=*/0, options_.nesterov, /*maximize=*/false, first);
-    gradients_.clear();  // else they would live on beside those of the next step
-    if (first)
-      for (size_t i = 0; i < parameters_.size(); ++i)
-        if (parameters_[i].grad().defined()) started_[i] = true;
-  }
+  using List = std::vector<at::Tensor>;
 
   SgdOptions options_;
-  std::vector<at::Tensor> buffers_;
-  std::vector<bool> started_ = std::vector<bool>(parameters_.size(), false);
-  std::vector<at::Tensor> tensors_, gradients_, used_;  // kept so that a step allocates nothing
+  List buffers_;
+  List tensors_, gradients_, used_;  // kept so that a step allocates nothing
 };
 
 }  // namespace

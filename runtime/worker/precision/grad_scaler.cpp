@@ -15,13 +15,15 @@ GradScaler::GradScaler(bool enabled, c10::Device device) : enabled_(enabled) {
   if (!enabled_) return;
   scale_ = at::full({}, kInitialScale, at::TensorOptions(at::kFloat).device(device));
   growth_tracker_ = at::full({}, 0, at::TensorOptions(at::kInt).device(device));
+  skipped_ = at::full({}, 0, at::TensorOptions(at::kDouble).device(device));
 }
 
 at::Tensor GradScaler::scale(const at::Tensor& loss) const { return enabled_ ? loss * scale_ : loss; }
 
-void GradScaler::step(const std::vector<at::Tensor>& parameters, const std::function<void()>& update,
+void GradScaler::step(const std::vector<at::Tensor>& parameters,
+                      const std::function<void(const at::Tensor& overflow)>& update,
                       const std::function<void(at::Tensor&)>& agree) {
-  if (!enabled_) return update();
+  if (!enabled_) return update({});
   at::NoGradGuard no_grad;
   std::vector<at::Tensor> gradients;
   for (const auto& parameter : parameters) {
@@ -32,26 +34,21 @@ void GradScaler::step(const std::vector<at::Tensor>& parameters, const std::func
   auto found = at::zeros({}, scale_.options());
   at::_amp_foreach_non_finite_check_and_unscale_(gradients, found, inverse);
   if (agree) agree(found);
-  if (found.item<float>() == 0.0f) {
-    update();
-  } else {
-    ++skipped_;
-  }
+  update(found);
+  skipped_.add_(found);
   at::_amp_update_scale_(scale_, growth_tracker_, found, kGrowth, kBackoff, kInterval);
 }
 
 GradScaler::State GradScaler::state() const {
   if (!enabled_) return {};
-  return {scale_.item<double>(), growth_tracker_.item<int64_t>(), skipped_};
+  return {scale_.item<double>(), growth_tracker_.item<int64_t>(), skipped_.to(at::kLong).item<int64_t>()};
 }
 
 void GradScaler::restore(const State& state) {
   if (!enabled_) return;
   scale_.fill_(state.scale);
   growth_tracker_.fill_(state.good_steps);
-  skipped_ = state.skipped;
+  skipped_.fill_(state.skipped);
 }
-
-double GradScaler::currentScale() const { return enabled_ ? scale_.item<double>() : 1.0; }
 
 }  // namespace expc::precision

@@ -16,17 +16,15 @@ class GradScaler {
 
   /// The loss to call backward() on.
   at::Tensor scale(const at::Tensor& loss) const;
-  /// Divides the gradients by the scale, calls `update` unless one of them is infinite or not a number, and adapts the
-  /// scale: halved after such a step, doubled after 2,000 good ones in a row. With data parallelism the gradients are
-  /// reduced already, so all ranks agree; where each has its part of them, `agree` makes the tensor that is above zero
-  /// after an overflow the largest of all ranks. Waits for the device, as the decision is the host's.
-  void step(const std::vector<at::Tensor>& parameters, const std::function<void()>& update,
+  /// Divides the gradients by the scale, calls `update` and adapts the scale: halved after an overflow, doubled after
+  /// 2,000 good steps in a row. `update` gets a tensor without dimensions that is 1 where a gradient is infinite or not
+  /// a number, else 0, and must change nothing where it is 1: nobody waits for the device, which alone knows. It is
+  /// undefined where nothing is scaled. With data parallelism the gradients are reduced already, so all ranks agree;
+  /// where each has its part of them, `agree` makes that tensor the largest of all ranks.
+  void step(const std::vector<at::Tensor>& parameters, const std::function<void(const at::Tensor& overflow)>& update,
             const std::function<void(at::Tensor&)>& agree = nullptr);
 
-  double currentScale() const;
-  int64_t skippedSteps() const { return skipped_; }
-
-  /// What it has learnt so far; a scaler that is not enabled has learnt nothing.
+  /// What it has learnt so far; a scaler that is not enabled has learnt nothing. Waits for the device.
   struct State {
     double scale = 1;
     int64_t good_steps = 0;  // since the scale changed
@@ -38,7 +36,7 @@ class GradScaler {
  private:
   bool enabled_;
   at::Tensor scale_, growth_tracker_;
-  int64_t skipped_ = 0;
+  at::Tensor skipped_;  // fp64
 };
 
 }  // namespace expc::precision

@@ -29,10 +29,10 @@ TEST_CASE("autocast computes in its type and ends with its scope") {
 TEST_CASE("the scale halves after an overflow, which skips the step, and doubles after 2,000 good steps") {
   auto parameter = at::ones({3}).requires_grad_(true);
   GradScaler scaler(true, at::kCPU);
-  int updates = 0;
+  double updates = 0;
   auto step = [&](double gradient) {
     parameter.mutable_grad() = at::full({3}, gradient);
-    scaler.step({parameter}, [&] { ++updates; });
+    scaler.step({parameter}, [&](const at::Tensor& overflow) { updates += 1 - overflow.item<double>(); });
   };
   CHECK(scaler.scale(at::ones({})).item<double>() == 65536);
   step(65536.0 * 2);
@@ -40,23 +40,23 @@ TEST_CASE("the scale halves after an overflow, which skips the step, and doubles
   CHECK(parameter.grad()[0].item<double>() == 2);
   step(std::numeric_limits<double>::infinity());
   CHECK(updates == 1);
-  CHECK(scaler.skippedSteps() == 1);
-  CHECK(scaler.currentScale() == 32768);
+  CHECK(scaler.state().skipped == 1);
+  CHECK(scaler.state().scale == 32768);
   for (int i = 0; i < 1999; ++i) step(1);
-  CHECK(scaler.currentScale() == 32768);
+  CHECK(scaler.state().scale == 32768);
   step(1);
-  CHECK(scaler.currentScale() == 65536);
+  CHECK(scaler.state().scale == 65536);
   step(std::numeric_limits<double>::quiet_NaN());
-  CHECK(scaler.currentScale() == 32768);
+  CHECK(scaler.state().scale == 32768);
 }
 
 TEST_CASE("a scaler that is off changes nothing") {
   GradScaler scaler(false, at::kCPU);
   bool updated = false;
   CHECK(scaler.scale(at::full({}, 3.0)).item<double>() == 3);
-  scaler.step({}, [&] { updated = true; });
+  scaler.step({}, [&](const at::Tensor& overflow) { updated = !overflow.defined(); });
   CHECK(updated);
-  CHECK(scaler.currentScale() == 1);
+  CHECK(scaler.state().scale == 1);
 }
 
 TEST_CASE("tf32 is allowed or not while its scope lasts") {

@@ -32,11 +32,12 @@ void leaveFailuresToUs() {
     if (!c10::utils::has_env(name)) c10::utils::set_env(name, value, /*overwrite=*/false);
 }
 
-/// Text where a collective failed; asked by the watch.
-std::function<std::string()> failureOf(c10::intrusive_ptr<Nccl> nccl, std::chrono::milliseconds timeout) {
+/// Text where a collective failed; asked by the watch, which `queued` outlives.
+std::function<std::string()> failureOf(c10::intrusive_ptr<Nccl> nccl, const Queued& queued,
+                                       std::chrono::milliseconds timeout) {
   using Clock = std::chrono::steady_clock;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout).count();
-  return [=, beat = uint64_t{0}, since = Clock::now()]() mutable -> std::string {
+  return [=, &queued, beat = uint64_t{0}, since = Clock::now()]() mutable -> std::string {
     switch (nccl->getError()) {
       case c10d::ErrorType::TIMEOUT:
         return fmt::format("NCCL has not ended it after {} s", seconds);
@@ -46,6 +47,7 @@ std::function<std::string()> failureOf(c10::intrusive_ptr<Nccl> nccl, std::chron
       case c10d::ErrorType::SUCCESS:
         break;
     }
+    if (queued.stuckFor() > timeout) return fmt::format("none that was queued has ended for {} s", seconds);
     // It asks CUDA about events, which may not come back either. 0: the user's settings do without it.
     const uint64_t now = nccl->heartbeat();
     if (now == 0 || now != beat) {
@@ -85,7 +87,8 @@ void addNccl(Communicator& communicator, int index) {
     // The group hands the device on to its backends: bound to one of them alone it would be lost.
     group.processes->setBoundDeviceId(at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index)));
     group.processes->setBackend(c10::DeviceType::CUDA, c10d::ProcessGroup::BackendType::NCCL, nccl);
-    group.watch = std::make_unique<Watch>(group.rendezvous, failureOf(nccl, group.rendezvous.timeout), group.on_lost);
+    group.watch = std::make_unique<Watch>(group.rendezvous, failureOf(nccl, group.queued, group.rendezvous.timeout),
+                                          group.on_lost);
   });
 }
 

@@ -23,6 +23,9 @@ class Parallel {
   virtual at::Tensor forward(const at::Tensor& images) = 0;
   /// Leaves in the model's gradients what the optimiser steps with.
   virtual void backward(const at::Tensor& loss) = 0;
+  /// Does what is left to do only once, after the first backward pass; else the next forward pass does it. Every
+  /// process calls it.
+  virtual void settle() {}
   /// Before evaluation: every process judges the same model.
   virtual void beginEvaluation() = 0;
   /// Logits in evaluation mode, without gradients.

@@ -153,6 +153,7 @@ llvm::Expected<plan::Event> runQuality(TrialContext& context, const Parameters& 
   result.metrics["quality_train_time"] = training_time;
   result.metrics["evaluation_time"] = evaluation_time;
   result.metrics["total_time"] = training_time + evaluation_time;
+  training.describe(result.environment);
   result.series["loss"] = llvm::json::Array(course.losses);
   result.series["accuracy_curve"] = llvm::json::Array(course.accuracies);
   if (const int64_t skipped = training.skippedByAll())

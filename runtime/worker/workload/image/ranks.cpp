@@ -16,18 +16,25 @@ std::vector<at::Tensor> tensorsOf(const std::vector<model::NamedTensor>& named) 
 
 class Ranks final : public Parallel {
  public:
-  Ranks(comm::Communicator& communicator, model::MobileNetV2& model)
-      : model_(model), parallel_(communicator, model.parameterTensors(), tensorsOf(model.buffers())) {}
+  Ranks(comm::Communicator& communicator, model::MobileNetV2& model) : model_(model) {
+    if (communicator.worldSize() > 1)
+      parallel_.emplace(communicator, model.parameterTensors(), tensorsOf(model.buffers()));
+  }
 
   at::Tensor forward(const at::Tensor& images) override {
-    parallel_.beforeForward();
+    if (parallel_) parallel_->beforeForward();
     return model_.forward(images);
   }
   void backward(const at::Tensor& loss) override {
-    parallel_.beforeBackward();
+    if (parallel_) parallel_->beforeBackward();
     loss.backward();
   }
-  void beginEvaluation() override { parallel_.shareBuffers(); }
+  void settle() override {
+    if (parallel_) parallel_->settle();
+  }
+  void beginEvaluation() override {
+    if (parallel_) parallel_->shareBuffers();
+  }
   at::Tensor evaluate(const at::Tensor& images) override {
     at::NoGradGuard no_grad;
     model_.setTraining(false);
@@ -44,7 +51,7 @@ class Ranks final : public Parallel {
 
  private:
   model::MobileNetV2& model_;
-  comm::DataParallel parallel_;
+  std::optional<comm::DataParallel> parallel_;  // a single rank has nobody to share with
 };
 
 }  // namespace

@@ -12,7 +12,11 @@ llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& pa
   auto created = Training::create(context, parameters, 0);
   if (!created) return created.takeError();
   Training& training = context.keep(std::move(*created));
-  if (context.spec.rehearsal) return rehearse(context, training, settings);
+  if (context.spec.rehearsal) {
+    auto result = rehearse(context, training, settings);
+    if (result) training.describe(result->environment);
+    return result;
+  }
   auto clocked = clockSteps(context, training, settings);
   if (!clocked) return clocked.takeError();
   const int64_t skipped = training.skippedByAll();
@@ -35,6 +39,7 @@ llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& pa
   result.metrics["images_skipped"] = skipped;
   addResources(context, *clocked, result.metrics);
   result.series["step_time"] = llvm::json::Array(clocked->steps);  // rank 0's
+  training.describe(result.environment);
   result.series["loss"] = llvm::json::Array(*losses);
   return result;
 }

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/record_function.h>
 
 #include <algorithm>
 #include <cmath>
@@ -65,6 +66,7 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
   auto sets = openImages(parameters.data, context.spec.root);
   if (!sets) return sets.takeError();
   training->sets_ = std::move(*sets);
+  training->openGraph();
   if (auto error = training->startFeed(epochs, first_epoch)) return error;
   if (auto error = training->buildModel(first_epoch > 0)) return error;
   training->buildOptimizer(epochs);
@@ -172,6 +174,59 @@ void Training::buildOptimizer(int64_t epochs) {
   schedule_.warmup_steps = static_cast<int64_t>(std::min(warmup, static_cast<double>(schedule_.total_steps)));
 }
 
+at::Tensor Training::computeGradients(const at::Tensor& images, const at::Tensor& labels) {
+  using profile::Phase, profile::Range;
+  optimizer_->zeroGrad();
+  at::Tensor loss;
+  {
+    const Range forward(Phase::Forward);
+    precision::Autocast autocast(context_.device.torchDevice().type(), precision::autocastType(parameters_.precision));
+    loss = at::cross_entropy_loss(parallel_->forward(images), labels);
+  }
+  const Range backward(Phase::Backward);
+  parallel_->backward(scaler_->scale(loss));
+  return loss.detach();
+}
+
+void Training::update() {
+  const profile::Range optimizer(profile::Phase::Optimizer);
+  scaler_->step(weights_, [&](const at::Tensor& overflow) { optimizer_->step(overflow); });
+}
+
+/// Replicas of dp have threads and devices of their own, and the phases of a profiled step lie between its operators.
+void Training::openGraph() {
+  if (!parameters_.own_kernels || parameters_.strategy == Strategy::Dp) return;
+  if (context_.spec.kind == plan::TrialKind::Profile) {
+    if (context_.device.torchDevice().is_cuda())
+      notes_.push_back(
+          "the profiled steps were queued operator by operator: with kernels = fused those of timed and quality trials "
+          "are one CUDA graph each, of the same kernels");
+    return;
+  }
+  if (auto graph = context_.device.graph())
+    graph_ = std::make_unique<StepGraph>(std::move(graph), context_.communicator);
+}
+
+/// The first full batch goes operator by operator and sets up what is recorded then. So does one that is not full.
+llvm::Expected<at::Tensor> Training::train(const feed::DeviceBatch& batch) {
+  // A rate that changes must not be recorded. Who observes operators sees none in a launch.
+  const bool whole = schedule_.isConstant(), full = graph_ && batch.count == parameters_.batch && !at::hasCallbacks();
+  const StepGraph::Work work = [&](const at::Tensor& images, const at::Tensor& labels) {
+    at::Tensor loss = computeGradients(images, labels);
+    if (whole) update();
+    return loss;
+  };
+  const bool recorded = full && graph_->recorded();
+  at::Tensor loss = recorded ? graph_->launch(batch.images, batch.labels) : work(batch.images, batch.labels);
+  if (!whole) update();
+  if (recorded) return loss;
+  parallel_->settle();
+  if (!full) return loss;
+  optimizer_->zeroGrad();  // the graph has gradients of its own
+  if (auto error = graph_->record(batch.images, batch.labels, weights_, work)) return error;
+  return loss;
+}
+
 llvm::Expected<bool> Training::step() {
   using profile::Phase, profile::Range;
   if (!epoch_range_) epoch_range_.emplace(Phase::Epoch);
@@ -179,27 +234,18 @@ llvm::Expected<bool> Training::step() {
   auto batch = feed_->next();
   if (!batch) return batch.takeError();
   if (!*batch) return false;
-  optimizer_->zeroGrad();
   optimizer_->setLearningRate(schedule_.rate(steps_done_));
-  at::Tensor loss;
-  {
-    const Range forward(Phase::Forward);
-    precision::Autocast autocast(context_.device.torchDevice().type(), precision::autocastType(parameters_.precision));
-    loss = at::cross_entropy_loss(parallel_->forward((*batch)->images), (*batch)->labels);
-  }
-  {
-    const Range backward(Phase::Backward);
-    parallel_->backward(scaler_->scale(loss));
-  }
-  {
-    const Range optimizer(Phase::Optimizer);
-    scaler_->step(weights_, [&] { optimizer_->step(); });
-  }
+  auto loss = train(**batch);
+  if (!loss) return loss.takeError();
   feed_->ahead();
-  losses_.push_back(loss.detach());
+  losses_.push_back(std::move(*loss));
   if ((*batch)->last) epoch_range_.reset();
   ++steps_done_;
   return true;
+}
+
+void Training::describe(llvm::json::Object& environment) const {
+  if (graph_ && graph_->recorded()) environment["step_graph_nodes"] = static_cast<int64_t>(graph_->nodes());
 }
 
 llvm::Expected<std::vector<double>> Training::takeLosses() {

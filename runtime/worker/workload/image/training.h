@@ -23,6 +23,7 @@
 #include "runtime/worker/profile/range.h"
 #include "runtime/worker/workload/image/parallel.h"
 #include "runtime/worker/workload/image/parameters.h"
+#include "runtime/worker/workload/image/step_graph.h"
 #include "runtime/worker/workload/stepping.h"
 #include "runtime/worker/workload/workload.h"
 
@@ -61,6 +62,8 @@ class Training : public Stepping {
   /// Share of images that the model classifies correctly in evaluation mode, each image once over all ranks.
   llvm::Expected<double> accuracy(const data::Images& images);
   const std::vector<std::string>& notes() const override { return notes_; }
+  /// Adds how the steps were queued.
+  void describe(llvm::json::Object& environment) const;
   const data::Images& trainImages() const { return *sets_.train; }
   const data::Images& testImages() const { return *sets_.test; }
 
@@ -69,6 +72,7 @@ class Training : public Stepping {
       : context_(context),
         parameters_(parameters),
         tensor_float_32_(parameters.precision == precision::Precision::Tf32) {}
+  void openGraph();
   llvm::Error buildModel(bool resumed);
   llvm::Error loadInitialWeights();
   void rehearse();
@@ -76,10 +80,16 @@ class Training : public Stepping {
   void buildOptimizer(int64_t epochs);
   llvm::Error startFeed(int64_t epochs, int64_t first_epoch);
   feed::FeedOptions feedOptions() const;
+  /// Forward and backward pass; what `update` needs is in the weights' gradients then. Returns the loss.
+  at::Tensor computeGradients(const at::Tensor& images, const at::Tensor& labels);
+  void update();
+  /// All of that, by the graph where there is one.
+  llvm::Expected<at::Tensor> train(const feed::DeviceBatch& batch);
 
   TrialContext& context_;
   Parameters parameters_;
   precision::TensorFloat32 tensor_float_32_;
+  std::unique_ptr<StepGraph> graph_;  // before the others, which are made on its stream; null: none
   data::ImageSets sets_;
   std::unique_ptr<feed::Feed> feed_;
   std::unique_ptr<model::MobileNetV2> model_;

@@ -1,0 +1,46 @@
+#pragma once
+
+// The step of a training as one graph of its device: `kernels = fused` on a GPU.
+
+#include <ATen/core/Tensor.h>
+#include <llvm/Support/Error.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "runtime/worker/comm/communicator.h"
+#include "runtime/worker/device/graph.h"
+
+namespace expc::workload::image {
+
+/// A part of a step that begins with a batch, for batches of one shape. Recorded, it reads the batch from a place of
+/// its own and leaves loss and gradients in places of its own.
+class StepGraph {
+ public:
+  /// What is recorded: from images and labels to the loss.
+  using Work = std::function<at::Tensor(const at::Tensor& images, const at::Tensor& labels)>;
+
+  /// The communicator must live longer.
+  StepGraph(std::unique_ptr<device::Graph> graph, comm::Communicator& communicator)
+      : graph_(std::move(graph)), communicator_(communicator) {}
+
+  bool recorded() const { return loss_.defined(); }
+  /// Records `work`, which leaves gradients in the weights, for batches like this one, on which it has run. Every rank
+  /// calls it in the same step. The error says what cannot be recorded, and the way out.
+  llvm::Error record(const at::Tensor& images, const at::Tensor& labels, std::vector<at::Tensor> weights,
+                     const Work& work);
+  /// Queues a copy of the batch and the work. Returns the loss, which the next launch leaves alone; the weights have
+  /// their gradients until then.
+  at::Tensor launch(const at::Tensor& images, const at::Tensor& labels);
+  /// Kernels, copies and the like in a launch.
+  size_t nodes() const { return graph_->nodes(); }
+
+ private:
+  std::unique_ptr<device::Graph> graph_;
+  comm::Communicator& communicator_;
+  std::vector<at::Tensor> weights_, gradients_;
+  at::Tensor images_, labels_, loss_;
+};
+
+}  // namespace expc::workload::image
