@@ -59,9 +59,9 @@ class Command(unittest.TestCase):
 class Usage(Command):
     def test_help_names_every_command(self):
         text = self.expc("--help").stdout
-        for command in ("check", "plan", "run", "report"):
+        for command in ("check", "plan", "rehearse", "run", "report"):
             self.assertIn(command, text)
-        for command in ("check", "plan", "run", "report"):
+        for command in ("check", "plan", "rehearse", "run", "report"):
             self.assertIn("FILE", self.expc(command, "--help").stdout)
 
     def test_wrong_usage_exits_with_2(self):
@@ -71,8 +71,8 @@ class Usage(Command):
         self.expc("plan", self.study, "--format", "xml", code=2)
 
     def test_missing_file_is_named(self):
-        for command in ("check", "plan", "run", "report"):
-            self.assertIn("nowhere.exp", self.expc(command, "nowhere.exp", code=1).stderr)
+        for command in (["check"], ["plan"], ["rehearse", "--system", "proxima"], ["run"], ["report"]):
+            self.assertIn("nowhere.exp", self.expc(*command, "nowhere.exp", code=1).stderr)
 
     def test_folder_instead_of_file(self):
         self.assertIn(str(self.folder), self.expc("check", self.folder, code=1).stderr)

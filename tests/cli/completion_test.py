@@ -77,6 +77,9 @@ class Words(unittest.TestCase):
         self.assertIn("--study", self.ask("run", "-"))
         self.assertEqual(self.ask("run", "--results", ""), [":folders"])
         self.assertEqual(self.ask("run", "--html", ""), [":files"])
+        self.assertEqual(self.ask("rehearse", "--results", ""), [":folders"])
+        self.assertIn("--again", self.ask("rehearse", "study.exp", "--"))
+        self.assertIn("proxima", self.ask("rehearse", "study.exp", "--system", ""))
 
     def test_commands_within_a_command(self):
         self.assertEqual(self.ask("data", ""), ["make", "pack", "info", "verify"])
@@ -89,7 +92,7 @@ class Words(unittest.TestCase):
         self.assertEqual(self.ask("data", "draw", ""), [])
 
     def test_files_of_a_study(self):
-        for command in ("check", "plan", "run", "report", "fmt"):
+        for command in ("check", "plan", "rehearse", "run", "report", "fmt"):
             self.assertEqual(self.ask(command, ""), [":files .exp"])
         self.assertEqual(self.ask("check", "study.exp", ""), [])
         self.assertEqual(self.ask("fmt", "study.exp", ""), [":files .exp"])
