@@ -58,7 +58,7 @@ int codeOf(const plan::Plan& plan, const engine::RehearsalOutcome& outcome) {
     const rehearsal::Point* seen = outcome.study.find(point.id);
     if (!seen || seen->outcome == Outcome::NotRehearsed) continue;
     any = true;
-    if (seen->outcome == Outcome::Failed) return kSomeFail;
+    if (seen->outcome == Outcome::Failed || seen->outcome == Outcome::LacksData) return kSomeFail;
     if (seen->outcome == Outcome::DoesNotFit && point.expected_infeasible.empty()) return kSomeFail;
   }
   return any ? kSuccess : kNothingRan;

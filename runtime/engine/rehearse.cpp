@@ -157,7 +157,7 @@ llvm::Error Rehearser::rehearse(const plan::Point& point) {
   seen.seconds = now() - seen.at;
   spent_seconds_ += seen.seconds;
   ++outcome_.rehearsed;
-  listener_.trialEnded(shown, end->status, seen.seconds, seen.reason);
+  listener_.trialEnded(shown, end->status, seen.seconds, end->reason);
   outcome_.study.put(seen);
   return write(seen);
 }

@@ -17,7 +17,7 @@ using llvm::json::Object;
 using llvm::json::Value;
 
 constexpr llvm::StringLiteral kSchema = "expc.rehearsal/1";
-constexpr llvm::StringLiteral kOutcomes[] = {"runs", "failed", "does not fit", "not rehearsed"};
+constexpr llvm::StringLiteral kOutcomes[] = {"runs", "lacks data", "failed", "does not fit", "not rehearsed"};
 /// A thousand points of 64 ranks each take a few megabytes.
 constexpr uint64_t kMostBytes = 256u << 20;
 
@@ -67,8 +67,8 @@ Point readPoint(plan::JsonErrors& errors, const Value& value, const plan::JsonPa
   if (in.has("rehearsed"))
     point.rehearsed =
         plan::rehearsedFromJson(errors, *in.value("rehearsed"), plan::JsonPath{&at, "rehearsed", std::nullopt});
-  if (point.rehearsed.has_value() != (point.outcome == Outcome::Runs))
-    in.fail("rehearsed", "belongs to a point that runs, and to no other");
+  if (point.rehearsed.has_value() != (point.outcome == Outcome::Runs || point.outcome == Outcome::LacksData))
+    in.fail("rehearsed", "belongs to a point that runs or lacks data, and to no other");
   in.refuseOthers();
   return point;
 }

@@ -17,8 +17,9 @@
 
 namespace expc::rehearsal {
 
-enum class Outcome { Runs, Failed, DoesNotFit, NotRehearsed };
-/// "runs", "failed", "does not fit", "not rehearsed".
+/// A point that lacks data ran with made-up data in its place; a run would be refused.
+enum class Outcome { Runs, LacksData, Failed, DoesNotFit, NotRehearsed };
+/// "runs", "lacks data", "failed", "does not fit", "not rehearsed".
 std::string_view toString(Outcome outcome);
 
 struct Cards {
@@ -33,7 +34,7 @@ struct Point {
   std::string label;  // "precision=fp32 gpus=2"
   Outcome outcome = Outcome::NotRehearsed;
   std::string reason;                        // one line; "" of a point that runs
-  std::optional<plan::Rehearsed> rehearsed;  // of a point that runs, and of no other
+  std::optional<plan::Rehearsed> rehearsed;  // of a point that runs or lacks data, and of no other
   std::map<std::string, double> estimates;   // bytes by the metric's name, as the plan foretold them
   Cards cards;                               // there were so many; the point may take fewer
   std::string worker_build;                  // "" where no worker was asked

@@ -140,7 +140,7 @@ class PlanPrinter : TerminalText {
     Reasons reasons;
     for (const plan::Point& point : plan_.points)
       if (const std::string why = reason_of(point); !why.empty()) reasons.add(why, plan_.label(point));
-    for (const std::string& text : reasons.lines(what)) line(printable(text), 2, 6);
+    for (const std::string& text : reasons.lines(what, what)) line(printable(text), 2, 6);
   }
 
   void printRehearsed() {

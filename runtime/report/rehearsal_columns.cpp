@@ -121,7 +121,7 @@ std::string outcomeText(const plan::Point& point, const rehearsal::Point& seen) 
   std::string text(toString(seen.outcome));
   if (point.expected_infeasible.empty()) return text;
   if (seen.outcome == rehearsal::Outcome::DoesNotFit) return text + ", as expected";
-  if (seen.outcome == rehearsal::Outcome::Runs) return text + ", though expected not to fit";
+  if (seen.rehearsed) return text + ", though expected not to fit";
   return text;
 }
 

@@ -16,6 +16,14 @@ namespace {
 
 using rehearsal::Outcome;
 
+/// "runs", of several "run".
+std::string verb(Outcome outcome, size_t points) {
+  if (points != 1 && outcome == Outcome::Runs) return "run";
+  if (points != 1 && outcome == Outcome::LacksData) return "lack data";
+  if (points != 1 && outcome == Outcome::DoesNotFit) return "do not fit";
+  return std::string(toString(outcome));
+}
+
 /// Whole sentences of a long reason: CUDA's advice on memory that ran out fills eight lines. JSON has all of it.
 std::string beginningOf(const std::string& reason) {
   constexpr size_t most = 240;
@@ -36,7 +44,7 @@ class RehearsalPrinter : TerminalText {
     if (study_.points.empty()) return "";
     section("Rehearsed", titleRest());
     out_ += table(memoryColumns(), /*outcomes=*/true).render(options_.width, 2, paint_);
-    if (options_.steps && count(Outcome::Runs) > 0) {
+    if (options_.steps && count(Outcome::Runs) + count(Outcome::LacksData) > 0) {
       section("A step", "of the rank that does most");
       out_ += table(stepColumns(), /*outcomes=*/false).render(options_.width, 2, paint_);
     }
@@ -90,11 +98,11 @@ class RehearsalPrinter : TerminalText {
   void printReasons() {
     if (study_.points.size() > options_.most_points)
       line(fmt::format("… and {} more", study_.points.size() - options_.most_points), 2, 4);
-    for (const Outcome outcome : {Outcome::Failed, Outcome::DoesNotFit, Outcome::NotRehearsed}) {
+    for (const Outcome outcome : {Outcome::LacksData, Outcome::Failed, Outcome::DoesNotFit, Outcome::NotRehearsed}) {
       Reasons reasons;
       for (const rehearsal::Point& seen : study_.points)
         if (seen.outcome == outcome) reasons.add(beginningOf(seen.reason), seen.label);
-      for (const std::string& text : reasons.lines(std::string(toString(outcome)))) line(printable(text), 2, 6);
+      for (const std::string& text : reasons.lines(verb(outcome, 1), verb(outcome, 2))) line(printable(text), 2, 6);
       if (outcome == Outcome::Failed && count(outcome) > 0 && !options_.logs.empty())
         line("what ranks printed lies in " + printable(options_.logs), 6, 6);
     }
@@ -102,12 +110,10 @@ class RehearsalPrinter : TerminalText {
 
   void printSummary() {
     std::vector<std::string> counts;
-    for (const Outcome outcome : {Outcome::Runs, Outcome::Failed, Outcome::DoesNotFit, Outcome::NotRehearsed})
+    for (const Outcome outcome :
+         {Outcome::Runs, Outcome::LacksData, Outcome::Failed, Outcome::DoesNotFit, Outcome::NotRehearsed})
       if (const size_t number = count(outcome); number > 0)
-        counts.push_back(fmt::format("{} {}", number,
-                                     outcome == Outcome::Runs && number != 1         ? "run"
-                                     : outcome == Outcome::DoesNotFit && number != 1 ? "do not fit"
-                                                                                     : toString(outcome)));
+        counts.push_back(fmt::format("{} {}", number, verb(outcome, number)));
     line(joined(counts), 2, 4);
     if (const std::string text = farthestEstimate(); !text.empty()) line(text, 2, 4);
     if (const std::string text = leastText(); !text.empty()) line(text, 2, 4);

@@ -149,11 +149,11 @@ void Reasons::add(const std::string& reason, std::string label) {
   found->second.push_back(std::move(label));
 }
 
-std::vector<std::string> Reasons::lines(const std::string& what) const {
+std::vector<std::string> Reasons::lines(const std::string& one, const std::string& many) const {
   std::vector<std::string> texts;
   for (size_t i = 0; i < reasons_.size() && i < kListedReasons; ++i) {
     const auto& [reason, labels] = reasons_[i];
-    texts.push_back(fmt::format("{} {}: {}", counted(labels.size(), "point"), what, reason));
+    texts.push_back(fmt::format("{} {}: {}", counted(labels.size(), "point"), labels.size() == 1 ? one : many, reason));
     if (labels.size() <= kNamedPoints) texts.back() += fmt::format(" ({})", joined(labels, "; "));
   }
   if (reasons_.size() > kListedReasons)

@@ -40,9 +40,9 @@ std::string exampleText(const plan::Plan& plan, const std::vector<std::string>& 
 class Reasons {
  public:
   void add(const std::string& reason, std::string label);
-  /// One line for each reason, however many points share it: "3 points WHAT: REASON (labels of few)". Of many reasons
-  /// the first.
-  std::vector<std::string> lines(const std::string& what) const;
+  /// One line for each reason, however many points share it: "3 points MANY: REASON (labels of few)", "1 point ONE:
+  /// …". Of many reasons the first.
+  std::vector<std::string> lines(const std::string& one, const std::string& many) const;
 
  private:
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons_;
