@@ -98,7 +98,9 @@ llvm::Expected<TrialEnd> Runner::run() {
       for (const Rank& rank : ranks_) {
         if (rank.pid > 0 && !rank.isExited()) kill(-rank.pid, SIGKILL);
       }
-      stop(TrialStatus::Failed, "the worker's launch server " + server_.deathText());
+      const std::string death = "the worker's launch server " + server_.deathText();
+      stop(TrialStatus::Failed,
+           memoryRanOut().value_or(false) ? death + ": the memory of this host ran out, which all ranks share" : death);
       break;
     }
   }
