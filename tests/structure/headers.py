@@ -72,6 +72,12 @@ def dependencies(text):
     return found
 
 
+def of_depfile(text):
+    """{file: the object} of a compiler's own list, which ninja reads anew for commands that are not of a language of CMake's, such as nvcc's."""
+    output, _, names = text.replace("\\\n", " ").partition(": ")
+    return {name: output.strip() for name in names.split()}
+
+
 def strays(headers, folders, files):
     """Those of `headers` that are neither below one of `folders` nor one of `files`. A link is judged by what it leads to."""
     for header in headers:
@@ -90,6 +96,7 @@ def self_test():
     log = "x.o: #deps 3, deps mtime 1 (VALID)\n    /usr/local/cuda/include/x.h\n    /src/y.h\n    /usr/include/z.h\n\n"
     seen = dependencies(log)
     assert seen["/usr/local/cuda/include/x.h"] == "x.o"
+    assert of_depfile("k.o: /a.cu \\\n  /b.h\n") == {"/a.cu": "k.o", "/b.h": "k.o"}
     assert list(strays(seen, ["/src"], {"/usr/include/z.h"})) == ["/usr/local/cuda/include/x.h"]
     assert list(strays(["/src/../usr/include/stray.h"], ["/src"], set())), "a path is judged by where it leads"
 
@@ -103,6 +110,8 @@ def main():
     known = known_packages()
     log = subprocess.run([ninja, "-C", build, "-t", "deps"], check=True, capture_output=True, text=True).stdout
     seen = dependencies(log)
+    for path in pathlib.Path(build).glob("CMakeFiles/d/*.d"):
+        seen |= of_depfile(path.read_text(encoding="utf-8"))
     headers = {os.path.join(build, header): output for header, output in seen.items()}
     assert len(headers) > 500, f"{build} has no log of dependencies: nothing was built there"
     folders = [os.path.realpath(folder) for folder in (ROOT, build, ROOT / ".deps")]
