@@ -103,11 +103,11 @@ const std::vector<Word>& functionWords() {
       {"max_gap", "`max_gap(series)`: the largest distance between two series.", "max_gap($0)"},
       {"epochs_to", "`epochs_to(series >= 97%)`: after how many epochs a series gets there.", "epochs_to($0)"},
       {"half_width", "`half_width(comparison)`: half the width of its confidence interval.", "half_width($0)"},
-      {"config",
-       "`config(model, \"hidden_size\")`, in estimates: a number of the model's config.json; true is 1.",
+      {"config", "`config(model, \"hidden_size\")`, in estimates: a number of the model's config.json; true is 1.",
        "config($1, \"$0\")"},
       {"row_tokens",
-       "`row_tokens(\"longest\", batch, max_length, data, template, row_limit, tokenizer, model, pairs)`, in estimates: "
+       "`row_tokens(\"longest\", batch, max_length, data, template, row_limit, tokenizer, model, pairs)`, in "
+       "estimates: "
        "the longest row, or with `\"learnt\"` the labels of the fullest batch.",
        "row_tokens(\"${1:longest}\", $0)"},
       {"column", "`column(\"name\", unit = 1s)`: a column of the CSV file.", "column(\"$0\")"},

@@ -42,13 +42,15 @@ llvm::Expected<plan::Event> run(TrialContext& context) {
   const std::string stand_in = standInForData(context.spec, given);
   auto parameters = readParameters(given);
   if (!parameters) return parameters.takeError();
-  if (!stand_in.empty()) {
-    // Nobody knows how long the rows are, and the longest that there can be take most. Each step may have the same.
-    parameters->data.longest = true;
-    parameters->data.synthetic = parameters->batch * parameters->accumulation * parameters->gpus;
-  }
   auto settings = readSettings(context.spec);
   if (!settings) return settings.takeError();
+  if (!stand_in.empty()) {
+    // Nobody knows how long the rows are, and the longest that there can be take most. Each step has its own, since dpo
+    // asks the reference of a row once.
+    parameters->data.longest = true;
+    parameters->data.synthetic = parameters->batch * parameters->accumulation * parameters->gpus *
+                                 (settings->warmup + settings->steps + kTracedSteps);
+  }
   switch (context.spec.kind) {
     case plan::TrialKind::Timed: {
       auto result = runTimed(context, *parameters, *settings);
