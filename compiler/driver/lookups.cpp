@@ -6,6 +6,7 @@
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -85,7 +86,7 @@ class FileLookups::Files {
       if (auto read = llama::readConfig(folder))
         config = std::move(*read);
       else
-        notes_.push_back(
+        note(
             fmt::format("nothing is known of the memory that {} takes: {}; '-D model=llama3_8b', or another "
                         "model with a name, plans by its sizes",
                         model.toString(), llvm::toString(read.takeError())));
@@ -127,8 +128,8 @@ class FileLookups::Files {
     options.vocabulary = *vocabulary;
     options.max_length = wholeOf(arguments[0]);
     if (const std::string& path = options.data.path; !path.empty() && !llvm::sys::fs::exists(path))
-      notes_.push_back(fmt::format("rows are taken to be as long as they may be, {} tokens: {} is not there",
-                                   options.max_length, path));
+      note(fmt::format("rows are taken to be as long as they may be, {} tokens: {} is not there", options.max_length,
+                       path));
     else
       at->second = measured(options);
     return at->second;
@@ -136,8 +137,8 @@ class FileLookups::Files {
 
   std::optional<text::RowLengths> measured(const text::TokenRowsOptions& options) {
     const auto drop = [&](llvm::Error error) {
-      notes_.push_back(fmt::format("rows are taken to be as long as they may be, {} tokens: {}", options.max_length,
-                                   llvm::toString(std::move(error))));
+      note(fmt::format("rows are taken to be as long as they may be, {} tokens: {}", options.max_length,
+                       llvm::toString(std::move(error))));
       return std::nullopt;
     };
     auto rows = text::TokenRows::open(options);
@@ -145,6 +146,11 @@ class FileLookups::Files {
     auto lengths = text::rowLengths(*rows, std::max(1U, std::thread::hardware_concurrency()));
     if (!lengths) return drop(lengths.takeError());
     return std::move(*lengths);
+  }
+
+  /// Rows of several templates may lie in one folder, and it is said once.
+  void note(std::string text) {
+    if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(std::move(text));
   }
 
   std::string root_;
