@@ -55,7 +55,11 @@ const char* wordsOf(const std::exception& error) {
 
 std::string firstLineOf(const std::exception& error) {
   const std::string_view text(wordsOf(error));
-  return std::string(text.substr(0, text.find('\n')));
+  const auto line = [&](size_t from) { return std::string(text.substr(from, text.find('\n', from) - from)); };
+  constexpr std::string_view kNcclsOwn = "\nLast error:\n";
+  const size_t own = text.find(kNcclsOwn);
+  const std::string words = own == std::string_view::npos ? "" : line(own + kNcclsOwn.size());
+  return words.empty() ? line(0) : line(0) + ": " + words;
 }
 
 Failure failureOf(const std::exception& error) {

@@ -20,7 +20,7 @@ Failure failureOf(const std::exception& error);
 /// What an exception says, without the frames of its origin.
 const char* wordsOf(const std::exception& error);
 
-/// Its first line. The rest is for the log.
+/// Its first line, and the last one of what NCCL itself says, which torch puts behind it. The rest is for the log.
 std::string firstLineOf(const std::exception& error);
 
 }  // namespace expc::comm

@@ -64,4 +64,8 @@ TEST_CASE("a reader gets the first line, without frames") {
   const c10::Error error({__func__, __FILE__, __LINE__}, "the first line\nthe second");
   CHECK(firstLineOf(error) == "the first line");
   CHECK(firstLineOf(std::runtime_error("only one")) == "only one");
+  CHECK(firstLineOf(
+            std::runtime_error("NCCL error in: a.cpp:1\nncclInternalError: a bug\nLast error:\nranks differ\n")) ==
+        "NCCL error in: a.cpp:1: ranks differ");
+  CHECK(firstLineOf(std::runtime_error("NCCL error in: a.cpp:1\nLast error:\n")) == "NCCL error in: a.cpp:1");
 }

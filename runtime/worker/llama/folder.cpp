@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FileSystem.h>
-#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Path.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 
 #include "runtime/plan/json.h"
 #include "runtime/worker/io/durable_file.h"
+#include "runtime/worker/llama/config/config_file.h"
 #include "runtime/worker/llama/names.h"
 #include "runtime/worker/model/state_file.h"
 
@@ -24,22 +24,10 @@ namespace {
 constexpr char kOneFile[] = "model.safetensors";
 constexpr char kIndex[] = "model.safetensors.index.json";
 constexpr size_t kMostFiles = 1000;
-constexpr uint64_t kLargestJson = 64 << 20;
 
 llvm::Error failure(const std::string& text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); }
 
 std::string joined(const std::string& folder, llvm::StringRef name) { return folder + "/" + name.str(); }
-
-llvm::Expected<llvm::json::Value> readJsonFile(const std::string& path) {
-  uint64_t size = 0;
-  if (const auto error = llvm::sys::fs::file_size(path, size)) return failure(path + ": " + error.message());
-  if (size > kLargestJson) return failure(fmt::format("{}: {} bytes, expected at most {}", path, size, kLargestJson));
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (!file) return failure(path + ": " + file.getError().message());
-  auto value = plan::parseJson((*file)->getBuffer());
-  if (!value) return failure(path + ": " + llvm::toString(value.takeError()));
-  return value;
-}
 
 /// The files that the index names; each must be a plain name, so that nothing outside of the folder is opened.
 llvm::Expected<std::set<std::string>> filesOfIndex(const std::string& path) {
@@ -109,13 +97,10 @@ llvm::Expected<Folder> Folder::open(const std::string& path) {
   if (!llvm::sys::fs::is_directory(path))
     return failure(path + ": no folder; expected one with config.json and safetensors");
   Folder folder;
-  const std::string config_path = joined(path, "config.json");
-  if (!llvm::sys::fs::exists(config_path))
+  if (!llvm::sys::fs::exists(joined(path, "config.json")))
     return failure(path + ": it has no config.json; expected a model's folder as Hugging Face has them");
-  auto json = readJsonFile(config_path);
-  if (!json) return json.takeError();
-  auto config = configFromJson(*json);
-  if (!config) return failure(config_path + ": " + llvm::toString(config.takeError()));
+  auto config = readConfig(path);
+  if (!config) return config.takeError();
   folder.config_ = *config;
   if (auto error = folder.openFiles(path)) return error;
   if (auto error = folder.check(path)) return error;
