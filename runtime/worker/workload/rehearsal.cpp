@@ -3,6 +3,9 @@
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/FormatVariadic.h>
 
+#include <chrono>
+#include <thread>
+
 #include "runtime/plan/rehearsal.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/profile/launching_threads.h"
@@ -18,6 +21,8 @@ using plan::RehearsedRank, plan::Traffic;
 
 /// Enough for a step of many ranks.
 constexpr int64_t kMadeUp = 4096;
+/// torch's thread that looks after collectives comes round ten times a second.
+constexpr auto kCollectivesSeen = std::chrono::milliseconds(300);
 
 nullgpu_counts counts() { return profile::nullCounters().value_or(nullgpu_counts{}); }
 
@@ -36,6 +41,15 @@ void addCollectives(const nullgpu_counts& before, const nullgpu_counts& after, R
     const Traffic own = between(earlier[each.name], {each.calls, each.bytes});
     if (own.calls > 0) rank.collectives[each.name] = own;
   }
+}
+
+/// What collectives read is held until torch's thread has seen them end and the next one is called, such as the buckets
+/// that were laid out anew behind the first step. Steps on null cards are quicker than that thread.
+llvm::Error forgetCollectives(TrialContext& context, Stepping& training) {
+  if (context.communicator.worldSize() == 1) return llvm::Error::success();
+  context.device.synchronize();
+  std::this_thread::sleep_for(kCollectivesSeen);
+  return runSteps(context, training, 1, "warmup", false);
 }
 
 /// The waiting for the device at both ends is not the steps'.
@@ -125,6 +139,7 @@ std::string standInForData(const plan::TrialSpec& spec, llvm::json::Object& para
 
 llvm::Expected<plan::Event> rehearse(TrialContext& context, Stepping& training, const Settings& settings) {
   if (auto error = runSteps(context, training, settings.warmup, "warmup", false)) return error;
+  if (auto error = forgetCollectives(context, training)) return error;
   auto rank = countSteps(context, training, settings.steps);
   if (!rank) return rank.takeError();
   if (auto error = observeStep(context, training, settings.steps, *rank)) return error;
