@@ -33,7 +33,7 @@ inline plan::Plan study(unsigned repeat = 7, unsigned quality = 1) {
                   {"gpus", {{"1", 1}, {"2", 2}}, 0, {"1", "2"}}};
   for (unsigned p = 0; p < 3; ++p) {
     for (unsigned g = 0; g < 2; ++g) {
-      plan.points.push_back({id(plan.factors[0].levels[p].label, g + 1), 0, {p, g}, {}, "", ""});
+      plan.points.push_back({id(plan.factors[0].levels[p].label, g + 1), 0, {p, g}, {}, "", "", {}});
     }
   }
   plan.metrics = {{"step_time", "time", "s", plan::Direction::Lower, TrialKind::Timed, false},

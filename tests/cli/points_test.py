@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`expc plan` as a way to look at points: machines, conditions, pages, explanations, locks; and runs that a lock holds.
+"""`expc plan` as a way to look at points: machines, conditions, pages, explanations, locks; runs that a lock holds; and what is foretold.
 
 usage: points_test.py --expc PATH --null-worker PATH
 """
@@ -218,6 +218,63 @@ class Locks(Command):
     def test_a_lock_that_cannot_be_written(self):
         (self.folder / "tiny.exp.lock").mkdir()
         self.assertIn("cannot write tiny.exp.lock", self.plan("--lock", code=1).stderr)
+
+
+class Estimates(Command):
+    """What is foretold of a model that lies in a folder, and of rows that lie in a file."""
+
+    STUDY = """import std.llm
+system box {{ gpus = 2  gpu.memory = 94GB }}
+study memory {{
+  workload llm.finetune(model = {model}, data = {data}, precision = bf16, method = lora, max_length = 256tok)
+  factor gpus in {{ 1, 2 }}
+  measure device_memory_peak
+  design full {{ timed {{ repeat 1  steps 2 }} }}
+}}
+"""
+    # Llama 3.2 1B's.
+    CONFIG = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 2048, "intermediate_size": 8192,
+              "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 64, "vocab_size": 128256,
+              "tie_word_embeddings": True, "rms_norm_eps": 1e-5, "rope_theta": 500000.0, "hidden_act": "silu"}
+
+    def estimates(self, model="llama3_2_1b", data="synthetic(64)"):
+        """Bytes of each point, and what was said beside the plan."""
+        self.write("memory.exp", self.STUDY.format(model=model, data=data))
+        done = self.expc("plan", "memory.exp", "--system", "box", "--format", "json")
+        return [point.get("estimates", {}).get("device_memory_peak") for point in json.loads(done.stdout)["points"]], done.stderr
+
+    def test_a_folder_is_foretold_as_the_named_model_of_its_sizes(self):
+        (self.folder / "mine").mkdir()
+        self.write("mine/config.json", json.dumps(self.CONFIG))
+        named, _ = self.estimates()
+        self.assertEqual(self.estimates('folder("mine")'), (named, ""))
+        self.write("mine/config.json", json.dumps(self.CONFIG | {"num_hidden_layers": 8}))
+        for smaller, whole in zip(self.estimates('folder("mine")')[0], named):
+            self.assertLess(smaller, whole)
+
+    def test_of_sizes_that_cannot_be_read_nothing_is_foretold(self):
+        (self.folder / "mine").mkdir()
+        for text, why in (("", "config.json"), ('{"hidden_size": "x"', "config.json: [1:19"), ("[]", "config.json")):
+            self.write("mine/config.json", text)
+            found, said = self.estimates('folder("mine")')
+            self.assertEqual(found, [None, None], text)
+            self.assertIn("nothing is known of the memory that folder(\"mine\") takes", said)
+            self.assertIn(why, said)
+        self.assertIn("nothing is known", self.estimates('folder("none")')[1])
+        self.assertEqual(self.expc("check", "memory.exp").stderr, "")
+
+    def test_rows_are_foretold_by_their_own_lengths(self):
+        rows = lambda words: "".join(json.dumps({"instruction": "say", "output": "a " * words}) + "\n" for _ in range(64))  # noqa: E731
+        self.write("short.jsonl", rows(5))
+        self.write("long.jsonl", rows(500))
+        short, _ = self.estimates(data='file("short.jsonl")')
+        cut, said = self.estimates(data='file("long.jsonl")')
+        longest, note = self.estimates(data='file("none.jsonl")')
+        self.assertEqual(said, "")
+        self.assertIn("rows are taken to be as long as they may be, 256 tokens: none.jsonl is not there", note)
+        for one, other, most in zip(short, cut, longest):
+            self.assertLess(one, other)
+            self.assertLess(other, most)  # of which no token is a prompt's
 
 
 if __name__ == "__main__":
