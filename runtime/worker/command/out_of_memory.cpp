@@ -31,14 +31,15 @@ std::optional<uint64_t> oomKills() {
 }
 
 std::string outOfMemoryLine(llvm::StringRef output) {
+  std::string last;  // a traceback quotes lines of the program before the exception's own
   while (!output.empty()) {
     const auto [line, rest] = output.split('\n');
     const std::string lower = line.lower();
     for (const llvm::StringRef words : kWords)
-      if (lower.find(words) != std::string::npos) return excerpt(line.trim(), 300);
+      if (lower.find(words) != std::string::npos) last = excerpt(line.trim(), 300);
     output = rest;
   }
-  return "";
+  return last;
 }
 
 }  // namespace expc::command

@@ -178,6 +178,7 @@ TEST_CASE("a want of memory is recognised") {
   CHECK(outOfMemoryLine("a\ntorch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\nb") ==
         "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB");
   CHECK(outOfMemoryLine("Traceback\nMemoryError\n") == "MemoryError");
+  CHECK(outOfMemoryLine("Traceback\n  raise MemoryError()\nMemoryError\n") == "MemoryError");
   CHECK(outOfMemoryLine("terminate called after throwing an instance of 'std::bad_alloc'") != "");
   CHECK(outOfMemoryLine("RESOURCE_EXHAUSTED: OOM") != "");
   CHECK(outOfMemoryLine("memory: 12 GiB in use\nout of time\n") == "");

@@ -44,12 +44,15 @@ void addCollectives(const nullgpu_counts& before, const nullgpu_counts& after, R
 }
 
 /// What collectives read is held until torch's thread has seen them end and the next one is called, such as the buckets
-/// that were laid out anew behind the first step. Steps on null cards are quicker than that thread.
-llvm::Error forgetCollectives(TrialContext& context, Stepping& training) {
-  if (context.communicator.worldSize() == 1) return llvm::Error::success();
+/// that were laid out anew behind the first step. Steps on null cards are quicker than that thread, so the last one
+/// waits for it.
+llvm::Error warmUp(TrialContext& context, Stepping& training, int64_t steps) {
+  const int64_t last = context.communicator.worldSize() > 1 ? std::min<int64_t>(steps, 1) : 0;
+  if (auto error = runSteps(context, training, steps - last, "warmup", false)) return error;
+  if (last == 0) return llvm::Error::success();
   context.device.synchronize();
   std::this_thread::sleep_for(kCollectivesSeen);
-  return runSteps(context, training, 1, "warmup", false);
+  return runSteps(context, training, last, "warmup", false);
 }
 
 /// The waiting for the device at both ends is not the steps'.
@@ -138,8 +141,7 @@ std::string standInForData(const plan::TrialSpec& spec, llvm::json::Object& para
 }
 
 llvm::Expected<plan::Event> rehearse(TrialContext& context, Stepping& training, const Settings& settings) {
-  if (auto error = runSteps(context, training, settings.warmup, "warmup", false)) return error;
-  if (auto error = forgetCollectives(context, training)) return error;
+  if (auto error = warmUp(context, training, settings.warmup)) return error;
   auto rank = countSteps(context, training, settings.steps);
   if (!rank) return rank.takeError();
   if (auto error = observeStep(context, training, settings.steps, *rank)) return error;
