@@ -45,8 +45,8 @@ class Loading(unittest.TestCase):
                 with self.subTest(model=model, **parameters):
                     real = self.result(trial(metrics=("device_memory_allocated_peak", "device_memory_peak"), model=model, **parameters))
                     ranks_of = self.result(trial(rehearsal=True, model=model, **parameters))["rehearsed"]["ranks"]
-                    # A rehearsal waits until what collectives of the first steps held is given back: adapters' buckets, with ddp.
-                    held = 0.001 if "sharding" in parameters else 0
+                    # With ddp what collectives held comes back at varying moments, for which a rehearsal waits and a trial does not.
+                    held = 0.02 if "sharding" in parameters else 0
                     for seen, metric in (("device_memory_allocated", "device_memory_allocated_peak"),
                                          ("device_memory_reserved", "device_memory_peak")):
                         whole = real["metrics"][metric]
