@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Compares what `expc plan` expands studies to with what was counted by hand in their comments.
+"""Compares what `expc plan` expands studies to with what was counted by hand.
 
-The findings and the project's experiments say in comments what their plans hold (findings/README.md):
-    // PLAN --system proxima
-    // COUNT criterion fp32_pays 4 = 4 gpus
+What the plans of the project's experiments hold stands in counts/NAME.txt, a file for each study; the findings say it in comments
+of their own (findings/README.md):
+    PLAN --system proxima
+    COUNT criterion fp32_pays 4 = 4 gpus
 Each must also check without a word, as it is and with each of its presets, and every comparison and criterion must be counted.
 
 usage: counts.py --expc PATH [PATTERN...]
@@ -17,25 +18,35 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PLAN = re.compile(r"// PLAN\b(?P<arguments>.*)$")
-COUNT = re.compile(r"// COUNT (?P<what>\w+)(?: (?P<name>[A-Za-z_]\w*))? (?P<number>\d+)(?: = .*)?$")
+FINDINGS = ROOT / "tests/golden/findings"
+PLAN = re.compile(r"PLAN\b(?P<arguments>.*)$")
+COUNT = re.compile(r"COUNT (?P<what>\w+)(?: (?P<name>[A-Za-z_]\w*))? (?P<number>\d+)(?: = .*)?$")
 NAMED = {"cells", "criterion", "pairs"}
 PLAIN = {"product", "points", "removed", "trials", "expected_infeasible", "unavailable"}
 
 
 def studies():
     found = list((ROOT / "experiments").glob("*.exp"))
-    found += [path for path in (ROOT / "tests/golden/findings").rglob("*.exp")]
+    found += FINDINGS.rglob("*.exp")
     return sorted(found)
 
 
-def plans(file):
-    """What a file's comments say: (arguments, {(what, name): number}) for each PLAN line."""
+def counts_of(study):
+    """Where the counts of a study stand."""
+    return study if study.is_relative_to(FINDINGS) else ROOT / "tests/golden/counts" / f"{study.stem}.txt"
+
+
+def plans(study):
+    """What was counted of a study: (arguments, {(what, name): number}) for each PLAN line."""
+    file = counts_of(study)
     found = []
+    if not file.exists():
+        return found
     for number, line in enumerate(file.read_text().splitlines(), 1):
+        line = line.removeprefix("// ")
         if match := PLAN.match(line):
             found.append((shlex.split(match["arguments"]), {}))
-        elif line.startswith("// COUNT"):
+        elif line.startswith("COUNT"):
             match = COUNT.match(line)
             if not match or not found or (match["what"] in NAMED) != (match["name"] is not None) or match["what"] not in NAMED | PLAIN:
                 raise SystemExit(f"{file}:{number}: this test cannot read: {line}")
@@ -71,7 +82,7 @@ def problems_of(options, file):
     name = file.relative_to(ROOT)
     expected = plans(file)
     if not expected:
-        yield f"{name}: nothing was counted by hand"
+        yield f"{name}: nothing was counted by hand in {counts_of(file).relative_to(ROOT)}"
         return
     presets = re.findall(r"^\s*preset (\w+)", file.read_text(), re.M)
     for preset in [None, *presets]:
@@ -107,6 +118,8 @@ def main():
         raise SystemExit("no study matches")
     total = sum(len(hand) for file in files for _, hand in plans(file))
     problems = [problem for file in files for problem in problems_of(options, file)]
+    studied = {counts_of(file) for file in studies()}
+    problems += [f"{counts.relative_to(ROOT)}: there is no such study" for counts in (ROOT / "tests/golden/counts").iterdir() if counts not in studied]
     print("\n".join(problems) or f"{total} numbers of {len(files)} studies are what was counted by hand")
     return 1 if problems else 0
 
