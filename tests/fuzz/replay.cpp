@@ -8,10 +8,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "tests/format/properties.h"
+#include "tests/fuzz/documents.h"
+#include "tests/fuzz/format.h"
 #include "tests/fuzz/frontend.h"
 #include "tests/fuzz/images.h"
-#include "tests/fuzz/rehearsal.h"
 #include "tests/fuzz/talk.h"
 #include "tests/fuzz/text.h"
 #ifdef EXPC_FUZZ_MODEL
@@ -35,14 +35,13 @@ int main(int argc, char** argv) {
       expc::fuzz::compileText(text.str());
       expc::fuzz::talk(text.str());
       expc::fuzz::readTexts(text.str());
+      expc::fuzz::readPlan(text.str());
+      expc::fuzz::readLock(text.str());
       expc::fuzz::readRehearsal(text.str());
 #ifdef EXPC_FUZZ_MODEL
       expc::fuzz::readModel(text.str());
 #endif
-      if (const auto broken = expc::format_test::brokenPromise(text.str())) {
-        fmt::print("{}\n", *broken);
-        return 1;
-      }
+      expc::fuzz::formatText(text.str());
     }
   fmt::print("{} inputs\n", count);
   return count > 0 ? 0 : 1;

@@ -1,17 +1,14 @@
-// libFuzzer's entry for the formatter (clang, -DEXPC_FUZZ=ON).
+#include "tests/fuzz/format.h"
 
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
 
 #include "tests/format/properties.h"
 
-/// Checks the input, and what its bytes make of it with other white space and longer names.
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace expc::format_test;
-  const std::string text(reinterpret_cast<const char*>(data), size);
+namespace expc::fuzz {
+
+void formatText(const std::string& text) {
+  using namespace format_test;
   const unsigned seed = static_cast<unsigned>(std::hash<std::string>{}(text));
   for (const std::string& input : {text, isFormatted(text) ? scrambled(text, seed) : std::string()}) {
     const auto broken = brokenPromise(input);
@@ -19,5 +16,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::fprintf(stderr, "%s\n", broken->c_str());
     std::abort();
   }
-  return 0;
 }
+
+}  // namespace expc::fuzz

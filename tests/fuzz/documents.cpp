@@ -1,0 +1,57 @@
+#include "tests/fuzz/documents.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "compiler/driver/lock.h"
+#include "runtime/plan/json.h"
+#include "runtime/plan/plan.h"
+#include "runtime/rehearsal/rehearsal.h"
+
+namespace expc::fuzz {
+namespace {
+
+void hold(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "broken: %s\n", what);
+  std::abort();
+}
+
+/// The document in `bytes`; nothing where they are no JSON.
+std::optional<llvm::json::Value> parsed(const std::string& bytes) {
+  auto json = plan::parseJson(bytes);
+  if (json) return std::move(*json);
+  hold(!llvm::toString(json.takeError()).empty(), "an error says something");
+  return std::nullopt;
+}
+
+template <typename Read>
+void readTwice(const std::string& bytes, Read read) {
+  const auto json = parsed(bytes);
+  if (!json) return;
+  auto document = read(*json);
+  if (!document) return hold(!llvm::toString(document.takeError()).empty(), "an error says something");
+  const std::string written = plan::prettyJson(toJson(*document));
+  const auto again = parsed(written);
+  hold(again.has_value(), "what is written is JSON");
+  auto same = read(*again);
+  hold(static_cast<bool>(same), "what is written is read");
+  hold(plan::prettyJson(toJson(*same)) == written, "and is the same");
+}
+
+}  // namespace
+
+void readPlan(const std::string& bytes) { readTwice(bytes, plan::planFromJson); }
+
+void readRehearsal(const std::string& bytes) { readTwice(bytes, rehearsal::studyFromJson); }
+
+void readLock(const std::string& bytes) {
+  const auto lock = parsed(bytes);
+  if (!lock) return;
+  hold(driver::compareLocks(*lock, *lock, 3).empty(), "a lock means what it means");
+  (void)driver::compareLocks(*lock, llvm::json::Object{}, 3);
+  (void)driver::compareLocks(llvm::json::Object{}, *lock, 3);
+  (void)driver::lockedData(*lock, "study");
+}
+
+}  // namespace expc::fuzz

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+namespace expc::fuzz {
+
+// Bytes as a document of ours that a stranger may hand over. What is read is written and read again as the same; what
+// is refused is refused in words. Each ends the process where that does not hold.
+
+/// A plan.
+void readPlan(const std::string& bytes);
+/// A file of rehearsals.
+void readRehearsal(const std::string& bytes);
+/// A lock: compared with itself it has no changes, and its digests of data are looked for. Whatever else it holds is
+/// compared with a lock of nothing.
+void readLock(const std::string& bytes);
+
+}  // namespace expc::fuzz
