@@ -15,7 +15,6 @@ const Study* Program::findStudy(std::string_view name) const {
   return nullptr;
 }
 
-// Importers come after what they import, so the root is last.
 ModuleScope& rootScope(Program& program) { return *program.scopes.back(); }
 
 const System* Program::findSystem(std::string_view name) const {
@@ -30,22 +29,34 @@ bool declaresAnything(const Program& program) {
          !module.presets.empty();
 }
 
-Program check(source::SourceManager& sources, source::FileId root, const FileSystem& files, diag::Emitter& emitter) {
+/// A scope for each module, with its imports bound; those it imports come before it.
+static void openScopes(Program& program) {
+  std::map<const load::Module*, ModuleScope*> scopes = {{nullptr, nullptr}};
+  for (const auto& module : program.modules.all) {
+    auto scope = std::make_unique<ModuleScope>();
+    scope->file = module.get();
+    scope->ast = &module->ast;
+    for (const auto& [name, imported] : module->imports) scope->imports.emplace(name, scopes.at(imported));
+    scopes[module.get()] = scope.get();
+    program.scopes.push_back(std::move(scope));
+  }
+}
+
+Program check(source::SourceManager& sources, load::Modules modules, diag::Emitter& emitter, Lookup lookup) {
   Program program;
   program.sources = &sources;
-  program.root = root;
-  program.lookup = files.lookup;
-  Context context{sources, emitter, program};
-  context.files = &files;
-  context.directory = directoryOf(sources.name(root));
+  program.modules = std::move(modules);
+  program.lookup = std::move(lookup);
+  openScopes(program);
   // Behind a syntax error stand declarations that the parser dropped; what they would break is noise.
-  if (!loadModules(context, root, files)) return program;
+  if (!program.modules.parsed) return program;
+  Context context{sources, emitter, program};
   for (auto& scope : program.scopes) declareModule(context, *scope);
   for (auto scope = program.scopes.rbegin(); scope != program.scopes.rend(); ++scope) declareSystems(context, **scope);
   ModuleScope& scope = rootScope(program);
   for (const ast::StudyDecl& declaration : scope.ast->studies) {
     if (const Study* first = program.findStudy(declaration.name.name))
-      errors::duplicateName(emitter, declaration.name.range, "study", declaration.name.name, first->range);
+      diag::duplicateName(emitter, declaration.name.range, "study", declaration.name.name, first->range);
     auto study = checkStudy(context, scope, declaration);
     program.studies.push_back(std::move(study));
   }

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <llvm/Support/Error.h>
-
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,18 +9,10 @@
 #include "compiler/ast/ast.h"
 #include "compiler/check/model.h"
 #include "compiler/diag/diagnostic.h"
+#include "compiler/load/load.h"
 #include "compiler/source/source.h"
 
 namespace expc::check {
-
-/// Where imports are read from; tests hand in a fake. `read` gives the text of a file, or an error that says why not.
-struct FileSystem {
-  std::function<llvm::Expected<std::string>(const std::string& path)> read;
-  /// What estimates ask of other files, when a study is expanded; empty: they have no value where they ask.
-  Lookup lookup = {};
-  /// The real one.
-  static FileSystem real();
-};
 
 struct ModuleScope;  // names of one file; internal to check
 
@@ -31,10 +20,9 @@ struct ModuleScope;  // names of one file; internal to check
 /// with an error inside is marked (`Study::valid`), so that later phases can go on with the others.
 struct Program {
   source::SourceManager* sources = nullptr;
-  source::FileId root;
-  Lookup lookup;                                      // of the FileSystem
-  std::vector<std::unique_ptr<ast::Module>> modules;  // the root first
-  std::vector<std::unique_ptr<ModuleScope>> scopes;   // one for each module
+  load::Modules modules;
+  Lookup lookup;                                     // what estimates ask of other files; may be empty
+  std::vector<std::unique_ptr<ModuleScope>> scopes;  // one for each module, in their order
   std::vector<std::unique_ptr<EnumType>> enums;
   std::vector<std::unique_ptr<Workload>> workloads;
   std::vector<std::unique_ptr<System>> systems;  // of all files; of the root first, then imported, then std.systems
@@ -50,13 +38,10 @@ struct Program {
   const System* findSystem(std::string_view name) const;
 };
 
-/// Reads the file that a user named; nothing after reporting why not (E0218, E0225).
-std::optional<source::FileId> open(source::SourceManager& sources, const std::string& path, const FileSystem& files,
-                                   diag::Emitter& emitter);
-
-/// Parses and checks the file `root` (already in `sources`) and all it imports. Reports: everything of parse, and
-/// E02xx, E03xx. Never looks at the machine. Always returns; whether it succeeded is `emitter.errors()`.
-Program check(source::SourceManager& sources, source::FileId root, const FileSystem& files, diag::Emitter& emitter);
+/// Checks a file and all it imports; of one with syntax errors only what it imports is known. Reports E02xx, E03xx.
+/// Reads no file and never looks at the machine: `lookup` answers what estimates ask of files when a study is expanded
+/// (an empty one: they have no value there). Always returns; whether it succeeded is `emitter.errors()`.
+Program check(source::SourceManager& sources, load::Modules modules, diag::Emitter& emitter, Lookup lookup = {});
 
 /// Whether the root file declares something to import, so that it needs no study.
 bool declaresAnything(const Program& program);

@@ -138,8 +138,8 @@ TEST_CASE("text that is shown is squeezed") {
   CHECK(check::squeeze("  a \n\t b // tail\n c ") == "a b c");
   CHECK(check::squeeze("mnist( \"a  // b\" )") == "mnist( \"a  // b\" )");
   CHECK(check::squeeze("\"a\\\"  b\"  c") == "\"a\\\"  b\" c");
-  CHECK(check::relativeTo("", "./data/x") == "data/x");
-  CHECK(check::relativeTo("shared", "x") == "shared/x");
-  CHECK(check::relativeTo("shared", "/x") == "/x");
-  CHECK(check::relativeTo("shared", "../x") == "shared/../x");
+  CHECK(load::relativeTo("", "./data/x") == "data/x");
+  CHECK(load::relativeTo("shared", "x") == "shared/x");
+  CHECK(load::relativeTo("shared", "/x") == "/x");
+  CHECK(load::relativeTo("shared", "../x") == "shared/../x");
 }

@@ -16,14 +16,8 @@ struct Context {
   diag::Emitter& emitter;
   Program& program;
   Expressions expressions{sources, emitter};
-  const FileSystem* files = nullptr;  // null: nothing is read (an override)
-  std::string directory = {};         // of the root file
   std::set<std::string> used_references = {}, reported_references = {};
 };
-
-/// Loads what `root` imports, recursively; scopes are made, with imports bound (null where one failed). Imported
-/// modules come before their importers in Program::scopes. False where a file has syntax errors.
-bool loadModules(Context& context, source::FileId root, const FileSystem& files);
 
 ModuleScope& rootScope(Program& program);
 

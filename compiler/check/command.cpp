@@ -38,7 +38,7 @@ void checkTemplate(Context& context, const ast::Text& text, const Workload& work
     std::string name = value.substr(at + 2, end - at - 2);
     std::vector<std::string> known = placeholders(workload);
     if (std::find(known.begin(), known.end(), name) == known.end())
-      errors::unknownName(context.emitter, text.range, "parameter", "${" + name + "}", [&] {
+      diag::unknownName(context.emitter, text.range, "parameter", "${" + name + "}", [&] {
         std::vector<std::string> written;
         for (const std::string& one : known) written.push_back("${" + one + "}");
         return written;
@@ -79,7 +79,7 @@ Command checkCommand(Context& context, const ast::WorkloadDecl& declaration, con
   }
   for (const ast::Text& input : declaration.inputs) {
     if (input.value.empty()) context.emitter.emit(input.range, BadCommand, "an input needs a path");
-    command.inputs.push_back(relativeTo(scope.directory, input.value));
+    command.inputs.push_back(load::relativeTo(scope.file->directory, input.value));
   }
   return command;
 }

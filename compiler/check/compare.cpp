@@ -37,7 +37,7 @@ std::optional<Function> findFunction(StudyContext& context, const ast::Qualified
     if (callee.parts.size() == 1 && name == last.name) return function;
     names.emplace_back(name);
   }
-  errors::unknownName(context.emitter(), last.range, "comparison function", last.name, names);
+  diag::unknownName(context.emitter(), last.range, "comparison function", last.name, names);
   return std::nullopt;
 }
 
@@ -91,11 +91,11 @@ class Comparisons {
     comparison.doc = declaration.doc;
     comparison.range = declaration.name.range;
     if (int metric = study_.findMetric(comparison.name); metric >= 0)
-      errors::duplicateName(context_.emitter(), comparison.range, "metric or comparison", comparison.name,
-                            study_.metrics[metric].range);
+      diag::duplicateName(context_.emitter(), comparison.range, "metric or comparison", comparison.name,
+                          study_.metrics[metric].range);
     if (int first = study_.findComparison(comparison.name); first >= 0)
-      return errors::duplicateName(context_.emitter(), comparison.range, "comparison", comparison.name,
-                                   study_.comparisons[first].range);
+      return diag::duplicateName(context_.emitter(), comparison.range, "comparison", comparison.name,
+                                 study_.comparisons[first].range);
     auto function = findFunction(context_, declaration.call.callee);
     bool subject = arguments(declaration, function) && this->subject(*argument(declaration), comparison);
     bool over = this->over(declaration, comparison);
@@ -123,7 +123,7 @@ class Comparisons {
       const ast::CallArgument& how = call.arguments[1];
       std::string word = squeeze(context_.context.sources.text(how.value->range));
       if (how.name || (word != "strong" && word != "weak")) {
-        errors::unknownName(context_.emitter(), how.value->range, "kind of scaling", word, {"strong", "weak"});
+        diag::unknownName(context_.emitter(), how.value->range, "kind of scaling", word, {"strong", "weak"});
         return false;
       }
     }
@@ -152,7 +152,7 @@ class Comparisons {
       return true;
     }
     if (!context_.declares(word.name))
-      errors::unknownName(context_.emitter(), word.range, "metric", word.name, context_.subjectNames());
+      diag::unknownName(context_.emitter(), word.range, "metric", word.name, context_.subjectNames());
     return false;
   }
 
@@ -165,7 +165,7 @@ class Comparisons {
     auto builder =
         context_.emitter().build(declaration.over.range, CompareOverNonFactor, comparison.name, declaration.over.name);
     std::vector<std::string> names = context_.factorNames();
-    if (!names.empty()) builder.note({}, "the factors are {}", errors::list(names));
+    if (!names.empty()) builder.note({}, "the factors are {}", diag::list(names));
     builder.emit();
     return false;
   }

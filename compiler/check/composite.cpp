@@ -28,7 +28,7 @@ FormulaPtr Expressions::field(const ast::NameExpr& name, source::Range range, co
     const CompositeType& type = *record->type.composite;
     auto found = std::find(type.fields.begin(), type.fields.end(), parts[i].name);
     if (found == type.fields.end()) {
-      errors::unknownName(emitter_, parts[i].range, "field", parts[i].name, type.fields);
+      diag::unknownName(emitter_, parts[i].range, "field", parts[i].name, type.fields);
       return error(range);
     }
     Formula formula;
@@ -89,12 +89,12 @@ FormulaPtr Expressions::record(const std::vector<ast::CallArgument>& fields, sou
   for (const ast::CallArgument& field : fields) {
     auto found = std::find(type.fields.begin(), type.fields.end(), field.name->name);
     if (found == type.fields.end()) {
-      errors::unknownName(emitter_, field.name->range, "field", field.name->name, type.fields);
+      diag::unknownName(emitter_, field.name->range, "field", field.name->name, type.fields);
       return error(range);
     }
     size_t index = static_cast<size_t>(found - type.fields.begin());
     if (formula.operands[index]) {
-      errors::duplicateName(emitter_, field.name->range, "field", field.name->name, formula.operands[index]->range);
+      diag::duplicateName(emitter_, field.name->range, "field", field.name->name, formula.operands[index]->range);
       return error(range);
     }
     FormulaPtr value = build(*field.value, place, &type.parts[index]);

@@ -86,7 +86,7 @@ class CriterionChecker {
       }
     } else {
       if (!context_.declares(word.name))
-        errors::unknownName(context_.emitter(), word.range, "metric or comparison", word.name, context_.subjectNames());
+        diag::unknownName(context_.emitter(), word.range, "metric or comparison", word.name, context_.subjectNames());
       return false;
     }
     if (index)
@@ -204,7 +204,7 @@ class CriterionChecker {
       if (!bound_[i].isValid()) names.push_back(fmt::format("'{}'", study_.factors[i].name));
     if (names.empty()) return;
     auto builder =
-        context_.emitter().build(declaration_.name.range, CriterionSilent, criterion_.name, errors::list(names));
+        context_.emitter().build(declaration_.name.range, CriterionSilent, criterion_.name, diag::list(names));
     if (declaration_.subject)
       builder.note(declaration_.subject->range,
                    "quantify each factor ('forall gpus:'), or select a level ('{}[gpus = 2]')", subjectName());
@@ -234,7 +234,7 @@ class CriterionChecker {
     if (!criterion_.like) {
       // One that was refused, or does not fit this study, was said.
       if (!context_.declared_references.contains(declaration_.like->name))
-        errors::unknownName(context_.emitter(), declaration_.like->range, "reference", declaration_.like->name, names);
+        diag::unknownName(context_.emitter(), declaration_.like->range, "reference", declaration_.like->name, names);
       return;
     }
     const Published& published = study_.references[*criterion_.like];

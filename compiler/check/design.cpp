@@ -35,7 +35,7 @@ class DesignChecker {
     if (!kind) return;
     auto [at, fresh] = design_.kinds.try_emplace(*kind);
     if (!fresh)
-      return errors::duplicateName(context_.emitter(), block.kind.range, "block", block.kind.name, at->second.range);
+      return diag::duplicateName(context_.emitter(), block.kind.range, "block", block.kind.name, at->second.range);
     at->second.range = block.kind.range;
     for (const ast::DesignSetting& setting : block.settings) {
       inKind(*kind, setting.name, *setting.value);
@@ -58,8 +58,8 @@ class DesignChecker {
       if (fresh) at->second.range = name.range;
       return inKind(TrialKind::Timed, name, value);
     }
-    errors::unknownName(context_.emitter(), name.range, "setting", name.name,
-                        {"order", "seed", "budget", "repeat", "steps", "warmup"}, " of a design");
+    diag::unknownName(context_.emitter(), name.range, "setting", name.name,
+                      {"order", "seed", "budget", "repeat", "steps", "warmup"}, " of a design");
   }
 
   void inKind(TrialKind kind, const ast::Identifier& name, const ast::Expr& value) {
@@ -73,15 +73,15 @@ class DesignChecker {
       if (range && name.name == "repeat") return repeatRange(kind, name, value, *range);
       return whole(name, value, rule.least, rule.most, design_.kinds[kind].settings);
     }
-    errors::unknownName(context_.emitter(), name.range, "setting", name.name, names,
-                        fmt::format(" of {} trials", toString(kind)));
+    diag::unknownName(context_.emitter(), name.range, "setting", name.name, names,
+                      fmt::format(" of {} trials", toString(kind)));
   }
 
   std::optional<TrialKind> kindOf(const ast::Identifier& word) {
     if (word.name == "timed") return TrialKind::Timed;
     if (word.name == "quality") return TrialKind::Quality;
     if (word.name == "profile") return TrialKind::Profile;
-    errors::unknownName(context_.emitter(), word.range, "kind of trial", word.name, {"timed", "quality", "profile"});
+    diag::unknownName(context_.emitter(), word.range, "kind of trial", word.name, {"timed", "quality", "profile"});
     return std::nullopt;
   }
 
@@ -90,7 +90,7 @@ class DesignChecker {
 
   void add(const ast::Identifier& name, Rational value, Settings& settings) {
     auto [at, fresh] = settings.emplace(name.name, Setting{value, std::nullopt, name.range});
-    if (!fresh) errors::duplicateName(context_.emitter(), name.range, "setting", name.name, at->second.range);
+    if (!fresh) diag::duplicateName(context_.emitter(), name.range, "setting", name.name, at->second.range);
   }
 
   Place place() { return context_.place(); }
@@ -125,7 +125,7 @@ class DesignChecker {
       return;
     }
     auto [at, fresh] = design_.kinds[kind].settings.emplace(name.name, setting);
-    if (!fresh) errors::duplicateName(context_.emitter(), name.range, "setting", name.name, at->second.range);
+    if (!fresh) diag::duplicateName(context_.emitter(), name.range, "setting", name.name, at->second.range);
   }
 
   /// Every condition of `until half_width(gain) <= 1% and half_width(step_time) <= 2ms`.
@@ -172,7 +172,7 @@ class DesignChecker {
     int comparison = study.findComparison(word.name);
     int metric = comparison >= 0 ? static_cast<int>(study.comparisons[comparison].metric) : study.findMetric(word.name);
     if (metric < 0) {
-      errors::unknownName(context_.emitter(), word.range, "metric or comparison", word.name, context_.subjectNames());
+      diag::unknownName(context_.emitter(), word.range, "metric or comparison", word.name, context_.subjectNames());
       return false;
     }
     if (comparison >= 0)
@@ -228,8 +228,8 @@ class DesignChecker {
   void order(const ast::Expr& expr) {
     auto* name = std::get_if<ast::NameExpr>(&expr.node);
     if (name && name->name.parts.size() == 1 && name->name.parts[0].name == "blocks") return;
-    errors::unknownName(context_.emitter(), expr.range, "order", squeeze(context_.context.sources.text(expr.range)),
-                        {"blocks"});
+    diag::unknownName(context_.emitter(), expr.range, "order", squeeze(context_.context.sources.text(expr.range)),
+                      {"blocks"});
   }
 
   StudyContext& context_;
@@ -250,12 +250,12 @@ std::optional<Design> checkDesign(StudyContext& context, const std::vector<ast::
   const ast::DesignDecl& declaration = designs[0];
   if (designs.size() > 1)
     context.emitter()
-        .build(designs[1].range, errors::DuplicateName, "block", "design")
+        .build(designs[1].range, diag::DuplicateName, "block", "design")
         .note(declaration.range, "the first one is here")
         .emit();
   if (declaration.shape && declaration.shape->name != "full")
-    errors::unknownName(context.emitter(), declaration.shape->range, "shape of a design", declaration.shape->name,
-                        {"full"});
+    diag::unknownName(context.emitter(), declaration.shape->range, "shape of a design", declaration.shape->name,
+                      {"full"});
   size_t before = context.emitter().errors();
   Design design;
   design.range = declaration.range;
@@ -286,16 +286,15 @@ bool checkDesignSetting(StudyContext& context, const ast::QualifiedName& path, c
         std::vector<std::string> kinds;
         for (TrialKind one : {TrialKind::Timed, TrialKind::Quality, TrialKind::Profile})
           if (designed(context.study, one)) kinds.emplace_back(toString(one));
-        errors::unknownName(context.emitter(), path.parts[1].range, "block", path.parts[1].name, kinds,
-                            " of the design");
+        diag::unknownName(context.emitter(), path.parts[1].range, "block", path.parts[1].name, kinds, " of the design");
         return false;
       }
       design.kinds[*kind].range = path.parts[1].range;
       checker.inKind(*kind, path.parts[2], value);
     }
   } else {
-    errors::unknownName(context.emitter(), path.range, "setting", squeeze(context.context.sources.text(path.range)),
-                        {"design.timed.repeat", "design.quality.repeat", "design.seed", "design.budget"});
+    diag::unknownName(context.emitter(), path.range, "setting", squeeze(context.context.sources.text(path.range)),
+                      {"design.timed.repeat", "design.quality.repeat", "design.seed", "design.budget"});
   }
   return context.emitter().errors() == before;
 }

@@ -1,47 +1,11 @@
 #include "compiler/check/errors.h"
 
-#include "compiler/diag/closest.h"
-
 namespace expc::check::errors {
-
-/// A name of a megabyte helps nobody.
-static std::string shortened(std::string_view name) {
-  constexpr size_t kLongest = 60;
-  return name.size() <= kLongest ? std::string(name) : std::string(name.substr(0, kLongest)) + "…";
-}
-
-std::string list(const std::vector<std::string>& names, std::string_view last) {
-  std::string text;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (i > 0) text += i + 1 == names.size() ? fmt::format(" {} ", last) : std::string(", ");
-    text += names[i];
-  }
-  return text;
-}
-
-void unknownName(diag::Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
-                 const std::vector<std::string>& candidates, std::string_view of) {
-  auto builder = emitter.build(range, UnknownName, what, shortened(name), of);
-  if (auto best = diag::closest(name, candidates)) {
-    builder.note({}, "did you mean '{}'?", *best);
-    if (range.isValid()) builder.fix(range, *best);
-  } else if (candidates.empty()) {
-    builder.note({}, "there is none");
-  } else if (candidates.size() <= 20) {
-    builder.note({}, "there {} {}", candidates.size() == 1 ? "is" : "are", list(candidates));
-  }
-  builder.emit();
-}
 
 void seriesValue(diag::Emitter& emitter, source::Range range, std::string_view name, source::Range declared) {
   emitter.build(range, SeriesValue, name)
       .note(declared, "read it with 'epochs_to({} >= …)', or compare it with 'max_gap({})'", name, name)
       .emit();
-}
-
-void duplicateName(diag::Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
-                   source::Range first) {
-  emitter.build(range, DuplicateName, what, name).note(first, "the first one is here").emit();
 }
 
 }  // namespace expc::check::errors

@@ -4,8 +4,8 @@
 #include <cassert>
 
 #include "compiler/check/errors.h"
-#include "compiler/check/lookup.h"
 #include "compiler/diag/closest.h"
+#include "compiler/formula/lookup.h"
 
 namespace expc::check {
 namespace {
@@ -105,7 +105,7 @@ FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, source::Range
     if (auto best = diag::closest(literal.unit, names)) {
       builder.note({}, "did you mean '{}'?", *best).fix(range, literal.digits + *best);
     } else {
-      builder.note({}, "the units are {}", errors::list(names));
+      builder.note({}, "the units are {}", diag::list(names));
     }
     builder.emit();
     return error(range);
@@ -125,7 +125,7 @@ FormulaPtr Expressions::text(const ast::StringLiteral& literal, source::Range ra
                              const Type* expected) {
   if (!expected || expected->kind != Type::Kind::Path)
     return constantOf(Value::text(literal.value), Type::string(), range);
-  return constantOf(Value::text(relativeTo(place.module->directory, literal.value)), Type::path(), range);
+  return constantOf(Value::text(load::relativeTo(place.module->file->directory, literal.value)), Type::path(), range);
 }
 
 static int findParameter(const Place& place, std::string_view name) {
@@ -180,7 +180,7 @@ FormulaPtr Expressions::qualified(const ast::NameExpr& name, source::Range range
   if (found == module->second->lets.end()) {
     std::vector<std::string> names;
     for (const auto& [let, entry] : module->second->lets) names.push_back(let);
-    errors::unknownName(emitter_, parts[1].range, "value", parts[1].name, names);
+    diag::unknownName(emitter_, parts[1].range, "value", parts[1].name, names);
     return error(range);
   }
   return at(let(found->second, {module->second}), range);
@@ -192,8 +192,8 @@ FormulaPtr Expressions::systemProperty(const ast::QualifiedName& name, source::R
   if (index < 0) {
     std::vector<std::string> names;
     for (const SystemProperty& known : systemProperties()) names.emplace_back(known.name);
-    errors::unknownName(emitter_, source::join(name.parts[1].range, name.parts.back().range), "property of the system",
-                        property, names);
+    diag::unknownName(emitter_, source::join(name.parts[1].range, name.parts.back().range), "property of the system",
+                      property, names);
     return error(range);
   }
   if (!place.system) {
@@ -217,7 +217,7 @@ void unknownModule(diag::Emitter& emitter, const ast::Identifier& name, const Mo
     if (!target) return;  // most likely the one that failed, and that was said
     names.push_back(alias);
   }
-  errors::unknownName(emitter, name.range, "module", name.name, names);
+  diag::unknownName(emitter, name.range, "module", name.name, names);
 }
 
 void Expressions::unknown(const ast::Identifier& word, const Place& place) {
@@ -237,7 +237,7 @@ void Expressions::unknown(const ast::Identifier& word, const Place& place) {
   if (place.lets)
     for (const auto& [name, entry] : *place.lets) names.push_back(name);
   for (const auto& [name, entry] : place.module->lets) names.push_back(name);
-  errors::unknownName(emitter_, word.range, "name", word.name, names);
+  diag::unknownName(emitter_, word.range, "name", word.name, names);
 }
 
 FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type) {
@@ -249,7 +249,7 @@ FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type)
     if (auto best = diag::closest(word.name, names)) {
       builder.note({}, "did you mean '{}'?", *best).fix(word.range, *best);
     }
-    builder.note(type.range, "{} has the levels {}", type.name, errors::list(names)).emit();
+    builder.note(type.range, "{} has the levels {}", type.name, diag::list(names)).emit();
     return error(word.range);
   }
   if (size_t fields = type.levels[index].fields.size(); fields > 0) {
@@ -296,8 +296,8 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
     const EnumType::Field& field = declared.fields[i];
     const ast::CallArgument& argument = call.arguments[i];
     if (argument.name && argument.name->name != field.name) {
-      errors::unknownName(emitter_, argument.name->range, "argument", argument.name->name,
-                          field.name.empty() ? std::vector<std::string>{} : std::vector<std::string>{field.name});
+      diag::unknownName(emitter_, argument.name->range, "argument", argument.name->name,
+                        field.name.empty() ? std::vector<std::string>{} : std::vector<std::string>{field.name});
       return error(range);
     }
     auto value = constant(*argument.value, place, field.type, fmt::format("argument {} of '{}'", i + 1, word.name));

@@ -85,14 +85,8 @@ class Expressions {
 /// Reports a name before a dot that is no module, unless an import failed.
 void unknownModule(diag::Emitter& emitter, const ast::Identifier& name, const ModuleScope& scope);
 
-/// A file's path for use from the root file's folder: `directory`/`path` without dots; absolute paths stay.
-std::string relativeTo(std::string_view directory, std::string_view path);
-
 /// The parts of a name from `first` on, with dots between.
 std::string joined(const ast::QualifiedName& name, size_t first = 0);
-
-/// The folder of a path, "" for none.
-std::string directoryOf(std::string_view path);
 
 /// Source text with comments gone and white space squeezed to single blanks.
 std::string squeeze(std::string_view text);

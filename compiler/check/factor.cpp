@@ -41,7 +41,7 @@ class FactorChecker {
     factor_.name = name.name;
     factor_.range = name.range;
     if (int first = study_.findFactor(name.name); first >= 0)
-      return errors::duplicateName(context_.emitter(), name.range, "factor", name.name, study_.factors[first].range);
+      return diag::duplicateName(context_.emitter(), name.range, "factor", name.name, study_.factors[first].range);
     if (!parameters()) return;
     if (study_.factors.size() == kMaxFactors) {
       context_.emitter().emit(name.range, errors::NotSupported,
@@ -64,8 +64,8 @@ class FactorChecker {
       if (index < 0) {
         std::vector<std::string> known;
         for (const Parameter& parameter : study_.workload->parameters) known.push_back(parameter.name);
-        errors::unknownName(context_.emitter(), name.range, "parameter", name.name, known,
-                            " of " + study_.workload->name);
+        diag::unknownName(context_.emitter(), name.range, "parameter", name.name, known,
+                          " of " + study_.workload->name);
         return false;
       }
       unsigned parameter = static_cast<unsigned>(index);
@@ -73,7 +73,7 @@ class FactorChecker {
           std::find(factor_.parameters.begin(), factor_.parameters.end(), parameter) != factor_.parameters.end();
       if (twice || study_.factor_of[index] >= 0) {
         source::Range first = twice ? names[0].range : study_.factors[study_.factor_of[index]].range;
-        errors::duplicateName(context_.emitter(), name.range, "factor", name.name, first);
+        diag::duplicateName(context_.emitter(), name.range, "factor", name.name, first);
         return false;
       }
       for (const Use& use : study_.uses)
@@ -267,7 +267,7 @@ std::optional<unsigned> StudyContext::level(const ast::Expr& expr, unsigned inde
     if (factor.levels[i].values == *values) return static_cast<unsigned>(i);
   emitter()
       .build(expr.range, UnknownLevel, labelOf(*values), factor.name)
-      .note(factor.range, "its levels are {}", errors::list(factor.declared))
+      .note(factor.range, "its levels are {}", diag::list(factor.declared))
       .emit();
   return std::nullopt;
 }
@@ -284,17 +284,17 @@ int StudyContext::factor(const ast::Identifier& name) {
   if (parameter >= 0 && study.factor_of[parameter] >= 0) {
     const Factor& lockstep = study.factors[study.factor_of[parameter]];
     emitter()
-        .build(name.range, errors::UnknownName, "factor", name.name, "")
+        .build(name.range, diag::UnknownName, "factor", name.name, "")
         .note(lockstep.range, "it is varied in lockstep: write '{}'", lockstep.name)
         .fix(name.range, lockstep.name)
         .emit();
   } else if (parameter >= 0) {
     emitter()
-        .build(name.range, errors::UnknownName, "factor", name.name, "")
+        .build(name.range, diag::UnknownName, "factor", name.name, "")
         .note({}, "it is a parameter that this study does not vary")
         .emit();
   } else {
-    errors::unknownName(emitter(), name.range, "factor", name.name, factorNames());
+    diag::unknownName(emitter(), name.range, "factor", name.name, factorNames());
   }
   return -1;
 }

@@ -14,7 +14,7 @@ namespace expc::check {
 /// Checks `text` as "study.exp"; `files` are what it may import. Collects what is reported.
 struct Fixture {
   explicit Fixture(const std::string& text, std::map<std::string, std::string> files = {}) : emitter(collector) {
-    FileSystem system{[files](const std::string& path) -> llvm::Expected<std::string> {
+    load::FileSystem system{[files](const std::string& path) -> llvm::Expected<std::string> {
       auto found = files.find(path);
       if (found == files.end())
         return llvm::errorCodeToError(std::make_error_code(std::errc::no_such_file_or_directory));
@@ -23,7 +23,7 @@ struct Fixture {
       return found->second;
     }};
     source::FileId root = sources.add("dir/study.exp", text);
-    program = check(sources, root, system, emitter);
+    program = check(sources, load::load(sources, root, system, emitter), emitter);
   }
 
   /// "unknown-name", … in order.

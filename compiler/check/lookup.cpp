@@ -1,6 +1,6 @@
-#include "compiler/check/lookup.h"
+// Functions of estimates whose value stands in files.
 
-#include <algorithm>
+#include "compiler/formula/lookup.h"
 
 #include "compiler/check/errors.h"
 #include "compiler/check/expression.h"
@@ -12,27 +12,6 @@ EXPC_DIAGNOSTIC(WrongArguments, Error, "'{0}' takes {1}, not {2}", std::string_v
 EXPC_DIAGNOSTIC(MisplacedLookup, Error, "'{0}' reads files, which only an estimate may do", std::string_view);
 
 }  // namespace
-
-const std::vector<LookupFunction>& lookupFunctions() {
-  using Kind = Type::Kind;
-  static const std::vector<LookupFunction> all = {
-      {"config", "a model and a name in its config.json", {Kind::Error, Kind::String}, Type::number()},
-      {"row_tokens",
-       "\"longest\" or \"learnt\", rows of a batch, the longest that one may be, data, template, row limit, tokenizer, "
-       "model and whether rows are pairs",
-       {Kind::String, Kind::Number, Kind::Number, Kind::Error, Kind::Error, Kind::Number, Kind::Error, Kind::Error,
-        Kind::Bool},
-       Type::number(Dimension::of(Dimension::Tokens))},
-  };
-  return all;
-}
-
-int findLookup(std::string_view name) {
-  const auto& all = lookupFunctions();
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const LookupFunction& known) { return known.name == name; });
-  return found == all.end() ? -1 : static_cast<int>(found - all.begin());
-}
 
 FormulaPtr Expressions::misplacedLookup(std::string_view name, source::Range range) {
   emitter_.build(range, MisplacedLookup, name)

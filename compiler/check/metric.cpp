@@ -99,7 +99,7 @@ class Deriver {
           if (declared.name.name == word.name) return {};
       std::vector<std::string> names;
       for (const Metric& metric : metrics_) names.push_back(metric.name);
-      errors::unknownName(context_.emitter, word.range, "metric", word.name, names);
+      diag::unknownName(context_.emitter, word.range, "metric", word.name, names);
       return {};
     }
     auto value = context_.expressions.number(expr, place_, "a part of a derived metric");
@@ -144,8 +144,7 @@ class Deriver {
   /// `epochs_to(accuracy_curve >= 97%)`
   Built epochsTo(const ast::Expr& expr, const ast::CallExpr& call) {
     if (call.callee.parts.size() != 1 || call.callee.parts[0].name != "epochs_to") {
-      errors::unknownName(context_.emitter, call.callee.range, "function of metrics", joined(call.callee),
-                          {"epochs_to"});
+      diag::unknownName(context_.emitter, call.callee.range, "function of metrics", joined(call.callee), {"epochs_to"});
       return {};
     }
     auto* condition =
@@ -261,8 +260,8 @@ std::optional<MetricSource> checkSource(Context& context, ModuleScope& scope, co
     } else if (argument.name->name == "file" && function == "regex") {
       file = std::move(text);
     } else {
-      errors::unknownName(context.emitter, argument.name->range, "argument", argument.name->name,
-                          {"unit", function == "csv" ? "column" : "file"});
+      diag::unknownName(context.emitter, argument.name->range, "argument", argument.name->name,
+                        {"unit", function == "csv" ? "column" : "file"});
       return std::nullopt;
     }
   }

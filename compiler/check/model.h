@@ -9,9 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "compiler/check/formula.h"
-#include "compiler/check/system.h"
-#include "compiler/check/value.h"
+#include "compiler/ast/ast.h"
+#include "compiler/formula/formula.h"
+#include "compiler/value/system.h"
+#include "compiler/value/value.h"
 
 namespace expc::check {
 

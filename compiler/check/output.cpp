@@ -25,7 +25,7 @@ bool checkSubject(StudyContext& context, const ast::Identifier& subject) {
   }
   if (study.findComparison(subject.name) >= 0) return true;
   if (!context.declares(subject.name))
-    errors::unknownName(context.emitter(), subject.range, "metric or comparison", subject.name, context.subjectNames());
+    diag::unknownName(context.emitter(), subject.range, "metric or comparison", subject.name, context.subjectNames());
   return false;
 }
 
@@ -35,7 +35,7 @@ bool outputFactors(StudyContext& context, const std::vector<ast::Identifier>& na
   for (const ast::Identifier& name : names) {
     int index = context.factor(name);
     auto [at, fresh] = seen.emplace(name.name, name.range);
-    if (!fresh) errors::duplicateName(context.emitter(), name.range, "factor", name.name, at->second);
+    if (!fresh) diag::duplicateName(context.emitter(), name.range, "factor", name.name, at->second);
     good &= index >= 0 && fresh;
     if (index >= 0) factors.push_back(static_cast<unsigned>(index));
   }
@@ -72,7 +72,7 @@ void checkMeasures(StudyContext& context) {
       if (metric < 0) {
         std::vector<std::string> names;
         for (const Metric& known : study.metrics) names.push_back(known.name);
-        errors::unknownName(context.emitter(), name.range, "metric", name.name, names);
+        diag::unknownName(context.emitter(), name.range, "metric", name.name, names);
         continue;
       }
       if (auto [at, fresh] = seen.emplace(name.name, name.range); !fresh)

@@ -23,7 +23,7 @@ std::optional<Only> pick(StudyContext& context, unsigned index, const ast::Expr&
     if (found == factor.levels.end()) {
       context.emitter()
           .build(wanted.range, UnknownLevel, wanted.label, factor.name)
-          .note(factor.range, "its levels are {}", errors::list(factor.declared))
+          .note(factor.range, "its levels are {}", diag::list(factor.declared))
           .emit();
       good = false;
       continue;
@@ -72,12 +72,12 @@ class PresetChecker {
     if (factor < 0 && index < 0) {
       std::vector<std::string> names;
       for (const Parameter& parameter : study_.workload->parameters) names.push_back(parameter.name);
-      errors::unknownName(context_.emitter(), target.range, "parameter",
-                          squeeze(context_.context.sources.text(target.range)), names, " of " + study_.workload->name);
+      diag::unknownName(context_.emitter(), target.range, "parameter",
+                        squeeze(context_.context.sources.text(target.range)), names, " of " + study_.workload->name);
       return;
     }
     if (auto [at, fresh] = assigned_.emplace(name.name, name.range); !fresh)
-      return errors::duplicateName(context_.emitter(), name.range, "argument", name.name, at->second);
+      return diag::duplicateName(context_.emitter(), name.range, "argument", name.name, at->second);
     if (factor >= 0) return levels(assignment, static_cast<unsigned>(factor));
     const Type& type = study_.workload->parameters[index].type;
     std::string what = fmt::format("'{}'", name.name);
@@ -112,8 +112,7 @@ class PresetChecker {
     int factor = context_.factor(clause.factor);
     if (factor < 0) return;
     if (auto [at, fresh] = only_.emplace(clause.factor.name, clause.factor.range); !fresh)
-      return errors::duplicateName(context_.emitter(), clause.factor.range, "'only' for", clause.factor.name,
-                                   at->second);
+      return diag::duplicateName(context_.emitter(), clause.factor.range, "'only' for", clause.factor.name, at->second);
     if (auto picked = pick(context_, static_cast<unsigned>(factor), *clause.levels))
       change_.only.push_back(std::move(*picked));
   }
@@ -126,9 +125,9 @@ class PresetChecker {
       for (const ast::PresetDecl& preset : *presets)
         for (const ast::CriterionDecl& criterion : preset.criteria) names.push_back(criterion.name.name);
     if (std::find(names.begin(), names.end(), name.name) == names.end())
-      return errors::unknownName(context_.emitter(), name.range, "criterion", name.name, names);
+      return diag::unknownName(context_.emitter(), name.range, "criterion", name.name, names);
     if (auto [at, fresh] = removed_.emplace(name.name, name.range); !fresh)
-      return errors::duplicateName(context_.emitter(), name.range, "removal of", name.name, at->second);
+      return diag::duplicateName(context_.emitter(), name.range, "removal of", name.name, at->second);
     change_.removed.push_back(name.name);
   }
 
@@ -136,9 +135,9 @@ class PresetChecker {
     const std::string& name = declaration.name.name;
     auto of_study = context_.criterion_ranges.find(name);
     bool clash = of_study != context_.criterion_ranges.end() && !removed_.contains(name);
-    if (clash) errors::duplicateName(context_.emitter(), declaration.name.range, "criterion", name, of_study->second);
+    if (clash) diag::duplicateName(context_.emitter(), declaration.name.range, "criterion", name, of_study->second);
     if (auto [at, fresh] = added_.emplace(name, declaration.name.range); !fresh)
-      errors::duplicateName(context_.emitter(), declaration.name.range, "criterion", name, at->second);
+      diag::duplicateName(context_.emitter(), declaration.name.range, "criterion", name, at->second);
     if (auto criterion = checkCriterion(context_, declaration)) change_.criteria.push_back(std::move(*criterion));
   }
 

@@ -22,17 +22,17 @@ struct Column {
 
 class ReferenceReader {
  public:
-  ReferenceReader(StudyContext& context, const ast::ReferenceDecl& declaration)
-      : context_(context), study_(context.study), declaration_(declaration) {}
+  ReferenceReader(StudyContext& context, const ast::ReferenceDecl& declaration, const std::string& text)
+      : context_(context), study_(context.study), declaration_(declaration), text_(text) {}
 
   std::optional<Published> run() {
     published_.name = declaration_.name.name;
     published_.source = declaration_.path.value;
     published_.range = declaration_.name.range;
-    auto text = read();
-    if (!text) return std::nullopt;
+    if (text_.size() > kMaxReference)
+      return refuse(declaration_.path.range, fmt::format("is larger than {} bytes", kMaxReference));
     std::string problem;
-    auto table = readCsv(*text, problem);
+    auto table = readCsv(text_, problem);
     if (!table || table->empty())
       return refuse(declaration_.path.range, table ? "is empty" : "cannot be read: " + problem);
     for (const ast::ReferenceColumn& column : declaration_.columns)
@@ -50,21 +50,6 @@ class ReferenceReader {
     return std::nullopt;
   }
 
-  std::optional<std::string> read() {
-    if (!context_.context.files) return std::nullopt;
-    std::string path = relativeTo(context_.context.directory, relativeTo(context_.scope.directory, published_.source));
-    llvm::Expected<std::string> text = context_.context.files->read(path);
-    if (!text) {
-      refuse(declaration_.path.range, fmt::format("cannot be read: {}: {}", path, llvm::toString(text.takeError())));
-      return std::nullopt;
-    }
-    if (text->size() > kMaxReference) {
-      refuse(declaration_.path.range, fmt::format("is larger than {} bytes", kMaxReference));
-      return std::nullopt;
-    }
-    return std::move(*text);
-  }
-
   /// `gpus : gpus`, `train_time : column("total_time_s", unit = 1s)`
   bool bind(const ast::ReferenceColumn& declared, const std::vector<std::string>& header) {
     Column column;
@@ -75,8 +60,8 @@ class ReferenceReader {
     if (!columnName(*declared.column, name, unit)) return false;
     auto found = std::find(header.begin(), header.end(), name);
     if (found == header.end()) {
-      errors::unknownName(context_.emitter(), declared.column->range, "column", name, header,
-                          fmt::format(" of {}", published_.source));
+      diag::unknownName(context_.emitter(), declared.column->range, "column", name, header,
+                        fmt::format(" of {}", published_.source));
       return false;
     }
     column.index = static_cast<size_t>(found - header.begin());
@@ -180,6 +165,7 @@ class ReferenceReader {
   StudyContext& context_;
   const Study& study_;
   const ast::ReferenceDecl& declaration_;
+  const std::string& text_;
   Published published_;
   std::vector<Column> columns_;
 };
@@ -204,11 +190,12 @@ bool claimed(const ast::StudyDecl& study, const std::string& reference) {
 }  // namespace
 
 void checkReferences(StudyContext& context) {
-  for (const ast::ReferenceDecl& declaration : context.scope.ast->references) {
+  for (size_t i = 0; i < context.scope.ast->references.size(); ++i) {
+    const ast::ReferenceDecl& declaration = context.scope.ast->references[i];
     const ast::Identifier& name = declaration.name;
     auto [at, fresh] = context.declared_references.emplace(name.name, name.range);
     if (!fresh) {
-      errors::duplicateName(context.emitter(), name.range, "reference", name.name, at->second);
+      diag::duplicateName(context.emitter(), name.range, "reference", name.name, at->second);
       continue;
     }
     if (const ast::Identifier* unknown = missing(context.study, declaration)) {
@@ -216,12 +203,14 @@ void checkReferences(StudyContext& context) {
       std::vector<std::string> names;
       for (const Parameter& parameter : context.study.workload->parameters) names.push_back(parameter.name);
       for (const Metric& metric : context.study.metrics) names.push_back(metric.name);
-      errors::unknownName(context.emitter(), unknown->range, "parameter or metric", unknown->name, names,
-                          fmt::format(" of the study '{}'", context.study.name));
+      diag::unknownName(context.emitter(), unknown->range, "parameter or metric", unknown->name, names,
+                        fmt::format(" of the study '{}'", context.study.name));
       continue;
     }
     context.context.used_references.insert(name.name);
-    if (auto published = ReferenceReader(context, declaration).run())
+    const std::optional<std::string>& text = context.scope.file->references[i];
+    if (!text) continue;
+    if (auto published = ReferenceReader(context, declaration, *text).run())
       context.study.references.push_back(std::move(*published));
   }
 }

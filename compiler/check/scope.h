@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "compiler/ast/ast.h"
-#include "compiler/check/formula.h"
 #include "compiler/check/model.h"
+#include "compiler/formula/formula.h"
+#include "compiler/load/load.h"
 
 namespace expc::check {
 
@@ -25,11 +26,8 @@ struct LetEntry {
 
 /// The names that one file declares or imports.
 struct ModuleScope {
-  const ast::Module* ast = nullptr;
-  std::string path;       // as the SourceManager has it; "<stdlib>/image.exp"
-  std::string directory;  // from the root file's folder to this file's: "" or "shared"; paths in it start there
-  std::string prefix;     // of its workloads' names: "" for the root file, "image."
-  bool is_stdlib = false;
+  const load::Module* file = nullptr;
+  const ast::Module* ast = nullptr;  // of `file`
   NameMap<ModuleScope*> imports;
   NameMap<const EnumType*> enums;
   NameMap<LetEntry> lets;

@@ -38,7 +38,7 @@ bool Selected::apply(const Change& change, diag::Emitter& emitter) {
   for (const Criterion& added : change.criteria) {
     for (const Criterion* known : criteria)
       if (known->name == added.name) {
-        errors::duplicateName(emitter, added.range, "criterion", added.name, known->range);
+        diag::duplicateName(emitter, added.range, "criterion", added.name, known->range);
         good = false;
       }
     criteria.push_back(&added);

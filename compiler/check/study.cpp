@@ -18,7 +18,7 @@ void checkRules(StudyContext& context) {
     if (declaration.name) {
       auto [at, fresh] = names.emplace(declaration.name->name, declaration.name->range);
       if (!fresh)
-        errors::duplicateName(context.emitter(), declaration.name->range, "rule", declaration.name->name, at->second);
+        diag::duplicateName(context.emitter(), declaration.name->range, "rule", declaration.name->name, at->second);
     }
     if (auto rule = checkRule(context.context, declaration, context.place(true)))
       study.rules.push_back(std::move(*rule));
@@ -53,7 +53,7 @@ class DerivedMetrics {
           .note({}, "a workload declares what is measured; a study derives: 'metric share = launch_time / wall'")
           .emit();
     } else if (int first = study.findMetric(name.name); first >= 0) {
-      errors::duplicateName(context_.emitter(), name.range, "metric", name.name, study.metrics[first].range);
+      diag::duplicateName(context_.emitter(), name.range, "metric", name.name, study.metrics[first].range);
     } else if (auto metric = checkDerivedMetric(context_.context, declaration, study.metrics, context_.place())) {
       study.metrics.push_back(std::move(*metric));
     }
@@ -81,7 +81,7 @@ void checkControls(StudyContext& context) {
   for (const ast::ControlDecl& declaration : context.declaration->controls) {
     const ast::Identifier& name = declaration.name;
     if (auto [at, fresh] = names.emplace(name.name, name.range); !fresh) {
-      errors::duplicateName(context.emitter(), name.range, "control", name.name, at->second);
+      diag::duplicateName(context.emitter(), name.range, "control", name.name, at->second);
       continue;
     }
     Control control{name.name, {}, name.range};
@@ -91,7 +91,7 @@ void checkControls(StudyContext& context) {
       assert(selector.name && "the parser wants a name in each selector");
       int factor = context.factor(*selector.name);
       if (auto [at, fresh] = bound.emplace(selector.name->name, selector.name->range); !fresh) {
-        errors::duplicateName(context.emitter(), selector.name->range, "level of", selector.name->name, at->second);
+        diag::duplicateName(context.emitter(), selector.name->range, "level of", selector.name->name, at->second);
         good = false;
         continue;
       }
@@ -110,7 +110,7 @@ void checkPresets(StudyContext& context) {
   for (const ast::PresetDecl& declaration : context.declaration->presets) all.push_back(&declaration);
   for (const ast::PresetDecl* declaration : all) {
     if (const Change* first = context.study.findPreset(declaration->name.name)) {
-      errors::duplicateName(context.emitter(), declaration->name.range, "preset", declaration->name.name, first->range);
+      diag::duplicateName(context.emitter(), declaration->name.range, "preset", declaration->name.name, first->range);
       continue;
     }
     if (auto preset = checkPreset(context, *declaration, false)) context.study.presets.push_back(std::move(*preset));
@@ -121,7 +121,7 @@ void checkCriteria(StudyContext& context) {
   for (const ast::CriterionDecl& declaration : context.declaration->criteria) {
     auto [at, fresh] = context.criterion_ranges.emplace(declaration.name.name, declaration.name.range);
     if (!fresh)
-      errors::duplicateName(context.emitter(), declaration.name.range, "criterion", declaration.name.name, at->second);
+      diag::duplicateName(context.emitter(), declaration.name.range, "criterion", declaration.name.name, at->second);
     if (auto criterion = checkCriterion(context, declaration)) context.study.criteria.push_back(std::move(*criterion));
   }
 }
@@ -146,7 +146,7 @@ void StudyContext::declareLets() {
   for (const ast::LetDecl& let : declaration->lets) {
     auto [at, fresh] = lets.emplace(let.name.name, LetEntry{&let, LetEntry::State::New, nullptr});
     if (!fresh)
-      errors::duplicateName(emitter(), let.name.range, "let", let.name.name, at->second.declaration->name.range);
+      diag::duplicateName(emitter(), let.name.range, "let", let.name.name, at->second.declaration->name.range);
   }
 }
 

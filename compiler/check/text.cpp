@@ -1,20 +1,6 @@
-#include <llvm/ADT/SmallString.h>
-#include <llvm/Support/Path.h>
-
 #include "compiler/check/expression.h"
 
 namespace expc::check {
-
-std::string relativeTo(std::string_view directory, std::string_view path) {
-  llvm::SmallString<128> result;
-  if (!llvm::sys::path::is_absolute(llvm::StringRef(path))) result = llvm::StringRef(directory);
-  llvm::sys::path::append(result, llvm::StringRef(path));
-  // `..` is kept where it leaves a folder that might be a link.
-  llvm::sys::path::remove_dots(result, /*remove_dot_dot=*/false);
-  return std::string(result.str());
-}
-
-std::string directoryOf(std::string_view path) { return llvm::sys::path::parent_path(llvm::StringRef(path)).str(); }
 
 std::string joined(const ast::QualifiedName& name, size_t first) {
   std::string text;

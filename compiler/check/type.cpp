@@ -38,7 +38,7 @@ Type namedType(Context& context, const ast::QualifiedName& name, const ModuleSco
   }
   if (name.parts.size() <= 2)
     if (auto found = where->enums.find(last.name); found != where->enums.end()) return Type::of(*found->second);
-  errors::unknownName(context.emitter, last.range, "type", last.name, typeNames(*where));
+  diag::unknownName(context.emitter, last.range, "type", last.name, typeNames(*where));
   return Type::error();
 }
 
@@ -101,7 +101,7 @@ Type shape(Context& context, const ast::TypeExpr& expr, ModuleScope& scope) {
   std::vector<std::string> fields;
   for (const ast::Identifier& field : expr.fields) {
     if (auto [at, fresh] = seen.emplace(field.name, field.range); !fresh)
-      errors::duplicateName(context.emitter, field.range, "field", field.name, at->second);
+      diag::duplicateName(context.emitter, field.range, "field", field.name, at->second);
     fields.push_back(field.name);
   }
   return Type::record(std::move(fields), std::move(parts));
@@ -115,7 +115,7 @@ TypeAndRefinement resolveType(Context& context, const ast::TypeExpr& expr, Modul
     Type below = simpleType(divisor.name).value_or(Type::error());
     if (below.isError()) {
       std::vector<std::string> names(dimensionNames().begin(), dimensionNames().end());
-      errors::unknownName(context.emitter, divisor.range, "dimension", divisor.name, names);
+      diag::unknownName(context.emitter, divisor.range, "dimension", divisor.name, names);
       return {};
     }
     if (type.isError()) return {};

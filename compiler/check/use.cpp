@@ -27,7 +27,7 @@ const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::Qu
     if (auto found = where->workloads.find(last.name); found != where->workloads.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& [known, workload] : where->workloads) names.push_back(known);
-  errors::unknownName(context.emitter, last.range, "workload", last.name, names);
+  diag::unknownName(context.emitter, last.range, "workload", last.name, names);
   return nullptr;
 }
 
@@ -51,7 +51,7 @@ bool findUses(StudyContext& context) {
       use.label = declaration.label->name;
       use.range = declaration.label->range;
       auto [at, fresh] = labels.emplace(use.label, use.range);
-      if (!fresh) errors::duplicateName(context.emitter(), use.range, "workload", use.label, at->second);
+      if (!fresh) diag::duplicateName(context.emitter(), use.range, "workload", use.label, at->second);
       good &= fresh;
     }
     context.study.uses.push_back(std::move(use));
@@ -81,13 +81,13 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, 
     const ast::Identifier& name = *argument.name;
     int index = real.findParameter(name.name);
     if (index < 0) {
-      errors::unknownName(context.emitter(), name.range, "parameter", name.name, parameterNames(real),
-                          " of " + real.name);
+      diag::unknownName(context.emitter(), name.range, "parameter", name.name, parameterNames(real),
+                        " of " + real.name);
       continue;
     }
     size_t at = static_cast<size_t>(workload.findParameter(name.name));
     if (use.argument_ranges[at].isValid()) {
-      errors::duplicateName(context.emitter(), name.range, "argument", name.name, use.argument_ranges[at]);
+      diag::duplicateName(context.emitter(), name.range, "argument", name.name, use.argument_ranges[at]);
       continue;
     }
     use.argument_ranges[at] = name.range;
@@ -142,7 +142,7 @@ void checkNoArgumentMissing(StudyContext& context) {
     if (missing.empty()) continue;
     source::Range range = context.declaration->workloads[static_cast<size_t>(&use - study.uses.data())].name.range;
     context.emitter()
-        .build(range, MissingArgument, use.workload->name, errors::list(missing))
+        .build(range, MissingArgument, use.workload->name, diag::list(missing))
         .note(use.workload->range, "the workload is declared here; what has no default must be an argument or a factor")
         .emit();
   }

@@ -21,14 +21,14 @@ void declareEnums(Context& context, ModuleScope& scope) {
     type->ordered = declaration.ordered;
     type->range = declaration.name.range;
     auto [at, added] = scope.enums.emplace(type->name, type.get());
-    if (!added) errors::duplicateName(context.emitter, declaration.name.range, "enum", type->name, at->second->range);
+    if (!added) diag::duplicateName(context.emitter, declaration.name.range, "enum", type->name, at->second->range);
     fresh.emplace_back(&declaration, type.get());
     context.program.enums.push_back(std::move(type));
   }
   for (auto& [declaration, type] : fresh) {
     for (const ast::EnumLevel& level : declaration->levels) {
       if (int first = type->find(level.name.name); first >= 0) {
-        errors::duplicateName(context.emitter, level.name.range, "level", level.name.name, type->levels[first].range);
+        diag::duplicateName(context.emitter, level.name.range, "level", level.name.name, type->levels[first].range);
         continue;
       }
       EnumType::Level added{level.name.name, {}, level.name.range};
@@ -68,7 +68,7 @@ void declareLets(Context& context, const ast::WorkloadDecl& declaration, Place p
       const auto [at, fresh] = place.lets->emplace(let.name.name, LetEntry{&let, LetEntry::State::New, nullptr});
       if (!fresh) first = &at->second.declaration->name.range;
     }
-    if (first) errors::duplicateName(context.emitter, let.name.range, "let", let.name.name, *first);
+    if (first) diag::duplicateName(context.emitter, let.name.range, "let", let.name.name, *first);
   }
   place.lookups = true;  // one that an estimate uses may
   for (auto& [name, entry] : *place.lets) context.expressions.resolveLet(entry, place);
@@ -91,7 +91,7 @@ void checkWhen(Context& context, const Place& place, const ast::ParamDecl& decla
 
 void addMetric(Context& context, Workload& workload, Metric metric) {
   if (int first = workload.findMetric(metric.name); first >= 0)
-    return errors::duplicateName(context.emitter, metric.range, "metric", metric.name, workload.metrics[first].range);
+    return diag::duplicateName(context.emitter, metric.range, "metric", metric.name, workload.metrics[first].range);
   workload.metrics.push_back(std::move(metric));
 }
 
@@ -108,7 +108,7 @@ void checkEstimate(Context& context, Place place, const ast::EstimateDecl& decla
   if (metric < 0) {
     std::vector<std::string> names;
     for (const Metric& known : workload.metrics) names.push_back(known.name);
-    return errors::unknownName(context.emitter, name.range, "metric", name.name, names);
+    return diag::unknownName(context.emitter, name.range, "metric", name.name, names);
   }
   Dimension bytes = Dimension::of(Dimension::Bytes);
   if (workload.metrics[metric].dimension != bytes) {
@@ -136,7 +136,7 @@ void checkEstimate(Context& context, Place place, const ast::EstimateDecl& decla
 void declareWorkload(Context& context, ModuleScope& scope, const ast::WorkloadDecl& declaration) {
   auto workload = std::make_unique<Workload>();
   size_t errors_before = context.emitter.errors();
-  workload->name = scope.prefix + declaration.name.name;
+  workload->name = scope.file->prefix + declaration.name.name;
   workload->doc = declaration.doc;
   workload->range = declaration.name.range;
   if (declaration.version) workload->version = *declaration.version;
@@ -144,8 +144,8 @@ void declareWorkload(Context& context, ModuleScope& scope, const ast::WorkloadDe
   for (const ast::ParamDecl& param : declaration.params) {
     Parameter parameter = checkParameter(context, scope, param);
     if (int first = workload->findParameter(parameter.name); first >= 0) {
-      errors::duplicateName(context.emitter, parameter.range, "parameter", parameter.name,
-                            workload->parameters[first].range);
+      diag::duplicateName(context.emitter, parameter.range, "parameter", parameter.name,
+                          workload->parameters[first].range);
       continue;
     }
     workload->parameters.push_back(std::move(parameter));
@@ -183,8 +183,7 @@ void declareWorkload(Context& context, ModuleScope& scope, const ast::WorkloadDe
   }
   auto [at, added] = scope.workloads.emplace(declaration.name.name, workload.get());
   if (!added)
-    errors::duplicateName(context.emitter, declaration.name.range, "workload", declaration.name.name,
-                          at->second->range);
+    diag::duplicateName(context.emitter, declaration.name.range, "workload", declaration.name.name, at->second->range);
   workload->valid = context.emitter.errors() == errors_before;
   context.program.workloads.push_back(std::move(workload));
 }
@@ -228,8 +227,8 @@ void declareModule(Context& context, ModuleScope& scope) {
   for (const ast::LetDecl& declaration : scope.ast->lets) {
     auto [at, added] = scope.lets.emplace(declaration.name.name, LetEntry{&declaration, LetEntry::State::New, nullptr});
     if (!added)
-      errors::duplicateName(context.emitter, declaration.name.range, "let", declaration.name.name,
-                            at->second.declaration->name.range);
+      diag::duplicateName(context.emitter, declaration.name.range, "let", declaration.name.name,
+                          at->second.declaration->name.range);
   }
   for (auto& [name, entry] : scope.lets) context.expressions.resolveLet(entry, {&scope});
   for (const ast::WorkloadDecl& declaration : scope.ast->workloads) declareWorkload(context, scope, declaration);

@@ -33,7 +33,7 @@ int check(const CheckOptions& options, const Console& console) {
   }
   auto owned = std::make_unique<Compilation>();
   if (!options.fix)
-    verify(options.study, check::FileSystem::real(), console, *owned);
+    verify(options.study, load::FileSystem::real(), console, *owned);
   else if (!fix(options.study, options.diff, console, owned))
     return kError;
   Compilation& compilation = *owned;

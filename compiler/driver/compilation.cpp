@@ -42,7 +42,7 @@ std::string explainHint(const std::vector<diag::Kind>& kinds) {
 std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, const MachineOptions& machine,
                                                   const Console& console) {
   Compilation compilation;
-  open(options, check::FileSystem::real(), console, compilation);
+  open(options, load::FileSystem::real(), console, compilation);
   if (compilation.program && compilation.emitter.errors() == 0) {
     const auto system = findSystem(*compilation.program, options.system.value_or("local"), machine, console);
     if (!system) return std::nullopt;
@@ -60,7 +60,7 @@ lower::Selection selectionOf(const StudyOptions& options) {
   return {options.study, options.presets, options.overrides};
 }
 
-void open(const StudyOptions& options, const check::FileSystem& files, const Console& console,
+void open(const StudyOptions& options, const load::FileSystem& files, const Console& console,
           Compilation& compilation) {
   llvm::Expected<std::string> text = files.read(options.file);
   if (!text) {
@@ -71,13 +71,13 @@ void open(const StudyOptions& options, const check::FileSystem& files, const Con
   const std::optional<source::FileId> root =
       parse::load(compilation.sources, options.file, std::move(*text), compilation.emitter);
   if (!root) return;
-  check::FileSystem with_lookups = files;
   compilation.lookups.emplace(options.file);
-  with_lookups.lookup = compilation.lookups->function();
-  compilation.program = check::check(compilation.sources, *root, with_lookups, compilation.emitter);
+  compilation.program =
+      check::check(compilation.sources, load::load(compilation.sources, *root, files, compilation.emitter),
+                   compilation.emitter, compilation.lookups->function());
 }
 
-void verify(const StudyOptions& options, const check::FileSystem& files, const Console& console,
+void verify(const StudyOptions& options, const load::FileSystem& files, const Console& console,
             Compilation& compilation) {
   open(options, files, console, compilation);
   std::optional<check::System> system;

@@ -27,12 +27,11 @@ lower::Selection selectionOf(const StudyOptions& options);
 
 /// Reads and checks the file that `options` names. A root file that cannot be read is said on `console`, and leaves no
 /// program.
-void open(const StudyOptions& options, const check::FileSystem& files, const Console& console,
-          Compilation& compilation);
+void open(const StudyOptions& options, const load::FileSystem& files, const Console& console, Compilation& compilation);
 
 /// Reads and checks the studies that `options` selects, with all that can be known before a run. It never looks at the
 /// machine, unless `options` name one.
-void verify(const StudyOptions& options, const check::FileSystem& files, const Console& console,
+void verify(const StudyOptions& options, const load::FileSystem& files, const Console& console,
             Compilation& compilation);
 
 /// Sorts what was said; what there is to say is complete then.

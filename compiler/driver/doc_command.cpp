@@ -31,7 +31,7 @@ doc::ModulePage builtIn(std::string_view name) {
 
 /// Nothing after saying why.
 std::optional<doc::ModulePage> ofFile(const std::string& path, const Console& console) {
-  const check::FileSystem files = check::FileSystem::real();
+  const load::FileSystem files = load::FileSystem::real();
   llvm::Expected<std::string> text = files.read(path);
   if (!text) {
     console.error(fmt::format("cannot read {}: {}", path, llvm::toString(text.takeError())));

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/check/formula.h"
+#include "compiler/formula/formula.h"
 
 namespace expc::driver {
 

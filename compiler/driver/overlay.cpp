@@ -6,10 +6,10 @@
 
 namespace expc::driver {
 
-check::FileSystem Overlay::files() {
+load::FileSystem Overlay::files() {
   return {[this](const std::string& path) -> llvm::Expected<std::string> {
     if (const auto at = changed_.find(path); at != changed_.end()) return at->second;
-    llvm::Expected<std::string> text = check::FileSystem::real().read(path);
+    llvm::Expected<std::string> text = load::FileSystem::real().read(path);
     if (text) read_[path] = *text;
     return text;
   }};
@@ -28,7 +28,7 @@ std::vector<Overlay::Change> Overlay::changes() const {
 llvm::Error Overlay::write() const {
   std::vector<Replacement> replacements;
   for (const Change& change : changes()) {
-    llvm::Expected<std::string> now = check::FileSystem::real().read(change.path);
+    llvm::Expected<std::string> now = load::FileSystem::real().read(change.path);
     if (!now) return now.takeError();
     if (*now != change.before)
       return llvm::createStringError(

@@ -14,7 +14,7 @@ namespace expc::driver {
 class Overlay {
  public:
   /// Reads changed files from here, others from the disk, and remembers what it read. Must not outlive this.
-  check::FileSystem files();
+  load::FileSystem files();
 
   void change(const std::string& path, std::string text) { changed_[path] = std::move(text); }
 

@@ -110,7 +110,7 @@ bool showStudy(lower::Prepared& prepared, const PlanOptions& options, Compilatio
 
 int plan(const PlanOptions& options, const Console& console) {
   Compilation compilation;
-  open(options.study, check::FileSystem::real(), console, compilation);
+  open(options.study, load::FileSystem::real(), console, compilation);
   if (!compilation.program || compilation.emitter.errors() > 0) {
     finish(compilation);
     showDiagnostics(compilation, console);

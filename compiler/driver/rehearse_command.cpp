@@ -102,7 +102,7 @@ int rehearse(const RehearseOptions& options, const Console& console) {
     return kUsage;
   }
   Compilation compilation;
-  open(options.study, check::FileSystem::real(), console, compilation);
+  open(options.study, load::FileSystem::real(), console, compilation);
   if (!compilation.program || compilation.emitter.errors() > 0) {
     finish(compilation);
     showDiagnostics(compilation, console);

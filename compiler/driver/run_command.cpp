@@ -27,7 +27,7 @@ bool openLock(const RunOptions& options, const Console& console, std::optional<l
     return false;
   }
   Compilation compilation;
-  open(options.study, check::FileSystem::real(), console, compilation);
+  open(options.study, load::FileSystem::real(), console, compilation);
   llvm::Expected<llvm::json::Value> now = makeLock(*compilation.program, false, compilation.emitter);
   if (!now) {
     console.error(now.takeError());

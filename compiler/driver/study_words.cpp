@@ -47,7 +47,7 @@ std::optional<ast::Module> moduleOf(const std::string& name, source::SourceManag
   std::optional<source::FileId> file;
   if (const std::optional<std::string_view> text = stdlib::module(bare)) {
     file = sources.add(name, std::string(*text));
-  } else if (llvm::Expected<std::string> read = check::FileSystem::real().read(name)) {
+  } else if (llvm::Expected<std::string> read = load::FileSystem::real().read(name)) {
     file = parse::load(sources, name, std::move(*read), emitter);
   } else {
     llvm::consumeError(read.takeError());
@@ -60,7 +60,7 @@ std::optional<ast::Module> moduleOf(const std::string& name, source::SourceManag
 
 StudyWords studyWords(const std::string& path, const std::string& study) {
   StudyWords words;
-  const check::FileSystem files = check::FileSystem::real();
+  const load::FileSystem files = load::FileSystem::real();
   llvm::Expected<std::string> text = files.read(path);
   if (!text) {
     llvm::consumeError(text.takeError());  // nothing is known then; the command itself will say why
@@ -71,15 +71,15 @@ StudyWords studyWords(const std::string& path, const std::string& study) {
   diag::Emitter emitter(unheard);
   const std::optional<source::FileId> root = parse::load(sources, path, std::move(*text), emitter);
   if (!root) return words;
-  const check::Program program = check::check(sources, *root, files, emitter);
+  const check::Program program = check::check(sources, load::load(sources, *root, files, emitter), emitter);
   // Names come from what is written: a study with a mistake inside is still meant.
-  for (const ast::StudyDecl& declared : program.modules.front()->studies) {
+  for (const ast::StudyDecl& declared : program.modules.root().ast.studies) {
     words.studies.push_back(declared.name.name);
     if (study.empty() || study == declared.name.name)
       for (const ast::PresetDecl& preset : declared.presets) addOnce(words.presets, preset.name.name);
   }
-  for (const ast::PresetDecl& preset : program.modules.front()->presets) addOnce(words.presets, preset.name.name);
-  for (const ast::SystemDecl& system : program.modules.front()->systems) addOnce(words.systems, system.name.name);
+  for (const ast::PresetDecl& preset : program.modules.root().ast.presets) addOnce(words.presets, preset.name.name);
+  for (const ast::SystemDecl& system : program.modules.root().ast.systems) addOnce(words.systems, system.name.name);
   for (const std::unique_ptr<check::Study>& entry : program.studies)
     if (study.empty() || study == entry->name) addStudy(words, *entry);
   return words;

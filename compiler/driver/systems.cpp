@@ -23,7 +23,8 @@ std::vector<check::System> builtIn() {
   diag::Collector ignored;
   diag::Emitter emitter(ignored);
   const source::FileId root = sources.add("systems", "import std.systems\n");
-  const check::Program program = check::check(sources, root, check::FileSystem::real(), emitter);
+  const check::Program program =
+      check::check(sources, load::load(sources, root, load::FileSystem::real(), emitter), emitter);
   std::vector<check::System> systems;
   for (const auto& system : program.systems) {
     systems.push_back(*system);

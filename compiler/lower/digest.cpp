@@ -2,7 +2,7 @@
 #include <array>
 
 #include "compiler/lower/outline.h"
-#include "compiler/lower/values.h"
+#include "compiler/survey/values.h"
 #include "runtime/plan/json.h"
 
 namespace expc::lower {

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/lower/terms.h"
-#include "compiler/lower/values.h"
+#include "compiler/survey/terms.h"
+#include "compiler/survey/values.h"
 
 namespace expc::lower {
 namespace {
@@ -113,7 +113,7 @@ class Outliner {
   void header() {
     plan_.study = study_.name;
     plan_.doc = study_.doc;
-    plan_.source = std::string(sources_.name(program_.root));
+    plan_.source = program_.modules.root().path;
     plan_.root = rootOf(plan_.source);
     plan_.presets = selection_.presets;
     plan_.overrides = selection_.overrides;

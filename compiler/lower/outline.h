@@ -1,7 +1,7 @@
 #pragma once
 
 #include "compiler/lower/lower.h"
-#include "compiler/lower/survey.h"
+#include "compiler/survey/survey.h"
 
 namespace expc::lower {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
-#include "compiler/lower/published.h"
-#include "compiler/lower/values.h"
+#include "compiler/survey/published.h"
+#include "compiler/survey/values.h"
 
 namespace expc::lower {
 

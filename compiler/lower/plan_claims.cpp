@@ -4,8 +4,8 @@
 #include <map>
 
 #include "compiler/lower/plan_builder.h"
-#include "compiler/lower/published.h"
-#include "compiler/lower/terms.h"
+#include "compiler/survey/published.h"
+#include "compiler/survey/terms.h"
 
 namespace expc::lower {
 namespace {

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "compiler/check/fixture.h"
-#include "compiler/lower/lints.h"
 #include "compiler/lower/prepared.h"
+#include "compiler/survey/lints.h"
 #include "runtime/plan/json.h"
 
 using namespace expc;

@@ -1,8 +1,8 @@
 #include "compiler/lower/prepared.h"
 
 #include "compiler/check/errors.h"
-#include "compiler/lower/lints.h"
 #include "compiler/lower/outline.h"
+#include "compiler/survey/lints.h"
 #include "runtime/plan/json.h"
 
 namespace expc::lower {
@@ -23,9 +23,9 @@ std::vector<const check::Study*> chosenStudies(const check::Program& program, co
   }
   if (!result.empty()) return result;
   if (selection.study)
-    check::errors::unknownName(emitter, {}, "study", *selection.study, names);
+    diag::unknownName(emitter, {}, "study", *selection.study, names);
   else
-    emitter.emit({}, NoStudy, program.sources->name(program.root));
+    emitter.emit({}, NoStudy, program.modules.root().path);
   return result;
 }
 
@@ -40,7 +40,7 @@ std::optional<check::Selected> select(const check::Program& program, const check
     }
     std::vector<std::string> names;
     for (const check::Change& preset : study.presets) names.push_back(preset.name);
-    check::errors::unknownName(emitter, {}, "preset", name, names, fmt::format(" of the study '{}'", study.name));
+    diag::unknownName(emitter, {}, "preset", name, names, fmt::format(" of the study '{}'", study.name));
     good = false;
   }
   for (const std::string& text : selection.overrides) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/lower/lower.h"
-#include "compiler/lower/survey.h"
+#include "compiler/survey/survey.h"
 
 namespace expc::lower {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "compiler/check/dimension.h"
 #include "compiler/lsp/completion.h"
+#include "compiler/value/dimension.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::lsp {

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "compiler/check/dimension.h"
 #include "compiler/check/expression.h"
 #include "compiler/lsp/facts.h"
 #include "compiler/lsp/features.h"
 #include "compiler/lsp/words.h"
+#include "compiler/value/dimension.h"
 
 namespace expc::lsp {
 namespace {
@@ -66,7 +66,8 @@ class Hover {
   }
 
  private:
-  std::string describe(const Scope& module) {
+  std::string describe(const Scope& scope) {
+    const load::Module& module = *scope.file;
     std::string name = module.is_stdlib
                            ? "std." + module.prefix.substr(0, module.prefix.size() - !module.prefix.empty())
                            : "\"" + module.path + "\"";
@@ -76,11 +77,11 @@ class Hover {
       for (const auto& declaration : all) text += (text.empty() ? "" : ", ") + declaration.name.name;
       return text;
     };
-    if (module.ast) {
-      page.code("workloads", list(module.ast->workloads));
-      page.code("enums", list(module.ast->enums));
-      page.code("values", list(module.ast->lets));
-      page.code("systems", list(module.ast->systems));
+    if (scope.ast) {
+      page.code("workloads", list(scope.ast->workloads));
+      page.code("enums", list(scope.ast->enums));
+      page.code("values", list(scope.ast->lets));
+      page.code("systems", list(scope.ast->systems));
     }
     return page.text();
   }

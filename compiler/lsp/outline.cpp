@@ -107,8 +107,7 @@ class Outline {
 }  // namespace
 
 llvm::json::Value outline(const Query& query) {
-  for (const auto& module : query.analysis.program.modules)
-    if (query.analysis.loaded && module->file == query.analysis.root) return Outline(query).of(*module);
+  if (query.analysis.loaded) return Outline(query).of(query.analysis.program.modules.root().ast);
   return llvm::json::Array{};
 }
 

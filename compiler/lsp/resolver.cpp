@@ -63,7 +63,7 @@ void Resolver::declareFile(const Scope& scope) {
   const auto add = [&](SymbolKind kind, const auto& declaration) {
     return declare(&declaration, {kind, declaration.name.name, declaration.name.range, &declaration, &scope});
   };
-  declare(&scope, {SymbolKind::Module, scope.path, {file.file, 0, 0}, &scope, &scope});
+  declare(&scope, {SymbolKind::Module, scope.file->path, {file.file, 0, 0}, &scope, &scope});
   index_.uses.pop_back();  // a file has no name of its own in its text
   for (const ast::EnumDecl& declaration : file.enums) {
     const unsigned owner = add(SymbolKind::Enum, declaration);

@@ -40,7 +40,7 @@ size_t readSome(int input, char* buffer, size_t size) {
 
 int serve(int input, int output, const std::string& version) {
   bool gone = false;
-  Server server(check::FileSystem::real(), libraryFolder(), version, [&](llvm::json::Value message) {
+  Server server(load::FileSystem::real(), libraryFolder(), version, [&](llvm::json::Value message) {
     if (!gone && !writeAll(output, frame(message))) gone = true;
   });
   Deframer deframer;

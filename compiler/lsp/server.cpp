@@ -54,7 +54,7 @@ llvm::Error protocolError(ErrorCode code, const std::string& text) {
   return llvm::make_error<ProtocolError>(code, text);
 }
 
-Server::Server(check::FileSystem disk, std::string library, std::string version, Send send)
+Server::Server(load::FileSystem disk, std::string library, std::string version, Send send)
     : workspace_(std::move(disk), std::move(library)), version_(std::move(version)), send_(std::move(send)) {}
 
 // ---- messages

@@ -19,7 +19,7 @@ class Server {
  public:
   using Send = std::function<void(llvm::json::Value)>;
 
-  Server(check::FileSystem disk, std::string library, std::string version, Send send);
+  Server(load::FileSystem disk, std::string library, std::string version, Send send);
 
   void setLimits(Workspace::Limits limits) { workspace_.limits = limits; }
   /// Takes what came over the wire; a request that is cancelled before its turn is answered so.

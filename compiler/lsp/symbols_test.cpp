@@ -29,14 +29,14 @@ workload job {
 /// A file with an import of kShared as `shared`, and what its names mean.
 struct Names {
   explicit Names(const std::string& written) : text("import \"shared.exp\"\n" + written) {
-    const check::FileSystem files{[](const std::string& path) -> llvm::Expected<std::string> {
+    const load::FileSystem files{[](const std::string& path) -> llvm::Expected<std::string> {
       if (path == "dir/shared.exp") return kShared;
       return llvm::errorCodeToError(std::make_error_code(std::errc::no_such_file_or_directory));
     }};
     diag::Collector collector;
     diag::Emitter emitter(collector);
     root = sources.add("dir/a.exp", text);
-    program = check::check(sources, root, files, emitter);
+    program = check::check(sources, load::load(sources, root, files, emitter), emitter);
     index = lsp::buildIndex(program, sources);
   }
 

@@ -1,7 +1,7 @@
 #include "compiler/lsp/words.h"
 
-#include "compiler/check/system.h"
 #include "compiler/parse/blocks.h"
+#include "compiler/value/system.h"
 
 namespace expc::lsp {
 

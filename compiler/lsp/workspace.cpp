@@ -61,7 +61,7 @@ Document* Workspace::find(const std::string& uri) {
   return found == documents_.end() ? nullptr : found->second.get();
 }
 
-check::FileSystem Workspace::files(std::set<std::string>& read) const {
+load::FileSystem Workspace::files(std::set<std::string>& read) const {
   return {[this, &read](const std::string& path) -> llvm::Expected<std::string> {
     const std::string wanted = normalized(path);
     read.insert(wanted);
@@ -79,7 +79,8 @@ std::unique_ptr<Analysis> Workspace::compile(const Document& document, std::set<
   if (root) {
     analysis->loaded = true;
     analysis->root = *root;
-    analysis->program = check::check(analysis->sources, *root, files(read), emitter);
+    analysis->program =
+        check::check(analysis->sources, load::load(analysis->sources, *root, files(read), emitter), emitter);
     analysis->index = buildIndex(analysis->program, analysis->sources);
     analysis->tokens = parse::tokens(analysis->sources, *root);
   }

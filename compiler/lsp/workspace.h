@@ -38,7 +38,7 @@ class Workspace {
  public:
   /// `disk` is where files come from that are not open. Built-in modules are shown from `library`, a folder that is
   /// filled when one is first asked for; "" if they cannot be shown.
-  Workspace(check::FileSystem disk, std::string library) : disk_(std::move(disk)), library_(std::move(library)) {}
+  Workspace(load::FileSystem disk, std::string library) : disk_(std::move(disk)), library_(std::move(library)) {}
 
   Encoding encoding = Encoding::Utf16;
 
@@ -77,9 +77,9 @@ class Workspace {
   };
 
   std::unique_ptr<Analysis> compile(const Document& document, std::set<std::string>& read) const;
-  check::FileSystem files(std::set<std::string>& read) const;
+  load::FileSystem files(std::set<std::string>& read) const;
 
-  check::FileSystem disk_;
+  load::FileSystem disk_;
   std::string library_;
   std::map<std::string, std::unique_ptr<Document>> documents_;  // by URI
   std::map<std::string, Cached> cache_;

@@ -14,7 +14,7 @@ namespace {
 /// Grids up to here are expanded: larger ones cost time and show nothing new.
 constexpr uint64_t kMaxProduct = 2000;
 
-check::FileSystem noFiles() {
+load::FileSystem noFiles() {
   return {[](const std::string& path) -> llvm::Expected<std::string> {
     return llvm::createStringError("there is no file %s here", path.c_str());
   }};
@@ -49,7 +49,7 @@ void compileText(const std::string& text) {
   diag::Emitter emitter(collector);
   auto file = parse::load(sources, "fuzz.exp", text, emitter);
   if (!file) return;
-  const check::Program program = check::check(sources, *file, noFiles(), emitter);
+  const check::Program program = check::check(sources, load::load(sources, *file, noFiles(), emitter), emitter);
   if (small(program)) {
     lower::Selection selection;
     selection.overrides = overrides(text);

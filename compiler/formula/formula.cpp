@@ -1,0 +1,334 @@
+#include "compiler/formula/formula.h"
+
+#include <algorithm>
+#include <cassert>
+#include <set>
+
+#include "compiler/formula/lookup.h"
+
+namespace expc::check {
+namespace {
+
+EXPC_DIAGNOSTIC(Overflow, Error, "the result of this arithmetic cannot be held exactly");
+EXPC_DIAGNOSTIC(DivisionByZero, Error, "division by zero");
+EXPC_DIAGNOSTIC(InactiveParameter, Error, "'{0}' has no value where it is not active", std::string_view);
+EXPC_DIAGNOSTIC(BadRange, Error, "this range {0}", std::string_view);
+
+using Op = Formula::Op;
+
+struct Evaluator {
+  const Environment& environment;
+  Failure failure;
+
+  /// Nothing means that `failure` says why.
+  std::optional<Value> fail(Failure::Kind kind, source::Range range, unsigned parameter = 0) {
+    failure = {kind, range, parameter};
+    return std::nullopt;
+  }
+
+  std::optional<Value> parameter(const Formula& formula) {
+    assert(formula.parameter < environment.count && "a formula is evaluated without its parameters");
+    const Value* value = environment.parameters[formula.parameter];
+    return value ? std::optional<Value>(*value) : fail(Failure::Kind::Inactive, formula.range, formula.parameter);
+  }
+
+  std::optional<Value> logic(const Formula& formula) {
+    bool stop = formula.op == Op::Or;
+    for (const FormulaPtr& operand : formula.operands) {
+      auto value = run(*operand);
+      if (!value) return value;
+      if (value->asBool() == stop) return value;
+    }
+    return Value::boolean(!stop);
+  }
+
+  static int order(const Value& left, const Value& right) {
+    if (const EnumValue* level = std::get_if<EnumValue>(&left.node)) {
+      unsigned other = std::get<EnumValue>(right.node).level;
+      return level->level < other ? -1 : level->level > other ? 1 : 0;
+    }
+    const Rational &a = *left.asNumber(), &b = *right.asNumber();
+    return a < b ? -1 : b < a ? 1 : 0;
+  }
+
+  std::optional<Value> compare(const Formula& formula) {
+    auto left = run(*formula.operands[0]);
+    if (!left) return left;
+    auto right = run(*formula.operands[1]);
+    if (!right) return right;
+    switch (formula.op) {
+      case Op::Equal:
+        return Value::boolean(*left == *right);
+      case Op::NotEqual:
+        return Value::boolean(!(*left == *right));
+      case Op::Less:
+        return Value::boolean(order(*left, *right) < 0);
+      case Op::LessEqual:
+        return Value::boolean(order(*left, *right) <= 0);
+      case Op::Greater:
+        return Value::boolean(order(*left, *right) > 0);
+      default:
+        return Value::boolean(order(*left, *right) >= 0);
+    }
+  }
+
+  std::optional<Value> arithmetic(const Formula& formula) {
+    auto left = run(*formula.operands[0]);
+    if (!left) return left;
+    auto right = run(*formula.operands[1]);
+    if (!right) return right;
+    const Rational &a = *left->asNumber(), &b = *right->asNumber();
+    if (formula.op == Op::Divide && b.sign() == 0) return fail(Failure::Kind::DivisionByZero, formula.range);
+    auto result = formula.op == Op::Add        ? a + b
+                  : formula.op == Op::Subtract ? a - b
+                  : formula.op == Op::Multiply ? a * b
+                                               : a / b;
+    if (!result) return fail(Failure::Kind::Overflow, formula.range);
+    return Value::number(*result, formula.type.dimension);
+  }
+
+  std::optional<Value> inSet(const Formula& formula) {
+    auto value = run(*formula.operands[0]);
+    if (!value) return value;
+    for (size_t i = 1; i < formula.operands.size(); ++i) {
+      auto element = run(*formula.operands[i]);
+      if (!element) return element;
+      if (*element == *value) return Value::boolean(true);
+    }
+    return Value::boolean(false);
+  }
+
+  std::optional<Value> inList(const Formula& formula) {
+    auto value = run(*formula.operands[0]);
+    if (!value) return value;
+    auto list = run(*formula.operands[1]);
+    if (!list) return list;
+    const std::vector<Value>& parts = std::get<SequenceValue>(list->node).parts;
+    return Value::boolean(std::find(parts.begin(), parts.end(), *value) != parts.end());
+  }
+
+  std::optional<Value> inRange(const Formula& formula) {
+    std::optional<Value> values[4];
+    for (size_t i = 0; i < formula.operands.size(); ++i) {
+      if (!formula.operands[i]) continue;
+      values[i] = run(*formula.operands[i]);
+      if (!values[i]) return values[i];
+    }
+    const Rational &value = *values[0]->asNumber(), &lower = *values[1]->asNumber();
+    if (value < lower) return Value::boolean(false);
+    if (values[2] && *values[2]->asNumber() < value) return Value::boolean(false);
+    if (!values[3]) return Value::boolean(true);
+    return steps(value, lower, *values[3]->asNumber(), formula);
+  }
+
+  /// Whether `value` is `lower` plus (or times) a whole number of steps.
+  std::optional<Value> steps(const Rational& value, const Rational& lower, const Rational& step,
+                             const Formula& formula) {
+    if (!formula.geometric) {
+      auto distance = value - lower;
+      if (!distance) return fail(Failure::Kind::Overflow, formula.range);
+      if (step.sign() == 0) return fail(Failure::Kind::DivisionByZero, formula.range);
+      auto count = *distance / step;
+      if (!count) return fail(Failure::Kind::Overflow, formula.range);
+      return Value::boolean(count->isInteger());
+    }
+    if (step <= Rational(1) || lower.sign() <= 0) return Value::boolean(value == lower);
+    std::optional<Rational> at = lower;
+    while (at && *at < value) at = *at * step;
+    return Value::boolean(at && *at == value);
+  }
+
+  std::optional<Value> variant(const Formula& formula) {
+    EnumValue level = std::get<EnumValue>(formula.constant.node);
+    for (const FormulaPtr& operand : formula.operands) {
+      auto value = run(*operand);
+      if (!value) return value;
+      level.payload.push_back(std::move(*value));
+    }
+    return Value{std::move(level)};
+  }
+
+  std::optional<Value> sequence(const Formula& formula) {
+    Value result = formula.constant;
+    auto* record = std::get_if<RecordValue>(&result.node);
+    std::vector<Value>& parts = record ? record->parts : std::get<SequenceValue>(result.node).parts;
+    for (const FormulaPtr& operand : formula.operands) {
+      auto value = run(*operand);
+      if (!value) return value;
+      parts.push_back(std::move(*value));
+    }
+    return result;
+  }
+
+  std::optional<Value> choose(const Formula& formula) {
+    for (size_t i = 0; i + 1 < formula.operands.size(); i += 2) {
+      auto holds = run(*formula.operands[i]);
+      if (!holds) return holds;
+      if (holds->asBool()) return run(*formula.operands[i + 1]);
+    }
+    return run(*formula.operands.back());
+  }
+
+  std::optional<Value> extreme(const Formula& formula) {
+    std::optional<Value> best;
+    for (const FormulaPtr& operand : formula.operands) {
+      auto value = run(*operand);
+      if (!value) return value;
+      if (!best || (formula.op == Op::Max ? order(*value, *best) > 0 : order(*value, *best) < 0))
+        best = std::move(value);
+    }
+    return best;
+  }
+
+  std::optional<Value> system(const Formula& formula) {
+    if (environment.system && formula.parameter < environment.system->size())
+      if (const auto& value = (*environment.system)[formula.parameter]) return *value;
+    return fail(Failure::Kind::NoSystem, formula.range, formula.parameter);
+  }
+
+  std::optional<Value> lookup(const Formula& formula) {
+    if (!environment.lookup || !*environment.lookup) return fail(Failure::Kind::NotFound, formula.range);
+    std::vector<Value> arguments;
+    for (const FormulaPtr& operand : formula.operands) {
+      auto value = run(*operand);
+      if (!value) return value;
+      arguments.push_back(std::move(*value));
+    }
+    const auto found = (*environment.lookup)(lookupFunctions()[formula.parameter].name, arguments);
+    return found ? std::optional(Value::number(*found, formula.type.dimension))
+                 : fail(Failure::Kind::NotFound, formula.range);
+  }
+
+  std::optional<Value> run(const Formula& formula) {
+    switch (formula.op) {
+      case Op::Constant:
+        return formula.constant;
+      case Op::Parameter:
+        return parameter(formula);
+      case Op::System:
+        return system(formula);
+      case Op::Lookup:
+        return lookup(formula);
+      case Op::Coalesce: {
+        auto value = run(*formula.operands[0]);
+        const bool absent = failure.kind == Failure::Kind::Inactive || failure.kind == Failure::Kind::NotFound;
+        if (value || !absent) return value;
+        return run(*formula.operands[1]);
+      }
+      case Op::Choose:
+        return choose(formula);
+      case Op::Max:
+      case Op::Min:
+        return extreme(formula);
+      case Op::InList:
+        return inList(formula);
+      case Op::Not: {
+        auto value = run(*formula.operands[0]);
+        return value ? Value::boolean(!value->asBool()) : value;
+      }
+      case Op::Negate: {
+        auto value = run(*formula.operands[0]);
+        if (!value) return value;
+        auto result = -*value->asNumber();
+        if (!result) return fail(Failure::Kind::Overflow, formula.range);
+        return Value::number(*result, formula.type.dimension);
+      }
+      case Op::Or:
+      case Op::And:
+        return logic(formula);
+      case Op::InSet:
+        return inSet(formula);
+      case Op::InRange:
+        return inRange(formula);
+      case Op::Add:
+      case Op::Subtract:
+      case Op::Multiply:
+      case Op::Divide:
+        return arithmetic(formula);
+      case Op::Variant:
+        return variant(formula);
+      case Op::Field: {
+        auto value = run(*formula.operands[0]);
+        if (!value) return value;
+        return std::get<RecordValue>(value->node).parts[formula.parameter];
+      }
+      case Op::Sequence:
+        return sequence(formula);
+      default:
+        return compare(formula);
+    }
+  }
+};
+
+void collect(const Formula& formula, std::set<unsigned>& found) {
+  if (formula.op == Op::Parameter) found.insert(formula.parameter);
+  for (const FormulaPtr& operand : formula.operands)
+    if (operand) collect(*operand, found);
+}
+
+}  // namespace
+
+std::vector<unsigned> parametersOf(const Formula& formula) {
+  std::set<unsigned> found;
+  collect(formula, found);
+  return {found.begin(), found.end()};
+}
+
+Outcome evaluate(const Formula& formula, const Environment& environment) {
+  Evaluator evaluator{environment, {}};
+  auto value = evaluator.run(formula);
+  if (value) return std::move(*value);
+  return evaluator.failure;
+}
+
+void reportFailure(const Failure& failure, std::string_view parameter_name, const std::string& context,
+                   diag::Emitter& emitter) {
+  auto finish = [&](diag::Builder builder) {
+    if (!context.empty()) builder.note({}, "{}", context);
+    builder.emit();
+  };
+  switch (failure.kind) {
+    case Failure::Kind::Overflow:
+      return finish(std::move(
+          emitter.build(failure.range, Overflow).note({}, "numbers are exact fractions of 64-bit whole numbers")));
+    case Failure::Kind::DivisionByZero:
+      return finish(emitter.build(failure.range, DivisionByZero));
+    case Failure::Kind::Inactive:
+      return finish(std::move(emitter.build(failure.range, InactiveParameter, parameter_name)
+                                  .note({},
+                                        "write what stands for it there, as in 'rank ?? 0 > 8', or test first: 'method "
+                                        "== lora and rank > 8'")));
+    case Failure::Kind::NoSystem:
+      assert(false && "a rule with 'system' is evaluated without a system");
+      return;
+    case Failure::Kind::NotFound:
+      assert(false && "only estimates read files, and they may have no value");
+      return;
+  }
+}
+
+std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value* upper, const Value* step,
+                                                 bool geometric, source::Range range, size_t limit,
+                                                 diag::Emitter& emitter) {
+  auto refuse = [&](std::string_view why) {
+    emitter.emit(range, BadRange, why);
+    return std::nullopt;
+  };
+  if (!upper) return refuse("has no end; levels need one");
+  const Dimension dimension = std::get<Value::Number>(lower.node).dimension;
+  const Rational &first = *lower.asNumber(), &last = *upper->asNumber();
+  if (last < first) return refuse("is empty: its end lies before its beginning");
+  if (!step && (!dimension.isPlain() || !first.isInteger())) return refuse("needs a step: write 'by' and the distance");
+  Rational stride = step ? *step->asNumber() : Rational(1);
+  if (geometric && (stride <= Rational(1) || first.sign() <= 0))
+    return refuse("never ends: 'by *' takes a factor above 1 and a beginning above 0");
+  if (!geometric && stride.sign() <= 0) return refuse("never ends: its step must be above 0");
+  std::vector<Value> values;
+  for (std::optional<Rational> at = first; at && *at <= last; at = geometric ? *at * stride : *at + stride) {
+    if (values.size() == limit) return refuse(fmt::format("has more than {} values", limit));
+    values.push_back(Value::number(*at, dimension));
+  }
+  return values;
+}
+
+}  // namespace expc::check

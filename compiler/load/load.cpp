@@ -1,0 +1,167 @@
+#include "compiler/load/load.h"
+
+#include <llvm/ADT/SmallString.h>
+#include <llvm/Support/Path.h>
+
+#include "compiler/diag/closest.h"
+#include "compiler/diag/names.h"
+#include "compiler/parse/load.h"
+#include "compiler/parse/parse.h"
+#include "stdlib/stdlib.h"
+
+namespace expc::load {
+namespace {
+
+EXPC_DIAGNOSTIC(UnknownModule, Error, "there is no module '{0}'", std::string);
+EXPC_DIAGNOSTIC(ImportNotFound, Error, "cannot find '{0}'", std::string_view);
+EXPC_DIAGNOSTIC(ImportUnreadable, Error, "cannot read '{0}': {1}", std::string_view, std::string);
+EXPC_DIAGNOSTIC(ImportCycle, Error, "'{0}' imports itself", std::string_view);
+
+constexpr size_t kMaxDepth = 64;
+constexpr std::string_view kStdlib = "<stdlib>/";
+
+std::string lexical(std::string_view path) {
+  llvm::SmallString<128> result{llvm::StringRef(path)};
+  llvm::sys::path::remove_dots(result, /*remove_dot_dot=*/true);
+  return std::string(result.str());
+}
+
+std::string stem(std::string_view path) { return llvm::sys::path::stem(llvm::StringRef(path)).str(); }
+
+class Loader {
+ public:
+  Loader(source::SourceManager& sources, const FileSystem& files, diag::Emitter& emitter, std::string root_directory)
+      : sources_(sources), files_(files), emitter_(emitter), root_directory_(std::move(root_directory)) {}
+
+  const Module* load(source::FileId file, std::string key, std::string directory, std::string prefix, bool is_stdlib) {
+    size_t before = emitter_.errors();
+    auto module = std::make_unique<Module>();
+    module->ast = parse::parse(sources_, file, emitter_);
+    modules_.parsed &= emitter_.errors() == before;
+    module->path = std::string(sources_.name(file));
+    module->directory = std::move(directory);
+    module->prefix = std::move(prefix);
+    module->is_stdlib = is_stdlib;
+    active_.push_back(key);
+    for (const ast::Import& import : module->ast.imports) bind(*module, import);
+    active_.pop_back();
+    for (const ast::ReferenceDecl& reference : module->ast.references) {
+      const std::string relative = relativeTo(module->directory, reference.path.value);
+      module->references.push_back(modules_.parsed ? read(relative, reference.path.range, reference.path.value)
+                                                   : std::nullopt);
+    }
+    loaded_[key] = module.get();
+    modules_.all.push_back(std::move(module));
+    return modules_.all.back().get();
+  }
+
+  Modules finish() { return std::move(modules_); }
+
+ private:
+  void bind(Module& module, const ast::Import& import) {
+    std::string name;
+    const Module* target = nullptr;
+    if (auto* text = std::get_if<ast::StringLiteral>(&import.target)) {
+      name = stem(text->value);
+      target = openFile(module, import, text->value);
+    } else {
+      const ast::QualifiedName& path = std::get<ast::QualifiedName>(import.target);
+      name = path.parts.back().name;
+      target = openStdlib(path, import);
+    }
+    if (import.alias) name = import.alias->name;
+    auto [at, fresh] = module.imports.emplace(name, target);
+    if (!fresh)
+      diag::duplicateName(emitter_, import.alias ? import.alias->range : import.target_range, "module", name,
+                          ranges_[{&module, name}]);
+    else
+      ranges_[{&module, name}] = import.target_range;
+  }
+
+  const Module* openStdlib(const ast::QualifiedName& path, const ast::Import& import) {
+    std::string text;
+    for (const ast::Identifier& part : path.parts) text += (text.empty() ? "" : ".") + part.name;
+    std::optional<std::string_view> found;
+    if (path.parts.size() == 2 && path.parts[0].name == "std") found = stdlib::module(path.parts[1].name);
+    if (!found) {
+      std::vector<std::string> names;
+      for (std::string_view name : stdlib::names()) names.push_back("std." + std::string(name));
+      auto builder = emitter_.build(import.target_range, UnknownModule, text);
+      if (auto best = diag::closest(text, names)) {
+        builder.note({}, "did you mean '{}'?", *best).fix(import.target_range, *best);
+      } else {
+        builder.note({}, "built in {} {}; a file is imported by its path in quotes", names.size() == 1 ? "is" : "are",
+                     diag::list(names));
+      }
+      builder.emit();
+      return nullptr;
+    }
+    std::string key = std::string(kStdlib) + path.parts[1].name;
+    if (auto known = loaded_.find(key); known != loaded_.end()) return known->second;
+    source::FileId file = sources_.add(key + ".exp", std::string(*found));
+    return load(file, key, "", path.parts[1].name + ".", true);
+  }
+
+  const Module* openFile(Module& module, const ast::Import& import, const std::string& written) {
+    std::string relative = relativeTo(module.directory, written);
+    std::string key = lexical(relative);
+    for (const std::string& open : active_)
+      if (open == key) {
+        emitter_.emit(import.target_range, ImportCycle, written);
+        return nullptr;
+      }
+    if (auto known = loaded_.find(key); known != loaded_.end()) return known->second;
+    if (active_.size() >= kMaxDepth) {
+      emitter_.emit(import.target_range, ImportUnreadable, written,
+                    fmt::format("imports are nested more than {} deep", kMaxDepth));
+      return nullptr;
+    }
+    if (module.is_stdlib) return nullptr;  // the stdlib reads no files
+    std::optional<std::string> text = read(relative, import.target_range, written);
+    if (!text) return loaded_[key] = nullptr;
+    auto file = parse::load(sources_, relativeTo(root_directory_, relative), std::move(*text), emitter_);
+    if (!file) {
+      modules_.parsed = false;
+      return loaded_[key] = nullptr;
+    }
+    return load(*file, key, llvm::sys::path::parent_path(relative).str(), stem(written) + ".", false);
+  }
+
+  /// The text of a file; nothing after reporting why not.
+  std::optional<std::string> read(const std::string& relative, source::Range range, const std::string& written) {
+    const std::string path = relativeTo(root_directory_, relative);
+    llvm::Expected<std::string> text = files_.read(path);
+    if (text) return std::move(*text);
+    std::error_code code;
+    std::string reason;
+    llvm::handleAllErrors(text.takeError(), [&](const llvm::ErrorInfoBase& error) {
+      code = error.convertToErrorCode();
+      reason = error.message();
+    });
+    if (code == std::errc::no_such_file_or_directory)
+      emitter_.build(range, ImportNotFound, written).note({}, "looked for {}", path).emit();
+    else
+      emitter_.emit(range, ImportUnreadable, written, reason);
+    return std::nullopt;
+  }
+
+  source::SourceManager& sources_;
+  const FileSystem& files_;
+  diag::Emitter& emitter_;
+  std::string root_directory_;
+  Modules modules_;
+  std::vector<std::string> active_;
+  std::map<std::string, const Module*> loaded_;
+  std::map<std::pair<const Module*, std::string>, source::Range> ranges_;
+};
+
+}  // namespace
+
+Modules load(source::SourceManager& sources, source::FileId root, const FileSystem& files, diag::Emitter& emitter) {
+  const llvm::StringRef name = sources.name(root);
+  Loader loader(sources, files, emitter, llvm::sys::path::parent_path(name).str());
+  loader.load(root, llvm::sys::path::filename(name).str(), "", "", false);
+  return loader.finish();
+}
+
+}  // namespace expc::load

@@ -1,0 +1,118 @@
+#include "compiler/survey/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace expc::lower {
+namespace {
+
+constexpr size_t kMaxKnown = 1 << 16;
+
+}  // namespace
+
+std::string bytesText(double bytes) {
+  for (auto [unit, size] : {std::pair("TB", 1e12), {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}})
+    if (bytes >= size) return fmt::format("{:.4g} {}", bytes / size, unit);
+  return fmt::format("{:.4g} B", bytes);
+}
+
+Machine::Machine(const expand::Space& space, const check::System* system, const check::Lookup& lookup)
+    : space_(space), at_(space.selected(), system, &lookup) {
+  gatherEstimates();
+  if (!system) return;
+  if (const auto& memory = (*system)["gpu.memory"]) device_memory_ = memory->asNumber()->toDouble();
+  using Answer = expand::Condition::Answer;
+  const check::Study& study = space.study();
+  for (const check::Rule& rule : study.rules) {
+    if (!rule.usesSystem()) continue;
+    expand::View view = rule.of_workload ? expand::View::Workload : expand::View::Study;
+    std::string why = !rule.because.empty() ? rule.because
+                      : rule.name.empty()   ? fmt::format("a rule about the system excludes it: {}", rule.text)
+                                            : fmt::format("rule '{}' excludes it", rule.name);
+    rules_.push_back({std::make_unique<expand::Condition>(space, rule.condition, view, system),
+                      rule.kind == ast::RuleKind::Require ? Answer::No : Answer::Yes, std::move(why)});
+  }
+}
+
+void Machine::gatherEstimates() {
+  for (const check::Estimate& part : space_.study().workload->estimates) {
+    auto found = std::find_if(estimates_.begin(), estimates_.end(),
+                              [&](const Estimate& estimate) { return estimate.metric == part.metric; });
+    if (found == estimates_.end()) found = estimates_.insert(found, Estimate{part.metric, {}, {}, {}, {}});
+    found->parts.push_back(&part);
+    std::set<unsigned> factors(found->factors.begin(), found->factors.end());
+    std::set<unsigned> parameters(found->parameters.begin(), found->parameters.end());
+    for (const check::FormulaPtr& formula : {part.value, part.when}) {
+      if (!formula) continue;
+      expand::Space::Reads reads = space_.readsOf(*formula);
+      factors.insert(reads.factors.begin(), reads.factors.end());
+      parameters.insert(reads.parameters.begin(), reads.parameters.end());
+    }
+    found->factors.assign(factors.begin(), factors.end());
+    found->parameters.assign(parameters.begin(), parameters.end());
+  }
+}
+
+const std::string& Machine::unavailable(expand::Levels point) const {
+  static const std::string kNone;
+  for (const Rule& rule : rules_)
+    if (rule.condition->at(point) == rule.excludes) return rule.why;
+  return kNone;
+}
+
+std::string Machine::expectedInfeasible(expand::Levels point) {
+  if (!device_memory_) return "";
+  for (Estimate& estimate : estimates_) {
+    const std::optional<double> bytes = bytesAt(estimate, point);
+    if (!bytes || *bytes <= *device_memory_) continue;  // what cannot be estimated is tried
+    range_ = estimate.parts[0]->range;
+    return fmt::format("{} is estimated at {}, and a device has {}", space_.study().metrics[estimate.metric].name,
+                       bytesText(*bytes), bytesText(*device_memory_));
+  }
+  return "";
+}
+
+std::map<std::string, double> Machine::estimates(expand::Levels point) {
+  std::map<std::string, double> found;
+  for (Estimate& estimate : estimates_)
+    if (const auto bytes = bytesAt(estimate, point)) found[space_.study().metrics[estimate.metric].name] = *bytes;
+  return found;
+}
+
+/// Points that agree in the factors that the estimate reads share its value.
+std::optional<double> Machine::bytesAt(Estimate& estimate, expand::Levels point) {
+  uint64_t key = 0;
+  for (unsigned factor : estimate.factors) {
+    const uint64_t radix = space_.study().factors[factor].levels.size() + 1;
+    const uint64_t digit = point[factor] == expand::kAbsent ? radix - 1 : point[factor];
+    if (__builtin_mul_overflow(key, radix, &key) || __builtin_add_overflow(key, digit, &key))
+      return evaluate(estimate, point);
+  }
+  if (estimate.known.size() == kMaxKnown) estimate.known.clear();
+  auto [at, fresh] = estimate.known.try_emplace(key);
+  if (fresh) at->second = evaluate(estimate, point);
+  return at->second;
+}
+
+std::optional<double> Machine::evaluate(const Estimate& estimate, expand::Levels point) {
+  at_.set(point);
+  if (at_.settle(estimate.parameters)) return std::nullopt;
+  double sum = 0;
+  for (const check::Estimate* part : estimate.parts) {
+    if (part->when) {
+      check::Outcome when = at_.evaluate(*part->when, expand::View::Workload);
+      const check::Value* holds = std::get_if<check::Value>(&when);
+      if (!holds || !holds->asBool()) continue;
+    }
+    check::Outcome value = at_.evaluate(*part->value, expand::View::Workload);
+    const check::Value* bytes = std::get_if<check::Value>(&value);
+    if (!bytes) return std::nullopt;
+    sum += bytes->asNumber()->toDouble();
+  }
+  if (sum == 0) return std::nullopt;  // no part is about this point
+  return sum;
+}
+
+}  // namespace expc::lower

@@ -1,0 +1,177 @@
+#include "compiler/survey/point_writer.h"
+
+#include <llvm/Support/BLAKE3.h>
+
+#include <algorithm>
+
+#include "compiler/survey/values.h"
+#include "runtime/plan/json.h"
+#include "runtime/plan/plan.h"
+
+namespace expc::lower {
+namespace {
+
+/// What a point says of its workload, apart from parameters.
+llvm::json::Object identity(const check::Workload& workload) {
+  if (workload.command)
+    return llvm::json::Object{{"command", plan::jsonTexts(workload.command->arguments)}, {"version", workload.version}};
+  return llvm::json::Object{{"workload", workload.name}, {"version", workload.version}};
+}
+
+bool isDefault(const check::Use& use, unsigned parameter, const check::Value& value) {
+  const auto& fallback = use.workload->parameters[use.parameter_of[parameter]].fallback;
+  return fallback && *fallback == value;
+}
+
+std::string member(const std::string& name, const llvm::json::Value& value) {
+  return plan::canonicalJson(name) + ":" + plan::canonicalJson(value);
+}
+
+void join(std::string& out, bool& first, const std::string& text) {
+  if (text.empty()) return;
+  if (!first) out += ',';
+  first = false;
+  out += text;
+}
+
+void append(std::string& to, const std::string& text) {
+  if (!to.empty() && !text.empty()) to += ',';
+  to += text;
+}
+
+}  // namespace
+
+std::string pointIdSlowly(const check::Selected& selected, const expand::Assignment& settled) {
+  const check::Use& use = selected.study->uses[settled.use()];
+  llvm::json::Object parameters;
+  for (unsigned i = 0; i < use.parameter_of.size(); ++i) {
+    const check::Value* value = use.parameter_of[i] >= 0 ? settled.value(i) : nullptr;
+    if (value && !isDefault(use, i, *value))
+      parameters[selected.study->workload->parameters[i].name] = toExactJson(*value);
+  }
+  llvm::json::Object document = identity(*use.workload);
+  document["parameters"] = std::move(parameters);
+  return plan::shortHash(plan::canonicalJson(std::move(document)));
+}
+
+llvm::json::Object parametersOf(const check::Selected& selected, const expand::Assignment& settled) {
+  const check::Use& use = selected.study->uses[settled.use()];
+  llvm::json::Object parameters;
+  for (unsigned i = 0; i < use.parameter_of.size(); ++i)
+    if (const check::Value* value = use.parameter_of[i] >= 0 ? settled.value(i) : nullptr)
+      parameters[selected.study->workload->parameters[i].name] = toJson(*value);
+  return parameters;
+}
+
+PointWriter::PointWriter(const expand::Space& space) : space_(space) {
+  const check::Study& study = space.study();
+  for (unsigned use = 0; use < study.uses.size(); ++use) uses_.push_back(compile(space, use));
+  for (unsigned factor = 0; factor < study.factors.size(); ++factor) {
+    Labels labels{factor, {}};
+    const std::string& name = study.factors[factor].name;
+    for (const check::Level& level : study.factors[factor].levels)
+      labels.texts.push_back(member(name, plan::jsonText(level.label)));
+    labels.texts.push_back(member(name, nullptr));
+    labels_.push_back(std::move(labels));
+  }
+  std::sort(labels_.begin(), labels_.end(), [&](const Labels& a, const Labels& b) {
+    return study.factors[a.factor].name < study.factors[b.factor].name;
+  });
+}
+
+PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index) {
+  const check::Study& study = space.study();
+  const check::Use& use = study.uses[index];
+  Use result;
+  // The canonical text has its members by name; "parameters" stands between the others.
+  llvm::json::Object document = identity(*use.workload);
+  document["parameters"] = llvm::json::Object{};
+  std::string text = plan::canonicalJson(std::move(document));
+  const std::string marker = "\"parameters\":{";
+  size_t at = text.find(marker + "}") + marker.size();
+  result.prefix = text.substr(0, at);
+  result.suffix = text.substr(at);
+
+  std::vector<unsigned> sorted;
+  for (unsigned i = 0; i < use.parameter_of.size(); ++i)
+    if (use.parameter_of[i] >= 0) sorted.push_back(i);
+  const auto& parameters = study.workload->parameters;
+  std::sort(sorted.begin(), sorted.end(),
+            [&](unsigned a, unsigned b) { return parameters[a].name < parameters[b].name; });
+  for (unsigned parameter : sorted) {
+    Entry entry;
+    entry.factor = study.factor_of[parameter];
+    entry.when = space.when(parameter);
+    auto add = [&](const check::Value* value) {
+      entry.parameters.push_back(value ? member(parameters[parameter].name, toJson(*value)) : "");
+      bool says = value && !isDefault(use, parameter, *value);
+      entry.id.push_back(says ? member(parameters[parameter].name, toExactJson(*value)) : "");
+    };
+    if (entry.factor >= 0) {
+      const check::Factor& factor = study.factors[entry.factor];
+      auto slot = std::find(factor.parameters.begin(), factor.parameters.end(), parameter) - factor.parameters.begin();
+      for (const check::Level& level : factor.levels) add(&level.values[slot]);
+    }
+    const auto& given = space.selected().arguments[index][parameter];
+    add(given ? &*given : nullptr);
+    bool plain = entry.factor < 0 && !entry.when;
+    Entry* last = result.entries.empty() ? nullptr : &result.entries.back();
+    if (plain && last && last->factor < 0 && !last->when) {
+      append(last->id[0], entry.id[0]);
+      append(last->parameters[0], entry.parameters[0]);
+    } else {
+      result.entries.push_back(std::move(entry));
+    }
+  }
+  return result;
+}
+
+void PointWriter::canonical(expand::Levels point) {
+  const Use& use = uses_[space_.use(point)];
+  canonical_ = use.prefix;
+  bool first = true;
+  for (const Entry& entry : use.entries) {
+    if (entry.when && !entry.when->holds(point)) continue;
+    unsigned level = entry.factor < 0 ? expand::kAbsent : point[entry.factor];
+    join(canonical_, first, level < expand::kOpen ? entry.id[level] : entry.id.back());
+  }
+  canonical_ += use.suffix;
+}
+
+void PointWriter::appendParameters(expand::Levels point, std::string& out) const {
+  out += '{';
+  bool first = true;
+  for (const Entry& entry : uses_[space_.use(point)].entries) {
+    if (entry.when && !entry.when->holds(point)) continue;
+    unsigned level = entry.factor < 0 ? expand::kAbsent : point[entry.factor];
+    join(out, first, level < expand::kOpen ? entry.parameters[level] : entry.parameters.back());
+  }
+  out += '}';
+}
+
+void PointWriter::appendLevels(expand::Levels point, std::string& out) const {
+  out += '{';
+  bool first = true;
+  for (const Labels& labels : labels_) {
+    unsigned level = point[labels.factor];
+    join(out, first, level < expand::kOpen ? labels.texts[level] : labels.texts.back());
+  }
+  out += '}';
+}
+
+uint64_t PointWriter::hash(expand::Levels point) {
+  canonical(point);
+  const auto bytes = llvm::BLAKE3::hash<8>(
+      llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t*>(canonical_.data()), canonical_.size()));
+  uint64_t value = 0;
+  for (uint8_t byte : bytes) value = value << 8 | byte;
+  return value;
+}
+
+std::string_view PointWriter::id(expand::Levels point) {
+  uint64_t value = hash(point);
+  for (size_t i = 16; i-- > 0; value >>= 4) hex_[i] = "0123456789abcdef"[value & 15];
+  return {hex_, 16};
+}
+
+}  // namespace expc::lower

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/survey/pairs.h"
+
+namespace expc::lower {
+
+/// What a reference publishes for the points of a study. A row belongs to a point if every parameter that it gives has
+/// that value there; of several rows the first that has the metric counts.
+class PublishedValues {
+ public:
+  PublishedValues(const expand::Space& space, const check::Published& published);
+
+  /// A metric of the study at a point: as published, else derived from what is.
+  std::optional<double> of(unsigned metric, expand::Levels point);
+  /// A comparison at a point where it has a value.
+  std::optional<double> of(const check::Comparison& comparison, const Pairs& pairs, expand::Levels point);
+  /// A criterion's subject.
+  std::optional<double> of(const check::Criterion& criterion, const Pairs& pairs, expand::Levels point);
+
+ private:
+  /// Rows that give the same parameters, by their values.
+  struct Group {
+    std::vector<unsigned> parameters;
+    std::unordered_map<std::string, std::vector<size_t>> rows;
+  };
+  std::optional<double> term(const check::MetricTerm& term, expand::Levels point);
+
+  const expand::Space& space_;
+  const check::Published& published_;
+  std::vector<Group> groups_;
+  std::vector<unsigned> read_;  // parameters to settle, with what their `when`s read
+  expand::Assignment at_;
+};
+
+/// Calls `visit` for the points with these levels, until it says false.
+void findPinned(const expand::Space& space, const std::vector<check::Pin>& pins,
+                llvm::function_ref<bool(expand::Levels)> visit);
+
+}  // namespace expc::lower

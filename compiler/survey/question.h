@@ -1,0 +1,57 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "compiler/survey/pairs.h"
+
+namespace expc::lower {
+
+/// Which points a criterion asks about.
+class Question {
+ public:
+  Question(const expand::Space& space, const check::Criterion& criterion);
+
+  enum class Answer { No, Yes, Failed };  // Failed: a `where` has no value there
+  /// `values` says what each comparison of the study has at `point` (Pairs::value).
+  Answer asks(expand::Levels point, const std::vector<Pairs::Answer>& values) const;
+  void reportFailure(expand::Levels point, diag::Emitter& emitter) const;
+
+  const check::Criterion& criterion() const { return criterion_; }
+  /// The comparison that it judges, as an index into Study::comparisons.
+  std::optional<unsigned> comparison() const {
+    return criterion_.infeasible ? std::optional<unsigned>() : criterion_.comparison;
+  }
+
+ private:
+  const check::Criterion& criterion_;
+  std::vector<std::unique_ptr<expand::Condition>> where_;
+};
+
+/// The tree of a criterion's quantifiers without its leaves: enough to know what a design can decide, and small where
+/// the points are many.
+class Shape {
+ public:
+  explicit Shape(const check::Criterion& criterion) : criterion_(&criterion) {}
+
+  void add(expand::Levels point);
+  uint64_t cells() const { return root_.cells; }
+  /// How many repetitions an outcome needs at least, by DESIGN §5: a pass of a forall and a fail of an exists want
+  /// every cell at alpha; a fail of a forall and a pass of an exists want one cell at Holm's first step.
+  unsigned repetitionsToPass(double confidence, bool median) const;
+  unsigned repetitionsToFail(double confidence, bool median) const;
+
+ private:
+  struct Node {
+    uint64_t cells = 0;
+    std::map<std::vector<unsigned>, Node> groups;  // by the levels of one quantifier's factors; none for the last one
+  };
+  unsigned needed(const Node& node, size_t depth, double confidence, bool median, ast::QuantifierKind certain,
+                  uint64_t cells) const;
+
+  const check::Criterion* criterion_;
+  Node root_;
+};
+
+}  // namespace expc::lower

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/expand/lints.h"
+#include "compiler/survey/machine.h"
+#include "compiler/survey/point_writer.h"
+#include "compiler/survey/question.h"
+
+namespace expc::lower {
+
+/// What one walk over the points of a selected study finds out; no point is kept, however many there are.
+struct Survey {
+  struct OfComparison {
+    uint64_t pairs = 0, without = 0, several = 0;
+    std::map<Missing, uint64_t> reasons;  // of `without`
+    std::vector<unsigned> example;        // a treated point with several baselines
+    uint64_t cells = 0;                   // pairs that the system can run
+  };
+  struct OfCriterion {
+    explicit OfCriterion(const check::Criterion& criterion) : shape(criterion) {}
+    Shape shape;               // of all that it asks about
+    uint64_t unpublished = 0;  // left out of these: the reference has nothing for them
+    std::vector<unsigned> example;
+    uint64_t cells = 0;       // that the system can run
+    uint64_t infeasible = 0;  // of these, expected to run out of memory
+    std::string estimate;     // of the first one
+    source::Range estimate_range;
+    std::vector<std::vector<char>> levels;  // by factor: which occur in the cells; the last is kAbsent
+  };
+
+  explicit Survey(const expand::Space& space) : seen(space) {}
+
+  uint64_t product = 0, points = 0, available = 0, expected_infeasible = 0;
+  std::vector<expand::Walker::Removed> removed;  // by rule of the study
+  expand::Seen seen;
+  std::vector<OfComparison> comparisons;  // by comparison of the study
+  std::vector<OfCriterion> criteria;      // by criterion of the selection
+  uint64_t ids_sum = 0, ids_mix = 0;      // of all ids, whatever their order; with `writer`
+};
+
+/// Nothing after a report. With a writer the ids are summed up.
+std::optional<Survey> surveyOf(const expand::Space& space, Machine& machine, PointWriter* writer,
+                               diag::Emitter& emitter);
+
+/// Why points of a comparison have no partner: "2: the rule of slow removes it; 1: …", without the number where there
+/// is one reason.
+std::string whyWithout(const Survey::OfComparison& comparison, const check::Study& study,
+                       const source::SourceManager& sources);
+
+}  // namespace expc::lower

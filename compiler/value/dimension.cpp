@@ -1,0 +1,185 @@
+#include "compiler/value/dimension.h"
+
+#include <algorithm>
+
+namespace expc::check {
+namespace {
+
+struct NamedUnit {
+  std::string_view name;
+  Dimension dimension;
+  Rational scale;
+};
+
+Rational inverse(int64_t value) { return *Rational::make(1, value); }
+
+Dimension power() { return *Dimension::of(Dimension::Energy).over(Dimension::of(Dimension::Time)); }
+
+const std::vector<NamedUnit>& units() {
+  static const std::vector<NamedUnit> all = [] {
+    Dimension time = Dimension::of(Dimension::Time), bytes = Dimension::of(Dimension::Bytes);
+    Dimension energy = Dimension::of(Dimension::Energy), operations = Dimension::of(Dimension::Operations);
+    int64_t kib = 1024;
+    return std::vector<NamedUnit>{{"ns", time, inverse(1'000'000'000)},
+                                  {"us", time, inverse(1'000'000)},
+                                  {"ms", time, inverse(1000)},
+                                  {"s", time, 1},
+                                  {"min", time, 60},
+                                  {"h", time, 3600},
+                                  {"B", bytes, 1},
+                                  {"kB", bytes, 1000},
+                                  {"MB", bytes, 1'000'000},
+                                  {"GB", bytes, 1'000'000'000},
+                                  {"TB", bytes, 1'000'000'000'000},
+                                  {"KiB", bytes, kib},
+                                  {"MiB", bytes, kib * kib},
+                                  {"GiB", bytes, kib * kib * kib},
+                                  {"TiB", bytes, kib * kib * kib * kib},
+                                  {"px", Dimension::of(Dimension::Pixels), 1},
+                                  {"img", Dimension::of(Dimension::Images), 1},
+                                  {"tok", Dimension::of(Dimension::Tokens), 1},
+                                  {"J", energy, 1},
+                                  {"kJ", energy, 1000},
+                                  {"Wh", energy, 3600},
+                                  {"kWh", energy, 3'600'000},
+                                  {"W", power(), 1},
+                                  {"kW", power(), 1000},
+                                  {"FLOP", operations, 1},
+                                  {"GFLOP", operations, 1'000'000'000},
+                                  {"TFLOP", operations, 1'000'000'000'000},
+                                  {"PFLOP", operations, 1'000'000'000'000'000},
+                                  {"x", Dimension::ratio(), 1},
+                                  {"%", Dimension::share(), inverse(100)}};
+  }();
+  return all;
+}
+
+constexpr std::array<std::string_view, Dimension::kBases> kTypeNames = {"Time",   "Bytes",  "Pixels",    "Images",
+                                                                        "Tokens", "Energy", "Operations"};
+constexpr std::array<std::string_view, Dimension::kBases> kBaseUnits = {"s", "B", "px", "img", "tok", "J", "FLOP"};
+
+/// "a b / c" from one name for each base; `one` stands for an empty numerator.
+std::string compose(const std::array<int8_t, Dimension::kBases>& powers,
+                    const std::array<std::string_view, Dimension::kBases>& names, std::string_view slash,
+                    std::string_view times) {
+  std::string above, below;
+  for (size_t i = 0; i < powers.size(); ++i) {
+    for (int n = 0; n < powers[i]; ++n) {
+      if (!above.empty()) above.append(times);
+      above.append(names[i]);
+    }
+    for (int n = 0; n < -powers[i]; ++n) below.append(slash).append(names[i]);
+  }
+  if (above.empty()) above.push_back('1');
+  return above + below;
+}
+
+}  // namespace
+
+Dimension Dimension::of(Base base) {
+  Dimension result;
+  result.powers[base] = 1;
+  return result;
+}
+
+bool Dimension::isPure() const {
+  return std::all_of(powers.begin(), powers.end(), [](int8_t p) { return p == 0; });
+}
+
+std::string Dimension::typeName() const {
+  if (flavor == Flavor::Ratio) return "Ratio";
+  if (flavor == Flavor::Share) return "Share";
+  if (isPure()) return "number";
+  if (*this == power()) return "Power";
+  return compose(powers, kTypeNames, " / ", " * ");
+}
+
+std::string Dimension::planName() const {
+  if (flavor == Flavor::Ratio) return "ratio";
+  if (flavor == Flavor::Share) return "share";
+  if (isPure()) return "number";
+  std::string text = *this == power() ? "power" : compose(powers, kTypeNames, "/", "*");
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
+std::string Dimension::baseUnit() const {
+  if (flavor == Flavor::Ratio) return "x";
+  if (isPure()) return "";
+  if (*this == power()) return "W";
+  return compose(powers, kBaseUnits, "/", "*");
+}
+
+static std::optional<Dimension> combine(const Dimension& left, const Dimension& right, int sign) {
+  Dimension result;
+  for (size_t i = 0; i < Dimension::kBases; ++i) {
+    int power = left.powers[i] + sign * right.powers[i];
+    if (power > 9 || power < -9) return std::nullopt;
+    result.powers[i] = static_cast<int8_t>(power);
+  }
+  if (!result.isPure()) return result;
+  using Flavor = Dimension::Flavor;
+  // A quotient of two quantities is a plain number; a scaled ratio stays a ratio; a quotient of two ratios is a number.
+  if (!left.isPure() || !right.isPure()) return result;
+  if (left.flavor == right.flavor) {
+    result.flavor = sign > 0 ? left.flavor : Flavor::Plain;
+  } else if (right.flavor == Flavor::Plain) {
+    result.flavor = left.flavor;
+  } else if (left.flavor == Flavor::Plain && sign > 0) {
+    result.flavor = right.flavor;
+  } else if (left.flavor != Flavor::Plain) {
+    return std::nullopt;
+  }
+  return result;
+}
+
+std::optional<Dimension> Dimension::times(const Dimension& other) const { return combine(*this, other, 1); }
+std::optional<Dimension> Dimension::over(const Dimension& other) const { return combine(*this, other, -1); }
+
+std::optional<Unit> findUnit(std::string_view text) {
+  if (text.empty()) return Unit{};
+  std::optional<Unit> result;
+  while (true) {
+    size_t slash = text.find('/');
+    std::string_view part = text.substr(0, slash);
+    auto found = std::find_if(units().begin(), units().end(), [&](const NamedUnit& unit) { return unit.name == part; });
+    if (found == units().end()) return std::nullopt;
+    if (!result) {
+      result = Unit{found->dimension, found->scale};
+    } else {
+      auto dimension = result->dimension.over(found->dimension);
+      auto scale = result->scale / found->scale;
+      if (!dimension || !scale) return std::nullopt;
+      result = Unit{*dimension, *scale};
+    }
+    if (slash == std::string_view::npos) return result;
+    text.remove_prefix(slash + 1);
+  }
+}
+
+const std::vector<std::string_view>& unitNames() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> result;
+    for (const NamedUnit& unit : units()) result.push_back(unit.name);
+    return result;
+  }();
+  return names;
+}
+
+std::optional<Dimension> findDimension(std::string_view type_name) {
+  for (size_t i = 0; i < kTypeNames.size(); ++i)
+    if (kTypeNames[i] == type_name) return Dimension::of(static_cast<Dimension::Base>(i));
+  if (type_name == "Power") return power();
+  if (type_name == "Ratio") return Dimension::ratio();
+  if (type_name == "Share") return Dimension::share();
+  return std::nullopt;
+}
+
+const std::vector<std::string_view>& dimensionNames() {
+  static const std::vector<std::string_view> names = {"Time",   "Bytes",      "Pixels", "Images", "Tokens",
+                                                      "Energy", "Operations", "Power",  "Ratio",  "Share"};
+  return names;
+}
+
+}  // namespace expc::check

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/source/source.h"
+#include "compiler/value/value.h"
+
+namespace expc::check {
+
+/// What can be said about a machine: `gpus`, `gpu.memory`, … (docs/language.md lists them).
+struct SystemProperty {
+  std::string_view name;
+  Type type;
+  std::string_view doc;
+};
+const std::vector<SystemProperty>& systemProperties();
+/// Index of the property called `name`, or -1.
+int findSystemProperty(std::string_view name);
+
+/// A machine: what is known of it. Values by index into systemProperties(); nothing where it is not known.
+struct System {
+  std::string name, doc;
+  std::vector<std::optional<Value>> values;
+  source::Range range;
+
+  /// A machine of which nothing is known.
+  static System unknown(std::string name);
+  const std::optional<Value>& operator[](std::string_view property) const;
+  void set(std::string_view property, Value value);
+};
+
+}  // namespace expc::check
