@@ -58,6 +58,9 @@ CONFIDENCE : 'confidence';
 COMMAND    : 'command';
 TIMEOUT    : 'timeout';
 INPUTS     : 'inputs';
+OUTPUTS    : 'outputs';
+PREPARE    : 'prepare';
+EXPECT     : 'expect';
 ESTIMATE   : 'estimate';
 LIKE       : 'like';
 

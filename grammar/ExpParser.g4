@@ -20,11 +20,15 @@ letDecl         : LET word ASSIGN value;
 // ---- workloads
 workloadDecl    : WORKLOAD word commandClause? workloadBody;
 commandClause   : COMMAND textList (TIMEOUT sum)?;
-textList        : LBRACK text (COMMA text?)* RBRACK;
+textList        : LBRACK commandArgument (COMMA commandArgument?)* RBRACK;
+commandArgument : text | word text*;
 workloadBody    : LBRACE workloadItem* RBRACE;
-workloadItem    : versionDecl | inputsDecl | paramDecl | letDecl | metricDecl | estimateDecl | ruleDecl;
+workloadItem    : versionDecl | inputsDecl | outputsDecl | prepareDecl | expectDecl | paramDecl | letDecl | metricDecl | estimateDecl | ruleDecl;
 versionDecl     : VERSION number;
-inputsDecl      : INPUTS text (COMMA text)*;
+inputsDecl      : INPUTS word? text (COMMA text)*;
+outputsDecl     : OUTPUTS sum;
+prepareDecl     : PREPARE textList (TIMEOUT sum)?;
+expectDecl      : EXPECT condition;
 paramDecl       : PARAM word COLON refinedType (ASSIGN value)? (WHEN condition)?;
 metricDecl      : METRIC word (COLON refinedType)? (ASSIGN value)? (metricTrait | metricSource)*;
 metricTrait     : IDENTIFIER;
@@ -113,7 +117,8 @@ name            : (word | SYSTEM) (DOT anyWord)*;
 factorName      : word | LPAREN words RPAREN;
 factorNames     : factorName (COMMA factorName)*;
 words           : word (COMMA word)*;
-word            : IDENTIFIER | AS | ORDERED | VERSION | CONFIDENCE | COMMAND | TIMEOUT | INPUTS | ESTIMATE | LIKE;
+word            : IDENTIFIER | AS | ORDERED | VERSION | CONFIDENCE | COMMAND | TIMEOUT | INPUTS | OUTPUTS | PREPARE | EXPECT
+                | ESTIMATE | LIKE;
 anyWord         : word | IMPORT | ENUM | LET | WORKLOAD | SYSTEM | REFERENCE | PRESET | STUDY | PARAM | METRIC | REQUIRE
                 | EXCLUDE | FACTOR | MEASURE | COMPARE | CONTROL | CRITERION | DESIGN | TABLE | PLOT | ONLY | REMOVE
                 | BASELINE | BECAUSE | BY | OVER | AGAINST | WHEN | WHERE | WITH | WITHIN | UNTIL | FROM | IN | AND | OR | NOT

@@ -185,7 +185,7 @@ struct MetricDecl {
   bool exact = false;                   // bytes, counts: compared as they are
   bool series = false;                  // a value for each epoch or logged step
   ExprPtr derived;                      // may be null
-  ExprPtr source;  // of a command's metric: `from regex(…)`, `json(…)`, `csv(…)`, a CallExpr; may be null
+  ExprPtr source;                       // of a command's metric: `from regex(…)`; may be null
 };
 
 /// `estimate device_memory_peak = 4B * parameters when precision == fp32`: a part of what a workload expects of a
@@ -215,10 +215,17 @@ struct Text {
   Range range;
 };
 
-/// `command ["python", "train.py", "--gpus", "${gpus}"] timeout 2h`
+/// One argument, or `options "--{name}" "{value}"`: as many as there are parameters left.
+struct CommandArgument {
+  Range range;
+  bool options = false;
+  std::vector<Text> texts;  // one; of `options` its form, none where it is the usual one
+};
+
+/// `command ["python", "train.py", "--gpus", "${gpus}"] timeout 2h`; `prepare […]`
 struct Command {
   Range range;
-  std::vector<Text> arguments;
+  std::vector<CommandArgument> arguments;
   ExprPtr timeout;  // may be null
 };
 
@@ -227,7 +234,11 @@ struct WorkloadDecl {
   std::string doc;
   Identifier name;
   std::optional<Command> command;
-  std::vector<Text> inputs;    // of a command: files and patterns that it reads
+  std::vector<Text> inputs;  // of a command: files and patterns that it reads
+  std::vector<Text> copied;  // of these the ones that each trial has copies of
+  ExprPtr outputs;           // of a command: where its metrics are read from that do not say it; may be null
+  std::optional<Command> prepare;
+  std::vector<ExprPtr> expectations;
   std::optional<int> version;  // `version 2`: raised only when results would change
   Range version_range;
   std::vector<ParamDecl> params;

@@ -56,6 +56,13 @@ std::string texts(const std::vector<Text>& given) {
   return out;
 }
 
+std::string arguments(const std::vector<CommandArgument>& given) {
+  std::string out;
+  for (const CommandArgument& argument : given)
+    out += argument.options ? " (options" + texts(argument.texts) + ")" : texts(argument.texts);
+  return out;
+}
+
 struct ExprDumper {
   std::string operator()(const NumberLiteral& number) const {
     return number.unit.empty() ? number.digits : number.digits + "'" + number.unit;
@@ -181,15 +188,21 @@ class ModuleDumper {
     --depth_;
   }
 
+  void command(std::string_view head, const Command& command) {
+    line("{}{}", head, arguments(command.arguments));
+    optional("timeout", command.timeout);
+  }
+
   void workload(const WorkloadDecl& declaration) {
     line("workload {}", declaration.name.name);
     ++depth_;
     doc(declaration.doc);
-    if (declaration.command) {
-      line("command{}", texts(declaration.command->arguments));
-      optional("timeout", declaration.command->timeout);
-    }
+    if (declaration.command) command("command", *declaration.command);
     if (!declaration.inputs.empty()) line("inputs{}", texts(declaration.inputs));
+    if (!declaration.copied.empty()) line("inputs copy{}", texts(declaration.copied));
+    optional("outputs", declaration.outputs);
+    if (declaration.prepare) command("prepare", *declaration.prepare);
+    for (const ExprPtr& expectation : declaration.expectations) line("expect {}", dump(*expectation));
     if (declaration.version) line("version {}", *declaration.version);
     for (const ParamDecl& param : declaration.params) {
       line("param {} : {}", param.name.name, type(param.type));

@@ -69,14 +69,23 @@ std::optional<Bound::Relation> relationOf(ast::BinaryOp op);
 std::string_view spelled(Bound::Relation relation);
 
 /// A measured metric, of a command or a built-in workload; nothing after a report.
-std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const ast::MetricDecl& declaration,
-                                  bool of_command);
+std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const ast::MetricDecl& declaration);
+/// Where a metric of a command is read, by its own `from` or by `outputs`; none where the runtime sees it from outside.
+/// Reports what is wrong with it.
+void checkMetricSource(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
+                       const ast::MetricDecl& declaration, Metric& metric);
+/// Checks `outputs` by itself, once: false after a report.
+bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload);
+/// What a command's output must be; nothing after a report.
+std::optional<Expectation> checkExpectation(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
+                                            const ast::Expr& expr);
 /// A metric derived from some of `metrics`, all of one kind of trial; nothing after a report.
 std::optional<Metric> checkDerivedMetric(Context& context, const ast::MetricDecl& declaration,
                                          const std::vector<Metric>& metrics, Place place);
-/// The argument vector of a workload: every `${name}` must be one of its parameters or known to the runtime.
-Command checkCommand(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,
-                     ModuleScope& scope);
+/// The command that a workload is, nothing where it is none: every `${name}` must be one of its parameters or known to
+/// the runtime.
+std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,
+                                    ModuleScope& scope);
 
 /// One rule, or nothing after a report.
 std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration, Place place);

@@ -11,77 +11,205 @@ EXPC_DIAGNOSTIC(BadCommand, Error, "{0}", std::string);
 EXPC_DIAGNOSTIC(UnusedParameter, Warning, "the command is not told '{0}'", std::string_view);
 
 /// What the runtime fills in beside parameters (docs/language.md).
-const std::vector<std::string> kProvided = {"seed", "trial", "steps", "warmup", "epochs", "trial_folder"};
+const std::vector<std::string> kOfTrial = {"seed", "trial", "steps", "warmup", "epochs", "trial_folder"};
 
-std::vector<std::string> placeholders(const Workload& workload) {
-  std::vector<std::string> names;
-  for (const Parameter& parameter : workload.parameters) names.push_back(parameter.name);
-  names.insert(names.end(), kProvided.begin(), kProvided.end());
-  return names;
+void replaceAll(std::string& text, std::string_view what, const std::string& with) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
+    text.replace(at, what.size(), with);
 }
 
-/// Checks the `${…}` of one argument and marks the parameters that it passes on.
-void checkTemplate(Context& context, const ast::Text& text, const Workload& workload, std::vector<bool>& passed) {
-  const std::string& value = text.value;
-  for (size_t at = value.find('$'); at != std::string::npos; at = value.find('$', at)) {
-    if (value.compare(at, 2, "$$") == 0) {
-      at += 2;
-      continue;
+/// The form of `options` for one parameter.
+std::string filledIn(std::string text, const std::string& name) {
+  std::string dashed = name;
+  std::replace(dashed.begin(), dashed.end(), '_', '-');
+  replaceAll(text, "{name}", name);
+  replaceAll(text, "{dashed}", dashed);
+  replaceAll(text, "{value}", "${" + name + "}");
+  return text;
+}
+
+class CommandChecker {
+ public:
+  CommandChecker(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload, ModuleScope& scope)
+      : context_(context), declaration_(declaration), workload_(workload), scope_(scope) {
+    passed_.resize(workload.parameters.size());
+  }
+
+  Command run() {
+    Command command;
+    if (declaration_.prepare) {
+      names_ = {"prepared"};
+      command.preparation = program(*declaration_.prepare);
     }
-    size_t end = value.compare(at, 2, "${") == 0 ? value.find('}', at) : std::string::npos;
-    if (end == std::string::npos) {
-      context.emitter.build(text.range, BadCommand, "a '$' begins the name of a parameter")
-          .note({}, "write '${{gpus}}', or '$$' for a dollar sign")
-          .emit();
+    names_.insert(names_.end(), kOfTrial.begin(), kOfTrial.end());
+    command.program = program(*declaration_.command);
+    told_all_ ? fillOptions(command.program) : unused();
+    inputs(command);
+    for (const ast::ExprPtr& expr : declaration_.expectations)
+      if (auto expectation = checkExpectation(context_, scope_, declaration_, *expr)) {
+        if (expectation->source.from == MetricSource::From::Same) command.inputs.push_back(expectation->source.where);
+        command.expectations.push_back(std::move(*expectation));
+      }
+    return command;
+  }
+
+ private:
+  Command::Program program(const ast::Command& written) {
+    Command::Program program;
+    for (const ast::CommandArgument& argument : written.arguments) {
+      CommandArgument& made = program.arguments.emplace_back(CommandArgument{argument.options, {}, {}});
+      for (const ast::Text& text : argument.texts) {
+        checkTemplate(text);
+        made.texts.push_back(text.value);
+      }
+      if (argument.options) checkOptions(written, argument, made);
+    }
+    const bool none = program.arguments.empty() || program.arguments[0].options;
+    if (none || program.arguments[0].texts[0].empty())
+      context_.emitter.emit(written.range, BadCommand, "a command needs a program to run");
+    if (written.timeout) program.timeout = timeout(*written.timeout);
+    return program;
+  }
+
+  /// Checks the `${…}` of one argument and marks the parameters that it passes on.
+  void checkTemplate(const ast::Text& text) {
+    const std::string& value = text.value;
+    for (size_t at = value.find('$'); at != std::string::npos; at = value.find('$', at)) {
+      if (value.compare(at, 2, "$$") == 0) {
+        at += 2;
+        continue;
+      }
+      size_t end = value.compare(at, 2, "${") == 0 ? value.find('}', at) : std::string::npos;
+      if (end == std::string::npos) {
+        context_.emitter.build(text.range, BadCommand, "a '$' begins the name of a parameter")
+            .note({}, "write '${{gpus}}', or '$$' for a dollar sign")
+            .emit();
+        return;
+      }
+      placeholder(text.range, value.substr(at + 2, end - at - 2));
+      at = end;
+    }
+  }
+
+  void placeholder(source::Range range, const std::string& name) {
+    if (int index = workload_.findParameter(name); index >= 0) {
+      passed_[static_cast<size_t>(index)] = true;
       return;
     }
-    std::string name = value.substr(at + 2, end - at - 2);
-    std::vector<std::string> known = placeholders(workload);
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      diag::unknownName(context.emitter, text.range, "parameter", "${" + name + "}", [&] {
-        std::vector<std::string> written;
-        for (const std::string& one : known) written.push_back("${" + one + "}");
-        return written;
-      }());
-    if (int index = workload.findParameter(name); index >= 0) passed[static_cast<size_t>(index)] = true;
-    at = end;
+    if (std::find(names_.begin(), names_.end(), name) != names_.end()) return;
+    std::vector<std::string> known;
+    for (const Parameter& parameter : workload_.parameters) known.push_back("${" + parameter.name + "}");
+    for (const std::string& one : names_) known.push_back("${" + one + "}");
+    diag::unknownName(context_.emitter, range, "parameter", "${" + name + "}", known);
   }
+
+  void checkOptions(const ast::Command& written, const ast::CommandArgument& argument, CommandArgument& made) {
+    if (&written != &*declaration_.command || told_all_) {
+      context_.emitter.emit(argument.range, BadCommand,
+                            told_all_ ? "'options' stands for all parameters already"
+                                      : "'options' stands in the command: a preparation names what it is told");
+      return;
+    }
+    told_all_ = true;
+    if (made.texts.empty()) made.texts = {"--{name}", "{value}"};
+    const std::string &first = made.texts.front(), &last = made.texts.back();
+    const bool named = first.find("{name}") != std::string::npos || first.find("{dashed}") != std::string::npos;
+    const bool alone = made.texts.size() == 1 && first.find("{value}") != std::string::npos;
+    const bool pair =
+        made.texts.size() == 2 && first.find("{value}") == std::string::npos && last.starts_with("{value}");
+    if (!named || (!alone && !pair))
+      context_.emitter.build(argument.range, BadCommand, "the form of 'options' is not one that a program understands")
+          .note({},
+                "write 'options \"--{{name}}\" \"{{value}}\"' or 'options \"--{{name}}={{value}}\"'; {{dashed}} is "
+                "the name with dashes")
+          .emit();
+  }
+
+  std::optional<Rational> timeout(const ast::Expr& expr) {
+    const Type time = Type::number(Dimension::of(Dimension::Time));
+    auto value = context_.expressions.constant(expr, {&scope_}, time, "'timeout'");
+    if (!value) return std::nullopt;
+    if (value->asNumber()->sign() > 0) return *value->asNumber();
+    context_.emitter.emit(expr.range, errors::OutOfRange, "'timeout'", value->toString(), "what is above 0s");
+    return std::nullopt;
+  }
+
+  /// By name, so that the order of declarations means nothing.
+  void fillOptions(Command::Program& program) {
+    const auto options = std::find_if(program.arguments.begin(), program.arguments.end(),
+                                      [](const CommandArgument& argument) { return argument.options; });
+    for (size_t i = 0; i < passed_.size(); ++i)
+      if (!passed_[i]) options->parameters.push_back(workload_.parameters[i].name);
+    std::sort(options->parameters.begin(), options->parameters.end());
+  }
+
+  void unused() {
+    for (size_t i = 0; i < passed_.size(); ++i) {
+      const std::string& name = workload_.parameters[i].name;
+      // `gpus` is how many slots a trial gets, whether or not the program is told.
+      if (passed_[i] || name == "gpus") continue;
+      context_.emitter.build(workload_.parameters[i].range, UnusedParameter, name)
+          .note(declaration_.command->range,
+                "no argument holds '${{{}}}', so its value changes nothing; 'options' holds all parameters", name)
+          .emit();
+    }
+  }
+
+  void inputs(Command& command) {
+    const auto add = [&](const std::vector<ast::Text>& from, std::vector<std::string>& to) {
+      for (const ast::Text& input : from) {
+        if (input.value.empty()) context_.emitter.emit(input.range, BadCommand, "an input needs a path");
+        to.push_back(load::relativeTo(scope_.file->directory, input.value));
+      }
+    };
+    add(declaration_.inputs, command.inputs);
+    add(declaration_.copied, command.copied);
+  }
+
+  Context& context_;
+  const ast::WorkloadDecl& declaration_;
+  const Workload& workload_;
+  ModuleScope& scope_;
+  std::vector<bool> passed_;        // by parameter: some argument holds it
+  std::vector<std::string> names_;  // what else may stand in arguments
+  bool told_all_ = false;
+};
+
+/// What says how a program is run and read has no meaning in a workload that is none.
+void refuseClauses(Context& context, const ast::WorkloadDecl& declaration) {
+  const auto refuse = [&](source::Range range, std::string_view clause) {
+    context.emitter
+        .build(range, BadCommand,
+               fmt::format("'{}' stands in a command, and '{}' is none", clause, declaration.name.name))
+        .note({}, "write 'workload {} command [\"./program\", options] {{ … }}'", declaration.name.name)
+        .emit();
+  };
+  if (!declaration.inputs.empty()) refuse(declaration.inputs[0].range, "inputs");
+  if (!declaration.copied.empty()) refuse(declaration.copied[0].range, "inputs");
+  if (declaration.outputs) refuse(declaration.outputs->range, "outputs");
+  if (declaration.prepare) refuse(declaration.prepare->range, "prepare");
+  if (!declaration.expectations.empty()) refuse(declaration.expectations[0]->range, "expect");
 }
 
 }  // namespace
 
-Command checkCommand(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,
-                     ModuleScope& scope) {
-  Command command;
-  std::vector<bool> passed(workload.parameters.size(), false);
-  for (const ast::Text& argument : declaration.command->arguments) {
-    checkTemplate(context, argument, workload, passed);
-    command.arguments.push_back(argument.value);
+std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,
+                                    ModuleScope& scope) {
+  if (!declaration.command) {
+    refuseClauses(context, declaration);
+    return std::nullopt;
   }
-  if (command.arguments.empty() || command.arguments[0].empty())
-    context.emitter.emit(declaration.command->range, BadCommand, "a command needs a program to run");
-  for (size_t i = 0; i < passed.size(); ++i) {
-    const std::string& name = workload.parameters[i].name;
-    // `gpus` is how many slots a trial gets, whether or not the program is told.
-    if (passed[i] || name == "gpus") continue;
-    context.emitter.build(workload.parameters[i].range, UnusedParameter, name)
-        .note(declaration.command->range, "no argument holds '${{{}}}', so its value changes nothing", name)
-        .emit();
+  return CommandChecker(context, declaration, workload, scope).run();
+}
+
+std::vector<std::string> argumentTexts(const Command::Program& program) {
+  std::vector<std::string> texts;
+  for (const CommandArgument& argument : program.arguments) {
+    if (!argument.options) texts.push_back(argument.texts[0]);
+    for (const std::string& name : argument.parameters)
+      for (const std::string& text : argument.texts) texts.push_back(filledIn(text, name));
   }
-  if (declaration.command->timeout) {
-    const ast::Expr& expr = *declaration.command->timeout;
-    auto value =
-        context.expressions.constant(expr, {&scope}, Type::number(Dimension::of(Dimension::Time)), "'timeout'");
-    if (value && value->asNumber()->sign() <= 0)
-      context.emitter.emit(expr.range, errors::OutOfRange, "'timeout'", value->toString(), "what is above 0s");
-    else if (value)
-      command.timeout = *value->asNumber();
-  }
-  for (const ast::Text& input : declaration.inputs) {
-    if (input.value.empty()) context.emitter.emit(input.range, BadCommand, "an input needs a path");
-    command.inputs.push_back(load::relativeTo(scope.file->directory, input.value));
-  }
-  return command;
+  return texts;
 }
 
 }  // namespace expc::check

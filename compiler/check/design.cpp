@@ -305,7 +305,7 @@ static bool needs(const Study& study, const SettingRule& rule) {
   std::string told = fmt::format("${{{}}}", rule.name);
   return std::any_of(study.uses.begin(), study.uses.end(), [&](const Use& use) {
     if (!use.workload->command) return true;
-    const auto& arguments = use.workload->command->arguments;
+    const std::vector<std::string> arguments = argumentTexts(use.workload->command->program);
     return std::any_of(arguments.begin(), arguments.end(),
                        [&](const std::string& argument) { return argument.find(told) != std::string::npos; });
   });

@@ -11,7 +11,6 @@ EXPC_DIAGNOSTIC(IncompleteMetric, Error, "the metric '{0}' {1}", std::string_vie
 EXPC_DIAGNOSTIC(MixedKinds, Error, "'{0}' mixes {1} and {2} trials, which are never the same run", std::string_view,
                 std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(NotASeries, Error, "'{0}' is no series", std::string_view);
-EXPC_DIAGNOSTIC(MetricSourceShape, Error, "{0}", std::string);
 
 /// Builds the term of a derived metric.
 class Deriver {
@@ -202,84 +201,6 @@ bool relabel(Context& context, const ast::MetricDecl& declaration, ModuleScope& 
   return true;
 }
 
-std::optional<std::string> textOf(const ast::Expr& expr) {
-  auto* text = std::get_if<ast::StringLiteral>(&expr.node);
-  return text ? std::optional(text->value) : std::nullopt;
-}
-
-std::nullopt_t refuseSource(Context& context, source::Range range, std::string why) {
-  context.emitter.build(range, MetricSourceShape, std::move(why))
-      .note({},
-            "write 'regex(\"step ([0-9.]+) ms\", unit = 1ms)', 'json(\"out.json\", \"/time\", unit = 1s)' or "
-            "'csv(\"log.csv\", column = \"loss\")'")
-      .emit();
-  return std::nullopt;
-}
-
-/// The value of one unit that is read.
-std::optional<Rational> unitOf(Context& context, ModuleScope& scope, const ast::Expr& expr, const Metric& metric) {
-  auto value = context.expressions.constant(expr, {&scope}, Type::number(metric.dimension), "the unit");
-  if (!value) return std::nullopt;
-  if (value->asNumber()->sign() <= 0) {
-    refuseSource(context, expr.range, "a unit must be above zero");
-    return std::nullopt;
-  }
-  return *value->asNumber();
-}
-
-/// `from regex(…)`, `json(…)`, `csv(…)`
-std::optional<MetricSource> checkSource(Context& context, ModuleScope& scope, const ast::Expr& expr,
-                                        const Metric& metric) {
-  auto* call = std::get_if<ast::CallExpr>(&expr.node);
-  assert(call && "the parser reads nothing else after 'from'");
-  std::string function = joined(call->callee);
-  MetricSource source;
-  size_t wanted = 2;
-  if (function == "regex") {
-    wanted = 1;
-  } else if (function == "json") {
-    source.from = MetricSource::From::Json;
-  } else {
-    source.from = MetricSource::From::Csv;
-  }
-  std::vector<std::string> texts;
-  std::optional<std::string> column, file;
-  for (const ast::CallArgument& argument : call->arguments) {
-    if (argument.name && argument.name->name == "unit") {
-      auto scale = unitOf(context, scope, *argument.value, metric);
-      if (!scale) return std::nullopt;
-      source.scale = *scale;
-      continue;
-    }
-    auto text = textOf(*argument.value);
-    if (!text) return refuseSource(context, argument.value->range, fmt::format("'{}' takes texts here", function));
-    if (!argument.name) {
-      texts.push_back(std::move(*text));
-    } else if (argument.name->name == "column" && function == "csv") {
-      column = std::move(text);
-    } else if (argument.name->name == "file" && function == "regex") {
-      file = std::move(text);
-    } else {
-      diag::unknownName(context.emitter, argument.name->range, "argument", argument.name->name,
-                        {"unit", function == "csv" ? "column" : "file"});
-      return std::nullopt;
-    }
-  }
-  if (column) texts.push_back(std::move(*column));
-  if (texts.size() != wanted)
-    return refuseSource(context, expr.range,
-                        function == "regex"  ? "'regex' takes a pattern"
-                        : function == "json" ? "'json' takes a file and a JSON pointer"
-                                             : "'csv' takes a file and a column");
-  source.where = texts.back();
-  source.file = wanted == 2 ? texts[0] : file.value_or("");
-  if (source.from == MetricSource::From::Json && !source.where.empty() && source.where[0] != '/')
-    return refuseSource(context, expr.range, "a JSON pointer begins with '/'");
-  if (source.from == MetricSource::From::Regex && source.where.find('(') == std::string::npos)
-    return refuseSource(context, expr.range, "the pattern needs a group '(…)' around the number");
-  return source;
-}
-
 }  // namespace
 
 std::optional<Bound::Relation> relationOf(ast::BinaryOp op) {
@@ -333,8 +254,7 @@ std::optional<Metric> checkDerivedMetric(Context& context, const ast::MetricDecl
   return metric;
 }
 
-std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const ast::MetricDecl& declaration,
-                                  bool of_command) {
+std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const ast::MetricDecl& declaration) {
   Metric metric;
   metric.name = declaration.name.name;
   metric.doc = declaration.doc;
@@ -363,13 +283,6 @@ std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const as
     const std::string& kind = declaration.kind->name;
     metric.kind = kind == "quality" ? TrialKind::Quality : kind == "profile" ? TrialKind::Profile : TrialKind::Timed;
   }
-  if (!declaration.source) return metric;
-  if (!of_command) {
-    refuseSource(context, declaration.source->range, "only the metrics of a command are read with 'from'");
-    return std::nullopt;
-  }
-  metric.source = checkSource(context, scope, *declaration.source, metric);
-  if (!metric.source) return std::nullopt;
   return metric;
 }
 

@@ -61,12 +61,14 @@ struct MetricTerm {
   std::vector<MetricTermPtr> operands;  // two, of the operators
 };
 
-/// Where a command's metric is read: `from regex("…", unit = 1ms)`.
+/// Where a command's metric is read: `from regex("…", unit = 1ms)`; as plan::CommandMetric.
 struct MetricSource {
-  enum class From { Regex, Json, Csv } from = From::Regex;
+  enum class From { Regex, Json, Csv, Lines, Size, Same } from = From::Regex;
   std::string file;    // "": standard output
-  std::string where;   // pattern, JSON pointer or column
+  std::string where;   // pattern, JSON pointer, column, or the other file of Same
   Rational scale = 1;  // of one unit read, in base units
+  enum class Take { Last, Median, Mean, Sum, Min, Max };
+  std::optional<Take> take = {};  // which of several
 };
 
 struct Metric {
@@ -104,11 +106,30 @@ struct Estimate {
   source::Range range;
 };
 
-/// A program of the user's: an argument vector with `${parameter}` in it.
+/// A text with `${parameter}` in it, or `options`: the form that each parameter takes which no other argument holds.
+struct CommandArgument {
+  bool options = false;
+  std::vector<std::string> texts;
+  std::vector<std::string> parameters;  // of `options`, by name
+};
+
+/// What a command's output must be: `expect json("out.json", "/rows") == 500`.
+struct Expectation {
+  std::string text;
+  MetricSource source;
+  std::optional<Bound> bound;
+};
+
+/// A program of the user's, and what runs before its first trial.
 struct Command {
-  std::vector<std::string> arguments;
-  std::optional<Rational> timeout;  // seconds
-  std::vector<std::string> inputs;
+  struct Program {
+    std::vector<CommandArgument> arguments;
+    std::optional<Rational> timeout;  // seconds
+  };
+  Program program;
+  std::optional<Program> preparation;
+  std::vector<std::string> inputs, copied;
+  std::vector<Expectation> expectations;
 };
 
 struct Workload {
@@ -125,6 +146,9 @@ struct Workload {
   int findParameter(std::string_view name) const;
   int findMetric(std::string_view name) const;
 };
+
+/// The texts that a program gets, with `options` written out.
+std::vector<std::string> argumentTexts(const Command::Program& program);
 
 /// A workload as a study uses it.
 struct Use {

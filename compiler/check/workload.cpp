@@ -8,7 +8,6 @@ namespace expc::check {
 namespace {
 
 EXPC_DIAGNOSTIC(MisplacedWhen, Error, "'when' may only ask about parameters declared before '{0}'", std::string_view);
-EXPC_DIAGNOSTIC(MissingSource, Error, "the command's metric '{0}' does not say where it is read", std::string_view);
 EXPC_DIAGNOSTIC(BadEstimate, Error, "only memory is estimated, and '{0}' is none", std::string_view);
 EXPC_DIAGNOSTIC(BadVersion, Error, "a workload's version is a whole number from 1, not {0}", int);
 
@@ -95,13 +94,6 @@ void addMetric(Context& context, Workload& workload, Metric metric) {
   workload.metrics.push_back(std::move(metric));
 }
 
-/// What the runtime sees of any program that it starts.
-bool seenFromOutside(const Metric& metric) {
-  if (metric.series) return false;
-  if (metric.name == "wall" || metric.name == "cpu_time") return metric.dimension == Dimension::of(Dimension::Time);
-  return metric.name == "host_memory_peak" && metric.dimension == Dimension::of(Dimension::Bytes);
-}
-
 void checkEstimate(Context& context, Place place, const ast::EstimateDecl& declaration, Workload& workload) {
   const ast::Identifier& name = declaration.metric;
   int metric = workload.findMetric(name.name);
@@ -155,18 +147,13 @@ void declareWorkload(Context& context, ModuleScope& scope, const ast::WorkloadDe
   declareLets(context, declaration, place);
   for (const ast::ParamDecl& param : declaration.params)
     if (param.when) checkWhen(context, place, param, *workload);
+  const bool outputs = !declaration.outputs || checkOutputsClause(context, scope, declaration);
   for (const ast::MetricDecl& declared : declaration.metrics) {
     if (declared.derived) continue;
-    auto metric = checkMetric(context, scope, declared, declaration.command.has_value());
+    auto metric = checkMetric(context, scope, declared);
     if (!metric) continue;
-    if (declaration.command && !metric->source && !seenFromOutside(*metric)) {
-      context.emitter.build(metric->range, MissingSource, metric->name)
-          .note({},
-                "write 'from regex(…)', 'from json(…)' or 'from csv(…)' after it; only 'wall' and 'cpu_time' (Time) "
-                "and 'host_memory_peak' (Bytes) are seen from outside")
-          .emit();
-      continue;
-    }
+    // One that is refused stays known: what reads it has no mistake of its own.
+    if (declared.source || outputs) checkMetricSource(context, scope, declaration, declared, *metric);
     addMetric(context, *workload, std::move(*metric));
   }
   for (const ast::MetricDecl& declared : declaration.metrics)
@@ -174,7 +161,7 @@ void declareWorkload(Context& context, ModuleScope& scope, const ast::WorkloadDe
       if (auto metric = checkDerivedMetric(context, declared, workload->metrics, {&scope}))
         addMetric(context, *workload, std::move(*metric));
   for (const ast::EstimateDecl& declared : declaration.estimates) checkEstimate(context, place, declared, *workload);
-  if (declaration.command) workload->command = checkCommand(context, declaration, *workload, scope);
+  workload->command = checkCommand(context, declaration, *workload, scope);
   for (const ast::RuleDecl& declared : declaration.rules) {
     auto rule = checkRule(context, declared, place);
     if (!rule) continue;

@@ -121,7 +121,7 @@ class Collector {
     out.version = decl.version.value_or(1);
     if (decl.command) {
       std::vector<std::string> arguments;
-      for (const ast::Text& argument : decl.command->arguments) arguments.push_back(text(argument.range));
+      for (const ast::CommandArgument& argument : decl.command->arguments) arguments.push_back(text(argument.range));
       out.command = joined(arguments, " ");
     }
     for (const ast::ParamDecl& param : decl.params) out.parameters.push_back(parameter(param));

@@ -59,22 +59,17 @@ llvm::json::Object workloadsOf(const check::Study& study) {
 llvm::Error noTick() { return llvm::Error::success(); }
 
 /// Digests of what commands read, by workload; null where something is missing on this machine.
-llvm::Expected<llvm::json::Object> inputsOf(const plan::Plan& head) {
+llvm::json::Object inputsOf(const plan::Plan& head) {
   llvm::json::Object inputs;
-  for (const plan::Workload& workload : head.workloads) {
-    if (!workload.command || workload.command->inputs.empty()) continue;
-    plan::Plan one;
-    one.root = head.root;
-    one.workloads = {workload};
-    auto files = engine::findCommandFiles(one, "");
-    if (!files) {
-      llvm::consumeError(files.takeError());
+  for (unsigned i = 0; i < head.workloads.size(); ++i) {
+    const plan::Workload& workload = head.workloads[i];
+    if (!workload.command || (workload.command->inputs.empty() && workload.command->copied.empty())) continue;
+    auto digest = engine::digestInputs(head, i, noTick);
+    if (digest)
+      inputs[workload.name] = *digest;
+    else
       inputs[workload.name] = nullptr;
-      continue;
-    }
-    auto digest = engine::digestInputs(files->front(), noTick);
-    if (!digest) return digest.takeError();
-    inputs[workload.name] = *digest;
+    llvm::consumeError(digest.takeError());
   }
   return inputs;
 }
@@ -113,8 +108,6 @@ llvm::Expected<llvm::json::Object> lockOf(lower::Prepared& prepared, bool with_d
     if (!found) return found.takeError();
     data = std::move(*found);
   }
-  auto inputs = inputsOf(head);
-  if (!inputs) return inputs.takeError();
   llvm::json::Object points;
   prepared.space().forEach([&](expand::Levels point) {
     points[expand::labelOf(prepared.study(), point)] = std::string(prepared.writer().id(point));
@@ -130,7 +123,7 @@ llvm::Expected<llvm::json::Object> lockOf(lower::Prepared& prepared, bool with_d
                             {"comparisons", textsOf(head.comparisons)},
                             {"criteria", textsOf(head.criteria)},
                             {"design", design ? *design : llvm::json::Value(nullptr)},
-                            {"inputs", std::move(*inputs)},
+                            {"inputs", inputsOf(head)},
                             {"data", std::move(data)},
                             {"points", std::move(points)}};
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler/lower/command.h"
 #include "compiler/lower/outline.h"
 #include "compiler/survey/values.h"
 #include "runtime/plan/json.h"
@@ -122,16 +123,7 @@ class Digester {
 
   static Object workload(const check::Use& use) {
     Object object{{"label", use.label}, {"name", use.workload->name}, {"version", use.workload->version}};
-    if (!use.workload->command) return object;
-    object["command"] = plan::jsonTexts(use.workload->command->arguments);
-    object["inputs"] = plan::jsonTexts(use.workload->command->inputs);
-    if (use.workload->command->timeout) object["timeout"] = number(*use.workload->command->timeout);
-    Array read;
-    for (const check::Metric& metric : use.workload->metrics)
-      if (metric.source)
-        read.push_back(Array{metric.name, static_cast<int>(metric.source->from), plan::jsonText(metric.source->file),
-                             plan::jsonText(metric.source->where), number(metric.source->scale)});
-    object["read"] = std::move(read);
+    if (use.workload->command) object["command"] = commandDigest(*use.workload);
     return object;
   }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/lower/command.h"
 #include "compiler/survey/terms.h"
 #include "compiler/survey/values.h"
 
@@ -28,28 +29,6 @@ std::string shortened(const std::vector<std::string>& labels) {
   if (labels.size() <= kMost) return fmt::format("{}", fmt::join(labels, ", "));
   return fmt::format("{}, …, {} ({} levels)", fmt::join(labels.begin(), labels.begin() + kFirst, ", "), labels.back(),
                      labels.size());
-}
-
-plan::Command toPlan(const check::Workload& workload) {
-  plan::Command command;
-  command.arguments = workload.command->arguments;
-  if (workload.command->timeout) command.timeout_seconds = workload.command->timeout->toDouble();
-  command.inputs = workload.command->inputs;
-  using From = check::MetricSource::From;
-  for (const check::Metric& metric : workload.metrics) {
-    if (!metric.source) continue;
-    plan::CommandMetric read;
-    read.name = metric.name;
-    read.from = metric.source->from == From::Regex  ? plan::CommandMetric::From::Regex
-                : metric.source->from == From::Json ? plan::CommandMetric::From::Json
-                                                    : plan::CommandMetric::From::Csv;
-    read.file = metric.source->file;
-    read.where = metric.source->where;
-    read.scale = metric.source->scale.toDouble();
-    read.series = metric.series;
-    command.metrics.push_back(std::move(read));
-  }
-  return command;
 }
 
 class Outliner {
@@ -119,7 +98,7 @@ class Outliner {
     plan_.overrides = selection_.overrides;
     for (const check::Use& use : study_.uses) {
       plan::Workload workload{use.label, use.workload->name, use.workload->version, std::nullopt};
-      if (use.workload->command) workload.command = toPlan(*use.workload);
+      if (use.workload->command) workload.command = commandOf(*use.workload);
       plan_.workloads.push_back(std::move(workload));
     }
     for (unsigned metric : study_.measuredWith(selected_.criteria))

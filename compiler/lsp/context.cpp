@@ -106,7 +106,9 @@ class Scanner {
     if (rule() == Rule::PresetBody)
       return statement_.empty() || (parse::isWord(token.kind) && word != "like" && (fresh_line || endsValue()));
     if (rule() == Rule::WorkloadBody)
-      return (word == "version" || word == "inputs" || word == "estimate") && (statement_.empty() || fresh_line);
+      return (word == "version" || word == "inputs" || word == "estimate" || word == "outputs" || word == "prepare" ||
+              word == "expect") &&
+             (statement_.empty() || fresh_line);
     return rule() == Rule::File && word == "ordered" && (statement_.empty() || fresh_line);
   }
 

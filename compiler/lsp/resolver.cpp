@@ -180,6 +180,8 @@ void Resolver::workload(const Scope& scope, const ast::WorkloadDecl& workload) {
   Place measured = place;
   measured.measured = true;
   if (workload.command) expression(workload.command->timeout.get(), place);
+  if (workload.prepare) expression(workload.prepare->timeout.get(), place);
+  for (const ast::ExprPtr& expectation : workload.expectations) expression(expectation.get(), place);
   for (const ast::ParamDecl& param : workload.params) {
     type(scope, param.type);
     Expected expected;

@@ -34,6 +34,12 @@ const std::vector<Word>& statementWords() {
        ""},
       {"estimate", "The value that a metric is expected to have before anything ran.", "estimate ${1:metric} = $0"},
       {"inputs", "Files that a command reads; a change of theirs makes stored results stale.", "inputs \"$0\""},
+      {"outputs", "Where a command's metrics are read that do not say it: each at its own name.",
+       "outputs json(\"$0\")"},
+      {"prepare", "A program that runs once before the trials, for each combination of the parameters it is told.",
+       "prepare [\"$0\"]"},
+      {"expect", "What a command's output must be: a trial whose output is not so does not count.",
+       "expect regex(\"$0\")"},
       {"require", "Keeps the points that satisfy a condition.", "require ${1:name}: $0  because \"${2:reason}\""},
       {"exclude", "Leaves out the points that satisfy a condition.", "exclude $0"},
       {"factor", "A parameter that the study varies, its levels, and the level that others are compared with.",
@@ -67,7 +73,7 @@ const std::vector<Word>& clauseWords() {
       {"within", "A band: `within 0.9x..1.1x`.", "within $0"},
       {"until", "Repeats until an interval is narrow enough: `until half_width(gain) <= 1%`.",
        "until half_width($1) <= $0"},
-      {"from", "Where a metric of a command is read: `from regex(…)`, `json(…)`, `csv(…)`.", ""},
+      {"from", "Where a metric of a command is read: `from regex(…)`, `json(…)`, `csv(…)`, `size(…)`, `stdout`.", ""},
       {"in", "Is one of; before the levels of a factor.", ""},
       {"and", "Both hold.", ""},
       {"or", "One of them holds.", ""},
@@ -194,6 +200,9 @@ const std::vector<Word>& sourceWords() {
       {"json", "`json(\"out.json\", \"/api/launch\", unit = 1us)`: a value in a JSON file, by its pointer.",
        "json(\"$1\", \"$2\", unit = ${0:1s})"},
       {"csv", "`csv(\"log.csv\", column = \"loss\")`: a column of a CSV file.", "csv(\"$1\", column = \"$0\")"},
+      {"stdout", "The number on the last line of standard output.", ""},
+      {"size", "`size(\"out.xz\")`: the bytes of a file, or of all below a folder.", "size(\"$0\")"},
+      {"median", "`median(regex(…))`: one number of several; also mean, sum, last, min and max.", "median($0)"},
   };
   return words;
 }
@@ -212,7 +221,8 @@ const Word* findWord(std::string_view text) {
 }
 
 std::vector<const Word*> headsIn(parse::Rule block) {
-  static constexpr std::string_view kContextual[] = {"ordered", "version", "inputs", "estimate"};
+  static constexpr std::string_view kContextual[] = {"ordered", "version", "inputs", "estimate",
+                                                     "outputs", "prepare", "expect"};
   std::vector<const Word*> result;
   for (const Word& word : statementWords()) {
     bool contextual = false;

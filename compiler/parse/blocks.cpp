@@ -53,8 +53,9 @@ std::vector<Token> wordsAnd(std::vector<Token> heads) {
 const std::vector<Token>& headsOf(Rule block) {
   static const std::vector<Token> file = {Token::Import, Token::Ordered,   Token::Enum,   Token::Let,  Token::Workload,
                                           Token::System, Token::Reference, Token::Preset, Token::Study};
-  static const std::vector<Token> workload = {Token::Version, Token::Inputs,   Token::Param,   Token::Let,
-                                              Token::Metric,  Token::Estimate, Token::Require, Token::Exclude};
+  static const std::vector<Token> workload = {Token::Version,  Token::Inputs,  Token::Outputs, Token::Prepare,
+                                              Token::Expect,   Token::Param,   Token::Let,     Token::Metric,
+                                              Token::Estimate, Token::Require, Token::Exclude};
   static const std::vector<Token> study = {
       Token::Workload, Token::Factor,  Token::Let,       Token::Require, Token::Exclude, Token::Measure, Token::Metric,
       Token::Compare,  Token::Control, Token::Criterion, Token::Design,  Token::Table,   Token::Plot,    Token::Preset};

@@ -115,7 +115,9 @@ std::string describeOperand(Rule outer, Token previous) {
   if (previous == Token::Confidence) return "a share, such as 95%,";
   if (previous == Token::Timeout) return "a time, such as 2h,";
   if (previous == Token::Until) return "a condition, such as half_width(gain) <= 1%,";
-  if (previous == Token::From) return "regex(…), json(…) or csv(…)";
+  if (previous == Token::From || previous == Token::Outputs)
+    return "where metrics are read, such as json(\"out.json\"),";
+  if (previous == Token::Expect) return "what must hold, such as regex(\"all tests passed\"),";
   if (outer == Rule::ReferenceItem) return "the name of a column of the file";
   if (outer == Rule::Set) return "a value";
   if (outer == Rule::DesignItem || outer == Rule::Setting) return "a value";
@@ -245,7 +247,9 @@ std::string_view describeStatements(Rule block) {
     case Rule::File:
       return "a declaration (import, enum, let, workload, system, reference, preset or study)";
     case Rule::WorkloadBody:
-      return "a statement of a workload (version, inputs, param, let, metric, estimate, require or exclude)";
+      return "a statement of a workload (version, inputs, outputs, prepare, expect, param, let, metric, estimate, "
+             "require "
+             "or exclude)";
     case Rule::SystemBody:
       return "a property, such as 'gpus = 4',";
     case Rule::ReferenceBody:

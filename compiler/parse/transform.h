@@ -94,6 +94,8 @@ class Transform {
   void versionDecl(uint32_t index, ast::WorkloadDecl& workload);
   ast::ParamDecl paramDecl(uint32_t index);
   ast::Command commandClause(uint32_t index);
+  ast::CommandArgument commandArgument(uint32_t index);
+  void inputsDecl(uint32_t index, ast::WorkloadDecl& workload);
   ast::EstimateDecl estimateDecl(uint32_t index);
   ast::MetricDecl metricDecl(uint32_t index);
   void metricSource(uint32_t index, ast::MetricDecl& metric);

@@ -40,7 +40,18 @@ void Transform::workloadItem(uint32_t index, ast::WorkloadDecl& workload) {
       versionDecl(index, workload);
       break;
     case Rule::InputsDecl:
-      for (uint32_t input : children(index, Rule::Text)) workload.inputs.push_back(textOf(input));
+      inputsDecl(index, workload);
+      break;
+    case Rule::OutputsDecl:
+      if (workload.outputs) return duplicate(index, "what metrics are read from", workload.outputs->range);
+      workload.outputs = expression(child(index, Rule::Sum));
+      break;
+    case Rule::PrepareDecl:
+      if (workload.prepare) return duplicate(index, "the preparation", workload.prepare->range);
+      workload.prepare = commandClause(index);
+      break;
+    case Rule::ExpectDecl:
+      workload.expectations.push_back(expression(child(index, Rule::Condition)));
       break;
     case Rule::ParamDecl:
       workload.params.push_back(paramDecl(index));
@@ -67,9 +78,32 @@ ast::Command Transform::commandClause(uint32_t index) {
   out.range = range(index);
   const uint32_t texts = child(index, Rule::TextList);
   checkCommas(texts, "a text in double quotes");
-  for (uint32_t argument : children(texts, Rule::Text)) out.arguments.push_back(textOf(argument));
+  for (uint32_t argument : children(texts, Rule::CommandArgument)) out.arguments.push_back(commandArgument(argument));
   if (const uint32_t timeout = child(index, Rule::Sum); timeout != kNone) out.timeout = expression(timeout);
   return out;
+}
+
+ast::CommandArgument Transform::commandArgument(uint32_t index) {
+  ast::CommandArgument out;
+  out.range = range(index);
+  for (uint32_t text : children(index, Rule::Text)) out.texts.push_back(textOf(text));
+  const uint32_t word = child(index, Rule::Word);
+  out.options = word != kNone;
+  if (out.options && text(word) != "options")
+    reporter_.syntaxError(range(word),
+                          fmt::format("expected a text in double quotes or options, found '{}'", text(word)),
+                          diag::closest(text(word), {"options"}));
+  return out;
+}
+
+/// `inputs "a", "b"`, `inputs copy "a"`
+void Transform::inputsDecl(uint32_t index, ast::WorkloadDecl& workload) {
+  const uint32_t word = child(index, Rule::Word);
+  if (word != kNone && text(word) != "copy")
+    reporter_.syntaxError(range(word), fmt::format("expected a text in double quotes or copy, found '{}'", text(word)),
+                          diag::closest(text(word), {"copy"}));
+  std::vector<ast::Text>& list = word == kNone ? workload.inputs : workload.copied;
+  for (uint32_t input : children(index, Rule::Text)) list.push_back(textOf(input));
 }
 
 void Transform::versionDecl(uint32_t index, ast::WorkloadDecl& workload) {
@@ -125,17 +159,7 @@ ast::MetricDecl Transform::metricDecl(uint32_t index) {
 /// `from regex("…")`: how the metric is read from what a command writes.
 void Transform::metricSource(uint32_t index, ast::MetricDecl& metric) {
   if (metric.source) return duplicate(index, "what the metric is read from", metric.source->range);
-  ast::ExprPtr source = expression(child(index, Rule::Sum));
-  const auto* call = std::get_if<ast::CallExpr>(&source->node);
-  const std::vector<std::string> readers = {"regex", "json", "csv"};
-  if (call && call->callee.parts.size() == 1 &&
-      std::find(readers.begin(), readers.end(), call->callee.parts[0].name) != readers.end()) {
-    metric.source = std::move(source);
-    return;
-  }
-  const auto near = call ? diag::closest(sources_.text(call->callee.range), readers) : std::nullopt;
-  reporter_.syntaxError(call ? call->callee.range : source->range, "expected regex(…), json(…) or csv(…) after 'from'",
-                        near);
+  metric.source = expression(child(index, Rule::Sum));
 }
 
 void Transform::metricTrait(uint32_t index, ast::MetricDecl& metric) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/survey/lints.h"
+#include "compiler/survey/values.h"
 #include "runtime/stats/design.h"
 
 namespace expc::lower {
@@ -89,7 +90,8 @@ bool canCoincide(const check::Study& study) {
   for (size_t i = 0; i < study.uses.size(); ++i)
     for (size_t j = i + 1; j < study.uses.size(); ++j) {
       const check::Workload &a = *study.uses[i].workload, &b = *study.uses[j].workload;
-      if (&a == &b || (a.command && b.command && a.command->arguments == b.command->arguments)) return true;
+      const bool commands = a.command && b.command;
+      if (&a == &b || (commands && argumentsJson(a.command->program) == argumentsJson(b.command->program))) return true;
     }
   return std::any_of(study.factors.begin(), study.factors.end(), [&](const check::Factor& factor) {
     return factor.lockstep() &&

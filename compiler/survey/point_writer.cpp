@@ -14,7 +14,7 @@ namespace {
 /// What a point says of its workload, apart from parameters.
 llvm::json::Object identity(const check::Workload& workload) {
   if (workload.command)
-    return llvm::json::Object{{"command", plan::jsonTexts(workload.command->arguments)}, {"version", workload.version}};
+    return llvm::json::Object{{"command", argumentsJson(workload.command->program)}, {"version", workload.version}};
   return llvm::json::Object{{"workload", workload.name}, {"version", workload.version}};
 }
 

@@ -40,6 +40,18 @@ llvm::json::Value write(const check::Value& value, bool exact) {
 llvm::json::Value toJson(const check::Value& value) { return write(value, false); }
 llvm::json::Value toExactJson(const check::Value& value) { return write(value, true); }
 
+llvm::json::Array argumentsJson(const check::Command::Program& program) {
+  llvm::json::Array arguments;
+  for (const check::CommandArgument& argument : program.arguments) {
+    llvm::json::Array texts = plan::jsonTexts(argument.texts);
+    if (argument.options)
+      arguments.push_back(std::move(texts));
+    else
+      arguments.push_back(std::move(texts[0]));
+  }
+  return arguments;
+}
+
 void collectPaths(const check::Value& value, const check::Type& type, std::vector<std::string>& paths) {
   if (type.kind == check::Type::Kind::Path) {
     const std::string& path = std::get<std::string>(value.node);

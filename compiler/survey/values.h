@@ -15,6 +15,9 @@ llvm::json::Value toJson(const check::Value& value);
 /// The same with numbers as decimal text, so that no rounding can join or part two ids.
 llvm::json::Value toExactJson(const check::Value& value);
 
+/// The argument template as it is written, `options` as a list of its form: what a command is known by.
+llvm::json::Array argumentsJson(const check::Command::Program& program);
+
 /// Appends the paths in a value of `type` that are not in `paths` yet.
 void collectPaths(const check::Value& value, const check::Type& type, std::vector<std::string>& paths);
 

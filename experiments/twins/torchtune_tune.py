@@ -26,6 +26,7 @@ def parse(words):
     parser.add_argument("--model", choices=sorted(MODELS), default="llama3_8b")
     parser.add_argument("--max-length", type=int, default=512)
     parser.add_argument("--precision", choices=["fp32", "bf16"], default="bf16", help="the recipes refuse others")
+    parser.add_argument("--gpus", type=int, choices=[1], default=1, help="ranks: the recipes for one device have one")
     parser.add_argument("--batch", type=int, default=2, help="rows, of dpo pairs, of one pass")
     parser.add_argument("--accumulation", type=int, default=1)
     parser.add_argument("--activation-checkpointing", type=arguments.switch, default=False)

@@ -125,6 +125,7 @@ llvm::Error Campaign::run(store::Results results) {
     llvm::consumeError(std::move(error));
     return end(Ending::Interrupted, "interrupted");
   }
+  if (auto error = prepareCommands()) return error;
   if (session_is_new_) {
     if (auto error = heatSlots()) return error;
   }

@@ -35,6 +35,8 @@ class Campaign {
   /// Load on every slot, so that the first trial of a session does not find an idle machine's clocks.
   llvm::Error heatSlots();
   llvm::Error restartWorker(const plan::Workload& workload);
+  llvm::Error prepareCommands();
+  llvm::Error prepareCommand(const plan::Point& point, const std::string& folder);
   WorkerServer& serverOf(const plan::Workload& workload) { return workload.command ? command_server_ : server_; }
   llvm::Error runKind(plan::TrialKind kind);
   llvm::Expected<bool> allFailed(plan::TrialKind kind, const store::BlockPlan& block);

@@ -8,6 +8,7 @@
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/command_request.h"
 #include "runtime/engine/placement.h"
+#include "runtime/engine/preparation.h"
 #include "runtime/engine/schedule.h"
 #include "runtime/engine/timeout.h"
 #include "runtime/plan/devices.h"
@@ -146,9 +147,11 @@ TrialRequest Campaign::request(const store::BlockPlan& block, const plan::Point&
   const std::optional<double> declared = workload.command ? workload.command->timeout_seconds : std::nullopt;
   const std::optional<double> asked = options_.timeout_seconds ? options_.timeout_seconds : declared;
   request.timeout_seconds = trialTimeout(asked, results_, trial.kind, point.id);
-  if (workload.command)
+  if (workload.command) {
     completeForCommand(request, plan_, point, setup_.slots, slots,
                        fmt::format("{}/trials/{}", options_.results, trial.id));
+    spec.prepared = preparedFolder(setup_, point, options_.results);
+  }
   return request;
 }
 

@@ -12,9 +12,11 @@
 #include <map>
 #include <set>
 
+#include "runtime/engine/command_request.h"
 #include "runtime/engine/data.h"
 #include "runtime/engine/glob.h"
 #include "runtime/plan/command.h"
+#include "runtime/plan/json.h"
 #include "runtime/store/store.h"
 
 namespace expc::engine {
@@ -32,22 +34,26 @@ class Finder {
         command_(*workload_.command),
         results_(results) {}
   llvm::Expected<CommandFiles> find();
+  llvm::Expected<CommandFiles> findInputs();
 
  private:
   llvm::Error fail(const std::string& why) const {
     return llvm::createStringError(fmt::format("the workload {}: {}", workload_.name, why));
   }
-  llvm::Error programs();
+  /// The programs that `arguments` start at the points.
+  llvm::Error programs(const std::vector<std::string>& arguments);
   llvm::Error program(const std::string& name);
   llvm::Error inputs();
   llvm::Error metrics() const;
-  void add(const std::string& path, bool said);
+  llvm::Error inputsMatching(const std::string& pattern, bool copy);
+  llvm::Error inputsAmong(const std::vector<std::string>& arguments);
+  void add(const std::string& path, bool said, bool copy = false);
 
   const plan::Plan& plan_;
   const unsigned index_;
   const plan::Workload& workload_;
   const plan::Command& command_;
-  const std::string& results_;
+  const std::string results_;
   CommandFiles files_;
 };
 
@@ -71,22 +77,26 @@ llvm::Error Finder::program(const std::string& name) {
   if (fs::is_directory(file, failed)) return fail(fmt::format("the program '{}' is a folder ({})", name, file));
   if (access(file.c_str(), X_OK) != 0)
     return fail(fmt::format("the program '{}' is not executable (chmod +x {})", name, file));
-  if (std::find(files_.programs.begin(), files_.programs.end(), file) == files_.programs.end())
+  const bool data = std::any_of(plan_.data_paths.begin(), plan_.data_paths.end(), [&](const std::string& one) {
+    return (fs::path(plan_.root) / one).lexically_normal() == file;
+  });
+  if (!data && std::find(files_.programs.begin(), files_.programs.end(), file) == files_.programs.end())
     files_.programs.push_back(file);
   return llvm::Error::success();
 }
 
 /// A name that no point has is that of a parameter which is inactive at all of them (others the compiler has refused):
 /// its argument is left out, as at a single point.
-llvm::Error Finder::programs() {
-  const bool fixed = command_.arguments.front().find('$') == std::string::npos;
+llvm::Error Finder::programs(const std::vector<std::string>& templates) {
+  const bool fixed = templates.front().find('$') == std::string::npos;
+  if (templates.front().find("${prepared}") != std::string::npos) return llvm::Error::success();  // not there yet
   std::set<std::string> seen;
   for (const plan::Point& point : plan_.points) {
     if (point.workload != index_ || !point.unavailable.empty()) continue;
     plan::TrialSpec spec;
-    spec.parameters = point.parameters;
+    spec.parameters = absoluteParameters(plan_, point);
     spec.folder = plan_.root;
-    auto arguments = plan::expandArguments(command_.arguments, plan::argumentValues(spec));
+    auto arguments = plan::expandArguments(templates, plan::argumentValues(spec));
     if (!arguments) return fail(llvm::toString(arguments.takeError()));
     if (arguments->empty() || arguments->front().empty())
       return fail(fmt::format("at {} no program is left to run: its name stands for an inactive parameter",
@@ -95,29 +105,30 @@ llvm::Error Finder::programs() {
       if (auto error = program(arguments->front())) return error;
     if (fixed) break;
   }
-  std::sort(files_.programs.begin(), files_.programs.end());
   return llvm::Error::success();
 }
 
-void Finder::add(const std::string& path, bool said) {
+void Finder::add(const std::string& path, bool said, bool copy) {
   const std::string name = fs::path(path).lexically_relative(fs::path(plan_.root).lexically_normal()).string();
   const bool outside = name.empty() || name == "." || name.substr(0, 2) == "..";
-  files_.inputs.push_back({outside ? "" : name, path, said});
+  files_.inputs.push_back({outside ? "" : name, path, said, copy});
 }
 
-llvm::Error Finder::inputs() {
-  for (const std::string& pattern : command_.inputs) {
-    auto found = filesMatching(plan_.root, pattern, results_);
-    if (!found) return fail("inputs: " + llvm::toString(found.takeError()));
-    if (found->empty())
-      return fail(fmt::format(
-          "the input '{}' matches no file in {}: write the file's name as it is there, or take it out of `inputs`",
-          pattern, plan_.root));
-    for (const std::string& path : *found) add(path, true);
-  }
-  // `python train.py` with train.py beside the study: it need not be said twice.
-  for (size_t i = 1; i < command_.arguments.size(); ++i) {
-    const std::string& argument = command_.arguments[i];
+llvm::Error Finder::inputsMatching(const std::string& pattern, bool copy) {
+  auto found = filesMatching(plan_.root, pattern, results_);
+  if (!found) return fail("inputs: " + llvm::toString(found.takeError()));
+  if (found->empty())
+    return fail(fmt::format(
+        "the input '{}' matches no file in {}: write the file's name as it is there, or take it out of `inputs`",
+        pattern, plan_.root));
+  for (const std::string& path : *found) add(path, true, copy);
+  return llvm::Error::success();
+}
+
+/// `python train.py` with train.py beside the study: it need not be said twice.
+llvm::Error Finder::inputsAmong(const std::vector<std::string>& arguments) {
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
     std::error_code failed;
     if (argument.empty() || argument.find('$') != std::string::npos || fs::path(argument).is_absolute()) continue;
     const fs::path path = (fs::path(plan_.root) / argument).lexically_normal();
@@ -129,28 +140,54 @@ llvm::Error Finder::inputs() {
                       "its own: write the absolute path, or make it a parameter of type path",
                       argument));
   }
+  return llvm::Error::success();
+}
+
+llvm::Error Finder::inputs() {
+  for (const std::string& pattern : command_.copied)
+    if (auto error = inputsMatching(pattern, true)) return error;
+  for (const std::string& pattern : command_.inputs)
+    if (auto error = inputsMatching(pattern, false)) return error;
+  if (auto error = inputsAmong(command_.arguments)) return error;
+  if (command_.preparation)
+    if (auto error = inputsAmong(command_.preparation->arguments)) return error;
   const auto before = [](const InputFile& a, const InputFile& b) { return a.path < b.path; };
   const auto same = [](const InputFile& a, const InputFile& b) { return a.path == b.path; };
-  std::stable_sort(files_.inputs.begin(), files_.inputs.end(), before);  // what is said comes first, and stays
+  std::stable_sort(files_.inputs.begin(), files_.inputs.end(), before);  // copies, what is said: the first stays
   files_.inputs.erase(std::unique(files_.inputs.begin(), files_.inputs.end(), same), files_.inputs.end());
   return llvm::Error::success();
 }
 
 /// A trial would read what stood there before, or write over the user's file through its link.
 llvm::Error Finder::metrics() const {
-  for (const plan::CommandMetric& metric : command_.metrics) {
-    const std::string file = fs::path(metric.file).lexically_normal().string();
+  const auto check = [&](const std::string& what, const std::string& read) -> llvm::Error {
+    const std::string file = fs::path(read).lexically_normal().string();
     for (const InputFile& input : files_.inputs)
-      if (!file.empty() && input.name == file)
-        return fail(fmt::format("the metric {} is read from '{}', which is one of the inputs: take it out of `inputs`",
-                                metric.name, metric.file));
-  }
+      if (!file.empty() && input.name == file && !input.copy)
+        return fail(
+            fmt::format("{} is read from '{}', which is one of the inputs: take it out of `inputs`, or write "
+                        "`inputs copy \"{}\"` where the program changes it",
+                        what, read, read));
+    return llvm::Error::success();
+  };
+  for (const plan::CommandMetric& metric : command_.metrics)
+    if (auto error = check("the metric " + metric.name, metric.file)) return error;
+  for (const plan::Expectation& expectation : command_.expectations)
+    if (auto error = check("what is expected", expectation.read.file)) return error;
   return llvm::Error::success();
+}
+
+llvm::Expected<CommandFiles> Finder::findInputs() {
+  if (auto error = inputs()) return error;
+  return std::move(files_);
 }
 
 llvm::Expected<CommandFiles> Finder::find() {
   if (command_.arguments.empty()) return fail("the command is empty");
-  if (auto error = programs()) return error;
+  if (auto error = programs(command_.arguments)) return error;
+  if (command_.preparation)
+    if (auto error = programs(command_.preparation->arguments)) return error;
+  std::sort(files_.programs.begin(), files_.programs.end());
   if (auto error = inputs()) return error;
   if (auto error = metrics()) return error;
   return std::move(files_);
@@ -184,23 +221,33 @@ llvm::Error digestCommands(const plan::Plan& plan, const std::vector<CommandFile
       if (auto error = addToDigest(hasher, "program", program, tick)) return error;
     for (const InputFile& input : files[i].inputs)
       if (auto error = addToDigest(hasher, input.name, input.path, tick)) return error;
+    if (const auto& preparation = plan.workloads[i].command->preparation)
+      hasher.update("prepare " + plan::canonicalJson(plan::jsonTexts(preparation->arguments)));
     digests[store::commandKey(plan.workloads[i])] = llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
   }
   return llvm::Error::success();
 }
 
-llvm::Expected<std::string> digestInputs(const CommandFiles& files, const std::function<llvm::Error()>& tick) {
+llvm::Expected<std::string> digestInputs(const plan::Plan& plan, unsigned workload,
+                                         const std::function<llvm::Error()>& tick) {
+  auto files = Finder(plan, workload, "").findInputs();
+  if (!files) return files.takeError();
   llvm::BLAKE3 hasher;
-  for (const InputFile& input : files.inputs)
+  for (const InputFile& input : files->inputs)
     if (auto error = addToDigest(hasher, input.name, input.path, tick)) return error;
   return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
 }
 
-/// An input is linked hard where the file system allows it: compressors and others refuse symbolic links. A script that
-/// `inputs` does not name keeps a symbolic one, so that it finds what lies beside it.
+/// A copy is the trial's own. Another input is linked hard where the file system allows it: compressors and others
+/// refuse symbolic links. A script that `inputs` does not name keeps a symbolic one, so that it finds what lies beside
+/// it.
 static void addLink(const InputFile& input, const fs::path& link, std::error_code& failed) {
   const fs::path target = fs::canonical(input.path, failed);
   if (failed) return;
+  if (input.copy) {
+    fs::copy_file(target, link, failed);
+    return;
+  }
   if (input.said) {
     fs::create_hard_link(target, link, failed);
     if (!failed) return;

@@ -14,15 +14,18 @@
 namespace expc::engine {
 
 struct InputFile {
-  std::string name;  // below the study's folder, and of the link in the trial's; "" if it is outside, so not linked
-  std::string path;  // absolute
-  bool said = true;  // by `inputs`; else it is a file beside the study that is an argument by itself
+  std::string name;   // below the study's folder, and of the link in the trial's; "" if it is outside, so not linked
+  std::string path;   // absolute
+  bool said = true;   // by `inputs`; else it is a file beside the study that is an argument by itself
+  bool copy = false;  // the trial's folder has a copy of its own
 };
 
 /// Of one workload, looked up once for a run, so that all of its trials see the same.
 struct CommandFiles {
-  std::vector<InputFile> inputs;      // by path, each once
-  std::vector<std::string> programs;  // files that are started, absolute; more than one where a parameter names it
+  std::vector<InputFile> inputs;  // by path, each once
+  /// Files that are started, absolute; more than one where a parameter names it or something is prepared. One that is a
+  /// parameter of type path is not among them: it is data of the points that name it.
+  std::vector<std::string> programs;
 };
 
 /// For each workload of the plan (nothing for a built-in one, nor where no point is left of it). Patterns do not look
@@ -30,14 +33,17 @@ struct CommandFiles {
 /// an input or pattern without a file, a `${name}` that is no parameter, a metric read from a file that is an input.
 llvm::Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& plan, const std::string& results);
 
-/// A digest for each command, by store::commandKey: of the programs' contents and the inputs' names and contents.
+/// A digest for each command, by store::commandKey: of the programs' contents, the inputs' names and contents, and how
+/// something is prepared.
 llvm::Error digestCommands(const plan::Plan& plan, const std::vector<CommandFiles>& files,
                            std::map<std::string, std::string>& digests, const std::function<llvm::Error()>& tick);
 
-/// Of the inputs alone: names and contents. What a lock holds, since programs differ from machine to machine.
-llvm::Expected<std::string> digestInputs(const CommandFiles& files, const std::function<llvm::Error()>& tick);
+/// Of the inputs of one of the plan's commands alone: names and contents. What a lock holds, since programs differ from
+/// machine to machine; points are not asked for.
+llvm::Expected<std::string> digestInputs(const plan::Plan& plan, unsigned workload,
+                                         const std::function<llvm::Error()>& tick);
 
-/// Makes `folder` anew, with a link to each input.
+/// Makes `folder` anew, with a link to each input, or a copy of it.
 llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files);
 
 }  // namespace expc::engine

@@ -164,6 +164,58 @@ TEST_CASE("inputs are found once, with the files that the arguments name") {
   CHECK(has(refusal(plan), "the metric launch is read from './out.json', which is one of the inputs"));
 }
 
+TEST_CASE("a copy is the trial's own, and may be read from") {
+  StudyFolder folder;
+  folder.write("base.db", "one");
+  folder.write("other.db", "two");
+  plan::Plan plan = planOf(folder, {"true"}, {"*.db"});
+  plan.workloads[0].command->metrics.push_back({"size", plan::CommandMetric::From::Size, "base.db", "", 1, false});
+  CHECK(has(refusal(plan), "write `inputs copy \"base.db\"` where the program changes it"));
+  plan.workloads[0].command->copied = {"base.db"};
+  const CommandFiles files = found(plan);
+  REQUIRE(files.inputs.size() == 2);
+  const std::string trial = folder.path + "/results/trials/1";
+  llvm::cantFail(makeTrialFolder(trial, files));
+  CHECK_FALSE(fs::equivalent(trial + "/base.db", folder.path + "/base.db"));
+  CHECK(fs::equivalent(trial + "/other.db", folder.path + "/other.db"));
+  plan.workloads[0].command->expectations.push_back(
+      {{"same", plan::CommandMetric::From::Same, "other.db", "base.db", 1, false}, {}});
+  CHECK(has(refusal(plan), "what is expected is read from 'other.db', which is one of the inputs"));
+}
+
+TEST_CASE("programs that a path names are data of their points, and stale by themselves") {
+  StudyFolder folder;
+  folder.write("old", "#!/bin/true\n", true);
+  folder.write("new", "#!/bin/true\n", true);
+  plan::Plan plan = planOf(folder, {"${build}"});
+  plan.data_paths = {"new", "old"};
+  for (size_t i = 0; i < 2; ++i) plan.points[i].parameters["build"] = plan.data_paths[i];
+  CHECK(found(plan).programs.empty());
+  const std::string digest = digestOf(plan);
+  folder.write("new", "#!/bin/false\n", true);
+  CHECK(digestOf(plan) == digest);  // data's digest says so, of the points that run it
+  fs::remove(folder.path + "/new");
+  CHECK(has(refusal(plan), "does not exist (looked for " + folder.path + "/new)"));
+}
+
+TEST_CASE("what prepares is looked for, and belongs to the digest") {
+  StudyFolder folder;
+  folder.write("build.sh");
+  plan::Plan plan = planOf(folder, {"${prepared}/bench"});
+  const std::string without = digestOf(plan);
+  plan.workloads[0].command->preparation = plan::Preparation{{"true", "build.sh", "${gpus}"}, {}};
+  const CommandFiles files = found(plan);
+  CHECK(files.programs.size() == 1);
+  REQUIRE(files.inputs.size() == 1);
+  CHECK(files.inputs[0].name == "build.sh");
+  const std::string digest = digestOf(plan);
+  CHECK(digest != without);
+  plan.workloads[0].command->preparation->arguments.back() = "x${gpus}";
+  CHECK(digestOf(plan) != digest);
+  plan.workloads[0].command->preparation->arguments.front() = "no-such-program";
+  CHECK(has(refusal(plan), "the program 'no-such-program' is not in PATH"));
+}
+
 TEST_CASE("a trial's folder has a link to each input, and nothing of before") {
   StudyFolder folder;
   folder.write("train.py", "one");
@@ -179,6 +231,20 @@ TEST_CASE("a trial's folder has a link to each input, and nothing of before") {
   CHECK(fs::is_regular_file(trial + "/src/deep/a.py"));
   CHECK(std::distance(fs::directory_iterator(trial), {}) == 2);
   CHECK(has(llvm::toString(makeTrialFolder("/proc/none", files)), "the trial's folder '/proc/none' cannot be made"));
+}
+
+TEST_CASE("a lock's digest of inputs asks for no points and no programs") {
+  StudyFolder folder;
+  folder.write("train.py", "one");
+  plan::Plan plan = planOf(folder, {"no-such-program", "train.py"}, {"*.py"});
+  plan.points.clear();
+  const auto digest = [&] { return llvm::cantFail(digestInputs(plan, 0, [] { return llvm::Error::success(); })); };
+  const std::string before = digest();
+  folder.write("train.py", "two");
+  CHECK(digest() != before);
+  fs::remove(folder.path + "/train.py");
+  CHECK(
+      has(llvm::toString(digestInputs(plan, 0, [] { return llvm::Error::success(); }).takeError()), "matches no file"));
 }
 
 TEST_CASE("the digest is of the program and the inputs, wherever they lie") {

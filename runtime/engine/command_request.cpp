@@ -13,7 +13,6 @@ using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
 
-/// The program runs in another folder than the one that the study's paths start from.
 void makeAbsolute(Value& value, const plan::Plan& plan) {
   if (const auto text = value.getAsString()) {
     const std::string path = text->str();
@@ -28,6 +27,12 @@ void makeAbsolute(Value& value, const plan::Plan& plan) {
 
 }  // namespace
 
+Object absoluteParameters(const plan::Plan& plan, const plan::Point& point) {
+  Object parameters = point.parameters;
+  for (auto& parameter : parameters) makeAbsolute(parameter.second, plan);
+  return parameters;
+}
+
 void completeForCommand(TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
                         const std::vector<machine::Slot>& all, const std::vector<unsigned>& own,
                         const std::string& folder) {
@@ -35,7 +40,7 @@ void completeForCommand(TrialRequest& request, const plan::Plan& plan, const pla
   spec.command = plan.workloads[point.workload].command;
   spec.folder = folder;
   spec.world_size = 1;
-  for (auto& parameter : spec.parameters) makeAbsolute(parameter.second, plan);
+  spec.parameters = absoluteParameters(plan, point);
 
   std::set<int> cores;
   std::string devices;

@@ -11,8 +11,12 @@
 
 namespace expc::engine {
 
+/// The point's parameters with data paths made absolute: the program runs in another folder than the one that the
+/// study's paths start from.
+llvm::json::Object absoluteParameters(const plan::Plan& plan, const plan::Point& point);
+
 /// Completes `request`, whose specification has the point's parameters: command, folder, one slot of all the devices,
-/// environment. Parameters that are data paths become absolute. A point without a parameter `gpus` may use the cores of
+/// environment, parameters (made absolute). A point without a parameter `gpus` may use the cores of
 /// every slot: trials run one at a time, and how many threads it takes is the program's business.
 void completeForCommand(TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
                         const std::vector<machine::Slot>& all, const std::vector<unsigned>& own,

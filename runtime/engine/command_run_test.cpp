@@ -393,6 +393,134 @@ TEST_CASE("a built-in workload and a command can stand in one plan") {
   CHECK(study.run().trials == 0);
 }
 
+TEST_CASE("a wrong output is no valid trial, however fast it came") {
+  Study study(python("print('rows 500'); print('ok'); open('out.txt', 'w').write('a\\nb\\n')"));
+  study.regex("rows ([0-9]+)");
+  study.write("wanted.txt", "a\nb\n");
+  study.command().inputs = {"wanted.txt"};
+  const auto expect = [&](CommandMetric read, std::optional<plan::Bound> bound = {}) {
+    study.command().expectations = {{std::move(read), std::move(bound)}};
+  };
+  using From = CommandMetric::From;
+  expect({"regex(\"^ok$\")", From::Regex, "", "^ok$", 1, false});
+  CHECK(study.one().metrics.at("value") == 500);
+  expect({"same(\"out.txt\", \"wanted.txt\")", From::Same, "out.txt", "wanted.txt", 1, false});
+  CHECK(study.run().trials == 1);  // it was measured without that being known
+  CHECK(study.run().trials == 0);
+  const CommandMetric rows{"regex(\"rows ([0-9]+)\") == 500", From::Regex, "", "rows ([0-9]+)", 1, false};
+  expect(rows, plan::Bound{plan::Relation::Equal, 500, 0, "== 500"});
+  CHECK(study.run().trials == 1);
+  SUBCASE("a number out of bounds") {
+    expect(rows, plan::Bound{plan::Relation::Equal, 400, 0, "== 400"});
+    CHECK(study.failure() ==
+          "the worker: expected regex(\"rows ([0-9]+)\") == 500, read from standard output: it is 500");
+  }
+  SUBCASE("no match") {
+    expect({"regex(\"^passed$\")", From::Regex, "", "^passed$", 1, false});
+    CHECK(has(study.failure(),
+              "expected regex(\"^passed$\"), read from standard output: the pattern '^passed$' matches"));
+  }
+  SUBCASE("another file") {
+    study.write("wanted.txt", "a\nc\n");
+    expect({"same", From::Same, "out.txt", "wanted.txt", 1, false});
+    CHECK(has(study.failure(), "read from 'out.txt': it differs from line 2 on"));
+  }
+  SUBCASE("an expectation that cannot be read") {
+    expect({"regex", From::Regex, "", "(a", 1, false});
+    CHECK(has(study.refusal(),
+              "the workload tool: expected regex, read from standard output: the pattern '(a' is wrong"));
+  }
+}
+
+TEST_CASE("of several numbers the one that is asked for is taken") {
+  Study study(
+      python("open('out.json', 'w').write('{\"t\": [4, 1, 7]}'); open('out.bin', 'wb').write(b'x' * 77)\n"
+             "for t in (4, 1, 7, 2): print(t)"));
+  using From = CommandMetric::From;
+  using Take = CommandMetric::Take;
+  const auto add = [&](const char* name, From from, std::optional<Take> take, const char* file, const char* where) {
+    study.measure(CommandMetric{name, from, file, where, 0.5, false, take});
+  };
+  add("median", From::Lines, Take::Median, "", "");
+  add("mean", From::Lines, Take::Mean, "stdout.txt", "");
+  add("sum", From::Regex, Take::Sum, "", "^([0-9]+)$");
+  add("least", From::Json, Take::Min, "out.json", "/t");
+  add("most", From::Json, Take::Max, "out.json", "/t");
+  add("last", From::Json, Take::Last, "out.json", "/t");
+  add("middle", From::Json, Take::Median, "out.json", "/t");
+  add("plain", From::Lines, {}, "", "");
+  add("size", From::Size, {}, "out.bin", "");
+  const auto metrics = study.one().metrics;
+  CHECK(metrics.at("median") == 1.5);
+  CHECK(metrics.at("mean") == 1.75);
+  CHECK(metrics.at("sum") == 7);
+  CHECK(metrics.at("least") == 0.5);
+  CHECK(metrics.at("most") == 3.5);
+  CHECK(metrics.at("last") == 3.5);
+  CHECK(metrics.at("middle") == 2);
+  CHECK(metrics.at("plain") == 1);
+  CHECK(metrics.at("size") == 38.5);
+  Study array(python("open('out.json', 'w').write('[1, 2]')"));
+  array.measure(CommandMetric{"value", From::Json, "out.json", "", 1, false});
+  CHECK(has(array.failure(), "is an array; a metric of type Series takes one, or say which"));
+}
+
+TEST_CASE("what prepares runs once for the parameters that it is told, before any trial") {
+  Study study({"${prepared}/bench", "${level}"}, 2);
+  study.plan.points.clear();
+  for (int level : {1, 2})
+    for (const char* build : {"a", "b"}) study.point(llvm::json::Object{{"level", level}, {"build", build}});
+  study.write("build.py", R"(
+import os, sys
+open(os.environ['EXPC_STUDY_FOLDER'] + '/log', 'a').write(sys.argv[1])
+if sys.argv[1] == 'b' and os.path.exists(os.environ['EXPC_STUDY_FOLDER'] + '/broken'): sys.exit('no rule to make b')
+open('bench', 'w').write(f'#!/bin/sh\necho t ${{1}}{int(sys.argv[1] == "b")}\n')
+os.chmod('bench', 0o755)
+assert os.getcwd() == sys.argv[2] == os.environ['EXPC_PREPARED']
+)");
+  study.command().preparation = plan::Preparation{{"/usr/bin/python3", "build.py", "${build}", "${prepared}"}, {}};
+  study.regex("t ([0-9]+)");
+  const auto log = [&] {
+    std::string text;
+    std::ifstream(study.path + "/log") >> text;
+    return text;
+  };
+  study.write("broken", "");
+  CHECK(has(study.refusal(), "the workload tool cannot be prepared for"));
+  CHECK(log() == "ab");
+  CHECK(study.trials().empty());
+  fs::remove(study.path + "/broken");
+  CHECK((study.run().ending == Ending::Complete));
+  CHECK(log() == "abb");  // what was done is kept
+  const auto trials = study.trials();
+  REQUIRE(trials.size() == 8);
+  for (const store::Trial& trial : trials) {
+    const plan::Point& point = *study.plan.findPoint(trial.point);
+    const bool b = *point.parameters.getString("build") == "b";
+    CHECK(trial.metrics.at("value") == 10 * *point.parameters.getInteger("level") + b);
+  }
+  CHECK((study.run().ending == Ending::NothingToDo));
+  study.write("build.py", "import sys; sys.exit('gone')");
+  CHECK(has(study.refusal(), "gone"));  // another input: to be prepared anew
+}
+
+TEST_CASE("old and new program are compared, and a new build measures itself alone again") {
+  Study study({"${build}"}, 2);
+  study.plan.points.clear();
+  study.plan.data_paths = {"./new.sh", "./old.sh"};
+  for (const char* build : {"./old.sh", "./new.sh"}) {
+    study.point(llvm::json::Object{{"build", build}});
+    study.write(build, "#!/bin/sh\necho t 1\n");
+    fs::permissions(study.path + "/" + build, fs::perms::owner_all);
+  }
+  study.regex("t ([0-9]+)");
+  CHECK(study.run().trials == 4);
+  study.write("new.sh", "#!/bin/sh\necho t 2\n");
+  CHECK(study.run().trials == 2);
+  for (const store::Trial& trial : study.trials())
+    CHECK(trial.metrics.at("value") == (trial.point == study.plan.points[0].id ? 1 : 2));
+}
+
 TEST_CASE("folders of valid trials are kept for whoever asks") {
   Study study(python("open('artefact', 'w').write('x')"));
   study.measure("wall");

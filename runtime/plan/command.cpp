@@ -100,14 +100,10 @@ llvm::Expected<std::vector<std::string>> expandArguments(const std::vector<std::
   return result;
 }
 
-const std::set<std::string>& trialNames() {
-  static const std::set<std::string> names{"seed", "trial", "trial_folder", "steps", "warmup", "epochs"};
-  return names;
-}
-
 std::map<std::string, std::string> argumentValues(const TrialSpec& spec) {
   std::map<std::string, std::string> values{
       {"seed", std::to_string(spec.seed)}, {"trial", spec.trial}, {"trial_folder", spec.folder}};
+  if (!spec.prepared.empty()) values["prepared"] = spec.prepared;
   for (const char* name : {"steps", "warmup", "epochs"})
     if (const llvm::json::Value* value = spec.settings.get(name)) values[name] = argumentText(*value);
   for (const auto& [name, value] : spec.parameters) values[name.str()] = argumentText(value);

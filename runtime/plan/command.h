@@ -27,11 +27,8 @@ llvm::Expected<std::set<std::string>> namesIn(const std::string& text);
 llvm::Expected<std::vector<std::string>> expandArguments(const std::vector<std::string>& arguments,
                                                          const std::map<std::string, std::string>& values);
 
-/// What `${…}` may stand for besides parameters.
-const std::set<std::string>& trialNames();
-
-/// The values of a trial: `seed`, `trial`, `trial_folder`, `steps`, `warmup`, `epochs`, then the parameters, which hide
-/// these where they share a name.
+/// The values of a trial: `seed`, `trial`, `trial_folder`, `prepared`, `steps`, `warmup`, `epochs`, then the
+/// parameters, which hide these where they share a name.
 std::map<std::string, std::string> argumentValues(const TrialSpec& spec);
 
 /// What to start for a program's name: a name with a slash is a path from `root`, any other is for PATH.

@@ -8,6 +8,7 @@
 namespace expc::plan {
 
 llvm::json::Object toJson(const Command& command);
+llvm::json::Object toJson(const Expectation& expectation);
 Command readCommand(JsonErrors& errors, const llvm::json::Value& value, const JsonPath& at);
 
 }  // namespace expc::plan

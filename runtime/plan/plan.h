@@ -228,20 +228,42 @@ struct Plot {
   std::vector<std::string> by;
 };
 
-/// A workload of the user's: an argument vector, never a shell.
+/// How a number of a command's trial is read.
 struct CommandMetric {
   std::string name;
-  enum class From { Regex, Json, Csv } from = From::Regex;
-  std::string file;     // relative to the trial's folder; "" is standard output (Regex only)
-  std::string where;    // the pattern with one group, the JSON pointer, or the column
+  /// Lines: each line that is not blank is a number. Size: the bytes of a file, or of the files of a folder. Same: only
+  /// of an expectation, that two files have the same bytes.
+  enum class From { Regex, Json, Csv, Lines, Size, Same } from = From::Regex;
+  std::string file;     // relative to the trial's folder; "" is standard output (Regex and Lines only)
+  std::string where;    // the pattern with one group, the JSON pointer, the column, or the other file of Same
   double scale = 1;     // what is read times this is in base units
   bool series = false;  // every match or row; else the last
+  enum class Take { Last, Median, Mean, Sum, Min, Max };
+  std::optional<Take> take = {};  // which of several; absent: the last match or row, and no JSON array
 };
+
+/// What a trial's output must be, or the trial is not valid: a number within a bound; without one, that a pattern
+/// matches, that a JSON value is true, or that two files are the same.
+struct Expectation {
+  CommandMetric read;  // its name is how the expectation is written
+  std::optional<Bound> bound;
+};
+
+/// A program that runs before the first trial, once for each combination of the parameters that it is told.
+struct Preparation {
+  std::vector<std::string> arguments;  // as Command's; "${prepared}" stands for its folder
+  std::optional<double> timeout_seconds;
+};
+
+/// A workload of the user's: an argument vector, never a shell.
 struct Command {
   std::vector<std::string> arguments;  // "${gpus}" stands for the parameter, "$$" for a dollar sign
   std::optional<double> timeout_seconds;
   std::vector<std::string> inputs;  // files and patterns it reads, for digests
   std::vector<CommandMetric> metrics;
+  std::vector<std::string> copied = {};  // inputs of which each trial has copies instead of links
+  std::vector<Expectation> expectations = {};
+  std::optional<Preparation> preparation = {};
 };
 
 struct Workload {

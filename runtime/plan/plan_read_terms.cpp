@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "runtime/plan/bound_json.h"
 #include "runtime/plan/plan_reader.h"
 #include "runtime/plan/plan_words.h"
 
@@ -158,19 +159,7 @@ void PlanReader::readComparison(const Value& value, const JsonPath& at) {
   plan_.comparisons.push_back(std::move(comparison));
 }
 
-Bound PlanReader::readBound(const Value& value, const JsonPath& at) {
-  JsonFields in(errors_, value, at);
-  Bound bound;
-  bound.relation = in.word<Relation>("relation", words::kRelation);
-  bound.low = in.number("low");
-  if (bound.relation == Relation::Within) {
-    bound.high = in.number("high");
-    if (bound.low > bound.high) in.fail("high", "the band's upper end is below its lower end");
-  }
-  bound.text = in.string("text");
-  in.refuseOthers();
-  return bound;
-}
+Bound PlanReader::readBound(const Value& value, const JsonPath& at) { return plan::readBound(errors_, value, at); }
 
 Claim PlanReader::readClaim(const Value& value, const JsonPath& at, size_t cells, unsigned depth, bool& reaches_cell) {
   Claim claim;

@@ -31,6 +31,12 @@ Plan wholePlan() {
                   {{"step_time", CommandMetric::From::Regex, "", "step ([0-9.]+) ms", 0.001, false},
                    {"loss", CommandMetric::From::Csv, "log.csv", "loss", 1, true},
                    {"launch_time", CommandMetric::From::Json, "out.json", "/api/launch", 1e-6, false}}};
+  command.metrics[2].take = CommandMetric::Take::Median;
+  command.copied = {"base.db"};
+  command.expectations = {{{"regex(\"ok\")", CommandMetric::From::Regex, "", "ok", 1, false}, {}},
+                          {{"size(\"out\") <= 1kB", CommandMetric::From::Size, "out", "", 1, false},
+                           Bound{Relation::LessEqual, 1000, 0, "<= 1kB"}}};
+  command.preparation = Preparation{{"make", "-C", "${prepared}"}, 60};
   plan.workloads[0].label = "ours";
   plan.workloads.push_back({"theirs", "train", 3, command});
   plan.system = "proxima";
@@ -105,6 +111,15 @@ TEST_CASE("what only larger studies have comes back") {
   CHECK((command.metrics[1].from == CommandMetric::From::Csv));
   CHECK(command.metrics[1].series);
   CHECK(command.metrics[2].scale == 1e-6);
+  CHECK(!command.metrics[1].take);
+  CHECK((command.metrics[2].take == CommandMetric::Take::Median));
+  CHECK(command.copied == std::vector<std::string>{"base.db"});
+  REQUIRE(command.expectations.size() == 2);
+  CHECK(!command.expectations[0].bound);
+  CHECK(command.expectations[1].bound->low == 1000);
+  CHECK((command.expectations[1].read.from == CommandMetric::From::Size));
+  CHECK(command.preparation->arguments.back() == "${prepared}");
+  CHECK(command.preparation->timeout_seconds == 60);
   CHECK(back.points[1].workload == 1);
   CHECK(back.points[2].levels[1] == kInactive);
   CHECK(back.levelLabel(back.points[2], 1) == "–");

@@ -12,7 +12,8 @@ inline constexpr llvm::StringLiteral kDirection[] = {"lower", "higher"};
 inline constexpr llvm::StringLiteral kEstimator[] = {"median", "paired_ratio", "paired_difference"};
 inline constexpr llvm::StringLiteral kRelation[] = {">=", ">", "<=", "<", "==", "within"};
 inline constexpr llvm::StringLiteral kClaim[] = {"forall", "exists", "cell"};
-inline constexpr llvm::StringLiteral kFrom[] = {"regex", "json", "csv"};
+inline constexpr llvm::StringLiteral kFrom[] = {"regex", "json", "csv", "lines", "size", "same"};
+inline constexpr llvm::StringLiteral kTake[] = {"last", "median", "mean", "sum", "min", "max"};
 
 template <typename Enum, size_t N>
 llvm::StringRef name(const llvm::StringLiteral (&list)[N], Enum value) {

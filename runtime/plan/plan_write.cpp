@@ -1,3 +1,4 @@
+#include "runtime/plan/bound_json.h"
 #include "runtime/plan/command_json.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/plan.h"
@@ -20,12 +21,7 @@ Array list(const std::vector<T>& items, F write) {
 
 Value write(const TermPtr& term);
 
-Value write(const Bound& bound) {
-  Object object{
-      {"relation", words::name(words::kRelation, bound.relation)}, {"low", bound.low}, {"text", jsonText(bound.text)}};
-  if (bound.relation == Relation::Within) object["high"] = bound.high;
-  return object;
-}
+Value write(const Bound& bound) { return toJson(bound); }
 
 Object write(const MetricTerm& term) {
   // Inside a derived metric the point is the one in question.

@@ -35,6 +35,7 @@ TrialSpec readSpec(JsonErrors& errors, const Value& value, const JsonPath& at) {
     spec.command = readCommand(errors, *in.value("command"), JsonPath{&at, "command", std::nullopt});
     spec.folder = in.string("folder");
     if (spec.folder.empty() || spec.folder.front() != '/') in.fail("folder", "an absolute path is needed");
+    if (in.has("prepared")) spec.prepared = in.string("prepared");
   }
   spec.kind = in.word<TrialKind>("kind", words::kKind);
   spec.settings = in.object("settings");
@@ -74,6 +75,7 @@ Value toJson(const TrialSpec& spec) {
   if (spec.command) {
     object["command"] = toJson(*spec.command);
     object["folder"] = jsonText(spec.folder);
+    if (!spec.prepared.empty()) object["prepared"] = jsonText(spec.prepared);
   }
   if (spec.rehearsal) object["rehearsal"] = true;
   return object;

@@ -27,7 +27,8 @@ struct TrialSpec {
   /// The user's program, for expc-worker-command. It is one process whatever it starts itself, so there is one rank,
   /// with one slot that holds all the devices and cores.
   std::optional<Command> command;
-  std::string folder;  // of a command: its working directory, absolute; "" else
+  std::string folder;    // of a command: its working directory, absolute; "" else
+  std::string prepared;  // of a command: the folder that its preparation has filled, absolute; "" without one
   TrialKind kind = TrialKind::Timed;
   llvm::json::Object settings;  // steps, warmup, epochs
   llvm::json::Object parameters;

@@ -54,8 +54,8 @@ struct BlockPlan {
 std::set<std::string> dataPathsOf(const plan::Point& point, const std::vector<std::string>& paths);
 
 /// The data digest of a trial: of the digests of the data that the point reads, and of its command's program and
-/// inputs; "" when it reads none. For a command there follows a word for each metric of the kind, which says how it is
-/// read: a corrected pattern makes another value.
+/// inputs; "" when it reads none. For a command there follows a word for each of its expectations, and one for each
+/// metric of the kind, which says how it is read: a corrected pattern makes another value.
 std::string dataDigest(const plan::Plan& plan, const plan::Point& point, plan::TrialKind kind,
                        const std::map<std::string, std::string>& digests);
 

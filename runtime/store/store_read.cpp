@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/plan/command_json.h"
 #include "runtime/store/rows.h"
 #include "runtime/store/sqlite.h"
 #include "runtime/store/store.h"
@@ -105,12 +106,15 @@ std::string dataDigest(const plan::Plan& plan, const plan::Point& point, plan::T
   for (const std::string& digest : found) joined += digest + "\n";
   std::string result = plan::shortHash(joined);
   if (!workload.command) return result;
+  for (const plan::Expectation& expectation : workload.command->expectations)
+    result += fmt::format(" expect={}", plan::shortHash(plan::canonicalJson(plan::toJson(expectation))));
   for (const plan::CommandMetric& metric : workload.command->metrics) {
     const plan::Metric* asked = plan.findMetric(metric.name);
     if (!asked || asked->kind != kind) continue;
-    result += fmt::format(" {}={}", metric.name,
-                          plan::shortHash(fmt::format("{}\n{}\n{}\n{:a}\n{}", int(metric.from), metric.file,
-                                                      metric.where, metric.scale, metric.series)));
+    std::string reading =
+        fmt::format("{}\n{}\n{}\n{:a}\n{}", int(metric.from), metric.file, metric.where, metric.scale, metric.series);
+    if (metric.take) reading += fmt::format("\n{}", int(*metric.take));
+    result += fmt::format(" {}={}", metric.name, plan::shortHash(reading));
   }
   return result;
 }

@@ -60,19 +60,8 @@ llvm::Error noJson(llvm::StringRef text, const std::string& why) {
                   odd ? " (JSON has no NaN or Infinity, and the file has such a word)" : ""));
 }
 
-}  // namespace
-
-llvm::Error checkPointer(const std::string& pointer) {
-  if (!pointer.empty() && pointer.front() != '/')
-    return llvm::createStringError(fmt::format("the JSON pointer '{}' does not begin with a slash", pointer));
-  for (size_t at = pointer.find('~'); at != std::string::npos; at = pointer.find('~', at + 1))
-    if (at + 1 == pointer.size() || (pointer[at + 1] != '0' && pointer[at + 1] != '1'))
-      return llvm::createStringError(
-          fmt::format("the JSON pointer '{}': a tilde is written ~0, a slash in a name ~1", pointer));
-  return llvm::Error::success();
-}
-
-llvm::Expected<JsonNumbers> readJson(llvm::StringRef text, const std::string& pointer) {
+/// Calls `use` for the value at `pointer`.
+llvm::Error visit(llvm::StringRef text, const std::string& pointer, llvm::function_ref<llvm::Error(const Value&)> use) {
   if (auto error = checkPointer(pointer)) return error;
   auto document = plan::parseJson({text.data(), text.size()});
   if (!document) return noJson(text, llvm::toString(document.takeError()));
@@ -88,17 +77,20 @@ llvm::Expected<JsonNumbers> readJson(llvm::StringRef text, const std::string& po
     used += 1 + token.size();
     value = next;
   }
-  JsonNumbers result;
+  return use(*value);
+}
+
+llvm::Error addNumbers(const Value& value, const std::string& pointer, JsonNumbers& result) {
   const auto finite = [&](double number) {
     result.values.push_back(number);
     return std::isfinite(number);
   };
-  if (const auto number = value->getAsNumber()) {
-    if (finite(*number)) return result;
+  if (const auto number = value.getAsNumber()) {
+    if (finite(*number)) return llvm::Error::success();
     return llvm::createStringError(fmt::format("at {} is no finite number", pointer));
   }
-  const llvm::json::Array* array = value->getAsArray();
-  if (!array) return llvm::createStringError(fmt::format("at {} is no number but {}", pointer, kindOf(*value)));
+  const llvm::json::Array* array = value.getAsArray();
+  if (!array) return llvm::createStringError(fmt::format("at {} is no number but {}", pointer, kindOf(value)));
   result.array = true;
   if (array->size() > kMostValues)
     return llvm::createStringError(fmt::format("the array at {} has more than a million values", pointer));
@@ -109,7 +101,33 @@ llvm::Expected<JsonNumbers> readJson(llvm::StringRef text, const std::string& po
           fmt::format("at {}/{} is no {}number but {}", pointer, i, number ? "finite " : "", kindOf((*array)[i])));
   }
   if (result.values.empty()) return llvm::createStringError(fmt::format("the array at {} is empty", pointer));
+  return llvm::Error::success();
+}
+
+}  // namespace
+
+llvm::Error checkPointer(const std::string& pointer) {
+  if (!pointer.empty() && pointer.front() != '/')
+    return llvm::createStringError(fmt::format("the JSON pointer '{}' does not begin with a slash", pointer));
+  for (size_t at = pointer.find('~'); at != std::string::npos; at = pointer.find('~', at + 1))
+    if (at + 1 == pointer.size() || (pointer[at + 1] != '0' && pointer[at + 1] != '1'))
+      return llvm::createStringError(
+          fmt::format("the JSON pointer '{}': a tilde is written ~0, a slash in a name ~1", pointer));
+  return llvm::Error::success();
+}
+
+llvm::Expected<JsonNumbers> readJson(llvm::StringRef text, const std::string& pointer) {
+  JsonNumbers result;
+  auto error = visit(text, pointer, [&](const Value& value) { return addNumbers(value, pointer, result); });
+  if (error) return error;
   return result;
+}
+
+llvm::Error readTruth(llvm::StringRef text, const std::string& pointer) {
+  return visit(text, pointer, [&](const Value& value) -> llvm::Error {
+    if (value.getAsBoolean() == true) return llvm::Error::success();
+    return llvm::createStringError(fmt::format("at {} is {}, not true", pointer, kindOf(value)));
+  });
 }
 
 }  // namespace expc::command

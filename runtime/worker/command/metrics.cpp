@@ -6,22 +6,29 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <numeric>
 
 namespace expc::command {
 namespace {
 
 using plan::CommandMetric;
+using From = CommandMetric::From;
+using Take = CommandMetric::Take;
 
 constexpr uint64_t kMostText = 4ull << 30;
 constexpr uint64_t kMostJson = 64ull << 20;  // a parsed document takes some twenty times its text
 
-std::string sourceOf(const CommandMetric& metric) {
-  return metric.file.empty() ? "standard output" : "'" + metric.file + "'";
+llvm::Error about(const std::string& what, const CommandMetric& read, llvm::Error error) {
+  const std::string source = read.file.empty() ? "standard output" : "'" + read.file + "'";
+  return llvm::createStringError(fmt::format("{}, read from {}: {}", what, source, llvm::toString(std::move(error))));
 }
 
 llvm::Error about(const CommandMetric& metric, llvm::Error error) {
-  return llvm::createStringError(
-      fmt::format("the metric {}, read from {}: {}", metric.name, sourceOf(metric), llvm::toString(std::move(error))));
+  return about("the metric " + metric.name, metric, std::move(error));
+}
+
+llvm::Error about(const plan::Expectation& expectation, llvm::Error error) {
+  return about("expected " + expectation.read.name, expectation.read, std::move(error));
 }
 
 bool leavesFolder(const std::string& file) {
@@ -34,10 +41,65 @@ double measuredOf(const std::string& metric, const ProgramEnd& end) {
   return metric == "cpu_time" ? end.cpu_seconds : static_cast<double>(end.peak_bytes);
 }
 
+std::string pathOf(const CommandMetric& metric, const std::string& folder) {
+  return folder + "/" + (metric.file.empty() ? kOutput : metric.file);
+}
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> textOf(const CommandMetric& metric, const std::string& folder) {
+  return readFile(pathOf(metric, folder), metric.from == From::Json ? kMostJson : kMostText);
+}
+
+double reduced(Values values, Take take) {
+  std::sort(values.begin(), values.end());
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  const size_t half = values.size() / 2;
+  switch (take) {
+    case Take::Median:
+      return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
+    case Take::Mean:
+      return sum / static_cast<double>(values.size());
+    case Take::Min:
+      return values.front();
+    case Take::Max:
+      return values.back();
+    default:
+      return sum;
+  }
+}
+
+bool holds(const plan::Bound& bound, double value) {
+  switch (bound.relation) {
+    case plan::Relation::GreaterEqual:
+      return value >= bound.low;
+    case plan::Relation::Greater:
+      return value > bound.low;
+    case plan::Relation::LessEqual:
+      return value <= bound.low;
+    case plan::Relation::Less:
+      return value < bound.low;
+    case plan::Relation::Equal:
+      return value == bound.low;
+    case plan::Relation::Within:
+      return value >= bound.low && value <= bound.high;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool isMeasured(const std::string& metric) {
   return metric == "wall" || metric == "cpu_time" || metric == "host_memory_peak";
+}
+
+llvm::Error MetricReader::prepare(const CommandMetric& metric, Pattern::Use use) {
+  if (!metric.file.empty() && leavesFolder(metric.file))
+    return llvm::createStringError("a path inside the trial's folder is needed");
+  if (metric.from == From::Json) return checkPointer(metric.where);
+  if (metric.from != From::Regex) return llvm::Error::success();
+  auto pattern = Pattern::compile(metric.where, use);
+  if (!pattern) return pattern.takeError();
+  patterns_.emplace(metric.name, std::move(*pattern));
+  return llvm::Error::success();
 }
 
 llvm::Expected<MetricReader> MetricReader::make(const plan::Command& command, const std::vector<std::string>& asked) {
@@ -54,33 +116,74 @@ llvm::Expected<MetricReader> MetricReader::make(const plan::Command& command, co
       reader.measured_.push_back(name);
       continue;
     }
-    if (!found->file.empty() && leavesFolder(found->file))
-      return about(*found, llvm::createStringError("a path inside the trial's folder is needed"));
-    if (found->from == CommandMetric::From::Regex) {
-      auto pattern = Pattern::compile(found->where);
-      if (!pattern) return about(*found, pattern.takeError());
-      reader.patterns_.emplace(name, std::move(*pattern));
-    } else if (found->from == CommandMetric::From::Json) {
-      if (auto error = checkPointer(found->where)) return about(*found, std::move(error));
-    }
+    if (auto error = reader.prepare(*found, Pattern::Use::Number)) return about(*found, std::move(error));
     reader.metrics_.push_back(*found);
+  }
+  for (const plan::Expectation& expectation : command.expectations) {
+    const auto use = expectation.bound ? Pattern::Use::Number : Pattern::Use::Match;
+    if (auto error = reader.prepare(expectation.read, use)) return about(expectation, std::move(error));
+    reader.expectations_.push_back(expectation);
   }
   return reader;
 }
 
 llvm::Expected<Values> MetricReader::valuesOf(const CommandMetric& metric, const std::string& folder) const {
-  const bool json = metric.from == CommandMetric::From::Json;
-  auto file = readFile(folder + "/" + (metric.file.empty() ? kOutput : metric.file), json ? kMostJson : kMostText);
+  if (metric.from == From::Size) {
+    auto size = readSize(pathOf(metric, folder));
+    if (!size) return size.takeError();
+    return Values{*size};
+  }
+  auto file = textOf(metric, folder);
   if (!file) return file.takeError();
   const llvm::StringRef text = (*file)->getBuffer();
-  const Which which = metric.series ? Which::All : Which::Last;
-  if (metric.from == CommandMetric::From::Regex) return patterns_.at(metric.name).read(text, which);
-  if (!json) return readColumn(text, metric.where, which);
+  const bool all = metric.series || (metric.take && *metric.take != Take::Last);
+  const Which which = all ? Which::All : Which::Last;
+  if (metric.from == From::Regex) return patterns_.at(metric.name).read(text, which);
+  if (metric.from == From::Lines) return readLines(text, which);
+  if (metric.from == From::Csv) return readColumn(text, metric.where, which);
   auto numbers = readJson(text, metric.where);
   if (!numbers) return numbers.takeError();
-  if (numbers->array && !metric.series)
-    return llvm::createStringError(fmt::format("at {} is an array; a metric of type Series takes one", metric.where));
+  if (numbers->array && !metric.series && !metric.take)
+    return llvm::createStringError(
+        fmt::format("at {} is an array; a metric of type Series takes one, or say which of its numbers is meant, as in "
+                    "`from median(json(…))` or `last(…)`",
+                    metric.where));
   return std::move(numbers->values);
+}
+
+llvm::Expected<double> MetricReader::valueOf(const CommandMetric& metric, Values values) const {
+  const bool last = metric.series || !metric.take || *metric.take == Take::Last;
+  const double value = (last ? values.back() : reduced(std::move(values), *metric.take)) * metric.scale;
+  if (!std::isfinite(value)) return llvm::createStringError("in base units it is not finite");
+  return value;
+}
+
+llvm::Error MetricReader::verifyOne(const plan::Expectation& expectation, const std::string& folder,
+                                    const std::string& root) const {
+  const CommandMetric& read = expectation.read;
+  if (expectation.bound) {
+    auto values = valuesOf(read, folder);
+    if (!values) return values.takeError();
+    auto value = valueOf(read, std::move(*values));
+    if (!value) return value.takeError();
+    if (holds(*expectation.bound, *value)) return llvm::Error::success();
+    return llvm::createStringError(fmt::format("it is {}", *value / read.scale));
+  }
+  if (read.from == From::Same)
+    return compareFiles(pathOf(read, folder), (std::filesystem::path(root) / read.where).string(), kMostText);
+  auto file = textOf(read, folder);
+  if (!file) return file.takeError();
+  const llvm::StringRef text = (*file)->getBuffer();
+  return read.from == From::Json ? readTruth(text, read.where) : patterns_.at(read.name).match(text);
+}
+
+llvm::Error MetricReader::verify(const std::string& folder, const std::string& root,
+                                 const std::function<void(const CommandMetric&)>& next) const {
+  for (const plan::Expectation& expectation : expectations_) {
+    next(expectation.read);
+    if (auto error = verifyOne(expectation, folder, root)) return about(expectation, std::move(error));
+  }
+  return llvm::Error::success();
 }
 
 llvm::Error MetricReader::read(const std::string& folder, const ProgramEnd& end, plan::Event& result,
@@ -90,13 +193,16 @@ llvm::Error MetricReader::read(const std::string& folder, const ProgramEnd& end,
     next(metric);
     auto values = valuesOf(metric, folder);
     if (!values) return about(metric, values.takeError());
-    for (double& value : *values) {
-      value *= metric.scale;
-      if (!std::isfinite(value)) return about(metric, llvm::createStringError("in base units it is not finite"));
-    }
     // Of a series the last value stands for the whole where one number is shown.
-    result.metrics[metric.name] = values->back();
-    if (metric.series) result.series[metric.name] = llvm::json::Array(*values);
+    auto value = valueOf(metric, *values);
+    if (!value) return about(metric, value.takeError());
+    result.metrics[metric.name] = *value;
+    if (!metric.series) continue;
+    for (double& one : *values) {
+      one *= metric.scale;
+      if (!std::isfinite(one)) return about(metric, llvm::createStringError("in base units it is not finite"));
+    }
+    result.series[metric.name] = llvm::json::Array(*values);
   }
   return llvm::Error::success();
 }

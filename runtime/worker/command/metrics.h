@@ -26,17 +26,28 @@ class MetricReader {
   /// Looks at everything that can be wrong before the program runs for hours: patterns, pointers, names.
   static llvm::Expected<MetricReader> make(const plan::Command& command, const std::vector<std::string>& asked);
 
+  /// Whether the output is as the command expects it; called before any metric is read. The error says what is not, and
+  /// what stands there instead.
+  /// `root` is the study's folder, where files stand that an output is compared with.
+  llvm::Error verify(const std::string& folder, const std::string& root,
+                     const std::function<void(const plan::CommandMetric&)>& next) const;
+
   /// Fills the result's metrics and series; calls `next` before it reads one out of a file. The error names the metric,
   /// the file and what is wrong.
   llvm::Error read(const std::string& folder, const ProgramEnd& end, plan::Event& result,
                    const std::function<void(const plan::CommandMetric&)>& next) const;
 
  private:
+  /// Adds the pattern, or checks the pointer; the error says what is wrong with either.
+  llvm::Error prepare(const plan::CommandMetric& metric, Pattern::Use use);
   llvm::Expected<Values> valuesOf(const plan::CommandMetric& metric, const std::string& folder) const;
+  llvm::Expected<double> valueOf(const plan::CommandMetric& metric, Values values) const;
+  llvm::Error verifyOne(const plan::Expectation& expectation, const std::string& folder, const std::string& root) const;
 
   std::vector<std::string> measured_;
   std::vector<plan::CommandMetric> metrics_;
-  std::map<std::string, Pattern> patterns_;  // by metric
+  std::vector<plan::Expectation> expectations_;
+  std::map<std::string, Pattern> patterns_;  // by metric, or how an expectation is written
 };
 
 }  // namespace expc::command

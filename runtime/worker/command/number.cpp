@@ -2,8 +2,10 @@
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 
 #include "runtime/worker/command/excerpt.h"
 #include "runtime/worker/command/readers.h"
@@ -36,6 +38,56 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(const std::string& 
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer) return llvm::createStringError(fmt::format("it cannot be read: {}", buffer.getError().message()));
   return std::move(*buffer);
+}
+
+llvm::Expected<Values> readLines(llvm::StringRef text, Which which) {
+  llvm::StringRef last;
+  Values values;
+  while (!text.empty()) {
+    auto [line, rest] = text.split('\n');
+    text = rest;
+    if (line.trim().empty()) continue;
+    last = line;
+    if (which == Which::Last) continue;
+    auto value = readNumber(line);
+    if (!value) return value.takeError();
+    if (values.size() == kMostValues) return llvm::createStringError("it has more than a million numbers");
+    values.push_back(*value);
+  }
+  if (last.empty()) return llvm::createStringError("nothing was written");
+  if (which == Which::All) return values;
+  auto value = readNumber(last);
+  if (!value) return llvm::createStringError("its last line: " + llvm::toString(value.takeError()));
+  return Values{*value};
+}
+
+llvm::Expected<double> readSize(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const auto fail = [&] { return llvm::createStringError(fmt::format("it cannot be read: {}", error.message())); };
+  if (!fs::exists(path, error)) return llvm::createStringError("the program did not write it");
+  uint64_t bytes = 0;
+  if (!fs::is_directory(path, error)) {
+    bytes = fs::file_size(path, error);
+    if (error) return fail();
+    return static_cast<double>(bytes);
+  }
+  for (fs::recursive_directory_iterator it(path, error), end; !error && it != end; it.increment(error))
+    if (it->is_regular_file(error) && !it->is_symlink(error)) bytes += it->file_size(error);
+  if (error) return fail();
+  return static_cast<double>(bytes);
+}
+
+llvm::Error compareFiles(const std::string& path, const std::string& wanted, uint64_t most) {
+  auto found = readFile(path, most);
+  if (!found) return found.takeError();
+  auto other = readFile(wanted, most);
+  if (!other) return llvm::createStringError("what it is compared with: " + llvm::toString(other.takeError()));
+  const llvm::StringRef left = (*found)->getBuffer(), right = (*other)->getBuffer();
+  if (left == right) return llvm::Error::success();
+  const auto at = std::mismatch(left.begin(), left.end(), right.begin(), right.end()).first;
+  return llvm::createStringError(fmt::format("it differs from line {} on ({} bytes, {} wanted)",
+                                             1 + std::count(left.begin(), at, '\n'), left.size(), right.size()));
 }
 
 }  // namespace expc::command

@@ -36,6 +36,10 @@ struct Pattern::Parts {
       return complain("was given up: it tries too many ways to match (nested repetitions such as (a+)+ do that)");
     return complain("failed: " + wordsOf(code));
   }
+  /// The first match at or after `at`; its groups stand in `data`.
+  int match(llvm::StringRef in, size_t at) const {
+    return pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(in.data()), in.size(), at, 0, data, context);
+  }
   std::string text;
   pcre2_code* code = nullptr;
   pcre2_match_data* data = nullptr;
@@ -46,7 +50,7 @@ Pattern::Pattern(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Pattern::Pattern(Pattern&&) noexcept = default;
 Pattern::~Pattern() = default;
 
-llvm::Expected<Pattern> Pattern::compile(const std::string& text) {
+llvm::Expected<Pattern> Pattern::compile(const std::string& text, Use use) {
   auto parts = std::make_unique<Parts>();
   parts->text = text;
   int error = 0;
@@ -62,7 +66,7 @@ llvm::Expected<Pattern> Pattern::compile(const std::string& text) {
         fmt::format("the pattern '{}' is wrong at character {}: {}", text, offset + 1, wordsOf(error)));
   uint32_t groups = 0;
   pcre2_pattern_info(parts->code, PCRE2_INFO_CAPTURECOUNT, &groups);
-  if (groups != 1)
+  if (groups != 1 && use == Use::Number)
     return llvm::createStringError(fmt::format(
         "the pattern '{}' has {} groups; one is needed, around the number (others are written (?:…))", text, groups));
   parts->data = pcre2_match_data_create_from_pattern(parts->code, nullptr);
@@ -73,12 +77,17 @@ llvm::Expected<Pattern> Pattern::compile(const std::string& text) {
   return Pattern(std::move(parts));
 }
 
+llvm::Error Pattern::match(llvm::StringRef text) const {
+  const int groups = parts_->match(text, 0);
+  if (groups == PCRE2_ERROR_NOMATCH) return parts_->complain("matches nothing");
+  return groups < 0 ? parts_->failure(groups) : llvm::Error::success();
+}
+
 llvm::Expected<Values> Pattern::read(llvm::StringRef text, Which which) const {
   std::vector<llvm::StringRef> found;
   bool matched = false;
   for (size_t at = 0; at <= text.size();) {
-    const int groups = pcre2_match(parts_->code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at, 0,
-                                   parts_->data, parts_->context);
+    const int groups = parts_->match(text, at);
     if (groups == PCRE2_ERROR_NOMATCH) break;
     if (groups < 0) return parts_->failure(groups);
     matched = true;

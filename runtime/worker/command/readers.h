@@ -24,16 +24,20 @@ inline constexpr size_t kMostValues = 1'000'000;
 /// Which of the numbers found are wanted; only these need be numbers.
 enum class Which { Last, All };
 
-/// A pattern (PCRE2) with one group around the number. `^` and `$` are the ends of lines.
+/// A pattern (PCRE2). `^` and `$` are the ends of lines.
 class Pattern {
  public:
+  /// What it is for: one that finds a number has one group around it.
+  enum class Use { Number, Match };
   /// The error names the place in the pattern, or the number of groups.
-  static llvm::Expected<Pattern> compile(const std::string& text);
+  static llvm::Expected<Pattern> compile(const std::string& text, Use use);
   Pattern(Pattern&&) noexcept;
   ~Pattern();
 
   /// The group of the last match, or of every match in order.
   llvm::Expected<Values> read(llvm::StringRef text, Which which) const;
+  /// Success if it matches somewhere.
+  llvm::Error match(llvm::StringRef text) const;
 
  private:
   struct Parts;
@@ -50,10 +54,21 @@ struct JsonNumbers {
   bool array = false;
 };
 llvm::Expected<JsonNumbers> readJson(llvm::StringRef text, const std::string& pointer);
+/// Success if `true` stands at `pointer`.
+llvm::Error readTruth(llvm::StringRef text, const std::string& pointer);
 
 /// A column of a CSV table (RFC 4180) whose first row has the names. Empty cells are passed over: loggers leave them
 /// in rows that are about something else.
 llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& column, Which which);
+
+/// The number on the last line that is not blank, or those of all such lines.
+llvm::Expected<Values> readLines(llvm::StringRef text, Which which);
+
+/// The bytes of a file, or of all files below a folder.
+llvm::Expected<double> readSize(const std::string& path);
+
+/// Success if the two files have the same bytes.
+llvm::Error compareFiles(const std::string& path, const std::string& wanted, uint64_t most);
 
 /// All of `text` but white space around it, as a decimal number; refused: "", "12 ms", "nan", "inf", "1e999".
 llvm::Expected<double> readNumber(llvm::StringRef text);

@@ -4,6 +4,7 @@
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <random>
 
@@ -23,7 +24,7 @@ std::string refusal(llvm::Expected<T> result) {
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 llvm::Expected<Values> match(const std::string& pattern, llvm::StringRef text, Which which = Which::Last) {
-  auto compiled = Pattern::compile(pattern);
+  auto compiled = Pattern::compile(pattern, Pattern::Use::Number);
   if (!compiled) return compiled.takeError();
   return compiled->read(text, which);
 }
@@ -144,6 +145,66 @@ TEST_CASE("what is no table is an error") {
   CHECK(has(refusal(readColumn("a\n\"1\n", "a", Which::Last)), "is no CSV"));
   CHECK(has(refusal(readColumn("a\n1\"2\n", "a", Which::Last)), "row 2 is no CSV: a quote stands where none may be"));
   CHECK(has(refusal(readColumn(std::string(3 << 20, '\xff'), "a", Which::Last)), "it has no column 'a'"));
+}
+
+TEST_CASE("a pattern that only has to match needs no group") {
+  const auto matches = [](const char* pattern, llvm::StringRef text) {
+    auto compiled = Pattern::compile(pattern, Pattern::Use::Match);
+    if (!compiled) return llvm::toString(compiled.takeError());
+    auto error = compiled->match(text);
+    return error ? llvm::toString(std::move(error)) : std::string("yes");
+  };
+  CHECK(matches("^all [0-9]+ tests passed$", "start\nall 12 tests passed\n") == "yes");
+  CHECK(matches("^(all) ([0-9]+) tests", "all 12 tests") == "yes");
+  CHECK(matches("passed", "all 12 failed") == "the pattern 'passed' matches nothing");
+}
+
+TEST_CASE("a truth value stands at a JSON pointer") {
+  const auto truth = [](const char* pointer) {
+    auto error = readTruth(R"({"ok": true, "bad": false, "n": 1})", pointer);
+    return error ? llvm::toString(std::move(error)) : std::string("yes");
+  };
+  CHECK(truth("/ok") == "yes");
+  CHECK(truth("/bad") == "at /bad is false, not true");
+  CHECK(truth("/n") == "at /n is 1, not true");
+  CHECK(has(truth("/none"), "there is nothing at /none"));
+}
+
+TEST_CASE("lines are numbers, the last that is not blank or all") {
+  CHECK(llvm::cantFail(readLines("loading\n 12.5 \r\n\n", Which::Last)) == Values{12.5});
+  CHECK(llvm::cantFail(readLines("1\n\n2\n3", Which::All)) == Values{1, 2, 3});
+  CHECK(refusal(readLines("1\ndone\n", Which::Last)) == "its last line: 'done' is no number");
+  CHECK(refusal(readLines("loading\n1\n", Which::All)) == "'loading' is no number");
+  CHECK(refusal(readLines(" \n\n", Which::Last)) == "nothing was written");
+}
+
+TEST_CASE("a size is that of a file, or of all below a folder") {
+  TestFolder folder;
+  std::ofstream(folder.path + "/some") << "12345";
+  CHECK(llvm::cantFail(readSize(folder.path + "/some")) == 5);
+  std::filesystem::create_directories(folder.path + "/deep/er");
+  std::ofstream(folder.path + "/deep/er/more") << "123";
+  std::filesystem::create_symlink("/etc/passwd", folder.path + "/deep/link");
+  CHECK(llvm::cantFail(readSize(folder.path)) == 8);
+  CHECK(llvm::cantFail(readSize(folder.path + "/deep")) == 3);
+  CHECK(refusal(readSize(folder.path + "/none")) == "the program did not write it");
+}
+
+TEST_CASE("two files are the same or differ from a line on") {
+  TestFolder folder;
+  const auto file = [&](const char* name, const char* text) {
+    std::ofstream(folder.path + "/" + name) << text;
+    return folder.path + "/" + name;
+  };
+  const auto compared = [](const std::string& path, const std::string& other) {
+    auto error = compareFiles(path, other, 100);
+    return error ? llvm::toString(std::move(error)) : std::string("the same");
+  };
+  const std::string wanted = file("wanted", "a\nb\n"), out = file("out", "a\nb\n"), other = file("other", "a\nx\n");
+  CHECK(compared(out, wanted) == "the same");
+  CHECK(compared(other, wanted) == "it differs from line 2 on (4 bytes, 4 wanted)");
+  CHECK(compared(folder.path + "/none", wanted) == "the program did not write it");
+  CHECK(has(compared(out, folder.path + "/none"), "what it is compared with"));
 }
 
 TEST_CASE("a file is read if it is one") {

@@ -96,6 +96,7 @@ llvm::Error Trial::prepare() {
   setenv("EXPC_TRIAL", spec_.trial.c_str(), 1);
   setenv("EXPC_TRIAL_FOLDER", spec_.folder.c_str(), 1);
   setenv("EXPC_STUDY_FOLDER", spec_.root.c_str(), 1);
+  if (!spec_.prepared.empty()) setenv("EXPC_PREPARED", spec_.prepared.c_str(), 1);
   setenv("EXPC_SEED", std::to_string(spec_.seed).c_str(), 1);
   return llvm::Error::success();
 }
@@ -155,13 +156,15 @@ int Trial::readMetrics(const ProgramEnd& end) {
   result.type = plan::Event::Type::Result;
   {
     Deadline deadline(kReadSeconds, event_fd_);
-    auto error = reader_->read(spec_.folder, end, result, [&](const plan::CommandMetric& metric) {
+    const auto next = [&](const plan::CommandMetric& metric) {
       plan::Event event;
       event.type = plan::Event::Type::Failed;
-      event.reason = fmt::format("the metric {} was not read after {} s: '{}' is too slow on this output", metric.name,
+      event.reason = fmt::format("{} was not read after {} s: '{}' is too slow on this output", metric.name,
                                  kReadSeconds, metric.where);
       deadline.say(plan::toLine(event) + '\n');
-    });
+    };
+    auto error = reader_->verify(spec_.folder, spec_.root, next);
+    if (!error) error = reader_->read(spec_.folder, end, result, next);
     if (error) return fail(llvm::toString(std::move(error)));
   }
   const char* threads = std::getenv("OMP_NUM_THREADS");

@@ -1,0 +1,107 @@
+#include "runtime/engine/preparation.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/engine/campaign.h"
+#include "runtime/engine/command_request.h"
+#include "runtime/engine/progress.h"
+#include "runtime/engine/timeout.h"
+#include "runtime/plan/command.h"
+#include "runtime/plan/json.h"
+
+namespace expc::engine {
+namespace {
+
+/// Stands beside the folder once it is filled, so that one that was cut off is made anew.
+std::string markOf(const std::string& folder) { return folder + ".done"; }
+
+/// The point, with those parameters alone that the preparation is told.
+plan::Point toldTo(const plan::Preparation& preparation, const plan::Point& point) {
+  plan::Point told;
+  for (const std::string& argument : preparation.arguments)
+    for (const std::string& name : llvm::cantFail(plan::namesIn(argument)))  // they were expanded before
+      if (const llvm::json::Value* value = point.parameters.get(name)) told.parameters[name] = *value;
+  return told;
+}
+
+}  // namespace
+
+std::string preparedFolder(const Setup& setup, const plan::Point& point, const std::string& results) {
+  const plan::Workload& workload = setup.workloadOf(point);
+  if (!workload.command || !workload.command->preparation) return "";
+  const plan::Point told = toldTo(*workload.command->preparation, point);
+  llvm::json::Object data;
+  for (const std::string& path : store::dataPathsOf(told, setup.plan.data_paths))
+    data[path] = setup.match.data_digests.at(path);
+  const auto command = setup.match.data_digests.find(store::commandKey(workload));
+  llvm::json::Object key{{"workload", plan::jsonText(workload.name)},
+                         {"command", command == setup.match.data_digests.end() ? "" : command->second},
+                         {"parameters", llvm::json::Object(told.parameters)},
+                         {"data", std::move(data)}};
+  return fmt::format("{}/prepared/{}", results, plan::shortHash(plan::canonicalJson(std::move(key))));
+}
+
+bool isPrepared(const std::string& folder) {
+  std::error_code failed;
+  return std::filesystem::exists(markOf(folder), failed) && std::filesystem::is_directory(folder, failed);
+}
+
+llvm::Error markPrepared(const std::string& folder) {
+  std::ofstream mark(markOf(folder));
+  mark.close();
+  if (mark) return llvm::Error::success();
+  return llvm::createStringError(fmt::format("'{}' cannot be written; make room, or make it writable", markOf(folder)));
+}
+
+/// Before the first trial, so that no build runs between two that are compared.
+llvm::Error Campaign::prepareCommands() {
+  for (const plan::Point& point : plan_.points) {
+    if (interrupts_.requested()) break;
+    const std::string folder = point.startable() ? preparedFolder(setup_, point, options_.results) : "";
+    if (folder.empty() || isPrepared(folder)) continue;
+    if (auto error = prepareCommand(point, folder)) return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Campaign::prepareCommand(const plan::Point& point, const std::string& folder) {
+  const plan::Workload& workload = setup_.workloadOf(point);
+  const plan::Preparation& preparation = *workload.command->preparation;
+  const std::string name = std::filesystem::path(folder).filename().string();
+  TrialRequest request;
+  plan::TrialSpec& spec = request.spec;
+  spec.trial = name;
+  spec.point = point.id;
+  spec.workload = workload.name;
+  spec.workload_version = workload.version;
+  spec.kind = plan_.design.kinds.front().kind;
+  spec.parameters = point.parameters;
+  spec.root = plan_.root;
+  spec.seed = plan_.design.seed;
+  std::vector<unsigned> all;
+  for (unsigned slot = 0; slot < setup_.slots.size(); ++slot) all.push_back(slot);
+  completeForCommand(request, plan_, point, setup_.slots, all, folder);
+  spec.command = plan::Command{preparation.arguments, preparation.timeout_seconds, {}, {}};
+  spec.prepared = folder;
+  request.log_prefix = fmt::format("{}/prepare-{}", logs(), name);
+  request.timeout_seconds = preparation.timeout_seconds.value_or(kDefaultTimeoutSeconds);
+  if (auto error = makeTrialFolder(folder, setup_.command_files[point.workload])) return error;
+  const double begin = now();
+  TrialHooks hooks;
+  hooks.tick = [this] { return tick(); };
+  hooks.progress = [](const plan::Event&) {};
+  auto end = runTrial(serverOf(workload), interrupts_, request, hooks);
+  if (!end) return end.takeError();
+  if (end->status == store::TrialStatus::Interrupted) return llvm::Error::success();
+  if (end->status != store::TrialStatus::Valid)
+    return llvm::createStringError(
+        fmt::format("the workload {} cannot be prepared for {}: {} (what it wrote is in {}); no trial was started",
+                    workload.name, plan_.label(point), end->reason, folder));
+  say(fmt::format("prepared {} for {} in {}", workload.name, plan_.label(point), durationText(now() - begin)));
+  return markPrepared(folder);
+}
+
+}  // namespace expc::engine
