@@ -24,20 +24,12 @@ EXPC_DIAGNOSTIC(ScalingMismatch, Warning, "'{0}' is named {1} scaling, but {2}",
 
 using Function = Comparison::Function;
 
-const std::vector<std::pair<std::string_view, Function>> kFunctions = {{"speedup", Function::Speedup},
-                                                                       {"ratio", Function::Ratio},
-                                                                       {"difference", Function::Difference},
-                                                                       {"efficiency", Function::Efficiency},
-                                                                       {"max_gap", Function::MaxGap}};
-
 std::optional<Function> findFunction(StudyContext& context, const ast::QualifiedName& callee) {
   const ast::Identifier& last = callee.parts.back();
-  std::vector<std::string> names;
-  for (const auto& [name, function] : kFunctions) {
-    if (callee.parts.size() == 1 && name == last.name) return function;
-    names.emplace_back(name);
-  }
-  diag::unknownName(context.emitter(), last.range, "comparison function", last.name, names);
+  const int index = callee.parts.size() == 1 ? language::indexOf(language::Role::Comparison, last.name) : -1;
+  if (index >= 0) return static_cast<Function>(index);
+  diag::unknownName(context.emitter(), last.range, "comparison function", last.name,
+                    language::texts(language::Role::Comparison));
   return std::nullopt;
 }
 
@@ -122,8 +114,9 @@ class Comparisons {
     if (scaling) {
       const ast::CallArgument& how = call.arguments[1];
       std::string word = squeeze(context_.context.sources.text(how.value->range));
-      if (how.name || (word != "strong" && word != "weak")) {
-        diag::unknownName(context_.emitter(), how.value->range, "kind of scaling", word, {"strong", "weak"});
+      if (how.name || !language::find(language::Role::Scaling, word)) {
+        diag::unknownName(context_.emitter(), how.value->range, "kind of scaling", word,
+                          language::texts(language::Role::Scaling));
         return false;
       }
     }
@@ -252,7 +245,8 @@ class Comparisons {
     }
     if (comparison.function == Function::Ratio || comparison.function == Function::Difference) return true;
     context_.emitter()
-        .build(range, WrongArguments, kFunctions[static_cast<size_t>(comparison.function)].first, "a metric",
+        .build(range, WrongArguments,
+               language::words(language::Role::Comparison)[static_cast<size_t>(comparison.function)].text, "a metric",
                std::string("a comparison"))
         .note(inner.range, "a comparison is compared again by 'ratio' or 'difference'")
         .emit();

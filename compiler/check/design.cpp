@@ -59,7 +59,7 @@ class DesignChecker {
       return inKind(TrialKind::Timed, name, value);
     }
     diag::unknownName(context_.emitter(), name.range, "setting", name.name,
-                      {"order", "seed", "budget", "repeat", "steps", "warmup"}, " of a design");
+                      language::texts(language::Role::Setting, language::Design), " of a design");
   }
 
   void inKind(TrialKind kind, const ast::Identifier& name, const ast::Expr& value) {
@@ -78,10 +78,10 @@ class DesignChecker {
   }
 
   std::optional<TrialKind> kindOf(const ast::Identifier& word) {
-    if (word.name == "timed") return TrialKind::Timed;
-    if (word.name == "quality") return TrialKind::Quality;
-    if (word.name == "profile") return TrialKind::Profile;
-    diag::unknownName(context_.emitter(), word.range, "kind of trial", word.name, {"timed", "quality", "profile"});
+    const int kind = language::indexOf(language::Role::Kind, word.name);
+    if (kind >= 0) return static_cast<TrialKind>(kind);
+    diag::unknownName(context_.emitter(), word.range, "kind of trial", word.name,
+                      language::texts(language::Role::Kind));
     return std::nullopt;
   }
 

@@ -100,7 +100,7 @@ FormulaPtr Expressions::build(const ast::Expr& expr, const Place& place, const T
 FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, source::Range range) {
   auto unit = findUnit(literal.unit);
   if (!unit) {
-    std::vector<std::string> names(unitNames().begin(), unitNames().end());
+    const std::vector<std::string> names = language::unitNames();
     auto builder = emitter_.build(range, UnknownUnit, literal.unit);
     if (auto best = diag::closest(literal.unit, names)) {
       builder.note({}, "did you mean '{}'?", *best).fix(range, literal.digits + *best);
@@ -190,10 +190,8 @@ FormulaPtr Expressions::systemProperty(const ast::QualifiedName& name, source::R
   std::string property = joined(name, 1);
   int index = findSystemProperty(property);
   if (index < 0) {
-    std::vector<std::string> names;
-    for (const SystemProperty& known : systemProperties()) names.emplace_back(known.name);
     diag::unknownName(emitter_, source::join(name.parts[1].range, name.parts.back().range), "property of the system",
-                      property, names);
+                      property, language::texts(language::Role::Property));
     return error(range);
   }
   if (!place.system) {
@@ -265,7 +263,7 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
                                 const Type* expected) {
   const bool wants_level = expected && expected->kind == Type::Kind::Enum;
   const std::string& callee = call.callee.parts[0].name;
-  if (call.callee.parts.size() == 1 && (callee == "choose" || callee == "max" || callee == "min") &&
+  if (call.callee.parts.size() == 1 && language::find(language::Role::Choice, callee) &&
       !(wants_level && expected->enumeration->find(callee) >= 0)) {
     return callee == "choose" ? choose(call, range, place, expected) : extreme(call, range, place);
   }

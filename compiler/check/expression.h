@@ -5,6 +5,7 @@
 
 #include "compiler/check/scope.h"
 #include "compiler/diag/diagnostic.h"
+#include "compiler/language/words.h"
 
 namespace expc::check {
 

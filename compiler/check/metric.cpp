@@ -281,7 +281,7 @@ std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const as
   metric.better = declaration.direction->name == "higher" ? Direction::Higher : Direction::Lower;
   if (declaration.kind) {
     const std::string& kind = declaration.kind->name;
-    metric.kind = kind == "quality" ? TrialKind::Quality : kind == "profile" ? TrialKind::Profile : TrialKind::Timed;
+    metric.kind = static_cast<TrialKind>(language::indexOf(language::Role::Kind, kind));
   }
   return metric;
 }

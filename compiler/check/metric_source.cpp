@@ -1,7 +1,6 @@
 // Where the numbers of a command are read: `from`, `outputs` and `expect`.
 
 #include <algorithm>
-#include <array>
 
 #include "compiler/check/checker.h"
 
@@ -12,8 +11,6 @@ EXPC_DIAGNOSTIC(MetricSourceShape, Error, "{0}", std::string);
 EXPC_DIAGNOSTIC(MissingSource, Error, "the command's metric '{0}' does not say where it is read", std::string_view);
 
 using From = MetricSource::From;
-
-constexpr std::array<std::string_view, 6> kTakes = {"last", "median", "mean", "sum", "min", "max"};
 
 /// What is to be read.
 struct Wanted {
@@ -62,8 +59,8 @@ class SourceChecker {
     if (!name && !call) return refuse(context_, expr.range, "this says no way to read a number");
     const ast::QualifiedName& callee = name ? name->name : call->callee;
     const std::string word = joined(callee);
-    if (auto take = std::find(kTakes.begin(), kTakes.end(), word); call && take != kTakes.end())
-      return oneOf(expr, *call, static_cast<MetricSource::Take>(take - kTakes.begin()));
+    if (const int take = language::indexOf(language::Role::Taken, word); call && take >= 0)
+      return oneOf(expr, *call, static_cast<MetricSource::Take>(take));
     if (word != "stdout" && !call) return unknown(callee.range, word);
     arguments_ = {};
     if (!collect(call ? *call : kBare, word)) return std::nullopt;
@@ -84,9 +81,9 @@ class SourceChecker {
   };
 
   std::nullopt_t unknown(source::Range range, const std::string& word) {
-    std::vector<std::string> names = {"regex", "json", "csv", "stdout", "size"};
+    std::vector<std::string> names = language::texts(language::Role::Source);
     if (wanted_.expected) names.push_back("same");
-    names.insert(names.end(), kTakes.begin(), kTakes.end());
+    for (std::string& take : language::texts(language::Role::Taken)) names.push_back(std::move(take));
     diag::unknownName(context_.emitter, range, "way to read a number", word, names);
     return std::nullopt;
   }
@@ -116,7 +113,7 @@ class SourceChecker {
       const bool known = name.empty() || (name == "column" && reader == "csv") || (name == "file" && reader == "regex");
       if (!known) {
         diag::unknownName(context_.emitter, argument.name->range, "argument", name,
-                            {"unit", reader == "csv" ? "column" : "file"});
+                          {"unit", reader == "csv" ? "column" : "file"});
         return false;
       }
       auto text = fileOf(*argument.value);

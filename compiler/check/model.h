@@ -38,6 +38,7 @@ struct Parameter {
 };
 
 enum class Direction { Lower, Higher };
+/// In the order of the table of words.
 enum class TrialKind { Timed, Quality, Profile };
 std::string_view toString(TrialKind kind);
 
@@ -67,6 +68,7 @@ struct MetricSource {
   std::string file;    // "": standard output
   std::string where;   // pattern, JSON pointer, column, or the other file of Same
   Rational scale = 1;  // of one unit read, in base units
+  /// In the order of the table of words.
   enum class Take { Last, Median, Mean, Sum, Min, Max };
   std::optional<Take> take = {};  // which of several
 };
@@ -182,6 +184,7 @@ struct Factor {
 };
 
 struct Comparison {
+  /// In the order of the table of words.
   enum class Function { Speedup, Ratio, Difference, Efficiency, MaxGap };
   std::string name, doc;
   std::string text;  // "speedup(step_time) over precision against fp64"

@@ -18,9 +18,8 @@ void checkSystem(Context& context, ModuleScope& scope, const ast::SystemDecl& de
     std::string name = joined(assignment.target);
     int index = findSystemProperty(name);
     if (index < 0) {
-      std::vector<std::string> names;
-      for (const SystemProperty& known : systemProperties()) names.emplace_back(known.name);
-      diag::unknownName(context.emitter, assignment.target.range, "property of a system", name, names);
+      diag::unknownName(context.emitter, assignment.target.range, "property of a system", name,
+                        language::texts(language::Role::Property));
       continue;
     }
     if (auto [at, fresh] = seen.emplace(name, assignment.target.range); !fresh) {

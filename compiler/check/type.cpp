@@ -16,8 +16,8 @@ std::optional<Type> simpleType(std::string_view name) {
 }
 
 std::vector<std::string> typeNames(const ModuleScope& scope) {
-  std::vector<std::string> names = {"bool", "int", "float", "string", "path"};
-  for (std::string_view name : dimensionNames()) names.emplace_back(name);
+  std::vector<std::string> names = language::texts(language::Role::Type);
+  std::erase_if(names, [](const std::string& name) { return !simpleType(name); });
   for (const auto& [name, type] : scope.enums) names.push_back(name);
   return names;
 }
@@ -114,8 +114,7 @@ TypeAndRefinement resolveType(Context& context, const ast::TypeExpr& expr, Modul
   for (const ast::Identifier& divisor : expr.per) {
     Type below = simpleType(divisor.name).value_or(Type::error());
     if (below.isError()) {
-      std::vector<std::string> names(dimensionNames().begin(), dimensionNames().end());
-      diag::unknownName(context.emitter, divisor.range, "dimension", divisor.name, names);
+      diag::unknownName(context.emitter, divisor.range, "dimension", divisor.name, dimensionNames());
       return {};
     }
     if (type.isError()) return {};

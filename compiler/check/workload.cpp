@@ -178,7 +178,7 @@ void declareWorkload(Context& context, ModuleScope& scope, const ast::WorkloadDe
 }  // namespace
 
 std::string_view toString(TrialKind kind) {
-  return kind == TrialKind::Timed ? "timed" : kind == TrialKind::Quality ? "quality" : "profile";
+  return language::words(language::Role::Kind)[static_cast<size_t>(kind)].text;
 }
 
 int Workload::findParameter(std::string_view wanted) const {

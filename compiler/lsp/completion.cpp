@@ -4,8 +4,11 @@
 
 #include <algorithm>
 
+#include "compiler/parse/blocks.h"
+
 namespace expc::lsp {
 
+using language::Role;
 using parse::Rule;
 using parse::Token;
 
@@ -51,11 +54,11 @@ Completion::Completion(const Query& query, bool snippets)
 llvm::json::Value Completion::run() {
   if (!scope_ || context_.inside != Context::Inside::Code || number() || member()) return std::move(items_);
   if (context_.in_enum) return std::move(items_);  // names of the user's
-  if (context_.in_system) {
-    words(systemWords(), Kind::Property);
+  if (context_.block == Rule::SystemBody) {
+    words(Role::Property, Kind::Property);
     return std::move(items_);
   }
-  if (context_.in_reference) {
+  if (context_.block == Rule::ReferenceBody) {
     reference();
     return std::move(items_);
   }
@@ -98,7 +101,7 @@ void Completion::file() {
       if (lastKind() == Token::RightBracket) clauses({"timeout"});
       return;
     default:
-      if (textAt(0) == "ordered" && size() == 1) word(*findWord("enum"), Kind::Keyword);
+      if (textAt(0) == "ordered" && size() == 1) word(*language::find("enum"), Kind::Keyword);
   }
 }
 
@@ -143,7 +146,7 @@ void Completion::study() {
       return;
     case Token::Metric:
       if (lastOf({"="})) condition(3, true);
-      if (size() > 3) words(traitWords(), Kind::Keyword);
+      if (size() > 3) words(Role::Trait, Kind::Keyword);
       return;
     case Token::Compare:
       return compare();
@@ -168,7 +171,7 @@ void Completion::design() {
   if (textAt(0) == "repeat" && size() > 1) clauses({"until"});
   if (const auto until = lastOf({"until"})) {
     if (const auto open = openBracket(); open && textAt(*open - (*open > 0)) == "half_width") return metrics(true);
-    word(*findWord("half_width"), Kind::Function);
+    word(*language::find("half_width"), Kind::Function);
     return;
   }
   if (size() > 1 && context_.brackets == 0) heads();
@@ -194,7 +197,8 @@ void Completion::preset() {
 }
 
 void Completion::reference() {
-  if (const auto colon = lastOf({":"}); colon && *colon + 1 == size()) return word(*findWord("column"), Kind::Function);
+  if (const auto colon = lastOf({":"}); colon && *colon + 1 == size())
+    return word(*language::find("column"), Kind::Function);
   for (const ast::StudyDecl& study : scope_->ast->studies)
     for (const FoundWorkload& found : workloadsOf(*scope_, study)) workloads_.push_back(found);
   metrics(false);
@@ -205,34 +209,31 @@ void Completion::reference() {
 // -------------------------------------------------------------------------------------------------------
 
 void Completion::heads() {
-  if (context_.in_enum || context_.in_system || context_.in_reference) return;
   switch (context_.block) {
     case Rule::DesignBody:
-      words(kindWords(), Kind::Keyword);
-      words(settingWords(), Kind::Property);
+      words(Role::Kind, Kind::Keyword);
+      words(Role::Setting, Kind::Property, language::Design);
       return;
     case Rule::KindBody:
-      for (const std::string_view name : {"repeat", "steps", "warmup", "epochs"})
-        word(*findWord(settingWords(), name), Kind::Property);
-      return;
+      return words(Role::Setting, Kind::Property, language::Stepped | language::Whole);
     case Rule::PresetBody:
       parameters({});
       break;
     default:
       break;
   }
-  for (const Word* head : headsIn(context_.block)) word(*head, Kind::Keyword);
+  words(Role::Head, Kind::Keyword, parse::wordsBlock(context_.block));
 }
 
-void Completion::words(const std::vector<Word>& all, Kind kind) {
-  for (const Word& one : all) word(one, kind);
+void Completion::words(Role role, Kind kind, uint8_t blocks) {
+  for (const language::Word& one : language::words(role))
+    if (blocks == language::Anywhere || one.blocks & blocks) word(one, kind);
 }
 
-void Completion::word(const Word& word, Kind kind) { propose(word.text, kind, "", word.doc, word.snippet); }
+void Completion::word(const language::Word& word, Kind kind) { propose(word.text, kind, "", word.doc, word.snippet); }
 
 void Completion::clauses(std::initializer_list<std::string_view> names) {
-  for (const std::string_view name : names)
-    if (const Word* found = findWord(clauseWords(), name)) word(*found, Kind::Keyword);
+  for (const std::string_view name : names) word(*language::find(name), Kind::Keyword);
 }
 
 void Completion::propose(std::string_view label, Kind kind, std::string_view detail, std::string_view doc,

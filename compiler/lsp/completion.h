@@ -4,9 +4,9 @@
 
 #include <optional>
 
+#include "compiler/language/words.h"
 #include "compiler/lsp/context.h"
 #include "compiler/lsp/features.h"
-#include "compiler/lsp/words.h"
 
 namespace expc::lsp {
 
@@ -96,8 +96,8 @@ class Completion {
 
   // ---- proposing (completion.cpp)
   void heads();
-  void words(const std::vector<Word>& all, Kind kind);
-  void word(const Word& word, Kind kind);
+  void words(language::Role role, Kind kind, uint8_t blocks = language::Anywhere);
+  void word(const language::Word& word, Kind kind);
   void clauses(std::initializer_list<std::string_view> names);
   void propose(std::string_view label, Kind kind, std::string_view detail, std::string_view doc,
                std::string_view snippet = "", std::optional<source::Range> range = std::nullopt);

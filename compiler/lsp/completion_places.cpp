@@ -8,6 +8,7 @@
 
 namespace expc::lsp {
 
+using language::Role;
 using parse::Token;
 
 namespace {
@@ -91,14 +92,9 @@ bool Completion::number() {
 void Completion::units(const Expected& expected, std::string_view digits, source::Range range) {
   std::optional<check::Dimension> wanted;
   if (expected.type && expected.type->per.empty()) wanted = check::findDimension(typeName(expected));
-  for (const bool fitting : {true, false}) {
-    if (!fitting && wanted) break;  // others would be mistakes
-    for (const std::string_view name : check::unitNames()) {
-      const auto unit = check::findUnit(name);
-      if (!unit || (wanted && !(unit->dimension == *wanted))) continue;
-      propose(std::string(digits) + std::string(name), Kind::Unit, unit->dimension.typeName(), "", "", range);
-    }
-  }
+  for (const language::Unit& unit : language::units())
+    if (!wanted || check::findDimension(unit.type) == wanted)  // others would be mistakes
+      propose(std::string(digits) + std::string(unit.text), Kind::Unit, unit.type, "", "", range);
 }
 
 bool Completion::member() {
@@ -109,11 +105,10 @@ bool Completion::member() {
     if (isSpace(all[at])) return false;
   const std::string_view owner = last(1);
   if (lastKind(2) == Token::Dot) {
-    if (owner == "gpu")
-      for (const std::string_view name : {"name", "memory", "link"}) propose(name, Kind::Property, "of a system", "");
-    if (owner == "timed" || owner == "quality" || owner == "profile")
-      for (const std::string_view name : {"repeat", "steps", "warmup", "epochs"})
-        word(*findWord(settingWords(), name), Kind::Property);
+    for (const language::Word& property : language::words(Role::Property))
+      if (property.text.starts_with(std::string(owner) + "."))
+        propose(property.text.substr(owner.size() + 1), Kind::Property, property.type, property.doc);
+    if (language::find(Role::Kind, owner)) words(Role::Setting, Kind::Property, language::Stepped | language::Whole);
     return true;
   }
   if (owner == "std" && kindAt(0) == Token::Import) {
@@ -121,12 +116,12 @@ bool Completion::member() {
     return true;
   }
   if (owner == "system") {
-    words(systemWords(), Kind::Property);
+    words(Role::Property, Kind::Property);
     return true;
   }
   if (owner == "design") {
-    for (const Word& kind : kindWords()) propose(kind.text, Kind::Property, "", kind.doc);
-    for (const Word& setting : settingWords()) propose(setting.text, Kind::Property, "", setting.doc);
+    for (const Role role : {Role::Kind, Role::Setting})
+      for (const language::Word& one : language::words(role)) propose(one.text, Kind::Property, "", one.doc);
     return true;
   }
   const auto module = scope_->imports.find(owner);
@@ -181,7 +176,8 @@ void Completion::condition(size_t from, bool with_metrics) {
   clauses({"not", "true", "false"});
   const bool rule = kindAt(0) == Token::Require || kindAt(0) == Token::Exclude;
   if (rule) propose("system", Kind::Module, "the machine", "Marks points that a machine cannot run.");
-  if (with_metrics) word(*findWord("epochs_to"), Kind::Function);
+  words(Role::Choice, Kind::Function);
+  if (with_metrics) word(*language::find("epochs_to"), Kind::Function);
 }
 
 void Completion::values(const Expected& expected) {
@@ -277,7 +273,7 @@ void Completion::workloadNames() {
 }
 
 void Completion::types() {
-  words(typeWords(), Kind::Class);
+  words(Role::Type, Kind::Class);
   for (const ast::EnumDecl& declared : scope_->ast->enums)
     propose(declared.name.name, Kind::Enum, "enum", declared.doc);
   for (const auto& [name, target] : scope_->imports)
@@ -286,9 +282,6 @@ void Completion::types() {
         propose(name + "." + declared.name.name, Kind::Enum, "enum", declared.doc);
 }
 
-void Completion::functions() {
-  for (const std::string_view name : {"speedup", "ratio", "difference", "efficiency", "max_gap"})
-    word(*findWord(functionWords(), name), Kind::Function);
-}
+void Completion::functions() { words(Role::Comparison, Kind::Function); }
 
 }  // namespace expc::lsp

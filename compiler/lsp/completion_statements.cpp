@@ -5,6 +5,7 @@
 
 namespace expc::lsp {
 
+using language::Role;
 using parse::Token;
 
 void Completion::import() {
@@ -32,7 +33,7 @@ void Completion::paramDecl() {
   }
   if (const auto colon = lastOf({":"})) {
     if (*colon + 1 == size()) return types();
-    if (lastKind() == Token::Slash) return words(typeWords(), Kind::Class);
+    if (lastKind() == Token::Slash) return words(Role::Type, Kind::Class);
     clauses({"in", "when"});
   }
 }
@@ -41,14 +42,17 @@ void Completion::metricDecl() {
   // metric NAME : TYPE traits from SOURCE, or metric NAME = EXPRESSION traits
   if (lastOf({"="})) {
     condition(3, true);
-    return words(traitWords(), Kind::Keyword);
+    return words(Role::Trait, Kind::Keyword);
   }
-  if (lastKind() == Token::From) return words(sourceWords(), Kind::Function);
+  if (lastKind() == Token::From) {
+    words(Role::Taken, Kind::Function);
+    return words(Role::Source, Kind::Function);
+  }
   const auto colon = lastOf({":"});
   if (!colon) return;
-  if (*colon + 1 == size() || lastKind() == Token::Slash) return words(typeWords(), Kind::Class);
+  if (*colon + 1 == size() || lastKind() == Token::Slash) return words(Role::Type, Kind::Class);
   if (context_.brackets > 0) return;
-  words(traitWords(), Kind::Keyword);
+  words(Role::Trait, Kind::Keyword);
   clauses({"from"});
 }
 
@@ -112,12 +116,7 @@ void Completion::compare() {
   // compare NAME = FUNCTION(SUBJECT) over FACTOR against LEVEL
   const auto open = openBracket();
   if (open && kindAt(*open) == Token::LeftParen) {
-    if (lastKind() == Token::Comma && textAt(*open - 1) == "efficiency") {
-      propose("strong", Kind::Keyword, "", "More devices for one job: the rate should grow with them.");
-      propose("weak", Kind::Keyword, "",
-              "A job that grows with the devices: the rate should grow with them, relative to it.");
-      return;
-    }
+    if (lastKind() == Token::Comma && textAt(*open - 1) == "efficiency") return words(Role::Scaling, Kind::Keyword);
     return metrics(true);
   }
   if (lastKind() == Token::Assign) return functions();

@@ -4,26 +4,30 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/parse/place.h"
 #include "compiler/parse/tokens.h"
 
 namespace expc::lsp {
 
-/// What stands around a place, told from the tokens before it alone: it works while a statement is half typed.
+/// What stands around a place, told by the parser from the text before it: it
+/// works while a statement is half typed.
 struct Context {
   enum class Inside { Code, Comment, Text } inside = Inside::Code;
 
-  parse::Rule block = parse::Rule::File;  // File, StudyBody, WorkloadBody, DesignBody, KindBody, PresetBody, or …
-  bool in_enum = false;                   // … the braces of an enum,
-  bool in_system = false;                 // of a system,
-  bool in_reference = false;              // of a reference
+  parse::Rule block = parse::Rule::File;  // the innermost rule that holds
+                                          // statements: File, StudyBody, …
+  bool in_enum = false;                   // in the braces of an enum, whose names are the user's
+  std::vector<parse::Token> expected;     // what the grammar lets come next
   uint32_t study = parse::kNone;          // where the name of the study stands that holds the place
   uint32_t workload = parse::kNone;       // or that of the workload declaration
 
-  /// The statement so far, from its head on; empty where one may begin. The word that is being typed is not among them.
+  /// The statement so far, from its head on; empty where one may begin. The
+  /// word that is being typed is not among them.
   std::vector<parse::LexedToken> statement;
-  /// The tokens of the study from its opening brace to the place, without the statement.
+  /// The tokens of the study from its head to the place, without the statement.
   std::vector<parse::LexedToken> study_tokens;
-  source::Range word;       // what is being typed: letters left of the place, or a number with letters; may be empty
+  source::Range word;       // what is being typed: letters left of the place, or a
+                            // number with letters; may be empty
   bool line_start = false;  // nothing but the word stands before the place on its line
   unsigned brackets = 0;    // open in the statement
 };

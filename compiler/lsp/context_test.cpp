@@ -44,8 +44,8 @@ TEST_CASE("blocks are told from what opens them") {
   CHECK(Asked("preset p { | }").context.block == Rule::PresetBody);
   CHECK(Asked("enum e { | }").context.in_enum);
   CHECK(Asked("ordered enum e { | }").context.in_enum);
-  CHECK(Asked("system s { | }").context.in_system);
-  CHECK(Asked("reference r from \"x.csv\" { | }").context.in_reference);
+  CHECK(Asked("system s { | }").context.block == Rule::SystemBody);
+  CHECK(Asked("reference r from \"x.csv\" { | }").context.block == Rule::ReferenceBody);
   CHECK(Asked("study s { factor x in { | } }").context.block == Rule::StudyBody);
 }
 

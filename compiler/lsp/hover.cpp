@@ -1,11 +1,13 @@
 // What a name is, in a few lines.
 
 #include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
 
 #include "compiler/check/expression.h"
+#include "compiler/language/words.h"
+#include "compiler/lsp/context.h"
 #include "compiler/lsp/facts.h"
 #include "compiler/lsp/features.h"
-#include "compiler/lsp/words.h"
 #include "compiler/value/dimension.h"
 
 namespace expc::lsp {
@@ -244,8 +246,10 @@ class Hover {
       if (const check::Study* checked = checkedStudy(analysis_.program, *symbol_.study))
         if (const int index = checked->findComparison(symbol_.name); index >= 0)
           page.code("type", checked->comparisons[index].dimension.typeName());
-    if (const Word* function =
-            compare.call.callee.parts.empty() ? nullptr : findWord(functionWords(), compare.call.callee.parts[0].name))
+    if (const language::Word* function =
+            compare.call.callee.parts.empty()
+                ? nullptr
+                : language::find(language::Role::Comparison, compare.call.callee.parts[0].name))
       page.doc(std::string(function->doc));
     return page.text();
   }
@@ -280,6 +284,18 @@ const parse::LexedToken* tokenAt(const Analysis& analysis, uint32_t offset) {
   return ending;
 }
 
+/// The property of a machine that is named there: `system.gpu.memory`, or `gpu.memory` in the braces of a system.
+const language::Word* propertyAt(const Query& query, const parse::LexedToken& token) {
+  const std::string_view all = query.analysis.sources.text(query.analysis.root);
+  uint32_t begin = token.range.begin;
+  while (begin > 0 && (all[begin - 1] == '.' || llvm::isAlnum(all[begin - 1]))) --begin;
+  llvm::StringRef name(all.data() + begin, token.range.end - begin);
+  const bool of_system = name.consume_front("system.");
+  const Context context = contextAt(query.analysis.sources, query.analysis.tokens, token.range.begin);
+  if (!of_system && context.block != parse::Rule::SystemBody) return nullptr;
+  return language::find(language::Role::Property, name);
+}
+
 }  // namespace
 
 llvm::json::Value hover(const Query& query) {
@@ -291,10 +307,8 @@ llvm::json::Value hover(const Query& query) {
   } else if (const parse::LexedToken* token = tokenAt(query.analysis, query.offset);
              token && (parse::isReserved(token->kind) || parse::isWord(token->kind))) {
     const std::string_view written = query.analysis.sources.text(token->range);
-    const Word* word = findWord(written);
-    // `gpus` after `system.` is a property.
-    const std::string_view all = query.analysis.sources.text(query.analysis.root);
-    if (all.substr(0, token->range.begin).ends_with("system.")) word = findWord(systemWords(), written);
+    const language::Word* word = propertyAt(query, *token);
+    if (!word) word = language::find(written);
     if (!word) return nullptr;
     text = fmt::format("```exp\n{}\n```\n\n{}", word->text, word->doc);
     range = token->range;

@@ -1,4 +1,5 @@
-// The only file of ours that sees ANTLR, with antlr_tokens.h and antlr_strategy.h, which are parts of it.
+// The only file of ours that sees ANTLR, with antlr_tokens.h and
+// antlr_strategy.h, which are parts of it.
 
 #include "compiler/parse/antlr_bridge.h"
 
@@ -21,10 +22,14 @@ EXPC_PARSE_RULES(X)
 EXPC_PARSE_TOKENS(X)
 #undef X
 
-Tree parseTree(const source::SourceManager& sources, source::FileId file, Rule start, Reporter& reporter) {
+namespace {
+
+/// Parses the text of a file before `end`.
+Tree read(const source::SourceManager& sources, source::FileId file, Rule start, Reporter& reporter, uint32_t end,
+          Place* place) {
   Tree tree;
   tree.file = file;
-  bridge::TokenReader reader(sources, reporter, tree);
+  bridge::TokenReader reader(sources, reporter, tree, end);
   if (!reader.read()) return tree;
 
   antlr4::ListTokenSource source(reader.take());
@@ -35,7 +40,7 @@ Tree parseTree(const source::SourceManager& sources, source::FileId file, Rule s
   parser.setBuildParseTree(false);
   bridge::TreeBuilder builder(tree);
   parser.addParseListener(&builder);
-  parser.setErrorHandler(std::make_shared<bridge::Strategy>(sources, reporter, builder));
+  parser.setErrorHandler(std::make_shared<bridge::Strategy>(sources, reporter, builder, place));
   try {
     if (start == Rule::ValueFile)
       parser.valueFile();
@@ -46,8 +51,6 @@ Tree parseTree(const source::SourceManager& sources, source::FileId file, Rule s
   }
   return tree;
 }
-
-namespace {
 
 /// As the token reader does for the parser, comments apart.
 void settleWords(std::string_view text, std::vector<LexedToken>& tokens) {
@@ -65,6 +68,19 @@ void settleWords(std::string_view text, std::vector<LexedToken>& tokens) {
 }
 
 }  // namespace
+
+Tree parseTree(const source::SourceManager& sources, source::FileId file, Rule start, Reporter& reporter) {
+  return read(sources, file, start, reporter, kNone, nullptr);
+}
+
+Place placeAt(const source::SourceManager& sources, source::FileId file, uint32_t end) {
+  diag::Collector unsaid;
+  diag::Emitter emitter(unsaid);
+  Reporter reporter(emitter, file, SIZE_MAX - 1);
+  Place place;
+  read(sources, file, Rule::File, reporter, end, &place);
+  return place;
+}
 
 std::vector<LexedToken> tokens(const source::SourceManager& sources, source::FileId file) {
   const std::string_view text = sources.text(file);

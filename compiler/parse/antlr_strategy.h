@@ -1,7 +1,8 @@
 #pragma once
 
-// A part of antlr_bridge.cpp, which alone includes it: what the generated parser tells while it runs becomes the
-// concrete tree and reports of our own; errors are caught at statements.
+// A part of antlr_bridge.cpp, which alone includes it: what the generated
+// parser tells while it runs becomes the concrete tree and reports of our own;
+// errors are caught at statements.
 
 #include <antlr4-runtime.h>
 
@@ -9,6 +10,7 @@
 
 #include "compiler/parse/antlr_tokens.h"
 #include "compiler/parse/blocks.h"
+#include "compiler/parse/place.h"
 #include "compiler/parse/syntax_errors.h"
 
 namespace expc::parse::bridge {
@@ -74,18 +76,22 @@ class TreeBuilder : public antlr4::tree::ParseTreeListener {
 
 class Strategy : public antlr4::DefaultErrorStrategy {
  public:
-  Strategy(const source::SourceManager& sources, Reporter& reporter, TreeBuilder& builder)
-      : sources_(sources), reporter_(reporter), builder_(builder) {}
+  /// `place` is told where the parser stands when it first asks for what is
+  /// behind the last token; may be null.
+  Strategy(const source::SourceManager& sources, Reporter& reporter, TreeBuilder& builder, Place* place)
+      : sources_(sources), reporter_(reporter), builder_(builder), place_(place) {}
 
   bool inErrorRecoveryMode(antlr4::Parser*) override { return false; }
   void reportMatch(antlr4::Parser*) override {}
 
   void reportError(antlr4::Parser* parser, const antlr4::RecognitionException&) override {
+    atEnd(parser);
     if (!reported_) report(parser);
     reported_ = true;
   }
 
-  /// Lets the error rise to the statement it is in, then skips what is left of that.
+  /// Lets the error rise to the statement it is in, then skips what is left of
+  /// that.
   void recover(antlr4::Parser* parser, std::exception_ptr error) override {
     const Rule rule = ruleOf(parser->getContext());
     builder_.markBroken();
@@ -96,10 +102,13 @@ class Strategy : public antlr4::DefaultErrorStrategy {
       return;
     }
     skip(parser, blockAround(parser->getContext()), openBrackets(parser), columnOf(parser->getContext()->start));
+    atEnd(parser, false);
   }
 
-  /// A block goes on with a statement or ends; whatever else stands there is reported and skipped.
+  /// A block goes on with a statement or ends; whatever else stands there is
+  /// reported and skipped.
   void sync(antlr4::Parser* parser) override {
+    atEnd(parser);
     const Rule block = ruleOf(parser->getContext());
     if (!isBlock(block)) return;
     for (;;) {
@@ -110,16 +119,19 @@ class Strategy : public antlr4::DefaultErrorStrategy {
       if (next != Token::Unexpected) reportNoStatement(sources_, reporter_, block, situation(parser), headsOf(block));
       throwIfExhausted();
       skip(parser, block, {}, column);
+      atEnd(parser, false);
     }
   }
 
   antlr4::Token* recoverInline(antlr4::Parser* parser) override {
+    atEnd(parser);
     const Rule rule = ruleOf(parser->getContext());
     const Token next = lookAhead(parser);
     if (isBlock(rule) && rule != Rule::File) {
       const bool opening = parser->getContext()->start == parser->getCurrentToken();
       if (!opening) {
-        // The statements are read, the brace is not there: the block is whole without it.
+        // The statements are read, the brace is not there: the block is whole
+        // without it.
         antlr4::Token* open = parser->getContext()->start;
         const size_t at = parser->getCurrentToken()->getTokenIndex();
         const bool opened = located(open).token == Token::LeftBrace;  // else its absence has been reported
@@ -137,6 +149,16 @@ class Strategy : public antlr4::DefaultErrorStrategy {
   }
 
  private:
+  /// Where the text ends is what follows the last token: rules that nothing was
+  /// read of are left only afterwards.
+  void atEnd(antlr4::Parser* parser, bool understood = true) {
+    if (!place_ || !place_->rules.empty() || lookAhead(parser) != Token::EndOfFile) return;
+    for (auto* context = parser->getContext(); context != nullptr;
+         context = dynamic_cast<antlr4::ParserRuleContext*>(context->parent))
+      place_->rules.push_back({ruleOf(context), located(context->start).begin});
+    if (understood) place_->expected = situation(parser).expected;
+  }
+
   static Rule ruleOf(antlr4::RuleContext* context) { return static_cast<Rule>(context->getRuleIndex()); }
   static Token lookAhead(antlr4::Parser* parser, ssize_t ahead = 1) {
     return kindOf(parser->getTokenStream()->LA(ahead));
@@ -199,9 +221,10 @@ class Strategy : public antlr4::DefaultErrorStrategy {
     return true;
   }
 
-  /// Skips to where a statement of `block` can begin or the block ends. Brackets in `open` were opened before the
-  /// error; a statement's head ends them, since they hold expressions. Those met on the way are skipped with what is in
-  /// them.
+  /// Skips to where a statement of `block` can begin or the block ends.
+  /// Brackets in `open` were opened before the error; a statement's head ends
+  /// them, since they hold expressions. Those met on the way are skipped with
+  /// what is in them.
   void skip(antlr4::Parser* parser, Rule block, std::vector<Token> open, uint32_t column) {
     const size_t before = open.size();
     bool first = true;
@@ -214,7 +237,8 @@ class Strategy : public antlr4::DefaultErrorStrategy {
           (open.empty() || isReserved(next) || beginsLineOf(parser, block, column)) && !afterDot(parser) &&
           (!isWord(next) || beginsItem(parser, block)))
         return;
-      // So does a line that stands as far left as the statement: it is reported on its own, should it be wrong.
+      // So does a line that stands as far left as the statement: it is reported
+      // on its own, should it be wrong.
       if (!first && outside && open.empty() && startsLine(parser) && columnOf(parser->getCurrentToken()) <= column)
         return;
       if (!track(open, next) && block != Rule::File) return;
@@ -231,8 +255,8 @@ class Strategy : public antlr4::DefaultErrorStrategy {
     return sources_.text({reporter_.file(), end, located(token).begin}).find('\n') != std::string_view::npos;
   }
 
-  /// Whether a word begins a line as far left as the statement, with what only a head is followed by: a bracket that is
-  /// open then was forgotten.
+  /// Whether a word begins a line as far left as the statement, with what only
+  /// a head is followed by: a bracket that is open then was forgotten.
   bool beginsLineOf(antlr4::Parser* parser, Rule block, uint32_t column) {
     return startsLine(parser) && columnOf(parser->getCurrentToken()) <= column && isEntry(parser, block);
   }
@@ -244,7 +268,8 @@ class Strategy : public antlr4::DefaultErrorStrategy {
     return after == Token::LeftBrace || after == Token::Number;
   }
 
-  /// Whether a word is the head of an assignment or a setting rather than a part of what is skipped.
+  /// Whether a word is the head of an assignment or a setting rather than a
+  /// part of what is skipped.
   bool beginsItem(antlr4::Parser* parser, Rule block) { return startsLine(parser) || isEntry(parser, block); }
 
   static bool afterDot(antlr4::Parser* parser) {
@@ -255,6 +280,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
   const source::SourceManager& sources_;
   Reporter& reporter_;
   TreeBuilder& builder_;
+  Place* place_;
   bool reported_ = false;
   size_t last_error_ = INVALID_INDEX;  // the token at which the last error was reported
 };

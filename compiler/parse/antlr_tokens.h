@@ -1,12 +1,14 @@
 #pragma once
 
-// A part of antlr_bridge.cpp, which alone includes it: from bytes to the tokens that the generated parser reads.
+// A part of antlr_bridge.cpp, which alone includes it: from bytes to the tokens
+// that the generated parser reads.
 
 #include <antlr4-runtime.h>
 
 #include <algorithm>
 
 #include "ExpLexer.h"
+#include "compiler/language/words.h"
 #include "compiler/parse/antlr_bridge.h"
 #include "compiler/parse/contextual.h"
 #include "compiler/parse/syntax_errors.h"
@@ -49,15 +51,15 @@ class ByteStream : public antlr4::CharStream {
   size_t at_ = 0;
 };
 
-/// `80GiB/gpus` is a division; only times stand below the stroke of a unit. Cuts the token off there and lets the lexer
-/// go on behind it.
+/// `80GiB/gpus` is a division; only times stand below the stroke of a unit.
+/// Cuts the token off there and lets the lexer go on behind it.
 inline void splitNumber(std::string_view text, antlr4::Token* number, ByteStream& stream, ExpLexer& lexer) {
-  static constexpr std::string_view kTimes[] = {"ns", "us", "ms", "s", "min", "h", "d"};
   const Located place = located(number);
   const std::string_view written = text.substr(place.begin, place.end - place.begin);
   const size_t stroke = written.find('/');
   if (stroke == std::string_view::npos) return;
-  if (std::find(std::begin(kTimes), std::end(kTimes), written.substr(stroke + 1)) != std::end(kTimes)) return;
+  if (const language::Unit* below = language::findUnit(written.substr(stroke + 1)); below && below->type == "Time")
+    return;
   static_cast<antlr4::CommonToken*>(number)->setStopIndex(place.begin + stroke - 1);
   stream.seek(place.begin + stroke);
   lexer.hitEOF = false;
@@ -65,15 +67,16 @@ inline void splitNumber(std::string_view text, antlr4::Token* number, ByteStream
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// Reads all tokens: mends what the lexer cannot decide, reports what is none, keeps doc comments aside, checks the
-/// limits.
+/// Reads all tokens: mends what the lexer cannot decide, reports what is none,
+/// keeps doc comments aside, checks the limits.
 class TokenReader {
  public:
-  TokenReader(const source::SourceManager& sources, Reporter& reporter, Tree& tree)
+  /// Reads the file's text before `end`.
+  TokenReader(const source::SourceManager& sources, Reporter& reporter, Tree& tree, uint32_t end)
       : sources_(sources),
         reporter_(reporter),
         tree_(tree),
-        text_(sources.text(tree.file)),
+        text_(sources.text(tree.file).substr(0, end)),
         stream_(text_),
         lexer_(&stream_) {
     lexer_.removeErrorListeners();
@@ -140,8 +143,10 @@ class TokenReader {
     doc_ += line;
   }
 
-  /// Characters that begin no token are gathered into one report. They stay in the stream, so that the parser does not
-  /// take what is around them for one statement; `&&`, `||`, `!` and 'text' as what they mean, `;` and comments with
+  /// Characters that begin no token are gathered into one report. They stay in
+  /// the stream, so that the parser does not take what is around them for one
+  /// statement; `&&`, `||`, `!` and 'text' as what they mean, `;` and comments
+  /// with
   /// `#` not at all.
   void addUnexpected(std::unique_ptr<antlr4::Token> token) {
     const Located place = located(token.get());
@@ -162,7 +167,8 @@ class TokenReader {
     flushUnexpected();
   }
 
-  /// Where 'text' or a comment with # ends on its line, counted from its beginning; npos for other signs.
+  /// Where 'text' or a comment with # ends on its line, counted from its
+  /// beginning; npos for other signs.
   size_t closeOf(char sign, uint32_t begin) const {
     if (sign != '\'' && sign != '#') return std::string_view::npos;
     const std::string_view rest = text_.substr(begin);

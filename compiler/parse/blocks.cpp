@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/language/words.h"
+
 namespace expc::parse {
 
 bool isBlock(Rule rule) {
@@ -40,27 +42,40 @@ bool isStatement(Rule rule) {
 
 namespace {
 
-/// `heads` and whatever may be a name.
-std::vector<Token> wordsAnd(std::vector<Token> heads) {
-  heads.push_back(Token::Identifier);
+/// The heads that the table of words gives to `blocks`; where assignments or settings stand, whatever may be a name
+/// too.
+std::vector<Token> heads(uint8_t blocks, bool names) {
+  std::vector<Token> result;
+  for (const language::Word* word : language::words(language::Role::Head, blocks))
+    result.push_back(tokenOf(word->text));
+  if (!names) return result;
+  result.push_back(Token::Identifier);
   for (int token = static_cast<int>(Token::As); token <= static_cast<int>(Token::Like); ++token)
-    heads.push_back(static_cast<Token>(token));
-  return heads;
+    result.push_back(static_cast<Token>(token));
+  return result;
 }
 
 }  // namespace
 
+uint8_t wordsBlock(Rule block) {
+  switch (block) {
+    case Rule::File:
+      return language::File;
+    case Rule::WorkloadBody:
+      return language::Workload;
+    case Rule::StudyBody:
+      return language::Study;
+    case Rule::PresetBody:
+      return language::Preset;
+    default:
+      return language::None;
+  }
+}
+
 const std::vector<Token>& headsOf(Rule block) {
-  static const std::vector<Token> file = {Token::Import, Token::Ordered,   Token::Enum,   Token::Let,  Token::Workload,
-                                          Token::System, Token::Reference, Token::Preset, Token::Study};
-  static const std::vector<Token> workload = {Token::Version,  Token::Inputs,  Token::Outputs, Token::Prepare,
-                                              Token::Expect,   Token::Param,   Token::Let,     Token::Metric,
-                                              Token::Estimate, Token::Require, Token::Exclude};
-  static const std::vector<Token> study = {
-      Token::Workload, Token::Factor,  Token::Let,       Token::Require, Token::Exclude, Token::Measure, Token::Metric,
-      Token::Compare,  Token::Control, Token::Criterion, Token::Design,  Token::Table,   Token::Plot,    Token::Preset};
-  static const std::vector<Token> words = wordsAnd({});
-  static const std::vector<Token> preset = wordsAnd({Token::Only, Token::Remove, Token::Criterion, Token::Design});
+  static const std::vector<Token> file = heads(language::File, false), workload = heads(language::Workload, false),
+                                  study = heads(language::Study, false), preset = heads(language::Preset, true),
+                                  names = heads(language::None, true);
   switch (block) {
     case Rule::WorkloadBody:
       return workload;
@@ -72,7 +87,7 @@ const std::vector<Token>& headsOf(Rule block) {
     case Rule::ReferenceBody:
     case Rule::DesignBody:
     case Rule::KindBody:
-      return words;
+      return names;
     default:
       return file;
   }

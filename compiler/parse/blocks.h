@@ -12,6 +12,9 @@ bool isBlock(Rule rule);
 /// The rules that catch an error inside them, so that the next statement is read again.
 bool isStatement(Rule rule);
 
+/// The block as the table of words (compiler/language) calls it; None where no head begins a statement.
+uint8_t wordsBlock(Rule block);
+
 /// The words that begin a statement of a block.
 const std::vector<Token>& headsOf(Rule block);
 bool isHead(Rule block, Token token);

@@ -15,4 +15,12 @@ std::string_view spelling(Token token) {
   return "";
 }
 
+Token tokenOf(std::string_view text) {
+#define X(name, unused, written) \
+  if (!text.empty() && text == written) return Token::name;
+  EXPC_PARSE_TOKENS(X)
+#undef X
+  return Token::Identifier;
+}
+
 }  // namespace expc::parse

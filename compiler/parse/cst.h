@@ -80,6 +80,8 @@ inline bool isHeadWord(Token token) { return token >= Token::Import && token <= 
 inline bool isWord(Token token) { return token == Token::Identifier || (token >= Token::As && token <= Token::Like); }
 /// How a token is written, "" where that varies.
 std::string_view spelling(Token token);
+/// The token that is written so; Identifier for a word that is none of the grammar's.
+Token tokenOf(std::string_view text);
 
 constexpr uint32_t kNone = UINT32_MAX;
 

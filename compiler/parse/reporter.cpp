@@ -6,9 +6,9 @@ EXPC_DIAGNOSTIC(SyntaxError, Error, "{0}", std::string);
 EXPC_DIAGNOSTIC(TooManyErrors, Error, "more than {0} errors: the rest of this file was not read", size_t);
 
 diag::Emitter* Reporter::next(uint32_t at) {
-  if (count_ > kLimit) return nullptr;
-  if (++count_ <= kLimit) return &emitter_;
-  emitter_.emit({file_, at, at}, TooManyErrors, static_cast<size_t>(kLimit));
+  if (count_ > limit_) return nullptr;
+  if (++count_ <= limit_) return &emitter_;
+  emitter_.emit({file_, at, at}, TooManyErrors, limit_);
   return nullptr;
 }
 

@@ -1,8 +1,12 @@
 #include "compiler/parse/syntax_describe.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+
+#include "compiler/language/words.h"
+#include "compiler/parse/blocks.h"
 
 namespace expc::parse {
 
@@ -242,28 +246,26 @@ std::string_view blockName(Rule block) {
   }
 }
 
-std::string_view describeStatements(Rule block) {
+std::string describeStatements(Rule block) {
   switch (block) {
-    case Rule::File:
-      return "a declaration (import, enum, let, workload, system, reference, preset or study)";
-    case Rule::WorkloadBody:
-      return "a statement of a workload (version, inputs, outputs, prepare, expect, param, let, metric, estimate, "
-             "require "
-             "or exclude)";
     case Rule::SystemBody:
       return "a property, such as 'gpus = 4',";
     case Rule::ReferenceBody:
       return "a column, such as 'train_time : total_time_s',";
-    case Rule::StudyBody:
-      return "a statement of a study (workload, factor, let, require, exclude, measure, metric, compare, control, "
-             "criterion, design, table, plot or preset)";
-    case Rule::PresetBody:
-      return "a statement of a preset (an assignment, only, remove, criterion or design)";
     case Rule::KindBody:
       return "a setting, such as 'repeat 10',";
-    default:
+    case Rule::DesignBody:
       return "a setting, such as 'repeat 10', or a kind of trial, such as 'timed { … }',";
+    default:
+      break;
   }
+  std::vector<std::string> heads = language::texts(language::Role::Head, wordsBlock(block));
+  if (block == Rule::PresetBody) heads.insert(heads.begin(), "an assignment");
+  const std::string last = std::move(heads.back());
+  heads.pop_back();
+  return fmt::format("a {} ({} or {})",
+                     block == Rule::File ? "declaration" : fmt::format("statement of a {}", blockName(block)),
+                     fmt::join(heads, ", "), last);
 }
 
 }  // namespace expc::parse

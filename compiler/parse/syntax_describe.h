@@ -14,7 +14,7 @@ std::string describeExpected(const Situation& situation);
 /// "study"
 std::string_view blockName(Rule block);
 /// "a statement of a study (workload, …)"
-std::string_view describeStatements(Rule block);
+std::string describeStatements(Rule block);
 
 bool contains(const std::vector<Token>& tokens, Token token);
 

@@ -4,6 +4,7 @@
 
 #include "compiler/diag/closest.h"
 #include "compiler/diag/columns.h"
+#include "compiler/language/words.h"
 #include "compiler/parse/blocks.h"
 #include "compiler/parse/syntax_describe.h"
 #include "compiler/parse/syntax_hints.h"
@@ -123,9 +124,10 @@ void reportNoStatement(const source::SourceManager& sources, Reporter& reporter,
   const bool begins =
       !situation.has_previous || previous.token == Token::LeftBrace || onLaterLine(sources, file, previous, found);
   std::vector<Token> words = heads;
-  words.insert(words.end(), {Token::Baseline, Token::Because, Token::Over, Token::Against, Token::When, Token::Where,
-                             Token::With, Token::Within, Token::Until, Token::From, Token::And, Token::Not});
-  if (!begins) words.insert(words.end(), {Token::By, Token::As, Token::In, Token::Or});
+  // Of two letters, a word is near to too much that could begin a statement.
+  for (const language::Role role : {language::Role::Clause, language::Role::Operator})
+    for (const language::Word& word : language::words(role))
+      if (word.text.size() > 2 || !begins) words.push_back(tokenOf(word.text));
   const std::string meant = hint(sources, file, situation);
   const auto near = meant.empty() ? suggestion(sources, file, found, words) : std::nullopt;
   std::string message;

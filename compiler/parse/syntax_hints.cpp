@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/diag/closest.h"
+#include "compiler/language/words.h"
 
 namespace expc::parse {
 
@@ -14,10 +15,8 @@ bool within(const Situation& situation, Rule rule) {
 
 /// `300 px`
 std::string unitHint(std::string_view before, std::string_view text) {
-  static constexpr std::string_view kUnits[] = {"px", "x",  "s",  "ms", "us",  "ns",  "min", "h",   "B",
-                                                "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "img"};
   const bool plain = !before.empty() && before.back() >= '0' && before.back() <= '9';
-  if (!plain || std::find(std::begin(kUnits), std::end(kUnits), text) == std::end(kUnits)) return "";
+  if (!plain || !language::findUnit(text)) return "";
   return fmt::format("; a unit is written without a space: '{}{}'", before, text);
 }
 
@@ -62,9 +61,8 @@ std::string constructHint(const Situation& situation, std::string_view before) {
   if (situation.rules.front() == Rule::Group && found == Token::Assign) return "; a comparison is written '=='";
   if (before == "list" && (found == Token::LeftBracket || found == Token::Less || isWord(found)))
     return "; a type of lists is written list(int)";
-  if (before == "regex" || before == "json" || before == "csv")
-    if (found == Token::LeftParen)
-      return fmt::format("; what a metric is read from follows 'from': from {}(…)", before);
+  if (found == Token::LeftParen && language::find(language::Role::Source, before))
+    return fmt::format("; what a metric is read from follows 'from': from {}(…)", before);
   if (situation.rules.front() == Rule::Claim && diag::closest(before, {"infeasible"}))
     return "; did you mean 'infeasible'?";
   if (situation.rules.front() != Rule::WorkloadBody) return "";

@@ -4,10 +4,12 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <tuple>
 
+#include "compiler/language/words.h"
 #include "compiler/parse/antlr_bridge.h"
 
 using namespace expc;
@@ -94,4 +96,15 @@ TEST_CASE("only white space lies between tokens, and the tree holds the same one
       ++seen;
     }
   CHECK(seen >= 9);
+}
+
+TEST_CASE("the lexer's words are those of the table") {
+  std::set<std::string> written, listed;
+#define X(name, token, text) \
+  if (std::string_view(text) != "" && std::isalpha(text[0])) written.insert(text);
+  EXPC_PARSE_TOKENS(X)
+#undef X
+  for (const language::Role role : {language::Role::Head, language::Role::Clause, language::Role::Operator})
+    for (const std::string& word : language::texts(role)) listed.insert(word);
+  CHECK(written == listed);
 }

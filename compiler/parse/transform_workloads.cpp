@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include "compiler/diag/closest.h"
+#include "compiler/language/words.h"
 #include "compiler/parse/transform.h"
 
 namespace expc::parse {
@@ -16,7 +17,9 @@ namespace {
 /// Whether blanks and the call of a reader of metrics come first in `text`.
 bool beginsReader(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-  return text.starts_with("regex(") || text.starts_with("json(") || text.starts_with("csv(");
+  return std::ranges::any_of(language::words(language::Role::Source), [&](const language::Word& reader) {
+    return text.starts_with(std::string(reader.text) + "(");
+  });
 }
 
 }  // namespace
@@ -167,7 +170,7 @@ void Transform::metricTrait(uint32_t index, ast::MetricDecl& metric) {
   if (word == "lower" || word == "higher") {
     if (metric.direction) return duplicate(index, "the direction", metric.direction->range);
     metric.direction = identifier(index);
-  } else if (word == "timed" || word == "quality" || word == "profile") {
+  } else if (language::find(language::Role::Kind, word)) {
     if (metric.kind) return duplicate(index, "the kind of trial", metric.kind->range);
     metric.kind = identifier(index);
   } else if (word == "exact") {
@@ -179,7 +182,7 @@ void Transform::metricTrait(uint32_t index, ast::MetricDecl& metric) {
   } else if (beginsReader(sources_.text(tree_.file).substr(node(index).end)) && diag::closest(word, {"from"})) {
     return;  // `form regex(…)`: likewise
   } else if (diag::Emitter* emitter = reporter_.next(node(index).begin)) {
-    const auto near = diag::closest(word, {"lower", "higher", "timed", "quality", "profile", "exact", "series"});
+    const auto near = diag::closest(word, language::texts(language::Role::Trait));
     diag::Builder builder =
         emitter->build(range(index), UnknownTrait, word, near ? fmt::format(" (did you mean '{}'?)", *near) : "");
     if (near) builder.fix(range(index), *near);

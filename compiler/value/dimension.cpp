@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/language/words.h"
+
 namespace expc::check {
 namespace {
 
@@ -11,45 +13,14 @@ struct NamedUnit {
   Rational scale;
 };
 
-Rational inverse(int64_t value) { return *Rational::make(1, value); }
-
 Dimension power() { return *Dimension::of(Dimension::Energy).over(Dimension::of(Dimension::Time)); }
 
 const std::vector<NamedUnit>& units() {
   static const std::vector<NamedUnit> all = [] {
-    Dimension time = Dimension::of(Dimension::Time), bytes = Dimension::of(Dimension::Bytes);
-    Dimension energy = Dimension::of(Dimension::Energy), operations = Dimension::of(Dimension::Operations);
-    int64_t kib = 1024;
-    return std::vector<NamedUnit>{{"ns", time, inverse(1'000'000'000)},
-                                  {"us", time, inverse(1'000'000)},
-                                  {"ms", time, inverse(1000)},
-                                  {"s", time, 1},
-                                  {"min", time, 60},
-                                  {"h", time, 3600},
-                                  {"B", bytes, 1},
-                                  {"kB", bytes, 1000},
-                                  {"MB", bytes, 1'000'000},
-                                  {"GB", bytes, 1'000'000'000},
-                                  {"TB", bytes, 1'000'000'000'000},
-                                  {"KiB", bytes, kib},
-                                  {"MiB", bytes, kib * kib},
-                                  {"GiB", bytes, kib * kib * kib},
-                                  {"TiB", bytes, kib * kib * kib * kib},
-                                  {"px", Dimension::of(Dimension::Pixels), 1},
-                                  {"img", Dimension::of(Dimension::Images), 1},
-                                  {"tok", Dimension::of(Dimension::Tokens), 1},
-                                  {"J", energy, 1},
-                                  {"kJ", energy, 1000},
-                                  {"Wh", energy, 3600},
-                                  {"kWh", energy, 3'600'000},
-                                  {"W", power(), 1},
-                                  {"kW", power(), 1000},
-                                  {"FLOP", operations, 1},
-                                  {"GFLOP", operations, 1'000'000'000},
-                                  {"TFLOP", operations, 1'000'000'000'000},
-                                  {"PFLOP", operations, 1'000'000'000'000'000},
-                                  {"x", Dimension::ratio(), 1},
-                                  {"%", Dimension::share(), inverse(100)}};
+    std::vector<NamedUnit> result;
+    for (const language::Unit& unit : language::units())
+      result.push_back({unit.text, *findDimension(unit.type), *Rational::make(unit.above, unit.below)});
+    return result;
   }();
   return all;
 }
@@ -158,15 +129,6 @@ std::optional<Unit> findUnit(std::string_view text) {
   }
 }
 
-const std::vector<std::string_view>& unitNames() {
-  static const std::vector<std::string_view> names = [] {
-    std::vector<std::string_view> result;
-    for (const NamedUnit& unit : units()) result.push_back(unit.name);
-    return result;
-  }();
-  return names;
-}
-
 std::optional<Dimension> findDimension(std::string_view type_name) {
   for (size_t i = 0; i < kTypeNames.size(); ++i)
     if (kTypeNames[i] == type_name) return Dimension::of(static_cast<Dimension::Base>(i));
@@ -176,9 +138,9 @@ std::optional<Dimension> findDimension(std::string_view type_name) {
   return std::nullopt;
 }
 
-const std::vector<std::string_view>& dimensionNames() {
-  static const std::vector<std::string_view> names = {"Time",   "Bytes",      "Pixels", "Images", "Tokens",
-                                                      "Energy", "Operations", "Power",  "Ratio",  "Share"};
+std::vector<std::string> dimensionNames() {
+  std::vector<std::string> names = language::texts(language::Role::Type);
+  std::erase_if(names, [](const std::string& name) { return !findDimension(name); });
   return names;
 }
 

@@ -50,10 +50,9 @@ struct Unit {
 
 /// Reads a unit as literals have it: "", "ms", "%", "img/s", "GB/s". Nothing if unknown.
 std::optional<Unit> findUnit(std::string_view text);
-/// All simple units, for suggestions.
-const std::vector<std::string_view>& unitNames();
 /// `Time`, `Bytes`, `Ratio`, `Power`, …; nothing if it is no dimension.
 std::optional<Dimension> findDimension(std::string_view type_name);
-const std::vector<std::string_view>& dimensionNames();
+/// Their names, for suggestions.
+std::vector<std::string> dimensionNames();
 
 }  // namespace expc::check

@@ -10,11 +10,10 @@
 
 namespace expc::check {
 
-/// What can be said about a machine: `gpus`, `gpu.memory`, … (docs/language.md lists them).
+/// What can be said about a machine: `gpus`, `gpu.memory`, …, in the order of the table of words.
 struct SystemProperty {
   std::string_view name;
   Type type;
-  std::string_view doc;
 };
 const std::vector<SystemProperty>& systemProperties();
 /// Index of the property called `name`, or -1.

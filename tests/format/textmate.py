@@ -185,6 +185,14 @@ class Scopes(unittest.TestCase):
             for scope in scopes:
                 self.assertTrue(scope and scope[0].startswith(CLASSES[token["token"]]), (token, scope))
 
+    def test_types_are_those_of_the_table(self):
+        table = [word for word in lex("--table") if word["text"].replace("_", "").isalnum() and word["role"] != "Unit"]
+        types = {word["text"] for word in table if word["role"] == "Type"}
+        self.assertGreater(len(types), 10)
+        for word in table:
+            scope = self.textmate.scopes(f": {word['text']} lower")[2]
+            self.assertEqual(any(s.startswith("support.type") for s in scope), word["text"] in types, word)
+
     def test_reserved_words_inside_names_and_after_dots_are_names(self):
         for word in [t["text"] for t in lex("--words") if t["text"].isalpha()]:
             for text in (f"x_{word}", f"{word}_x", f"{word}2", f"a.{word}"):

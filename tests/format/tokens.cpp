@@ -1,5 +1,5 @@
 // Prints the tokens of .exp files as JSON lines, for tests that compare another reader of the language with ours.
-// usage: format_tokens --words | FILE…
+// usage: format_tokens --words | --table | FILE…
 
 #include "compiler/parse/tokens.h"
 
@@ -11,6 +11,7 @@
 #include <map>
 #include <sstream>
 
+#include "compiler/language/words.h"
 #include "compiler/parse/antlr_bridge.h"
 #include "compiler/parse/load.h"
 
@@ -73,12 +74,29 @@ void printWords() {
 #undef X
 }
 
+/// The table of the language's words, and its units as one role more.
+void printTable() {
+  constexpr const char* kRoles[] = {"Head",    "Clause",   "Operator", "Value",   "Comparison",
+                                    "Choice",  "Function", "Type",     "Trait",   "Kind",
+                                    "Setting", "Source",   "Taken",    "Scaling", "Property"};
+  const auto print = [](std::string_view role, std::string_view text) {
+    fmt::print("{}\n", llvm::formatv("{0}", llvm::json::Value(llvm::json::Object{{"role", std::string(role)},
+                                                                                 {"text", std::string(text)}}))
+                           .str());
+  };
+  for (size_t role = 0; role < std::size(kRoles); ++role)
+    for (const std::string& text : language::texts(static_cast<language::Role>(role))) print(kRoles[role], text);
+  for (const std::string& text : language::unitNames()) print("Unit", text);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   for (int at = 1; at < argc; ++at)
     if (std::string_view(argv[at]) == "--words")
       printWords();
+    else if (std::string_view(argv[at]) == "--table")
+      printTable();
     else
       printTokens(argv[at]);
   return 0;

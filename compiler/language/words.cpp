@@ -1,0 +1,295 @@
+#include "compiler/language/words.h"
+
+#include <algorithm>
+
+namespace expc::language {
+namespace {
+
+constexpr Word kWords[] = {
+    {"import", Role::Head, "Brings in a module: `import std.image`, `import \"shared/jobs.exp\" as jobs`.", "import $0",
+     File},
+    {"ordered", Role::Head, "Before `enum`: its levels can be compared with `<`.", "ordered enum ${1:name} { $0 }",
+     File},
+    {"enum", Role::Head,
+     "A type with named levels: `enum method { none, lora }`. `ordered enum` can be compared with `<`.",
+     "enum ${1:name} { $0 }", File},
+    {"workload", Role::Head,
+     "In a file it declares what runs: parameters, metrics, supported combinations. In a study it says what the study "
+     "runs, with the parameters that stay fixed.",
+     "", File | Study},
+    {"version", Role::Head, "Raised only when a workload's results would change or a default changes.",
+     "version ${1:1}", Workload},
+    {"inputs", Role::Head, "Files that a command reads; a change of theirs makes stored results stale.",
+     "inputs \"$0\"", Workload},
+    {"outputs", Role::Head, "Where a command's metrics are read that do not say it: each at its own name.",
+     "outputs json(\"$0\")", Workload},
+    {"prepare", Role::Head,
+     "A program that runs once before the trials, for each combination of the parameters it is told.",
+     "prepare [\"$0\"]", Workload},
+    {"expect", Role::Head, "What a command's output must be: a trial whose output is not so does not count.",
+     "expect regex(\"$0\")", Workload},
+    {"param", Role::Head, "A parameter of a workload: type, range, default, and when it is active.",
+     "param ${1:name} : ${2:int} = $0", Workload},
+    {"factor", Role::Head,
+     "A parameter that the study varies, its levels, and the level that others are compared with.",
+     "factor ${1:name} in { $0 }", Study},
+    {"let", Role::Head, "Names a value: `let total = gpus * batch`.", "let ${1:name} = $0", File | Workload | Study},
+    {"require", Role::Head, "Keeps the points that satisfy a condition.",
+     "require ${1:name}: $0  because \"${2:reason}\"", Workload | Study},
+    {"exclude", Role::Head, "Leaves out the points that satisfy a condition.", "exclude $0", Workload | Study},
+    {"measure", Role::Head, "Lists metrics to measure; what comparisons and criteria read is measured anyway.",
+     "measure $0", Study},
+    {"metric", Role::Head,
+     "In a workload: a value that a trial yields, with its type and which way is better. In a study: one computed from "
+     "others.",
+     "", Workload | Study},
+    {"estimate", Role::Head, "The value that a metric is expected to have before anything ran.",
+     "estimate ${1:metric} = $0", Workload},
+    {"compare", Role::Head, "Compares a metric between the levels of a factor, all other factors equal.",
+     "compare ${1:name} = ${2:speedup}(${3:metric}) over ${0:factor}", Study},
+    {"control", Role::Head, "A second label on one point: it should differ from it by noise alone.",
+     "control ${1:name} = [$0]", Study},
+    {"only", Role::Head, "Keeps some of a factor's levels.", "only ${1:factor} in { $0 }", Preset},
+    {"remove", Role::Head, "Leaves criteria out.", "remove criterion $0", Preset},
+    {"criterion", Role::Head, "A claim that a run decides: pass, fail or inconclusive.",
+     "criterion ${1:name}: forall ${2:*}: $0", Study | Preset},
+    {"design", Role::Head, "How often and for how long points are measured.", "design full {\n  $0\n}", Study | Preset},
+    {"table", Role::Head, "Shows a metric or a comparison in the report, by factors.", "table ${1:metric} by $0",
+     Study},
+    {"plot", Role::Head, "Draws a metric or a comparison over a factor.", "plot ${1:metric} over $0", Study},
+    {"system", Role::Head, "Describes a machine, so that a study can be planned for one that is not at hand.",
+     "system ${1:name} {\n  gpus = $0\n}", File},
+    {"reference", Role::Head, "Published values, read from a CSV file: a report shows ours beside them.",
+     "reference ${1:name} from \"${2:file.csv}\" {\n  $0\n}", File},
+    {"preset", Role::Head, "A smaller or larger variant of a study, chosen with `--preset`.",
+     "preset ${1:quick} {\n  $0\n}", File | Study},
+    {"study", Role::Head, "A grid of points, how they are measured, and what would count as success.",
+     "study ${1:name} {\n  $0\n}", File},
+    {"baseline", Role::Clause, "The level that comparisons take as the other side."},
+    {"because", Role::Clause, "The reason, shown with every point that the rule removes.", "because \"$0\""},
+    {"by", Role::Clause, "The step of a range (`by 2`, `by *2`), or the factors of a table."},
+    {"over", Role::Clause, "The factor that a comparison or plot runs over."},
+    {"against", Role::Clause, "The level to compare with: one of the factor's, or `previous`."},
+    {"when", Role::Clause, "The condition under which it is active."},
+    {"where", Role::Clause, "Narrows what a quantifier ranges over."},
+    {"with", Role::Clause, "Before `confidence`.", "with confidence ${1:95%}"},
+    {"confidence", Role::Clause, "How sure a verdict has to be, as in `with confidence 95%`."},
+    {"within", Role::Clause, "A band: `within 0.9x..1.1x`.", "within $0"},
+    {"until", Role::Clause, "Repeats until an interval is narrow enough: `until half_width(gain) <= 1%`.",
+     "until half_width($1) <= $0"},
+    {"from", Role::Clause,
+     "Where a metric of a command is read: `from regex(…)`, `json(…)`, `csv(…)`, `size(…)`, `stdout`."},
+    {"in", Role::Clause, "Is one of; before the levels of a factor."},
+    {"forall", Role::Clause, "Every point must satisfy the claim."},
+    {"exists", Role::Clause, "Some point must satisfy the claim."},
+    {"infeasible", Role::Clause, "The claim that the points cannot run: they exceed the memory."},
+    {"like", Role::Clause, "Agrees with a reference, within 10 % or what `within` says."},
+    {"as", Role::Clause, "Renames an import."},
+    {"command", Role::Clause, "The arguments that start a program of yours; `${name}` is a parameter's value.",
+     "command [\"$0\"]"},
+    {"timeout", Role::Clause, "After how long a trial is given up."},
+    {"and", Role::Operator, "Both hold."},
+    {"or", Role::Operator, "One of them holds."},
+    {"not", Role::Operator, "It does not hold."},
+    {"true", Role::Operator, "A bool."},
+    {"false", Role::Operator, "A bool."},
+    {"previous", Role::Value, "After `against`: the level before."},
+    {"blocks", Role::Value, "Each block runs every point once, in a fresh order."},
+    {"full", Role::Value, "The design that measures every point of the grid."},
+    {"options", Role::Value,
+     "All parameters that no other argument of a command holds: `options`, `options \"--{name}={value}\"`."},
+    {"copy", Role::Value, "After `inputs`: a copy stands in each trial's folder, which the trial may change."},
+    {"speedup", Role::Comparison,
+     "`speedup(metric)`: above 1x is better. Baseline / treated where lower is better, else treated / baseline.",
+     "speedup($0)"},
+    {"ratio", Role::Comparison, "`ratio(metric)`: treated / baseline.", "ratio($0)"},
+    {"difference", Role::Comparison, "`difference(metric)`: treated - baseline, in the metric's unit.",
+     "difference($0)"},
+    {"efficiency", Role::Comparison,
+     "`efficiency(rate)`: (rate / baseline rate) x (baseline level / level); `efficiency(rate, weak)` leaves the "
+     "second part out.",
+     "efficiency($0)"},
+    {"max_gap", Role::Comparison, "`max_gap(series)`: the largest distance between two series.", "max_gap($0)"},
+    {"choose", Role::Choice,
+     "`choose(condition, value, …, otherwise)`: the value after the first condition that holds, else the last one.",
+     "choose($1, $2, $0)"},
+    {"max", Role::Choice, "`max(a, b, …)`: the largest of two or more numbers of one unit.", "max($0)"},
+    {"min", Role::Choice, "`min(a, b, …)`: the smallest of two or more numbers of one unit.", "min($0)"},
+    {"epochs_to", Role::Function, "`epochs_to(series >= 97%)`: after how many epochs a series gets there.",
+     "epochs_to($0)"},
+    {"half_width", Role::Function, "`half_width(comparison)`: half the width of its confidence interval.",
+     "half_width($0)"},
+    {"config", Role::Function,
+     "`config(model, \"hidden_size\")`, in estimates: a number of the model's config.json; true is 1.",
+     "config($1, \"$0\")"},
+    {"row_tokens", Role::Function,
+     "`row_tokens(\"longest\", batch, max_length, data, template, row_limit, tokenizer, model, pairs)`, in estimates: "
+     "the longest row, or with `\"learnt\"` the labels of the fullest batch.",
+     "row_tokens(\"${1:longest}\", $0)"},
+    {"same", Role::Function, "`same(\"out.txt\", \"golden.txt\")`, behind `expect`: two files hold the same bytes.",
+     "same(\"$1\", \"$0\")"},
+    {"column", Role::Function, "`column(\"name\", unit = 1s)`: a column of the CSV file.", "column(\"$0\")"},
+    {"bool", Role::Type, "`true` or `false`."},
+    {"int", Role::Type, "A whole number."},
+    {"float", Role::Type, "A number; literals are exact."},
+    {"string", Role::Type, "A text."},
+    {"path", Role::Type, "A file or folder; relative ones start at the file that writes them."},
+    {"list", Role::Type, "`list(int)`: several values of one type, `[1, 2]`.", "list($0)"},
+    {"Time", Role::Type, "A duration: `250ms`, `24h`."},
+    {"Bytes", Role::Type, "An amount of memory: `40GiB`. GB is not GiB."},
+    {"Pixels", Role::Type, "A length in pixels: `300px`."},
+    {"Images", Role::Type, "A number of images: `64img`; `Images / Time` is a rate."},
+    {"Tokens", Role::Type, "A number of tokens: `512tok`."},
+    {"Energy", Role::Type, "An energy: `3kJ`, `1Wh`."},
+    {"Operations", Role::Type, "Floating-point operations: `4TFLOP`; `Operations / Time` is a rate."},
+    {"Power", Role::Type, "A power: `300W`."},
+    {"Ratio", Role::Type, "How many times: `1.2x`."},
+    {"Share", Role::Type, "A part of a whole: `95%`."},
+    {"Series", Role::Type, "A plain number for each epoch or logged step."},
+    {"lower", Role::Trait, "Lower values are better."},
+    {"higher", Role::Trait, "Higher values are better."},
+    {"timed", Role::Trait, "Measured in timed trials, which run a stated number of steps."},
+    {"quality", Role::Trait, "Measured in quality trials, which run whole epochs."},
+    {"profile", Role::Trait, "Measured in profiled trials, which are never timed."},
+    {"exact", Role::Trait, "Bytes and counts: compared as they are."},
+    {"series", Role::Trait, "A value for each epoch or logged step."},
+    {"timed", Role::Kind, "Trials that run a stated number of steps against the clock.",
+     "timed { repeat ${1:10}  steps ${2:300}  warmup ${3:30} }"},
+    {"quality", Role::Kind, "Trials that train whole epochs and are judged by their result.",
+     "quality { repeat ${1:3}  epochs ${2:20} }"},
+    {"profile", Role::Kind, "Trials that are profiled; their times count for nothing else.",
+     "profile { repeat ${1:1}  steps ${2:20} }"},
+    {"order", Role::Setting, "`order blocks`: each block runs every point once, in a fresh order.", "order blocks",
+     Design},
+    {"seed", Role::Setting, "What the order of the trials and their data are drawn from.", "seed ${1:7}", Design},
+    {"budget", Role::Setting, "The most time that the plan may take.", "budget ${1:24h}", Design},
+    {"repeat", Role::Setting,
+     "How many trials of each point: `repeat 10`, `repeat 10..20 until half_width(gain) <= 1%`.", "repeat ${1:10}",
+     Design | Stepped | Whole},
+    {"steps", Role::Setting, "Training steps that a timed trial measures.", "steps ${1:300}", Design | Stepped},
+    {"warmup", Role::Setting, "Steps before the clock starts.", "warmup ${1:30}", Design | Stepped},
+    {"epochs", Role::Setting, "Epochs that a quality trial trains.", "epochs ${1:20}", Whole},
+    {"regex", Role::Source, "`regex(\"step ([0-9.]+) ms\", unit = 1ms)`: the first group in what the command prints.",
+     "regex(\"$1\", unit = ${0:1ms})"},
+    {"json", Role::Source, "`json(\"out.json\", \"/api/launch\", unit = 1us)`: a value in a JSON file, by its pointer.",
+     "json(\"$1\", \"$2\", unit = ${0:1s})"},
+    {"csv", Role::Source, "`csv(\"log.csv\", column = \"loss\")`: a column of a CSV file.",
+     "csv(\"$1\", column = \"$0\")"},
+    {"stdout", Role::Source, "The number on the last line of standard output."},
+    {"size", Role::Source, "`size(\"out.xz\")`: the bytes of a file, or of all below a folder.", "size(\"$0\")"},
+    {"last", Role::Taken, "`last(…)`: the last of several numbers; so it is without a word.", "last($0)"},
+    {"median", Role::Taken, "`median(regex(…))`: one number of several.", "median($0)"},
+    {"mean", Role::Taken, "`mean(…)`: one number of several.", "mean($0)"},
+    {"sum", Role::Taken, "`sum(…)`: one number of several.", "sum($0)"},
+    {"min", Role::Taken, "`min(…)`: the smallest of several numbers.", "min($0)"},
+    {"max", Role::Taken, "`max(…)`: the largest of several numbers.", "max($0)"},
+    {"strong", Role::Scaling, "More devices for one job: the rate should grow with them."},
+    {"weak", Role::Scaling, "A job that grows with the devices: the rate should grow with them, relative to it."},
+    {"gpus", Role::Property, "devices of a node; on a machine without GPUs its slots of cores", "", None, "int"},
+    {"gpu.present", Role::Property, "whether the devices are GPUs; where one of their properties is given they are", "",
+     None, "bool"},
+    {"gpu.name", Role::Property, "what the device calls itself", "", None, "string"},
+    {"gpu.memory", Role::Property, "memory of one device", "", None, "Bytes"},
+    {"gpu.bandwidth", Role::Property, "memory bandwidth of one device", "", None, "Bytes / Time"},
+    {"gpu.fp64", Role::Property, "most operations of one device in matrix products of fp64", "", None,
+     "Operations / Time"},
+    {"gpu.fp32", Role::Property, "the same of fp32, without TF32", "", None, "Operations / Time"},
+    {"gpu.tf32", Role::Property, "the same of TF32", "", None, "Operations / Time"},
+    {"gpu.bf16", Role::Property, "the same of bf16", "", None, "Operations / Time"},
+    {"gpu.fp16", Role::Property, "the same of fp16", "", None, "Operations / Time"},
+    {"gpu.link", Role::Property, "bandwidth between one device and all others, in one direction", "", None,
+     "Bytes / Time"},
+    {"host.link", Role::Property, "bandwidth between host and device, in one direction", "", None, "Bytes / Time"},
+    {"nodes", Role::Property, "nodes that a run may use", "", None, "int"},
+    {"sockets", Role::Property, "sockets of a node", "", None, "int"},
+    {"cores", Role::Property, "cores of a node", "", None, "int"},
+    {"memory", Role::Property, "memory of a node", "", None, "Bytes"},
+};
+
+constexpr Unit kUnits[] = {
+    {"ns", "Time", 1, 1'000'000'000},
+    {"us", "Time", 1, 1'000'000},
+    {"ms", "Time", 1, 1000},
+    {"s", "Time"},
+    {"min", "Time", 60},
+    {"h", "Time", 3600},
+    {"B", "Bytes"},
+    {"kB", "Bytes", 1000},
+    {"MB", "Bytes", 1'000'000},
+    {"GB", "Bytes", 1'000'000'000},
+    {"TB", "Bytes", 1'000'000'000'000},
+    {"KiB", "Bytes", 1024},
+    {"MiB", "Bytes", 1'048'576},
+    {"GiB", "Bytes", 1'073'741'824},
+    {"TiB", "Bytes", 1'099'511'627'776},
+    {"px", "Pixels"},
+    {"img", "Images"},
+    {"tok", "Tokens"},
+    {"J", "Energy"},
+    {"kJ", "Energy", 1000},
+    {"Wh", "Energy", 3600},
+    {"kWh", "Energy", 3'600'000},
+    {"W", "Power"},
+    {"kW", "Power", 1000},
+    {"FLOP", "Operations"},
+    {"GFLOP", "Operations", 1'000'000'000},
+    {"TFLOP", "Operations", 1'000'000'000'000},
+    {"PFLOP", "Operations", 1'000'000'000'000'000},
+    {"x", "Ratio"},
+    {"%", "Share", 1, 100},
+};
+
+bool standsAlone(Role role) { return role != Role::Property && role != Role::Scaling; }
+
+}  // namespace
+
+std::span<const Word> words(Role role) {
+  const auto found = std::ranges::equal_range(kWords, role, {}, &Word::role);
+  return {found.begin(), found.end()};
+}
+
+std::vector<const Word*> words(Role role, uint8_t blocks) {
+  std::vector<const Word*> result;
+  for (const Word& word : words(role))
+    if (word.blocks & blocks) result.push_back(&word);
+  return result;
+}
+
+std::vector<std::string> texts(Role role, uint8_t blocks) {
+  std::vector<std::string> result;
+  for (const Word& word : words(role))
+    if (blocks == Anywhere || word.blocks & blocks) result.emplace_back(word.text);
+  return result;
+}
+
+const Word* find(Role role, std::string_view text) {
+  const int index = indexOf(role, text);
+  return index < 0 ? nullptr : &words(role)[static_cast<size_t>(index)];
+}
+
+const Word* find(std::string_view text) {
+  const auto* found =
+      std::ranges::find_if(kWords, [&](const Word& word) { return word.text == text && standsAlone(word.role); });
+  return found == std::end(kWords) ? nullptr : found;
+}
+
+int indexOf(Role role, std::string_view text) {
+  const std::span<const Word> all = words(role);
+  const auto found = std::ranges::find(all, text, &Word::text);
+  return found == all.end() ? -1 : static_cast<int>(found - all.begin());
+}
+
+std::span<const Unit> units() { return kUnits; }
+
+std::vector<std::string> unitNames() {
+  std::vector<std::string> result;
+  for (const Unit& unit : kUnits) result.emplace_back(unit.text);
+  return result;
+}
+
+const Unit* findUnit(std::string_view text) {
+  const auto* found = std::ranges::find(kUnits, text, &Unit::text);
+  return found == std::end(kUnits) ? nullptr : found;
+}
+
+}  // namespace expc::language
