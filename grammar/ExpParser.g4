@@ -21,11 +21,11 @@ letDecl         : LET word ASSIGN value;
 workloadDecl    : WORKLOAD word commandClause? workloadBody;
 commandClause   : COMMAND textList (TIMEOUT sum)?;
 textList        : LBRACK commandArgument (COMMA commandArgument?)* RBRACK;
-commandArgument : text | word text*;
+commandArgument : text | OPTIONS text*;
 workloadBody    : LBRACE workloadItem* RBRACE;
 workloadItem    : versionDecl | inputsDecl | outputsDecl | prepareDecl | expectDecl | paramDecl | letDecl | metricDecl | estimateDecl | ruleDecl;
 versionDecl     : VERSION number;
-inputsDecl      : INPUTS word? text (COMMA text)*;
+inputsDecl      : INPUTS COPY? text (COMMA text)*;
 outputsDecl     : OUTPUTS sum;
 prepareDecl     : PREPARE textList (TIMEOUT sum)?;
 expectDecl      : EXPECT condition;
@@ -117,7 +117,7 @@ name            : (word | SYSTEM) (DOT anyWord)*;
 factorName      : word | LPAREN words RPAREN;
 factorNames     : factorName (COMMA factorName)*;
 words           : word (COMMA word)*;
-word            : IDENTIFIER | AS | ORDERED | VERSION | CONFIDENCE | COMMAND | TIMEOUT | INPUTS | OUTPUTS | PREPARE | EXPECT
+word            : IDENTIFIER | AS | ORDERED | VERSION | CONFIDENCE | COMMAND | TIMEOUT | OPTIONS | INPUTS | COPY | OUTPUTS | PREPARE | EXPECT
                 | ESTIMATE | LIKE;
 anyWord         : word | IMPORT | ENUM | LET | WORKLOAD | SYSTEM | REFERENCE | PRESET | STUDY | PARAM | METRIC | REQUIRE
                 | EXCLUDE | FACTOR | MEASURE | COMPARE | CONTROL | CRITERION | DESIGN | TABLE | PLOT | ONLY | REMOVE

@@ -106,15 +106,16 @@ class SourceChecker {
   bool collect(const ast::CallExpr& call, const std::string& reader) {
     for (const ast::CallArgument& argument : call.arguments) {
       const std::string name = argument.name ? argument.name->name : "";
-      if (name == "unit" && reader != "size" && reader != "same") {
+      std::vector<std::string> known;
+      if (reader != "size" && reader != "same") known.push_back("unit");
+      if (reader == "csv" || reader == "regex") known.push_back(reader == "csv" ? "column" : "file");
+      if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end()) {
+        diag::unknownName(context_.emitter, argument.name->range, "argument", name, known);
+        return false;
+      }
+      if (name == "unit") {
         if (!unit(*argument.value)) return false;
         continue;
-      }
-      const bool known = name.empty() || (name == "column" && reader == "csv") || (name == "file" && reader == "regex");
-      if (!known) {
-        diag::unknownName(context_.emitter, argument.name->range, "argument", name,
-                          {"unit", reader == "csv" ? "column" : "file"});
-        return false;
       }
       auto text = fileOf(*argument.value);
       if (!text) {
@@ -184,7 +185,7 @@ class SourceChecker {
   std::optional<MetricSource> size(source::Range range) {
     if (arguments_.texts.size() != 1) return refuse(context_, range, "'size' takes a file or folder");
     const Dimension bytes = Dimension::of(Dimension::Bytes);
-    if (wanted_.dimension == bytes) return made(From::Size, arguments_.texts[0], "");
+    if (wanted_.dimension == bytes || !wanted_.number) return made(From::Size, arguments_.texts[0], "");
     context_.emitter.emit(range, errors::UnitMismatch, "the size of a file", "Bytes",
                           wanted_.expected ? "what it is compared with" : fmt::format("'{}'", wanted_.name),
                           wanted_.dimension.typeName());

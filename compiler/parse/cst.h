@@ -45,7 +45,7 @@ namespace expc::parse {
   X(And, AND, "and") X(Or, OR, "or") X(Not, NOT, "not") X(ForAll, FORALL, "forall") X(Exists, EXISTS, "exists") \
   X(True, TRUE, "true") X(False, FALSE, "false") X(As, AS, "as") X(Ordered, ORDERED, "ordered") \
   X(Version, VERSION, "version") X(Confidence, CONFIDENCE, "confidence") X(Command, COMMAND, "command") \
-  X(Timeout, TIMEOUT, "timeout") X(Inputs, INPUTS, "inputs") X(Outputs, OUTPUTS, "outputs") \
+  X(Timeout, TIMEOUT, "timeout") X(Options, OPTIONS, "options") X(Inputs, INPUTS, "inputs") X(Copy, COPY, "copy") X(Outputs, OUTPUTS, "outputs") \
   X(Prepare, PREPARE, "prepare") X(Expect, EXPECT, "expect") X(Estimate, ESTIMATE, "estimate") X(Like, LIKE, "like") \
   X(LeftBrace, LBRACE, "{") \
   X(RightBrace, RBRACE, "}") X(LeftParen, LPAREN, "(") X(RightParen, RPAREN, ")") X(LeftBracket, LBRACK, "[") \

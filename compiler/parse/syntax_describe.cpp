@@ -202,6 +202,8 @@ std::string describeExpected(const Situation& situation) {
     case Rule::RefinedType:
       return "a type";
     case Rule::Text:
+    case Rule::CommandArgument:
+    case Rule::InputsDecl:
       return "a text in double quotes";
     case Rule::Claim:
       return describeClaim(situation.expected);

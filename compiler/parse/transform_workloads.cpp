@@ -90,22 +90,13 @@ ast::CommandArgument Transform::commandArgument(uint32_t index) {
   ast::CommandArgument out;
   out.range = range(index);
   for (uint32_t text : children(index, Rule::Text)) out.texts.push_back(textOf(text));
-  const uint32_t word = child(index, Rule::Word);
-  out.options = word != kNone;
-  if (out.options && text(word) != "options")
-    reporter_.syntaxError(range(word),
-                          fmt::format("expected a text in double quotes or options, found '{}'", text(word)),
-                          diag::closest(text(word), {"options"}));
+  out.options = has(index, Token::Options);
   return out;
 }
 
 /// `inputs "a", "b"`, `inputs copy "a"`
 void Transform::inputsDecl(uint32_t index, ast::WorkloadDecl& workload) {
-  const uint32_t word = child(index, Rule::Word);
-  if (word != kNone && text(word) != "copy")
-    reporter_.syntaxError(range(word), fmt::format("expected a text in double quotes or copy, found '{}'", text(word)),
-                          diag::closest(text(word), {"copy"}));
-  std::vector<ast::Text>& list = word == kNone ? workload.inputs : workload.copied;
+  std::vector<ast::Text>& list = has(index, Token::Copy) ? workload.copied : workload.inputs;
   for (uint32_t input : children(index, Rule::Text)) list.push_back(textOf(input));
 }
 
