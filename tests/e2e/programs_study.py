@@ -48,7 +48,7 @@ def verdicts(result):
 
 def built_once(folder):
     result = folder.run("sieve.exp")
-    assert verdicts(result) == {"faster": "pass", "right": "pass"}, (result.stdout, result.stderr)
+    assert verdicts(result) == {"right": "pass"}, result.stderr
     assert sorted(folder.query("SELECT DISTINCT value FROM metric_value WHERE name IN ('primes', 'bytes_used', 'written')")) == \
         [(7,), (78498,), (1000000,)]
     built = sorted((folder.path / "results/prepared").glob("*/sieve"))
@@ -62,12 +62,12 @@ def built_once(folder):
 
 def wrong_is_invalid(folder):
     result = folder.run("sieve.exp", "--preset", "hurried")
-    assert result.returncode == 5, (result.returncode, result.stderr)
+    assert result.returncode == 4, (result.returncode, result.stderr)
     assert 'expected json("/primes") == 78498, read from \'result.json\': it is 41538' in result.stderr, result.stderr
     assert result.stderr.count("prepared sieve") == 0, "what was built is there"
     (folder.path / "largest.txt").write_text("7\n", encoding="utf-8")
     result = folder.run("sieve.exp")
-    assert result.returncode == 5, (result.returncode, result.stderr)
+    assert result.returncode == 4, (result.returncode, result.stderr)
     assert "read from 'out.txt': it differs from line 1 on (7 bytes, 2 wanted)" in result.stderr, result.stderr
 
 
@@ -86,7 +86,8 @@ def gated(folder):
     result = folder.run("gate.exp")
     assert verdicts(result) == {"no_regression": "pass"}, result.stderr
     counts = folder.query("SELECT point, count(*) FROM trial WHERE status = 'valid' GROUP BY point ORDER BY 2")
-    assert [count for _, count in counts] == [7, 14], "the old program is not measured again"
+    assert [count for _, count in counts] == [14, 14], f"the old program stands beside the new one in each block: {counts}"
+    assert "measured on other data" in result.stderr or "other inputs or data" in result.stderr, result.stderr
     (folder.path / "new").unlink()
     result = folder.run("gate.exp")
     assert result.returncode == 1 and "does not exist" in result.stderr, result.stderr
