@@ -65,6 +65,7 @@ PREPARE    : 'prepare';
 EXPECT     : 'expect';
 ESTIMATE   : 'estimate';
 LIKE       : 'like';
+ALLOW      : 'allow';
 
 LBRACE        : '{';
 RBRACE        : '}';

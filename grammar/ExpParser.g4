@@ -53,7 +53,7 @@ workloadUse     : WORKLOAD name (ASSIGN name)? arguments?;
 factorDecl      : FACTOR factorName IN value factorClause*;
 factorClause    : BASELINE value | WHEN condition;
 measureDecl     : MEASURE words;
-compareDecl     : COMPARE word ASSIGN condition OVER factorName (AGAINST value)?;
+compareDecl     : COMPARE word ASSIGN condition OVER factorName (AGAINST value)? (ALLOW word)?;
 controlDecl     : CONTROL word ASSIGN selectors;
 criterionDecl   : CRITERION word COLON (quantifier COLON)* claim (WITH CONFIDENCE sum)?;
 quantifier      : (FORALL | EXISTS) (STAR | factorNames)? (WHERE condition)?;
@@ -118,7 +118,7 @@ factorName      : word | LPAREN words RPAREN;
 factorNames     : factorName (COMMA factorName)*;
 words           : word (COMMA word)*;
 word            : IDENTIFIER | AS | ORDERED | VERSION | CONFIDENCE | COMMAND | TIMEOUT | OPTIONS | INPUTS | COPY | OUTPUTS | PREPARE | EXPECT
-                | ESTIMATE | LIKE;
+                | ESTIMATE | LIKE | ALLOW;
 anyWord         : word | IMPORT | ENUM | LET | WORKLOAD | SYSTEM | REFERENCE | PRESET | STUDY | PARAM | METRIC | REQUIRE
                 | EXCLUDE | FACTOR | MEASURE | COMPARE | CONTROL | CRITERION | DESIGN | TABLE | PLOT | ONLY | REMOVE
                 | BASELINE | BECAUSE | BY | OVER | AGAINST | WHEN | WHERE | WITH | WITHIN | UNTIL | FROM | IN | AND | OR | NOT

@@ -275,7 +275,7 @@ struct MeasureDecl {
   std::vector<Identifier> metrics;
 };
 
-/// `compare gain = speedup(step_time) over precision against fp32`
+/// `compare gain = speedup(step_time) over precision against fp32 allow W0406`
 struct CompareDecl {
   Range range;
   std::string doc;
@@ -283,7 +283,8 @@ struct CompareDecl {
   CallExpr call;
   Range call_range;
   Identifier over;
-  ExprPtr against;  // may be null; the bare name `previous` is the level before
+  ExprPtr against;                    // may be null; the bare name `previous` is the level before
+  std::optional<Identifier> allowed;  // the code of a warning
 };
 
 /// `control twice = [method = lora, rank = 8]`: a second label on one point.

@@ -320,6 +320,11 @@ class ModuleDumper {
       line("compare {} = (call {}{}) over {}", compare.name.name, name(compare.call.callee),
            list(compare.call.arguments), compare.over.name);
       optional("against", compare.against);
+      if (compare.allowed) {
+        ++depth_;
+        line("allow {}", compare.allowed->name);
+        --depth_;
+      }
     }
     for (const ControlDecl& control : study.controls) {
       line("control {}{}", control.name.name, list(control.selectors));

@@ -58,9 +58,10 @@ struct StudyContext {
   /// Whether the study declares a comparison or a derived metric of this name: where it is not to be found, it was
   /// refused, and that was reported.
   bool declares(std::string_view subject) const;
-  /// Names of the factors, comparisons or metrics, for suggestions.
+  /// Names of the factors, for suggestions.
   std::vector<std::string> factorNames() const;
-  std::vector<std::string> subjectNames() const;
+  /// Says that a metric or comparison is not known, unless its declaration was refused.
+  void unknownSubject(const ast::Identifier& name, std::string_view what);
   /// Index of a factor, or -1 after a report that says what the name is instead.
   int factor(const ast::Identifier& name);
 };

@@ -5,18 +5,14 @@
 #include "compiler/check/expression.h"
 
 namespace expc::check {
-namespace {
-
-EXPC_DIAGNOSTIC(WrongArguments, Error, "'{0}' takes {1}, not {2}", std::string_view, std::string_view, std::string);
-
-}  // namespace
+namespace {}  // namespace
 
 FormulaPtr Expressions::choose(const ast::CallExpr& call, source::Range range, const Place& place,
                                const Type* expected) {
   const size_t count = call.arguments.size();
   if (count < 3 || count % 2 == 0) {
-    emitter_.emit(range, WrongArguments, "choose", "a condition and a value, more of these, and a value at the end",
-                  fmt::format("{} {}", count, count == 1 ? "argument" : "arguments"));
+    emitter_.emit(range, errors::WrongArguments, "choose",
+                  "a condition and a value, more of these, and a value at the end", errors::counted(count, "argument"));
     return error(range);
   }
   Formula formula;
@@ -27,7 +23,7 @@ FormulaPtr Expressions::choose(const ast::CallExpr& call, source::Range range, c
   for (size_t i = 0; i < count; ++i) {
     const ast::CallArgument& argument = call.arguments[i];
     if (argument.name) {
-      emitter_.emit(argument.name->range, WrongArguments, "choose", "conditions and values in their order",
+      emitter_.emit(argument.name->range, errors::WrongArguments, "choose", "conditions and values in their order",
                     fmt::format("'{} = …'", argument.name->name));
       return error(range);
     }
@@ -62,8 +58,7 @@ FormulaPtr Expressions::extreme(const ast::CallExpr& call, source::Range range, 
   const std::string& word = call.callee.parts[0].name;
   const size_t count = call.arguments.size();
   if (count < 2) {
-    emitter_.emit(range, WrongArguments, word, "two numbers or more",
-                  fmt::format("{} {}", count, count == 1 ? "argument" : "arguments"));
+    emitter_.emit(range, errors::WrongArguments, word, "two numbers or more", errors::counted(count, "argument"));
     return error(range);
   }
   Formula formula;
@@ -71,7 +66,7 @@ FormulaPtr Expressions::extreme(const ast::CallExpr& call, source::Range range, 
   formula.range = range;
   for (const ast::CallArgument& argument : call.arguments) {
     if (argument.name) {
-      emitter_.emit(argument.name->range, WrongArguments, word, "numbers",
+      emitter_.emit(argument.name->range, errors::WrongArguments, word, "numbers",
                     fmt::format("'{} = …'", argument.name->name));
       return error(range);
     }

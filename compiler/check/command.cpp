@@ -3,12 +3,13 @@
 #include <algorithm>
 
 #include "compiler/check/checker.h"
+#include "compiler/parse/parse.h"
 
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(BadCommand, Error, "{0}", std::string);
-EXPC_DIAGNOSTIC(UnusedParameter, Warning, "the command is not told '{0}'", std::string_view);
+EXPC_DIAGNOSTIC(BadCommand, Error, "the command of '{0}' {1}", std::string_view, std::string_view);
+EXPC_DIAGNOSTIC(UnusedParameter, Warning, "no argument of the command holds the parameter '{0}'", std::string_view);
 
 /// What the runtime fills in beside parameters (docs/language.md).
 const std::vector<std::string> kOfTrial = {"seed", "trial", "steps", "warmup", "epochs", "trial_folder"};
@@ -66,7 +67,7 @@ class CommandChecker {
     }
     const bool none = program.arguments.empty() || program.arguments[0].options;
     if (none || program.arguments[0].texts[0].empty())
-      context_.emitter.emit(written.range, BadCommand, "a command needs a program to run");
+      context_.emitter.emit(written.range, BadCommand, declaration_.name.name, "names no program");
     if (written.timeout) program.timeout = timeout(*written.timeout);
     return program;
   }
@@ -81,12 +82,12 @@ class CommandChecker {
       }
       size_t end = value.compare(at, 2, "${") == 0 ? value.find('}', at) : std::string::npos;
       if (end == std::string::npos) {
-        context_.emitter.build(text.range, BadCommand, "a '$' begins the name of a parameter")
+        context_.emitter.build(text.range, BadCommand, declaration_.name.name, "has a '$' that begins no parameter")
             .note({}, "write '${{gpus}}', or '$$' for a dollar sign")
             .emit();
         return;
       }
-      placeholder(text.range, value.substr(at + 2, end - at - 2));
+      placeholder(parse::writtenRange(context_.sources, text.range, at + 2, end), value.substr(at + 2, end - at - 2));
       at = end;
     }
   }
@@ -98,16 +99,16 @@ class CommandChecker {
     }
     if (std::find(names_.begin(), names_.end(), name) != names_.end()) return;
     std::vector<std::string> known;
-    for (const Parameter& parameter : workload_.parameters) known.push_back("${" + parameter.name + "}");
-    for (const std::string& one : names_) known.push_back("${" + one + "}");
-    diag::unknownName(context_.emitter, range, "parameter", "${" + name + "}", known);
+    for (const Parameter& parameter : workload_.parameters) known.push_back(parameter.name);
+    known.insert(known.end(), names_.begin(), names_.end());
+    diag::unknownName(context_.emitter, range, "parameter", name, known);
   }
 
   void checkOptions(const ast::Command& written, const ast::CommandArgument& argument, CommandArgument& made) {
     if (&written != &*declaration_.command || told_all_) {
-      context_.emitter.emit(argument.range, BadCommand,
-                            told_all_ ? "'options' stands for all parameters already"
-                                      : "'options' stands in the command: a preparation names what it is told");
+      context_.emitter.emit(argument.range, BadCommand, declaration_.name.name,
+                            told_all_ ? "has 'options' twice, which stands for all parameters"
+                                      : "has 'options' in its preparation, which must name what it is told");
       return;
     }
     told_all_ = true;
@@ -118,7 +119,9 @@ class CommandChecker {
     const bool pair =
         made.texts.size() == 2 && first.find("{value}") == std::string::npos && last.starts_with("{value}");
     if (!named || (!alone && !pair))
-      context_.emitter.build(argument.range, BadCommand, "the form of 'options' is not one that a program understands")
+      context_.emitter
+          .build(argument.range, BadCommand, declaration_.name.name,
+                 "has 'options' in a form that no program understands")
           .note({},
                 "write 'options \"--{{name}}\" \"{{value}}\"' or 'options \"--{{name}}={{value}}\"'; {{dashed}} is "
                 "the name with dashes")
@@ -130,7 +133,7 @@ class CommandChecker {
     auto value = context_.expressions.constant(expr, {&scope_}, time, "'timeout'");
     if (!value) return std::nullopt;
     if (value->asNumber()->sign() > 0) return *value->asNumber();
-    context_.emitter.emit(expr.range, errors::OutOfRange, "'timeout'", value->toString(), "what is above 0s");
+    context_.emitter.emit(expr.range, errors::OutOfRange, "'timeout'", value->toString(), "above 0s");
     return std::nullopt;
   }
 
@@ -150,7 +153,8 @@ class CommandChecker {
       if (passed_[i] || name == "gpus") continue;
       context_.emitter.build(workload_.parameters[i].range, UnusedParameter, name)
           .note(declaration_.command->range,
-                "no argument holds '${{{}}}', so its value changes nothing; 'options' holds all parameters", name)
+                "write '${{{}}}' in one of them, or 'options' for all parameters; without it the value changes nothing",
+                name)
           .emit();
     }
   }
@@ -158,7 +162,8 @@ class CommandChecker {
   void inputs(Command& command) {
     const auto add = [&](const std::vector<ast::Text>& from, std::vector<std::string>& to) {
       for (const ast::Text& input : from) {
-        if (input.value.empty()) context_.emitter.emit(input.range, BadCommand, "an input needs a path");
+        if (input.value.empty())
+          context_.emitter.emit(input.range, BadCommand, declaration_.name.name, "has an input without a path");
         to.push_back(load::relativeTo(scope_.file->directory, input.value));
       }
     };
@@ -179,8 +184,7 @@ class CommandChecker {
 void refuseClauses(Context& context, const ast::WorkloadDecl& declaration) {
   const auto refuse = [&](source::Range range, std::string_view clause) {
     context.emitter
-        .build(range, BadCommand,
-               fmt::format("'{}' stands in a command, and '{}' is none", clause, declaration.name.name))
+        .build(range, BadCommand, declaration.name.name, fmt::format("is missing, so '{}' says nothing", clause))
         .note({}, "write 'workload {} command [\"./program\", options] {{ … }}'", declaration.name.name)
         .emit();
   };

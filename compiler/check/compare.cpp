@@ -5,7 +5,6 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(WrongArguments, Error, "'{0}' takes {1}, not {2}", std::string_view, std::string_view, std::string);
 EXPC_DIAGNOSTIC(CompareWithoutBaseline, Error, "'{0}' compares over '{1}', which has no baseline", std::string_view,
                 std::string_view);
 EXPC_DIAGNOSTIC(CompareOverNonFactor, Error, "'{0}' compares over '{1}', which is no factor", std::string_view,
@@ -16,7 +15,6 @@ EXPC_DIAGNOSTIC(EfficiencyOverNonNumber, Error, "efficiency needs levels that co
 EXPC_DIAGNOSTIC(NoDirection, Error, "whether more of '{0}' is better is not said", std::string_view);
 EXPC_DIAGNOSTIC(NotASeries, Error, "'{0}' is no series", std::string_view);
 EXPC_DIAGNOSTIC(ComparedTwice, Error, "'{0}' compares over '{1}' already", std::string_view, std::string_view);
-EXPC_DIAGNOSTIC(LetCycle, Error, "'{0}' is defined by itself", std::string_view);
 EXPC_DIAGNOSTIC(RatioOfNonPositive, Error, "'{0}' can be zero or negative, so a ratio of it means nothing",
                 std::string_view);
 EXPC_DIAGNOSTIC(ScalingMismatch, Warning, "'{0}' is named {1} scaling, but {2}", std::string_view, std::string_view,
@@ -60,7 +58,7 @@ class Comparisons {
     const ast::CompareDecl& declaration = declared_[index];
     if (states_[index] == State::Done) return;
     if (states_[index] == State::Active)
-      return context_.emitter().emit(declaration.name.range, LetCycle, declaration.name.name);
+      return context_.emitter().emit(declaration.name.range, errors::LetCycle, "comparison", declaration.name.name);
     states_[index] = State::Active;
     if (const ast::Identifier* word = argument(declaration))
       for (size_t i = 0; i < declared_.size(); ++i)
@@ -91,6 +89,7 @@ class Comparisons {
     auto function = findFunction(context_, declaration.call.callee);
     bool subject = arguments(declaration, function) && this->subject(*argument(declaration), comparison);
     bool over = this->over(declaration, comparison);
+    if (declaration.allowed) allow(*declaration.allowed, comparison);
     if (!function || !subject || !over) return;
     comparison.function = *function;
     const Factor& factor = study_.factors[comparison.over];
@@ -121,16 +120,24 @@ class Comparisons {
       }
     }
     if ((call.arguments.size() != 1 && !scaling) || call.arguments[0].name) {
-      context_.emitter().emit(declaration.call_range, WrongArguments, name, "one metric",
-                              call.arguments.size() == 1 ? "a named argument" : std::to_string(call.arguments.size()));
+      context_.emitter().emit(
+          declaration.call_range, errors::WrongArguments, name, "one metric",
+          call.arguments.size() == 1 ? "a named argument" : errors::counted(call.arguments.size(), "argument"));
       return false;
     }
     if (argument(declaration)) return true;
     context_.emitter()
-        .build(call.arguments[0].value->range, WrongArguments, name, "one metric", "an expression")
+        .build(call.arguments[0].value->range, errors::WrongArguments, name, "one metric", "an expression")
         .note({}, "name it first: 'metric share = launch_time / wall'")
         .emit();
     return false;
+  }
+
+  void allow(const ast::Identifier& code, Comparison& comparison) {
+    const std::string known(diag::code(diag::Kind::SomeWithoutPartner));
+    comparison.incomplete = code.name == known;
+    if (!comparison.incomplete)
+      diag::unknownName(context_.emitter(), code.range, "warning", code.name, {known}, " of a comparison");
   }
 
   bool subject(const ast::Identifier& word, Comparison& comparison) {
@@ -144,8 +151,7 @@ class Comparisons {
       comparison.metric = static_cast<unsigned>(metric);
       return true;
     }
-    if (!context_.declares(word.name))
-      diag::unknownName(context_.emitter(), word.range, "metric", word.name, context_.subjectNames());
+    if (!context_.declares(word.name)) context_.unknownSubject(word, "metric");
     return false;
   }
 
@@ -245,9 +251,9 @@ class Comparisons {
     }
     if (comparison.function == Function::Ratio || comparison.function == Function::Difference) return true;
     context_.emitter()
-        .build(range, WrongArguments,
+        .build(range, errors::WrongArguments,
                language::words(language::Role::Comparison)[static_cast<size_t>(comparison.function)].text, "a metric",
-               std::string("a comparison"))
+               "a comparison")
         .note(inner.range, "a comparison is compared again by 'ratio' or 'difference'")
         .emit();
     return false;

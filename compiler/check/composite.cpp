@@ -8,7 +8,7 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(WrongArguments, Error, "'{0}' takes {1}, not {2}", std::string_view, std::string, std::string);
+EXPC_DIAGNOSTIC(WrongArguments, Error, "the record has no value for '{0}'", std::string_view);
 EXPC_DIAGNOSTIC(NotAValue, Error, "{0} is no value here", std::string);
 
 }  // namespace
@@ -107,7 +107,7 @@ FormulaPtr Expressions::record(const std::vector<ast::CallArgument>& fields, sou
   }
   for (size_t i = 0; i < formula.operands.size(); ++i)
     if (!formula.operands[i]) {
-      emitter_.emit(range, WrongArguments, "the record", fmt::format("a value for '{}'", type.fields[i]), "none");
+      emitter_.emit(range, WrongArguments, type.fields[i]);
       return error(range);
     }
   return make(std::move(formula));

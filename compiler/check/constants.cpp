@@ -46,7 +46,7 @@ bool Expressions::allows(const Value& value, source::Range range, const Type& ty
     return false;
   }
   if (!refinement || refinement->allows(value)) return true;
-  emitter_.build(range, errors::OutOfRange, what, value.toString(), refinement->text)
+  emitter_.build(range, errors::OutOfRange, what, value.toString(), "in " + refinement->text)
       .note(refinement->range, "the values allowed are declared here")
       .emit();
   return false;

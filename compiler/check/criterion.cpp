@@ -17,7 +17,7 @@ EXPC_DIAGNOSTIC(EqualityWithConfidence, Error, "'{0}' varies from trial to trial
                 std::string_view);
 EXPC_DIAGNOSTIC(UnreachableBound, Error, "{0} can never be {1}", std::string, std::string_view);
 EXPC_DIAGNOSTIC(NotPublished, Error, "the reference '{0}' publishes no '{1}'", std::string_view, std::string_view);
-EXPC_DIAGNOSTIC(CriterionShape, Error, "{0}", std::string);
+EXPC_DIAGNOSTIC(CriterionShape, Error, "the criterion '{0}' {1}", std::string_view, std::string_view);
 
 constexpr size_t kMaxQuantifiers = 64;
 
@@ -69,7 +69,7 @@ class CriterionChecker {
     auto* name = std::get_if<ast::NameExpr>(&expr->node);
     if (!name || name->name.parts.size() != 1) {
       context_.emitter()
-          .build(expr->range, CriterionShape, "a criterion judges a metric or a comparison")
+          .build(expr->range, CriterionShape, criterion_.name, "must judge a metric or a comparison")
           .note({}, "write its name, and '[factor = level]' to look at one level")
           .emit();
       return false;
@@ -85,8 +85,7 @@ class CriterionChecker {
         return false;
       }
     } else {
-      if (!context_.declares(word.name))
-        diag::unknownName(context_.emitter(), word.range, "metric or comparison", word.name, context_.subjectNames());
+      context_.unknownSubject(word, "metric or comparison");
       return false;
     }
     if (index)
@@ -96,7 +95,8 @@ class CriterionChecker {
 
   void pin(const ast::CallArgument& selector) {
     if (!selector.name) {
-      context_.emitter().emit(selector.value->range, CriterionShape, "a selector is written 'factor = level'");
+      context_.emitter().emit(selector.value->range, CriterionShape, criterion_.name,
+                              "has a selector that is not 'factor = level'");
       return;
     }
     int index = context_.factor(*selector.name);
@@ -132,8 +132,8 @@ class CriterionChecker {
 
   void quantifiers() {
     if (declaration_.quantifiers.size() > kMaxQuantifiers) {
-      context_.emitter().emit(declaration_.quantifiers[kMaxQuantifiers].range, CriterionShape,
-                              fmt::format("a criterion has at most {} quantifiers", kMaxQuantifiers));
+      context_.emitter().emit(declaration_.quantifiers[kMaxQuantifiers].range, CriterionShape, criterion_.name,
+                              fmt::format("has more than {} quantifiers", kMaxQuantifiers));
       unknown_ = true;
       return;
     }
@@ -192,24 +192,29 @@ class CriterionChecker {
       int factor = study_.factor_of[parameter];
       if (factor < 0 || known[factor]) continue;
       context_.emitter().emit(
-          declared.where->range, CriterionShape,
-          fmt::format("'where' may only ask about factors bound so far, not about '{}'", study_.factors[factor].name));
+          declared.where->range, CriterionShape, criterion_.name,
+          fmt::format("asks in 'where' about '{}', which no quantifier has bound so far", study_.factors[factor].name));
     }
   }
 
   void silent() {
     if (unknown_) return;
     std::vector<std::string> names;
-    for (size_t i = 0; i < bound_.size(); ++i)
-      if (!bound_[i].isValid()) names.push_back(fmt::format("'{}'", study_.factors[i].name));
+    const Factor* first = nullptr;
+    for (size_t i = 0; i < bound_.size(); ++i) {
+      if (bound_[i].isValid()) continue;
+      names.push_back(fmt::format("'{}'", study_.factors[i].name));
+      if (!first) first = &study_.factors[i];
+    }
     if (names.empty()) return;
     auto builder =
         context_.emitter().build(declaration_.name.range, CriterionSilent, criterion_.name, diag::list(names));
-    if (declaration_.subject)
+    if (declaration_.subject && !first->levels.empty())
       builder.note(declaration_.subject->range,
-                   "quantify each factor ('forall gpus:'), or select a level ('{}[gpus = 2]')", subjectName());
+                   "quantify it, as in 'forall {}:', or select a level, as in '{}[{} = {}]'", first->name,
+                   subjectName(), first->name, first->levels.back().label);
     else
-      builder.note({}, "quantify each factor, as in 'forall gpus:', or write 'forall *'");
+      builder.note({}, "quantify it, as in 'forall {}:', or write 'forall *'", first->name);
     builder.emit();
   }
 
@@ -219,7 +224,8 @@ class CriterionChecker {
   void infeasible() {
     if (!declaration_.confidence) return;
     context_.emitter()
-        .build(declaration_.confidence->range, CriterionShape, "running out of memory is seen, not estimated")
+        .build(declaration_.confidence->range, CriterionShape, criterion_.name,
+               "needs no confidence: running out of memory is seen, not estimated")
         .note({}, "leave out 'with confidence'")
         .emit();
   }
@@ -254,7 +260,8 @@ class CriterionChecker {
         context_.expressions().constant(expr, context_.place(), Type::number(Dimension::share()), "the agreement");
     if (!value) return;
     if (value->asNumber()->sign() <= 0 || Rational(1) <= *value->asNumber())
-      context_.emitter().emit(expr.range, errors::OutOfRange, "the agreement", value->toString(), "0%..100%");
+      context_.emitter().emit(expr.range, errors::OutOfRange, "the agreement", value->toString(),
+                              "above 0% and below 100%");
     criterion_.agreement = *value->asNumber();
   }
 
@@ -304,8 +311,7 @@ class CriterionChecker {
     auto relation = declaration_.relation ? relationOf(*declaration_.relation) : std::nullopt;
     if (!relation || !declaration_.bound) {
       context_.emitter()
-          .build(declaration_.subject->range, CriterionShape,
-                 fmt::format("the criterion '{}' has no bound that can be judged", criterion_.name))
+          .build(declaration_.subject->range, CriterionShape, criterion_.name, "has no bound that can be judged")
           .note({}, "write '>= 1.2x', '<= 80GiB' or 'within 0.9x..1.1x'")
           .emit();
       return;

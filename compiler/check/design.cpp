@@ -10,7 +10,7 @@ EXPC_DIAGNOSTIC(MissingDesign, Error, "the study '{0}' has no design", std::stri
 EXPC_DIAGNOSTIC(MissingSetting, Error, "{0} trials need '{1}'", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(KindWithoutDesign, Error, "'{0}' comes from {1} trials, and the design has none", std::string_view,
                 std::string_view);
-EXPC_DIAGNOSTIC(BadUntil, Error, "{0}", std::string);
+EXPC_DIAGNOSTIC(BadUntil, Error, "the {0} repetitions {1}", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(UnusedDesign, Warning, "{0} trials are designed, but nothing measured comes from them",
                 std::string_view);
 
@@ -102,7 +102,7 @@ class DesignChecker {
     const Rational& number = *value->asNumber();
     if (number < Rational(least) || Rational(most) < number) {
       context_.emitter().emit(expr.range, errors::OutOfRange, what, number.toString(),
-                              fmt::format("{}..{}", least, most));
+                              fmt::format("in {}..{}", least, most));
       return;
     }
     add(name, number, settings);
@@ -111,7 +111,7 @@ class DesignChecker {
   /// `repeat 10..20`, which `until` ends.
   void repeatRange(TrialKind kind, const ast::Identifier& name, const ast::Expr& value, const ast::RangeExpr& range) {
     if (!range.upper || range.step) {
-      context_.emitter().emit(value.range, BadUntil, "repetitions are a number, or a range such as 10..20");
+      context_.emitter().emit(value.range, BadUntil, toString(kind), "must be a number, or a range such as 10..20");
       return;
     }
     Settings first, last;
@@ -121,7 +121,7 @@ class DesignChecker {
     Setting setting = first.begin()->second;
     setting.most = last.begin()->second.value;
     if (*setting.most <= setting.value) {
-      context_.emitter().emit(value.range, BadUntil, "the range of repetitions must end above where it begins");
+      context_.emitter().emit(value.range, BadUntil, toString(kind), "must end above where they begin");
       return;
     }
     auto [at, fresh] = design_.kinds[kind].settings.emplace(name.name, setting);
@@ -134,13 +134,14 @@ class DesignChecker {
     if (!setting.until) {
       if (ranged)
         context_.emitter()
-            .build(setting.value->range, BadUntil, "what ends the repetitions is not said")
+            .build(setting.value->range, BadUntil, toString(kind), "have a range, and nothing says when they end in it")
             .note({}, "write 'until half_width(gain) <= 1%' after the range")
             .emit();
       return;
     }
     if (ranged) return condition(kind, *setting.until);
-    context_.emitter().emit(setting.until->range, BadUntil, "'until' follows a range of repetitions: 'repeat 10..20'");
+    context_.emitter().emit(setting.until->range, BadUntil, toString(kind),
+                            "need a range before 'until', as in 'repeat 10..20'");
   }
 
   void condition(TrialKind kind, const ast::Expr& expr) {
@@ -156,7 +157,7 @@ class DesignChecker {
                      : nullptr;
     if (!name || name->name.parts.size() != 1) {
       context_.emitter()
-          .build(expr.range, BadUntil, "'until' takes the half-width of an interval and how wide it may be")
+          .build(expr.range, BadUntil, toString(kind), "can only end at the half-width of an interval")
           .note({}, "write 'until half_width(gain) <= 1%'")
           .emit();
       return;
@@ -172,7 +173,7 @@ class DesignChecker {
     int comparison = study.findComparison(word.name);
     int metric = comparison >= 0 ? static_cast<int>(study.comparisons[comparison].metric) : study.findMetric(word.name);
     if (metric < 0) {
-      diag::unknownName(context_.emitter(), word.range, "metric or comparison", word.name, context_.subjectNames());
+      context_.unknownSubject(word, "metric or comparison");
       return false;
     }
     if (comparison >= 0)
@@ -182,13 +183,16 @@ class DesignChecker {
     const Metric& measured = study.metrics[metric];
     std::string why;
     if (measured.kind != kind)
-      why = fmt::format("'{}' comes from {} trials, not from these", word.name, toString(measured.kind));
+      why = fmt::format("cannot end at '{}', which comes from {} trials", word.name, toString(measured.kind));
     else if (measured.exact)
-      why = fmt::format("'{}' is exact and has no interval", word.name);
+      why = fmt::format("cannot end at '{}', which is exact and has no interval", word.name);
     else if (comparison < 0 && measured.series)
-      why = fmt::format("'{}' is a series and has no interval", word.name);
+      why = fmt::format("cannot end at '{}', which is a series and has no interval", word.name);
     if (why.empty()) return true;
-    context_.emitter().build(word.range, BadUntil, why).note(measured.range, "the metric is declared here").emit();
+    context_.emitter()
+        .build(word.range, BadUntil, toString(kind), why)
+        .note(measured.range, "the metric is declared here")
+        .emit();
     return false;
   }
 
@@ -210,7 +214,7 @@ class DesignChecker {
       return false;
     }
     if (until.half_width.sign() > 0) return true;
-    context_.emitter().emit(expr.range, errors::OutOfRange, "the half-width", value->toString(), "what is above 0");
+    context_.emitter().emit(expr.range, errors::OutOfRange, "the half-width", value->toString(), "above 0");
     return false;
   }
 
@@ -219,7 +223,7 @@ class DesignChecker {
         context_.expressions().constant(expr, place(), Type::number(Dimension::of(Dimension::Time)), "'budget'");
     if (!value) return;
     if (value->asNumber()->sign() <= 0) {
-      context_.emitter().emit(expr.range, errors::OutOfRange, "'budget'", value->toString(), "what is above 0s");
+      context_.emitter().emit(expr.range, errors::OutOfRange, "'budget'", value->toString(), "above 0s");
       return;
     }
     add(name, *value->asNumber(), design_.settings);

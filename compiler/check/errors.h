@@ -14,7 +14,13 @@ EXPC_DIAGNOSTIC(UnitMismatch, Error, "{0} is {1}, but {2} is {3}", std::string_v
 EXPC_DIAGNOSTIC(NumberTooLarge, Error, "the number {0} cannot be held exactly", std::string_view);
 EXPC_DIAGNOSTIC(NotSupported, Error, "{0} is not supported", std::string_view);
 EXPC_DIAGNOSTIC(SeriesValue, Error, "'{0}' is a series, not one value", std::string_view);
-EXPC_DIAGNOSTIC(OutOfRange, Error, "{0} is {1}, outside {2}", std::string_view, std::string_view, std::string_view);
+EXPC_DIAGNOSTIC(OutOfRange, Error, "{0} is {1}, but must be {2}", std::string_view, std::string_view, std::string_view);
+EXPC_DIAGNOSTIC(LetCycle, Error, "the {0} '{1}' depends on itself", std::string_view, std::string_view);
+EXPC_DIAGNOSTIC(WrongArguments, Error, "'{0}' needs {1}, but has {2}", std::string_view, std::string_view,
+                std::string_view);
+
+/// "no argument", "one argument", "2 arguments".
+std::string counted(size_t count, std::string_view noun);
 
 /// Emits SeriesValue: a series where one value is wanted.
 void seriesValue(diag::Emitter& emitter, source::Range range, std::string_view name, source::Range declared);

@@ -12,18 +12,11 @@ namespace {
 
 EXPC_DIAGNOSTIC(UnknownUnit, Error, "unknown unit '{0}'", std::string_view);
 EXPC_DIAGNOSTIC(UnknownLevel, Error, "'{0}' is no level of {1}", std::string_view, std::string_view);
-EXPC_DIAGNOSTIC(LetCycle, Error, "'{0}' is defined by itself", std::string_view);
 EXPC_DIAGNOSTIC(ExpressionTooLarge, Error, "this expression is too large");
-EXPC_DIAGNOSTIC(WrongArguments, Error, "'{0}' takes {1}, not {2}", std::string_view, std::string, std::string);
 EXPC_DIAGNOSTIC(NotAValue, Error, "{0} is no value here", std::string);
 EXPC_DIAGNOSTIC(MisplacedSystem, Error, "only rules may ask about 'system'");
 
 constexpr unsigned kMaxLetDepth = 100;
-
-std::string plural(size_t count, std::string_view word) {
-  if (count == 0) return fmt::format("no {}", word);
-  return count == 1 ? fmt::format("one {}", word) : fmt::format("{} {}s", count, word);
-}
 
 }  // namespace
 
@@ -101,9 +94,10 @@ FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, source::Range
   auto unit = findUnit(literal.unit);
   if (!unit) {
     const std::vector<std::string> names = language::unitNames();
-    auto builder = emitter_.build(range, UnknownUnit, literal.unit);
+    const source::Range written{range.file, range.end - static_cast<uint32_t>(literal.unit.size()), range.end};
+    auto builder = emitter_.build(written, UnknownUnit, literal.unit);
     if (auto best = diag::closest(literal.unit, names)) {
-      builder.note({}, "did you mean '{}'?", *best).fix(range, literal.digits + *best);
+      builder.guess(written, *best);
     } else {
       builder.note({}, "the units are {}", diag::list(names));
     }
@@ -245,13 +239,13 @@ FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type)
     for (const auto& level : type.levels) names.push_back(level.name);
     auto builder = emitter_.build(word.range, UnknownLevel, word.name, type.name);
     if (auto best = diag::closest(word.name, names)) {
-      builder.note({}, "did you mean '{}'?", *best).fix(word.range, *best);
+      builder.guess(word.range, *best);
     }
     builder.note(type.range, "{} has the levels {}", type.name, diag::list(names)).emit();
     return error(word.range);
   }
   if (size_t fields = type.levels[index].fields.size(); fields > 0) {
-    emitter_.build(word.range, WrongArguments, word.name, plural(fields, "argument"), "none")
+    emitter_.build(word.range, errors::WrongArguments, word.name, errors::counted(fields, "argument"), "none")
         .note(type.levels[index].range, "'{}' is declared here", word.name)
         .emit();
     return error(word.range);
@@ -279,8 +273,8 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
   const EnumType::Level& declared = type.levels[index];
   if (declared.fields.size() != call.arguments.size()) {
     emitter_
-        .build(range, WrongArguments, word.name, plural(declared.fields.size(), "argument"),
-               std::to_string(call.arguments.size()))
+        .build(range, errors::WrongArguments, word.name, errors::counted(declared.fields.size(), "argument"),
+               errors::counted(call.arguments.size(), "argument"))
         .note(declared.range, "'{}' is declared here", word.name)
         .emit();
     return error(range);
@@ -309,7 +303,7 @@ FormulaPtr Expressions::let(LetEntry& entry, const Place& place) {
   if (entry.state == LetEntry::State::Done) return entry.formula;
   const ast::Identifier& word = entry.declaration->name;
   if (entry.state == LetEntry::State::Active) {
-    emitter_.emit(word.range, LetCycle, word.name);
+    emitter_.emit(word.range, errors::LetCycle, "let", word.name);
     return error(word.range);
   }
   if (let_depth_ == kMaxLetDepth) {

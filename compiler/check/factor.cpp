@@ -286,7 +286,6 @@ int StudyContext::factor(const ast::Identifier& name) {
     emitter()
         .build(name.range, diag::UnknownName, "factor", name.name, "")
         .note(lockstep.range, "it is varied in lockstep: write '{}'", lockstep.name)
-        .fix(name.range, lockstep.name)
         .emit();
   } else if (parameter >= 0) {
     emitter()

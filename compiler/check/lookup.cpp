@@ -8,7 +8,6 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(WrongArguments, Error, "'{0}' takes {1}, not {2}", std::string_view, std::string_view, std::string);
 EXPC_DIAGNOSTIC(MisplacedLookup, Error, "'{0}' reads files, which only an estimate may do", std::string_view);
 
 }  // namespace
@@ -24,12 +23,12 @@ FormulaPtr Expressions::lookup(const ast::CallExpr& call, source::Range range, c
   const int index = findLookup(call.callee.parts[0].name);
   const LookupFunction& function = lookupFunctions()[static_cast<size_t>(index)];
   if (!place.lookups) return misplacedLookup(function.name, range);
-  const auto refuse = [&](std::string found) {
-    emitter_.emit(range, WrongArguments, function.name, function.takes, std::move(found));
+  const auto refuse = [&](const std::string& found) {
+    emitter_.emit(range, errors::WrongArguments, function.name, function.takes, found);
     return error(range);
   };
   const size_t count = call.arguments.size();
-  if (count != function.arguments.size()) return refuse(fmt::format("{} argument{}", count, count == 1 ? "" : "s"));
+  if (count != function.arguments.size()) return refuse(errors::counted(count, "argument"));
   Formula formula;
   formula.op = Formula::Op::Lookup;
   formula.parameter = static_cast<unsigned>(index);

@@ -152,7 +152,8 @@ class Deriver {
     auto relation = condition ? relationOf(condition->op) : std::nullopt;
     if (!name || !relation || name->name.parts.size() != 1) {
       context_.emitter.emit(expr.range, errors::TypeMismatch, "what 'epochs_to' takes",
-                            "a series and a bound, as in 'accuracy >= 97%'", "this");
+                            "a series and a bound, as in 'accuracy >= 97%'",
+                            squeeze(context_.sources.text(expr.range)));
       return {};
     }
     const ast::Identifier& word = name->name.parts[0];

@@ -7,7 +7,7 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(MetricSourceShape, Error, "{0}", std::string);
+EXPC_DIAGNOSTIC(MetricSourceShape, Error, "a number cannot be read so: {0}", std::string_view);
 EXPC_DIAGNOSTIC(MissingSource, Error, "the command's metric '{0}' does not say where it is read", std::string_view);
 
 using From = MetricSource::From;
@@ -22,8 +22,8 @@ struct Wanted {
   const ast::Expr* outputs = nullptr;  // has the file that is not said
 };
 
-std::nullopt_t refuse(Context& context, source::Range range, std::string why) {
-  context.emitter.build(range, MetricSourceShape, std::move(why))
+std::nullopt_t refuse(Context& context, source::Range range, std::string_view why) {
+  context.emitter.build(range, MetricSourceShape, why)
       .note({},
             "write 'regex(\"step ([0-9.]+) ms\", unit = 1ms)', 'json(\"out.json\", \"/time\", unit = 1s)', "
             "'csv(\"log.csv\", column = \"loss\")', 'size(\"out\")' or 'stdout'")

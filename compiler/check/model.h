@@ -193,8 +193,9 @@ struct Comparison {
   unsigned metric = 0;            // of the study; of the innermost comparison too
   unsigned over = 0;              // factor
   bool previous = false;
-  unsigned against = 0;  // level of `over`, unless previous
-  Dimension dimension;   // of its values
+  unsigned against = 0;     // level of `over`, unless previous
+  bool incomplete = false;  // points without a partner are accepted (`allow W0406`)
+  Dimension dimension;      // of its values
   source::Range range;
 };
 

@@ -8,7 +8,7 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(UselessCoalesce, Warning, "this always has a value");
+EXPC_DIAGNOSTIC(UselessCoalesce, Warning, "'{0}' always has a value", std::string);
 
 using Op = Formula::Op;
 
@@ -151,7 +151,7 @@ FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, source::Range ra
   FormulaPtr right = build(*binary.right, place, &left->type);
   if (right->type.isError() || !agree(*left, *right)) return error(range);
   if (left->isConstant()) {
-    emitter_.build(binary.left->range, UselessCoalesce)
+    emitter_.build(binary.left->range, UselessCoalesce, squeeze(sources_.text(binary.left->range)))
         .note(binary.right->range, "what stands after '\?\?' is never used")
         .emit();
     return left;

@@ -24,8 +24,7 @@ bool checkSubject(StudyContext& context, const ast::Identifier& subject) {
     return !study.metrics[metric].series;
   }
   if (study.findComparison(subject.name) >= 0) return true;
-  if (!context.declares(subject.name))
-    diag::unknownName(context.emitter(), subject.range, "metric or comparison", subject.name, context.subjectNames());
+  context.unknownSubject(subject, "metric or comparison");
   return false;
 }
 
@@ -70,9 +69,7 @@ void checkMeasures(StudyContext& context) {
     for (const ast::Identifier& name : declaration.metrics) {
       int metric = study.findMetric(name.name);
       if (metric < 0) {
-        std::vector<std::string> names;
-        for (const Metric& known : study.metrics) names.push_back(known.name);
-        diag::unknownName(context.emitter(), name.range, "metric", name.name, names);
+        context.unknownSubject(name, "metric");
         continue;
       }
       if (auto [at, fresh] = seen.emplace(name.name, name.range); !fresh)

@@ -98,13 +98,15 @@ class PresetChecker {
       return;
     }
     const std::string& name = study_.factors[factor].name;
-    std::string value = squeeze(context_.context.sources.text(assignment.value->range));
-    if (value.empty() || value.front() != '{') value = fmt::format("{{ {} }}", value);
+    const ast::Expr& value = *assignment.value;
+    const bool set =
+        std::holds_alternative<ast::SetExpr>(value.node) || std::holds_alternative<ast::RangeExpr>(value.node);
+    const std::string_view written = context_.context.sources.text(value.range);
     context_.emitter()
         .build(assignment.range, AssignsFactor, name)
         .note(study_.factors[factor].range, "the factor is declared here")
-        .note({}, "write 'only {} in {}'", name, value)
-        .fix(assignment.range, fmt::format("only {} in {}", name, value))
+        .fix(assignment.range,
+             set ? fmt::format("only {} in {}", name, written) : fmt::format("only {} in {{ {} }}", name, written))
         .emit();
   }
 

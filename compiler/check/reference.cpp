@@ -1,9 +1,11 @@
 // Published values: a CSV file whose columns are parameters and metrics of a study.
 
 #include <algorithm>
+#include <cctype>
 
 #include "compiler/check/checker.h"
 #include "compiler/check/csv.h"
+#include "compiler/parse/parse.h"
 
 namespace expc::check {
 namespace {
@@ -60,8 +62,7 @@ class ReferenceReader {
     if (!columnName(*declared.column, name, unit)) return false;
     auto found = std::find(header.begin(), header.end(), name);
     if (found == header.end()) {
-      diag::unknownName(context_.emitter(), declared.column->range, "column", name, header,
-                        fmt::format(" of {}", published_.source));
+      unknownColumn(*declared.column, name, header);
       return false;
     }
     column.index = static_cast<size_t>(found - header.begin());
@@ -73,6 +74,22 @@ class ReferenceReader {
     if (unit && !scale(*unit, column)) return false;
     columns_.push_back(column);
     return true;
+  }
+
+  /// A bare name can only be replaced by a column whose name is a word of the language.
+  void unknownColumn(const ast::Expr& expr, const std::string& name, const std::vector<std::string>& header) {
+    const auto* call = std::get_if<ast::CallExpr>(&expr.node);
+    const source::Range range =
+        call ? parse::writtenRange(context_.context.sources, call->arguments[0].value->range, 0, name.size())
+             : expr.range;
+    std::vector<std::string> columns = header;
+    for (std::string& column : columns) {
+      const bool word =
+          std::all_of(column.begin(), column.end(), [](unsigned char c) { return c == '_' || std::isalnum(c); });
+      const bool plain = column.find_first_of("\"\\") == std::string::npos;
+      if (call ? !plain : !word) column = fmt::format("column(\"{}\")", column);
+    }
+    diag::unknownName(context_.emitter(), range, "column", name, columns, fmt::format(" of {}", published_.source));
   }
 
   bool columnName(const ast::Expr& expr, std::string& name, const ast::Expr*& unit) {

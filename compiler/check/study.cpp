@@ -8,8 +8,6 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(LetCycle, Error, "'{0}' is defined by itself", std::string_view);
-
 void checkRules(StudyContext& context) {
   Study& study = context.study;
   study.rules = study.workload->rules;
@@ -42,7 +40,8 @@ class DerivedMetrics {
     const ast::MetricDecl& declaration = declared_[index];
     const ast::Identifier& name = declaration.name;
     if (states_[index] == State::Done) return;
-    if (states_[index] == State::Active) return context_.emitter().emit(name.range, LetCycle, name.name);
+    if (states_[index] == State::Active)
+      return context_.emitter().emit(name.range, errors::LetCycle, "metric", name.name);
     states_[index] = State::Active;
     if (declaration.derived) visit(*declaration.derived);
     states_[index] = State::Done;
@@ -128,11 +127,21 @@ void checkCriteria(StudyContext& context) {
 
 }  // namespace
 
-std::vector<std::string> StudyContext::subjectNames() const {
+void StudyContext::unknownSubject(const ast::Identifier& name, std::string_view what) {
+  if (declares(name.name)) return;
+  for (const Use& use : study.uses) {
+    const int metric = study.uses.size() > 1 ? use.workload->findMetric(name.name) : -1;
+    if (metric < 0) continue;
+    return emitter()
+        .build(name.range, diag::UnknownName, what, name.name, "")
+        .note(use.workload->metrics[metric].range,
+              "the workload '{}' has it, but a study measures only what all of its workloads have", use.label)
+        .emit();
+  }
   std::vector<std::string> names;
   for (const Comparison& comparison : study.comparisons) names.push_back(comparison.name);
   for (const Metric& metric : study.metrics) names.push_back(metric.name);
-  return names;
+  diag::unknownName(emitter(), name.range, what, name.name, names, fmt::format(" of the study '{}'", study.name));
 }
 
 bool StudyContext::declares(std::string_view subject) const {

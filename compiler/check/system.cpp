@@ -32,7 +32,7 @@ void checkSystem(Context& context, ModuleScope& scope, const ast::SystemDecl& de
     if (!value) continue;
     if (value->asNumber() && value->asNumber()->sign() <= 0) {
       context.emitter.emit(assignment.value->range, errors::OutOfRange, fmt::format("'{}'", property.name),
-                           value->toString(), "what is above 0");
+                           value->toString(), "above 0");
       continue;
     }
     system.values[static_cast<size_t>(index)] = std::move(value);

@@ -119,11 +119,17 @@ class Uniter {
     auto first = std::find_if(study_.uses.begin(), study_.uses.end(),
                               [&](const Use& use) { return use.workload->findParameter(parameter.name) >= 0; });
     context_.emitter()
-        .build(study_.range, WorkloadsDiffer, parameter.name, first->workload->name, workload.name)
+        .build(rangeOf(workload), WorkloadsDiffer, parameter.name, first->workload->name, workload.name)
         .note(known.range, "it is declared here, as {}", known.type.name())
         .note(parameter.range, "and here, as {}", parameter.type.name())
         .emit();
     return false;
+  }
+
+  source::Range rangeOf(const Workload& workload) const {
+    return std::find_if(study_.uses.begin(), study_.uses.end(),
+                        [&](const Use& use) { return use.workload == &workload; })
+        ->range;
   }
 
   FormulaPtr chosen(unsigned use) const {

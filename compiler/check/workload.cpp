@@ -8,7 +8,8 @@ namespace expc::check {
 namespace {
 
 EXPC_DIAGNOSTIC(MisplacedWhen, Error, "'when' may only ask about parameters declared before '{0}'", std::string_view);
-EXPC_DIAGNOSTIC(BadEstimate, Error, "only memory is estimated, and '{0}' is none", std::string_view);
+EXPC_DIAGNOSTIC(BadEstimate, Error, "an estimate is of memory, of type Bytes, and '{0}' is of type {1}",
+                std::string_view, std::string);
 EXPC_DIAGNOSTIC(BadVersion, Error, "a workload's version is a whole number from 1, not {0}", int);
 
 void declareEnums(Context& context, ModuleScope& scope) {
@@ -100,12 +101,13 @@ void checkEstimate(Context& context, Place place, const ast::EstimateDecl& decla
   if (metric < 0) {
     std::vector<std::string> names;
     for (const Metric& known : workload.metrics) names.push_back(known.name);
-    return diag::unknownName(context.emitter, name.range, "metric", name.name, names);
+    return diag::unknownName(context.emitter, name.range, "metric", name.name, names,
+                             fmt::format(" of the workload '{}'", workload.name));
   }
   Dimension bytes = Dimension::of(Dimension::Bytes);
   if (workload.metrics[metric].dimension != bytes) {
-    context.emitter.build(name.range, BadEstimate, name.name)
-        .note(workload.metrics[metric].range, "its type is {}", workload.metrics[metric].dimension.typeName())
+    context.emitter.build(name.range, BadEstimate, name.name, workload.metrics[metric].dimension.typeName())
+        .note(workload.metrics[metric].range, "the metric is declared here")
         .emit();
     return;
   }

@@ -1,5 +1,6 @@
 #include "compiler/diag/closest.h"
 
+#include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
@@ -42,6 +43,11 @@ std::optional<std::string> closest(std::string_view name, const std::vector<std:
     }
   }
   return found;
+}
+
+std::string didYouMean(std::string_view name, const std::vector<std::string>& candidates, std::string otherwise) {
+  const std::optional<std::string> near = closest(name, candidates);
+  return near ? fmt::format("did you mean '{}'?", *near) : otherwise;
 }
 
 }  // namespace expc::diag

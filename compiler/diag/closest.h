@@ -11,4 +11,7 @@ namespace expc::diag {
 /// length, the first on a tie; nothing when none is near.
 std::optional<std::string> closest(std::string_view name, const std::vector<std::string>& candidates);
 
+/// "did you mean 'gpus'?" where a candidate is near, else `otherwise`.
+std::string didYouMean(std::string_view name, const std::vector<std::string>& candidates, std::string otherwise);
+
 }  // namespace expc::diag

@@ -47,10 +47,18 @@ struct Note {
   std::string message;
 };
 
-/// A certain mend: replace `range` by `replacement`.
+/// How sure a fix is.
+enum class Applicability {
+  Certain,  // it compiles and means what was meant: carried out on request for the whole file
+  Guess,    // what was probably meant: shown, and carried out one by one
+};
+
+/// Replace `range` by `replacement`.
 struct FixIt {
   source::Range range;
   std::string replacement;
+  Applicability applicability = Applicability::Certain;
+  bool operator==(const FixIt&) const = default;
 };
 
 struct Diagnostic {
@@ -84,8 +92,15 @@ class Builder {
     diagnostic_.notes.push_back({range, fmt::format(format, std::forward<Args>(args)...)});
     return *this;
   }
+  /// A fix that is certain.
   Builder& fix(source::Range range, std::string replacement) {
-    diagnostic_.fixes.push_back({range, std::move(replacement)});
+    diagnostic_.fixes.push_back({range, std::move(replacement), Applicability::Certain});
+    return *this;
+  }
+  /// Asks whether `meant` was to stand at `range`, which holds nothing but the words that it would replace.
+  Builder& guess(source::Range range, std::string meant) {
+    note({}, "did you mean '{}'?", meant);
+    if (range.isValid()) diagnostic_.fixes.push_back({range, std::move(meant), Applicability::Guess});
     return *this;
   }
   void emit() { consumer_.handle(std::move(diagnostic_)); }

@@ -15,10 +15,6 @@ bool before(const FixIt& left, const FixIt& right) {
   return place(left) < place(right);
 }
 
-bool same(const FixIt& left, const FixIt& right) {
-  return left.range == right.range && left.replacement == right.replacement;
-}
-
 /// Two insertions at one place overlap as well: which comes first would be a guess.
 bool overlap(const FixIt& left, const FixIt& right) {
   if (!(left.range.file == right.range.file)) return false;
@@ -30,29 +26,23 @@ bool overlap(const FixIt& left, const FixIt& right) {
 
 FixSet chooseFixes(const std::vector<Diagnostic>& diagnostics, const std::function<bool(source::FileId)>& may_change) {
   FixSet out;
+  const auto allowed = [&](const FixIt& fix) {
+    return fix.applicability == Applicability::Certain && fix.range.isValid() && may_change(fix.range.file);
+  };
+  const auto clashes = [](const FixIt& fix, const std::vector<FixIt>& others) {
+    return std::any_of(others.begin(), others.end(),
+                       [&](const FixIt& other) { return overlap(fix, other) && !(fix == other); });
+  };
   for (size_t index = 0; index < diagnostics.size(); ++index) {
     const std::vector<FixIt>& fixes = diagnostics[index].fixes;
-    if (fixes.empty()) continue;
-    const bool allowed = std::all_of(fixes.begin(), fixes.end(), [&](const FixIt& fix) {
-      return fix.range.isValid() && may_change(fix.range.file);
+    // What overlaps the fixes of an earlier one waits for another round.
+    const bool good = std::all_of(fixes.begin(), fixes.end(), [&](const FixIt& fix) {
+      return allowed(fix) && !clashes(fix, out.edits) && !clashes(fix, fixes);
     });
-    if (!allowed) continue;
-    std::vector<FixIt> fresh;
-    bool clash = false;
-    for (const FixIt& fix : fixes) {
-      const auto clashes = [&](const FixIt& other) { return overlap(fix, other) && !same(fix, other); };
-      const auto equal = [&](const FixIt& other) { return same(fix, other); };
-      clash |=
-          std::any_of(out.edits.begin(), out.edits.end(), clashes) || std::any_of(fresh.begin(), fresh.end(), clashes);
-      if (std::none_of(out.edits.begin(), out.edits.end(), equal) && std::none_of(fresh.begin(), fresh.end(), equal))
-        fresh.push_back(fix);
-    }
-    if (clash) {
-      ++out.postponed;
-      continue;
-    }
+    if (fixes.empty() || !good) continue;
     out.mended.push_back(index);
-    out.edits.insert(out.edits.end(), fresh.begin(), fresh.end());
+    for (const FixIt& fix : fixes)
+      if (std::find(out.edits.begin(), out.edits.end(), fix) == out.edits.end()) out.edits.push_back(fix);
   }
   std::stable_sort(out.edits.begin(), out.edits.end(), before);
   return out;

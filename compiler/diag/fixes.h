@@ -10,18 +10,16 @@
 
 namespace expc::diag {
 
-/// Fix-its that can be carried out at once.
+/// Certain fixes that can be carried out at once.
 struct FixSet {
   /// By file and place; no two overlap and none is there twice.
   std::vector<FixIt> edits;
   /// The diagnostics that they mend, as indices into what was given.
   std::vector<size_t> mended;
-  /// How many diagnostics had fixes that overlap those of an earlier one, and wait for another round.
-  size_t postponed = 0;
 };
 
-/// Chooses from the fixes of all diagnostics, in order: those of one diagnostic together or not at all, only in files
-/// for which `may_change` holds.
+/// Chooses from the fixes of all diagnostics, in order: those of one diagnostic together or not at all, all of them
+/// certain and in files for which `may_change` holds.
 FixSet chooseFixes(const std::vector<Diagnostic>& diagnostics, const std::function<bool(source::FileId)>& may_change);
 
 /// `text` of `file` after the edits of that file. They must be as chooseFixes leaves them.

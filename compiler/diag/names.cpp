@@ -23,8 +23,7 @@ void unknownName(Emitter& emitter, source::Range range, std::string_view what, s
                  const std::vector<std::string>& candidates, std::string_view of) {
   auto builder = emitter.build(range, UnknownName, what, shortened(name), of);
   if (auto best = closest(name, candidates)) {
-    builder.note({}, "did you mean '{}'?", *best);
-    if (range.isValid()) builder.fix(range, *best);
+    builder.guess(range, *best);
   } else if (candidates.empty()) {
     builder.note({}, "there is none");
   } else if (candidates.size() <= 20) {

@@ -13,8 +13,8 @@ namespace expc::diag {
 EXPC_DIAGNOSTIC(UnknownName, Error, "unknown {0} '{1}'{2}", std::string_view, std::string, std::string_view);
 EXPC_DIAGNOSTIC(DuplicateName, Error, "the {0} '{1}' is declared twice", std::string_view, std::string_view);
 
-/// Emits UnknownName with the nearest candidate as a note and a fix-it, or else the list of candidates if it is short.
-/// `of` says whose name it is: " of the design".
+/// Emits UnknownName with the nearest candidate as a guess, or else the list of candidates if it is short. `range`
+/// holds the name and nothing else; `of` says whose name it is: " of the design".
 void unknownName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
                  const std::vector<std::string>& candidates, std::string_view of = "");
 /// Emits DuplicateName with a note at the first one.

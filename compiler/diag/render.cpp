@@ -107,8 +107,10 @@ std::string renderText(const source::SourceManager& sources, const Diagnostic& d
     out += fmt::format("{} {}\n", style.severity(Severity::Note, "note:"), note.message);
     if (note.range.isValid()) out += snippet(sources, note.range, Severity::Note, style);
   }
+  // A guess is a note already.
   for (const FixIt& fix : diagnostic.fixes)
-    out += fmt::format("{} {}\n", style.paint("1;32", "help:"), fixText(sources, fix));
+    if (fix.applicability == Applicability::Certain)
+      out += fmt::format("{} {}\n", style.paint("1;32", "help:"), fixText(sources, fix));
   return out;
 }
 
@@ -125,7 +127,8 @@ llvm::json::Value renderJson(const source::SourceManager& sources, const Diagnos
     notes.push_back(std::move(object));
   }
   for (const FixIt& fix : diagnostic.fixes) {
-    llvm::json::Object object{{"replacement", jsonText(fix.replacement)}};
+    llvm::json::Object object{{"replacement", jsonText(fix.replacement)},
+                              {"applicability", fix.applicability == Applicability::Certain ? "certain" : "guess"}};
     addRange(object, sources, fix.range);
     fixes.push_back(std::move(object));
   }

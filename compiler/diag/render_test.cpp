@@ -85,7 +85,9 @@ TEST_CASE("notes and fixes follow, colour only when asked for") {
   diagnostic.fixes.push_back({{file, 0, 3}, "abd"});
   diagnostic.fixes.push_back({{file, 3, 3}, ";"});
   diagnostic.fixes.push_back({{file, 4, 7}, ""});
+  diagnostic.fixes.push_back({{file, 4, 7}, "deg", Applicability::Guess});  // a note has said it
   std::string plain = renderText(sources, diagnostic, false);
+  CHECK(plain.find("deg") == std::string::npos);
   CHECK(plain.find("a:1:5: note: declared here\n    1 | abc def\n      |     ^~~\n") != std::string::npos);
   CHECK(plain.find("\nnote: nothing else\n") != std::string::npos);
   CHECK(plain.find("help: replace `abc` by `abd`\nhelp: insert `;`\nhelp: remove `def`\n") != std::string::npos);
@@ -102,7 +104,7 @@ TEST_CASE("JSON names every part") {
     "code": "E0101", "slug": "syntax-error", "severity": "error", "message": "wrong", "file": "a",
     "range": {"begin": {"line": 1, "column": 3, "offset": 3}, "end": {"line": 1, "column": 5, "offset": 5}},
     "notes": [{"message": "why"}],
-    "fixes": [{"replacement": "x", "file": "a",
+    "fixes": [{"replacement": "x", "applicability": "certain", "file": "a",
       "range": {"begin": {"line": 1, "column": 3, "offset": 3}, "end": {"line": 1, "column": 5, "offset": 5}}}]})");
   CHECK(renderJson(sources, diagnostic) == expected);
   Diagnostic placeless = make({});

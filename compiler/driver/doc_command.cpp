@@ -69,10 +69,9 @@ std::optional<doc::ModulePage> pageOf(const std::string& what, const Console& co
   if (!looks_like_module) return ofFile(what, console);
   std::vector<std::string> names;
   for (std::string_view name : stdlib::names()) names.push_back("std." + std::string(name));
-  const std::optional<std::string> near = diag::closest("std." + std::string(bare), names);
-  console.error(fmt::format(
-      "there is no module '{}'; {}", what,
-      near ? fmt::format("did you mean '{}'?", *near) : std::string("'expc doc' lists them, a file ends in .exp")));
+  console.error(
+      fmt::format("there is no module '{}'; {}", what,
+                  diag::didYouMean("std." + std::string(bare), names, "'expc doc' lists them, a file ends in .exp")));
   return std::nullopt;
 }
 
@@ -89,11 +88,9 @@ int doc(const DocOptions& options, const Console& console) {
       std::vector<std::string> names;
       for (const doc::WorkloadPage& workload : page->workloads) names.push_back(workload.name);
       if (!doc::keepWorkload(*page, *options.workload)) {
-        const std::optional<std::string> near = diag::closest(*options.workload, names);
+        const std::string all = names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
         console.error(fmt::format("{} has no workload '{}'; {}", page->title, *options.workload,
-                                  near            ? fmt::format("did you mean '{}'?", *near)
-                                  : names.empty() ? std::string("it has none")
-                                                  : fmt::format("it has {}", fmt::join(names, ", "))));
+                                  diag::didYouMean(*options.workload, names, "it has " + all)));
         return kError;
       }
     }

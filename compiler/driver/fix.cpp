@@ -35,8 +35,9 @@ std::string describe(const source::SourceManager& sources, const diag::FixIt& ed
 bool round(const Compilation& compilation, Overlay& overlay, std::vector<std::string>& said) {
   const source::SourceManager& sources = compilation.sources;
   const std::vector<diag::Diagnostic>& diagnostics = compilation.diagnostics.diagnostics;
-  const diag::FixSet set =
-      diag::chooseFixes(diagnostics, [&](source::FileId file) { return !sources.name(file).starts_with("<stdlib>"); });
+  const diag::FixSet set = diag::chooseFixes(diagnostics, [&](source::FileId file) {
+    return overlay.holds(std::string(sources.name(file)), sources.text(file));
+  });
   if (set.edits.empty()) return false;
   std::set<uint32_t> files;
   for (const diag::FixIt& edit : set.edits) files.insert(edit.range.file.index);

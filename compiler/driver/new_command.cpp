@@ -64,10 +64,9 @@ int newStudy(const NewOptions& options, const Console& console) {
   if (starter == all.end()) {
     std::vector<std::string> names;
     for (const Starter& entry : all) names.emplace_back(entry.workload);
-    const std::optional<std::string> near = diag::closest(options.workload, names);
-    console.error(fmt::format("there is no starter for '{}'; {}", options.workload,
-                              near ? fmt::format("did you mean '{}'?", *near)
-                                   : fmt::format("--workload takes {}", fmt::join(names, " or "))));
+    console.error(fmt::format(
+        "there is no starter for '{}'; {}", options.workload,
+        diag::didYouMean(options.workload, names, fmt::format("--workload takes {}", fmt::join(names, " or ")))));
     return kUsage;
   }
   std::filesystem::path path = options.name;

@@ -15,6 +15,12 @@ load::FileSystem Overlay::files() {
   }};
 }
 
+bool Overlay::holds(const std::string& path, std::string_view text) const {
+  const std::map<std::string, std::string>& texts = changed_.contains(path) ? changed_ : read_;
+  const auto at = texts.find(path);
+  return at != texts.end() && at->second == text;
+}
+
 std::vector<Overlay::Change> Overlay::changes() const {
   std::vector<Change> out;
   for (const auto& [path, text] : changed_) {

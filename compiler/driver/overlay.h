@@ -16,6 +16,9 @@ class Overlay {
   /// Reads changed files from here, others from the disk, and remembers what it read. Must not outlive this.
   load::FileSystem files();
 
+  /// Whether `text` is what stands at `path`. What came from elsewhere, such as the command line, is no file.
+  bool holds(const std::string& path, std::string_view text) const;
+
   void change(const std::string& path, std::string text) { changed_[path] = std::move(text); }
 
   struct Change {

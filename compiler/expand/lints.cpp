@@ -9,7 +9,7 @@ namespace {
 EXPC_DIAGNOSTIC(TooManyPoints, Error, "the study '{0}' has more than {1} {2}", std::string_view, uint64_t,
                 std::string_view);
 EXPC_DIAGNOSTIC(EmptyGrid, Error, "the rules leave the study '{0}' no point", std::string_view);
-EXPC_DIAGNOSTIC(UselessRule, Warning, "this rule removes nothing");
+EXPC_DIAGNOSTIC(UselessRule, Warning, "the rule '{0}' removes no point", std::string_view);
 EXPC_DIAGNOSTIC(LevelNeverOccurs, Warning, "the {0} of '{1}' never occur{2}", std::string, std::string_view,
                 std::string_view);
 
@@ -90,7 +90,8 @@ void lintEmpty(const Space& whole, diag::Emitter& emitter) {
 void lintGrid(const Space& whole, const Seen& seen, diag::Emitter& emitter) {
   for (const Space::Rule& rule : whole.rules()) {
     const check::Rule& declared = whole.study().rules[rule.index];
-    if (!declared.of_workload && !canRemove(whole, rule)) emitter.emit(declared.range, UselessRule);
+    if (!declared.of_workload && !canRemove(whole, rule))
+      emitter.emit(declared.range, UselessRule, declared.name.empty() ? declared.text : declared.name);
   }
   for (unsigned factor = 0; factor < whole.width(); ++factor) lintLevels(whole, factor, seen, emitter);
 }

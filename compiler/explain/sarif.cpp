@@ -86,7 +86,9 @@ Object fixObject(const source::SourceManager& sources, const std::vector<diag::F
     changes.push_back(Object{{"artifactLocation", artifact(sources, fixes[first].range.file)},
                              {"replacements", std::move(replacements)}});
   }
-  return Object{{"description", message("What is certain to mend it")}, {"artifactChanges", std::move(changes)}};
+  const bool certain = fixes[0].applicability == diag::Applicability::Certain;
+  return Object{{"description", message(certain ? "What is certain to mend it" : "What was probably meant")},
+                {"artifactChanges", std::move(changes)}};
 }
 
 Object result(const source::SourceManager& sources, const diag::Diagnostic& diagnostic, size_t rule_index) {

@@ -10,7 +10,7 @@ namespace expc::format {
 
 std::optional<std::string> format(const source::SourceManager& sources, source::FileId file, diag::Emitter& emitter) {
   const size_t before = emitter.errors();
-  parse::Reporter reporter(emitter, file);
+  parse::Reporter reporter(sources, emitter, file);
   const parse::Tree tree = parse::parseTree(sources, file, parse::Rule::File, reporter);
   if (emitter.errors() != before) return std::nullopt;
   std::vector<Line> lines = layOut(takeApart(sources, tree));

@@ -82,8 +82,9 @@ TEST_CASE("lockstep factors, records, comparisons") {
   becomes("let a={rank=8,alpha=16}", "let a = { rank = 8, alpha = 16 }\n");
   becomes("workload w { param p:{rank:int,alpha:float} param q:(int,string) }",
           "workload w {\n  param p : { rank : int, alpha : float }\n  param q : (int, string)\n}\n");
-  becomes(inStudy("compare cost=ratio(t)over m against lora control twice=[m=lora,n=1]"),
-          inStudy("  compare cost  = ratio(t) over m against lora\n  control twice = [m = lora, n = 1]\n"));
+  becomes(
+      inStudy("compare cost=ratio(t)over m against lora allow W0406 control twice=[m=lora,n=1]"),
+      inStudy("  compare cost  = ratio(t) over m against lora  allow W0406\n  control twice = [m = lora, n = 1]\n"));
   becomes(inStudy("workload ours=image.x(a=1) workload theirs=y"),
           inStudy("  workload ours   = image.x(a = 1)\n  workload theirs = y\n"));
   becomes(inStudy("design full{repeat 10..20 until half_width(g)<=1% order blocks}"),

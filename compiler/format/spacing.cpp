@@ -39,6 +39,8 @@ bool beginsClause(const Piece& piece) {
     case Token::Because:
     case Token::With:
       return piece.rule != Rule::AnyWord;
+    case Token::Allow:
+      return piece.rule == Rule::CompareDecl;
     case Token::From:
       return piece.head == Token::Metric && piece.rule != Rule::AnyWord;
     default:

@@ -70,6 +70,7 @@ constexpr Word kWords[] = {
     {"by", Role::Clause, "The step of a range (`by 2`, `by *2`), or the factors of a table."},
     {"over", Role::Clause, "The factor that a comparison or plot runs over."},
     {"against", Role::Clause, "The level to compare with: one of the factor's, or `previous`."},
+    {"allow", Role::Clause, "Accepts a warning about this comparison: `allow W0406`.", "allow W0406"},
     {"when", Role::Clause, "The condition under which it is active."},
     {"where", Role::Clause, "Narrows what a quantifier ranges over."},
     {"with", Role::Clause, "Before `confidence`.", "with confidence ${1:95%}"},

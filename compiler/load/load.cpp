@@ -88,7 +88,7 @@ class Loader {
       for (std::string_view name : stdlib::names()) names.push_back("std." + std::string(name));
       auto builder = emitter_.build(import.target_range, UnknownModule, text);
       if (auto best = diag::closest(text, names)) {
-        builder.note({}, "did you mean '{}'?", *best).fix(import.target_range, *best);
+        builder.guess(import.target_range, *best);
       } else {
         builder.note({}, "built in {} {}; a file is imported by its path in quotes", names.size() == 1 ? "is" : "are",
                      diag::list(names));

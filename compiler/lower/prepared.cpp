@@ -69,6 +69,7 @@ class Preparer {
 
   /// The unrestricted study: its points, rules, pairs and design. Null after an error that leaves nothing to look at.
   std::unique_ptr<Prepared> whole(const Selection& selection, bool ids) {
+    const size_t errors = emitter_.errors();
     auto prepared = start(check::Selected::whole(study_));
     if (!prepared || !look(*prepared, ids)) return nullptr;
     const expand::Space& space = *prepared->space_;
@@ -83,6 +84,7 @@ class Preparer {
     lintSamePoints(space, emitter_);
     lintPublished(space, *prepared->survey_, emitter_);
     finish(*prepared, selection, "");
+    if (emitter_.errors() == errors) lintSomePairs(space, *prepared->survey_, *program_.sources, emitter_);
     return prepared;
   }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/diag/fixes.h"
 #include "compiler/lsp/features.h"
 
 namespace expc::lsp {
@@ -44,24 +45,16 @@ llvm::json::Object action(const Query& query, std::string title, std::string_vie
                                                                   std::move(edits)}}}}}};
 }
 
-bool overlaps(const diag::FixIt& one, const diag::FixIt& other) {
-  return one.range.begin < other.range.end && other.range.begin < one.range.end;
-}
-
 }  // namespace
 
 llvm::json::Value actions(const Query& query, uint32_t end) {
   llvm::json::Array result;
-  std::vector<diag::FixIt> all;
   for (const diag::Diagnostic& diagnostic : query.analysis.diagnostics) {
     if (!allHere(query, diagnostic)) continue;
-    bool free = true;
-    for (const diag::FixIt& fix : diagnostic.fixes)
-      for (const diag::FixIt& other : all) free &= !overlaps(fix, other) && !(fix.range == other.range);
-    if (free) all.insert(all.end(), diagnostic.fixes.begin(), diagnostic.fixes.end());
     if (diagnostic.range.end < query.offset || diagnostic.range.begin > end) continue;
     llvm::json::Object mend = action(query, title(query, diagnostic), "quickfix", edits(query, diagnostic.fixes));
-    mend["isPreferred"] = true;
+    // Editors carry out what is preferred without a look at it.
+    if (diagnostic.fixes[0].applicability == diag::Applicability::Certain) mend["isPreferred"] = true;
     mend["diagnostics"] =
         llvm::json::Array{llvm::json::Object{{"range", rangeJson(query.workspace, query.analysis, diagnostic.range)},
                                              {"severity", diagnostic.severity == diag::Severity::Error ? 1 : 2},
@@ -70,7 +63,9 @@ llvm::json::Value actions(const Query& query, uint32_t end) {
                                              {"message", clean(diagnostic.message)}}};
     result.push_back(std::move(mend));
   }
-  if (!all.empty()) result.push_back(action(query, "Mend all", "source.fixAll", edits(query, all)));
+  const diag::FixSet all =
+      diag::chooseFixes(query.analysis.diagnostics, [&](source::FileId file) { return file == query.analysis.root; });
+  if (!all.edits.empty()) result.push_back(action(query, "Mend all", "source.fixAll", edits(query, all.edits)));
   return result;
 }
 

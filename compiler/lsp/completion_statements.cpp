@@ -113,7 +113,7 @@ void Completion::factor() {
 }
 
 void Completion::compare() {
-  // compare NAME = FUNCTION(SUBJECT) over FACTOR against LEVEL
+  // compare NAME = FUNCTION(SUBJECT) over FACTOR against LEVEL allow CODE
   const auto open = openBracket();
   if (open && kindAt(*open) == Token::LeftParen) {
     if (lastKind() == Token::Comma && textAt(*open - 1) == "efficiency") return words(Role::Scaling, Kind::Keyword);
@@ -126,7 +126,9 @@ void Completion::compare() {
     if (over) levelsOf(nameBefore(size() - 1));
     return clauses({"previous"});
   }
-  if (lastOf({"over"})) return clauses({"against"});
+  if (lastKind() == Token::Allow)
+    return propose("W0406", Kind::Keyword, "", "Some points of the comparison have no partner.");
+  if (lastOf({"over"})) return clauses({"against", "allow"});
   if (lastKind() == Token::RightParen) clauses({"over"});
 }
 

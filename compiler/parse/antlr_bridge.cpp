@@ -76,7 +76,7 @@ Tree parseTree(const source::SourceManager& sources, source::FileId file, Rule s
 Place placeAt(const source::SourceManager& sources, source::FileId file, uint32_t end) {
   diag::Collector unsaid;
   diag::Emitter emitter(unsaid);
-  Reporter reporter(emitter, file, SIZE_MAX - 1);
+  Reporter reporter(sources, emitter, file, SIZE_MAX - 1);
   Place place;
   read(sources, file, Rule::File, reporter, end, &place);
   return place;

@@ -50,7 +50,7 @@ std::vector<Token> heads(uint8_t blocks, bool names) {
     result.push_back(tokenOf(word->text));
   if (!names) return result;
   result.push_back(Token::Identifier);
-  for (int token = static_cast<int>(Token::As); token <= static_cast<int>(Token::Like); ++token)
+  for (int token = static_cast<int>(Token::As); token <= static_cast<int>(Token::Allow); ++token)
     result.push_back(static_cast<Token>(token));
   return result;
 }

@@ -47,6 +47,7 @@ namespace expc::parse {
   X(Version, VERSION, "version") X(Confidence, CONFIDENCE, "confidence") X(Command, COMMAND, "command") \
   X(Timeout, TIMEOUT, "timeout") X(Options, OPTIONS, "options") X(Inputs, INPUTS, "inputs") X(Copy, COPY, "copy") X(Outputs, OUTPUTS, "outputs") \
   X(Prepare, PREPARE, "prepare") X(Expect, EXPECT, "expect") X(Estimate, ESTIMATE, "estimate") X(Like, LIKE, "like") \
+  X(Allow, ALLOW, "allow") \
   X(LeftBrace, LBRACE, "{") \
   X(RightBrace, RBRACE, "}") X(LeftParen, LPAREN, "(") X(RightParen, RPAREN, ")") X(LeftBracket, LBRACK, "[") \
   X(RightBracket, RBRACK, "]") X(Comma, COMMA, ",") X(Colon, COLON, ":") X(Range, RANGE, "..") X(Dot, DOT, ".") \
@@ -77,7 +78,7 @@ inline bool isReserved(Token token) { return token >= Token::Import && token <= 
 /// A reserved word that begins a statement: from `import` to `remove`.
 inline bool isHeadWord(Token token) { return token >= Token::Import && token <= Token::Remove; }
 /// A word that may stand for a name.
-inline bool isWord(Token token) { return token == Token::Identifier || (token >= Token::As && token <= Token::Like); }
+inline bool isWord(Token token) { return token == Token::Identifier || (token >= Token::As && token <= Token::Allow); }
 /// How a token is written, "" where that varies.
 std::string_view spelling(Token token);
 /// The token that is written so; Identifier for a word that is none of the grammar's.

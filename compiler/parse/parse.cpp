@@ -7,13 +7,13 @@
 namespace expc::parse {
 
 ast::Module parse(const source::SourceManager& sources, source::FileId file, diag::Emitter& emitter) {
-  Reporter reporter(emitter, file);
+  Reporter reporter(sources, emitter, file);
   const Tree tree = parseTree(sources, file, Rule::File, reporter);
   return Transform(sources, tree, reporter).module();
 }
 
 ast::ExprPtr parseExpression(const source::SourceManager& sources, source::FileId file, diag::Emitter& emitter) {
-  Reporter reporter(emitter, file);
+  Reporter reporter(sources, emitter, file);
   const size_t before = emitter.errors();
   const Tree tree = parseTree(sources, file, Rule::ValueFile, reporter);
   ast::ExprPtr out = Transform(sources, tree, reporter).wholeValue();

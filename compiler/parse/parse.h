@@ -13,4 +13,7 @@ ast::Module parse(const source::SourceManager& sources, source::FileId file, dia
 /// Parses a file that holds one expression or set, such as the value of `-D gpus=2`; null after an error.
 ast::ExprPtr parseExpression(const source::SourceManager& sources, source::FileId file, diag::Emitter& emitter);
 
+/// Where the bytes [begin, end) of the value of the text at `literal` stand in its source, whatever escapes it has.
+source::Range writtenRange(const source::SourceManager& sources, source::Range literal, size_t begin, size_t end);
+
 }  // namespace expc::parse

@@ -1,9 +1,22 @@
 #include "compiler/parse/reporter.h"
 
+#include "compiler/diag/columns.h"
+
 namespace expc::parse {
 
-EXPC_DIAGNOSTIC(SyntaxError, Error, "{0}", std::string);
+EXPC_DIAGNOSTIC(SyntaxError, Error, "expected {0}, found {1}", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(TooManyErrors, Error, "more than {0} errors: the rest of this file was not read", size_t);
+
+std::string quote(std::string_view text) {
+  constexpr size_t kLongest = 40;
+  std::string shown = diag::printable(text);
+  if (shown.size() > kLongest) {
+    size_t end = kLongest;
+    while (end > 0 && (static_cast<unsigned char>(shown[end]) & 0xC0) == 0x80) --end;
+    shown = shown.substr(0, end) + "…";
+  }
+  return "'" + shown + "'";
+}
 
 diag::Emitter* Reporter::next(uint32_t at) {
   if (count_ > limit_) return nullptr;
@@ -12,13 +25,16 @@ diag::Emitter* Reporter::next(uint32_t at) {
   return nullptr;
 }
 
-void Reporter::syntaxError(source::Range range, std::string message, const std::optional<std::string>& meant) {
+std::optional<diag::Builder> Reporter::unexpected(source::Range range, const std::string& expected,
+                                                  const std::string& found) {
   diag::Emitter* emitter = next(range.begin);
-  if (!emitter) return;
-  if (meant) message += fmt::format("; did you mean '{}'?", *meant);
-  diag::Builder builder = emitter->build(range, SyntaxError, std::move(message));
-  if (meant) builder.fix(range, *meant);
-  builder.emit();
+  return emitter ? std::optional(emitter->build(range, SyntaxError, expected, found)) : std::nullopt;
+}
+
+void Reporter::syntaxError(source::Range range, const std::string& expected, const std::optional<std::string>& meant) {
+  std::optional<diag::Builder> builder = unexpected(range, expected, quote(sources_.text(range)));
+  if (builder && meant) builder->guess(range, *meant);
+  if (builder) builder->emit();
 }
 
 }  // namespace expc::parse

@@ -1,6 +1,7 @@
 #include "compiler/parse/syntax_errors.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "compiler/diag/closest.h"
 #include "compiler/diag/columns.h"
@@ -11,25 +12,13 @@
 
 namespace expc::parse {
 
-EXPC_DIAGNOSTIC(SyntaxError, Error, "{0}", std::string);
-EXPC_DIAGNOSTIC(UnexpectedCharacter, Error, "{0}", std::string);
+EXPC_DIAGNOSTIC(UnexpectedCharacter, Error, "{0} has no meaning here{1}", std::string_view, std::string_view);
+EXPC_DIAGNOSTIC(CannotFollow, Error, "{0} cannot follow {1}{2}", std::string_view, std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(UnterminatedString, Error, "this text is not closed: a '\"' is missing before the end of the line");
 EXPC_DIAGNOSTIC(TooManyTokens, Error, "this file has more than {0} words and signs", size_t);
 EXPC_DIAGNOSTIC(NestingTooDeep, Error, "brackets are nested more than {0} deep", size_t);
 
 namespace {
-
-constexpr size_t kLongestQuote = 40;
-
-std::string quote(std::string_view text) {
-  std::string shown = diag::printable(text);
-  if (shown.size() > kLongestQuote) {
-    size_t end = kLongestQuote;
-    while (end > 0 && (static_cast<unsigned char>(shown[end]) & 0xC0) == 0x80) --end;
-    shown = shown.substr(0, end) + "…";
-  }
-  return "'" + shown + "'";
-}
 
 std::string describeFound(const source::SourceManager& sources, source::FileId file, const Located& found,
                           bool wants_name) {
@@ -39,6 +28,10 @@ std::string describeFound(const source::SourceManager& sources, source::FileId f
     return fmt::format("the text {}", diag::printable(text).substr(0, 200));
   if (wants_name && isReserved(found.token)) return quote(text) + ", which is a reserved word";
   return quote(text);
+}
+
+std::string describe(const source::SourceManager& sources, source::FileId file, const Located& previous) {
+  return previous.token == Token::String ? "the text" : quote(sources.text({file, previous.begin, previous.end}));
 }
 
 bool wantsName(const Situation& situation) {
@@ -57,13 +50,18 @@ std::optional<std::string> suggestion(const source::SourceManager& sources, sour
   return diag::closest(sources.text({file, found.begin, found.end}), candidates);
 }
 
-/// Says `message` with the word that was meant, which replaces what was found.
-void emitWith(diag::Emitter& emitter, source::Range range, std::string message, source::Range found,
-              const std::optional<std::string>& meant) {
-  if (meant) message += fmt::format("; did you mean '{}'?", *meant);
-  diag::Builder builder = emitter.build(range, SyntaxError, std::move(message));
-  if (meant) builder.fix(found, *meant);
-  builder.emit();
+/// `word` in place of `range`, with the blanks without which it would run into its neighbours.
+std::string apart(std::string_view text, source::Range range, std::string word) {
+  const auto joins = [](char left, char right) {
+    const auto inWord = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; };
+    return inWord(left) && inWord(right);
+  };
+  const char before = range.begin > 0 ? text[range.begin - 1] : ' ';
+  const char after = range.end < text.size() ? text[range.end] : ' ';
+  if (word.empty()) return joins(before, after) ? " " : "";
+  if (joins(before, word.front())) word.insert(0, " ");
+  if (joins(word.back(), after)) word += ' ';
+  return word;
 }
 
 bool onLaterLine(const source::SourceManager& sources, source::FileId file, const Located& previous,
@@ -76,50 +74,39 @@ bool onLaterLine(const source::SourceManager& sources, source::FileId file, cons
 void reportUnexpected(const source::SourceManager& sources, Reporter& reporter, const Situation& situation) {
   const source::FileId file = reporter.file();
   const Located& found = situation.found;
-  std::string message = "expected " + describeExpected(situation);
-  uint32_t begin = found.begin, end = found.end;
+  std::string expected = describeExpected(situation);
+  source::Range range{file, found.begin, found.end};
   bool later_line = false;
   if (situation.has_previous) {
     const Located& previous = situation.previous;
-    if (previous.token == Token::String)
-      message += " after the text";
-    else
-      message += " after " + quote(sources.text({file, previous.begin, previous.end}));
+    expected += " after " + describe(sources, file, previous);
     // Where the line just ends, the place to mend is its end and not the next statement.
     later_line = onLaterLine(sources, file, previous, found);
-    if (later_line) begin = end = previous.end;
+    if (later_line) range.begin = range.end = previous.end;
   }
-  if (message.back() == ',') message.pop_back();
-  message += ", found " + describeFound(sources, file, found, wantsName(situation) && !later_line);
+  if (expected.back() == ',') expected.pop_back();
   std::vector<Token> words = situation.expected;
   if (situation.rules.front() == Rule::WorkloadBody) words.insert(words.end(), {Token::Command, Token::Timeout});
   const std::string meant = hint(sources, file, situation);
-  message += meant;
-  if (diag::Emitter* emitter = reporter.next(begin))
-    emitWith(*emitter, {file, begin, end}, std::move(message), {file, found.begin, found.end},
-             meant.empty() ? suggestion(sources, file, found, words) : std::nullopt);
+  std::optional<diag::Builder> builder = reporter.unexpected(
+      range, expected, describeFound(sources, file, found, wantsName(situation) && !later_line) + meant);
+  if (!builder) return;
+  const auto near = meant.empty() ? suggestion(sources, file, found, words) : std::nullopt;
+  if (near) builder->guess({file, found.begin, found.end}, *near);
+  builder->emit();
 }
 
 void reportNoStatement(const source::SourceManager& sources, Reporter& reporter, Rule block, const Situation& situation,
                        const std::vector<Token>& heads) {
   const source::FileId file = reporter.file();
   const Located& found = situation.found;
-  diag::Emitter* emitter = reporter.next(found.begin);
-  if (!emitter) return;
   const source::Range range{file, found.begin, found.end};
-  if (found.token == Token::Assign) {
-    emitter->build(range, SyntaxError, "'=' gives a value and cannot follow here; a comparison is written '=='")
-        .fix(range, "==")
-        .emit();
-    return;
-  }
-  if (found.token == Token::Comma && headsOf(block).front() == Token::Identifier) {
-    emitter->build(range, SyntaxError, fmt::format("what stands in a {} needs no ','", blockName(block)))
-        .fix(range, "")
-        .emit();
-    return;
-  }
   const std::string shown = describeFound(sources, file, found, false);
+  if (found.token == Token::Comma && headsOf(block).front() == Token::Identifier) {
+    if (auto builder = reporter.unexpected(range, fmt::format("no ',' in a {}", blockName(block)), shown))
+      builder->fix(range, apart(sources.text(file), range, "")).emit();
+    return;
+  }
   const Located& previous = situation.previous;
   const bool begins =
       !situation.has_previous || previous.token == Token::LeftBrace || onLaterLine(sources, file, previous, found);
@@ -129,21 +116,20 @@ void reportNoStatement(const source::SourceManager& sources, Reporter& reporter,
     for (const language::Word& word : language::words(role))
       if (word.text.size() > 2 || !begins) words.push_back(tokenOf(word.text));
   const std::string meant = hint(sources, file, situation);
-  const auto near = meant.empty() ? suggestion(sources, file, found, words) : std::nullopt;
-  std::string message;
-  if (!begins) {
+  auto near = meant.empty() ? suggestion(sources, file, found, words) : std::nullopt;
+  if (found.token == Token::Assign && !begins) near = "==";
+  std::optional<diag::Builder> builder;
+  if (begins) {
+    std::string expected =
+        near ? fmt::format("a statement of a {}", blockName(block)) : std::string(describeStatements(block));
+    if (expected.back() == ',') expected.pop_back();
+    if (auto unexpected = reporter.unexpected(range, expected, shown + meant)) builder.emplace(std::move(*unexpected));
+  } else if (diag::Emitter* emitter = reporter.next(range.begin)) {
     // On a line that has begun, what is wrong is what goes on and not a new statement.
-    const std::string before =
-        previous.token == Token::String ? "the text" : quote(sources.text({file, previous.begin, previous.end}));
-    message = fmt::format("{} cannot follow {}", shown, before);
-  } else if (near) {
-    message = fmt::format("{} begins no statement of a {}", shown, blockName(block));
-  } else {
-    message = fmt::format("expected {}", describeStatements(block));
-    if (message.back() == ',') message.pop_back();
-    message += fmt::format(", found {}", shown);
+    builder.emplace(emitter->build(range, CannotFollow, shown, describe(sources, file, previous), meant));
   }
-  emitWith(*emitter, range, message + meant, range, near);
+  if (builder && near) builder->guess(range, *near);
+  if (builder) builder->emit();
 }
 
 void reportUnclosed(const source::SourceManager& sources, Reporter& reporter, Rule block, const Located& open,
@@ -153,50 +139,43 @@ void reportUnclosed(const source::SourceManager& sources, Reporter& reporter, Ru
   uint32_t begin = found.begin, end = found.end;
   if (situation.has_previous && onLaterLine(sources, file, situation.previous, found))
     begin = end = situation.previous.end;
-  diag::Emitter* emitter = reporter.next(begin);
-  if (!emitter) return;
-  emitter
-      ->build({file, begin, end}, SyntaxError,
-              fmt::format("expected '}}' to close the {}, found {}", blockName(block),
-                          describeFound(sources, file, found, false)))
-      .note({file, open.begin, open.end}, "it was opened here")
-      .emit();
+  if (auto builder = reporter.unexpected({file, begin, end}, fmt::format("'}}' to close the {}", blockName(block)),
+                                         describeFound(sources, file, found, false)))
+    builder->note({file, open.begin, open.end}, "it was opened here").emit();
 }
 
 void reportCharacters(const source::SourceManager& sources, Reporter& reporter, uint32_t begin, uint32_t end) {
   const source::FileId file = reporter.file();
   diag::Emitter* emitter = reporter.next(begin);
   if (!emitter) return;
-  const source::Range range{file, begin, end};
+  source::Range range{file, begin, end};
   const std::string_view text = sources.text(range);
+  const auto mend = [&](std::string_view shown, std::string_view why, std::string word) {
+    emitter->build(range, UnexpectedCharacter, quote(shown), why)
+        .fix(range, apart(sources.text(file), range, std::move(word)))
+        .emit();
+  };
   static constexpr std::pair<std::string_view, std::string_view> kMeant[] = {
       {"&&", "and"}, {"&", "and"}, {"||", "or"}, {"|", "or"}, {"!", "not"}};
   for (auto [written, meant] : kMeant)
-    if (text == written) {
-      emitter->build(range, UnexpectedCharacter, fmt::format("'{}' is no operator: write '{}'", written, meant))
-          .fix(range, std::string(meant))
-          .emit();
-      return;
-    }
-  if (text == ";") {
-    emitter->build(range, UnexpectedCharacter, "statements need no ';'").fix(range, "").emit();
-  } else if (text.front() == '\'' || text.front() == '`') {
-    diag::Builder builder = emitter->build(range, UnexpectedCharacter, "texts are written in double quotes");
+    if (text == written) return mend(text, fmt::format(": write '{}'", meant), std::string(meant));
+  if (text == ";") return mend(text, ": a statement ends without a sign", "");
+  if (text.front() == '#') {
+    range.end = begin + 1;
+    return mend("#", ": a comment begins with '//'", "//");
+  }
+  std::string why;
+  if (text.front() == '\'' || text.front() == '`') {
+    why = ": a text stands in double quotes";
     const std::string_view inner = text.size() > 1 ? text.substr(1, text.size() - 2) : "";
     if (text.size() > 1 && text.back() == '\'' && inner.find_first_of("\"\\") == std::string_view::npos)
-      builder.fix(range, fmt::format("\"{}\"", inner));
-    builder.emit();
-  } else if (text.front() == '#') {
-    emitter->build({file, begin, begin + 1}, UnexpectedCharacter, "comments begin with '//'")
-        .fix({file, begin, begin + 1}, "//")
-        .emit();
-  } else {
-    std::string message = fmt::format("{} has no meaning here", quote(text));
-    if (text == "?") message += "; '?\?' gives a value where a factor is not active";
-    if (static_cast<unsigned char>(text.front()) >= 0x80)
-      message += "; names and signs are ASCII, other characters stand in texts and comments";
-    emitter->emit(range, UnexpectedCharacter, message);
+      return mend(text, why, fmt::format("\"{}\"", inner));
+  } else if (text == "?") {
+    why = "; '?\?' gives a value where a factor is not active";
+  } else if (static_cast<unsigned char>(text.front()) >= 0x80) {
+    why = "; names and signs are ASCII, other characters stand in texts and comments";
   }
+  emitter->emit(range, UnexpectedCharacter, quote(text), why);
 }
 
 void reportUnterminated(Reporter& reporter, uint32_t begin, uint32_t end) {

@@ -84,6 +84,10 @@ std::string hint(const source::SourceManager& sources, source::FileId file, cons
       situation.has_previous ? all.substr(previous.begin, previous.end - previous.begin) : std::string_view();
   if (previous.token == Token::Number)
     if (std::string unit = unitHint(before, text); !unit.empty()) return unit;
+  // `-D threads=1,4`; a condition of `--where` is read alone as well.
+  if (situation.rules.back() == Rule::ValueFile && found.token == Token::Comma &&
+      all.find_first_of("<>=!") == std::string_view::npos)
+    return fmt::format("; several levels stand in braces: {{{}}}", all);
   const Rule rule = situation.rules.front();
   const bool entry = rule == Rule::Assignment || rule == Rule::DesignItem || rule == Rule::Setting;
   if (const Located& earlier = situation.earlier; entry && earlier.token == Token::Number)

@@ -86,7 +86,7 @@ TEST_CASE("only white space lies between tokens, and the tree holds the same one
 
       diag::Collector said;
       diag::Emitter emitter(said);
-      parse::Reporter reporter(emitter, lexed.file);
+      parse::Reporter reporter(lexed.sources, emitter, lexed.file);
       const parse::Tree tree = parse::parseTree(lexed.sources, lexed.file, parse::Rule::File, reporter);
       CHECK(said.diagnostics.empty());
       std::vector<std::tuple<uint32_t, uint32_t, Token>> leaves;

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "compiler/parse/parse.h"
+
 namespace expc::parse {
 
 EXPC_DIAGNOSTIC(InvalidEscape, Error, "'{0}' is no escape; there are \\\" \\\\ \\n \\t \\r and \\u{{1F600}}",
@@ -59,7 +61,7 @@ void Transform::checkCommas(uint32_t index, std::string_view what) {
   bool after_comma = false;
   for (uint32_t at = node(index).child; at != kNone; at = node(at).next) {
     const bool comma = isToken(at, Token::Comma);
-    if (comma && after_comma) reporter_.syntaxError(range(at), fmt::format("expected {} after ',', found ','", what));
+    if (comma && after_comma) reporter_.syntaxError(range(at), fmt::format("{} after ','", what));
     after_comma = comma;
   }
 }
@@ -79,9 +81,7 @@ ast::Identifier Transform::factorName(uint32_t index, std::vector<ast::Identifie
   ast::Identifier out = lockstepName(names, range(index));
   if (names.size() == 1)
     reporter_.syntaxError(out.range,
-                          fmt::format("brackets join the names of several factors, such as (loader, layout); "
-                                      "one is written without them: {}",
-                                      names[0].name));
+                          "the names of several factors, such as (loader, layout), or one name without brackets");
   if (parts) *parts = std::move(names);
   return out;
 }
@@ -157,6 +157,21 @@ size_t readEscape(std::string_view text, std::string& out) {
 
 }  // namespace
 
+source::Range writtenRange(const source::SourceManager& sources, source::Range literal, size_t begin, size_t end) {
+  const std::string_view written = sources.text(literal);
+  const auto placeOf = [&](size_t offset) {
+    std::string read;
+    size_t at = 1;
+    while (read.size() < offset && at < written.size()) {
+      const size_t length = written[at] == '\\' ? readEscape(written.substr(at), read) : 0;
+      if (length == 0) read += written[at];
+      at += std::max<size_t>(length, 1);
+    }
+    return literal.begin + static_cast<uint32_t>(at);
+  };
+  return {literal.file, placeOf(begin), placeOf(end)};
+}
+
 std::string Transform::string(uint32_t index) {
   std::string_view written = text(index);
   written.remove_prefix(1);
@@ -190,7 +205,7 @@ std::optional<ast::Identifier> Transform::asName(const ast::Expr& expr, std::str
       if (auto name = singleName(*element)) names.push_back(std::move(*name));
     if (names.size() == tuple->elements.size()) return lockstepName(names, expr.range);
   }
-  reporter_.syntaxError(expr.range, fmt::format("expected a single name before '{}'", sign));
+  reporter_.syntaxError(expr.range, fmt::format("a single name before '{}'", sign));
   return std::nullopt;
 }
 

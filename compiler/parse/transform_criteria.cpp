@@ -23,8 +23,7 @@ ast::Quantifier Transform::quantifier(uint32_t index) {
   if (out.all || !out.factors.empty()) return out;
   out.all = true;  // `forall where COND`
   if (!out.where)
-    reporter_.syntaxError(out.range,
-                          fmt::format("expected the names of factors, '*' or 'where' after '{}'", text(index)));
+    reporter_.syntaxError(out.range, fmt::format("the names of factors, '*' or 'where' after '{}'", text(index)));
   return out;
 }
 

@@ -54,7 +54,7 @@ ast::EnumField Transform::enumField(uint32_t index) {
       !before.refinement)
     out.name = before.name.parts[0];
   else
-    reporter_.syntaxError(before.range, "expected a single name before ':'");
+    reporter_.syntaxError(before.range, "a single name before ':'");
   return out;
 }
 
@@ -85,7 +85,7 @@ ast::ReferenceDecl Transform::referenceDecl(uint32_t index) {
       out.columns.push_back(std::move(column));
     else
       reporter_.syntaxError(column.column->range,
-                            "expected a column of the file after ':': its name, or column(\"name\", unit = 1s)");
+                            "a column of the file after ':': its name, or column(\"name\", unit = 1s)");
   }
   return out;
 }

@@ -222,7 +222,7 @@ Transform::Built Transform::set(uint32_t index) {
   for (ast::CallArgument& member : members) {
     if (member.name)
       reporter_.syntaxError(source::join(member.name->range, member.value->range),
-                            "in a set stand values, in a record a name and '=' before each: this has both");
+                            "values alone, as in a set, or a name and '=' before each, as in a record");
     out.elements.push_back(std::move(member.value));
   }
   return make(range(index), std::move(out), depth + 1);

@@ -77,7 +77,7 @@ ast::WorkloadUse Transform::workloadUse(uint32_t index) {
     if (label.parts.size() == 1)
       out.label = std::move(label.parts[0]);
     else
-      reporter_.syntaxError(label.range, "expected a single name before '='");
+      reporter_.syntaxError(label.range, "a single name before '='");
   }
   int depth = 0;
   if (const uint32_t given = child(index, Rule::Arguments); given != kNone) out.arguments = arguments(given, depth);
@@ -87,7 +87,7 @@ ast::WorkloadUse Transform::workloadUse(uint32_t index) {
 ast::ExprPtr Transform::levels(uint32_t value) {
   ast::ExprPtr out = expression(value);
   if (std::holds_alternative<ast::ListExpr>(out->node) || std::holds_alternative<ast::RecordExpr>(out->node))
-    reporter_.syntaxError(out->range, "expected a level set, such as { a, b } or 1..4, after 'in'");
+    reporter_.syntaxError(out->range, "a level set, such as { a, b } or 1..4, after 'in'");
   return out;
 }
 
@@ -112,7 +112,7 @@ std::optional<ast::CompareDecl> Transform::compareDecl(uint32_t index) {
   ast::ExprPtr value = expression(child(index, Rule::Condition));
   auto* call = std::get_if<ast::CallExpr>(&value->node);
   if (!call) {
-    reporter_.syntaxError(value->range, "expected a call such as speedup(step_time) after '='");
+    reporter_.syntaxError(value->range, "a call such as speedup(step_time) after '='");
     return std::nullopt;
   }
   ast::CompareDecl out;
@@ -123,6 +123,7 @@ std::optional<ast::CompareDecl> Transform::compareDecl(uint32_t index) {
   out.call = std::move(*call);
   out.over = factorName(child(index, Rule::FactorName));
   if (const uint32_t against = child(index, Rule::Value); against != kNone) out.against = expression(against);
+  if (has(index, Token::Allow)) out.allowed = identifier(children(index, Rule::Word).back());
   return out;
 }
 
@@ -136,7 +137,8 @@ ast::ControlDecl Transform::controlDecl(uint32_t index) {
     if (selector.name)
       out.selectors.push_back(std::move(selector));
     else
-      reporter_.syntaxError(selector.value->range, "a control names its point by '=': [method = lora, rank = 8]");
+      reporter_.syntaxError(selector.value->range,
+                            "the name of a factor and '=' before the level, as in [method = lora]");
   }
   return out;
 }

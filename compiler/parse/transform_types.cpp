@@ -30,8 +30,7 @@ void Transform::namedType(uint32_t index, ast::TypeExpr& out) {
   const uint32_t element = child(index, Rule::RefinedType);
   if (element == kNone) return;
   if (text(names[0]) != "list") {
-    reporter_.syntaxError(range(names[0]),
-                          fmt::format("'{}' takes no type in brackets; only list(…) does", text(names[0])));
+    reporter_.syntaxError(range(names[0]), "'list' before a type in brackets");
     return;
   }
   out.shape = ast::TypeExpr::Shape::List;

@@ -9,8 +9,8 @@ namespace expc::parse {
 
 EXPC_DIAGNOSTIC(
     UnknownTrait, Error,
-    "'{0}' says nothing about a metric{1}; it may be lower or higher; timed, quality or profile; exact; series",
-    std::string_view, std::string);
+    "'{0}' says nothing about a metric; it may be lower or higher; timed, quality or profile; exact; series",
+    std::string_view);
 
 namespace {
 
@@ -110,7 +110,7 @@ void Transform::versionDecl(uint32_t index, ast::WorkloadDecl& workload) {
   int version = 0;
   auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), version);
   if (error != std::errc() || end != written.data() + written.size()) {
-    reporter_.syntaxError(range(literal), fmt::format("expected a whole number after 'version', found '{}'", written));
+    reporter_.syntaxError(range(literal), "a whole number after 'version'");
     return;
   }
   workload.version = version;
@@ -174,9 +174,8 @@ void Transform::metricTrait(uint32_t index, ast::MetricDecl& metric) {
     return;  // `form regex(…)`: likewise
   } else if (diag::Emitter* emitter = reporter_.next(node(index).begin)) {
     const auto near = diag::closest(word, language::texts(language::Role::Trait));
-    diag::Builder builder =
-        emitter->build(range(index), UnknownTrait, word, near ? fmt::format(" (did you mean '{}'?)", *near) : "");
-    if (near) builder.fix(range(index), *near);
+    diag::Builder builder = emitter->build(range(index), UnknownTrait, word);
+    if (near) builder.guess(range(index), *near);
     builder.emit();
   }
 }

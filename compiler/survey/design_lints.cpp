@@ -19,7 +19,7 @@ EXPC_DIAGNOSTIC(UntilNeverHolds, Error,
                 unsigned, unsigned);
 EXPC_DIAGNOSTIC(BudgetTooSmall, Error, "a budget of {0}s cannot hold {1} trials: each takes at least 1 ms to start",
                 std::string, uint64_t);
-EXPC_DIAGNOSTIC(SamePoint, Error, "two points of the study '{0}' mean the same", std::string_view);
+EXPC_DIAGNOSTIC(SamePoint, Error, "two points of the study '{0}' run exactly the same", std::string_view);
 
 /// Starting a process takes longer than this on any machine, whatever the trial then does.
 constexpr double kLeastSeconds = 0.001;

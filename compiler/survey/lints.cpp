@@ -10,7 +10,7 @@ EXPC_DIAGNOSTIC(SomeWithoutPartner, Warning, "{0} of {1} points of the compariso
                 uint64_t, std::string_view);
 EXPC_DIAGNOSTIC(AmbiguousBaseline, Error, "the comparison '{0}' has several baseline points for one point",
                 std::string_view);
-EXPC_DIAGNOSTIC(EmptyCriterion, Error, "the criterion '{0}' asks about no point", std::string_view);
+EXPC_DIAGNOSTIC(EmptyCriterion, Error, "the criterion '{0}' has no point to judge", std::string_view);
 EXPC_DIAGNOSTIC(ControlPoint, Error, "the control '{0}' names {1}", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(NothingPublished, Error, "nothing is published in '{0}' for the points of the criterion '{1}'",
                 std::string_view, std::string_view);
@@ -69,12 +69,31 @@ void lintPairs(const expand::Space& whole, const Survey& survey, const source::S
       if (of.without == 0)
         builder.note(study.factors[comparison.over].range, "every point is at the level that it compares with");
       builder.emit();
-    } else if (of.without > 0) {
-      auto builder =
-          emitter.build(comparison.range, SomeWithoutPartner, of.without, of.without + of.pairs, comparison.name);
-      noteReasons(builder, of, study, sources);
-      builder.emit();
     }
+  }
+}
+
+void lintSomePairs(const expand::Space& whole, const Survey& survey, const source::SourceManager& sources,
+                   diag::Emitter& emitter) {
+  const check::Study& study = whole.study();
+  std::set<Missing> said;
+  for (size_t i = 0; i < study.comparisons.size(); ++i) {
+    const check::Comparison& comparison = study.comparisons[i];
+    const Survey::OfComparison& of = survey.comparisons[i];
+    if (of.without == 0 || comparison.incomplete) continue;
+    bool fresh = false;
+    for (const auto& [missing, count] : of.reasons) {
+      const bool built_in =
+          missing.obstacle.kind == expand::Obstacle::Kind::Rule && study.rules[missing.obstacle.rule].of_workload;
+      fresh |= !built_in || said.insert(missing).second;
+    }
+    if (!fresh) continue;
+    auto builder =
+        emitter.build(comparison.range, SomeWithoutPartner, of.without, of.without + of.pairs, comparison.name);
+    noteReasons(builder, of, study, sources);
+    builder.note({}, "leave out both sides of a pair, or accept it by '{}'",
+                 fmt::format("allow {}", diag::code(diag::Kind::SomeWithoutPartner)));
+    builder.emit();
   }
 }
 

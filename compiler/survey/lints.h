@@ -20,9 +20,14 @@ class Reported {
   std::set<std::tuple<diag::Kind, const check::Criterion*, uint32_t, uint32_t>> seen_;
 };
 
-/// On the whole study: comparisons without partners (E0405, W0406) or with several baselines for one point (E0408).
+/// On the whole study: comparisons without partners (E0405) or with several baselines for one point (E0408).
 void lintPairs(const expand::Space& whole, const Survey& survey, const source::SourceManager& sources,
                diag::Emitter& emitter);
+
+/// On a study without errors: comparisons that lack some partners and do not allow it (W0406). What a rule of the
+/// workload removes is said at the first of them.
+void lintSomePairs(const expand::Space& whole, const Survey& survey, const source::SourceManager& sources,
+                   diag::Emitter& emitter);
 
 /// On the whole study: criteria that ask about no point (E0407).
 void lintCriteria(const expand::Space& whole, const Survey& survey, diag::Emitter& emitter);

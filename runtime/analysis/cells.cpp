@@ -48,6 +48,7 @@ struct BlockValues {
   std::set<int64_t> complete;
   std::set<int64_t> sessions;
   std::map<std::string, unsigned> losses;  // why, in how many blocks
+  bool timed_out = false;                  // one of the values
 };
 
 /// Why a block has no value: the first point of the cell that has none.
@@ -92,6 +93,7 @@ BlockValues blockValues(const Evidence& evidence, const plan::Cell& cell) {
       }
       if (reading.value) {
         // The worst rate is 0 in a ratio.
+        result.timed_out |= reading.timed_out;
         result.values.push_back(ratio ? std::max(0.0, *reading.value) : *reading.value);
         result.complete.insert(block);
         result.sessions.insert(session);
@@ -203,6 +205,7 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
                       std::any_of(cell.points.begin(), cell.points.end(),
                                   [&](const std::string& point) { return wanted.count(point) != 0; });
   result.estimate.values = values.values;
+  result.timed_out = values.timed_out;
   judgePoints(evidence, cell, result);
   if (values.values.empty()) {
     if (result.state == CellState::Measured) {

@@ -29,6 +29,7 @@ struct MeasuredCell {
   stats::NestedIntervals intervals;  // of the estimate, at every confidence
   bool exact = false;                // exact metrics that never varied: compared as they are
   bool unfinished = false;           // the design still wants trials of it
+  bool timed_out = false;            // a timeout is among the values
 };
 
 /// What all cells of a judgement share.

@@ -119,6 +119,24 @@ TEST_CASE("a series: its last value in tables, epochs_to, and one that never get
   CHECK(std::isinf(epochs->interval->high));
 }
 
+TEST_CASE("a series that never reaches its bound is no timeout") {
+  const plan::Plan plan = derived();
+  Records records;
+  for (int b = 1; b <= 7; ++b) addLosses(records, "fp64-1", b, {3, 2, 1.5, 0.9});
+  plan::Cell cell;
+  cell.labels = {"fp64", "1"};
+  cell.kind = TrialKind::Quality;
+  cell.term = metric("epochs", "fp64-1");
+  cell.points = {"fp64-1"};
+  const plan::Criterion soon = criterion({cell}, atMost(2, "2"), "", std::nullopt);
+  CriterionResult result = judged(plan, soon, records);
+  CHECK(word(result.verdict) == "fail");
+  CHECK(result.why == "7 of 7 trials above 2: precision=fp64 gpus=1 got a series that never reached its bound");
+  for (store::Trial& trial : records.results.trials) trial.status = TrialStatus::Timeout;
+  result = judged(plan, soon, records);
+  CHECK(result.why == "7 of 7 trials above 2: precision=fp64 gpus=1 got a timeout");
+}
+
 TEST_CASE("max_gap is the largest distance of two series of one block") {
   plan::Plan plan = derived();
   Records records;

@@ -13,6 +13,15 @@
 namespace expc::analysis {
 namespace {
 
+/// Whether a term is the place in a series at which it reaches a bound: `epochs_to`, also by the name of a metric.
+bool isFirst(const plan::Plan& plan, const plan::Term& term) {
+  const auto* read = std::get_if<plan::MetricTerm>(&term.node);
+  const auto metric = std::find_if(plan.metrics.begin(), plan.metrics.end(),
+                                   [&](const plan::Metric& one) { return read && one.name == read->metric; });
+  if (metric != plan.metrics.end() && metric->derived) return isFirst(plan, *metric->derived);
+  return std::holds_alternative<plan::FirstTerm>(term.node);
+}
+
 std::string cellCount(size_t count) { return fmt::format("{} cell{}", count, count == 1 ? "" : "s"); }
 
 }  // namespace
@@ -209,7 +218,10 @@ std::string Explainer::shown(size_t index) const {
 
 std::string Explainer::value(size_t index, double number) const {
   const plan::Cell& cell = criterion_.cells[index];
-  if (std::isinf(number)) return "a timeout";
+  if (std::isinf(number)) {
+    if (cells_[index].timed_out) return "a timeout";
+    return isFirst(plan_, *cell.term) ? "a series that never reached its bound" : "no finite value";
+  }
   return formatAgainst(number, ends(bound(index)), criterion_.unit, dimensionOf(plan_, cell));
 }
 

@@ -26,6 +26,7 @@ study sizes {
   compare gain = speedup(step_time) over precision
   criterion c: forall *: gain >= limits.least
   design full { timed { repeat 10  steps 30 } }
+  preset both { only precision in { fp64, fp32 } }
 }
 """
 
@@ -89,8 +90,8 @@ class Explain(Command):
 class Fix(Command):
     def setUp(self):
         super().setUp()
-        # The first round mends what cannot be parsed; only then are names looked up.
-        self.study = self.write("sizes.exp", STUDY.replace("(step_time)", "(step_tme)").replace("std.image\n", "std.image;\n"))
+        # The first round mends what cannot be parsed; only then is the study looked at.
+        self.study = self.write("sizes.exp", STUDY.replace("only precision in", "precision =").replace("std.image\n", "std.image;\n"))
         self.limits = self.write("shared/limits.exp", "# shared\nlet least = 1.2x\n")
 
     def test_writes_study_and_import_and_says_what(self):
@@ -100,7 +101,7 @@ class Fix(Command):
         self.assertEqual(result.stderr.splitlines(), [
             "sizes.exp:1:17: removed `;` (E0102 unexpected-character)",
             "shared/limits.exp:1:1: replaced `#` by `//` (E0102 unexpected-character)",
-            "sizes.exp:8:26: replaced `step_tme` by `step_time` (E0201 unknown-name)",
+            "sizes.exp:11:17: replaced `precision = { fp64, fp32 }` by `only precision in { fp64, fp32 }` (E0326 assigns-factor)",
             "3 changes in 2 files"])
         self.assertEqual(self.expc("check", "sizes.exp", "--fix").stderr, "nothing to fix\n")
 
@@ -110,7 +111,30 @@ class Fix(Command):
         self.assertIn("3 changes in 2 files", result.stderr)
         self.assertIn("error[E0203]", result.stderr)
         self.assertNotIn("E0102]", result.stderr)
-        self.assertIn("step_time) over", self.study.read_text())
+        self.assertIn("only precision in", self.study.read_text())
+
+    def test_a_guess_is_shown_and_not_carried_out(self):
+        self.limits.write_text("let least = 1.2x\n")
+        self.study.write_text(STUDY.replace("baseline fp64", "baseline fp63"))
+        result = self.expc("check", "sizes.exp", "--fix", code=1)
+        self.assertIn("note: did you mean 'fp64'?", result.stderr)
+        self.assertIn("nothing to fix", result.stderr)
+        self.assertIn("baseline fp63", self.study.read_text())
+        self.assertEqual(self.expc("check", "sizes.exp", "--fix", "--diff", code=1).stdout, "")
+        document = json.loads(self.expc("check", "sizes.exp", "--format", "json", code=1).stdout)
+        fix, = document["diagnostics"][0]["fixes"]
+        self.assertEqual((fix["applicability"], fix["replacement"]), ("guess", "fp64"))
+
+    def test_what_is_no_file_is_left_alone(self):
+        self.study.write_text(STUDY)
+        self.limits.write_text("let least = 1.2x\n")
+        # A file of that name must not be taken for the argument.
+        override = self.write("-D", "batch=2;")
+        result = self.expc("check", "sizes.exp", "-D", "batch=2;", "--fix", code=1)
+        self.assertIn("E0102", result.stderr)
+        self.assertIn("nothing to fix", result.stderr)
+        self.assertEqual(override.read_text(), "batch=2;")
+        self.assertEqual(self.expc("check", "sizes.exp", "-D", "batch=2;", "--fix", "--diff", code=1).stdout, "")
 
     def test_diff_shows_and_writes_nothing(self):
         before = self.study.read_text(), self.limits.read_text()

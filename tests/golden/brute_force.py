@@ -282,6 +282,8 @@ class Expected:
                 codes.add("W0406")
         if self.study.criterion and good[self.study.criterion[0][0]] and not self.asked():
             codes.add("E0407")
+        if any(code.startswith("E") for code in codes):
+            codes.discard("W0406")
         return codes, True
 
     def reads_factors(self, text):

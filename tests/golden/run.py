@@ -18,9 +18,10 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent
-EXPECTATION = re.compile(r"//~(?P<place>\^+|\?)? (?P<text>(?:error|warning)\[[EW]\d{4}\]: .*|note: .*|help: .*)$")
+EXPECTATION = re.compile(r"//~(?P<place>\^+|-\d+|\?)? (?P<text>(?:error|warning)\[[EW]\d{4}\]: .*|(?:note|help|guess): .*)$")
 HEADER = re.compile(r"// (?P<key>RUN|ARGS|FILL): (?P<value>.*)$")
 TIMEOUT = 300
+COUNTED = 3  # carets that can be counted by eye
 
 
 class Case:
@@ -93,7 +94,18 @@ def clean(text: str) -> str:
     return " ".join(text.split())
 
 
-def entries(diagnostic: dict, known: set) -> list:
+def fix_text(fix: dict, texts: dict) -> str:
+    """What a fix takes away and what it puts there: a fix that takes too much is wrong as well."""
+    word = "help" if fix["applicability"] == "certain" else "guess"
+    after = clean(fix["replacement"])
+    if fix.get("file") not in texts:
+        return f"{word}: `{after}`"
+    place = fix["range"]
+    before = texts[fix["file"]][place["begin"]["offset"] : place["end"]["offset"]].decode("utf-8", "replace")
+    return f"{word}: `{clean(before)}` -> `{after}`"
+
+
+def entries(diagnostic: dict, known: set, texts: dict) -> list:
     """A diagnostic as (file, line, text), its notes and fixes with it; file None where it has no place in the case."""
 
     def place(item: dict) -> tuple:
@@ -111,7 +123,7 @@ def entries(diagnostic: dict, known: set) -> list:
         else:
             out.append((*(place(note) if "file" in note else here), text))
     for fix in diagnostic["fixes"]:
-        out.append((*(place(fix) if "file" in fix else here), f"help: `{clean(fix['replacement'])}`"))
+        out.append((*(place(fix) if "file" in fix else here), fix_text(fix, texts)))
     return out
 
 
@@ -125,7 +137,9 @@ def expected(text: str, file: str) -> list:
         if match["place"] == "?":
             out.append((None, 0, match["text"].rstrip()))
         else:
-            out.append((file, number - len(match["place"] or ""), match["text"].rstrip()))
+            place = match["place"] or ""
+            up = int(place[1:]) if place.startswith("-") else len(place)
+            out.append((file, number - up, match["text"].rstrip()))
     return out
 
 
@@ -151,12 +165,13 @@ def rewritten(text: str, file: str, found: list, is_main: bool) -> str:
             out += [f"//~? {entry}" for entry in placeless]
         if own_line[number - 1]:
             continue
-        line = re.sub(r"\s*//~ (?:error|warning|note|help)\b.*$", "", line)
+        line = re.sub(r"\s*//~ (?:error|warning|note|help|guess)\b.*$", "", line)
         out.append(line)
         ending = "\r" if line.endswith("\r") else ""
         indent = line[: len(line) - len(line.lstrip())]
         for count, entry in enumerate(wanted.get(number, []), 1):
-            out.append(f"{indent}//~{'^' * count} {entry}{ending}")
+            up = "^" * count if count <= COUNTED else f"-{count}"
+            out.append(f"{indent}//~{up} {entry}{ending}")
     return "\n".join(out)
 
 
@@ -166,12 +181,13 @@ def check_diagnostics(case: Case, expc: str, update: bool) -> list:
         prepare(case, folder)
         arguments = [word for value in case.values("ARGS") for word in shlex.split(value)]
         result = execute(expc, ["check", case.main.name, "--format", "json", *arguments], folder)
+        texts = {str(path.relative_to(case.base)): (folder / path.relative_to(case.base)).read_bytes() for path in case.files}
     try:
         document = json.loads(result.stdout)
     except ValueError:
         return [f"exit {result.returncode}, and no JSON on standard output", *result.stderr.decode(errors="replace").splitlines()[:20]]
     sources = {str(file.relative_to(case.base)): file for file in case.files if file.suffix == ".exp"}
-    found = [entry for diagnostic in document["diagnostics"] for entry in entries(diagnostic, set(sources))]
+    found = [entry for diagnostic in document["diagnostics"] for entry in entries(diagnostic, set(sources), texts)]
     errors = any(text.startswith("error[") for _, _, text in found)
     problems = []
     if result.returncode != (1 if errors else 0):

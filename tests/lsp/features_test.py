@@ -343,12 +343,22 @@ class Mending(Features):
         quick = [a for a in self.whole("codeAction", uri, **here) if a["kind"] == "quickfix"]
         self.assertEqual(quick[0]["title"], "Replace 'wal' by 'wall'")
         self.assertEqual(quick[0]["edit"]["changes"][uri], [{"range": diagnostic["range"], "newText": "wall"}])
+        self.assertNotIn("isPreferred", quick[0])  # it is a guess
         here["context"]["only"] = ["source"]
-        self.assertEqual([a["kind"] for a in self.whole("codeAction", uri, **here)], ["source.fixAll"])
+        self.assertEqual(self.whole("codeAction", uri, **here), [])
         here["context"]["only"] = ["refactor"]
         self.assertEqual(self.whole("codeAction", uri, **here), [])
         start = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 1}}
         self.assertEqual(self.whole("codeAction", uri, range=start, context={"only": ["quickfix"]}), [])
+
+    def test_all_that_is_certain_is_mended_at_once(self):
+        uri = self.open("let a = 1;\nlet b = 2 == 2 && 1 > 0\n")
+        [diagnostic] = [d for d in self.client.diagnostics(uri) if "&&" in d["message"]]
+        here = {"range": diagnostic["range"], "context": {"diagnostics": [diagnostic]}}
+        quick, every = self.whole("codeAction", uri, **here)
+        self.assertTrue(quick["isPreferred"])
+        self.assertEqual(every["kind"], "source.fixAll")
+        self.assertEqual([e["newText"] for e in every["edit"]["changes"][uri]], ["", "and"])
 
     def test_formatting(self):
         options = {"tabSize": 8, "insertSpaces": False}
