@@ -113,6 +113,27 @@ TEST_CASE("a command's id is its arguments, not its name or how its output is re
   CHECK(first != Lowered(study("one", "/bin/y", "regex(\"a ([0-9]+)\", unit = 1s)")).ids());
 }
 
+TEST_CASE("options stand for every parameter, and neither their order nor one more at its default changes an id") {
+  const auto study = [](const std::string& command, const std::string& params) {
+    return "workload w command [\"run\", " + command + "] { " + params +
+           " metric wall : Time lower } study s { workload w  factor n in { 1, 2 }  measure wall  design full { repeat "
+           "10 } }";
+  };
+  const std::string n = "param n : int = 1 ", lr = "param lr_max : float = 0.5 ";
+  const std::set<std::string> ids = Lowered(study("options", n + lr)).ids();
+  CHECK(ids.size() == 2);
+  CHECK(Lowered(study("options", lr + n)).ids() == ids);
+  CHECK(Lowered(study("options", n + lr + "param more : bool = false")).ids() == ids);
+  CHECK(Lowered(study("options \"--{name}={value}\"", n + lr)).ids() != ids);
+  CHECK(Lowered(study("\"options\", \"${n}\", \"${lr_max}\"", n + lr)).ids() != ids);
+  const auto arguments = [&](const std::string& command) {
+    return Lowered(study(command, n + lr)).prepared->outline().head.workloads[0].command->arguments;
+  };
+  using List = std::vector<std::string>;
+  CHECK(arguments("options") == List{"run", "--lr_max", "${lr_max}", "--n", "${n}"});
+  CHECK(arguments("options \"-D{dashed}={value}\", \"${n}\"") == List{"run", "-Dlr-max=${lr_max}", "${n}"});
+}
+
 TEST_CASE("order of declarations, a new level and a condition elsewhere change no id") {
   std::vector<std::string> parts = {
       "factor gpus in { 1, 2 } ", "factor method in { none, lora, qlora } ", "factor rank in { 8, 64 } when gpus > 1 ",
