@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
 using namespace expc;
@@ -87,4 +88,21 @@ TEST_CASE("lines") {
   CHECK(Asked("study s {\n  fac|").context.line_start);
   CHECK(Asked("study s {\n  |").context.line_start);
   CHECK(!Asked("study s { |").context.line_start);
+}
+
+TEST_CASE("what may come next is what the grammar says") {
+  const auto next = [](const char* text, parse::Token token) {
+    const std::vector<parse::Token> expected = Asked(text).context.expected;
+    return std::find(expected.begin(), expected.end(), token) != expected.end();
+  };
+  using parse::Token;
+  CHECK(next("study s { factor x |", Token::In));
+  CHECK(next("study s { factor x in 1..4 |", Token::Baseline));
+  CHECK(next("study s { factor x in 1..4 |", Token::By));
+  CHECK(!next("study s { factor x in 1..4 by 2 |", Token::By));
+  CHECK(next("study s { factor x in { 1 } |", Token::Measure));
+  CHECK(next("study s { criterion c: forall *: x >= 1 with |", Token::Confidence));
+  CHECK(!next("study s { criterion c: forall *: x >= 1 with |", Token::Measure));
+  CHECK(next("study s { factor x in\n  plot y |", Token::Over));
+  CHECK(next("preset p { remove |", Token::Criterion));
 }

@@ -22,62 +22,29 @@ bool isExpression(Rule rule) {
 }
 
 /// The name that is missing as the first part of a statement.
-std::string_view nameIn(Rule rule, Token previous) {
+std::string nameIn(Rule rule, Token previous) {
   if (previous == Token::By || previous == Token::Over) return "the name of a factor";
-  switch (rule) {
-    case Rule::EnumDecl:
-      return "the enum's name";
-    case Rule::EnumLevel:
-      return "the name of a level";
-    case Rule::WorkloadDecl:
-      return "the workload's name";
-    case Rule::WorkloadUse:
-      return "the workload's name";
-    case Rule::SystemDecl:
-      return "the system's name";
-    case Rule::ReferenceDecl:
-      return "the reference's name";
-    case Rule::ReferenceItem:
-      return "the name of a parameter or metric";
-    case Rule::ControlDecl:
-      return "the control's name";
-    case Rule::EstimateDecl:
-      return "the name of a metric";
-    case Rule::RecordField:
-      return "the name of a field";
-    case Rule::Claim:
-      return "the name of a reference";
-    case Rule::ParamDecl:
-      return "the parameter's name";
-    case Rule::MetricDecl:
-      return "the metric's name";
-    case Rule::StudyDecl:
-      return "the study's name";
-    case Rule::FactorDecl:
-      return "the factor's name";
-    case Rule::CompareDecl:
-      return "the comparison's name";
-    case Rule::CriterionDecl:
-      return "the criterion's name";
-    case Rule::PresetDecl:
-      return "the preset's name";
-    case Rule::MeasureDecl:
-    case Rule::TableDecl:
-      return "the name of a metric";
-    case Rule::PlotDecl:
-      return "the name of a metric or comparison";
-    case Rule::Quantifier:
-    case Rule::OnlyClause:
-    case Rule::FactorNames:
-      return "the name of a factor";
-    case Rule::RemoveClause:
-      return "the name of a criterion";
-    case Rule::Setting:
-    case Rule::DesignItem:
-      return "a setting";
-    default:
-      return "a name";
-  }
+  // What a statement names itself, …
+  static constexpr std::pair<Rule, std::string_view> kOwn[] = {
+      {Rule::EnumDecl, "enum"},       {Rule::WorkloadDecl, "workload"},   {Rule::WorkloadUse, "workload"},
+      {Rule::SystemDecl, "system"},   {Rule::ReferenceDecl, "reference"}, {Rule::ControlDecl, "control"},
+      {Rule::ParamDecl, "parameter"}, {Rule::MetricDecl, "metric"},       {Rule::StudyDecl, "study"},
+      {Rule::FactorDecl, "factor"},   {Rule::CompareDecl, "comparison"},  {Rule::CriterionDecl, "criterion"},
+      {Rule::PresetDecl, "preset"}};
+  // … and what it calls by its name.
+  static constexpr std::pair<Rule, std::string_view> kOther[] = {
+      {Rule::EnumLevel, "level"},     {Rule::ReferenceItem, "parameter or metric"},
+      {Rule::EstimateDecl, "metric"}, {Rule::RecordField, "field"},
+      {Rule::Claim, "reference"},     {Rule::MeasureDecl, "metric"},
+      {Rule::TableDecl, "metric"},    {Rule::PlotDecl, "metric or comparison"},
+      {Rule::Quantifier, "factor"},   {Rule::OnlyClause, "factor"},
+      {Rule::FactorNames, "factor"},  {Rule::RemoveClause, "criterion"}};
+  if (rule == Rule::Setting || rule == Rule::DesignItem) return "a setting";
+  for (const auto& [named, what] : kOwn)
+    if (named == rule) return fmt::format("the {}'s name", what);
+  for (const auto& [named, what] : kOther)
+    if (named == rule) return fmt::format("the name of a {}", what);
+  return "a name";
 }
 
 std::string describeToken(Token token) {
@@ -197,7 +164,7 @@ std::string describeExpected(const Situation& situation) {
     case Rule::Name:
     case Rule::FactorName:
       if (statement == Rule::PlotDecl && isWithin(situation, Rule::FactorName)) return "the name of a factor";
-      return std::string(statement == Rule::Type ? "a type" : nameIn(statement, previous));
+      return statement == Rule::Type ? "a type" : nameIn(statement, previous);
     case Rule::Type:
     case Rule::RefinedType:
       return "a type";

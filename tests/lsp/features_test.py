@@ -149,6 +149,13 @@ class Hover(Features):
         self.assertIn("other(layout = native)", self.hover(in_study("workload = ours]  ", "workload = ou|rs]  ",
                                                                     TWINS.replace("ours] >=", "ours]   >="))))
 
+    def test_words_of_one_place(self):
+        self.assertIn("whether the devices are GPUs", self.hover(in_study("gpus <= most", "system.gpu.pre|sent")))
+        self.assertIn("memory of one device", self.hover("system box { gpu.mem|ory = 80GB }"))
+        self.assertIn("memory of a node", self.hover("system box { mem|ory = 80GB }"))
+        self.assertIn("otherwise", self.hover("let a = cho|ose(true, 1, 2)"))
+        self.assertIn("the largest", self.hover("let a = m|ax(1, 2)"))
+
     def test_while_the_file_is_broken(self):
         text = in_study("over method\n", "over\n")
         self.assertIn("metric wall", self.hover(text.replace("table slower by gpus", "table wa|ll by gpus")))
@@ -197,6 +204,19 @@ class Completion(Features):
         self.offers(in_study("gpus <= most", "method == |"), "lora", never=["gpus"])
         self.offers(in_study("gpus <= most", "method in { lora, | }"), "qlora", never=["gpus"])
         self.offers(in_study("gpus <= most", "|"), "gpus", "rank", "most", "system")
+
+    def test_words_of_one_place(self):
+        self.offers(in_study("gpus <= most", "system.|"), "gpus", "gpu.present", "host.link", never=["method"])
+        self.offers(in_study("gpus <= most", "system.gpu.|"), "present", "bandwidth", "fp64", never=["gpus"])
+        self.offers(in_study("gpus <= most", "system.host.|"), "link", never=["memory"])
+        self.offers(in_study("gpus <= most", "|"), "choose", "max", "min")
+        self.offers("system box {\n  |\n}", "gpu.memory", "nodes", never=["study"])
+        self.offers(in_study("preset quick {", "preset quick {\n    design.timed.|\n"), "repeat", "steps", never=["seed"])
+
+    def test_half_written_statements_are_read_by_the_grammar(self):
+        broken = in_study("factor gpus in 1..4  baseline 1", "factor gpus in {\n  compare other = |")
+        self.offers(broken, "ratio", "speedup", never=["study"])
+        self.offers(in_study("table slower by gpus, method", "table slower by gpus\n  |"), "plot", "criterion")
 
     def test_units(self):
         self.offers(in_study("size = 300px", "size = 300|"), "300px", never=["300ms", "300GiB"])
