@@ -2,8 +2,8 @@
 // position is a byte offset. Error texts never come from here: what fits no rule becomes UNEXPECTED and the parser's own.
 lexer grammar ExpLexer;
 
-// `infeasible` where it is a claim of its own: the token reader makes it out of an identifier.
-tokens { INFEASIBLE }
+// Identifiers that are words of the language by what stands beside them: the token reader finds them (contextual.h).
+tokens { INFEASIBLE, ALWAYS, GIVE, KEEP }
 
 // Heads of statements: reserved.
 IMPORT    : 'import';

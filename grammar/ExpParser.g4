@@ -9,7 +9,8 @@ options { tokenVocab = ExpLexer; }
 file            : declaration* EOF;
 valueFile       : value EOF;
 
-declaration     : importDecl | enumDecl | letDecl | workloadDecl | systemDecl | referenceDecl | presetDecl | studyDecl;
+declaration     : importDecl | enumDecl | letDecl | metricDecl | workloadDecl | systemDecl | referenceDecl | confidenceDecl
+                | designDecl | presetDecl | studyDecl;
 
 importDecl      : IMPORT (name | text) (AS word)?;
 enumDecl        : ORDERED? ENUM word LBRACE enumLevel (COMMA enumLevel?)* RBRACE;
@@ -30,7 +31,7 @@ outputsDecl     : OUTPUTS sum;
 prepareDecl     : PREPARE textList (TIMEOUT sum)?;
 expectDecl      : EXPECT condition;
 paramDecl       : PARAM word COLON refinedType (ASSIGN value)? (WHEN condition)?;
-metricDecl      : METRIC word (COLON refinedType)? (ASSIGN value)? (metricTrait | metricSource)*;
+metricDecl      : METRIC word (DOT STAR | (COLON refinedType)? (ASSIGN value)? (metricTrait | metricSource)*);
 metricTrait     : IDENTIFIER;
 metricSource    : FROM sum;
 estimateDecl    : ESTIMATE word ASSIGN value (WHEN condition)?;
@@ -42,23 +43,24 @@ systemBody      : LBRACE systemItem* RBRACE;
 systemItem      : assignment;
 referenceDecl   : REFERENCE word FROM text referenceBody;
 referenceBody   : LBRACE referenceItem* RBRACE;
-referenceItem   : word COLON sum;
+referenceItem   : word (ASSIGN sum)?;
 
 // ---- studies
 studyDecl       : STUDY word studyBody;
 studyBody       : LBRACE studyItem* RBRACE;
 studyItem       : workloadUse | factorDecl | letDecl | ruleDecl | measureDecl | metricDecl | compareDecl | controlDecl
-                | criterionDecl | designDecl | tableDecl | plotDecl | presetDecl;
+                | criterionDecl | confidenceDecl | designDecl | tableDecl | plotDecl | presetDecl;
 workloadUse     : WORKLOAD name (ASSIGN name)? arguments?;
 factorDecl      : FACTOR factorName IN value factorClause*;
 factorClause    : BASELINE value | WHEN condition;
 measureDecl     : MEASURE words;
 compareDecl     : COMPARE word ASSIGN condition OVER factorName (AGAINST value)? (ALLOW word)?;
 controlDecl     : CONTROL word ASSIGN selectors;
-criterionDecl   : CRITERION word COLON (quantifier COLON)* claim (WITH CONFIDENCE sum)?;
+criterionDecl   : CRITERION word COLON (quantifier COLON)* claim (WITH CONFIDENCE sum | ALWAYS)?;
 quantifier      : (FORALL | EXISTS) (STAR | factorNames)? (WHERE condition)?;
-claim           : INFEASIBLE | sum (relation sum | WITHIN sum RANGE sum | LIKE word (WITHIN sum)?);
+claim           : INFEASIBLE | sum (relation sum | WITHIN sum RANGE sum (GIVE sum)? | LIKE name (WITHIN sum)?);
 relation        : EQUAL | LESS | LESS_EQUAL | GREATER | GREATER_EQUAL;
+confidenceDecl  : CONFIDENCE sum;
 tableDecl       : TABLE word (BY factorNames)?;
 plotDecl        : PLOT word OVER factorName (BY factorNames)?;
 
@@ -73,9 +75,9 @@ settingValue    : condition (UNTIL condition)?;
 // ---- presets
 presetDecl      : PRESET word presetBody;
 presetBody      : LBRACE presetItem* RBRACE;
-presetItem      : onlyClause | removeClause | criterionDecl | presetDesign | assignment;
+presetItem      : onlyClause | criteriaClause | criterionDecl | presetDesign | assignment;
 onlyClause      : ONLY factorName IN value;
-removeClause    : REMOVE CRITERION words;
+criteriaClause  : (KEEP | REMOVE) CRITERION (words | WITH CONFIDENCE | STAR);
 presetDesign    : DESIGN (word? designBody | (DOT anyWord)+ ASSIGN value);
 assignment      : word (DOT anyWord)* ASSIGN value;
 

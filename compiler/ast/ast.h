@@ -174,11 +174,13 @@ struct ParamDecl {
   ExprPtr when;           // may be null
 };
 
-/// In a workload: `metric step_time : Time lower timed`. In a study (derived): `metric share = a / b`.
+/// In a workload or a file: `metric step_time : Time lower timed`; `metric profiler.*` stands for all of a module. In a
+/// study (derived): `metric share = a / b`.
 struct MetricDecl {
   Range range;
   std::string doc;
-  Identifier name;
+  Identifier name;  // of the module, with `all`
+  bool all = false;
   std::optional<TypeExpr> type;
   std::optional<Identifier> direction;  // lower, higher
   std::optional<Identifier> kind;       // timed, quality, profile
@@ -304,22 +306,30 @@ struct Quantifier {
   std::vector<Identifier> factors;
   ExprPtr where;  // may be null
 };
-/// `criterion name: Q* subject >= bound with confidence 95%`; the subject is compared with one bound, a band, or what
-/// a reference publishes (`gain like table2 within 5%`). `criterion oom: Q* infeasible` has no subject.
+/// `criterion name: Q* subject >= bound with confidence 95%`; the subject is compared with one bound, a band (`within
+/// 0.6x..0.7x give 10%`), or what a reference publishes (`gain like tables.table2 within 5%`). `criterion oom: Q*
+/// infeasible` has no subject.
 struct CriterionDecl {
   Range range;
   std::string doc;
   Identifier name;
   std::vector<Quantifier> quantifiers;
   bool infeasible = false;
-  Range claim_range;                 // of what follows the quantifiers, up to `with`
-  ExprPtr subject;                   // null with `infeasible`
-  std::optional<Identifier> like;    // a reference
-  ExprPtr like_within;               // `within 5%` after it; may be null
-  std::optional<BinaryOp> relation;  // >=, >, <=, <, ==
-  ExprPtr bound;                     // with relation
-  ExprPtr band_low, band_high;       // `within low..high`, without relation
-  ExprPtr confidence;                // may be null
+  Range claim_range;                  // of what follows the quantifiers, up to `with`
+  ExprPtr subject;                    // null with `infeasible`
+  std::optional<QualifiedName> like;  // a reference
+  ExprPtr like_within;                // `within 5%` after it; may be null
+  std::optional<BinaryOp> relation;   // >=, >, <=, <, ==
+  ExprPtr bound;                      // with relation
+  ExprPtr band_low, band_high;        // `within low..high`, without relation
+  ExprPtr give;                       // with a band; may be null
+  ExprPtr confidence;                 // may be null
+  Range always;                       // of the word that refuses the study's confidence; invalid without it
+};
+/// `confidence 95%`: of every criterion of a study or a file that says nothing else.
+struct ConfidenceDecl {
+  Range range;
+  ExprPtr value;
 };
 
 /// One setting of a design block: `repeat 10`, `steps 300`, `order blocks`, `seed 7`, `budget 24h`,
@@ -368,9 +378,13 @@ struct Assignment {
   QualifiedName target;
   ExprPtr value;
 };
-struct RemoveClause {
+/// `keep criterion a, b`, `remove criterion a`, `remove criterion with confidence`, `remove criterion *`
+struct CriteriaClause {
+  enum class Which { Named, Confident, All };
   Range range;
-  std::vector<Identifier> criteria;
+  bool keep = false;
+  Which which = Which::Named;
+  std::vector<Identifier> criteria;  // Named
 };
 struct PresetDecl {
   Range range;
@@ -378,7 +392,7 @@ struct PresetDecl {
   Identifier name;
   std::vector<Assignment> assignments;
   std::vector<OnlyClause> only;
-  std::vector<RemoveClause> removed;
+  std::vector<CriteriaClause> claims;
   std::vector<DesignDecl> designs;
   std::vector<CriterionDecl> criteria;  // added while the preset is on
 };
@@ -396,6 +410,7 @@ struct StudyDecl {
   std::vector<CompareDecl> compares;
   std::vector<ControlDecl> controls;
   std::vector<CriterionDecl> criteria;
+  std::vector<ConfidenceDecl> confidences;
   std::vector<DesignDecl> designs;
   std::vector<TableDecl> tables;
   std::vector<PlotDecl> plots;
@@ -410,18 +425,14 @@ struct SystemDecl {
   std::vector<Assignment> properties;
 };
 
-/// `reference table2 from "precision.csv" { gpus : gpus  train_time : column("total_time_s", unit = 1s) }`
-struct ReferenceColumn {
-  Range range;
-  Identifier name;  // a parameter or metric of the studies that use it
-  ExprPtr column;   // a bare name, or `column("…", unit = …)`
-};
+/// `reference table2 from "precision.csv" { gpus  total_time = column(total_time_s) * 1s  epoch_time = total_time / 20
+/// }`
 struct ReferenceDecl {
   Range range;
   std::string doc;
   Identifier name;
   Text path;
-  std::vector<ReferenceColumn> columns;
+  std::vector<LetDecl> columns;  // parameters and metrics of the studies that use it; no value: the column so called
 };
 
 /// One file.
@@ -430,10 +441,13 @@ struct Module {
   std::vector<Import> imports;
   std::vector<EnumDecl> enums;
   std::vector<LetDecl> lets;
+  std::vector<MetricDecl> metrics;  // for workloads that take them all
   std::vector<WorkloadDecl> workloads;
   std::vector<SystemDecl> systems;
   std::vector<ReferenceDecl> references;
-  std::vector<PresetDecl> presets;  // for every study of the file
+  std::vector<ConfidenceDecl> confidences;  // for every study of the file that has none
+  std::vector<DesignDecl> designs;          // likewise
+  std::vector<PresetDecl> presets;          // for every study of the file
   std::vector<StudyDecl> studies;
 };
 

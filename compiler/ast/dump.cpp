@@ -106,9 +106,12 @@ class ModuleDumper {
     }
     for (const EnumDecl& declaration : module.enums) enumeration(declaration);
     for (const LetDecl& declaration : module.lets) let(declaration);
+    for (const MetricDecl& declaration : module.metrics) metric(declaration);
     for (const WorkloadDecl& declaration : module.workloads) workload(declaration);
     for (const SystemDecl& declaration : module.systems) system(declaration);
     for (const ReferenceDecl& declaration : module.references) reference(declaration);
+    for (const ConfidenceDecl& declaration : module.confidences) line("confidence {}", dump(*declaration.value));
+    for (const DesignDecl& declaration : module.designs) design(declaration);
     for (const PresetDecl& declaration : module.presets) preset(declaration);
     for (const StudyDecl& declaration : module.studies) study(declaration);
   }
@@ -170,9 +173,10 @@ class ModuleDumper {
   }
 
   void metric(const MetricDecl& metric) {
-    line("metric {}{}{}{}{}{}{}", metric.name.name, metric.type ? " : " + type(*metric.type) : "",
-         metric.derived ? " = " + dump(*metric.derived) : "", metric.direction ? " " + metric.direction->name : "",
-         metric.kind ? " " + metric.kind->name : "", metric.exact ? " exact" : "", metric.series ? " series" : "");
+    line("metric {}{}{}{}{}{}{}{}", metric.name.name, metric.all ? ".*" : "",
+         metric.type ? " : " + type(*metric.type) : "", metric.derived ? " = " + dump(*metric.derived) : "",
+         metric.direction ? " " + metric.direction->name : "", metric.kind ? " " + metric.kind->name : "",
+         metric.exact ? " exact" : "", metric.series ? " series" : "");
     optional("from", metric.source);
     ++depth_;
     doc(metric.doc);
@@ -238,7 +242,8 @@ class ModuleDumper {
     line("reference {} from {}", declaration.name.name, quoted(declaration.path.value));
     ++depth_;
     doc(declaration.doc);
-    for (const ReferenceColumn& column : declaration.columns) line("{} : {}", column.name.name, dump(*column.column));
+    for (const LetDecl& column : declaration.columns)
+      line("{}{}", column.name.name, column.value ? " = " + dump(*column.value) : "");
     --depth_;
   }
 
@@ -253,11 +258,13 @@ class ModuleDumper {
     }
     if (criterion.infeasible) line("infeasible");
     if (criterion.subject) line("subject {}", dump(*criterion.subject));
-    if (criterion.like) line("like {}", criterion.like->name);
+    if (criterion.like) line("like {}", name(*criterion.like));
     optional("within", criterion.like_within);
     if (criterion.relation) line("{} {}", symbol(*criterion.relation), dump(*criterion.bound));
     if (criterion.band_low) line("within {} {}", dump(*criterion.band_low), dump(*criterion.band_high));
+    optional("give", criterion.give);
     if (criterion.confidence) line("confidence {}", dump(*criterion.confidence));
+    if (criterion.always.isValid()) line("always");
     --depth_;
   }
 
@@ -286,7 +293,11 @@ class ModuleDumper {
     for (const Assignment& assignment : preset.assignments)
       line("{} = {}", name(assignment.target), dump(*assignment.value));
     for (const OnlyClause& only : preset.only) line("only {} in {}", only.factor.name, dump(*only.levels));
-    for (const RemoveClause& removed : preset.removed) line("remove criterion {}", names(removed.criteria));
+    for (const CriteriaClause& clause : preset.claims)
+      line("{} criterion {}", clause.keep ? "keep" : "remove",
+           clause.which == CriteriaClause::Which::All         ? "*"
+           : clause.which == CriteriaClause::Which::Confident ? "with confidence"
+                                                              : names(clause.criteria));
     for (const DesignDecl& merged : preset.designs) design(merged);
     for (const CriterionDecl& added : preset.criteria) criterion(added);
     --depth_;
@@ -333,6 +344,7 @@ class ModuleDumper {
       --depth_;
     }
     for (const CriterionDecl& claimed : study.criteria) criterion(claimed);
+    for (const ConfidenceDecl& declared : study.confidences) line("confidence {}", dump(*declared.value));
     for (const DesignDecl& planned : study.designs) design(planned);
     for (const TableDecl& table : study.tables)
       line("table {}{}", table.metric.name, table.by.empty() ? "" : " by " + names(table.by));

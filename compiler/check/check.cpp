@@ -25,8 +25,8 @@ const System* Program::findSystem(std::string_view name) const {
 
 bool declaresAnything(const Program& program) {
   const ast::Module& module = *program.scopes.back()->ast;
-  return !module.enums.empty() || !module.lets.empty() || !module.workloads.empty() || !module.systems.empty() ||
-         !module.presets.empty();
+  return !module.enums.empty() || !module.lets.empty() || !module.metrics.empty() || !module.workloads.empty() ||
+         !module.systems.empty() || !module.references.empty() || !module.presets.empty();
 }
 
 /// A scope for each module, with its imports bound; those it imports come before it.

@@ -73,7 +73,6 @@ struct Selected {
   std::vector<std::vector<unsigned>> levels;  // kept levels of each factor, in declared order
   std::vector<const Criterion*> criteria;     // the study's, then presets'
   Design design;
-  bool restricted = false;  // something is not as the study has it
 
   /// The study as it stands.
   static Selected whole(const Study& study);

@@ -41,8 +41,8 @@ struct StudyContext {
   const ast::StudyDecl* declaration;
   Study& study;
   NameMap<LetEntry> lets;
-  NameMap<source::Range> criterion_ranges;
   NameMap<source::Range> declared_references;  // all of the file, fitting or not
+  std::optional<double> confidence = {};       // of criteria that say nothing of it
 
   Place place(bool system = false) { return {&scope, &study.workload->parameters, &lets, &study, system}; }
   diag::Emitter& emitter() { return context.emitter; }
@@ -107,6 +107,8 @@ void declareSystems(Context& context, ModuleScope& scope);
 void checkComparisons(StudyContext& context);
 /// One criterion of the study or of a preset; nothing after a report.
 std::optional<Criterion> checkCriterion(StudyContext& context, const ast::CriterionDecl& declaration);
+/// `confidence 95%`; nothing after a report.
+std::optional<double> checkConfidence(StudyContext& context, const ast::Expr& expr);
 /// A design or the part of one that a preset gives; nothing if there is none or after a report.
 std::optional<Design> checkDesign(StudyContext& context, const std::vector<ast::DesignDecl>& designs, bool partial);
 /// `design.timed.repeat = 20`: the same settings, by path. With `known_kind` only in a block that is designed already.

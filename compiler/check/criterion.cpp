@@ -185,9 +185,30 @@ class CriterionChecker {
     pinAt(static_cast<unsigned>(factor), name->name.range, *binary->right);
   }
 
+  /// How many parts of `a and b and …` are the word `feasible`.
+  static unsigned feasibleParts(const ast::Expr& expr) {
+    auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
+    if (binary && binary->op == ast::BinaryOp::And) return feasibleParts(*binary->left) + feasibleParts(*binary->right);
+    auto* name = std::get_if<ast::NameExpr>(&expr.node);
+    return name && joined(name->name) == "feasible" ? 1 : 0;
+  }
+
   void where(const ast::Quantifier& declared, Quantifier& quantifier, const std::vector<bool>& known) {
-    quantifier.where = context_.expressions().condition(*declared.where, context_.place(), "the condition of 'where'");
+    Place place = context_.place();
+    unsigned feasible = 0;
+    place.feasible = &feasible;
+    quantifier.where = context_.expressions().condition(*declared.where, place, "the condition of 'where'");
     if (!quantifier.where) return;
+    if (feasible > feasibleParts(*declared.where))
+      context_.emitter()
+          .build(declared.where->range, CriterionShape, criterion_.name,
+                 "must ask 'feasible' beside other conditions, joined by 'and'")
+          .note({}, "it leaves out the points that are expected to run out of memory, whatever else is asked")
+          .emit();
+    if (feasible > 0 && criterion_.infeasible)
+      context_.emitter().emit(declared.where->range, CriterionShape, criterion_.name,
+                              "asks for points that are both feasible and infeasible");
+    criterion_.feasible |= feasible > 0;
     for (unsigned parameter : parametersOf(*quantifier.where)) {
       int factor = study_.factor_of[parameter];
       if (factor < 0 || known[factor]) continue;
@@ -233,14 +254,15 @@ class CriterionChecker {
   /// `gain like table2 within 5%`: agreement with what is published.
   void like() {
     std::vector<std::string> names;
+    const std::string wanted = joined(*declaration_.like);
     for (unsigned i = 0; i < study_.references.size(); ++i) {
       names.push_back(study_.references[i].name);
-      if (study_.references[i].name == declaration_.like->name) criterion_.like = i;
+      if (study_.references[i].name == wanted) criterion_.like = i;
     }
     if (!criterion_.like) {
       // One that was refused, or does not fit this study, was said.
-      if (!context_.declared_references.contains(declaration_.like->name))
-        diag::unknownName(context_.emitter(), declaration_.like->range, "reference", declaration_.like->name, names);
+      if (!context_.declared_references.contains(wanted))
+        diag::unknownName(context_.emitter(), declaration_.like->range, "reference", wanted, names);
       return;
     }
     const Published& published = study_.references[*criterion_.like];
@@ -255,14 +277,17 @@ class CriterionChecker {
           .emit();
     criterion_.agreement = *Rational::make(1, 10);
     if (!declaration_.like_within) return;
-    const ast::Expr& expr = *declaration_.like_within;
-    auto value =
-        context_.expressions().constant(expr, context_.place(), Type::number(Dimension::share()), "the agreement");
-    if (!value) return;
-    if (value->asNumber()->sign() <= 0 || Rational(1) <= *value->asNumber())
-      context_.emitter().emit(expr.range, errors::OutOfRange, "the agreement", value->toString(),
-                              "above 0% and below 100%");
-    criterion_.agreement = *value->asNumber();
+    if (auto share = properShare(*declaration_.like_within, "the agreement")) criterion_.agreement = *share;
+  }
+
+  /// A share between 0% and 100%, both excluded.
+  std::optional<Rational> properShare(const ast::Expr& expr, std::string_view what) {
+    auto value = context_.expressions().constant(expr, context_.place(), Type::number(Dimension::share()), what);
+    if (!value) return std::nullopt;
+    if (value->asNumber()->sign() > 0 && *value->asNumber() < Rational(1)) return *value->asNumber();
+    context_.emitter().emit(expr.range, errors::OutOfRange, std::string(what), value->toString(),
+                            "above 0% and below 100%");
+    return std::nullopt;
   }
 
   /// Whether the subject is `published` itself or derived from it.
@@ -306,6 +331,7 @@ class CriterionChecker {
       }
       bound = {Bound::Relation::Within, *low, *high,
                fmt::format("within {}..{}", written(*declaration_.band_low), written(*declaration_.band_high))};
+      if (declaration_.give) give(bound);
       return unreachable(range);
     }
     auto relation = declaration_.relation ? relationOf(*declaration_.relation) : std::nullopt;
@@ -320,6 +346,24 @@ class CriterionChecker {
     if (!low) return;
     bound = {*relation, *low, *low, fmt::format("{} {}", spelled(*relation), written(*declaration_.bound))};
     unreachable(declaration_.bound->range);
+  }
+
+  /// `within 0.6x..0.7x give 10%`: each end is moved outwards by this share of itself.
+  void give(Bound& bound) {
+    auto share = properShare(*declaration_.give, "what a band gives");
+    if (!share) return;
+    auto moved = [&](const Rational& end, int sign) {
+      auto by = end * *share;
+      return by ? (end.sign() == sign ? end + *by : end - *by) : std::nullopt;
+    };
+    auto low = moved(bound.low, -1), high = moved(bound.high, 1);
+    if (!low || !high) {
+      context_.emitter().emit(declaration_.give->range, errors::NumberTooLarge, bound.text);
+      return;
+    }
+    bound.low = *low;
+    bound.high = *high;
+    bound.text += fmt::format(" give {}", squeeze(context_.context.sources.text(declaration_.give->range)));
   }
 
   /// Refuses bounds outside what the subject's dimension can take: shares lie in 0..100%, quantities and ratios above
@@ -351,20 +395,19 @@ class CriterionChecker {
         .emit();
   }
 
+  /// Its own confidence, else that of the study: of what is measured with noise, where it does not say `always`.
   void confidence() {
-    if (!declaration_.confidence) return;
-    const ast::Expr& expr = *declaration_.confidence;
-    auto value =
-        context_.expressions().constant(expr, context_.place(), Type::number(Dimension::share()), "a confidence");
-    if (!value) return;
-    const Rational& share = *value->asNumber();
-    if (share <= *Rational::make(1, 2) || Rational(1) <= share) {
-      context_.emitter().emit(expr.range, ConfidenceRange, value->toString());
+    const bool equal = !criterion_.like && criterion_.bound.relation == Bound::Relation::Equal;
+    if (!declaration_.confidence) {
+      const bool noisy = !criterion_.infeasible && !metric().exact && !equal;
+      if (!context_.confidence || !noisy || declaration_.always.isValid()) return;
+      criterion_.confidence = context_.confidence;
+      criterion_.text += fmt::format(" with confidence {:g}%", *context_.confidence * 100);
       return;
     }
-    criterion_.confidence = share.toDouble();
-    if (!criterion_.infeasible && !criterion_.like && criterion_.bound.relation == Bound::Relation::Equal &&
-        !metric().exact)
+    const ast::Expr& expr = *declaration_.confidence;
+    criterion_.confidence = checkConfidence(context_, expr);
+    if (criterion_.confidence && !criterion_.infeasible && equal && !metric().exact)
       context_.emitter()
           .build(declaration_.bound ? declaration_.bound->range : expr.range, EqualityWithConfidence, subjectName())
           .note({}, "{}",
@@ -384,6 +427,15 @@ class CriterionChecker {
 };
 
 }  // namespace
+
+std::optional<double> checkConfidence(StudyContext& context, const ast::Expr& expr) {
+  auto value = context.expressions().constant(expr, context.place(), Type::number(Dimension::share()), "a confidence");
+  if (!value) return std::nullopt;
+  const Rational& share = *value->asNumber();
+  if (*Rational::make(1, 2) < share && share < Rational(1)) return share.toDouble();
+  context.emitter().emit(expr.range, ConfidenceRange, value->toString());
+  return std::nullopt;
+}
 
 std::optional<Criterion> checkCriterion(StudyContext& context, const ast::CriterionDecl& declaration) {
   return CriterionChecker(context, declaration).run();

@@ -20,8 +20,10 @@ struct SettingRule {
   bool needed;
 };
 
-const std::vector<SettingRule> kTimed = {
-    {"repeat", 1, 10'000, true}, {"steps", 1, 1'000'000'000, true}, {"warmup", 0, 1'000'000'000, false}};
+const std::vector<SettingRule> kTimed = {{"repeat", 1, 10'000, true},
+                                         {"steps", 1, 1'000'000'000, true},
+                                         {"epochs", 1, 1'000'000, false},
+                                         {"warmup", 0, 1'000'000'000, false}};
 const std::vector<SettingRule> kQuality = {{"repeat", 1, 10'000, true}, {"epochs", 1, 1'000'000, true}};
 
 const std::vector<SettingRule>& rulesOf(TrialKind kind) { return kind == TrialKind::Quality ? kQuality : kTimed; }
@@ -41,6 +43,10 @@ class DesignChecker {
       inKind(*kind, setting.name, *setting.value);
       until(*kind, setting);
     }
+    const Settings& settings = at->second.settings;
+    if (auto steps = settings.find("steps"), epochs = settings.find("epochs");
+        steps != settings.end() && epochs != settings.end())
+      diag::duplicateName(context_.emitter(), epochs->second.range, "length of trials", "epochs", steps->second.range);
   }
 
   void top(const ast::DesignSetting& setting) {
@@ -303,8 +309,9 @@ bool checkDesignSetting(StudyContext& context, const ast::QualifiedName& path, c
   return context.emitter().errors() == before;
 }
 
-/// How long a command runs is its own affair, unless it is told.
-static bool needs(const Study& study, const SettingRule& rule) {
+/// How long a command runs is its own affair, unless it is told. Steps are needed where no epochs stand for them.
+static bool needs(const Study& study, const SettingRule& rule, const Design::Kind& block) {
+  if (rule.name == "steps" && block.settings.contains("epochs")) return false;
   if (!rule.needed || rule.name == "repeat") return rule.needed;
   std::string told = fmt::format("${{{}}}", rule.name);
   return std::any_of(study.uses.begin(), study.uses.end(), [&](const Use& use) {
@@ -341,7 +348,7 @@ void checkDesignCovers(StudyContext& context, size_t errors_before) {
     }
   for (const auto& [kind, block] : design.kinds) {
     for (const SettingRule& rule : rulesOf(kind))
-      if (needs(study, rule) && !block.settings.contains(std::string(rule.name)))
+      if (needs(study, rule, block) && !block.settings.contains(std::string(rule.name)))
         context.emitter().emit(block.range, MissingSetting, toString(kind), rule.name);
     if (!used[kind] && context.emitter().errors() == errors_before)
       context.emitter().emit(block.range, UnusedDesign, toString(kind));
@@ -352,7 +359,7 @@ void checkDesignCovers(StudyContext& context, size_t errors_before) {
     for (const auto& [kind, block] : preset.design->kinds) {
       if (design.kinds.contains(kind)) continue;
       for (const SettingRule& rule : rulesOf(kind))
-        if (needs(study, rule) && !block.settings.contains(std::string(rule.name)))
+        if (needs(study, rule, block) && !block.settings.contains(std::string(rule.name)))
           context.emitter().emit(block.range, MissingSetting, toString(kind), rule.name);
       if (!used[kind] && context.emitter().errors() == errors_before)
         context.emitter().emit(block.range, UnusedDesign, toString(kind));

@@ -140,6 +140,10 @@ bool Expressions::namesValue(const ast::Expr& expr, const Place& place) const {
 FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, const Place& place, const Type* expected) {
   if (name.name.parts.size() > 1) return qualified(name, range, place);
   const ast::Identifier& word = name.name.parts.at(0);
+  if (place.feasible && word.name == "feasible") {
+    ++*place.feasible;
+    return constantOf(Value::boolean(true), Type::boolean(), range);
+  }
   if (expected && expected->kind == Type::Kind::Enum) return level(word, *expected->enumeration);
   if (int index = findParameter(place, word.name); index >= 0) {
     Formula formula;
@@ -261,6 +265,7 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
       !(wants_level && expected->enumeration->find(callee) >= 0)) {
     return callee == "choose" ? choose(call, range, place, expected) : extreme(call, range, place);
   }
+  if (call.callee.parts.size() == 1 && place.columns && callee == "column") return column(call, range, place);
   if (call.callee.parts.size() == 1 && !wants_level && findLookup(callee) >= 0) return lookup(call, range, place);
   if (!wants_level || call.callee.parts.size() != 1) {
     emitter_.emit(range, NotAValue, fmt::format("the call '{}(…)'", call.callee.parts.back().name));

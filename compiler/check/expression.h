@@ -51,6 +51,7 @@ class Expressions {
   FormulaPtr choose(const ast::CallExpr& call, source::Range range, const Place& place, const Type* expected);
   FormulaPtr extreme(const ast::CallExpr& call, source::Range range, const Place& place);
   FormulaPtr lookup(const ast::CallExpr& call, source::Range range, const Place& place);
+  FormulaPtr column(const ast::CallExpr& call, source::Range range, const Place& place);
   FormulaPtr misplacedLookup(std::string_view name, source::Range range);
   FormulaPtr let(LetEntry& entry, const Place& place);
   FormulaPtr unary(const ast::UnaryExpr& unary, source::Range range, const Place& place);

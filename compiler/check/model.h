@@ -216,6 +216,7 @@ struct Criterion {
   std::string doc;
   std::vector<Quantifier> quantifiers;
   std::vector<Pin> pins;
+  bool feasible = false;               // it asks only about points that are expected to fit into memory
   bool infeasible = false;             // the claim is that the points run out of memory; then nothing of the subject
   std::optional<unsigned> comparison;  // of the study, or
   std::optional<unsigned> metric;      // of the study (of the comparison's too)
@@ -282,10 +283,15 @@ struct Change {
   std::string name;
   std::vector<Assigned> assigned;
   std::vector<Only> only;
-  std::vector<std::string> removed;
+  std::vector<std::string> removed, kept;                   // criteria by name; kept: all others are dropped
+  bool removes_confident = false, keeps_confident = false;  // likewise all that have a confidence
+  bool removes_all = false;
   std::vector<Criterion> criteria;
   std::optional<Design> design;
   source::Range range;
+
+  /// Whether a criterion that is there before is no longer asked.
+  bool drops(const Criterion& criterion) const;
 };
 
 /// Published values, as a study reads them.

@@ -47,8 +47,7 @@ class PresetChecker {
     if (!declaration_.designs.empty()) change_.design = checkDesign(context_, declaration_.designs, true);
     for (const ast::Assignment& assignment : declaration_.assignments) assign(assignment);
     for (const ast::OnlyClause& clause : declaration_.only) only(clause);
-    for (const ast::RemoveClause& clause : declaration_.removed)
-      for (const ast::Identifier& name : clause.criteria) remove(name);
+    for (const ast::CriteriaClause& clause : declaration_.claims) choose(clause);
     for (const ast::CriterionDecl& criterion : declaration_.criteria) add(criterion);
     if (context_.emitter().errors() != before) return std::nullopt;
     return std::move(change_);
@@ -119,8 +118,15 @@ class PresetChecker {
       change_.only.push_back(std::move(*picked));
   }
 
-  /// What may be removed: criteria of the study, and those that any preset adds.
-  void remove(const ast::Identifier& name) {
+  /// What may be kept or removed: criteria of the study, and those that any preset adds.
+  void choose(const ast::CriteriaClause& clause) {
+    using Which = ast::CriteriaClause::Which;
+    change_.removes_all |= clause.which == Which::All;
+    if (clause.which == Which::Confident) (clause.keep ? change_.keeps_confident : change_.removes_confident) = true;
+    for (const ast::Identifier& name : clause.criteria) choose(name, clause.keep);
+  }
+
+  void choose(const ast::Identifier& name, bool keep) {
     std::vector<std::string> names;
     for (const ast::CriterionDecl& criterion : context_.declaration->criteria) names.push_back(criterion.name.name);
     for (const auto* presets : {&context_.declaration->presets, &context_.scope.ast->presets})
@@ -128,16 +134,16 @@ class PresetChecker {
         for (const ast::CriterionDecl& criterion : preset.criteria) names.push_back(criterion.name.name);
     if (std::find(names.begin(), names.end(), name.name) == names.end())
       return diag::unknownName(context_.emitter(), name.range, "criterion", name.name, names);
-    if (auto [at, fresh] = removed_.emplace(name.name, name.range); !fresh)
-      return diag::duplicateName(context_.emitter(), name.range, "removal of", name.name, at->second);
-    change_.removed.push_back(name.name);
+    if (auto [at, fresh] = chosen_.emplace(name.name, name.range); !fresh)
+      return diag::duplicateName(context_.emitter(), name.range, "choice of", name.name, at->second);
+    (keep ? change_.kept : change_.removed).push_back(name.name);
   }
 
   void add(const ast::CriterionDecl& declaration) {
     const std::string& name = declaration.name.name;
-    auto of_study = context_.criterion_ranges.find(name);
-    bool clash = of_study != context_.criterion_ranges.end() && !removed_.contains(name);
-    if (clash) diag::duplicateName(context_.emitter(), declaration.name.range, "criterion", name, of_study->second);
+    for (const Criterion& known : study_.criteria)
+      if (known.name == name && !change_.drops(known))
+        diag::duplicateName(context_.emitter(), declaration.name.range, "criterion", name, known.range);
     if (auto [at, fresh] = added_.emplace(name, declaration.name.range); !fresh)
       diag::duplicateName(context_.emitter(), declaration.name.range, "criterion", name, at->second);
     if (auto criterion = checkCriterion(context_, declaration)) change_.criteria.push_back(std::move(*criterion));
@@ -148,7 +154,7 @@ class PresetChecker {
   const ast::PresetDecl& declaration_;
   bool is_override_;
   Change change_;
-  NameMap<source::Range> assigned_, only_, removed_, added_;
+  NameMap<source::Range> assigned_, only_, chosen_, added_;
 };
 
 }  // namespace

@@ -31,6 +31,7 @@ struct ModuleScope {
   NameMap<ModuleScope*> imports;
   NameMap<const EnumType*> enums;
   NameMap<LetEntry> lets;
+  std::vector<std::pair<const ast::MetricDecl*, Metric>> metrics;  // for workloads that take them all
   NameMap<const Workload*> workloads;
 };
 
@@ -42,6 +43,8 @@ struct Place {
   const Study* study = nullptr;                        // for better errors
   bool system = false;                                 // `system.gpus` may be written
   bool lookups = false;                                // `config(…)` may be written (lookup.h)
+  const std::vector<std::string>* columns = nullptr;   // `column(…)` may be written: the first parameters are these
+  unsigned* feasible = nullptr;                        // `feasible` may be written: how often it was
 };
 
 }  // namespace expc::check

@@ -22,6 +22,14 @@ Selected Selected::whole(const Study& study) {
   return selected;
 }
 
+bool Change::drops(const Criterion& criterion) const {
+  auto named = [&](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), criterion.name) != names.end();
+  };
+  if (removes_all || named(removed) || (removes_confident && criterion.confidence)) return true;
+  return (keeps_confident || !kept.empty()) && !named(kept) && !(keeps_confident && criterion.confidence);
+}
+
 bool Selected::apply(const Change& change, diag::Emitter& emitter) {
   bool good = true;
   for (const Assigned& assigned : change.assigned) {
@@ -31,10 +39,7 @@ bool Selected::apply(const Change& change, diag::Emitter& emitter) {
     given_at[assigned.parameter] = assigned.range;
   }
   for (const Only& only : change.only) levels[only.factor] = only.levels;
-  restricted |= !change.only.empty() || !change.assigned.empty() || !change.removed.empty();
-  std::erase_if(criteria, [&](const Criterion* criterion) {
-    return std::find(change.removed.begin(), change.removed.end(), criterion->name) != change.removed.end();
-  });
+  std::erase_if(criteria, [&](const Criterion* criterion) { return change.drops(*criterion); });
   for (const Criterion& added : change.criteria) {
     for (const Criterion* known : criteria)
       if (known->name == added.name) {
@@ -47,6 +52,9 @@ bool Selected::apply(const Change& change, diag::Emitter& emitter) {
   for (const auto& [kind, block] : change.design->kinds) {
     Design::Kind& mine = design.kinds[kind];
     if (!mine.range.isValid()) mine.range = block.range;
+    // Steps and epochs are two ways to give one length.
+    if (block.settings.contains("epochs")) mine.settings.erase("steps");
+    if (block.settings.contains("steps")) mine.settings.erase("epochs");
     for (const auto& [name, setting] : block.settings) mine.settings.insert_or_assign(name, setting);
     // A number of repetitions replaces a rule for them.
     if (block.settings.contains("repeat")) mine.until = block.until;

@@ -116,9 +116,23 @@ void checkPresets(StudyContext& context) {
   }
 }
 
+/// `confidence 95%` of the study, else of its file.
+void declareConfidence(StudyContext& context) {
+  const auto& own = context.declaration->confidences;
+  const auto& declared = own.empty() ? context.scope.ast->confidences : own;
+  if (declared.empty()) return;
+  if (declared.size() > 1)
+    context.emitter()
+        .build(declared[1].range, diag::DuplicateName, "statement", "confidence")
+        .note(declared[0].range, "the first one is here")
+        .emit();
+  context.confidence = checkConfidence(context, *declared[0].value);
+}
+
 void checkCriteria(StudyContext& context) {
+  NameMap<source::Range> names;
   for (const ast::CriterionDecl& declaration : context.declaration->criteria) {
-    auto [at, fresh] = context.criterion_ranges.emplace(declaration.name.name, declaration.name.range);
+    auto [at, fresh] = names.emplace(declaration.name.name, declaration.name.range);
     if (!fresh)
       diag::duplicateName(context.emitter(), declaration.name.range, "criterion", declaration.name.name, at->second);
     if (auto criterion = checkCriterion(context, declaration)) context.study.criteria.push_back(std::move(*criterion));
@@ -167,7 +181,7 @@ std::unique_ptr<Study> checkStudy(Context& context, ModuleScope& scope, const as
   study->range = declaration.name.range;
   study->declaration = &declaration;
   study->valid = false;
-  StudyContext inside{context, scope, &declaration, *study, {}, {}, {}};
+  StudyContext inside{context, scope, &declaration, *study, {}, {}};
   if (!checkUses(inside)) return study;
   study->factor_of.assign(study->workload->parameters.size(), -1);
   inside.declareLets();
@@ -180,9 +194,10 @@ std::unique_ptr<Study> checkStudy(Context& context, ModuleScope& scope, const as
   DerivedMetrics(inside).run();
   checkComparisons(inside);
   checkReferences(inside);
+  declareConfidence(inside);
   checkCriteria(inside);
   checkControls(inside);
-  study->design = checkDesign(inside, declaration.designs, false);
+  study->design = checkDesign(inside, declaration.designs.empty() ? scope.ast->designs : declaration.designs, false);
   checkOutputs(inside);
   checkMeasures(inside);
   checkPresets(inside);

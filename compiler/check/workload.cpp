@@ -95,6 +95,23 @@ void addMetric(Context& context, Workload& workload, Metric metric) {
   workload.metrics.push_back(std::move(metric));
 }
 
+/// `metric profiler.*`: what a module declares for workloads to take.
+void takeMetrics(Context& context, ModuleScope& scope, const ast::WorkloadDecl& declaration,
+                 const ast::Identifier& module, bool outputs, Workload& workload) {
+  auto found = scope.imports.find(module.name);
+  if (found == scope.imports.end()) return unknownModule(context.emitter, module, scope);
+  if (!found->second) return;  // its import failed, and said so
+  if (found->second->ast->metrics.empty())
+    context.emitter.build(module.range, diag::UnknownName, "metric", "*", " of " + module.name)
+        .note({}, "the module declares none by itself; those of its workloads are theirs")
+        .emit();
+  for (auto [declared, metric] : found->second->metrics) {
+    if (declared->source || outputs)
+      checkMetricSource(context, declared->source ? *found->second : scope, declaration, *declared, metric);
+    addMetric(context, workload, std::move(metric));
+  }
+}
+
 void checkEstimate(Context& context, Place place, const ast::EstimateDecl& declaration, Workload& workload) {
   const ast::Identifier& name = declaration.metric;
   int metric = workload.findMetric(name.name);
@@ -151,7 +168,8 @@ void declareWorkload(Context& context, ModuleScope& scope, const ast::WorkloadDe
     if (param.when) checkWhen(context, place, param, *workload);
   const bool outputs = !declaration.outputs || checkOutputsClause(context, scope, declaration);
   for (const ast::MetricDecl& declared : declaration.metrics) {
-    if (declared.derived) continue;
+    if (declared.all) takeMetrics(context, scope, declaration, declared.name, outputs, *workload);
+    if (declared.all || declared.derived) continue;
     auto metric = checkMetric(context, scope, declared);
     if (!metric) continue;
     // One that is refused stays known: what reads it has no mistake of its own.
@@ -220,6 +238,15 @@ void declareModule(Context& context, ModuleScope& scope) {
                           at->second.declaration->name.range);
   }
   for (auto& [name, entry] : scope.lets) context.expressions.resolveLet(entry, {&scope});
+  for (const ast::MetricDecl& declaration : scope.ast->metrics) {
+    if (declaration.all || declaration.derived) {
+      context.emitter.emit(declaration.range, errors::NotSupported,
+                           "a derived metric outside of workloads and studies");
+      continue;
+    }
+    auto metric = checkMetric(context, scope, declaration);
+    if (metric) scope.metrics.emplace_back(&declaration, std::move(*metric));
+  }
   for (const ast::WorkloadDecl& declaration : scope.ast->workloads) declareWorkload(context, scope, declaration);
 }
 

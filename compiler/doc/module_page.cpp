@@ -100,6 +100,7 @@ class Collector {
   Entry metric(const ast::MetricDecl& decl) const {
     Entry out;
     out.name = decl.name.name;
+    if (decl.all) return {out.name + ".*", "", "", "", "", "", "", "", "All metrics of the module " + out.name + "."};
     if (decl.type) {
       out.type = typeName(*decl.type);
       out.range = text(decl.type->refinement);
@@ -214,6 +215,7 @@ ModulePage modulePage(const source::SourceManager& sources, const ast::Module& m
   for (const ast::EnumDecl& decl : module.enums) out.enums.push_back(collect.enumeration(decl));
   for (const ast::WorkloadDecl& decl : module.workloads) out.workloads.push_back(collect.workload(decl));
   for (const ast::LetDecl& decl : module.lets) out.lets.push_back(collect.let(decl));
+  for (const ast::MetricDecl& decl : module.metrics) out.metrics.push_back(collect.metric(decl));
   for (const ast::SystemDecl& decl : module.systems) out.systems.push_back(collect.system(decl));
   for (const ast::ReferenceDecl& decl : module.references) {
     Entry entry;
@@ -237,6 +239,7 @@ bool keepWorkload(ModulePage& page, std::string_view name) {
   page.workloads.clear();
   page.workloads.push_back(std::move(workload));
   page.lets.clear();
+  page.metrics.clear();
   page.systems.clear();
   page.references.clear();
   page.studies.clear();

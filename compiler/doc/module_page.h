@@ -62,6 +62,7 @@ struct ModulePage {
   std::vector<EnumPage> enums;
   std::vector<WorkloadPage> workloads;
   std::vector<Entry> lets;
+  std::vector<Entry> metrics;  // for workloads that take them all
   std::vector<SystemPage> systems;
   std::vector<Entry> references;
   std::vector<StudyPage> studies;

@@ -102,6 +102,7 @@ std::string renderMarkdown(const ModulePage& page) {
     out += "## Enums\n\n" + table({"enum", "levels", "meaning"}, rows);
   }
   if (!page.lets.empty()) out += "## Values\n\n" + named("name", page.lets);
+  if (!page.metrics.empty()) out += "## Metrics\n\n" + metrics(page.metrics);
   for (const SystemPage& system : page.systems) {
     out += fmt::format("## system {}{}\n\n", page.prefix, system.name);
     add(out, system.doc);

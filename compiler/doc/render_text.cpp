@@ -19,6 +19,7 @@ class TextRenderer {
     if (!page.enums.empty()) heading("Enums");
     for (const EnumPage& entry : page.enums) add(entry);
     entries("Values", page.lets, " = ");
+    list("Metrics", page.metrics);
     for (const SystemPage& system : page.systems) {
       declared("system", page.prefix + system.name, "");
       prose(system.doc, 2);

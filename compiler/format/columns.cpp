@@ -58,15 +58,13 @@ class Finder {
   Columns out_;
 };
 
-/// `name = value`, `name : column`, `name value`, by what follows the dotted name.
+/// `name = value`, `name value`, by what follows the dotted name.
 void findInPair(Finder& finder, const File& file, const Statement& statement) {
   uint32_t next = statement.begin + 1;
   while (next + 1 < statement.end && file.pieces[next].token == Token::Dot) next += 2;
   if (next >= statement.end) return;
   if (file.pieces[next].token == Token::Assign) {
     finder.kind(LineKind::Assignment, finder.at({Token::Assign}));
-  } else if (file.pieces[next].token == Token::Colon) {
-    finder.kind(LineKind::Column, finder.at({Token::Colon}));
   } else if (statement.rule == Rule::DesignBody || statement.rule == Rule::KindBody) {
     finder.kind(LineKind::Setting);
     finder.afterHead();

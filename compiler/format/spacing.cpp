@@ -34,10 +34,12 @@ bool beginsOperand(const Piece& piece) {
 
 bool beginsClause(const Piece& piece) {
   switch (piece.token) {
+    case Token::With:
+      return piece.rule == Rule::CriterionDecl;
     case Token::Baseline:
     case Token::When:
     case Token::Because:
-    case Token::With:
+    case Token::Always:
       return piece.rule != Rule::AnyWord;
     case Token::Allow:
       return piece.rule == Rule::CompareDecl;

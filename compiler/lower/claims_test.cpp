@@ -138,8 +138,8 @@ TEST_CASE("agreement with a reference is a band for each cell") {
   std::map<std::string, std::string> files = {{"dir/t.csv", "g,ms\n1,100\n2,60\n"}};
   auto study = [](const std::string& levels, const std::string& like) {
     return std::string(check::kJob) +
-           "reference published from \"t.csv\" { gpus : g  step_time : column(\"ms\", unit = " +
-           "1ms) }\nstudy s { workload job() factor gpus in " + levels +
+           "reference published from \"t.csv\" { gpus = column(g)  step_time = column(ms) * " +
+           "1ms }\nstudy s { workload job() factor gpus in " + levels +
            " baseline 1 compare gain = speedup(step_time) over gpus criterion c: forall gpus: gain like published" +
            like + " design full { timed { repeat 10 steps 5 } } }";
   };

@@ -217,6 +217,7 @@ class Digester {
                   {"quantifiers", std::move(quantifiers)},
                   {"pins", pins(criterion.pins)},
                   {"infeasible", criterion.infeasible}};
+    if (criterion.feasible) object["feasible"] = true;
     if (criterion.confidence) object["confidence"] = *criterion.confidence;
     if (criterion.infeasible) return object;
     object["subject"] =

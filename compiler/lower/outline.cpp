@@ -181,12 +181,9 @@ class Outliner {
     auto set = [&](const char* name, int64_t otherwise) {
       if (built_in || block.settings.contains(name)) design.settings[name] = value(name, otherwise);
     };
-    if (kind == check::TrialKind::Quality) {
-      set("epochs", 1);
-    } else {
-      set("steps", 1);
-      set("warmup", 0);
-    }
+    const bool quality = kind == check::TrialKind::Quality;
+    set(quality || block.settings.contains("epochs") ? "epochs" : "steps", 1);
+    if (!quality) set("warmup", 0);
     return design;
   }
 

@@ -101,6 +101,7 @@ void PlanBuilder::criterion(size_t index) {
     expand::Levels at = point(i);
     if (comparison) values[*compared] = pairs_.value(*comparison, at);
     if (question.asks(at, values) != Question::Answer::Yes || !runs(comparison, at)) continue;
+    if (declared.feasible && !fits(prepared_.machine(), pairs_, comparison, at)) continue;
     std::optional<double> value;
     if (published && !(value = published->of(declared, pairs_, at))) continue;
     if (declared.infeasible) {

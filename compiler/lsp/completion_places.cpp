@@ -238,9 +238,10 @@ void Completion::metrics(bool comparisons) {
   if (study_)
     for (const ast::MetricDecl& metric : study_->metrics) propose(metric.name.name, Kind::Field, "metric", metric.doc);
   for (const FoundWorkload& workload : workloads_)
-    for (const ast::MetricDecl& metric : workload.declaration->metrics)
-      propose(metric.name.name, Kind::Field,
-              metric.type ? query_.analysis.sources.text(metric.type->range) : std::string_view("metric"), metric.doc);
+    for (const ast::MetricDecl* metric : metricsOf(workload))
+      propose(metric->name.name, Kind::Field,
+              metric->type ? query_.analysis.sources.text(metric->type->range) : std::string_view("metric"),
+              metric->doc);
 }
 
 void Completion::levelsOf(std::string_view name) {

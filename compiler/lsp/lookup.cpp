@@ -37,6 +37,17 @@ FoundWorkload findWorkload(const Scope& scope, const ast::QualifiedName& name) {
   return {found, found ? where : nullptr};
 }
 
+std::vector<const ast::MetricDecl*> metricsOf(const FoundWorkload& workload) {
+  std::vector<const ast::MetricDecl*> all;
+  for (const ast::MetricDecl& metric : workload.declaration->metrics) {
+    const auto module = metric.all ? workload.scope->imports.find(metric.name.name) : workload.scope->imports.end();
+    if (!metric.all) all.push_back(&metric);
+    if (module == workload.scope->imports.end() || !module->second) continue;
+    for (const ast::MetricDecl& taken : module->second->ast->metrics) all.push_back(&taken);
+  }
+  return all;
+}
+
 std::vector<FoundWorkload> workloadsOf(const Scope& scope, const ast::StudyDecl& study) {
   std::vector<FoundWorkload> result;
   for (const ast::WorkloadUse& use : study.workloads)

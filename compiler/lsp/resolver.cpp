@@ -70,6 +70,7 @@ void Resolver::declareFile(const Scope& scope) {
     for (const ast::EnumLevel& level : declaration.levels) index_.symbols[add(SymbolKind::Level, level)].owner = owner;
   }
   for (const ast::LetDecl& declaration : file.lets) add(SymbolKind::Let, declaration);
+  for (const ast::MetricDecl& declaration : file.metrics) add(SymbolKind::Metric, declaration);
   for (const ast::WorkloadDecl& declaration : file.workloads) declareWorkload(scope, declaration);
   for (const ast::SystemDecl& declaration : file.systems) add(SymbolKind::System, declaration);
   for (const ast::ReferenceDecl& declaration : file.references) add(SymbolKind::Reference, declaration);
@@ -89,7 +90,7 @@ void Resolver::declareWorkload(const Scope& scope, const ast::WorkloadDecl& work
     index_.symbols[add(SymbolKind::Parameter, param, param.name)].owner = owner;
   for (const ast::LetDecl& let : workload.lets) index_.symbols[add(SymbolKind::Let, let, let.name)].owner = owner;
   for (const ast::MetricDecl& metric : workload.metrics)
-    index_.symbols[add(SymbolKind::Metric, metric, metric.name)].owner = owner;
+    if (!metric.all) index_.symbols[add(SymbolKind::Metric, metric, metric.name)].owner = owner;
   for (const ast::RuleDecl& rule : workload.rules)
     if (rule.name) add(SymbolKind::Rule, rule, *rule.name);
 }
@@ -142,7 +143,7 @@ void Resolver::resolveFile(const Scope& scope) {
       preset(declaration, {&scope, &target, nullptr, workloadsOf(scope, target), false});
   // A reference's names are those of the studies that use it.
   for (const ast::ReferenceDecl& reference : file.references)
-    for (const ast::ReferenceColumn& column : reference.columns)
+    for (const ast::LetDecl& column : reference.columns)
       for (const ast::StudyDecl& target : file.studies) {
         const Place inside{&scope, &target, nullptr, workloadsOf(scope, target), true};
         if (metricName(column.name, inside) || parameterName(column.name, inside)) break;

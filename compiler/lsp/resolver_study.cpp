@@ -78,11 +78,13 @@ void Resolver::criterion(const ast::CriterionDecl& criterion, const Place& place
     expression(quantifier.where.get(), place);
   }
   expression(criterion.subject.get(), measured);
-  if (criterion.like) use(criterion.like->range, findNamed(place.scope->ast->references, criterion.like->name));
+  if (criterion.like && criterion.like->parts.size() == 1)
+    use(criterion.like->range, findNamed(place.scope->ast->references, criterion.like->parts[0].name));
   expression(criterion.like_within.get(), place);
   expression(criterion.bound.get(), measured);
   expression(criterion.band_low.get(), measured);
   expression(criterion.band_high.get(), measured);
+  expression(criterion.give.get(), place);
   expression(criterion.confidence.get(), place);
 }
 
@@ -112,8 +114,8 @@ void Resolver::preset(const ast::PresetDecl& preset, const Place& place) {
     factorName(only.factor, place);
     expression(only.levels.get(), place, expectedOf(*place.scope, *place.study, place.workloads, only.factor.name));
   }
-  for (const ast::RemoveClause& remove : preset.removed)
-    for (const ast::Identifier& name : remove.criteria) criterionName(name, place);
+  for (const ast::CriteriaClause& clause : preset.claims)
+    for (const ast::Identifier& name : clause.criteria) criterionName(name, place);
   for (const ast::DesignDecl& design : preset.designs) this->design(design, place);
   for (const ast::CriterionDecl& criterion : preset.criteria) this->criterion(criterion, place);
 }
@@ -140,7 +142,8 @@ bool Resolver::parameterName(const ast::Identifier& name, const Place& place) {
 bool Resolver::metricName(const ast::Identifier& name, const Place& place) {
   if (place.study && use(name.range, findNamed(place.study->metrics, name.name))) return true;
   for (const FoundWorkload& workload : place.workloads)
-    if (use(name.range, findNamed(workload.declaration->metrics, name.name))) return true;
+    for (const ast::MetricDecl* metric : metricsOf(workload))
+      if (metric->name.name == name.name) return use(name.range, metric);
   return false;
 }
 

@@ -103,6 +103,8 @@ struct FoundWorkload {
   const Scope* scope = nullptr;
 };
 FoundWorkload findWorkload(const Scope& scope, const ast::QualifiedName& name);
+/// The metrics that a workload declares or takes from a module.
+std::vector<const ast::MetricDecl*> metricsOf(const FoundWorkload& workload);
 /// The workloads that a study names, without those that are unknown.
 std::vector<FoundWorkload> workloadsOf(const Scope& scope, const ast::StudyDecl& study);
 

@@ -64,7 +64,7 @@ TEST_CASE("every place of a name has its meaning") {
   const Names names(R"(
 let extra = 1 + shared.patience / 1s
 enum mode { eager, lazy }
-reference seen from "t.csv" { gpus : GPUs  wall : column("s", unit = 1s) }
+reference seen from "t.csv" { gpus = column(GPUs)  wall = column(s) * 1s }
 study s {
   workload ours   = shared.job(loader = fast("x"), rank = 4)
   workload theirs = other(mode = lazy)
@@ -91,8 +91,8 @@ workload other { param mode : mode = eager  metric wall : Time lower }
   const std::pair<const char*, const char*> wanted[] = {
       {"shared.exp\"", "module dir/shared.exp elsewhere"},
       {"patience /", "let patience elsewhere"},
-      {"gpus : GPUs", "parameter gpus elsewhere"},
-      {"wall : column", "metric wall elsewhere"},
+      {"gpus = column(GPUs)", "parameter gpus elsewhere"},
+      {"wall = column(s)", "metric wall elsewhere"},
       {"job(loader", "workload job elsewhere"},
       {"loader = fast", "parameter loader elsewhere"},
       {"fast(\"x\")", "level fast elsewhere"},

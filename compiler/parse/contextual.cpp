@@ -55,15 +55,24 @@ bool goesOn(Token token) {
   }
 }
 
+/// Whether a whole expression may end here.
+bool endsOperand(Token token) {
+  return token == Token::Number || token == Token::RightParen || token == Token::RightBracket || isWord(token);
+}
+
 }  // namespace
 
 Token ContextualWords::settle(Token previous, Token token, std::string_view text, Token next) {
   if (token == Token::Workload && wantsOperand(previous) && !isWord(next) && next != Token::System)
     return Token::Identifier;
   if (isHeadWord(token)) head_ = token;
-  const bool claim = token == Token::Identifier && text == "infeasible" && head_ == Token::Criterion &&
-                     previous == Token::Colon && !goesOn(next);
-  return claim ? Token::Infeasible : token;
+  if (token != Token::Identifier) return token;
+  if (text == "keep" && next == Token::Criterion)
+    return wantsOperand(previous) || previous == Token::Assign || previous == Token::In ? token : Token::Keep;
+  if (head_ != Token::Criterion) return token;
+  if (text == "infeasible" && previous == Token::Colon && !goesOn(next)) return Token::Infeasible;
+  const bool clause = endsOperand(previous) && next != Token::Assign && next != Token::Dot;
+  return clause && text == "always" ? Token::Always : clause && text == "give" ? Token::Give : token;
 }
 
 }  // namespace expc::parse

@@ -23,8 +23,8 @@ namespace expc::parse {
   X(MetricDecl) X(MetricTrait) X(MetricSource) X(EstimateDecl) X(RuleDecl) X(SystemDecl) X(SystemBody) X(SystemItem) \
   X(ReferenceDecl) X(ReferenceBody) X(ReferenceItem) X(StudyDecl) X(StudyBody) X(StudyItem) X(WorkloadUse) \
   X(FactorDecl) X(FactorClause) X(MeasureDecl) X(CompareDecl) X(ControlDecl) X(CriterionDecl) X(Quantifier) X(Claim) \
-  X(Relation) X(TableDecl) X(PlotDecl) X(DesignDecl) X(DesignBody) X(DesignItem) X(KindBody) X(Setting) \
-  X(SettingValue) X(PresetDecl) X(PresetBody) X(PresetItem) X(OnlyClause) X(RemoveClause) X(PresetDesign) \
+  X(Relation) X(ConfidenceDecl) X(TableDecl) X(PlotDecl) X(DesignDecl) X(DesignBody) X(DesignItem) X(KindBody) X(Setting) \
+  X(SettingValue) X(PresetDecl) X(PresetBody) X(PresetItem) X(OnlyClause) X(CriteriaClause) X(PresetDesign) \
   X(Assignment) X(Type) X(TupleType) X(RecordType) X(RecordField) X(RefinedType) X(Refinement) X(Value) X(Set) \
   X(Condition) X(Conjunction) X(Negation) X(Comparison) X(RangeTail) X(Comparator) X(Operand) X(Members) X(Sum) \
   X(Product) X(Coalescing) X(Unary) X(Postfix) X(Primary) X(Group) X(List) X(Arguments) X(Selectors) X(Argument) \
@@ -32,7 +32,7 @@ namespace expc::parse {
 
 // X(enumerator, token of ExpLexer.g4, how it is written; "" where the text varies), in the grammar's order.
 #define EXPC_PARSE_TOKENS(X) \
-  X(Infeasible, INFEASIBLE, "infeasible") \
+  X(Infeasible, INFEASIBLE, "infeasible") X(Always, ALWAYS, "always") X(Give, GIVE, "give") X(Keep, KEEP, "keep") \
   X(Import, IMPORT, "import") X(Enum, ENUM, "enum") X(Let, LET, "let") X(Workload, WORKLOAD, "workload") \
   X(System, SYSTEM, "system") X(Reference, REFERENCE, "reference") X(Preset, PRESET, "preset") \
   X(Study, STUDY, "study") X(Param, PARAM, "param") X(Metric, METRIC, "metric") X(Require, REQUIRE, "require") \

@@ -167,7 +167,7 @@ TEST_CASE("ranges of nodes are byte ranges, after a byte order mark and non-ASCI
 
 TEST_CASE("every name has its range") {
   Parsed parsed = parseText(R"(
-reference published from "a.csv" { time : column("t") }
+reference published from "a.csv" { time = column(t) }
 system box { gpu.memory = 94GB }
 workload w command ["a", "b"] timeout 2h {
   inputs "c"

@@ -38,7 +38,7 @@ std::string nameIn(Rule rule, Token previous) {
       {Rule::Claim, "reference"},     {Rule::MeasureDecl, "metric"},
       {Rule::TableDecl, "metric"},    {Rule::PlotDecl, "metric or comparison"},
       {Rule::Quantifier, "factor"},   {Rule::OnlyClause, "factor"},
-      {Rule::FactorNames, "factor"},  {Rule::RemoveClause, "criterion"}};
+      {Rule::FactorNames, "factor"},  {Rule::CriteriaClause, "criterion"}};
   if (rule == Rule::Setting || rule == Rule::DesignItem) return "a setting";
   for (const auto& [named, what] : kOwn)
     if (named == rule) return fmt::format("the {}'s name", what);
@@ -220,7 +220,7 @@ std::string describeStatements(Rule block) {
     case Rule::SystemBody:
       return "a property, such as 'gpus = 4',";
     case Rule::ReferenceBody:
-      return "a column, such as 'train_time : total_time_s',";
+      return "a name and what it is read from, such as 'time = column(total_time_s) * 1s',";
     case Rule::KindBody:
       return "a setting, such as 'repeat 10',";
     case Rule::DesignBody:

@@ -58,6 +58,8 @@ std::string constructHint(const Situation& situation, std::string_view before) {
     return "; the settings of a kind of trial stand in braces: timed { repeat 10 }";
   if (within(situation, Rule::InputsDecl) && found == Token::LeftBracket)
     return "; files are listed without brackets: inputs \"a\", \"b\"";
+  if (within(situation, Rule::ReferenceBody) && found == Token::Colon)
+    return "; what a name is read from follows '=': time = column(total_time_s) * 1s";
   if (situation.rules.front() == Rule::Group && found == Token::Assign) return "; a comparison is written '=='";
   if (before == "list" && (found == Token::LeftBracket || found == Token::Less || isWord(found)))
     return "; a type of lists is written list(int)";

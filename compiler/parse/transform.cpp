@@ -232,6 +232,9 @@ ast::Module Transform::module() {
       case Rule::LetDecl:
         out.lets.push_back(letDecl(inner));
         break;
+      case Rule::MetricDecl:
+        out.metrics.push_back(metricDecl(inner));
+        break;
       case Rule::WorkloadDecl:
         out.workloads.push_back(workloadDecl(inner));
         break;
@@ -240,6 +243,12 @@ ast::Module Transform::module() {
         break;
       case Rule::ReferenceDecl:
         out.references.push_back(referenceDecl(inner));
+        break;
+      case Rule::ConfidenceDecl:
+        out.confidences.push_back(confidenceDecl(inner));
+        break;
+      case Rule::DesignDecl:
+        out.designs.push_back(designDecl(inner));
         break;
       case Rule::PresetDecl:
         out.presets.push_back(presetDecl(inner));

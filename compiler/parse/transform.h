@@ -120,6 +120,7 @@ class Transform {
   ast::CriterionDecl criterionDecl(uint32_t index);
   ast::Quantifier quantifier(uint32_t index);
   void claim(uint32_t index, ast::CriterionDecl& criterion);
+  ast::ConfidenceDecl confidenceDecl(uint32_t index);
   ast::DesignDecl designDecl(uint32_t index);
   void designBody(uint32_t index, ast::DesignDecl& design);
   ast::DesignSetting designSetting(uint32_t index);
@@ -127,6 +128,7 @@ class Transform {
   // ---- presets
   ast::PresetDecl presetDecl(uint32_t index);
   void presetItem(uint32_t index, ast::PresetDecl& preset);
+  ast::CriteriaClause criteriaClause(uint32_t index);
   void presetDesign(uint32_t index, ast::PresetDecl& preset);
   ast::Assignment assignment(uint32_t index);
 

@@ -10,7 +10,12 @@ ast::CriterionDecl Transform::criterionDecl(uint32_t index) {
   for (uint32_t part : children(index, Rule::Quantifier)) out.quantifiers.push_back(quantifier(part));
   claim(child(index, Rule::Claim), out);
   if (const uint32_t confidence = child(index, Rule::Sum); confidence != kNone) out.confidence = expression(confidence);
+  if (const uint32_t always = child(index, Token::Always); always != kNone) out.always = range(always);
   return out;
+}
+
+ast::ConfidenceDecl Transform::confidenceDecl(uint32_t index) {
+  return {range(index), expression(child(index, Rule::Sum))};
 }
 
 ast::Quantifier Transform::quantifier(uint32_t index) {
@@ -33,14 +38,15 @@ void Transform::claim(uint32_t index, ast::CriterionDecl& criterion) {
   criterion.infeasible = sums.empty();
   if (criterion.infeasible) return;
   criterion.subject = expression(sums[0]);
-  if (const uint32_t reference = child(index, Rule::Word); reference != kNone) {
-    criterion.like = identifier(reference);
+  if (const uint32_t reference = child(index, Rule::Name); reference != kNone) {
+    criterion.like = qualifiedName(reference);
     if (sums.size() == 2) criterion.like_within = expression(sums[1]);
     return;
   }
-  if (sums.size() == 3) {
+  if (sums.size() > 2) {
     criterion.band_low = expression(sums[1]);
     criterion.band_high = expression(sums[2]);
+    if (sums.size() == 4) criterion.give = expression(sums[3]);
     return;
   }
   criterion.bound = expression(sums[1]);

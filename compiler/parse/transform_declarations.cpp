@@ -2,17 +2,6 @@
 
 namespace expc::parse {
 
-namespace {
-
-/// What stands for a column of a reference's file.
-bool isColumn(const ast::Expr& expr) {
-  if (const auto* name = std::get_if<ast::NameExpr>(&expr.node)) return name->name.parts.size() == 1;
-  const auto* call = std::get_if<ast::CallExpr>(&expr.node);
-  return call && call->callee.parts.size() == 1 && call->callee.parts[0].name == "column";
-}
-
-}  // namespace
-
 ast::Import Transform::importDecl(uint32_t index) {
   ast::Import out;
   out.range = range(index);
@@ -80,12 +69,9 @@ ast::ReferenceDecl Transform::referenceDecl(uint32_t index) {
   out.path = textOf(child(index, Rule::Text));
   for (uint32_t item : children(child(index, Rule::ReferenceBody), Rule::ReferenceItem)) {
     if (broken(item)) continue;
-    ast::ReferenceColumn column{range(item), identifier(child(item, Rule::Word)), expression(child(item, Rule::Sum))};
-    if (isColumn(*column.column))
-      out.columns.push_back(std::move(column));
-    else
-      reporter_.syntaxError(column.column->range,
-                            "a column of the file after ':': its name, or column(\"name\", unit = 1s)");
+    const uint32_t value = child(item, Rule::Sum);
+    out.columns.push_back(
+        {range(item), doc(item), identifier(child(item, Rule::Word)), value == kNone ? nullptr : expression(value)});
   }
   return out;
 }

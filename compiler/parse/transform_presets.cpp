@@ -20,8 +20,8 @@ void Transform::presetItem(uint32_t index, ast::PresetDecl& preset) {
       preset.only.push_back(
           {range(index), factorName(child(index, Rule::FactorName)), levels(child(index, Rule::Value))});
       break;
-    case Rule::RemoveClause:
-      preset.removed.push_back({range(index), identifiers(child(index, Rule::Words))});
+    case Rule::CriteriaClause:
+      preset.claims.push_back(criteriaClause(index));
       break;
     case Rule::CriterionDecl:
       preset.criteria.push_back(criterionDecl(index));
@@ -35,6 +35,18 @@ void Transform::presetItem(uint32_t index, ast::PresetDecl& preset) {
     default:
       break;
   }
+}
+
+ast::CriteriaClause Transform::criteriaClause(uint32_t index) {
+  using Which = ast::CriteriaClause::Which;
+  ast::CriteriaClause out;
+  out.range = range(index);
+  out.keep = has(index, Token::Keep);
+  out.which = has(index, Token::Star) ? Which::All : has(index, Token::With) ? Which::Confident : Which::Named;
+  if (const uint32_t words = child(index, Rule::Words); words != kNone) out.criteria = identifiers(words);
+  if (out.keep && out.which == Which::All)
+    reporter_.syntaxError(out.range, "'remove criterion *', or the names of criteria to keep");
+  return out;
 }
 
 /// `design { … }`, which merges into the study's, or `design.timed.repeat = 20`.

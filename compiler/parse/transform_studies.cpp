@@ -43,6 +43,9 @@ void Transform::studyItem(uint32_t index, ast::StudyDecl& study) {
     case Rule::CriterionDecl:
       study.criteria.push_back(criterionDecl(index));
       break;
+    case Rule::ConfidenceDecl:
+      study.confidences.push_back(confidenceDecl(index));
+      break;
     case Rule::DesignDecl:
       study.designs.push_back(designDecl(index));
       break;

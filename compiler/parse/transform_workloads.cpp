@@ -143,6 +143,7 @@ ast::MetricDecl Transform::metricDecl(uint32_t index) {
   out.range = range(index);
   out.doc = doc(index);
   out.name = identifier(child(index, Rule::Word));
+  out.all = has(index, Token::Star);
   if (const uint32_t of = child(index, Rule::RefinedType); of != kNone) out.type = type(of);
   if (const uint32_t value = child(index, Rule::Value); value != kNone) out.derived = expression(value);
   for (uint32_t trait : children(index, Rule::MetricTrait)) metricTrait(trait, out);

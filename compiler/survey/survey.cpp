@@ -105,9 +105,10 @@ class Surveyor {
       if (++of.unpublished == 1) of.example.assign(point.begin(), point.end());
       return;
     }
-    of.shape.add(point);
     auto compared = questions_[index].comparison();
     const check::Comparison* comparison = compared ? &study_.comparisons[*compared] : nullptr;
+    if (questions_[index].criterion().feasible && !fits(machine_, pairs_, comparison, point)) return;
+    of.shape.add(point);
     if (comparison ? !runs(*comparison, point) : !point_runs) return;
     ++of.cells;
     for (size_t factor = 0; factor < point.size(); ++factor)
@@ -148,6 +149,14 @@ class Surveyor {
 std::optional<Survey> surveyOf(const expand::Space& space, Machine& machine, PointWriter* writer,
                                diag::Emitter& emitter) {
   return Surveyor(space, machine, writer).run(emitter);
+}
+
+bool fits(Machine& machine, const Pairs& pairs, const check::Comparison* comparison, expand::Levels point) {
+  if (!machine.judgesMemory()) return true;
+  if (!comparison) return machine.expectedInfeasible(point).empty();
+  bool all = true;
+  pairs.reads(*comparison, point, [&](expand::Levels read) { all = all && machine.expectedInfeasible(read).empty(); });
+  return all;
 }
 
 std::string whyWithout(const Survey::OfComparison& comparison, const check::Study& study,

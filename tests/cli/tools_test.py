@@ -286,7 +286,7 @@ workload other command ["run.sh", "${rank}"] timeout 2h {
 /// A machine.
 system box { gpus = 4  gpu.memory = 94GB }
 /// Theirs.
-reference table2 from "table2.csv" { rank : rank  wall : column("t", unit = 1s) }
+reference table2 from "table2.csv" { rank  wall = column(t) * 1s }
 /// The least gain.
 let least = 1.2x
 /// A study of jobs.

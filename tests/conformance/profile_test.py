@@ -20,8 +20,8 @@ ON_CPU = {"profiled_time", "load_time", "forward_time", "backward_time", "all_re
 
 
 def declared():
-    """The profile metrics of stdlib/image.exp."""
-    text = (ranks.ROOT / "stdlib" / "image.exp").read_text()
+    """The profile metrics of stdlib/profiler.exp."""
+    text = (ranks.ROOT / "stdlib" / "profiler.exp").read_text()
     return set(re.findall(r"^\s*metric (\w+) :.*\bprofile\b", text, re.M))
 
 

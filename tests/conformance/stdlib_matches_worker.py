@@ -36,7 +36,8 @@ def default_value(text):
 def declared(module, text):
     """Workloads of one stdlib file, in the form of --describe."""
     workloads, current = [], None
-    for line in text.splitlines():
+    group = re.compile(r"^  metric (\w+)\.\*$", re.M)  # what a module declares for workloads stands for itself
+    for line in group.sub(lambda taken: (ROOT / "stdlib" / f"{taken[1]}.exp").read_text(), text).splitlines():
         line = line.split("//")[0].rstrip() if not line.lstrip().startswith("///") else ""
         if head := re.match(r"^workload\s+(\w+)\s*\{", line):
             current = {"name": f"{module}.{head.group(1)}", "version": None, "params": [], "metrics": []}

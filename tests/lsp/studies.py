@@ -25,7 +25,7 @@ workload other {
   param layout : source = dali
   metric wall : Time lower timed
 }
-reference seen from "seen.csv" { gpus : gpus  wall : column("s", unit = 1s) }
+reference seen from "seen.csv" { gpus  wall = column(s) * 1s }
 
 study twins {
   workload ours   = other(layout = native)

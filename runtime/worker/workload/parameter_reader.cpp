@@ -94,10 +94,11 @@ llvm::Expected<Settings> readSettings(const plan::TrialSpec& spec) {
     result.epochs = reader.whole("epochs", 0, 1, kMost);
   } else {
     result.steps = reader.whole("steps", 0, 1, kMost);
+    result.passes = reader.whole("epochs", 0, 1, kMost);
     result.warmup = reader.whole("warmup", 0, 0, kMost);
   }
   if (auto error = reader.take()) return error;
-  if (result.steps == 0 && result.epochs == 0) {
+  if (result.steps == 0 && result.epochs == 0 && result.passes == 0) {
     return llvm::createStringError("a " + std::string(plan::toString(spec.kind)) +
                                    " trial needs its length: " + (epochs ? "epochs" : "steps") + " is not set");
   }

@@ -50,11 +50,18 @@ class ParameterReader {
   std::string what_, message_;
 };
 
-/// Lengths of a trial: timed and profile ones run `steps` after `warmup`, quality ones `epochs`.
+/// Lengths of a trial: timed and profile ones run `steps` after `warmup`, or as many as `passes` over the data are;
+/// quality ones `epochs`.
 struct Settings {
   int64_t steps = 0;
   int64_t warmup = 0;
   int64_t epochs = 0;
+  int64_t passes = 0;
+
+  /// With the steps that the passes are, where each takes so many.
+  Settings over(int64_t steps_per_pass) const {
+    return {passes > 0 ? passes * steps_per_pass : steps, warmup, epochs, passes};
+  }
 };
 llvm::Expected<Settings> readSettings(const plan::TrialSpec& spec);
 

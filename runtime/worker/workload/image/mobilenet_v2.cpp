@@ -59,7 +59,8 @@ llvm::Expected<plan::Event> run(TrialContext& context) {
   }
   auto training = Training::create(context, *parameters, 0);
   if (!training) return training.takeError();
-  return profileTrial(context, context.keep(std::move(*training)), *settings);
+  Training& kept = context.keep(std::move(*training));
+  return profileTrial(context, kept, settings->over(kept.stepsPerEpoch()));
 }
 
 }  // namespace

@@ -147,6 +147,9 @@ TEST_CASE("a global batch is shared by the ranks") {
 TEST_CASE("a trial has the length of its kind") {
   CHECK(settingsRefusal(plan::TrialKind::Timed, Object{{"steps", 5}, {"warmup", 0}}).empty());
   CHECK(settingsRefusal(plan::TrialKind::Quality, Object{{"epochs", 1}}).empty());
+  CHECK(settingsRefusal(plan::TrialKind::Timed, Object{{"epochs", 2}, {"warmup", 1}}).empty());
+  CHECK(Settings{0, 1, 0, 2}.over(30).steps == 60);
+  CHECK(Settings{5, 1}.over(30).steps == 5);
   CHECK(settingsRefusal(plan::TrialKind::Timed, Object{{"warmup", 1}}) ==
         "a timed trial needs its length: steps is not set");
   CHECK(settingsRefusal(plan::TrialKind::Timed, Object{{"steps", 0}}).find("setting steps is 0") == 0);

@@ -8,10 +8,11 @@
 
 namespace expc::workload::image {
 
-llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& parameters, const Settings& settings) {
+llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& parameters, const Settings& wanted) {
   auto created = Training::create(context, parameters, 0);
   if (!created) return created.takeError();
   Training& training = context.keep(std::move(*created));
+  const Settings settings = wanted.over(training.stepsPerEpoch());
   if (context.spec.rehearsal) {
     auto result = rehearse(context, training, settings);
     if (result) training.describe(result->environment);

@@ -65,7 +65,7 @@ llvm::Expected<plan::Event> run(TrialContext& context) {
   auto created = Training::create(context, *parameters, *settings);
   if (!created) return created.takeError();
   Training& training = context.keep(std::move(*created));
-  auto result = profileTrial(context, training, *settings);
+  auto result = profileTrial(context, training, settings->over(training.stepsPerEpoch()));
   if (result) result->environment["attention"] = training.attention();
   return result;
 }

@@ -40,10 +40,11 @@ void addUtilisation(TrialContext& context, const Parameters& parameters, double 
 
 }  // namespace
 
-llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& parameters, const Settings& settings) {
-  auto created = Training::create(context, parameters, settings);
+llvm::Expected<plan::Event> runTimed(TrialContext& context, const Parameters& parameters, const Settings& wanted) {
+  auto created = Training::create(context, parameters, wanted);
   if (!created) return created.takeError();
   Training& training = context.keep(std::move(*created));
+  const Settings settings = wanted.over(training.stepsPerEpoch());
   if (context.spec.rehearsal) {
     auto result = rehearse(context, training, settings);
     if (result) result->environment["attention"] = training.attention();

@@ -59,7 +59,7 @@ llvm::Error Training::build(const Settings& settings) {
   order_.emplace(rows_->train.count(), spec.world_size, parameters_.batch, parameters_.accumulation, spec.seed);
   if (auto error = checkLengths()) return error;
   if (settings.epochs > 0) prepared_at_once_ = stepsPerEpoch();
-  const int64_t steps = settings.warmup + settings.steps + kTracedSteps;
+  const int64_t steps = settings.warmup + settings.over(stepsPerEpoch()).steps + kTracedSteps;
   if (auto error = prepareSteps(settings.epochs > 0 ? prepared_at_once_ : steps)) return error;
   const int64_t held_out = rows_->held_out.count();
   if (auto error = rows_->held_out.make(data::evaluationShard(held_out, ranks_.count, ranks_.rank))) return error;
