@@ -215,6 +215,14 @@ class Locks(Command):
         self.assertIn("not the data that the lock holds", self.run_study(code=1).stderr)
         self.assertIn("tiny: data data changed", self.plan("--diff", "tiny.exp.lock").stdout)
 
+    def test_the_inputs_of_a_command_are_held_too(self):
+        self.write("in.txt", "one")
+        self.write("tiny.exp", 'workload show command ["cat", "in.txt"] {\n  inputs "in.txt"\n  metric wall : Time lower\n}\n'
+                               "study tiny { workload show  measure wall  design full { repeat 6 } }\n")
+        self.plan("--lock")
+        self.write("in.txt", "two")
+        self.assertIn("tiny: inputs of show changed", self.plan("--diff", "tiny.exp.lock").stdout)
+
     def test_a_lock_that_cannot_be_written(self):
         (self.folder / "tiny.exp.lock").mkdir()
         self.assertIn("cannot write tiny.exp.lock", self.plan("--lock", code=1).stderr)
