@@ -260,7 +260,7 @@ class Completion(Features):
         offers("[gpus = 2, workload = ours]", "[gpus = 2, |]", "workload")
         offers("[gpus = 2, workload = ours]", "[gpus = 2, workload = |]", "ours")
         offers(">= 1.0x  with", "like |  with", "seen")
-        offers("gpus : gpus  wall", "|", "gpus", "wall")
+        offers("gpus  wall", "|", "gpus", "wall")
         offers("ours   = other(layout = native)", "ours   = |", "other", "jobs.train")
         offers("ours   = other(layout = native)", "ours   = other(layout = |)", "dali", "native")
 
