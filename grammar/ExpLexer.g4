@@ -64,6 +64,7 @@ OUTPUTS    : 'outputs';
 PREPARE    : 'prepare';
 EXPECT     : 'expect';
 ESTIMATE   : 'estimate';
+UNIT       : 'unit';
 LIKE       : 'like';
 ALLOW      : 'allow';
 
@@ -92,7 +93,7 @@ COALESCE      : '??';
 
 // A number and its unit. `1..4` is a range, since a point belongs to a number only before a digit. A unit's `/word` that is
 // no time (`80GiB/gpus`) is cut off again by the token reader.
-NUMBER : DIGIT+ ('.' DIGIT+)? ([eE] [+-]? DIGIT+)? UNIT?;
+NUMBER : DIGIT+ ('.' DIGIT+)? ([eE] [+-]? DIGIT+)? SUFFIX?;
 
 STRING              : '"' CHARACTER* '"';
 UNTERMINATED_STRING : '"' CHARACTER*;
@@ -107,5 +108,5 @@ UNEXPECTED : .;
 
 fragment DIGIT     : [0-9];
 fragment LETTER    : [a-zA-Z_];
-fragment UNIT      : '%' | [a-zA-Z] (LETTER | DIGIT)* ('/' [a-zA-Z] (LETTER | DIGIT)*)?;
+fragment SUFFIX    : '%' | [a-zA-Z] (LETTER | DIGIT)* ('/' [a-zA-Z] (LETTER | DIGIT)*)?;
 fragment CHARACTER : '\\' ~[\r\n] | ~["\\\r\n];

@@ -9,10 +9,11 @@ options { tokenVocab = ExpLexer; }
 file            : declaration* EOF;
 valueFile       : value EOF;
 
-declaration     : importDecl | enumDecl | letDecl | metricDecl | workloadDecl | systemDecl | referenceDecl | confidenceDecl
-                | designDecl | presetDecl | studyDecl;
+declaration     : importDecl | unitDecl | enumDecl | letDecl | metricDecl | workloadDecl | systemDecl | referenceDecl
+                | confidenceDecl | designDecl | presetDecl | studyDecl;
 
 importDecl      : IMPORT (name | text) (AS word)?;
+unitDecl        : UNIT word (ASSIGN value)?;
 enumDecl        : ORDERED? ENUM word LBRACE enumLevel (COMMA enumLevel?)* RBRACE;
 enumLevel       : word (LPAREN enumField (COMMA enumField?)* RPAREN)?;
 enumField       : refinedType (COLON refinedType)?;
@@ -120,7 +121,7 @@ factorName      : word | LPAREN words RPAREN;
 factorNames     : factorName (COMMA factorName)*;
 words           : word (COMMA word)*;
 word            : IDENTIFIER | AS | ORDERED | VERSION | CONFIDENCE | COMMAND | TIMEOUT | OPTIONS | INPUTS | COPY | OUTPUTS | PREPARE | EXPECT
-                | ESTIMATE | LIKE | ALLOW;
+                | ESTIMATE | UNIT | LIKE | ALLOW;
 anyWord         : word | IMPORT | ENUM | LET | WORKLOAD | SYSTEM | REFERENCE | PRESET | STUDY | PARAM | METRIC | REQUIRE
                 | EXCLUDE | FACTOR | MEASURE | COMPARE | CONTROL | CRITERION | DESIGN | TABLE | PLOT | ONLY | REMOVE
                 | BASELINE | BECAUSE | BY | OVER | AGAINST | WHEN | WHERE | WITH | WITHIN | UNTIL | FROM | IN | AND | OR | NOT

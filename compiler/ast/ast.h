@@ -157,6 +157,7 @@ struct TypeExpr {
   ExprPtr refinement;              // may be null
 };
 
+/// `let warm = 30`; also `unit row`, whose value may be null, and `unit krow = 1000row`.
 struct LetDecl {
   Range range;
   std::string doc;
@@ -439,6 +440,7 @@ struct ReferenceDecl {
 struct Module {
   source::FileId file;
   std::vector<Import> imports;
+  std::vector<LetDecl> units;
   std::vector<EnumDecl> enums;
   std::vector<LetDecl> lets;
   std::vector<MetricDecl> metrics;  // for workloads that take them all

@@ -104,6 +104,7 @@ class ModuleDumper {
       line("import {}{}", path ? quoted(path->value) : name(std::get<QualifiedName>(import.target)),
            import.alias ? " as " + import.alias->name : "");
     }
+    for (const LetDecl& declaration : module.units) let(declaration, "unit");
     for (const EnumDecl& declaration : module.enums) enumeration(declaration);
     for (const LetDecl& declaration : module.lets) let(declaration);
     for (const MetricDecl& declaration : module.metrics) metric(declaration);
@@ -165,8 +166,8 @@ class ModuleDumper {
     --depth_;
   }
 
-  void let(const LetDecl& declaration) {
-    line("let {} = {}", declaration.name.name, dump(*declaration.value));
+  void let(const LetDecl& declaration, const char* head = "let") {
+    line("{} {}{}", head, declaration.name.name, declaration.value ? " = " + dump(*declaration.value) : "");
     ++depth_;
     doc(declaration.doc);
     --depth_;

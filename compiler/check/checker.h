@@ -7,7 +7,7 @@
 #include "compiler/check/check.h"
 #include "compiler/check/errors.h"
 #include "compiler/check/expression.h"
-#include "compiler/check/scope.h"
+#include "compiler/check/metrics.h"
 
 namespace expc::check {
 
@@ -66,7 +66,6 @@ struct StudyContext {
   int factor(const ast::Identifier& name);
 };
 
-std::optional<Bound::Relation> relationOf(ast::BinaryOp op);
 std::string_view spelled(Bound::Relation relation);
 
 /// A measured metric, of a command or a built-in workload; nothing after a report.
@@ -80,9 +79,6 @@ bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::Workloa
 /// What a command's output must be; nothing after a report.
 std::optional<Expectation> checkExpectation(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
                                             const ast::Expr& expr);
-/// A metric derived from some of `metrics`, all of one kind of trial; nothing after a report.
-std::optional<Metric> checkDerivedMetric(Context& context, const ast::MetricDecl& declaration,
-                                         const std::vector<Metric>& metrics, Place place);
 /// The command that a workload is, nothing where it is none: every `${name}` must be one of its parameters or known to
 /// the runtime.
 std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,

@@ -5,8 +5,6 @@
 #include "compiler/check/expression.h"
 
 namespace expc::check {
-namespace {}  // namespace
-
 FormulaPtr Expressions::choose(const ast::CallExpr& call, source::Range range, const Place& place,
                                const Type* expected) {
   const size_t count = call.arguments.size();

@@ -101,25 +101,32 @@ class Comparisons {
     comparison.dimension = keeps ? of : Dimension::ratio();
     std::string level = comparison.previous ? "previous" : factor.levels[comparison.against].label;
     if (*function == Function::Efficiency) namesScaling(declaration, factor);
+    comparison.weak = *function == Function::Efficiency && !study_.metrics[comparison.metric].dimension.isRate() &&
+                      scaling(declaration) == "weak";
     comparison.text = fmt::format("{} over {} against {}",
                                   squeeze(context_.context.sources.text(declaration.call_range)), factor.name, level);
     study_.comparisons.push_back(std::move(comparison));
   }
 
+  /// "strong", "weak", or what stands in their place.
+  std::string scaling(const ast::CompareDecl& declaration) const {
+    return squeeze(context_.context.sources.text(declaration.call.arguments[1].value->range));
+  }
+
   bool arguments(const ast::CompareDecl& declaration, std::optional<Function> function) {
     const ast::CallExpr& call = declaration.call;
     std::string_view name = call.callee.parts.back().name;
-    bool scaling = function == Function::Efficiency && call.arguments.size() == 2;
-    if (scaling) {
+    const bool scales = function == Function::Efficiency && call.arguments.size() == 2;
+    if (scales) {
       const ast::CallArgument& how = call.arguments[1];
-      std::string word = squeeze(context_.context.sources.text(how.value->range));
+      const std::string word = scaling(declaration);
       if (how.name || !language::find(language::Role::Scaling, word)) {
         diag::unknownName(context_.emitter(), how.value->range, "kind of scaling", word,
                           language::texts(language::Role::Scaling));
         return false;
       }
     }
-    if ((call.arguments.size() != 1 && !scaling) || call.arguments[0].name) {
+    if ((call.arguments.size() != 1 && !scales) || call.arguments[0].name) {
       context_.emitter().emit(
           declaration.call_range, errors::WrongArguments, name, "one metric",
           call.arguments.size() == 1 ? "a named argument" : errors::counted(call.arguments.size(), "argument"));
@@ -261,9 +268,15 @@ class Comparisons {
 
   bool suitsEfficiency(const ast::CompareDecl& declaration, const Metric& metric, const Factor& factor) {
     bool good = true;
-    if (!metric.dimension.isRate()) {
+    const bool time = metric.dimension == Dimension::of(Dimension::Time);
+    if (!metric.dimension.isRate() && !(time && declaration.call.arguments.size() == 2)) {
       auto builder = context_.emitter().build(declaration.call.arguments[0].value->range, EfficiencyOfNonRate,
                                               metric.name, metric.dimension.typeName());
+      if (time)
+        builder.note({},
+                     "say what work it is the time of: 'efficiency({0}, strong)' where it is the same at all levels, "
+                     "'efficiency({0}, weak)' where it grows with them",
+                     metric.name);
       for (const Metric& other : study_.metrics)
         if (other.dimension.isRate()) {
           builder.note(other.range, "'{}' is a rate", other.name);
@@ -290,7 +303,7 @@ class Comparisons {
   void namesScaling(const ast::CompareDecl& declaration, const Factor& factor) {
     if (declaration.call.arguments.size() != 2 || factor.name != "gpus") return;
     const ast::Expr& how = *declaration.call.arguments[1].value;
-    const bool strong = squeeze(context_.context.sources.text(how.range)) == "strong";
+    const bool strong = scaling(declaration) == "strong";
     const int whole = study_.workload->findParameter("global_batch"), share = study_.workload->findParameter("batch");
     if (whole < 0 || share < 0 || study_.factor_of[whole] >= 0) return;
     for (const Use& use : study_.uses) {

@@ -57,11 +57,8 @@ FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, sour
     if (fits && tuple && i < expected->composite->parts.size()) wanted = &expected->composite->parts[i];
     if (!fits && !tuple && !types.empty()) wanted = &types[0];
     FormulaPtr element = build(*elements[i], place, wanted);
-    if (element->type.isError()) return error(range);
-    if (wanted && !element->type.agreesWith(*wanted)) {
-      mismatch(elements[i]->range, tuple ? "this part of the tuple" : "an element of the list", *wanted, element->type);
-      return error(range);
-    }
+    std::string_view what = tuple ? "this part of the tuple" : "an element of the list";
+    if (element->type.isError() || (wanted && !this->fits(*element, *wanted, what))) return error(range);
     types.push_back(wanted ? *wanted : element->type);
     formula.operands.push_back(std::move(element));
   }
@@ -98,11 +95,8 @@ FormulaPtr Expressions::record(const std::vector<ast::CallArgument>& fields, sou
       return error(range);
     }
     FormulaPtr value = build(*field.value, place, &type.parts[index]);
-    if (value->type.isError()) return error(range);
-    if (!value->type.agreesWith(type.parts[index])) {
-      mismatch(field.value->range, fmt::format("'{}'", field.name->name), type.parts[index], value->type);
+    if (value->type.isError() || !fits(*value, type.parts[index], fmt::format("'{}'", field.name->name)))
       return error(range);
-    }
     formula.operands[index] = std::move(value);
   }
   for (size_t i = 0; i < formula.operands.size(); ++i)

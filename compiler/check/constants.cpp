@@ -26,16 +26,7 @@ bool Refinement::allows(const Value& value) const {
   }
   const Rational* number = value.asNumber();
   if (!number || !lower) return true;
-  if (*number < *lower || (upper && *upper < *number)) return false;
-  if (!step) return true;
-  if (geometric) {
-    std::optional<Rational> at = lower;
-    while (at && *at < *number) at = *at * *step;
-    return at && *at == *number;
-  }
-  auto distance = *number - *lower;
-  auto count = distance ? *distance / *step : std::nullopt;
-  return count && count->isInteger();
+  return liesInRange(*number, *lower, upper ? &*upper : nullptr, step ? &*step : nullptr, geometric).value_or(false);
 }
 
 bool Expressions::allows(const Value& value, source::Range range, const Type& type,
@@ -52,20 +43,30 @@ bool Expressions::allows(const Value& value, source::Range range, const Type& ty
   return false;
 }
 
+FormulaPtr Expressions::asNumber(FormulaPtr formula, const Type& wanted) {
+  const bool share = formula->isConstant() && formula->type.dimension == Dimension::share();
+  if (!share || wanted.kind != Type::Kind::Number || wanted.whole || !wanted.dimension.isPlain()) return formula;
+  return constantOf(Value::number(*formula->constant.asNumber()), Type::number(), formula->range);
+}
+
+bool Expressions::fits(const Formula& formula, const Type& type, std::string_view what) {
+  if (!formula.type.agreesWith(type)) {
+    mismatch(formula.range, what, type, formula.type);
+    return false;
+  }
+  return !formula.isConstant() || allows(formula.constant, formula.range, type, std::nullopt, what);
+}
+
 std::optional<Value> Expressions::constant(const ast::Expr& expr, const Place& place, const Type& expected,
                                            std::string_view what) {
   if (expected.isError()) return std::nullopt;
-  FormulaPtr formula = build(expr, place, &expected);
+  FormulaPtr formula = asNumber(build(expr, place, &expected), expected);
   if (formula->type.isError()) return std::nullopt;
-  if (!formula->type.agreesWith(expected)) {
-    mismatch(expr.range, what, expected, formula->type);
-    return std::nullopt;
-  }
+  if (!fits(*formula, expected, what)) return std::nullopt;
   if (!formula->isConstant()) {
     emitter_.emit(expr.range, NotConstant, what);
     return std::nullopt;
   }
-  if (!allows(formula->constant, expr.range, expected, std::nullopt, what)) return std::nullopt;
   return formula->constant;
 }
 

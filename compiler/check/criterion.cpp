@@ -292,14 +292,10 @@ class CriterionChecker {
 
   /// Whether the subject is `published` itself or derived from it.
   bool publishes(unsigned published) const {
-    return published == *criterion_.metric || reads(metric().derived, published);
-  }
-
-  static bool reads(const MetricTermPtr& term, unsigned metric) {
-    if (!term) return false;
-    if (term->op == MetricTerm::Op::Metric && term->metric == metric) return true;
-    return std::any_of(term->operands.begin(), term->operands.end(),
-                       [&](const MetricTermPtr& operand) { return reads(operand, metric); });
+    if (published == *criterion_.metric) return true;
+    if (!metric().derived) return false;
+    const std::vector<unsigned> read = metricsOf(*metric().derived);
+    return std::find(read.begin(), read.end(), published) != read.end();
   }
 
   /// A bound in the subject's unit.
@@ -308,6 +304,7 @@ class CriterionChecker {
     if (!value) return std::nullopt;
     const Value::Number& number = std::get<Value::Number>(value->node);
     if (number.dimension == dimension()) return number.value;
+    if (dimension().isPlain() && number.dimension == Dimension::share()) return number.value;
     auto name = [](const Dimension& unit) { return unit.isPlain() ? "a plain number" : unit.typeName(); };
     auto builder = context_.emitter().build(expr.range, errors::UnitMismatch, fmt::format("'{}'", subjectName()),
                                             name(dimension()), what, name(number.dimension));

@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "compiler/check/errors.h"
+#include "compiler/check/metrics.h"
 #include "compiler/diag/closest.h"
 #include "compiler/formula/lookup.h"
 
@@ -13,6 +14,7 @@ namespace {
 EXPC_DIAGNOSTIC(UnknownUnit, Error, "unknown unit '{0}'", std::string_view);
 EXPC_DIAGNOSTIC(UnknownLevel, Error, "'{0}' is no level of {1}", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(ExpressionTooLarge, Error, "this expression is too large");
+EXPC_DIAGNOSTIC(NotASeries, Error, "'{0}' is no series", std::string_view);
 EXPC_DIAGNOSTIC(NotAValue, Error, "{0} is no value here", std::string);
 EXPC_DIAGNOSTIC(MisplacedSystem, Error, "only rules may ask about 'system'");
 
@@ -43,7 +45,8 @@ FormulaPtr Expressions::at(FormulaPtr formula, source::Range range) {
 
 /// Completes a formula whose operands are set: spreads errors, bounds the size, folds constants.
 FormulaPtr Expressions::make(Formula formula) {
-  bool constant = formula.op != Formula::Op::Parameter && formula.op != Formula::Op::System && !formula.looks_up;
+  bool constant = formula.op != Formula::Op::Parameter && formula.op != Formula::Op::System &&
+                  formula.op != Formula::Op::Metric && !formula.looks_up;
   uint64_t size = 1;
   for (const FormulaPtr& operand : formula.operands) {
     if (!operand) continue;
@@ -70,7 +73,7 @@ FormulaPtr Expressions::make(Formula formula) {
 }
 
 FormulaPtr Expressions::build(const ast::Expr& expr, const Place& place, const Type* expected) {
-  if (auto* node = std::get_if<ast::NumberLiteral>(&expr.node)) return literal(*node, expr.range);
+  if (auto* node = std::get_if<ast::NumberLiteral>(&expr.node)) return literal(*node, expr.range, place);
   if (auto* node = std::get_if<ast::StringLiteral>(&expr.node)) return text(*node, expr.range, place, expected);
   if (auto* node = std::get_if<ast::BoolLiteral>(&expr.node))
     return constantOf(Value::boolean(node->value), Type::boolean(), expr.range);
@@ -90,10 +93,39 @@ FormulaPtr Expressions::build(const ast::Expr& expr, const Place& place, const T
   return error(expr.range);
 }
 
-FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, source::Range range) {
-  auto unit = findUnit(literal.unit);
+std::optional<Unit> Expressions::unit(std::string_view name, ModuleScope& scope, bool* refused) {
+  return findUnit(name, [&](std::string_view part) -> std::optional<Unit> {
+    const auto declared = [&](ModuleScope& where) -> std::optional<Unit> {
+      auto found = where.units.find(part);
+      if (found == where.units.end()) return std::nullopt;
+      const FormulaPtr one = let(found->second, {&where});
+      const auto* number = one->isConstant() ? std::get_if<Value::Number>(&one->constant.node) : nullptr;
+      if (!number && refused) *refused = true;
+      return number ? std::optional(Unit{number->dimension, number->value}) : std::nullopt;
+    };
+    if (auto own = declared(scope)) return own;
+    for (const auto& [alias, module] : scope.imports)
+      if (module)
+        if (auto theirs = declared(*module)) return theirs;
+    return std::nullopt;
+  });
+}
+
+FormulaPtr Expressions::unitBelow(const ast::Expr& expr, const Place& place) {
+  auto* name = std::get_if<ast::NameExpr>(&expr.node);
+  if (!name || name->name.parts.size() != 1 || namesValue(expr, place)) return nullptr;
+  const auto one = unit(name->name.parts[0].name, *place.module);
+  return one ? constantOf(Value::number(one->scale, one->dimension), Type::number(one->dimension), expr.range)
+             : nullptr;
+}
+
+FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, source::Range range, const Place& place) {
+  bool refused = false;
+  auto unit = this->unit(literal.unit, *place.module, &refused);
+  if (refused) return error(range);
   if (!unit) {
-    const std::vector<std::string> names = language::unitNames();
+    std::vector<std::string> names = language::unitNames();
+    for (const auto& [name, entry] : place.module->units) names.push_back(name);
     const source::Range written{range.file, range.end - static_cast<uint32_t>(literal.unit.size()), range.end};
     auto builder = emitter_.build(written, UnknownUnit, literal.unit);
     if (auto best = diag::closest(literal.unit, names)) {
@@ -133,8 +165,8 @@ bool Expressions::namesValue(const ast::Expr& expr, const Place& place) const {
   auto* node = std::get_if<ast::NameExpr>(&expr.node);
   if (!node || node->name.parts.size() != 1) return !std::holds_alternative<ast::CallExpr>(expr.node);
   const std::string& word = node->name.parts[0].name;
-  return findParameter(place, word) >= 0 || (place.lets && place.lets->contains(word)) ||
-         place.module->lets.contains(word);
+  return findParameter(place, word) >= 0 || (place.metrics && place.metrics->declares(word)) ||
+         (place.lets && place.lets->contains(word)) || place.module->lets.contains(word);
 }
 
 FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, const Place& place, const Type* expected) {
@@ -145,6 +177,8 @@ FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, con
     return constantOf(Value::boolean(true), Type::boolean(), range);
   }
   if (expected && expected->kind == Type::Kind::Enum) return level(word, *expected->enumeration);
+  if (place.metrics)
+    if (FormulaPtr read = metric(word, place, false)) return at(std::move(read), range);
   if (int index = findParameter(place, word.name); index >= 0) {
     Formula formula;
     formula.op = Formula::Op::Parameter;
@@ -228,12 +262,14 @@ void Expressions::unknown(const ast::Identifier& word, const Place& place) {
     return;
   }
   std::vector<std::string> names;
-  if (place.parameters)
+  if (place.metrics)
+    names = place.metrics->names();
+  else if (place.parameters)
     for (const Parameter& parameter : *place.parameters) names.push_back(parameter.name);
   if (place.lets)
     for (const auto& [name, entry] : *place.lets) names.push_back(name);
   for (const auto& [name, entry] : place.module->lets) names.push_back(name);
-  diag::unknownName(emitter_, word.range, "name", word.name, names);
+  diag::unknownName(emitter_, word.range, place.metrics ? "metric" : "name", word.name, names);
 }
 
 FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type) {
@@ -267,6 +303,12 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
   }
   if (call.callee.parts.size() == 1 && place.columns && callee == "column") return column(call, range, place);
   if (call.callee.parts.size() == 1 && !wants_level && findLookup(callee) >= 0) return lookup(call, range, place);
+  if (place.metrics && callee == "epochs_to") return epochsTo(call, range, place);
+  if (place.metrics && !wants_level) {
+    diag::unknownName(emitter_, call.callee.range, "function of metrics", joined(call.callee),
+                      {"epochs_to", "max", "min"});
+    return error(range);
+  }
   if (!wants_level || call.callee.parts.size() != 1) {
     emitter_.emit(range, NotAValue, fmt::format("the call '{}(…)'", call.callee.parts.back().name));
     return error(range);
@@ -304,6 +346,69 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
   return make(std::move(formula));
 }
 
+bool Expressions::tooDeep(source::Range range) {
+  if (let_depth_ < kMaxLetDepth) return false;
+  emitter_.build(range, ExpressionTooLarge)
+      .note({}, "more than {} names are defined by each other here", kMaxLetDepth)
+      .emit();
+  return true;
+}
+
+FormulaPtr Expressions::metric(const ast::Identifier& word, const Place& place, bool series) {
+  if (tooDeep(word.range)) return error(word.range);
+  ++let_depth_;
+  const auto index = place.metrics->find(word.name);
+  --let_depth_;
+  if (!index) return place.metrics->declares(word.name) ? error(word.range) : nullptr;
+  const Metric& metric = place.metrics->at(*index);
+  if (metric.series != series) {
+    if (metric.series)
+      errors::seriesValue(emitter_, word.range, metric.name, metric.range);
+    else
+      emitter_.build(word.range, NotASeries, metric.name)
+          .note(metric.range,
+                "it has one value in each trial; a series is declared 'metric {} : Series' or with the trait 'series'",
+                metric.name)
+          .emit();
+    return error(word.range);
+  }
+  if (!place.metrics->use(metric, word.range)) return error(word.range);
+  Formula formula;
+  if (metric.derived) formula = *metric.derived;
+  if (!metric.derived) formula.op = Formula::Op::Metric;
+  if (!metric.derived) formula.parameter = *index;
+  formula.type = Type::number(metric.dimension);
+  formula.range = word.range;
+  return make(std::move(formula));
+}
+
+FormulaPtr Expressions::epochsTo(const ast::CallExpr& call, source::Range range, const Place& place) {
+  auto* condition = call.arguments.size() == 1 ? std::get_if<ast::BinaryExpr>(&call.arguments[0].value->node) : nullptr;
+  auto* name = condition ? std::get_if<ast::NameExpr>(&condition->left->node) : nullptr;
+  if (!name || !relationOf(condition->op) || name->name.parts.size() != 1) {
+    emitter_.emit(range, errors::TypeMismatch, "what 'epochs_to' takes",
+                  "a series and a bound, as in 'accuracy >= 97%'", squeeze(sources_.text(range)));
+    return error(range);
+  }
+  const ast::Identifier& word = name->name.parts[0];
+  FormulaPtr series = metric(word, place, true);
+  if (!series) diag::unknownName(emitter_, word.range, "metric", word.name, place.metrics->names());
+  if (!series || series->type.isError()) return error(range);
+  auto limit = constant(*condition->right, place, series->type, "the bound");
+  if (!limit) return error(range);
+  Formula bound;
+  bound.op = opOf(condition->op);
+  bound.type = Type::boolean();
+  bound.range = call.arguments[0].value->range;
+  bound.operands = {series, constantOf(std::move(*limit), series->type, condition->right->range)};
+  Formula formula;
+  formula.op = Formula::Op::EpochsTo;
+  formula.type = Type::number();
+  formula.range = range;
+  formula.operands = {make(std::move(bound))};
+  return make(std::move(formula));
+}
+
 FormulaPtr Expressions::let(LetEntry& entry, const Place& place) {
   if (entry.state == LetEntry::State::Done) return entry.formula;
   const ast::Identifier& word = entry.declaration->name;
@@ -311,12 +416,7 @@ FormulaPtr Expressions::let(LetEntry& entry, const Place& place) {
     emitter_.emit(word.range, errors::LetCycle, "let", word.name);
     return error(word.range);
   }
-  if (let_depth_ == kMaxLetDepth) {
-    emitter_.build(word.range, ExpressionTooLarge)
-        .note({}, "more than {} 'let's are defined by each other here", kMaxLetDepth)
-        .emit();
-    return error(word.range);
-  }
+  if (tooDeep(word.range)) return error(word.range);
   entry.state = LetEntry::State::Active;
   ++let_depth_;
   Place inside = place;

@@ -18,6 +18,10 @@ class Expressions {
   /// level, path); that the result agrees with it is checked by the caller.
   FormulaPtr build(const ast::Expr& expr, const Place& place, const Type* expected = nullptr);
 
+  /// A unit as it is called in a file: built in, declared there, or in a file that it imports.
+  /// `refused` is set where its declaration was.
+  std::optional<Unit> unit(std::string_view name, ModuleScope& scope, bool* refused = nullptr);
+
   /// Resolves a `let` if nothing has used it yet, so that its mistakes are reported.
   void resolveLet(LetEntry& entry, const Place& place) { let(entry, place); }
 
@@ -42,7 +46,7 @@ class Expressions {
               std::string_view what);
 
  private:
-  FormulaPtr literal(const ast::NumberLiteral& literal, source::Range range);
+  FormulaPtr literal(const ast::NumberLiteral& literal, source::Range range, const Place& place);
   FormulaPtr text(const ast::StringLiteral& literal, source::Range range, const Place& place, const Type* expected);
   FormulaPtr name(const ast::NameExpr& name, source::Range range, const Place& place, const Type* expected);
   FormulaPtr qualified(const ast::NameExpr& name, source::Range range, const Place& place);
@@ -52,8 +56,13 @@ class Expressions {
   FormulaPtr extreme(const ast::CallExpr& call, source::Range range, const Place& place);
   FormulaPtr lookup(const ast::CallExpr& call, source::Range range, const Place& place);
   FormulaPtr column(const ast::CallExpr& call, source::Range range, const Place& place);
+  /// Null where no metric has the name.
+  FormulaPtr metric(const ast::Identifier& word, const Place& place, bool series);
+  FormulaPtr epochsTo(const ast::CallExpr& call, source::Range range, const Place& place);
   FormulaPtr misplacedLookup(std::string_view name, source::Range range);
   FormulaPtr let(LetEntry& entry, const Place& place);
+  /// Whether names are defined by each other in too long a chain; reports it.
+  bool tooDeep(source::Range range);
   FormulaPtr unary(const ast::UnaryExpr& unary, source::Range range, const Place& place);
   FormulaPtr binary(const ast::BinaryExpr& binary, source::Range range, const Place& place);
   FormulaPtr coalesce(const ast::BinaryExpr& binary, source::Range range, const Place& place);
@@ -68,10 +77,17 @@ class Expressions {
   FormulaPtr range(FormulaPtr value, const ast::RangeExpr& range, source::Range where, const Place& place);
   FormulaPtr arithmetic(const ast::BinaryExpr& binary, source::Range range, const Place& place);
 
+  /// `row` below a stroke, where it names no value: one of the unit; null where there is no such unit.
+  FormulaPtr unitBelow(const ast::Expr& expr, const Place& place);
   bool namesValue(const ast::Expr& expr, const Place& place) const;
   void unknown(const ast::Identifier& word, const Place& place);
   bool want(const Formula& formula, Type::Kind kind, std::string_view what);
-  bool agree(const Formula& left, const Formula& right);
+  /// Whether two sides are of one type; a constant share becomes the plain number that the other side is.
+  bool agree(FormulaPtr& left, FormulaPtr& right);
+  /// A constant share as the plain number that it is, where one is wanted: 5% is 0.05.
+  FormulaPtr asNumber(FormulaPtr formula, const Type& wanted);
+  /// Whether a value is of a type, as a part of one or alone; a constant of type `int` is whole.
+  bool fits(const Formula& formula, const Type& type, std::string_view what);
   void mismatch(source::Range range, std::string_view what, const Type& expected, const Type& found);
 
   FormulaPtr make(Formula formula);
@@ -83,6 +99,10 @@ class Expressions {
   diag::Emitter& emitter_;
   unsigned let_depth_ = 0;
 };
+
+Formula::Op opOf(ast::BinaryOp op);
+/// Of `>=` and the like; nothing where the operator bounds nothing.
+std::optional<Bound::Relation> relationOf(ast::BinaryOp op);
 
 /// Reports a name before a dot that is no module, unless an import failed.
 void unknownModule(diag::Emitter& emitter, const ast::Identifier& name, const ModuleScope& scope);

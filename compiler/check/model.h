@@ -50,18 +50,6 @@ struct Bound {
   std::string text;    // ">= 1.2x"
 };
 
-/// What a derived metric computes from others of the same point.
-struct MetricTerm;
-using MetricTermPtr = std::shared_ptr<const MetricTerm>;
-struct MetricTerm {
-  enum class Op { Constant, Metric, EpochsTo, Add, Subtract, Multiply, Divide };
-  Op op = Op::Constant;
-  Rational constant;
-  unsigned metric = 0;                  // Metric, EpochsTo: index into the owner's metrics, measured
-  Bound bound;                          // EpochsTo
-  std::vector<MetricTermPtr> operands;  // two, of the operators
-};
-
 /// Where a command's metric is read: `from regex("…", unit = 1ms)`; as plan::CommandMetric.
 struct MetricSource {
   enum class From { Regex, Json, Csv, Lines, Size, Same } from = From::Regex;
@@ -81,8 +69,8 @@ struct Metric {
   TrialKind kind = TrialKind::Timed;
   bool exact = false;
   bool series = false;
-  MetricTermPtr derived;  // null: measured
-  std::string text;       // of a derived one: "launch_time / wall"
+  FormulaPtr derived;  // over the owner's measured metrics (Formula::Op::Metric); null: measured
+  std::string text;    // of a derived one: "launch_time / wall"
   std::optional<MetricSource> source;
   source::Range range;
 };
@@ -192,6 +180,8 @@ struct Comparison {
   std::optional<unsigned> inner;  // a comparison (declared before in Study::comparisons) that is compared again, or
   unsigned metric = 0;            // of the study; of the innermost comparison too
   unsigned over = 0;              // factor
+  /// Efficiency of a time: each device's work is held constant, not that of all.
+  bool weak = false;
   bool previous = false;
   unsigned against = 0;     // level of `over`, unless previous
   bool incomplete = false;  // points without a partner are accepted (`allow W0406`)

@@ -12,41 +12,6 @@ EXPC_DIAGNOSTIC(UselessCoalesce, Warning, "'{0}' always has a value", std::strin
 
 using Op = Formula::Op;
 
-Op opOf(ast::BinaryOp op) {
-  switch (op) {
-    case ast::BinaryOp::Or:
-      return Op::Or;
-    case ast::BinaryOp::And:
-      return Op::And;
-    case ast::BinaryOp::Equal:
-      return Op::Equal;
-    case ast::BinaryOp::NotEqual:
-      return Op::NotEqual;
-    case ast::BinaryOp::Less:
-      return Op::Less;
-    case ast::BinaryOp::LessEqual:
-      return Op::LessEqual;
-    case ast::BinaryOp::Greater:
-      return Op::Greater;
-    case ast::BinaryOp::GreaterEqual:
-      return Op::GreaterEqual;
-    case ast::BinaryOp::In:
-    case ast::BinaryOp::NotIn:
-      return Op::InSet;
-    case ast::BinaryOp::Add:
-      return Op::Add;
-    case ast::BinaryOp::Subtract:
-      return Op::Subtract;
-    case ast::BinaryOp::Multiply:
-      return Op::Multiply;
-    case ast::BinaryOp::Divide:
-      return Op::Divide;
-    case ast::BinaryOp::Coalesce:
-      return Op::Coalesce;
-  }
-  return Op::And;
-}
-
 std::string_view kindName(Type::Kind kind) {
   return kind == Type::Kind::Bool     ? "a condition"
          : kind == Type::Kind::Number ? "a number"
@@ -67,6 +32,15 @@ std::string describe(const Type& type) {
 
 }  // namespace
 
+Op opOf(ast::BinaryOp op) {
+  // In the order of ast::BinaryOp.
+  static constexpr Op kOps[] = {Op::Or,        Op::And,      Op::Equal,        Op::NotEqual, Op::Less,
+                                Op::LessEqual, Op::Greater,  Op::GreaterEqual, Op::InSet,    Op::InSet,
+                                Op::Add,       Op::Subtract, Op::Multiply,     Op::Divide,   Op::Coalesce};
+  static_assert(std::size(kOps) == static_cast<size_t>(ast::BinaryOp::Coalesce) + 1);
+  return kOps[static_cast<size_t>(op)];
+}
+
 void Expressions::mismatch(source::Range range, std::string_view what, const Type& expected, const Type& found) {
   auto builder = emitter_.build(range, errors::TypeMismatch, what, describe(expected), describe(found));
   using Flavor = Dimension::Flavor;
@@ -82,11 +56,13 @@ bool Expressions::want(const Formula& formula, Type::Kind kind, std::string_view
   return false;
 }
 
-bool Expressions::agree(const Formula& left, const Formula& right) {
-  if (left.type.agreesWith(right.type)) return true;
+bool Expressions::agree(FormulaPtr& left, FormulaPtr& right) {
+  left = asNumber(std::move(left), right->type);
+  right = asNumber(std::move(right), left->type);
+  if (left->type.agreesWith(right->type)) return true;
   emitter_
-      .build(source::join(left.range, right.range), errors::UnitMismatch, "the left side", describe(left.type),
-             "the right side", describe(right.type))
+      .build(source::join(left->range, right->range), errors::UnitMismatch, "the left side", describe(left->type),
+             "the right side", describe(right->type))
       .emit();
   return false;
 }
@@ -149,7 +125,7 @@ FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, source::Range ra
   FormulaPtr left = build(*binary.left, place);
   if (left->type.isError()) return error(range);
   FormulaPtr right = build(*binary.right, place, &left->type);
-  if (right->type.isError() || !agree(*left, *right)) return error(range);
+  if (right->type.isError() || !agree(left, right)) return error(range);
   if (left->isConstant()) {
     emitter_.build(binary.left->range, UselessCoalesce, squeeze(sources_.text(binary.left->range)))
         .note(binary.right->range, "what stands after '\?\?' is never used")
@@ -178,7 +154,8 @@ FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, source::Range ra
     if (right->type.isError()) return error(range);
     left = build(*binary.left, place, &right->type);
   }
-  if (left->type.isError() || right->type.isError() || !agree(*left, *right)) return error(range);
+  if (left->type.isError() || right->type.isError()) return error(range);
+  if (!agree(left, right)) return error(range);
   if (formula.op != Op::Equal && formula.op != Op::NotEqual) {
     const Type& type = left->type;
     bool ordered = type.kind == Type::Kind::Number || (type.kind == Type::Kind::Enum && type.enumeration->ordered);
@@ -223,7 +200,7 @@ FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range 
     formula.operands.push_back(value);
     for (const ast::ExprPtr& element : set->elements) {
       FormulaPtr built = build(*element, place, &value->type);
-      good &= !built->type.isError() && agree(*value, *built);
+      good &= !built->type.isError() && agree(value, built);
       formula.operands.push_back(std::move(built));
     }
     result = good ? make(std::move(formula)) : error(range);
@@ -253,7 +230,7 @@ FormulaPtr Expressions::range(FormulaPtr value, const ast::RangeExpr& bounds, so
     FormulaPtr built = *part ? build(**part, place) : nullptr;
     bool factor = part == &bounds.step && bounds.geometric;
     if (built && !built->type.isError() && good)
-      good = factor ? want(*built, Type::Kind::Number, "a factor") : agree(*value, *built);
+      good = factor ? want(*built, Type::Kind::Number, "a factor") : agree(value, built);
     formula.operands.push_back(std::move(built));
   }
   return good ? make(std::move(formula)) : error(where);
@@ -263,21 +240,22 @@ FormulaPtr Expressions::arithmetic(const ast::BinaryExpr& binary, source::Range 
   Formula formula;
   formula.op = opOf(binary.op);
   formula.range = range;
-  formula.operands = {build(*binary.left, place), build(*binary.right, place)};
-  const Formula &left = *formula.operands[0], &right = *formula.operands[1];
-  if (left.type.isError() || right.type.isError()) return error(range);
-  if (!want(left, Type::Kind::Number, "the left side") || !want(right, Type::Kind::Number, "the right side"))
+  FormulaPtr below = formula.op == Op::Divide ? unitBelow(*binary.right, place) : nullptr;
+  formula.operands = {build(*binary.left, place), below ? below : build(*binary.right, place)};
+  FormulaPtr &left = formula.operands[0], &right = formula.operands[1];
+  if (left->type.isError() || right->type.isError()) return error(range);
+  if (!want(*left, Type::Kind::Number, "the left side") || !want(*right, Type::Kind::Number, "the right side"))
     return error(range);
   if (formula.op == Op::Add || formula.op == Op::Subtract) {
     if (!agree(left, right)) return error(range);
-    formula.type = Type::number(left.type.dimension);
+    formula.type = Type::number(left->type.dimension);
     return make(std::move(formula));
   }
-  auto dimension = formula.op == Op::Multiply ? left.type.dimension.times(right.type.dimension)
-                                              : left.type.dimension.over(right.type.dimension);
+  auto dimension = formula.op == Op::Multiply ? left->type.dimension.times(right->type.dimension)
+                                              : left->type.dimension.over(right->type.dimension);
   if (!dimension) {
-    emitter_.emit(range, errors::UnitMismatch, "the left side", describe(left.type), "the right side",
-                  describe(right.type));
+    emitter_.emit(range, errors::UnitMismatch, "the left side", describe(left->type), "the right side",
+                  describe(right->type));
     return error(range);
   }
   formula.type = Type::number(*dimension);

@@ -32,8 +32,11 @@ struct ModuleScope {
   NameMap<const EnumType*> enums;
   NameMap<LetEntry> lets;
   std::vector<std::pair<const ast::MetricDecl*, Metric>> metrics;  // for workloads that take them all
+  NameMap<LetEntry> units;                                         // as constants: one of the unit
   NameMap<const Workload*> workloads;
 };
+
+class DerivedMetrics;
 
 /// Where an expression stands: what its names can mean.
 struct Place {
@@ -45,6 +48,7 @@ struct Place {
   bool lookups = false;                                // `config(…)` may be written (lookup.h)
   const std::vector<std::string>* columns = nullptr;   // `column(…)` may be written: the first parameters are these
   unsigned* feasible = nullptr;                        // `feasible` may be written: how often it was
+  DerivedMetrics* metrics = nullptr;                   // of a derived metric: those it may read (metrics.h)
 };
 
 }  // namespace expc::check

@@ -23,57 +23,15 @@ void checkRules(StudyContext& context) {
   }
 }
 
-/// A derived metric after those that it reads, wherever they are declared.
-class DerivedMetrics {
- public:
-  explicit DerivedMetrics(StudyContext& context)
-      : context_(context), declared_(context.declaration->metrics), states_(declared_.size(), State::New) {}
-
-  void run() {
-    for (size_t i = 0; i < declared_.size(); ++i) check(i);
-  }
-
- private:
-  enum class State { New, Active, Done };
-
-  void check(size_t index) {
-    const ast::MetricDecl& declaration = declared_[index];
-    const ast::Identifier& name = declaration.name;
-    if (states_[index] == State::Done) return;
-    if (states_[index] == State::Active)
-      return context_.emitter().emit(name.range, errors::LetCycle, "metric", name.name);
-    states_[index] = State::Active;
-    if (declaration.derived) visit(*declaration.derived);
-    states_[index] = State::Done;
-    Study& study = context_.study;
-    if (!declaration.derived) {
-      context_.emitter()
-          .build(name.range, errors::NotSupported, "a measured metric in a study")
+void checkMetrics(StudyContext& context) {
+  for (const ast::MetricDecl& declaration : context.declaration->metrics)
+    if (!declaration.derived)
+      context.emitter()
+          .build(declaration.name.range, errors::NotSupported, "a measured metric in a study")
           .note({}, "a workload declares what is measured; a study derives: 'metric share = launch_time / wall'")
           .emit();
-    } else if (int first = study.findMetric(name.name); first >= 0) {
-      diag::duplicateName(context_.emitter(), name.range, "metric", name.name, study.metrics[first].range);
-    } else if (auto metric = checkDerivedMetric(context_.context, declaration, study.metrics, context_.place())) {
-      study.metrics.push_back(std::move(*metric));
-    }
-  }
-
-  void visit(const ast::Expr& expr) {
-    if (auto* name = std::get_if<ast::NameExpr>(&expr.node); name && name->name.parts.size() == 1) {
-      for (size_t i = 0; i < declared_.size(); ++i)
-        if (declared_[i].name.name == name->name.parts[0].name) check(i);
-    } else if (auto* unary = std::get_if<ast::UnaryExpr>(&expr.node)) {
-      visit(*unary->operand);
-    } else if (auto* binary = std::get_if<ast::BinaryExpr>(&expr.node)) {
-      visit(*binary->left);
-      visit(*binary->right);
-    }
-  }
-
-  StudyContext& context_;
-  const std::vector<ast::MetricDecl>& declared_;
-  std::vector<State> states_;
-};
+  DerivedMetrics(context.context, context.declaration->metrics, context.study.metrics, context.place()).declareAll();
+}
 
 void checkControls(StudyContext& context) {
   NameMap<source::Range> names;
@@ -167,6 +125,10 @@ bool StudyContext::declares(std::string_view subject) const {
 
 void StudyContext::declareLets() {
   for (const ast::LetDecl& let : declaration->lets) {
+    if (int index = study.workload->findParameter(let.name.name); index >= 0) {
+      diag::duplicateName(emitter(), let.name.range, "let", let.name.name, study.workload->parameters[index].range);
+      continue;
+    }
     auto [at, fresh] = lets.emplace(let.name.name, LetEntry{&let, LetEntry::State::New, nullptr});
     if (!fresh)
       diag::duplicateName(emitter(), let.name.range, "let", let.name.name, at->second.declaration->name.range);
@@ -191,7 +153,7 @@ std::unique_ptr<Study> checkStudy(Context& context, ModuleScope& scope, const as
   checkFactors(inside);
   checkNoArgumentMissing(inside);
   checkRules(inside);
-  DerivedMetrics(inside).run();
+  checkMetrics(inside);
   checkComparisons(inside);
   checkReferences(inside);
   declareConfidence(inside);
@@ -233,16 +195,10 @@ const Change* Study::findPreset(std::string_view wanted) const {
 namespace {
 
 /// Appends a metric after those that it reads, each once.
-void want(const Study& study, unsigned metric, std::vector<unsigned>& result);
-
-void wantRead(const Study& study, const MetricTerm& term, std::vector<unsigned>& result) {
-  if (term.op == MetricTerm::Op::Metric || term.op == MetricTerm::Op::EpochsTo) want(study, term.metric, result);
-  for (const MetricTermPtr& operand : term.operands) wantRead(study, *operand, result);
-}
-
 void want(const Study& study, unsigned metric, std::vector<unsigned>& result) {
   if (std::find(result.begin(), result.end(), metric) != result.end()) return;
-  if (study.metrics[metric].derived) wantRead(study, *study.metrics[metric].derived, result);
+  if (study.metrics[metric].derived)
+    for (unsigned read : metricsOf(*study.metrics[metric].derived)) want(study, read, result);
   result.push_back(metric);
 }
 

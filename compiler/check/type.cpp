@@ -15,16 +15,24 @@ std::optional<Type> simpleType(std::string_view name) {
   return std::nullopt;
 }
 
+/// `row`, a unit that a file declares, is the type of what is counted in it.
+std::optional<Type> countedIn(Context& context, std::string_view name, ModuleScope& scope) {
+  const auto unit = context.expressions.unit(name, scope);
+  if (!unit || unit->dimension != Dimension::ofOwn(name)) return std::nullopt;
+  return Type::number(unit->dimension);
+}
+
 std::vector<std::string> typeNames(const ModuleScope& scope) {
   std::vector<std::string> names = language::texts(language::Role::Type);
   std::erase_if(names, [](const std::string& name) { return !simpleType(name); });
   for (const auto& [name, type] : scope.enums) names.push_back(name);
+  for (const auto& [name, unit] : scope.units) names.push_back(name);
   return names;
 }
 
-Type namedType(Context& context, const ast::QualifiedName& name, const ModuleScope& scope) {
+Type namedType(Context& context, const ast::QualifiedName& name, ModuleScope& scope) {
   const ast::Identifier& last = name.parts.back();
-  const ModuleScope* where = &scope;
+  ModuleScope* where = &scope;
   if (name.parts.size() == 2) {
     auto module = scope.imports.find(name.parts[0].name);
     if (module == scope.imports.end()) {
@@ -38,6 +46,8 @@ Type namedType(Context& context, const ast::QualifiedName& name, const ModuleSco
   }
   if (name.parts.size() <= 2)
     if (auto found = where->enums.find(last.name); found != where->enums.end()) return Type::of(*found->second);
+  if (name.parts.size() <= 2)
+    if (auto counted = countedIn(context, last.name, *where)) return *counted;
   diag::unknownName(context.emitter, last.range, "type", last.name, typeNames(*where));
   return Type::error();
 }
@@ -112,14 +122,15 @@ Type shape(Context& context, const ast::TypeExpr& expr, ModuleScope& scope) {
 TypeAndRefinement resolveType(Context& context, const ast::TypeExpr& expr, ModuleScope& scope) {
   Type type = shape(context, expr, scope);
   for (const ast::Identifier& divisor : expr.per) {
-    Type below = simpleType(divisor.name).value_or(Type::error());
-    if (below.isError()) {
+    auto below = simpleType(divisor.name);
+    if (!below) below = countedIn(context, divisor.name, scope);
+    if (!below) {
       diag::unknownName(context.emitter, divisor.range, "dimension", divisor.name, dimensionNames());
       return {};
     }
     if (type.isError()) return {};
-    auto quotient = type.kind == Type::Kind::Number && below.kind == Type::Kind::Number
-                        ? type.dimension.over(below.dimension)
+    auto quotient = type.kind == Type::Kind::Number && below->kind == Type::Kind::Number
+                        ? type.dimension.over(below->dimension)
                         : std::nullopt;
     if (!quotient) {
       context.emitter.emit(expr.range, errors::TypeMismatch, "a rate", "a quotient of dimensions",

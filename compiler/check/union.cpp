@@ -22,12 +22,14 @@ FormulaPtr combine(Op op, FormulaPtr left, FormulaPtr right) {
   return std::make_shared<const Formula>(std::move(formula));
 }
 
-/// The same formula over other indices of parameters.
-FormulaPtr remap(const FormulaPtr& formula, const std::vector<unsigned>& to) {
+/// The same formula over other indices of its parameters or metrics; null where one of these is left out (-1).
+FormulaPtr remap(const FormulaPtr& formula, Op leaf, const std::vector<int>& to) {
   if (!formula) return nullptr;
   Formula copy = *formula;
-  if (copy.op == Op::Parameter) copy.parameter = to[copy.parameter];
-  for (FormulaPtr& operand : copy.operands) operand = remap(operand, to);
+  if (copy.op == leaf && to[copy.parameter] < 0) return nullptr;
+  if (copy.op == leaf) copy.parameter = static_cast<unsigned>(to[copy.parameter]);
+  for (FormulaPtr& operand : copy.operands)
+    if (operand && !(operand = remap(operand, leaf, to))) return nullptr;
   return std::make_shared<const Formula>(std::move(copy));
 }
 
@@ -154,20 +156,20 @@ class Uniter {
   void adopt(unsigned index) {
     Use& use = study_.uses[index];
     const Workload& real = *use.workload;
-    std::vector<unsigned> to;
+    std::vector<int> to;
     use.parameter_of.assign(workload_->parameters.size(), -1);
     for (unsigned i = 0; i < real.parameters.size(); ++i) {
-      to.push_back(static_cast<unsigned>(workload_->findParameter(real.parameters[i].name)));
+      to.push_back(workload_->findParameter(real.parameters[i].name));
       use.parameter_of[to.back()] = static_cast<int>(i);
     }
     for (unsigned i = 0; i < real.parameters.size(); ++i) {
-      FormulaPtr here = both(chosen(index), remap(real.parameters[i].when, to));
+      FormulaPtr here = both(chosen(index), remap(real.parameters[i].when, Op::Parameter, to));
       FormulaPtr& when = workload_->parameters[to[i]].when;
       when = when ? combine(Op::Or, when, here) : here;
     }
     for (const Rule& rule : real.rules) {
       Rule copy = rule;
-      FormulaPtr condition = remap(rule.condition, to);
+      FormulaPtr condition = remap(rule.condition, Op::Parameter, to);
       copy.condition = rule.kind == ast::RuleKind::Require ? combine(Op::Or, notChosen(index), condition)
                                                            : combine(Op::And, chosen(index), condition);
       copy.parameters = parametersOf(*copy.condition);
@@ -188,7 +190,7 @@ class Uniter {
       });
       if (!common) continue;
       Metric copy = metric;
-      if (metric.derived && !(copy.derived = remapTerm(metric.derived, kept))) continue;
+      if (metric.derived && !(copy.derived = remap(metric.derived, Op::Metric, kept))) continue;
       kept[i] = static_cast<int>(workload_->metrics.size());
       workload_->metrics.push_back(std::move(copy));
     }
@@ -196,9 +198,9 @@ class Uniter {
       for (const Estimate& estimate : study_.uses[use].workload->estimates) {
         int metric = workload_->findMetric(study_.uses[use].workload->metrics[estimate.metric].name);
         if (metric < 0) continue;
-        FormulaPtr when = both(chosen(use), remap(estimate.when, to_[use]));
-        workload_->estimates.push_back(
-            {static_cast<unsigned>(metric), remap(estimate.value, to_[use]), std::move(when), estimate.range});
+        FormulaPtr when = both(chosen(use), remap(estimate.when, Op::Parameter, to_[use]));
+        workload_->estimates.push_back({static_cast<unsigned>(metric), remap(estimate.value, Op::Parameter, to_[use]),
+                                        std::move(when), estimate.range});
       }
   }
 
@@ -214,22 +216,11 @@ class Uniter {
     return alike;
   }
 
-  static MetricTermPtr remapTerm(const MetricTermPtr& term, const std::vector<int>& kept) {
-    MetricTerm copy = *term;
-    if (copy.op == MetricTerm::Op::Metric || copy.op == MetricTerm::Op::EpochsTo) {
-      if (kept[copy.metric] < 0) return nullptr;
-      copy.metric = static_cast<unsigned>(kept[copy.metric]);
-    }
-    for (MetricTermPtr& operand : copy.operands)
-      if (!(operand = remapTerm(operand, kept))) return nullptr;
-    return std::make_shared<const MetricTerm>(std::move(copy));
-  }
-
   StudyContext& context_;
   Study& study_;
   std::unique_ptr<Workload> workload_;
   const EnumType* type_ = nullptr;
-  std::vector<std::vector<unsigned>> to_;  // by use: its parameters here
+  std::vector<std::vector<int>> to_;  // by use: its parameters here
 };
 
 }  // namespace

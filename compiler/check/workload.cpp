@@ -12,6 +12,38 @@ EXPC_DIAGNOSTIC(BadEstimate, Error, "an estimate is of memory, of type Bytes, an
                 std::string_view, std::string);
 EXPC_DIAGNOSTIC(BadVersion, Error, "a workload's version is a whole number from 1, not {0}", int);
 
+void declareUnits(Context& context, ModuleScope& scope) {
+  for (const ast::LetDecl& declaration : scope.ast->units) {
+    const ast::Identifier& name = declaration.name;
+    if (auto built_in = findUnit(name.name)) {
+      context.emitter.build(name.range, diag::DuplicateName, "unit", name.name)
+          .note({}, "it is built in; its type is {}", built_in->dimension.typeName())
+          .emit();
+      continue;
+    }
+    LetEntry entry{&declaration, LetEntry::State::New, nullptr};
+    if (!declaration.value) {
+      Formula one;
+      one.type = Type::number(Dimension::ofOwn(name.name));
+      one.constant = Value::number(1, one.type.dimension);
+      one.range = name.range;
+      entry = {&declaration, LetEntry::State::Done, std::make_shared<const Formula>(std::move(one))};
+    }
+    if (auto [at, fresh] = scope.units.emplace(name.name, std::move(entry)); !fresh)
+      diag::duplicateName(context.emitter, name.range, "unit", name.name, at->second.declaration->name.range);
+  }
+  for (auto& [name, entry] : scope.units) {
+    context.expressions.resolveLet(entry, {&scope});
+    const Formula& one = *entry.formula;
+    const std::string what = fmt::format("the unit '{}'", name);
+    if (one.type.isError()) continue;
+    if (!one.constant.asNumber())
+      context.emitter.emit(one.range, errors::TypeMismatch, what, "a number of another unit", one.type.name());
+    else if (one.constant.asNumber()->sign() <= 0)
+      context.emitter.emit(one.range, errors::OutOfRange, what, one.constant.toString(), "above 0");
+  }
+}
+
 void declareEnums(Context& context, ModuleScope& scope) {
   std::vector<std::pair<const ast::EnumDecl*, EnumType*>> fresh;
   for (const ast::EnumDecl& declaration : scope.ast->enums) {
@@ -176,10 +208,7 @@ void declareWorkload(Context& context, ModuleScope& scope, const ast::WorkloadDe
     if (declared.source || outputs) checkMetricSource(context, scope, declaration, declared, *metric);
     addMetric(context, *workload, std::move(*metric));
   }
-  for (const ast::MetricDecl& declared : declaration.metrics)
-    if (declared.derived)
-      if (auto metric = checkDerivedMetric(context, declared, workload->metrics, {&scope}))
-        addMetric(context, *workload, std::move(*metric));
+  DerivedMetrics(context, declaration.metrics, workload->metrics, place).declareAll();
   for (const ast::EstimateDecl& declared : declaration.estimates) checkEstimate(context, place, declared, *workload);
   workload->command = checkCommand(context, declaration, *workload, scope);
   for (const ast::RuleDecl& declared : declaration.rules) {
@@ -230,6 +259,7 @@ std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration
 }
 
 void declareModule(Context& context, ModuleScope& scope) {
+  declareUnits(context, scope);
   declareEnums(context, scope);
   for (const ast::LetDecl& declaration : scope.ast->lets) {
     auto [at, added] = scope.lets.emplace(declaration.name.name, LetEntry{&declaration, LetEntry::State::New, nullptr});

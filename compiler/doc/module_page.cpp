@@ -201,6 +201,7 @@ std::string ModulePage::summary() const {
   for (const SystemPage& system : systems) names.push_back(system.name);
   for (const StudyPage& study : studies) names.push_back(study.name);
   for (const EnumPage& entry : enums) names.push_back(entry.name);
+  for (const Entry& unit : units) names.push_back(unit.name);
   for (const Entry& let : lets) names.push_back(let.name);
   return joined(names, ", ");
 }
@@ -214,6 +215,7 @@ ModulePage modulePage(const source::SourceManager& sources, const ast::Module& m
   out.doc = openingComment(sources.text(module.file));
   for (const ast::EnumDecl& decl : module.enums) out.enums.push_back(collect.enumeration(decl));
   for (const ast::WorkloadDecl& decl : module.workloads) out.workloads.push_back(collect.workload(decl));
+  for (const ast::LetDecl& decl : module.units) out.units.push_back(collect.let(decl));
   for (const ast::LetDecl& decl : module.lets) out.lets.push_back(collect.let(decl));
   for (const ast::MetricDecl& decl : module.metrics) out.metrics.push_back(collect.metric(decl));
   for (const ast::SystemDecl& decl : module.systems) out.systems.push_back(collect.system(decl));
@@ -238,6 +240,7 @@ bool keepWorkload(ModulePage& page, std::string_view name) {
   std::erase_if(page.enums, [&](const EnumPage& entry) { return !types.contains(entry.name); });
   page.workloads.clear();
   page.workloads.push_back(std::move(workload));
+  page.units.clear();
   page.lets.clear();
   page.metrics.clear();
   page.systems.clear();

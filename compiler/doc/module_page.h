@@ -61,7 +61,7 @@ struct ModulePage {
   std::string doc;     // the `//` comment that the file begins with
   std::vector<EnumPage> enums;
   std::vector<WorkloadPage> workloads;
-  std::vector<Entry> lets;
+  std::vector<Entry> units, lets;
   std::vector<Entry> metrics;  // for workloads that take them all
   std::vector<SystemPage> systems;
   std::vector<Entry> references;

@@ -101,6 +101,7 @@ std::string renderMarkdown(const ModulePage& page) {
     }
     out += "## Enums\n\n" + table({"enum", "levels", "meaning"}, rows);
   }
+  if (!page.units.empty()) out += "## Units\n\n" + named("unit", page.units);
   if (!page.lets.empty()) out += "## Values\n\n" + named("name", page.lets);
   if (!page.metrics.empty()) out += "## Metrics\n\n" + metrics(page.metrics);
   for (const SystemPage& system : page.systems) {

@@ -18,6 +18,7 @@ class TextRenderer {
     for (const WorkloadPage& workload : page.workloads) add(page, workload);
     if (!page.enums.empty()) heading("Enums");
     for (const EnumPage& entry : page.enums) add(entry);
+    entries("Units", page.units, " = ");
     entries("Values", page.lets, " = ");
     list("Metrics", page.metrics);
     for (const SystemPage& system : page.systems) {
@@ -84,7 +85,7 @@ class TextRenderer {
     if (entries.empty()) return;
     heading(title);
     for (const Entry& entry : entries) {
-      out_ += fmt::format("  {}{}{}\n", paint("36", entry.name), between, entry.type);
+      out_ += fmt::format("  {}{}{}\n", paint("36", entry.name), entry.type.empty() ? "" : between, entry.type);
       prose(entry.doc, 6, false);
     }
     out_ += "\n";

@@ -88,7 +88,13 @@ Columns columnsOf(const File& file, const Statement& statement) {
       out.starts.push_back({statement.body->statements[at].begin, kMain});
     return out;
   }
-  switch (file.pieces[statement.begin].token) {
+  const Token head = file.pieces[statement.begin].token;
+  if (parse::isWord(head) && file.pieces[statement.begin + 1].token == Token::Assign) {
+    findInPair(finder, file, statement);  // a preset's argument, whatever its name is
+    return finder.take();
+  }
+  switch (head) {
+    case Token::Unit:
     case Token::Let:
       finder.kind(LineKind::Let, finder.at({Token::Assign}));
       break;
@@ -107,10 +113,6 @@ Columns columnsOf(const File& file, const Statement& statement) {
       finder.at({Token::From}, kClause);
       break;
     case Token::Estimate:
-      if (file.pieces[statement.begin + 1].token == Token::Assign) {
-        findInPair(finder, file, statement);  // a preset's argument of this name
-        break;
-      }
       finder.kind(LineKind::Estimate, finder.at({Token::Assign}));
       finder.at({Token::When}, kClause);
       break;
@@ -144,7 +146,7 @@ Columns columnsOf(const File& file, const Statement& statement) {
       finder.kind(LineKind::Only, finder.at({Token::In}));
       break;
     default:
-      if (parse::isWord(file.pieces[statement.begin].token)) findInPair(finder, file, statement);
+      if (parse::isWord(head)) findInPair(finder, file, statement);
       break;
   }
   return finder.take();

@@ -70,6 +70,8 @@ TEST_CASE("commands, systems and references") {
           "workload w {\n  let a   = 1\n  let abc = 2\n  metric m : Time lower\n}\n");
   stays("system box { gpus = 4  gpu.memory = 94GB }\n");
   stays("system box {\n  gpus       = 4\n  gpu.memory = 94GB\n}\n");
+  stays("unit row\nunit krow  = 1000row\nunit dozen = 12\n");
+  becomes("preset p { unit=3 only gpus in{1} }", "preset p {\n  unit = 3\n  only gpus in { 1 }\n}\n");
   stays("reference r from \"a.csv\" { gpus  t = column(total) * 1s }\n");
   stays("reference r from \"a.csv\" {\n  gpus\n  time = column(total) * 1s\n}\n");
 }

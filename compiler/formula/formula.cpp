@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <set>
 
 #include "compiler/formula/lookup.h"
 
@@ -56,20 +55,13 @@ struct Evaluator {
     if (!left) return left;
     auto right = run(*formula.operands[1]);
     if (!right) return right;
-    switch (formula.op) {
-      case Op::Equal:
-        return Value::boolean(*left == *right);
-      case Op::NotEqual:
-        return Value::boolean(!(*left == *right));
-      case Op::Less:
-        return Value::boolean(order(*left, *right) < 0);
-      case Op::LessEqual:
-        return Value::boolean(order(*left, *right) <= 0);
-      case Op::Greater:
-        return Value::boolean(order(*left, *right) > 0);
-      default:
-        return Value::boolean(order(*left, *right) >= 0);
-    }
+    if (formula.op == Op::Equal || formula.op == Op::NotEqual)
+      return Value::boolean((*left == *right) == (formula.op == Op::Equal));
+    const int sign = order(*left, *right);
+    return Value::boolean(formula.op == Op::Less        ? sign < 0
+                          : formula.op == Op::LessEqual ? sign <= 0
+                          : formula.op == Op::Greater   ? sign > 0
+                                                        : sign >= 0);
   }
 
   std::optional<Value> arithmetic(const Formula& formula) {
@@ -114,28 +106,11 @@ struct Evaluator {
       values[i] = run(*formula.operands[i]);
       if (!values[i]) return values[i];
     }
-    const Rational &value = *values[0]->asNumber(), &lower = *values[1]->asNumber();
-    if (value < lower) return Value::boolean(false);
-    if (values[2] && *values[2]->asNumber() < value) return Value::boolean(false);
-    if (!values[3]) return Value::boolean(true);
-    return steps(value, lower, *values[3]->asNumber(), formula);
-  }
-
-  /// Whether `value` is `lower` plus (or times) a whole number of steps.
-  std::optional<Value> steps(const Rational& value, const Rational& lower, const Rational& step,
-                             const Formula& formula) {
-    if (!formula.geometric) {
-      auto distance = value - lower;
-      if (!distance) return fail(Failure::Kind::Overflow, formula.range);
-      if (step.sign() == 0) return fail(Failure::Kind::DivisionByZero, formula.range);
-      auto count = *distance / step;
-      if (!count) return fail(Failure::Kind::Overflow, formula.range);
-      return Value::boolean(count->isInteger());
-    }
-    if (step <= Rational(1) || lower.sign() <= 0) return Value::boolean(value == lower);
-    std::optional<Rational> at = lower;
-    while (at && *at < value) at = *at * step;
-    return Value::boolean(at && *at == value);
+    const auto number = [&](size_t i) { return values[i] ? values[i]->asNumber() : nullptr; };
+    if (number(3) && !formula.geometric && number(3)->sign() == 0)
+      return fail(Failure::Kind::DivisionByZero, formula.range);
+    const auto lies = liesInRange(*number(0), *number(1), number(2), number(3), formula.geometric);
+    return lies ? Value::boolean(*lies) : fail(Failure::Kind::Overflow, formula.range);
   }
 
   std::optional<Value> variant(const Formula& formula) {
@@ -205,6 +180,10 @@ struct Evaluator {
         return formula.constant;
       case Op::Parameter:
         return parameter(formula);
+      case Op::Metric:
+      case Op::EpochsTo:
+        assert(false && "metrics have values in trials only");
+        return std::nullopt;
       case Op::System:
         return system(formula);
       case Op::Lookup:
@@ -260,18 +239,41 @@ struct Evaluator {
   }
 };
 
-void collect(const Formula& formula, std::set<unsigned>& found) {
-  if (formula.op == Op::Parameter) found.insert(formula.parameter);
+void collect(const Formula& formula, Op leaf, std::vector<unsigned>& found) {
+  if (formula.op == leaf && std::find(found.begin(), found.end(), formula.parameter) == found.end())
+    found.push_back(formula.parameter);
   for (const FormulaPtr& operand : formula.operands)
-    if (operand) collect(*operand, found);
+    if (operand) collect(*operand, leaf, found);
 }
 
 }  // namespace
 
 std::vector<unsigned> parametersOf(const Formula& formula) {
-  std::set<unsigned> found;
-  collect(formula, found);
-  return {found.begin(), found.end()};
+  std::vector<unsigned> found;
+  collect(formula, Op::Parameter, found);
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<unsigned> metricsOf(const Formula& formula) {
+  std::vector<unsigned> found;
+  collect(formula, Op::Metric, found);
+  return found;
+}
+
+std::optional<bool> liesInRange(const Rational& value, const Rational& lower, const Rational* upper,
+                                const Rational* step, bool geometric) {
+  if (value < lower || (upper && *upper < value)) return false;
+  if (!step) return true;
+  if (!geometric) {
+    const auto distance = value - lower;
+    const auto count = distance ? *distance / *step : std::nullopt;
+    return count ? std::optional(count->isInteger()) : std::nullopt;
+  }
+  if (*step <= Rational(1) || lower.sign() <= 0) return value == lower;
+  std::optional<Rational> at = lower;
+  while (at && *at < value) at = *at * *step;
+  return at && *at == value;
 }
 
 Outcome evaluate(const Formula& formula, const Environment& environment) {
@@ -324,9 +326,16 @@ std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value
     return refuse("never ends: 'by *' takes a factor above 1 and a beginning above 0");
   if (!geometric && stride.sign() <= 0) return refuse("never ends: its step must be above 0");
   std::vector<Value> values;
-  for (std::optional<Rational> at = first; at && *at <= last; at = geometric ? *at * stride : *at + stride) {
+  std::optional<Rational> next;
+  for (std::optional<Rational> at = first; at && *at <= last; at = next) {
     if (values.size() == limit) return refuse(fmt::format("has more than {} values", limit));
     values.push_back(Value::number(*at, dimension));
+    next = geometric ? *at * stride : *at + stride;
+    if (next) continue;
+    const auto room = geometric ? last / *at : last - *at;
+    if (!room || stride <= *room)
+      return refuse(fmt::format("has a value after {} that cannot be held exactly; write the levels one by one",
+                                values.back().toString()));
   }
   return values;
 }

@@ -21,10 +21,12 @@ struct Formula {
   enum class Op {
     Constant,
     Parameter,
-    System,  // `parameter` is a property of the machine (system.h)
-    Lookup,  // `parameter` is a function of lookup.h; operands: its arguments
-    Choose,  // operands: a condition, its value, …, and the value where none holds
-    Max,     // of operands
+    Metric,    // `parameter` is a metric of the owner, of the point in question
+    EpochsTo,  // the place of the first value of a series; operands: a comparison of the series with a constant
+    System,    // `parameter` is a property of the machine (system.h)
+    Lookup,    // `parameter` is a function of lookup.h; operands: its arguments
+    Choose,    // operands: a condition, its value, …, and the value where none holds
+    Max,       // of operands
     Min,
     Coalesce,  // the second operand where the first reads a parameter that is not active, or what no file tells
     Not,
@@ -52,7 +54,7 @@ struct Formula {
   bool geometric = false;    // InRange: the step multiplies
   bool uses_system = false;  // anywhere below
   bool looks_up = false;     // the same
-  unsigned parameter = 0;    // Parameter, System, Lookup
+  unsigned parameter = 0;    // Parameter, Metric, System, Lookup
   uint32_t size = 1;         // nodes of the tree, a shared one counted at each use
   Type type;
   source::Range range;
@@ -67,6 +69,8 @@ inline constexpr uint32_t kMaxFormulaSize = 2000;
 
 /// Indices of the parameters that a formula reads, sorted, each once.
 std::vector<unsigned> parametersOf(const Formula& formula);
+/// The same of metrics, in the order in which they are first read.
+std::vector<unsigned> metricsOf(const Formula& formula);
 
 /// The value of a function of lookup.h in base units; nothing where the files do not tell.
 using Lookup = std::function<std::optional<Rational>(std::string_view function, std::span<const Value> arguments)>;
@@ -87,8 +91,15 @@ struct Failure {
 };
 using Outcome = std::variant<Value, Failure>;
 
-/// The one evaluator of every phase. `and` and `or` stop as soon as they know. The formula must be well typed.
+/// The one evaluator of what is known before a run. `and` and `or` stop as soon as they know. The formula must be well
+/// typed and read no metric: those are computed from what a trial measured, or a reference publishes, by
+/// plan::evaluate.
 Outcome evaluate(const Formula& formula, const Environment& environment);
+
+/// Whether a number is one of `lower..upper`, stepped (by a factor if `geometric`); nothing where that cannot be
+/// computed.
+std::optional<bool> liesInRange(const Rational& value, const Rational& lower, const Rational* upper,
+                                const Rational* step, bool geometric);
 
 /// Reports a failure as a diagnostic at its place; `context` becomes a note unless empty.
 void reportFailure(const Failure& failure, std::string_view parameter_name, const std::string& context,

@@ -8,6 +8,8 @@ namespace {
 constexpr Word kWords[] = {
     {"import", Role::Head, "Brings in a module: `import std.image`, `import \"shared/jobs.exp\" as jobs`.", "import $0",
      File},
+    {"unit", Role::Head, "A unit of one's own: alone a new one, whose name is a type too, or that many of another.",
+     "unit ${1:name}", File},
     {"ordered", Role::Head, "Before `enum`: its levels can be compared with `<`.", "ordered enum ${1:name} { $0 }",
      File},
     {"enum", Role::Head,

@@ -52,11 +52,12 @@ TEST_CASE("a comparison of a comparison has cells where both inner values exist"
   std::vector<std::string> read;
   for (const std::string& id : cell.points) read.push_back(labelOf(plan, id));
   CHECK(read == std::vector<std::string>{"gpus=2 batch=32", "gpus=2 batch=16", "gpus=1 batch=32", "gpus=1 batch=16"});
-  const auto& outer = std::get<plan::RatioTerm>(cell.term->node);
-  const auto& top = std::get<plan::RatioTerm>(outer.numerator->node);
-  CHECK(labelOf(plan, std::get<plan::MetricTerm>(top.numerator->node).point) == "gpus=2 batch=16");
+  const auto& outer = std::get<plan::OperationTerm>(cell.term->node);
+  const auto& top = std::get<plan::OperationTerm>(outer.operands[0]->node);
+  CHECK(labelOf(plan, std::get<plan::MetricTerm>(top.operands[0]->node).point) == "gpus=2 batch=16");
   CHECK((cell.estimator == plan::Estimator::PairedRatio));
-  CHECK(std::holds_alternative<plan::DifferenceTerm>(plan.comparisons[2].cells.at(0).term->node));
+  const auto& difference = std::get<plan::OperationTerm>(plan.comparisons[2].cells.at(0).term->node);
+  CHECK((difference.op == plan::OperationTerm::Op::Difference));
   CHECK((plan.comparisons[2].cells[0].estimator == plan::Estimator::PairedDifference));
 }
 
@@ -210,9 +211,11 @@ TEST_CASE("derived metrics and series cross as terms") {
   const plan::Metric* share = plan.findMetric("share");
   REQUIRE(share);
   REQUIRE(share->derived);
-  CHECK(std::holds_alternative<plan::QuotientTerm>(share->derived->node));
-  const auto& product = std::get<plan::ProductTerm>(plan.findMetric("rest")->derived->node);
-  CHECK(std::holds_alternative<plan::SumTerm>(product.left->node));
+  using Op = plan::OperationTerm::Op;
+  CHECK((std::get<plan::OperationTerm>(share->derived->node).op == Op::Quotient));
+  const auto& product = std::get<plan::OperationTerm>(plan.findMetric("rest")->derived->node);
+  CHECK((product.op == Op::Product));
+  CHECK((std::get<plan::OperationTerm>(product.operands[0]->node).op == Op::Difference));
   const auto& first = std::get<plan::FirstTerm>(plan.findMetric("epochs")->derived->node);
   CHECK(first.series.metric == "curve");
   CHECK(first.bound.low == 0.97);

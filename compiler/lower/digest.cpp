@@ -30,6 +30,8 @@ std::string_view opName(check::Formula::Op op) {
       return "constant";
     case Op::Parameter:
       return "parameter";
+    case Op::Metric:
+      return "metric";
     case Op::System:
       return "system";
     case Op::Lookup:
@@ -40,6 +42,8 @@ std::string_view opName(check::Formula::Op op) {
       return "max";
     case Op::Min:
       return "min";
+    case Op::EpochsTo:
+      return "epochs_to";
     case Op::Coalesce:
       return "??";
     case Op::Not:
@@ -143,18 +147,6 @@ class Digester {
     return object;
   }
 
-  Value term(const check::MetricTerm& term) const {
-    Array parts;
-    for (const check::MetricTermPtr& operand : term.operands) parts.push_back(this->term(*operand));
-    using Op = check::MetricTerm::Op;
-    static constexpr std::array<const char*, 7> kNames = {"constant", "metric", "epochs_to", "+", "-", "*", "/"};
-    Object object{{"op", kNames[static_cast<size_t>(term.op)]}, {"of", std::move(parts)}};
-    if (term.op == Op::Constant) object["value"] = number(term.constant);
-    if (term.op == Op::Metric || term.op == Op::EpochsTo) object["metric"] = study_.metrics[term.metric].name;
-    if (term.op == Op::EpochsTo) object["bound"] = bound(term.bound);
-    return object;
-  }
-
   Object metric(const check::Metric& metric) const {
     Object object{{"name", metric.name},
                   {"dimension", metric.dimension.planName()},
@@ -162,7 +154,7 @@ class Digester {
                   {"exact", metric.exact},
                   {"series", metric.series}};
     if (metric.better) object["better"] = *metric.better == check::Direction::Higher ? "higher" : "lower";
-    if (metric.derived) object["derived"] = term(*metric.derived);
+    if (metric.derived) object["derived"] = formula(*metric.derived);
     return object;
   }
 
@@ -171,6 +163,7 @@ class Digester {
                   {"function", static_cast<int>(comparison.function)},
                   {"over", study_.factors[comparison.over].name},
                   {"against", comparison.previous ? Value("previous") : level(comparison.over, comparison.against)}};
+    if (comparison.weak) object["weak"] = true;
     if (comparison.inner)
       object["of"] = study_.comparisons[*comparison.inner].name;
     else
@@ -194,6 +187,7 @@ class Digester {
     Array array{llvm::StringRef(opName(formula.op))};
     if (formula.op == check::Formula::Op::Parameter)
       array.push_back(study_.workload->parameters[formula.parameter].name);
+    if (formula.op == check::Formula::Op::Metric) array.push_back(study_.metrics[formula.parameter].name);
     if (formula.op == check::Formula::Op::Constant || formula.op == check::Formula::Op::Variant ||
         formula.op == check::Formula::Op::Sequence)
       array.push_back(toExactJson(formula.constant));

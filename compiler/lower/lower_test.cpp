@@ -146,17 +146,19 @@ TEST_CASE("comparisons point the right way") {
       "compare e = efficiency(speed) over gpus compare f = speedup(step_time) over gpus against previous"));
   std::string one = plan.points[0].id, two = plan.points[1].id, four = plan.points[2].id;
   auto ratio = [](const plan::TermPtr& term) {
-    const auto& node = std::get<plan::RatioTerm>(term->node);
-    return std::pair(std::get<plan::MetricTerm>(node.numerator->node).point,
-                     std::get<plan::MetricTerm>(node.denominator->node).point);
+    const auto& node = std::get<plan::OperationTerm>(term->node);
+    CHECK((node.op == plan::OperationTerm::Op::Ratio));
+    return std::pair(std::get<plan::MetricTerm>(node.operands[0]->node).point,
+                     std::get<plan::MetricTerm>(node.operands[1]->node).point);
   };
   CHECK(ratio(plan.comparisons[0].cells.at(0).term) == std::pair(one, two));
   CHECK(plan.comparisons[0].cells.size() == 2);
   CHECK(plan.comparisons[0].unit == "x");
   CHECK(ratio(plan.comparisons[1].cells.at(1).term) == std::pair(four, one));
   CHECK(ratio(plan.comparisons[2].cells.at(0).term) == std::pair(one, two));
-  const auto& difference = std::get<plan::DifferenceTerm>(plan.comparisons[3].cells.at(0).term->node);
-  CHECK(std::get<plan::MetricTerm>(difference.minuend->node).point == two);
+  const auto& difference = std::get<plan::OperationTerm>(plan.comparisons[3].cells.at(0).term->node);
+  CHECK((difference.op == plan::OperationTerm::Op::Difference));
+  CHECK(std::get<plan::MetricTerm>(difference.operands[0]->node).point == two);
   CHECK(plan.comparisons[3].cells[0].estimator == plan::Estimator::PairedDifference);
   CHECK((plan.comparisons[3].cells[0].kind == plan::TrialKind::Quality));
   const auto& scale = std::get<plan::ScaleTerm>(plan.comparisons[4].cells.at(1).term->node);

@@ -65,10 +65,12 @@ class Outliner {
     plan_.system = system.name;
     const auto rate = [&](std::string_view property) -> std::optional<double> {
       const auto& value = system[property];
-      return value ? std::optional(value->asNumber()->toDouble()) : std::nullopt;
+      return value && value->asNumber() ? std::optional(value->asNumber()->toDouble()) : std::nullopt;
     };
-    for (const char* type : {"fp64", "fp32", "tf32", "bf16", "fp16"})
-      if (const auto operations = rate(std::string("gpu.") + type)) plan_.rates.products[type] = *operations;
+    for (const check::SystemProperty& property : check::systemProperties())
+      if (const auto operations = rate(property.name);
+          operations && property.type.dimension.powers[check::Dimension::Operations] > 0)
+        plan_.rates.products[std::string(property.name.substr(property.name.find('.') + 1))] = *operations;
     plan_.rates.memory = rate("gpu.bandwidth");
     plan_.rates.link = rate("gpu.link");
     plan_.rates.host_link = rate("host.link");

@@ -51,15 +51,6 @@ bool PlanBuilder::runs(const check::Comparison* comparison, expand::Levels point
   return all;
 }
 
-plan::TermPtr PlanBuilder::value(const check::Comparison& comparison, expand::Levels point) {
-  std::vector<unsigned> partner = pairs_.partner(comparison, point).partner;
-  auto of = [&](expand::Levels at) {
-    return comparison.inner ? value(study_.comparisons[*comparison.inner], at)
-                            : metricTerm(study_.metrics[comparison.metric], id(at));
-  };
-  return comparisonTerm(study_, comparison, of(point), point[comparison.over], of(partner), partner[comparison.over]);
-}
-
 plan::Cell PlanBuilder::cell(const check::Comparison* comparison, const check::Metric& metric, expand::Levels point) {
   plan::Cell cell;
   for (unsigned factor = 0; factor < point.size(); ++factor)
@@ -75,7 +66,7 @@ plan::Cell PlanBuilder::cell(const check::Comparison* comparison, const check::M
     if (std::find(cell.points.begin(), cell.points.end(), name) == cell.points.end()) cell.points.push_back(name);
   });
   cell.estimator = estimatorOf(*comparison);
-  cell.term = value(*comparison, point);
+  cell.term = comparisonTerm(study_, *comparison, pairs_, point, [&](expand::Levels at) { return id(at); });
   return cell;
 }
 

@@ -34,6 +34,7 @@ class Outline {
         levels.push_back(entry(level.name, level.name.range, kEnumMember, ""));
       all.push_back(entry(declaration.name, declaration.range, kEnum, "enum", std::move(levels)));
     }
+    for (const ast::LetDecl& unit : file.units) all.push_back(entry(unit.name, unit.range, kConstant, "unit"));
     for (const ast::LetDecl& let : file.lets) all.push_back(entry(let.name, let.range, kConstant, "let"));
     for (const ast::WorkloadDecl& declaration : file.workloads) all.push_back(workload(declaration));
     for (const ast::SystemDecl& system : file.systems)

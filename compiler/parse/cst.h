@@ -17,9 +17,9 @@ namespace expc::parse {
 // clang-format off
 // X(enumerator): the rules of ExpParser.g4, in the grammar's order.
 #define EXPC_PARSE_RULES(X) \
-  X(File) X(ValueFile) X(Declaration) X(ImportDecl) X(EnumDecl) X(EnumLevel) X(EnumField) X(LetDecl) X(WorkloadDecl) \
-  X(CommandClause) X(TextList) X(CommandArgument) X(WorkloadBody) X(WorkloadItem) X(VersionDecl) X(InputsDecl) \
-  X(OutputsDecl) X(PrepareDecl) X(ExpectDecl) X(ParamDecl) \
+  X(File) X(ValueFile) X(Declaration) X(ImportDecl) X(UnitDecl) X(EnumDecl) X(EnumLevel) X(EnumField) X(LetDecl) \
+  X(WorkloadDecl) X(CommandClause) X(TextList) X(CommandArgument) X(WorkloadBody) X(WorkloadItem) X(VersionDecl) \
+  X(InputsDecl) X(OutputsDecl) X(PrepareDecl) X(ExpectDecl) X(ParamDecl) \
   X(MetricDecl) X(MetricTrait) X(MetricSource) X(EstimateDecl) X(RuleDecl) X(SystemDecl) X(SystemBody) X(SystemItem) \
   X(ReferenceDecl) X(ReferenceBody) X(ReferenceItem) X(StudyDecl) X(StudyBody) X(StudyItem) X(WorkloadUse) \
   X(FactorDecl) X(FactorClause) X(MeasureDecl) X(CompareDecl) X(ControlDecl) X(CriterionDecl) X(Quantifier) X(Claim) \
@@ -45,9 +45,9 @@ namespace expc::parse {
   X(And, AND, "and") X(Or, OR, "or") X(Not, NOT, "not") X(ForAll, FORALL, "forall") X(Exists, EXISTS, "exists") \
   X(True, TRUE, "true") X(False, FALSE, "false") X(As, AS, "as") X(Ordered, ORDERED, "ordered") \
   X(Version, VERSION, "version") X(Confidence, CONFIDENCE, "confidence") X(Command, COMMAND, "command") \
-  X(Timeout, TIMEOUT, "timeout") X(Options, OPTIONS, "options") X(Inputs, INPUTS, "inputs") X(Copy, COPY, "copy") X(Outputs, OUTPUTS, "outputs") \
-  X(Prepare, PREPARE, "prepare") X(Expect, EXPECT, "expect") X(Estimate, ESTIMATE, "estimate") X(Like, LIKE, "like") \
-  X(Allow, ALLOW, "allow") \
+  X(Timeout, TIMEOUT, "timeout") X(Options, OPTIONS, "options") X(Inputs, INPUTS, "inputs") X(Copy, COPY, "copy") \
+  X(Outputs, OUTPUTS, "outputs") X(Prepare, PREPARE, "prepare") X(Expect, EXPECT, "expect") \
+  X(Estimate, ESTIMATE, "estimate") X(Unit, UNIT, "unit") X(Like, LIKE, "like") X(Allow, ALLOW, "allow") \
   X(LeftBrace, LBRACE, "{") \
   X(RightBrace, RBRACE, "}") X(LeftParen, LPAREN, "(") X(RightParen, RPAREN, ")") X(LeftBracket, LBRACK, "[") \
   X(RightBracket, RBRACK, "]") X(Comma, COMMA, ",") X(Colon, COLON, ":") X(Range, RANGE, "..") X(Dot, DOT, ".") \

@@ -229,6 +229,9 @@ ast::Module Transform::module() {
       case Rule::EnumDecl:
         out.enums.push_back(enumDecl(inner));
         break;
+      case Rule::UnitDecl:
+        out.units.push_back(letDecl(inner));
+        break;
       case Rule::LetDecl:
         out.lets.push_back(letDecl(inner));
         break;

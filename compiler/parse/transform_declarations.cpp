@@ -48,7 +48,8 @@ ast::EnumField Transform::enumField(uint32_t index) {
 }
 
 ast::LetDecl Transform::letDecl(uint32_t index) {
-  return {range(index), doc(index), identifier(child(index, Rule::Word)), expression(child(index, Rule::Value))};
+  const uint32_t value = child(index, Rule::Value);
+  return {range(index), doc(index), identifier(child(index, Rule::Word)), value == kNone ? nullptr : expression(value)};
 }
 
 ast::SystemDecl Transform::systemDecl(uint32_t index) {

@@ -1,13 +1,19 @@
 #include "compiler/survey/published.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "compiler/expand/walk.h"
-#include "compiler/survey/terms.h"
+#include "runtime/plan/evaluate.h"
 
 namespace expc::lower {
 namespace {
+
+/// What is divided by zero is not published.
+std::optional<double> finite(const plan::Reading& reading) {
+  return reading.value && std::isfinite(*reading.value) ? reading.value : std::nullopt;
+}
 
 std::string keyOf(const std::vector<const check::Value*>& values) {
   std::string key;
@@ -19,6 +25,8 @@ std::string keyOf(const std::vector<const check::Value*>& values) {
 
 PublishedValues::PublishedValues(const expand::Space& space, const check::Published& published)
     : space_(space), published_(published), at_(space.selected()) {
+  for (const check::Metric& metric : space.study().metrics)
+    derived_.push_back(metric.derived ? toPlan(space.study(), metric).derived : nullptr);
   for (size_t row = 0; row < published.rows.size(); ++row) {
     auto given = published.rows[row].parameters;
     std::sort(given.begin(), given.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -35,7 +43,7 @@ PublishedValues::PublishedValues(const expand::Space& space, const check::Publis
   }
 }
 
-std::optional<double> PublishedValues::of(unsigned metric, expand::Levels point) {
+std::optional<double> PublishedValues::read(unsigned metric, expand::Levels point) {
   at_.set(point);
   if (at_.settle()) return std::nullopt;
   std::optional<size_t> best;
@@ -52,45 +60,31 @@ std::optional<double> PublishedValues::of(unsigned metric, expand::Levels point)
           value = number.toDouble();
         }
   }
-  if (best) return value;
-  const check::MetricTermPtr& derived = space_.study().metrics[metric].derived;
-  return derived ? term(*derived, point) : std::nullopt;
+  return best ? std::optional(value) : std::nullopt;
 }
 
-std::optional<double> PublishedValues::term(const check::MetricTerm& term, expand::Levels point) {
-  using Op = check::MetricTerm::Op;
-  if (term.op == Op::Constant) return term.constant.toDouble();
-  if (term.op == Op::Metric) return of(term.metric, point);
-  if (term.op == Op::EpochsTo) return std::nullopt;  // no series is published
-  auto left = this->term(*term.operands[0], point), right = this->term(*term.operands[1], point);
-  if (!left || !right) return std::nullopt;
-  switch (term.op) {
-    case Op::Add:
-      return *left + *right;
-    case Op::Subtract:
-      return *left - *right;
-    case Op::Multiply:
-      return *left * *right;
-    default:
-      return *right == 0 ? std::optional<double>() : *left / *right;
-  }
-}
-
-std::optional<double> PublishedValues::of(const check::Comparison& comparison, const Pairs& pairs,
-                                          expand::Levels point) {
-  const check::Study& study = space_.study();
-  std::vector<unsigned> partner = pairs.partner(comparison, point).partner;
-  auto value = [&](expand::Levels at) {
-    return comparison.inner ? of(study.comparisons[*comparison.inner], pairs, at) : of(comparison.metric, at);
+std::optional<double> PublishedValues::of(unsigned metric, expand::Levels point) {
+  if (auto value = read(metric, point)) return value;
+  if (!derived_[metric]) return std::nullopt;
+  const auto part = [&](const plan::MetricTerm& term) {
+    return plan::Reading{read(static_cast<unsigned>(space_.study().findMetric(term.metric)), point)};
   };
-  auto treated = value(point), baseline = value(partner);
-  if (!treated || !baseline) return std::nullopt;
-  return compareValues(study, comparison, *treated, point[comparison.over], *baseline, partner[comparison.over]);
+  return finite(plan::evaluate(*derived_[metric], part));
 }
 
 std::optional<double> PublishedValues::of(const check::Criterion& criterion, const Pairs& pairs, expand::Levels point) {
-  if (criterion.comparison) return of(space_.study().comparisons[*criterion.comparison], pairs, point);
-  return of(*criterion.metric, point);
+  if (!criterion.comparison) return of(*criterion.metric, point);
+  const check::Study& study = space_.study();
+  std::vector<std::vector<unsigned>> points;  // that the term reads; their names in it are their places here
+  const auto name = [&](expand::Levels at) {
+    points.emplace_back(at.begin(), at.end());
+    return std::to_string(points.size() - 1);
+  };
+  const plan::TermPtr term = comparisonTerm(study, study.comparisons[*criterion.comparison], pairs, point, name);
+  const auto published = [&](const plan::MetricTerm& part) {
+    return plan::Reading{of(static_cast<unsigned>(study.findMetric(part.metric)), points[std::stoul(part.point)])};
+  };
+  return finite(plan::evaluate(*term, published));
 }
 
 void findPinned(const expand::Space& space, const std::vector<check::Pin>& pins,

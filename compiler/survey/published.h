@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "compiler/survey/pairs.h"
+#include "compiler/survey/terms.h"
 
 namespace expc::lower {
 
@@ -17,9 +17,7 @@ class PublishedValues {
 
   /// A metric of the study at a point: as published, else derived from what is.
   std::optional<double> of(unsigned metric, expand::Levels point);
-  /// A comparison at a point where it has a value.
-  std::optional<double> of(const check::Comparison& comparison, const Pairs& pairs, expand::Levels point);
-  /// A criterion's subject.
+  /// A criterion's subject at a point where it has a value.
   std::optional<double> of(const check::Criterion& criterion, const Pairs& pairs, expand::Levels point);
 
  private:
@@ -28,12 +26,13 @@ class PublishedValues {
     std::vector<unsigned> parameters;
     std::unordered_map<std::string, std::vector<size_t>> rows;
   };
-  std::optional<double> term(const check::MetricTerm& term, expand::Levels point);
+  /// As a row has it.
+  std::optional<double> read(unsigned metric, expand::Levels point);
 
   const expand::Space& space_;
   const check::Published& published_;
   std::vector<Group> groups_;
-  std::vector<unsigned> read_;  // parameters to settle, with what their `when`s read
+  std::vector<plan::TermPtr> derived_;  // by metric of the study; null: measured
   expand::Assignment at_;
 };
 

@@ -1,7 +1,15 @@
 #include "compiler/survey/terms.h"
 
+#include <fmt/format.h>
+
+#include <cassert>
+
+#include "runtime/plan/plan_words.h"
+
 namespace expc::lower {
 namespace {
+
+using Op = plan::OperationTerm::Op;
 
 template <typename Node>
 plan::TermPtr term(Node node) {
@@ -11,53 +19,74 @@ plan::TermPtr term(Node node) {
 }  // namespace
 
 plan::TrialKind toPlan(check::TrialKind kind) {
-  switch (kind) {
-    case check::TrialKind::Timed:
-      return plan::TrialKind::Timed;
-    case check::TrialKind::Quality:
-      return plan::TrialKind::Quality;
-    case check::TrialKind::Profile:
-      return plan::TrialKind::Profile;
-  }
-  return plan::TrialKind::Timed;
+  static_assert(static_cast<int>(check::TrialKind::Profile) == static_cast<int>(plan::TrialKind::Profile));
+  return static_cast<plan::TrialKind>(kind);
 }
 
 namespace {
 
-plan::TermPtr derivedTerm(const check::Study& study, const check::MetricTerm& from) {
-  using Op = check::MetricTerm::Op;
-  auto operand = [&](size_t i) { return derivedTerm(study, *from.operands[i]); };
-  switch (from.op) {
-    case Op::Constant:
-      return constantTerm(from.constant.toDouble());
-    case Op::Metric:
-      return metricTerm(study.metrics[from.metric], "");
-    case Op::EpochsTo:
-      return term(plan::FirstTerm{{study.metrics[from.metric].name, ""}, toPlan(from.bound)});
-    case Op::Add:
-      return term(plan::SumTerm{operand(0), operand(1)});
-    case Op::Subtract:
-      return term(plan::SumTerm{operand(0), term(plan::ScaleTerm{-1, operand(1)})});
-    case Op::Multiply:
-      return term(plan::ProductTerm{operand(0), operand(1)});
-    case Op::Divide:
-      return term(plan::QuotientTerm{operand(0), operand(1)});
+plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from);
+
+/// `a + b + c` is one sum of three, so that terms nest no deeper than brackets do.
+plan::TermPtr operation(const check::Study& study, Op op, const check::Formula& from) {
+  std::vector<plan::TermPtr> operands;
+  for (const check::FormulaPtr& operand : from.operands) operands.push_back(derivedTerm(study, *operand));
+  const auto* first = std::get_if<plan::OperationTerm>(&operands[0]->node);
+  if (first && first->op == op && (op == Op::Sum || op == Op::Product)) {
+    std::vector<plan::TermPtr> all = first->operands;
+    all.insert(all.end(), operands.begin() + 1, operands.end());
+    operands = std::move(all);
   }
-  return nullptr;
+  return term(plan::OperationTerm{op, std::move(operands)});
+}
+
+/// `epochs_to(accuracy >= 97%)`: its operand compares a series with a constant.
+plan::TermPtr firstTerm(const check::Study& study, const check::Formula& condition) {
+  using From = check::Formula::Op;
+  const plan::Relation relation = condition.op == From::GreaterEqual ? plan::Relation::GreaterEqual
+                                  : condition.op == From::Greater    ? plan::Relation::Greater
+                                  : condition.op == From::LessEqual  ? plan::Relation::LessEqual
+                                  : condition.op == From::Less       ? plan::Relation::Less
+                                                                     : plan::Relation::Equal;
+  const check::Value& limit = condition.operands[1]->constant;
+  plan::Bound bound{relation, limit.asNumber()->toDouble(), 0,
+                    fmt::format("{} {}", plan::words::name(plan::words::kRelation, relation).str(), limit.toString())};
+  return term(plan::FirstTerm{{study.metrics[condition.operands[0]->parameter].name, ""}, std::move(bound)});
+}
+
+plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from) {
+  using From = check::Formula::Op;
+  switch (from.op) {
+    case From::Constant:
+      return constantTerm(from.constant.asNumber()->toDouble());
+    case From::Metric:
+      return metricTerm(study.metrics[from.parameter], "");
+    case From::EpochsTo:
+      return firstTerm(study, *from.operands[0]);
+    case From::Negate:
+      return term(plan::OperationTerm{Op::Product, {constantTerm(-1), derivedTerm(study, *from.operands[0])}});
+    case From::Add:
+      return operation(study, Op::Sum, from);
+    case From::Subtract:
+      return operation(study, Op::Difference, from);
+    case From::Multiply:
+      return operation(study, Op::Product, from);
+    case From::Divide:
+      return operation(study, Op::Quotient, from);
+    case From::Max:
+      return operation(study, Op::Max, from);
+    case From::Min:
+      return operation(study, Op::Min, from);
+    default:
+      assert(false && "check lets nothing else into a derived metric");
+      return nullptr;
+  }
 }
 
 /// base / k
 double scaleOf(const check::Study& study, const check::Comparison& comparison, unsigned treated, unsigned baseline) {
   const auto& levels = study.factors[comparison.over].levels;
   return levels[baseline].values[0].asNumber()->toDouble() / levels[treated].values[0].asNumber()->toDouble();
-}
-
-bool higherIsBetter(const check::Study& study, const check::Comparison& comparison) {
-  if (!comparison.inner) return study.metrics[comparison.metric].better == check::Direction::Higher;
-  const check::Comparison& inner = study.comparisons[*comparison.inner];
-  using Function = check::Comparison::Function;
-  if (inner.function == Function::Speedup || inner.function == Function::Efficiency) return true;
-  return inner.function != Function::MaxGap && higherIsBetter(study, inner);
 }
 
 }  // namespace
@@ -80,31 +109,8 @@ plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
 
 plan::Bound toPlan(const check::Bound& bound) {
   using From = check::Bound::Relation;
-  plan::Bound result;
-  switch (bound.relation) {
-    case From::GreaterEqual:
-      result.relation = plan::Relation::GreaterEqual;
-      break;
-    case From::Greater:
-      result.relation = plan::Relation::Greater;
-      break;
-    case From::LessEqual:
-      result.relation = plan::Relation::LessEqual;
-      break;
-    case From::Less:
-      result.relation = plan::Relation::Less;
-      break;
-    case From::Equal:
-      result.relation = plan::Relation::Equal;
-      break;
-    case From::Within:
-      result.relation = plan::Relation::Within;
-      break;
-  }
-  result.low = bound.low.toDouble();
-  result.high = bound.high.toDouble();
-  result.text = bound.text;
-  return result;
+  static_assert(static_cast<int>(From::Within) == static_cast<int>(plan::Relation::Within));
+  return {static_cast<plan::Relation>(bound.relation), bound.low.toDouble(), bound.high.toDouble(), bound.text};
 }
 
 plan::TermPtr constantTerm(double value) { return term(plan::ConstantTerm{value}); }
@@ -113,46 +119,28 @@ plan::TermPtr metricTerm(const check::Metric& metric, const std::string& point) 
   return term(plan::MetricTerm{metric.name, point});
 }
 
-plan::TermPtr comparisonTerm(const check::Study& study, const check::Comparison& comparison, plan::TermPtr treated,
-                             unsigned treated_level, plan::TermPtr baseline, unsigned baseline_level) {
+plan::TermPtr comparisonTerm(const check::Study& study, const check::Comparison& comparison, const Pairs& pairs,
+                             expand::Levels point, llvm::function_ref<std::string(expand::Levels)> name) {
   using Function = check::Comparison::Function;
-  switch (comparison.function) {
-    case Function::Speedup:
-      if (higherIsBetter(study, comparison)) return term(plan::RatioTerm{treated, baseline});
-      return term(plan::RatioTerm{baseline, treated});
-    case Function::Ratio:
-      return term(plan::RatioTerm{treated, baseline});
-    case Function::Difference:
-      return term(plan::DifferenceTerm{treated, baseline});
-    case Function::MaxGap:
-      return term(plan::GapTerm{std::get<plan::MetricTerm>(treated->node), std::get<plan::MetricTerm>(baseline->node)});
-    case Function::Efficiency:
-      break;
-  }
-  return term(plan::ScaleTerm{scaleOf(study, comparison, treated_level, baseline_level),
-                              term(plan::RatioTerm{treated, baseline})});
-}
-
-std::optional<double> compareValues(const check::Study& study, const check::Comparison& comparison, double treated,
-                                    unsigned treated_level, double baseline, unsigned baseline_level) {
-  using Function = check::Comparison::Function;
-  auto quotient = [](double above, double below) {
-    return below == 0 ? std::optional<double>() : std::optional(above / below);
+  const check::Metric& metric = study.metrics[comparison.metric];
+  const std::vector<unsigned> partner = pairs.partner(comparison, point).partner;
+  const auto value = [&](expand::Levels at) {
+    return comparison.inner ? comparisonTerm(study, study.comparisons[*comparison.inner], pairs, at, name)
+                            : metricTerm(metric, name(at));
   };
-  switch (comparison.function) {
-    case Function::Speedup:
-      return higherIsBetter(study, comparison) ? quotient(treated, baseline) : quotient(baseline, treated);
-    case Function::Ratio:
-      return quotient(treated, baseline);
-    case Function::Difference:
-      return treated - baseline;
-    case Function::MaxGap:
-      return std::nullopt;
-    case Function::Efficiency:
-      break;
-  }
-  auto ratio = quotient(treated, baseline);
-  return ratio ? std::optional(*ratio * scaleOf(study, comparison, treated_level, baseline_level)) : std::nullopt;
+  plan::TermPtr treated = value(point), baseline = value(partner);
+  const bool efficiency = comparison.function == Function::Efficiency;
+  const bool less_is_more = comparison.function == Function::Speedup ? metric.better != check::Direction::Higher
+                                                                     : efficiency && !metric.dimension.isRate();
+  if (comparison.function == Function::MaxGap)
+    return term(plan::GapTerm{std::get<plan::MetricTerm>(treated->node), std::get<plan::MetricTerm>(baseline->node)});
+  if (comparison.function == Function::Difference)
+    return term(plan::OperationTerm{Op::Difference, {std::move(treated), std::move(baseline)}});
+  if (less_is_more) std::swap(treated, baseline);
+  plan::TermPtr ratio = term(plan::OperationTerm{Op::Ratio, {std::move(treated), std::move(baseline)}});
+  if (!efficiency || comparison.weak) return ratio;
+  return term(
+      plan::ScaleTerm{scaleOf(study, comparison, point[comparison.over], partner[comparison.over]), std::move(ratio)});
 }
 
 plan::Estimator estimatorOf(const check::Comparison& comparison) {

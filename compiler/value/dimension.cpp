@@ -1,6 +1,8 @@
 #include "compiler/value/dimension.h"
 
 #include <algorithm>
+#include <mutex>
+#include <set>
 
 #include "compiler/language/words.h"
 
@@ -30,22 +32,40 @@ constexpr std::array<std::string_view, Dimension::kBases> kTypeNames = {"Time", 
 constexpr std::array<std::string_view, Dimension::kBases> kBaseUnits = {"s", "B", "px", "img", "tok", "J", "FLOP"};
 
 /// "a b / c" from one name for each base; `one` stands for an empty numerator.
-std::string compose(const std::array<int8_t, Dimension::kBases>& powers,
-                    const std::array<std::string_view, Dimension::kBases>& names, std::string_view slash,
-                    std::string_view times) {
+std::string compose(const Dimension& dimension, const std::array<std::string_view, Dimension::kBases>& names,
+                    std::string_view slash, std::string_view times) {
   std::string above, below;
-  for (size_t i = 0; i < powers.size(); ++i) {
-    for (int n = 0; n < powers[i]; ++n) {
+  const auto add = [&](std::string_view name, int power) {
+    for (int n = 0; n < power; ++n) {
       if (!above.empty()) above.append(times);
-      above.append(names[i]);
+      above.append(name);
     }
-    for (int n = 0; n < -powers[i]; ++n) below.append(slash).append(names[i]);
-  }
+    for (int n = 0; n < -power; ++n) below.append(slash).append(name);
+  };
+  for (size_t i = 0; i < names.size(); ++i) add(names[i], dimension.powers[i]);
+  if (dimension.own)
+    for (const auto& [name, power] : *dimension.own) add(name, power);
   if (above.empty()) above.push_back('1');
   return above + below;
 }
 
+/// The one object of these powers; kept for good, since there are as many as units that somebody has written.
+const Dimension::Own* interned(Dimension::Own powers) {
+  std::erase_if(powers, [](const auto& power) { return power.second == 0; });
+  if (powers.empty()) return nullptr;
+  static std::mutex mutex;
+  static std::set<Dimension::Own> all;
+  const std::lock_guard lock(mutex);
+  return &*all.insert(std::move(powers)).first;
+}
+
 }  // namespace
+
+Dimension Dimension::ofOwn(std::string_view unit) {
+  Dimension result;
+  result.own = interned({{std::string(unit), 1}});
+  return result;
+}
 
 Dimension Dimension::of(Base base) {
   Dimension result;
@@ -54,7 +74,7 @@ Dimension Dimension::of(Base base) {
 }
 
 bool Dimension::isPure() const {
-  return std::all_of(powers.begin(), powers.end(), [](int8_t p) { return p == 0; });
+  return !own && std::all_of(powers.begin(), powers.end(), [](int8_t p) { return p == 0; });
 }
 
 std::string Dimension::typeName() const {
@@ -62,14 +82,14 @@ std::string Dimension::typeName() const {
   if (flavor == Flavor::Share) return "Share";
   if (isPure()) return "number";
   if (*this == power()) return "Power";
-  return compose(powers, kTypeNames, " / ", " * ");
+  return compose(*this, kTypeNames, " / ", " * ");
 }
 
 std::string Dimension::planName() const {
   if (flavor == Flavor::Ratio) return "ratio";
   if (flavor == Flavor::Share) return "share";
   if (isPure()) return "number";
-  std::string text = *this == power() ? "power" : compose(powers, kTypeNames, "/", "*");
+  std::string text = *this == power() ? "power" : compose(*this, kTypeNames, "/", "*");
   for (char& c : text)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return text;
@@ -79,7 +99,7 @@ std::string Dimension::baseUnit() const {
   if (flavor == Flavor::Ratio) return "x";
   if (isPure()) return "";
   if (*this == power()) return "W";
-  return compose(powers, kBaseUnits, "/", "*");
+  return compose(*this, kBaseUnits, "/", "*");
 }
 
 static std::optional<Dimension> combine(const Dimension& left, const Dimension& right, int sign) {
@@ -88,6 +108,14 @@ static std::optional<Dimension> combine(const Dimension& left, const Dimension& 
     int power = left.powers[i] + sign * right.powers[i];
     if (power > 9 || power < -9) return std::nullopt;
     result.powers[i] = static_cast<int8_t>(power);
+  }
+  if (left.own || right.own) {
+    Dimension::Own powers = left.own ? *left.own : Dimension::Own{};
+    if (right.own)
+      for (const auto& [name, power] : *right.own) powers[name] += sign * power;
+    for (const auto& [name, power] : powers)
+      if (power > 9 || power < -9) return std::nullopt;
+    result.own = interned(std::move(powers));
   }
   if (!result.isPure()) return result;
   using Flavor = Dimension::Flavor;
@@ -108,16 +136,21 @@ static std::optional<Dimension> combine(const Dimension& left, const Dimension& 
 std::optional<Dimension> Dimension::times(const Dimension& other) const { return combine(*this, other, 1); }
 std::optional<Dimension> Dimension::over(const Dimension& other) const { return combine(*this, other, -1); }
 
-std::optional<Unit> findUnit(std::string_view text) {
+std::optional<Unit> findUnit(std::string_view text, const UnitSource& declared) {
   if (text.empty()) return Unit{};
   std::optional<Unit> result;
   while (true) {
     size_t slash = text.find('/');
     std::string_view part = text.substr(0, slash);
-    auto found = std::find_if(units().begin(), units().end(), [&](const NamedUnit& unit) { return unit.name == part; });
-    if (found == units().end()) return std::nullopt;
+    const auto built_in =
+        std::find_if(units().begin(), units().end(), [&](const NamedUnit& unit) { return unit.name == part; });
+    const std::optional<Unit> found = built_in != units().end()
+                                          ? std::optional(Unit{built_in->dimension, built_in->scale})
+                                      : declared ? declared(part)
+                                                 : std::nullopt;
+    if (!found) return std::nullopt;
     if (!result) {
-      result = Unit{found->dimension, found->scale};
+      result = found;
     } else {
       auto dimension = result->dimension.over(found->dimension);
       auto scale = result->scale / found->scale;

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,12 +20,17 @@ struct Dimension {
   static constexpr size_t kBases = 7;
   enum class Flavor : uint8_t { Plain, Ratio, Share };
 
+  /// Powers of units that a study declares itself, by name.
+  using Own = std::map<std::string, int, std::less<>>;
+
   std::array<int8_t, kBases> powers{};
   Flavor flavor = Flavor::Plain;
+  const Own* own = nullptr;  // null: none; equal ones are one object
 
   static Dimension of(Base base);
-  static Dimension ratio() { return {{}, Flavor::Ratio}; }
-  static Dimension share() { return {{}, Flavor::Share}; }
+  static Dimension ofOwn(std::string_view unit);
+  static Dimension ratio() { return {{}, Flavor::Ratio, nullptr}; }
+  static Dimension share() { return {{}, Flavor::Share, nullptr}; }
 
   bool operator==(const Dimension&) const = default;
   bool isPlain() const { return *this == Dimension{}; }
@@ -48,8 +55,10 @@ struct Unit {
   Rational scale = 1;
 };
 
-/// Reads a unit as literals have it: "", "ms", "%", "img/s", "GB/s". Nothing if unknown.
-std::optional<Unit> findUnit(std::string_view text);
+/// Reads a unit as literals have it: "", "ms", "%", "img/s", "GB/s"; `declared` is asked for those that are not built
+/// in. Nothing if unknown.
+using UnitSource = std::function<std::optional<Unit>(std::string_view name)>;
+std::optional<Unit> findUnit(std::string_view text, const UnitSource& declared = nullptr);
 /// `Time`, `Bytes`, `Ratio`, `Power`, …; nothing if it is no dimension.
 std::optional<Dimension> findDimension(std::string_view type_name);
 /// Their names, for suggestions.

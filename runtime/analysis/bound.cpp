@@ -1,7 +1,6 @@
 #include "runtime/analysis/bound.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace expc::analysis {
 namespace {
@@ -9,50 +8,10 @@ namespace {
 using plan::Bound;
 using plan::Relation;
 
-double slack(double end) { return 1e-12 * std::abs(end); }
-bool atLeast(double value, double end) { return value >= end - slack(end); }
-bool above(double value, double end) { return value > end + slack(end); }
-
 }  // namespace
 
 const plan::Bound& boundOf(const plan::Criterion& criterion, const plan::Cell& cell) {
   return cell.bound ? *cell.bound : criterion.bound;
-}
-
-bool satisfies(const Bound& bound, double low, double high) {
-  switch (bound.relation) {
-    case Relation::GreaterEqual:
-      return atLeast(low, bound.low);
-    case Relation::Greater:
-      return above(low, bound.low);
-    case Relation::LessEqual:
-      return !above(high, bound.low);
-    case Relation::Less:
-      return !atLeast(high, bound.low);
-    case Relation::Equal:
-      return atLeast(low, bound.low) && !above(high, bound.low);
-    case Relation::Within:
-      return atLeast(low, bound.low) && !above(high, bound.high);
-  }
-  return false;
-}
-
-bool violates(const Bound& bound, double low, double high) {
-  switch (bound.relation) {
-    case Relation::GreaterEqual:
-      return !atLeast(high, bound.low);
-    case Relation::Greater:
-      return !above(high, bound.low);
-    case Relation::LessEqual:
-      return above(low, bound.low);
-    case Relation::Less:
-      return atLeast(low, bound.low);
-    case Relation::Equal:
-      return !atLeast(high, bound.low) || above(low, bound.low);
-    case Relation::Within:
-      return !atLeast(high, bound.low) || above(low, bound.high);
-  }
-  return false;
 }
 
 double margin(const Bound& bound, double low, double high) {

@@ -4,16 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/plan/plan.h"
+#include "runtime/plan/bound.h"
 
 namespace expc::analysis {
-
-/// Whether all of [low, high] satisfies the bound; a value is [v, v]. Values that differ from the bound by rounding
-/// alone (a relative 1e-12) count as equal to it.
-bool satisfies(const plan::Bound& bound, double low, double high);
-
-/// Whether none of [low, high] satisfies it.
-bool violates(const plan::Bound& bound, double low, double high);
 
 /// The bound of one cell: its own where the criterion asks for agreement with a reference, else the criterion's.
 const plan::Bound& boundOf(const plan::Criterion& criterion, const plan::Cell& cell);

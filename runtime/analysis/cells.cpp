@@ -7,9 +7,9 @@
 #include <limits>
 #include <map>
 
-#include "runtime/analysis/evaluate.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/analysis/readings.h"
+#include "runtime/plan/evaluate.h"
 #include "runtime/stats/design.h"
 #include "runtime/stats/estimators.h"
 

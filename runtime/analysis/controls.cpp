@@ -8,9 +8,9 @@
 #include <set>
 
 #include "runtime/analysis/bound.h"
-#include "runtime/analysis/evaluate.h"
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/plan/evaluate.h"
 
 namespace expc::analysis {
 namespace {
@@ -82,10 +82,11 @@ plan::Cell cellOf(const plan::Control& control, const Subject& subject, plan::Tr
   cell.points = {place, control.point};
   cell.estimator = subject.ratio ? plan::Estimator::PairedRatio : plan::Estimator::PairedDifference;
   if (subject.ratio)
-    cell.term = std::make_shared<const plan::Term>(plan::Term{plan::RatioTerm{metric(place), metric(control.point)}});
+    cell.term = std::make_shared<const plan::Term>(
+        plan::Term{plan::OperationTerm{plan::OperationTerm::Op::Ratio, {metric(place), metric(control.point)}}});
   else
-    cell.term =
-        std::make_shared<const plan::Term>(plan::Term{plan::DifferenceTerm{metric(place), metric(control.point)}});
+    cell.term = std::make_shared<const plan::Term>(
+        plan::Term{plan::OperationTerm{plan::OperationTerm::Op::Difference, {metric(place), metric(control.point)}}});
   return cell;
 }
 

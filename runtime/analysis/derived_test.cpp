@@ -16,12 +16,17 @@ plan::Plan derived() {
   plan::Plan plan = study(7, 7);
   const auto here = [](const char* name) { return metric(name, ""); };
   plan.metrics.push_back({"launch_time", "time", "s"});
-  plan.metrics.push_back({"launch_share", "share", "", plan::Direction::Lower, TrialKind::Timed, false, false,
-                          term(plan::QuotientTerm{here("launch_time"), here("step_time")}), "launch_time / step_time"});
+  plan.metrics.push_back(
+      {"launch_share", "share", "", plan::Direction::Lower, TrialKind::Timed, false, false,
+       term(plan::OperationTerm{plan::OperationTerm::Op::Quotient, {here("launch_time"), here("step_time")}}),
+       "launch_time / step_time"});
   plan.metrics.push_back(
       {"rest", "time", "s", plan::Direction::Lower, TrialKind::Timed, false, false,
-       term(plan::DifferenceTerm{term(plan::SumTerm{here("step_time"), here("launch_time")}),
-                                 term(plan::ProductTerm{term(plan::ConstantTerm{2}), here("launch_time")})}),
+       term(plan::OperationTerm{
+           plan::OperationTerm::Op::Difference,
+           {term(plan::OperationTerm{plan::OperationTerm::Op::Sum, {here("step_time"), here("launch_time")}}),
+            term(plan::OperationTerm{plan::OperationTerm::Op::Product,
+                                     {term(plan::ConstantTerm{2}), here("launch_time")}})}}),
        "step_time + launch_time - 2 * launch_time"});
   plan.metrics.push_back({"loss", "", "", plan::Direction::Lower, TrialKind::Quality, false, true});
   plan.metrics.push_back({"epochs", "", "", plan::Direction::Lower, TrialKind::Quality, false, false,
@@ -94,7 +99,8 @@ TEST_CASE("a comparison may read a derived metric") {
   }
   plan::Cell cell;
   cell.labels = {"fp32", "1"};
-  cell.term = term(plan::RatioTerm{metric("launch_share", "fp64-1"), metric("launch_share", "fp32-1")});
+  cell.term = term(plan::OperationTerm{plan::OperationTerm::Op::Ratio,
+                                       {metric("launch_share", "fp64-1"), metric("launch_share", "fp32-1")}});
   cell.estimator = plan::Estimator::PairedRatio;
   cell.points = {"fp32-1", "fp64-1"};
   plan.comparisons.push_back({"less", "", "precision", "x", {"precision", "gpus"}, {cell}, 0, ""});
@@ -168,12 +174,13 @@ TEST_CASE("a ratio of ratios needs all four points in one block and session") {
     records.timed("bf16-2", b, 0.04 * drift, b == 8 ? 2 : 1);
   }
   const auto gain = [](const char* gpus) {
-    return term(plan::RatioTerm{metric("step_time", std::string("fp64-") + gpus),
-                                metric("step_time", std::string("bf16-") + gpus)});
+    return term(plan::OperationTerm{
+        plan::OperationTerm::Op::Ratio,
+        {metric("step_time", std::string("fp64-") + gpus), metric("step_time", std::string("bf16-") + gpus)}});
   };
   plan::Cell cell;
   cell.labels = {"bf16", "2"};
-  cell.term = term(plan::RatioTerm{gain("2"), gain("1")});
+  cell.term = term(plan::OperationTerm{plan::OperationTerm::Op::Ratio, {gain("2"), gain("1")}});
   cell.estimator = plan::Estimator::PairedRatio;
   cell.points = {"bf16-2", "fp64-2", "bf16-1", "fp64-1"};
   const CriterionResult result = judged(plan, criterion({cell}, atMost(0.8, "0.8x"), "x", 0.95), records);

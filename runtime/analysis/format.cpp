@@ -178,7 +178,8 @@ namespace {
 const plan::MetricTerm* soleMetric(const plan::Term& term) {
   if (const auto* metric = std::get_if<plan::MetricTerm>(&term.node)) return metric;
   if (const auto* scale = std::get_if<plan::ScaleTerm>(&term.node)) return soleMetric(*scale->term);
-  if (const auto* difference = std::get_if<plan::DifferenceTerm>(&term.node)) return soleMetric(*difference->minuend);
+  const auto* operation = std::get_if<plan::OperationTerm>(&term.node);
+  if (operation && operation->op == plan::OperationTerm::Op::Difference) return soleMetric(*operation->operands[0]);
   return nullptr;
 }
 

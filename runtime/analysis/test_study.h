@@ -52,7 +52,8 @@ inline std::vector<plan::Cell> gainCells(const std::string& precision = "fp32") 
     const std::string treated = id(precision, gpus), baseline = id("fp64", gpus);
     plan::Cell cell;
     cell.labels = {precision, std::to_string(gpus)};
-    cell.term = term(plan::RatioTerm{metric("step_time", baseline), metric("step_time", treated)});
+    cell.term = term(plan::OperationTerm{plan::OperationTerm::Op::Ratio,
+                                         {metric("step_time", baseline), metric("step_time", treated)}});
     cell.estimator = plan::Estimator::PairedRatio;
     cell.points = {treated, baseline};
     cells.push_back(cell);

@@ -11,7 +11,8 @@ inline TermPtr metricTerm(std::string metric, std::string point) {
 }
 
 inline TermPtr ratioTerm(TermPtr numerator, TermPtr denominator) {
-  return std::make_shared<const Term>(Term{RatioTerm{std::move(numerator), std::move(denominator)}});
+  return std::make_shared<const Term>(
+      Term{OperationTerm{OperationTerm::Op::Ratio, {std::move(numerator), std::move(denominator)}}});
 }
 
 /// The quick preset of experiments/precision.exp as a compiler would lower it: precision x gpus, 6 points, one gain

@@ -100,24 +100,11 @@ struct MetricTerm {
   std::string metric;
   std::string point;  // empty inside Metric::derived: the point in question
 };
-/// A derived value inside one point (no comparison).
-struct QuotientTerm {
-  TermPtr numerator, denominator;
-};
-/// A comparison of two positive values: estimated on log differences.
-struct RatioTerm {
-  TermPtr numerator, denominator;
-};
-/// A comparison by difference: estimated without logs.
-struct DifferenceTerm {
-  TermPtr minuend, subtrahend;
-};
-/// Derived values inside one point.
-struct SumTerm {
-  TermPtr left, right;
-};
-struct ProductTerm {
-  TermPtr left, right;
+/// A value computed from others. Ratio compares two values above zero and is estimated on log differences; the others
+/// are plain arithmetic, of two operands or, where the order means nothing, of more.
+struct OperationTerm {
+  enum class Op { Sum, Difference, Product, Quotient, Ratio, Max, Min } op;
+  std::vector<TermPtr> operands;
 };
 /// `epochs_to(accuracy >= 97%)`: the place, from 1, of the first value of a series that satisfies the bound. Where none
 /// does it is infinite: worse than every value, in the ranks.
@@ -135,9 +122,7 @@ struct ScaleTerm {
   TermPtr term;
 };
 struct Term {
-  std::variant<ConstantTerm, MetricTerm, QuotientTerm, RatioTerm, DifferenceTerm, SumTerm, ProductTerm, FirstTerm,
-               GapTerm, ScaleTerm>
-      node;
+  std::variant<ConstantTerm, MetricTerm, OperationTerm, FirstTerm, GapTerm, ScaleTerm> node;
 };
 
 /// How the block values of a term become an estimate with an interval (DESIGN §5).

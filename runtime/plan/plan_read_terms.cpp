@@ -34,16 +34,18 @@ Cell PlanReader::readCell(const Value& value, const JsonPath& at, size_t label_c
   return cell;
 }
 
-std::pair<TermPtr, TermPtr> PlanReader::readPair(JsonFields& in, llvm::StringRef key, const JsonPath& at, Scope scope,
-                                                 unsigned depth) {
-  TermPtr terms[2];
-  size_t count = 0;
-  in.each(key, [&](const Value& item, const JsonPath& item_at) {
-    if (count < 2) terms[count] = readTerm(item, item_at, scope, depth + 1);
-    ++count;
+OperationTerm PlanReader::readOperation(JsonFields& in, OperationTerm::Op op, Scope scope, unsigned depth) {
+  using Op = OperationTerm::Op;
+  const llvm::StringRef key = words::name(words::kOperation, op);
+  OperationTerm operation{op, {}};
+  in.each(key, [&](const Value& item, const JsonPath& at) {
+    operation.operands.push_back(readTerm(item, at, scope, depth + 1));
   });
-  if (count != 2) in.fail(key, fmt::format("expected two terms, found {}", count));
-  return {terms[0], terms[1]};
+  const bool more = op == Op::Sum || op == Op::Product || op == Op::Max || op == Op::Min;
+  const size_t count = operation.operands.size();
+  if (count < 2 || (count > 2 && !more))
+    in.fail(key, fmt::format("expected two terms{}, found {}", more ? " or more" : "", count));
+  return operation;
 }
 
 MetricTerm PlanReader::readMetricTerm(JsonFields& in, Scope scope, bool series) {
@@ -99,25 +101,17 @@ TermPtr PlanReader::readTerm(const Value& value, const JsonPath& at, Scope scope
   Term term;
   // A derived value has no partner: inside a point nothing is compared.
   const bool cell = !scope.inside_point;
+  std::optional<OperationTerm::Op> operation;
+  for (size_t i = 0; i < std::size(words::kOperation); ++i) {
+    const auto op = static_cast<OperationTerm::Op>(i);
+    if (in.has(words::kOperation[i]) && (cell || op != OperationTerm::Op::Ratio)) operation = op;
+  }
   if (in.has("constant")) {
     term.node = ConstantTerm{in.number("constant")};
   } else if (in.has("metric")) {
     term.node = readMetricTerm(in, scope, false);
-  } else if (in.has("quotient")) {
-    auto [numerator, denominator] = readPair(in, "quotient", at, scope, depth);
-    term.node = QuotientTerm{numerator, denominator};
-  } else if (cell && in.has("ratio")) {
-    auto [numerator, denominator] = readPair(in, "ratio", at, scope, depth);
-    term.node = RatioTerm{numerator, denominator};
-  } else if (in.has("difference")) {
-    auto [minuend, subtrahend] = readPair(in, "difference", at, scope, depth);
-    term.node = DifferenceTerm{minuend, subtrahend};
-  } else if (in.has("sum")) {
-    auto [left, right] = readPair(in, "sum", at, scope, depth);
-    term.node = SumTerm{left, right};
-  } else if (in.has("product")) {
-    auto [left, right] = readPair(in, "product", at, scope, depth);
-    term.node = ProductTerm{left, right};
+  } else if (operation) {
+    term.node = readOperation(in, *operation, scope, depth);
   } else if (in.has("first")) {
     term.node = readFirst(in, at, scope);
   } else if (cell && in.has("gap")) {
@@ -130,10 +124,9 @@ TermPtr PlanReader::readTerm(const Value& value, const JsonPath& at, Scope scope
       in.fail("of", "missing, expected a term");
     term.node = std::move(scale);
   } else {
-    errors_.add(at, cell ? "expected a term: constant, metric, quotient, ratio, difference, sum, product, first, gap "
-                           "or scale"
-                         : "expected a term of a derived metric: constant, metric, quotient, difference, sum, product, "
-                           "first or scale");
+    errors_.add(at, fmt::format("expected a term{}: constant, metric, first, {}scale, sum, difference, product, "
+                                "quotient, {}max or min",
+                                cell ? "" : " of a derived metric", cell ? "gap, " : "", cell ? "ratio, " : ""));
   }
   in.refuseOthers();
   return std::make_shared<const Term>(std::move(term));

@@ -45,8 +45,7 @@ class PlanReader {
   };
   Cell readCell(const llvm::json::Value& value, const JsonPath& at, size_t label_count);
   TermPtr readTerm(const llvm::json::Value& value, const JsonPath& at, Scope scope, unsigned depth);
-  std::pair<TermPtr, TermPtr> readPair(JsonFields& in, llvm::StringRef key, const JsonPath& at, Scope scope,
-                                       unsigned depth);
+  OperationTerm readOperation(JsonFields& in, OperationTerm::Op op, Scope scope, unsigned depth);
   MetricTerm readMetricTerm(JsonFields& in, Scope scope, bool series);
   MetricTerm readSeries(const llvm::json::Value& value, const JsonPath& at, Scope scope);
   FirstTerm readFirst(JsonFields& in, const JsonPath& at, Scope scope);

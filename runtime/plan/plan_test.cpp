@@ -47,7 +47,8 @@ Plan wholePlan() {
   plan.metrics.push_back({"launch_time", "time", "s"});
   const auto here = [](const char* name) { return metricTerm(name, ""); };
   plan.metrics.push_back({"launch_share", "share", "", Direction::Lower, TrialKind::Timed, false, false,
-                          make(QuotientTerm{here("launch_time"), here("step_time")}), "launch_time / step_time"});
+                          make(OperationTerm{OperationTerm::Op::Quotient, {here("launch_time"), here("step_time")}}),
+                          "launch_time / step_time"});
   plan.metrics.push_back({"epochs", "", "", Direction::Lower, TrialKind::Quality, false, false,
                           make(FirstTerm{{"loss", ""}, {Relation::LessEqual, 0.5, 0, "<= 0.5"}}),
                           "epochs_to(loss <= 0.5)"});
@@ -88,9 +89,10 @@ TEST_CASE("a plan comes back from its text as it was") {
   CHECK_FALSE(back.criteria[1].confidence.has_value());
   CHECK(back.factors[0].baseline == 0u);
   CHECK(back.points[5].unavailable == examplePlan().points[5].unavailable);
-  const auto* ratio = std::get_if<RatioTerm>(&back.comparisons[0].cells[0].term->node);
+  const auto* ratio = std::get_if<OperationTerm>(&back.comparisons[0].cells[0].term->node);
   REQUIRE(ratio);
-  CHECK(std::get<MetricTerm>(ratio->numerator->node).point == back.points[0].id);
+  CHECK((ratio->op == OperationTerm::Op::Ratio));
+  CHECK(std::get<MetricTerm>(ratio->operands[0]->node).point == back.points[0].id);
   // From the indented form too.
   CHECK(canonicalJson(toJson(llvm::cantFail(planFromJson(llvm::cantFail(parseJson(prettyJson(first))))))) ==
         canonicalJson(first));
@@ -185,13 +187,21 @@ TEST_CASE("every kind of term comes back") {
   const auto make = [](auto node) { return std::make_shared<const Term>(Term{std::move(node)}); };
   const TermPtr metric = metricTerm("step_time", point);
   plan.comparisons[0].cells[0].term = make(ScaleTerm{
-      0.5, make(DifferenceTerm{make(QuotientTerm{metric, make(ConstantTerm{-0.1})}), ratioTerm(metric, metric)})});
-  plan.comparisons[0].cells[1].term = make(SumTerm{metric, make(ProductTerm{metric, metric})});
+      0.5, make(OperationTerm{OperationTerm::Op::Difference,
+                              {make(OperationTerm{OperationTerm::Op::Quotient, {metric, make(ConstantTerm{-0.1})}}),
+                               ratioTerm(metric, metric)}})});
+  plan.comparisons[0].cells[1].term = make(OperationTerm{
+      OperationTerm::Op::Sum, {metric, make(OperationTerm{OperationTerm::Op::Product, {metric, metric}})}});
+  plan.comparisons[0].cells[1].term =
+      make(OperationTerm{OperationTerm::Op::Max,
+                         {plan.comparisons[0].cells[1].term, metric,
+                          make(OperationTerm{OperationTerm::Op::Min, {metric, make(ConstantTerm{2}), metric}})}});
   plan.metrics[2].series = true;
   plan.comparisons[0].cells[2].kind = TrialKind::Quality;
   plan.comparisons[0].cells[2].term =
-      make(DifferenceTerm{make(FirstTerm{{"accuracy", point}, {Relation::Within, 0.2, 0.3, "within 0.2..0.3"}}),
-                          make(GapTerm{{"accuracy", point}, {"accuracy", plan.points[1].id}})});
+      make(OperationTerm{OperationTerm::Op::Difference,
+                         {make(FirstTerm{{"accuracy", point}, {Relation::Within, 0.2, 0.3, "within 0.2..0.3"}}),
+                          make(GapTerm{{"accuracy", point}, {"accuracy", plan.points[1].id}})}});
   const Value json = toJson(plan);
   CHECK(canonicalJson(toJson(llvm::cantFail(planFromJson(json)))) == canonicalJson(json));
 }
@@ -292,6 +302,10 @@ TEST_CASE("terms are checked") {
   has(refusalOf(Object{{"metric", "accuracy"}, {"point", point}}),
       "'accuracy' is measured by quality trials, the cell reads timed ones");
   has(refusalOf(Object{{"ratio", Array{Object{{"constant", 1}}}}}), "cells[0].term.ratio: expected two terms, found 1");
+  const Object one{{"constant", 1}};
+  has(refusalOf(Object{{"difference", Array{Object(one), Object(one), Object(one)}}}),
+      "cells[0].term.difference: expected two terms, found 3");
+  has(refusalOf(Object{{"max", Array{Object(one)}}}), "cells[0].term.max: expected two terms or more, found 1");
   has(refusalOf(Object{{"ratio", Array{Object{{"constant", 1}}, 7}}}), "cells[0].term.ratio[1]: expected an object");
   has(refusalOf(Object{{"scale", 2}}), "cells[0].term.of: missing");
   has(refusalOf(Object{{"mean", 2}}), "cells[0].term: expected a term");

@@ -12,6 +12,7 @@ inline constexpr llvm::StringLiteral kDirection[] = {"lower", "higher"};
 inline constexpr llvm::StringLiteral kEstimator[] = {"median", "paired_ratio", "paired_difference"};
 inline constexpr llvm::StringLiteral kRelation[] = {">=", ">", "<=", "<", "==", "within"};
 inline constexpr llvm::StringLiteral kClaim[] = {"forall", "exists", "cell"};
+inline constexpr llvm::StringLiteral kOperation[] = {"sum", "difference", "product", "quotient", "ratio", "max", "min"};
 inline constexpr llvm::StringLiteral kFrom[] = {"regex", "json", "csv", "lines", "size", "same"};
 inline constexpr llvm::StringLiteral kTake[] = {"last", "median", "mean", "sum", "min", "max"};
 

@@ -30,18 +30,13 @@ Object write(const MetricTerm& term) {
   return object;
 }
 
-Object pair(llvm::StringRef name, const TermPtr& first, const TermPtr& second) {
-  return Object{{name, Array{write(first), write(second)}}};
-}
-
 struct TermWriter {
   Object operator()(const ConstantTerm& term) const { return Object{{"constant", term.value}}; }
   Object operator()(const MetricTerm& term) const { return write(term); }
-  Object operator()(const QuotientTerm& term) const { return pair("quotient", term.numerator, term.denominator); }
-  Object operator()(const RatioTerm& term) const { return pair("ratio", term.numerator, term.denominator); }
-  Object operator()(const DifferenceTerm& term) const { return pair("difference", term.minuend, term.subtrahend); }
-  Object operator()(const SumTerm& term) const { return pair("sum", term.left, term.right); }
-  Object operator()(const ProductTerm& term) const { return pair("product", term.left, term.right); }
+  Object operator()(const OperationTerm& term) const {
+    return Object{{words::name(words::kOperation, term.op),
+                   list(term.operands, [](const TermPtr& operand) { return write(operand); })}};
+  }
   Object operator()(const FirstTerm& term) const {
     return Object{{"first", write(term.series)}, {"bound", write(term.bound)}};
   }

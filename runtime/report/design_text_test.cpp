@@ -41,7 +41,8 @@ plan::Plan largerPlan() {
   plan.points[1].levels[1] = plan::kInactive;
   plan.points[4].expected_infeasible = "needs 120 GiB, a card has 94 GB";
   plan.metrics.push_back({"overhead", "time", "s", plan::Direction::Lower, plan::TrialKind::Timed, false, false,
-                          term(plan::ProductTerm{term(plan::ConstantTerm{0.5}), plan::metricTerm("step_time", "")}),
+                          term(plan::OperationTerm{plan::OperationTerm::Op::Product,
+                                                   {term(plan::ConstantTerm{0.5}), plan::metricTerm("step_time", "")}}),
                           "0.5 * step_time"});
   plan.controls = {{"twice", plan.points[0].id}};
   plan.references = {

@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "runtime/analysis/evaluate.h"
 #include "runtime/analysis/format.h"
+#include "runtime/plan/evaluate.h"
 #include "runtime/report/published.h"
 
 namespace expc::report {
@@ -24,7 +24,7 @@ bool lacksOnDevice(const plan::Plan& plan, const store::Results& results, const 
                    const std::string& metric) {
   const plan::Metric* declared = plan.findMetric(metric);
   if (declared && declared->derived) {
-    const auto parts = analysis::metricTerms(*declared->derived);
+    const auto parts = plan::metricTerms(*declared->derived);
     return std::any_of(parts.begin(), parts.end(),
                        [&](const auto& part) { return lacksOnDevice(plan, results, point, part.metric); });
   }

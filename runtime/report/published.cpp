@@ -1,26 +1,26 @@
 #include "runtime/report/published.h"
 
-#include "runtime/analysis/evaluate.h"
+#include "runtime/plan/evaluate.h"
 #include "runtime/report/layout.h"
 
 namespace expc::report {
 namespace {
 
-analysis::Reading lookUp(const plan::Plan& plan, const std::string& point, const std::string& metric) {
+plan::Reading lookUp(const plan::Plan& plan, const std::string& point, const std::string& metric) {
   for (const plan::Reference& reference : plan.references)
     for (const plan::Reference::Value& value : reference.values)
       if (value.point == point && value.metric == metric) return {value.value, false, ""};
   const plan::Metric* declared = plan.findMetric(metric);
   if (!declared || !declared->derived) return {};
-  return analysis::evaluate(*declared->derived,
-                            [&](const plan::MetricTerm& part) { return lookUp(plan, point, part.metric); });
+  return plan::evaluate(*declared->derived,
+                        [&](const plan::MetricTerm& part) { return lookUp(plan, point, part.metric); });
 }
 
 }  // namespace
 
 std::optional<double> publishedValue(const plan::Plan& plan, const plan::Term& term) {
-  if (plan.references.empty() || analysis::metricTerms(term).empty()) return std::nullopt;
-  return analysis::evaluate(term, [&](const plan::MetricTerm& part) { return lookUp(plan, part.point, part.metric); })
+  if (plan.references.empty() || plan::metricTerms(term).empty()) return std::nullopt;
+  return plan::evaluate(term, [&](const plan::MetricTerm& part) { return lookUp(plan, part.point, part.metric); })
       .value;
 }
 

@@ -9,26 +9,26 @@
 
 #include "runtime/plan/plan.h"
 
-namespace expc::analysis {
+namespace expc::plan {
 
 /// What one metric of one point is in a block. A timed-out trial reads as worse than every value: +inf where lower is
 /// better, -inf where higher is, with `timed_out`.
 struct Reading {
   std::optional<double> value;
   bool timed_out = false;
-  std::string why;  // when there is no value
+  std::string why = {};  // when there is no value
   /// Of a series metric: what was recorded; its value is the last of these. Points into the results.
   const std::vector<double>* series = nullptr;
 };
-using Lookup = std::function<Reading(const plan::MetricTerm&)>;
+using Lookup = std::function<Reading(const MetricTerm&)>;
 
 /// The value of `term`, perhaps infinite. Without one, `why` says what is missing: a metric, a positive operand of a
 /// ratio, or a sense (two members of a pair that both timed out cannot be told apart). In quotients and ratios the
 /// worst of a metric that is better when higher is 0: rates are positive. A series that never gets to the bound of a
 /// FirstTerm gives +inf.
-Reading evaluate(const plan::Term& term, const Lookup& lookup);
+Reading evaluate(const Term& term, const Lookup& lookup);
 
 /// Every metric term in `term`, the operands of FirstTerm and GapTerm included.
-std::vector<plan::MetricTerm> metricTerms(const plan::Term& term);
+std::vector<MetricTerm> metricTerms(const Term& term);
 
-}  // namespace expc::analysis
+}  // namespace expc::plan

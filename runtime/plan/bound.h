@@ -1,0 +1,14 @@
+#pragma once
+
+#include "runtime/plan/plan.h"
+
+namespace expc::plan {
+
+/// Whether all of [low, high] satisfies the bound; a value is [v, v]. Values that differ from the bound by rounding
+/// alone (a relative 1e-12) count as equal to it.
+bool satisfies(const Bound& bound, double low, double high);
+
+/// Whether none of [low, high] satisfies it.
+bool violates(const Bound& bound, double low, double high);
+
+}  // namespace expc::plan

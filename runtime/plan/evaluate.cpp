@@ -1,0 +1,127 @@
+#include "runtime/plan/evaluate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "runtime/plan/bound.h"
+
+namespace expc::plan {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Reading make(double value, bool timed_out) {
+  if (!std::isnan(value)) return {value, timed_out, ""};
+  return {std::nullopt, timed_out, timed_out ? "both timed out, which says nothing of their ratio" : "0 divided by 0"};
+}
+
+/// Two operands of what needs no quotient; NaN comes of infinities that cannot be weighed against each other.
+Reading combined(OperationTerm::Op op, const Reading& left, const Reading& right) {
+  using Op = OperationTerm::Op;
+  if (!left.value) return left;
+  if (!right.value) return right;
+  const double a = *left.value, b = *right.value;
+  const double value = op == Op::Sum          ? a + b
+                       : op == Op::Difference ? a - b
+                       : op == Op::Product    ? a * b
+                       : op == Op::Max        ? std::max(a, b)
+                                              : std::min(a, b);
+  const bool timed_out = left.timed_out || right.timed_out;
+  if (std::isnan(value)) return {std::nullopt, timed_out, "both are worse than every value, which cannot be compared"};
+  return {value, timed_out, ""};
+}
+
+Reading firstOf(const FirstTerm& term, const Reading& reading) {
+  if (reading.timed_out) return {kInfinity, true, ""};
+  if (!reading.series) {
+    return {std::nullopt, false, reading.why.empty() ? term.series.metric + " is no series" : reading.why};
+  }
+  const std::vector<double>& values = *reading.series;
+  const auto found =
+      std::find_if(values.begin(), values.end(), [&](double value) { return satisfies(term.bound, value, value); });
+  return {found == values.end() ? kInfinity : static_cast<double>(found - values.begin() + 1), false, ""};
+}
+
+Reading gapOf(const GapTerm& term, const Reading& treated, const Reading& baseline) {
+  if (treated.timed_out || baseline.timed_out) return {kInfinity, true, ""};
+  for (const Reading* side : {&treated, &baseline}) {
+    if (side->series) continue;
+    return {std::nullopt, false, side->why.empty() ? term.treated.metric + " is no series" : side->why};
+  }
+  const size_t common = std::min(treated.series->size(), baseline.series->size());
+  if (common == 0) return {std::nullopt, false, "the series of " + term.treated.metric + " have no place in common"};
+  double gap = 0;
+  for (size_t i = 0; i < common; ++i) gap = std::max(gap, std::abs((*treated.series)[i] - (*baseline.series)[i]));
+  return {gap, false, ""};
+}
+
+/// A positive operand; the worst of a rate is 0.
+double operand(const Reading& reading) { return *reading.value == -kInfinity ? 0.0 : *reading.value; }
+
+Reading divide(const Reading& numerator, const Reading& denominator) {
+  if (!numerator.value) return numerator;
+  if (!denominator.value) return denominator;
+  return make(operand(numerator) / operand(denominator), numerator.timed_out || denominator.timed_out);
+}
+
+Reading ratio(const Reading& numerator, const Reading& denominator) {
+  for (const Reading* side : {&numerator, &denominator}) {
+    if (!side->value) return *side;
+    if (operand(*side) <= 0 && !side->timed_out) return {std::nullopt, false, "a ratio needs values above 0"};
+  }
+  return divide(numerator, denominator);
+}
+
+struct Evaluator {
+  const Lookup& lookup;
+
+  Reading operator()(const ConstantTerm& term) const { return make(term.value, false); }
+  Reading operator()(const MetricTerm& term) const {
+    Reading reading = lookup(term);
+    if (reading.value && std::isnan(*reading.value)) return {std::nullopt, false, term.metric + " is not a number"};
+    return reading;
+  }
+  Reading operator()(const OperationTerm& term) const {
+    using Op = OperationTerm::Op;
+    Reading result = evaluate(*term.operands[0], lookup);
+    for (size_t i = 1; i < term.operands.size(); ++i) {
+      const Reading next = evaluate(*term.operands[i], lookup);
+      result = term.op == Op::Quotient ? divide(result, next)
+               : term.op == Op::Ratio  ? ratio(result, next)
+                                       : combined(term.op, result, next);
+    }
+    return result;
+  }
+  Reading operator()(const FirstTerm& term) const { return firstOf(term, lookup(term.series)); }
+  Reading operator()(const GapTerm& term) const { return gapOf(term, lookup(term.treated), lookup(term.baseline)); }
+  Reading operator()(const ScaleTerm& term) const {
+    const Reading inner = evaluate(*term.term, lookup);
+    return inner.value ? make(term.factor * *inner.value, inner.timed_out) : inner;
+  }
+};
+
+struct Collector {
+  std::vector<MetricTerm>& found;
+
+  void operator()(const ConstantTerm&) const {}
+  void operator()(const MetricTerm& term) const { found.push_back(term); }
+  void operator()(const OperationTerm& term) const {
+    for (const TermPtr& operand : term.operands) std::visit(*this, operand->node);
+  }
+  void operator()(const FirstTerm& term) const { found.push_back(term.series); }
+  void operator()(const GapTerm& term) const { found.insert(found.end(), {term.treated, term.baseline}); }
+  void operator()(const ScaleTerm& term) const { std::visit(*this, term.term->node); }
+};
+
+}  // namespace
+
+std::vector<MetricTerm> metricTerms(const Term& term) {
+  std::vector<MetricTerm> found;
+  std::visit(Collector{found}, term.node);
+  return found;
+}
+
+Reading evaluate(const Term& term, const Lookup& lookup) { return std::visit(Evaluator{lookup}, term.node); }
+
+}  // namespace expc::plan

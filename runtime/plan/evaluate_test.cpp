@@ -1,0 +1,102 @@
+#include "runtime/plan/evaluate.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+
+namespace expc::plan {
+namespace {
+
+TermPtr term(auto node) { return std::make_shared<const Term>(Term{std::move(node)}); }
+TermPtr metric(std::string name, std::string point) { return term(MetricTerm{std::move(name), std::move(point)}); }
+
+Reading value(const TermPtr& node, const std::map<std::string, double>& values) {
+  return evaluate(*node, [&](const MetricTerm& wanted) -> Reading {
+    const auto found = values.find(wanted.point);
+    if (found == values.end()) return {std::nullopt, false, "no " + wanted.metric};
+    return {found->second, std::isinf(found->second), ""};
+  });
+}
+
+}  // namespace
+
+TEST_CASE("terms compute what they say") {
+  const auto a = metric("m", "a"), b = metric("m", "b");
+  const std::map<std::string, double> values = {{"a", 6}, {"b", 4}};
+  CHECK(value(term(ConstantTerm{3}), values).value == 3);
+  CHECK(value(a, values).value == 6);
+  CHECK(value(term(OperationTerm{OperationTerm::Op::Quotient, {a, b}}), values).value == 1.5);
+  CHECK(value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), values).value == 1.5);
+  CHECK(value(term(OperationTerm{OperationTerm::Op::Difference, {a, b}}), values).value == 2);
+  CHECK(value(term(ScaleTerm{0.5, term(OperationTerm{OperationTerm::Op::Ratio, {a, b}})}), values).value == 0.75);
+}
+
+TEST_CASE("sums, products and series compute what they say") {
+  const auto a = metric("m", "a"), b = metric("m", "b");
+  const std::map<std::string, double> values = {{"a", 6}, {"b", 4}};
+  CHECK(value(term(OperationTerm{OperationTerm::Op::Sum, {a, b}}), values).value == 10);
+  CHECK(value(term(OperationTerm{OperationTerm::Op::Product, {a, b}}), values).value == 24);
+  const auto three = term(ConstantTerm{3});
+  CHECK(value(term(OperationTerm{OperationTerm::Op::Sum, {a, b, three}}), values).value == 13);
+  CHECK(value(term(OperationTerm{OperationTerm::Op::Max, {three, a, b}}), values).value == 6);
+  CHECK(value(term(OperationTerm{OperationTerm::Op::Min, {a, three, b}}), values).value == 3);
+  CHECK(value(term(OperationTerm{OperationTerm::Op::Max, {a, metric("m", "c"), b}}), values).why == "no m");
+  CHECK(value(term(OperationTerm{OperationTerm::Op::Sum, {a, metric("m", "c")}}), values).why == "no m");
+
+  const std::vector<double> rising = {0.5, 0.8, 0.97, 0.96}, other = {0.4, 0.9, 0.97}, none;
+  const auto seriesOf = [&](const TermPtr& node) {
+    return evaluate(*node, [&](const MetricTerm& wanted) -> Reading {
+      if (wanted.point == "late") return {INFINITY, true, ""};
+      if (wanted.point == "plain") return {1.0, false, ""};
+      return {0.0, false, "", wanted.point == "rising" ? &rising : wanted.point == "none" ? &none : &other};
+    });
+  };
+  const auto first = [&](const char* point, double bound) {
+    return term(FirstTerm{{"m", point}, {Relation::GreaterEqual, bound, 0, ""}});
+  };
+  CHECK(seriesOf(first("rising", 0.97)).value == 3);
+  CHECK(seriesOf(first("rising", 0.4)).value == 1);
+  CHECK(std::isinf(*seriesOf(first("rising", 0.99)).value));
+  CHECK_FALSE(seriesOf(first("rising", 0.99)).timed_out);
+  CHECK(seriesOf(first("late", 0.9)).timed_out);
+  CHECK(seriesOf(first("plain", 0.9)).why == "m is no series");
+  const auto gap = [&](const char* x, const char* y) { return term(GapTerm{{"m", x}, {"m", y}}); };
+  CHECK(*seriesOf(gap("rising", "other")).value == doctest::Approx(0.1));
+  CHECK(std::isinf(*seriesOf(gap("late", "other")).value));
+  CHECK(seriesOf(gap("rising", "none")).why == "the series of m have no place in common");
+  // Neither of a pair got there: no ratio.
+  CHECK_FALSE(
+      seriesOf(term(OperationTerm{OperationTerm::Op::Ratio, {first("rising", 0.99), first("other", 0.99)}})).value);
+  CHECK(metricTerms(*term(OperationTerm{OperationTerm::Op::Sum, {gap("a", "b"), first("c", 1)}})).size() == 3);
+}
+
+TEST_CASE("a term without a value says why") {
+  const auto a = metric("m", "a"), b = metric("m", "b");
+  CHECK(value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", 6}}).why == "no m");
+  CHECK(value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", 6}, {"b", 0}}).why ==
+        "a ratio needs values above 0");
+  CHECK(value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", -6}, {"b", 2}}).why ==
+        "a ratio needs values above 0");
+  CHECK(value(term(OperationTerm{OperationTerm::Op::Quotient, {a, b}}), {{"a", 0}, {"b", 0}}).why == "0 divided by 0");
+  CHECK(value(a, {{"a", NAN}}).why == "m is not a number");
+}
+
+TEST_CASE("timeouts are worse than every value") {
+  const auto a = metric("m", "a"), b = metric("m", "b");
+  // A time: +inf. Baseline over treated.
+  CHECK(value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", 6}, {"b", INFINITY}}).value == 0);
+  CHECK(value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", INFINITY}, {"b", 6}}).value == INFINITY);
+  // A rate: -inf, which is 0 in a ratio. Treated over baseline.
+  CHECK(value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", -INFINITY}, {"b", 6}}).value == 0);
+  CHECK(value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", 6}, {"b", -INFINITY}}).value == INFINITY);
+  CHECK(value(term(OperationTerm{OperationTerm::Op::Difference, {a, b}}), {{"a", -INFINITY}, {"b", 6}}).value ==
+        -INFINITY);
+  // Both: no order.
+  for (const double worst : {INFINITY, -INFINITY}) {
+    CHECK_FALSE(value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", worst}, {"b", worst}}).value);
+    CHECK_FALSE(value(term(OperationTerm{OperationTerm::Op::Difference, {a, b}}), {{"a", worst}, {"b", worst}}).value);
+  }
+}
+
+}  // namespace expc::plan
