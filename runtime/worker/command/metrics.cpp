@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <numeric>
 
+#include "runtime/plan/bound.h"
+
 namespace expc::command {
 namespace {
 
@@ -65,24 +67,6 @@ double reduced(Values values, Take take) {
     default:
       return sum;
   }
-}
-
-bool holds(const plan::Bound& bound, double value) {
-  switch (bound.relation) {
-    case plan::Relation::GreaterEqual:
-      return value >= bound.low;
-    case plan::Relation::Greater:
-      return value > bound.low;
-    case plan::Relation::LessEqual:
-      return value <= bound.low;
-    case plan::Relation::Less:
-      return value < bound.low;
-    case plan::Relation::Equal:
-      return value == bound.low;
-    case plan::Relation::Within:
-      return value >= bound.low && value <= bound.high;
-  }
-  return false;
 }
 
 }  // namespace
@@ -166,7 +150,7 @@ llvm::Error MetricReader::verifyOne(const plan::Expectation& expectation, const 
     if (!values) return values.takeError();
     auto value = valueOf(read, std::move(*values));
     if (!value) return value.takeError();
-    if (holds(*expectation.bound, *value)) return llvm::Error::success();
+    if (plan::satisfies(*expectation.bound, *value, *value)) return llvm::Error::success();
     return llvm::createStringError(fmt::format("it is {}", *value / read.scale));
   }
   if (read.from == From::Same)
