@@ -11,7 +11,6 @@ namespace expc::check {
 namespace {
 
 EXPC_DIAGNOSTIC(BadReference, Error, "the reference '{0}' {1}", std::string_view, std::string);
-EXPC_DIAGNOSTIC(WrongArguments, Error, "'{0}' takes {1}, not {2}", std::string_view, std::string_view, std::string);
 EXPC_DIAGNOSTIC(UnusedReference, Warning, "the reference '{0}' fits no study of this file", std::string_view);
 
 constexpr size_t kMaxReference = 1 << 20;
@@ -22,6 +21,14 @@ struct Column {
   Type type;
   FormulaPtr value;  // of the row's cells
 };
+
+/// The columns as the language writes them: what is no word stands in quotes.
+std::vector<std::string> quoted(std::vector<std::string> columns) {
+  for (std::string& column : columns)
+    if (!std::all_of(column.begin(), column.end(), [](unsigned char c) { return c == '_' || std::isalnum(c); }))
+      column = fmt::format("\"{}\"", column);
+  return columns;
+}
 
 /// A number as a table writes it, which may be below zero.
 std::optional<Rational> numberIn(std::string_view cell) {
@@ -82,7 +89,7 @@ class ReferenceReader {
       if (const ast::Identifier* cell = asItStands(declared, column.type)) {
         auto found = std::find(header.begin(), header.end(), cell->name);
         if (found == header.end()) {
-          diag::unknownName(context_.emitter(), cell->range, "column", cell->name, header,
+          diag::unknownName(context_.emitter(), cell->range, "column", cell->name, quoted(header),
                             fmt::format(" of {}", published_.source));
           return false;
         }
@@ -272,13 +279,15 @@ FormulaPtr Expressions::column(const ast::CallExpr& call, source::Range range, c
   auto* text = call.arguments.size() == 1 ? std::get_if<ast::StringLiteral>(&call.arguments[0].value->node) : nullptr;
   if (!text && (!name || name->name.parts.size() != 1)) {
     const std::string found = call.arguments.empty() ? "none" : squeeze(sources_.text(call.arguments[0].value->range));
-    emitter_.emit(range, WrongArguments, "column", "the name of one column", found);
+    emitter_.emit(range, errors::WrongArguments, "column", "the name of one column", found);
     return error(range);
   }
   const std::string& wanted = text ? text->value : name->name.parts[0].name;
   auto found = std::find(place.columns->begin(), place.columns->end(), wanted);
   if (found == place.columns->end()) {
-    diag::unknownName(emitter_, call.arguments[0].value->range, "column", wanted, *place.columns);
+    const source::Range written = call.arguments[0].value->range;
+    diag::unknownName(emitter_, text ? parse::writtenRange(sources_, written, 0, wanted.size()) : written, "column",
+                      wanted, text ? *place.columns : quoted(*place.columns));
     return error(range);
   }
   Formula formula;
