@@ -413,7 +413,9 @@ FormulaPtr Expressions::let(LetEntry& entry, const Place& place) {
   if (entry.state == LetEntry::State::Done) return entry.formula;
   const ast::Identifier& word = entry.declaration->name;
   if (entry.state == LetEntry::State::Active) {
-    emitter_.emit(word.range, errors::LetCycle, "let", word.name);
+    const auto unit = place.module->units.find(word.name);
+    const bool is_unit = unit != place.module->units.end() && &unit->second == &entry;
+    emitter_.emit(word.range, errors::LetCycle, is_unit ? "unit" : "let", word.name);
     return error(word.range);
   }
   if (tooDeep(word.range)) return error(word.range);

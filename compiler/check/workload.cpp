@@ -21,6 +21,14 @@ void declareUnits(Context& context, ModuleScope& scope) {
           .emit();
       continue;
     }
+    const bool exponent = (name.name[0] == 'e' || name.name[0] == 'E') && name.name.size() > 1 && name.name[1] >= '0' &&
+                          name.name[1] <= '9';
+    if (name.name[0] == '_' || exponent) {
+      context.emitter.build(name.range, errors::NotSupported, fmt::format("a unit called '{}'", name.name))
+          .note({}, "behind a number it would be read as something else: '5{}'", name.name)
+          .emit();
+      continue;
+    }
     LetEntry entry{&declaration, LetEntry::State::New, nullptr};
     if (!declaration.value) {
       Formula one;
