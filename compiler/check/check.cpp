@@ -42,25 +42,40 @@ static void openScopes(Program& program) {
   }
 }
 
+static void noteImports(Context& context, const ModuleScope& scope) {
+  for (const ast::Import& import : scope.ast->imports) {
+    const auto bound = scope.imports.find(load::boundName(import));
+    if (bound == scope.imports.end() || !bound->second) continue;
+    const source::Range file{bound->second->ast->file, 0, 0};
+    context.expressions.note(import.target_range, file);
+    if (import.alias) context.expressions.note(import.alias->range, file);
+  }
+}
+
 Program check(source::SourceManager& sources, load::Modules modules, diag::Emitter& emitter, Lookup lookup) {
   Program program;
   program.sources = &sources;
   program.modules = std::move(modules);
   program.lookup = std::move(lookup);
   openScopes(program);
+  for (const auto& module : program.modules.all) program.names.declare(*module);
   // Behind a syntax error stand declarations that the parser dropped; what they would break is noise.
-  if (!program.modules.parsed) return program;
-  Context context{sources, emitter, program};
+  diag::Collector unread;
+  diag::Emitter silent(unread);
+  Context context{sources, program.modules.parsed ? emitter : silent, program, &program.names};
+  for (auto& scope : program.scopes) noteImports(context, *scope);
   for (auto& scope : program.scopes) declareModule(context, *scope);
   for (auto scope = program.scopes.rbegin(); scope != program.scopes.rend(); ++scope) declareSystems(context, **scope);
   ModuleScope& scope = rootScope(program);
   for (const ast::StudyDecl& declaration : scope.ast->studies) {
     if (const Study* first = program.findStudy(declaration.name.name))
-      diag::duplicateName(emitter, declaration.name.range, "study", declaration.name.name, first->range);
+      diag::duplicateName(context.emitter, declaration.name.range, "study", declaration.name.name, first->range);
     auto study = checkStudy(context, scope, declaration);
+    study->valid &= program.modules.parsed;
     program.studies.push_back(std::move(study));
   }
   checkReferencesUsed(context, *scope.ast);
+  program.names.settle();
   return program;
 }
 

@@ -8,6 +8,7 @@
 
 #include "compiler/ast/ast.h"
 #include "compiler/check/model.h"
+#include "compiler/check/names.h"
 #include "compiler/diag/diagnostic.h"
 #include "compiler/load/load.h"
 #include "compiler/source/source.h"
@@ -27,6 +28,7 @@ struct Program {
   std::vector<std::unique_ptr<Workload>> workloads;
   std::vector<std::unique_ptr<System>> systems;  // of all files; of the root first, then imported, then std.systems
   std::vector<std::unique_ptr<Study>> studies;   // of the root file, in order
+  Names names;                                   // of all files
 
   Program();
   Program(Program&&) noexcept;
@@ -38,7 +40,7 @@ struct Program {
   const System* findSystem(std::string_view name) const;
 };
 
-/// Checks a file and all it imports; of one with syntax errors only what it imports is known. Reports E02xx, E03xx.
+/// Checks a file and all it imports; of one with syntax errors only its names. Reports E02xx, E03xx.
 /// Reads no file and never looks at the machine: `lookup` answers what estimates ask of files when a study is expanded
 /// (an empty one: they have no value there). Always returns; whether it succeeded is `emitter.errors()`.
 Program check(source::SourceManager& sources, load::Modules modules, diag::Emitter& emitter, Lookup lookup = {});

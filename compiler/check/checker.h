@@ -15,8 +15,12 @@ struct Context {
   source::SourceManager& sources;
   diag::Emitter& emitter;
   Program& program;
-  Expressions expressions{sources, emitter};
+  Names* names = nullptr;  // where uses of names are noted; may be null
+  Expressions expressions{sources, emitter, names};
   std::set<std::string> used_references = {}, reported_references = {};
+
+  /// Grows where something cannot be used, reported here or where it is declared.
+  size_t problems() const { return emitter.errors() + expressions.refusals(); }
 };
 
 ModuleScope& rootScope(Program& program);
@@ -34,15 +38,22 @@ TypeAndRefinement resolveType(Context& context, const ast::TypeExpr& type, Modul
 /// Checks one study of the root file.
 std::unique_ptr<Study> checkStudy(Context& context, ModuleScope& scope, const ast::StudyDecl& declaration);
 
+/// What can be judged: a metric of the study, or a comparison with the metric that it compares.
+struct Subject {
+  unsigned metric = 0;
+  std::optional<unsigned> comparison;
+};
+
 /// A study while it is checked: the declaration, its place for expressions, and where things were declared.
 struct StudyContext {
   Context& context;
   ModuleScope& scope;
   const ast::StudyDecl* declaration;
   Study& study;
-  NameMap<LetEntry> lets;
-  NameMap<source::Range> declared_references;  // all of the file, fitting or not
-  std::optional<double> confidence = {};       // of criteria that say nothing of it
+  NameMap<LetEntry> lets = {};
+  NameMap<source::Range> declared_references = {};  // all of the file, fitting or not
+  std::optional<double> confidence = {};            // of criteria that say nothing of it
+  bool stray = false;  // an argument or a factor names no parameter: it may be the one that is missing elsewhere
 
   Place place(bool system = false) { return {&scope, &study.workload->parameters, &lets, &study, system}; }
   diag::Emitter& emitter() { return context.emitter; }
@@ -55,15 +66,18 @@ struct StudyContext {
   std::optional<Expressions::Levels> levels(const ast::Expr& expr, const Factor& factor, std::string_view what);
   /// The declared level that `expr` is; nothing after a report.
   std::optional<unsigned> level(const ast::Expr& expr, unsigned factor, std::string_view what);
-  /// Whether the study declares a comparison or a derived metric of this name: where it is not to be found, it was
-  /// refused, and that was reported.
-  bool declares(std::string_view subject) const;
+  bool refused(const ast::Identifier& word, std::initializer_list<SymbolKind> kinds) {
+    return expressions().refused(word, place(), kinds);
+  }
+  void note(const ast::Identifier& word, source::Range declared) { expressions().note(word.range, declared); }
   /// Names of the factors, for suggestions.
   std::vector<std::string> factorNames() const;
   /// Says that a metric or comparison is not known, unless its declaration was refused.
   void unknownSubject(const ast::Identifier& name, std::string_view what);
   /// Index of a factor, or -1 after a report that says what the name is instead.
   int factor(const ast::Identifier& name);
+  /// What a name means where something is judged or shown; nothing after a report.
+  std::optional<Subject> subject(const ast::Identifier& word);
 };
 
 std::string_view spelled(Bound::Relation relation);
@@ -88,6 +102,8 @@ std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& d
 std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration, Place place);
 /// Finds the study's workloads; false after reporting that it has none to go on with.
 bool checkUses(StudyContext& context);
+/// Puts a workload that has nothing in the place of those that are not to be had.
+void standIn(StudyContext& context);
 void checkAllArguments(StudyContext& context);
 /// Adds the factors, with that of several workloads first, and refuses conditions that go round in circles.
 void checkFactors(StudyContext& context);
@@ -111,8 +127,8 @@ std::optional<Design> checkDesign(StudyContext& context, const std::vector<ast::
 bool checkDesignSetting(StudyContext& context, const ast::QualifiedName& path, const ast::Expr& value, bool known_kind,
                         Design& design);
 /// That every measured kind has a design with all it needs, and the other way round.
-/// `errors_before`: the number of errors when the study began.
-void checkDesignCovers(StudyContext& context, size_t errors_before);
+/// `before`: the number of problems when the study began.
+void checkDesignCovers(StudyContext& context, size_t before);
 /// Metrics of the study: `measure`, then what comparisons, criteria, tables and plots use.
 void checkMeasures(StudyContext& context);
 void checkOutputs(StudyContext& context);

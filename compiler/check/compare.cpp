@@ -90,11 +90,12 @@ class Comparisons {
     bool subject = arguments(declaration, function) && this->subject(*argument(declaration), comparison);
     bool over = this->over(declaration, comparison);
     if (declaration.allowed) allow(*declaration.allowed, comparison);
-    if (!function || !subject || !over) return;
-    comparison.function = *function;
+    if (!over) return;
     const Factor& factor = study_.factors[comparison.over];
     if (factor.levels.empty()) return;  // reported there
-    if (!against(declaration, factor, comparison) || !suits(declaration, factor, comparison)) return;
+    if (!against(declaration, factor, comparison) || !function || !subject) return;
+    comparison.function = *function;
+    if (!suits(declaration, factor, comparison)) return;
     bool keeps = *function == Function::Difference || *function == Function::MaxGap;
     Dimension of = comparison.inner ? study_.comparisons[*comparison.inner].dimension
                                     : study_.metrics[comparison.metric].dimension;
@@ -148,26 +149,21 @@ class Comparisons {
   }
 
   bool subject(const ast::Identifier& word, Comparison& comparison) {
-    if (int inner = study_.findComparison(word.name); inner >= 0) {
-      comparison.inner = static_cast<unsigned>(inner);
-      comparison.metric = study_.comparisons[inner].metric;
-      return true;
-    }
-    int metric = study_.findMetric(word.name);
-    if (metric >= 0) {
-      comparison.metric = static_cast<unsigned>(metric);
-      return true;
-    }
-    if (!context_.declares(word.name)) context_.unknownSubject(word, "metric");
-    return false;
+    const auto subject = context_.subject(word);
+    if (!subject) return false;
+    comparison.inner = subject->comparison;
+    comparison.metric = subject->metric;
+    return true;
   }
 
   bool over(const ast::CompareDecl& declaration, Comparison& comparison) {
     int index = study_.findFactor(declaration.over.name);
     if (index >= 0) {
+      context_.note(declaration.over, study_.factors[index].range);
       comparison.over = static_cast<unsigned>(index);
       return true;
     }
+    if (context_.refused(declaration.over, {SymbolKind::Factor})) return false;
     auto builder =
         context_.emitter().build(declaration.over.range, CompareOverNonFactor, comparison.name, declaration.over.name);
     std::vector<std::string> names = context_.factorNames();

@@ -59,10 +59,8 @@ bool Expressions::fits(const Formula& formula, const Type& type, std::string_vie
 
 std::optional<Value> Expressions::constant(const ast::Expr& expr, const Place& place, const Type& expected,
                                            std::string_view what) {
-  if (expected.isError()) return std::nullopt;
   FormulaPtr formula = asNumber(build(expr, place, &expected), expected);
-  if (formula->type.isError()) return std::nullopt;
-  if (!fits(*formula, expected, what)) return std::nullopt;
+  if (formula->type.isError() || expected.isError() || !fits(*formula, expected, what)) return std::nullopt;
   if (!formula->isConstant()) {
     emitter_.emit(expr.range, NotConstant, what);
     return std::nullopt;

@@ -27,15 +27,20 @@ class CriterionChecker {
       : context_(context), study_(context.study), declaration_(declaration) {}
 
   std::optional<Criterion> run() {
-    size_t before = context_.emitter().errors();
+    const size_t before = context_.context.problems();
     criterion_.name = declaration_.name.name;
     criterion_.doc = declaration_.doc;
     criterion_.range = declaration_.name.range;
     criterion_.text = text();
     bound_.assign(study_.factors.size(), {});
     criterion_.infeasible = declaration_.infeasible;
-    if (!criterion_.infeasible && !subject()) return std::nullopt;
+    const bool judged = criterion_.infeasible || subject();
     quantifiers();
+    if (!judged) {
+      for (const ast::ExprPtr* part : {&declaration_.bound, &declaration_.band_low, &declaration_.band_high})
+        if (*part) context_.expressions().lookUp(**part, context_.place());
+      return std::nullopt;
+    }
     silent();
     if (criterion_.infeasible)
       infeasible();
@@ -44,7 +49,7 @@ class CriterionChecker {
     else
       bound();
     confidence();
-    if (context_.emitter().errors() != before) return std::nullopt;
+    if (context_.context.problems() != before) return std::nullopt;
     return std::move(criterion_);
   }
 
@@ -75,22 +80,16 @@ class CriterionChecker {
       return false;
     }
     const ast::Identifier& word = name->name.parts[0];
-    if (int found = study_.findComparison(word.name); found >= 0) {
-      criterion_.comparison = static_cast<unsigned>(found);
-      criterion_.metric = study_.comparisons[found].metric;
-    } else if (int measured = study_.findMetric(word.name); measured >= 0) {
-      criterion_.metric = static_cast<unsigned>(measured);
-      if (metric().series) {
-        errors::seriesValue(context_.emitter(), word.range, word.name, metric().range);
-        return false;
-      }
-    } else {
-      context_.unknownSubject(word, "metric or comparison");
-      return false;
+    const auto subject = context_.subject(word);
+    if (subject) {
+      criterion_.comparison = subject->comparison;
+      criterion_.metric = subject->metric;
     }
     if (index)
       for (const ast::CallArgument& selector : index->selectors) pin(selector);
-    return true;
+    if (!subject || comparison() || !metric().series) return subject.has_value();
+    errors::seriesValue(context_.emitter(), word.range, word.name, metric().range);
+    return false;
   }
 
   void pin(const ast::CallArgument& selector) {
@@ -100,7 +99,8 @@ class CriterionChecker {
       return;
     }
     int index = context_.factor(*selector.name);
-    if (index >= 0) pinAt(static_cast<unsigned>(index), selector.name->range, *selector.value);
+    if (index >= 0) return pinAt(static_cast<unsigned>(index), selector.name->range, *selector.value);
+    unknown_ = true;
   }
 
   void pinAt(unsigned factor, source::Range range, const ast::Expr& value) {
@@ -261,11 +261,15 @@ class CriterionChecker {
     }
     if (!criterion_.like) {
       // One that was refused, or does not fit this study, was said.
-      if (!context_.declared_references.contains(wanted))
+      const auto refused = context_.declared_references.find(wanted);
+      if (refused == context_.declared_references.end())
         diag::unknownName(context_.emitter(), declaration_.like->range, "reference", wanted, names);
+      else
+        context_.expressions().note(declaration_.like->parts.back().range, refused->second);
       return;
     }
     const Published& published = study_.references[*criterion_.like];
+    context_.expressions().note(declaration_.like->parts.back().range, published.range);
     bool there = std::any_of(published.rows.begin(), published.rows.end(), [&](const Published::Row& row) {
       return std::any_of(row.metrics.begin(), row.metrics.end(),
                          [&](const auto& cell) { return publishes(cell.first); });

@@ -176,23 +176,17 @@ class DesignChecker {
 
   bool subject(TrialKind kind, const ast::Identifier& word, Until& until) {
     const Study& study = context_.study;
-    int comparison = study.findComparison(word.name);
-    int metric = comparison >= 0 ? static_cast<int>(study.comparisons[comparison].metric) : study.findMetric(word.name);
-    if (metric < 0) {
-      context_.unknownSubject(word, "metric or comparison");
-      return false;
-    }
-    if (comparison >= 0)
-      until.comparison = static_cast<unsigned>(comparison);
-    else
-      until.metric = static_cast<unsigned>(metric);
-    const Metric& measured = study.metrics[metric];
+    const auto named = context_.subject(word);
+    if (!named) return false;
+    until.comparison = named->comparison;
+    if (!named->comparison) until.metric = named->metric;
+    const Metric& measured = study.metrics[named->metric];
     std::string why;
     if (measured.kind != kind)
       why = fmt::format("cannot end at '{}', which comes from {} trials", word.name, toString(measured.kind));
     else if (measured.exact)
       why = fmt::format("cannot end at '{}', which is exact and has no interval", word.name);
-    else if (comparison < 0 && measured.series)
+    else if (!named->comparison && measured.series)
       why = fmt::format("cannot end at '{}', which is a series and has no interval", word.name);
     if (why.empty()) return true;
     context_.emitter()
@@ -266,13 +260,13 @@ std::optional<Design> checkDesign(StudyContext& context, const std::vector<ast::
   if (declaration.shape && declaration.shape->name != "full")
     diag::unknownName(context.emitter(), declaration.shape->range, "shape of a design", declaration.shape->name,
                       {"full"});
-  size_t before = context.emitter().errors();
+  const size_t before = context.context.problems();
   Design design;
   design.range = declaration.range;
   DesignChecker checker(context, design);
   for (const ast::DesignKindBlock& block : declaration.kinds) checker.block(block);
   for (const ast::DesignSetting& setting : declaration.settings) checker.top(setting);
-  if (context.emitter().errors() != before) return std::nullopt;
+  if (context.context.problems() != before) return std::nullopt;
   return design;
 }
 
@@ -322,7 +316,7 @@ static bool needs(const Study& study, const SettingRule& rule, const Design::Kin
   });
 }
 
-void checkDesignCovers(StudyContext& context, size_t errors_before) {
+void checkDesignCovers(StudyContext& context, size_t before) {
   Study& study = context.study;
   if (!study.design) return;
   const Design& design = *study.design;
@@ -350,7 +344,7 @@ void checkDesignCovers(StudyContext& context, size_t errors_before) {
     for (const SettingRule& rule : rulesOf(kind))
       if (needs(study, rule, block) && !block.settings.contains(std::string(rule.name)))
         context.emitter().emit(block.range, MissingSetting, toString(kind), rule.name);
-    if (!used[kind] && context.emitter().errors() == errors_before)
+    if (!used[kind] && context.context.problems() == before)
       context.emitter().emit(block.range, UnusedDesign, toString(kind));
   }
   // A kind that only a preset designs must be complete there.
@@ -361,7 +355,7 @@ void checkDesignCovers(StudyContext& context, size_t errors_before) {
       for (const SettingRule& rule : rulesOf(kind))
         if (needs(study, rule, block) && !block.settings.contains(std::string(rule.name)))
           context.emitter().emit(block.range, MissingSetting, toString(kind), rule.name);
-      if (!used[kind] && context.emitter().errors() == errors_before)
+      if (!used[kind] && context.context.problems() == before)
         context.emitter().emit(block.range, UnusedDesign, toString(kind));
     }
   }

@@ -86,6 +86,8 @@ FormulaPtr Expressions::build(const ast::Expr& expr, const Place& place, const T
   if (auto* node = std::get_if<ast::TupleExpr>(&expr.node))
     return sequence(node->elements, expr.range, place, expected, true);
   if (auto* node = std::get_if<ast::RecordExpr>(&expr.node)) return record(node->fields, expr.range, place, expected);
+  // What is refused may hold names all the same.
+  if (auto* node = std::get_if<ast::IndexExpr>(&expr.node)) lookUp(*node->base, place);
   std::string_view what = std::holds_alternative<ast::SetExpr>(expr.node)     ? "a set"
                           : std::holds_alternative<ast::RangeExpr>(expr.node) ? "a range"
                                                                               : "a selection with '[…]'";
@@ -161,6 +163,15 @@ static int findParameter(const Place& place, std::string_view name) {
   return -1;
 }
 
+/// Where a parameter is declared: by the factor of the study that varies it, or else by the workload.
+static source::Range declarationOf(const Place& place, unsigned index) {
+  const Parameter& parameter = (*place.parameters)[index];
+  if (place.study)
+    for (const ast::FactorDecl& factor : place.study->declaration->factors)
+      if (factor.name.name == parameter.name) return factor.name.range;
+  return parameter.range;
+}
+
 bool Expressions::namesValue(const ast::Expr& expr, const Place& place) const {
   auto* node = std::get_if<ast::NameExpr>(&expr.node);
   if (!node || node->name.parts.size() != 1) return !std::holds_alternative<ast::CallExpr>(expr.node);
@@ -180,6 +191,7 @@ FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, con
   if (place.metrics)
     if (FormulaPtr read = metric(word, place, false)) return at(std::move(read), range);
   if (int index = findParameter(place, word.name); index >= 0) {
+    note(word.range, declarationOf(place, static_cast<unsigned>(index)));
     Formula formula;
     formula.op = Formula::Op::Parameter;
     formula.parameter = static_cast<unsigned>(index);
@@ -189,12 +201,16 @@ FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, con
   }
   if (place.lets)
     if (auto found = place.lets->find(word.name); found != place.lets->end()) {
+      note(word.range, found->second.declaration->name.range);
       const FormulaPtr named = let(found->second, place);
       return named->looks_up && !place.lookups ? misplacedLookup(word.name, range) : at(named, range);
     }
-  if (auto found = place.module->lets.find(word.name); found != place.module->lets.end())
+  if (auto found = place.module->lets.find(word.name); found != place.module->lets.end()) {
+    note(word.range, found->second.declaration->name.range);
     return at(let(found->second, {place.module}), range);
-  unknown(word, place);
+  }
+  // Where nobody knows what belongs, a name that means nothing is no mistake.
+  if (!expected || !expected->isError()) unknown(word, place);
   return error(range);
 }
 
@@ -202,20 +218,17 @@ FormulaPtr Expressions::qualified(const ast::NameExpr& name, source::Range range
   const auto& parts = name.name.parts;
   if (parts[0].name == "system") return systemProperty(name.name, range, place);
   if (findParameter(place, parts[0].name) >= 0) return field(name, range, place);
-  auto module = place.module->imports.find(parts[0].name);
-  if (module == place.module->imports.end()) {
-    unknownModule(emitter_, parts[0], *place.module);
-    return error(range);
-  }
-  if (!module->second) return error(range);  // its import failed, and said so
-  auto found = parts.size() == 2 ? module->second->lets.find(parts[1].name) : module->second->lets.end();
-  if (found == module->second->lets.end()) {
+  ModuleScope* module = scopeOf(name.name, *place.module);
+  if (!module) return error(range);
+  auto found = parts.size() == 2 ? module->lets.find(parts[1].name) : module->lets.end();
+  if (found == module->lets.end()) {
     std::vector<std::string> names;
-    for (const auto& [let, entry] : module->second->lets) names.push_back(let);
+    for (const auto& [let, entry] : module->lets) names.push_back(let);
     diag::unknownName(emitter_, parts[1].range, "value", parts[1].name, names);
     return error(range);
   }
-  return at(let(found->second, {module->second}), range);
+  note(parts[1].range, found->second.declaration->name.range);
+  return at(let(found->second, {module}), range);
 }
 
 FormulaPtr Expressions::systemProperty(const ast::QualifiedName& name, source::Range range, const Place& place) {
@@ -241,21 +254,27 @@ FormulaPtr Expressions::systemProperty(const ast::QualifiedName& name, source::R
   return make(std::move(formula));
 }
 
-void unknownModule(diag::Emitter& emitter, const ast::Identifier& name, const ModuleScope& scope) {
+ModuleScope* Expressions::module(const ast::Identifier& word, ModuleScope& scope) {
+  if (auto found = scope.imports.find(word.name); found != scope.imports.end()) {
+    if (found->second) note(word.range, {found->second->ast->file, 0, 0});
+    return found->second;  // null: its import failed, and said so
+  }
   std::vector<std::string> names;
   for (const auto& [alias, target] : scope.imports) {
-    if (!target) return;  // most likely the one that failed, and that was said
+    if (!target) return nullptr;  // most likely the one that failed, and that was said
     names.push_back(alias);
   }
-  diag::unknownName(emitter, name.range, "module", name.name, names);
+  diag::unknownName(emitter_, word.range, "module", word.name, names);
+  return nullptr;
 }
 
 void Expressions::unknown(const ast::Identifier& word, const Place& place) {
   const Study* study = place.study;
-  std::string_view measured;
-  if (study && study->findComparison(word.name) >= 0) measured = "comparison";
-  if (study && study->workload && study->workload->findMetric(word.name) >= 0) measured = "metric";
-  if (!measured.empty()) {
+  const int comparison = study ? study->findComparison(word.name) : -1;
+  const int metric = study && study->workload ? study->workload->findMetric(word.name) : -1;
+  if (comparison >= 0 || metric >= 0) {
+    const std::string_view measured = metric >= 0 ? "metric" : "comparison";
+    note(word.range, metric >= 0 ? study->workload->metrics[metric].range : study->comparisons[comparison].range);
     emitter_.build(word.range, NotAValue, fmt::format("the {} '{}'", measured, word.name))
         .note({}, "it is known only after a run; criteria judge it")
         .emit();
@@ -272,6 +291,27 @@ void Expressions::unknown(const ast::Identifier& word, const Place& place) {
   diag::unknownName(emitter_, word.range, place.metrics ? "metric" : "name", word.name, names);
 }
 
+bool Expressions::refused(const ast::Identifier& word, const Place& place, std::initializer_list<SymbolKind> kinds) {
+  std::vector<source::Range> owners = {place.workload};
+  if (place.study) owners = {place.study->range};
+  if (place.study)
+    for (const Use& use : place.study->uses) {
+      // What one of several workloads has is not refused, but the others lack it.
+      if (const int metric = use.workload->findMetric(word.name); metric >= 0)
+        note(word.range, use.workload->metrics[metric].range);
+      else
+        owners.push_back(use.workload->range);
+    }
+  for (const source::Range& owner : owners)
+    for (const SymbolKind kind : kinds)
+      if (const auto found = names_ ? names_->find(kind, word.name, names_->declaredAt(owner)) : std::nullopt) {
+        note(word.range, names_->symbols()[*found].range);
+        ++refusals_;
+        return true;
+      }
+  return false;
+}
+
 FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type) {
   int index = type.find(word.name);
   if (index < 0) {
@@ -284,6 +324,7 @@ FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type)
     builder.note(type.range, "{} has the levels {}", type.name, diag::list(names)).emit();
     return error(word.range);
   }
+  note(word.range, type.levels[index].range);
   if (size_t fields = type.levels[index].fields.size(); fields > 0) {
     emitter_.build(word.range, errors::WrongArguments, word.name, errors::counted(fields, "argument"), "none")
         .note(type.levels[index].range, "'{}' is declared here", word.name)
@@ -307,24 +348,29 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
   if (place.metrics && !wants_level) {
     diag::unknownName(emitter_, call.callee.range, "function of metrics", joined(call.callee),
                       {"epochs_to", "max", "min"});
-    return error(range);
+    return refused(call, range, place);
   }
   if (!wants_level || call.callee.parts.size() != 1) {
-    emitter_.emit(range, NotAValue, fmt::format("the call '{}(…)'", call.callee.parts.back().name));
-    return error(range);
+    if (!expected || !expected->isError())
+      emitter_.emit(range, NotAValue, fmt::format("the call '{}(…)'", call.callee.parts.back().name));
+    return refused(call, range, place);
   }
   const EnumType& type = *expected->enumeration;
   const ast::Identifier& word = call.callee.parts[0];
   int index = type.find(word.name);
-  if (index < 0) return level(word, type);
+  if (index < 0) {
+    level(word, type);
+    return refused(call, range, place);
+  }
   const EnumType::Level& declared = type.levels[index];
+  note(word.range, declared.range);
   if (declared.fields.size() != call.arguments.size()) {
     emitter_
         .build(range, errors::WrongArguments, word.name, errors::counted(declared.fields.size(), "argument"),
                errors::counted(call.arguments.size(), "argument"))
         .note(declared.range, "'{}' is declared here", word.name)
         .emit();
-    return error(range);
+    return refused(call, range, place);
   }
   Formula formula;
   formula.op = Formula::Op::Variant;
@@ -337,11 +383,10 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
     if (argument.name && argument.name->name != field.name) {
       diag::unknownName(emitter_, argument.name->range, "argument", argument.name->name,
                         field.name.empty() ? std::vector<std::string>{} : std::vector<std::string>{field.name});
-      return error(range);
+      return refused(call, range, place);
     }
     auto value = constant(*argument.value, place, field.type, fmt::format("argument {} of '{}'", i + 1, word.name));
-    if (!value) return error(range);
-    formula.operands.push_back(constantOf(std::move(*value), field.type, argument.value->range));
+    formula.operands.push_back(value ? constantOf(std::move(*value), field.type, argument.value->range) : error(range));
   }
   return make(std::move(formula));
 }
@@ -359,8 +404,9 @@ FormulaPtr Expressions::metric(const ast::Identifier& word, const Place& place, 
   ++let_depth_;
   const auto index = place.metrics->find(word.name);
   --let_depth_;
-  if (!index) return place.metrics->declares(word.name) ? error(word.range) : nullptr;
+  if (!index) return refused(word, place, {SymbolKind::Metric}) ? error(word.range) : nullptr;
   const Metric& metric = place.metrics->at(*index);
+  note(word.range, metric.range);
   if (metric.series != series) {
     if (metric.series)
       errors::seriesValue(emitter_, word.range, metric.name, metric.range);
@@ -407,6 +453,16 @@ FormulaPtr Expressions::epochsTo(const ast::CallExpr& call, source::Range range,
   formula.range = range;
   formula.operands = {make(std::move(bound))};
   return make(std::move(formula));
+}
+
+FormulaPtr Expressions::refused(const ast::CallExpr& call, source::Range range, const Place& place) {
+  for (const ast::CallArgument& argument : call.arguments) lookUp(*argument.value, place);
+  return error(range);
+}
+
+void Expressions::lookUp(const ast::Expr& expr, const Place& place) {
+  const Type unknown = Type::error();
+  build(expr, place, &unknown);
 }
 
 FormulaPtr Expressions::let(LetEntry& entry, const Place& place) {

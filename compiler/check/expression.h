@@ -3,6 +3,7 @@
 #include <optional>
 #include <string_view>
 
+#include "compiler/check/names.h"
 #include "compiler/check/scope.h"
 #include "compiler/diag/diagnostic.h"
 #include "compiler/language/words.h"
@@ -12,7 +13,9 @@ namespace expc::check {
 /// Turns expressions into formulas: names resolved, types and units checked, constants folded.
 class Expressions {
  public:
-  Expressions(const source::SourceManager& sources, diag::Emitter& emitter) : sources_(sources), emitter_(emitter) {}
+  /// Where `names` is given, uses of names are noted there.
+  Expressions(const source::SourceManager& sources, diag::Emitter& emitter, Names* names)
+      : sources_(sources), emitter_(emitter), names_(names) {}
 
   /// Never null; of type Error after a report. `expected` gives bare words and string literals their meaning (enum
   /// level, path); that the result agrees with it is checked by the caller.
@@ -40,6 +43,27 @@ class Expressions {
     std::vector<std::string> declared;
   };
   std::optional<Levels> levels(const ast::Expr& expr, const Place& place, const Type& expected, std::string_view what);
+
+  /// The names that the last part of `name` is one of: those of the module before the dot, or of `scope` itself. Null
+  /// after a report.
+  ModuleScope* scopeOf(const ast::QualifiedName& name, ModuleScope& scope) {
+    return name.parts.size() == 1 ? &scope : module(name.parts[0], scope);
+  }
+  /// The module that `scope` imports by a name; null after a report.
+  ModuleScope* module(const ast::Identifier& word, ModuleScope& scope);
+
+  /// Only notes what the names in an expression mean, where nobody knows what belongs there.
+  void lookUp(const ast::Expr& expr, const Place& place);
+
+  /// Whether a name that is not to be found was declared all the same, in the study or the workload of `place`, and
+  /// refused there, which was reported. Then its use is noted and counted.
+  bool refused(const ast::Identifier& word, const Place& place, std::initializer_list<SymbolKind> kinds);
+  size_t refusals() const { return refusals_; }
+
+  /// Notes that the name at `range` means what is declared at `declared`.
+  void note(source::Range range, source::Range declared) {
+    if (names_) names_->note(range, declared);
+  }
 
   /// Reports and returns false where a value is not what `type` and `refinement` allow.
   bool allows(const Value& value, source::Range range, const Type& type, const std::optional<Refinement>& refinement,
@@ -81,6 +105,8 @@ class Expressions {
   FormulaPtr unitBelow(const ast::Expr& expr, const Place& place);
   bool namesValue(const ast::Expr& expr, const Place& place) const;
   void unknown(const ast::Identifier& word, const Place& place);
+  /// Looks up the names in the arguments of what was refused.
+  FormulaPtr refused(const ast::CallExpr& call, source::Range range, const Place& place);
   bool want(const Formula& formula, Type::Kind kind, std::string_view what);
   /// Whether two sides are of one type; a constant share becomes the plain number that the other side is.
   bool agree(FormulaPtr& left, FormulaPtr& right);
@@ -97,15 +123,14 @@ class Expressions {
 
   const source::SourceManager& sources_;
   diag::Emitter& emitter_;
+  Names* names_;
   unsigned let_depth_ = 0;
+  size_t refusals_ = 0;
 };
 
 Formula::Op opOf(ast::BinaryOp op);
 /// Of `>=` and the like; nothing where the operator bounds nothing.
 std::optional<Bound::Relation> relationOf(ast::BinaryOp op);
-
-/// Reports a name before a dot that is no module, unless an import failed.
-void unknownModule(diag::Emitter& emitter, const ast::Identifier& name, const ModuleScope& scope);
 
 /// The parts of a name from `first` on, with dots between.
 std::string joined(const ast::QualifiedName& name, size_t first = 0);

@@ -42,7 +42,10 @@ class FactorChecker {
     factor_.range = name.range;
     if (int first = study_.findFactor(name.name); first >= 0)
       return diag::duplicateName(context_.emitter(), name.range, "factor", name.name, study_.factors[first].range);
-    if (!parameters()) return;
+    if (!parameters()) {
+      if (declaration_.when) active();
+      return;
+    }
     if (study_.factors.size() == kMaxFactors) {
       context_.emitter().emit(name.range, errors::NotSupported,
                               fmt::format("a study with more than {} factors", kMaxFactors));
@@ -66,9 +69,11 @@ class FactorChecker {
         for (const Parameter& parameter : study_.workload->parameters) known.push_back(parameter.name);
         diag::unknownName(context_.emitter(), name.range, "parameter", name.name, known,
                           " of " + study_.workload->name);
+        context_.stray = true;
         return false;
       }
       unsigned parameter = static_cast<unsigned>(index);
+      context_.note(name, study_.workload->parameters[parameter].range);
       bool twice =
           std::find(factor_.parameters.begin(), factor_.parameters.end(), parameter) != factor_.parameters.end();
       if (twice || study_.factor_of[index] >= 0) {
@@ -140,7 +145,7 @@ class FactorChecker {
   }
 
   void active() {
-    if (!factor_.lockstep()) factor_.active = study_.workload->parameters[factor_.parameters[0]].when;
+    if (factor_.parameters.size() == 1) factor_.active = study_.workload->parameters[factor_.parameters[0]].when;
     if (!declaration_.when) return;
     FormulaPtr when = context_.expressions().condition(*declaration_.when, context_.place(), "the condition of 'when'");
     if (when) factor_.active = both(factor_.active, when);
@@ -279,8 +284,13 @@ std::vector<std::string> StudyContext::factorNames() const {
 }
 
 int StudyContext::factor(const ast::Identifier& name) {
-  if (int index = study.findFactor(name.name); index >= 0) return index;
+  if (int index = study.findFactor(name.name); index >= 0) {
+    note(name, study.factors[index].range);
+    return index;
+  }
+  if (refused(name, {SymbolKind::Factor})) return -1;
   int parameter = study.workload->findParameter(name.name);
+  if (parameter >= 0) note(name, study.workload->parameters[parameter].range);
   if (parameter >= 0 && study.factor_of[parameter] >= 0) {
     const Factor& lockstep = study.factors[study.factor_of[parameter]];
     emitter()

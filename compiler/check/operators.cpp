@@ -59,7 +59,7 @@ bool Expressions::want(const Formula& formula, Type::Kind kind, std::string_view
 bool Expressions::agree(FormulaPtr& left, FormulaPtr& right) {
   left = asNumber(std::move(left), right->type);
   right = asNumber(std::move(right), left->type);
-  if (left->type.agreesWith(right->type)) return true;
+  if (left->type.isError() || right->type.isError() || left->type.agreesWith(right->type)) return true;
   emitter_
       .build(source::join(left->range, right->range), errors::UnitMismatch, "the left side", describe(left->type),
              "the right side", describe(right->type))
@@ -123,9 +123,8 @@ FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, source::Range ra
   formula.op = Op::Coalesce;
   formula.range = range;
   FormulaPtr left = build(*binary.left, place);
-  if (left->type.isError()) return error(range);
   FormulaPtr right = build(*binary.right, place, &left->type);
-  if (right->type.isError() || !agree(left, right)) return error(range);
+  if (left->type.isError() || right->type.isError() || !agree(left, right)) return error(range);
   if (left->isConstant()) {
     emitter_.build(binary.left->range, UselessCoalesce, squeeze(sources_.text(binary.left->range)))
         .note(binary.right->range, "what stands after '\?\?' is never used")
@@ -147,11 +146,9 @@ FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, source::Range ra
   // Each side may give the other its enum.
   if (namesValue(*binary.left, place) || !namesValue(*binary.right, place)) {
     left = build(*binary.left, place);
-    right = build(*binary.right, place, left->type.isError() ? nullptr : &left->type);
-    if (left->type.isError()) return error(range);
+    right = build(*binary.right, place, &left->type);
   } else {
     right = build(*binary.right, place);
-    if (right->type.isError()) return error(range);
     left = build(*binary.left, place, &right->type);
   }
   if (left->type.isError() || right->type.isError()) return error(range);
@@ -173,13 +170,12 @@ FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range 
   bool written = std::holds_alternative<ast::RangeExpr>(binary.right->node) ||
                  std::holds_alternative<ast::SetExpr>(binary.right->node);
   FormulaPtr list = written ? nullptr : build(*binary.right, place);
-  if (list && list->type.isError()) return error(range);
   bool is_list = list && list->type.kind == Type::Kind::List;
   FormulaPtr value = build(*binary.left, place, is_list ? &list->type.composite->parts[0] : nullptr);
-  if (value->type.isError()) return error(range);
+  if (list && list->type.isError()) return error(range);
   FormulaPtr result;
   if (is_list) {
-    if (!value->type.agreesWith(list->type.composite->parts[0])) {
+    if (!value->type.isError() && !value->type.agreesWith(list->type.composite->parts[0])) {
       mismatch(binary.left->range, "what may be in the list", list->type.composite->parts[0], value->type);
       return error(range);
     }
@@ -200,7 +196,7 @@ FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range 
     formula.operands.push_back(value);
     for (const ast::ExprPtr& element : set->elements) {
       FormulaPtr built = build(*element, place, &value->type);
-      good &= !built->type.isError() && agree(value, built);
+      good &= agree(value, built);
       formula.operands.push_back(std::move(built));
     }
     result = good ? make(std::move(formula)) : error(range);
@@ -229,8 +225,7 @@ FormulaPtr Expressions::range(FormulaPtr value, const ast::RangeExpr& bounds, so
   for (const ast::ExprPtr* part : {&bounds.lower, &bounds.upper, &bounds.step}) {
     FormulaPtr built = *part ? build(**part, place) : nullptr;
     bool factor = part == &bounds.step && bounds.geometric;
-    if (built && !built->type.isError() && good)
-      good = factor ? want(*built, Type::Kind::Number, "a factor") : agree(value, built);
+    if (built && good) good = factor ? want(*built, Type::Kind::Number, "a factor") : agree(value, built);
     formula.operands.push_back(std::move(built));
   }
   return good ? make(std::move(formula)) : error(where);

@@ -16,16 +16,12 @@ void measure(Study& study, unsigned metric) {
     study.measured.push_back(metric);
 }
 
-bool checkSubject(StudyContext& context, const ast::Identifier& subject) {
-  const Study& study = context.study;
-  if (int metric = study.findMetric(subject.name); metric >= 0) {
-    if (study.metrics[metric].series)
-      errors::seriesValue(context.emitter(), subject.range, subject.name, study.metrics[metric].range);
-    return !study.metrics[metric].series;
-  }
-  if (study.findComparison(subject.name) >= 0) return true;
-  context.unknownSubject(subject, "metric or comparison");
-  return false;
+bool checkSubject(StudyContext& context, const ast::Identifier& word) {
+  const auto subject = context.subject(word);
+  if (!subject || subject->comparison) return subject.has_value();
+  const Metric& metric = context.study.metrics[subject->metric];
+  if (metric.series) errors::seriesValue(context.emitter(), word.range, word.name, metric.range);
+  return !metric.series;
 }
 
 bool outputFactors(StudyContext& context, const std::vector<ast::Identifier>& names, std::vector<unsigned>& factors) {
@@ -64,7 +60,7 @@ void checkOutputs(StudyContext& context) {
 void checkMeasures(StudyContext& context) {
   Study& study = context.study;
   NameMap<source::Range> seen;
-  size_t before = context.emitter().errors();
+  const size_t before = context.context.problems();
   for (const ast::MeasureDecl& declaration : context.declaration->measures)
     for (const ast::Identifier& name : declaration.metrics) {
       int metric = study.findMetric(name.name);
@@ -72,6 +68,7 @@ void checkMeasures(StudyContext& context) {
         context.unknownSubject(name, "metric");
         continue;
       }
+      context.note(name, study.metrics[metric].range);
       if (auto [at, fresh] = seen.emplace(name.name, name.range); !fresh)
         context.emitter().build(name.range, MeasuredTwice, name.name).note(at->second, "the first time is here").emit();
       measure(study, static_cast<unsigned>(metric));
@@ -80,7 +77,7 @@ void checkMeasures(StudyContext& context) {
   for (const Output& output : study.outputs)
     if (int metric = study.findMetric(output.subject); metric >= 0) measure(study, static_cast<unsigned>(metric));
   bool nothing = study.measured.empty() && study.criteria.empty() && context.declaration->criteria.empty();
-  if (nothing && context.emitter().errors() == before)
+  if (nothing && context.context.problems() == before)
     context.emitter()
         .build(study.range, NothingMeasured, study.name)
         .note({}, "write 'measure' and what {} yields, such as '{}'", study.workload->name,

@@ -86,7 +86,7 @@ class Reopened {
   Reopened(const Program& program, const Study& study, diag::Emitter& emitter)
       : program_(const_cast<Program&>(program)),
         context_{*program.sources, emitter, program_},
-        inside_{context_, rootScope(program_), study.declaration, const_cast<Study&>(study), {}, {}} {
+        inside_{context_, rootScope(program_), study.declaration, const_cast<Study&>(study)} {
     inside_.declareLets();
   }
   StudyContext& study() { return inside_; }

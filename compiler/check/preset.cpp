@@ -41,7 +41,7 @@ class PresetChecker {
       : context_(context), study_(context.study), declaration_(declaration), is_override_(is_override) {}
 
   std::optional<Change> run() {
-    size_t before = context_.emitter().errors();
+    const size_t before = context_.context.problems();
     change_.name = declaration_.name.name;
     change_.range = declaration_.name.range;
     if (!declaration_.designs.empty()) change_.design = checkDesign(context_, declaration_.designs, true);
@@ -49,7 +49,7 @@ class PresetChecker {
     for (const ast::OnlyClause& clause : declaration_.only) only(clause);
     for (const ast::CriteriaClause& clause : declaration_.claims) choose(clause);
     for (const ast::CriterionDecl& criterion : declaration_.criteria) add(criterion);
-    if (context_.emitter().errors() != before) return std::nullopt;
+    if (context_.context.problems() != before) return std::nullopt;
     return std::move(change_);
   }
 
@@ -64,6 +64,8 @@ class PresetChecker {
     }
     int factor = target.parts.size() == 1 ? study_.findFactor(name.name) : -1;
     int index = target.parts.size() == 1 ? study_.workload->findParameter(name.name) : -1;
+    if (index >= 0)
+      context_.note(name, factor >= 0 ? study_.factors[factor].range : study_.workload->parameters[index].range);
     if (factor < 0 && index >= 0 && study_.factor_of[index] >= 0) {
       context_.factor(name);  // says that it is varied in lockstep
       return;
@@ -127,13 +129,19 @@ class PresetChecker {
   }
 
   void choose(const ast::Identifier& name, bool keep) {
-    std::vector<std::string> names;
-    for (const ast::CriterionDecl& criterion : context_.declaration->criteria) names.push_back(criterion.name.name);
+    std::vector<const ast::Identifier*> all;
+    for (const ast::CriterionDecl& criterion : context_.declaration->criteria) all.push_back(&criterion.name);
     for (const auto* presets : {&context_.declaration->presets, &context_.scope.ast->presets})
       for (const ast::PresetDecl& preset : *presets)
-        for (const ast::CriterionDecl& criterion : preset.criteria) names.push_back(criterion.name.name);
-    if (std::find(names.begin(), names.end(), name.name) == names.end())
+        for (const ast::CriterionDecl& criterion : preset.criteria) all.push_back(&criterion.name);
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const ast::Identifier* one) { return one->name == name.name; });
+    if (found == all.end()) {
+      std::vector<std::string> names;
+      for (const ast::Identifier* one : all) names.push_back(one->name);
       return diag::unknownName(context_.emitter(), name.range, "criterion", name.name, names);
+    }
+    context_.note(name, (*found)->range);
     if (auto [at, fresh] = chosen_.emplace(name.name, name.range); !fresh)
       return diag::duplicateName(context_.emitter(), name.range, "choice of", name.name, at->second);
     (keep ? change_.kept : change_.removed).push_back(name.name);

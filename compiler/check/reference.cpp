@@ -215,11 +215,17 @@ class ReferenceReader {
 };
 
 /// The first of a reference's names that a study does not have, or null.
-const ast::Identifier* missing(const Study& study, const ast::ReferenceDecl& declaration) {
+const ast::Identifier* missing(StudyContext& context, const ast::ReferenceDecl& declaration) {
+  const Study& study = context.study;
+  const ast::Identifier* first = nullptr;
   for (const ast::LetDecl& column : declaration.columns)
-    if (study.workload->findParameter(column.name.name) < 0 && study.findMetric(column.name.name) < 0)
-      return &column.name;
-  return nullptr;
+    if (const int parameter = study.workload->findParameter(column.name.name); parameter >= 0)
+      context.note(column.name, study.workload->parameters[parameter].range);
+    else if (const int metric = study.findMetric(column.name.name); metric >= 0)
+      context.note(column.name, study.metrics[metric].range);
+    else if (!first)
+      first = &column.name;
+  return first;
 }
 
 /// The references that criteria of the study or of its presets ask for, by name as written.
@@ -237,7 +243,7 @@ NameMap<const ast::QualifiedName*> claimed(const StudyContext& context) {
 
 void readReference(StudyContext& context, ModuleScope& scope, size_t index, std::string name, bool claimed) {
   const ast::ReferenceDecl& declaration = scope.ast->references[index];
-  if (const ast::Identifier* unknown = missing(context.study, declaration)) {
+  if (const ast::Identifier* unknown = missing(context, declaration)) {
     if (!claimed) return;
     std::vector<std::string> names;
     for (const Parameter& parameter : context.study.workload->parameters) names.push_back(parameter.name);
@@ -254,20 +260,18 @@ void readReference(StudyContext& context, ModuleScope& scope, size_t index, std:
 
 /// One of another file, `like paper.table2`; it belongs to the studies that ask for it.
 void importReference(StudyContext& context, const std::string& written, const ast::QualifiedName& name) {
-  const auto& imports = context.scope.imports;
-  auto module = imports.find(name.parts[0].name);
   if (name.parts.size() != 2) return;
   context.declared_references.emplace(written, name.range);
-  if (module == imports.end()) return unknownModule(context.emitter(), name.parts[0], context.scope);
-  if (!module->second) return;  // its import failed, and said so
+  ModuleScope* module = context.expressions().scopeOf(name, context.scope);
+  if (!module) return;
   std::vector<std::string> names;
-  const auto& declared = module->second->ast->references;
+  const auto& declared = module->ast->references;
   for (size_t i = 0; i < declared.size(); ++i) {
-    if (declared[i].name.name == name.parts[1].name) return readReference(context, *module->second, i, written, true);
+    if (declared[i].name.name == name.parts[1].name) return readReference(context, *module, i, written, true);
     names.push_back(declared[i].name.name);
   }
   diag::unknownName(context.emitter(), name.parts[1].range, "reference", name.parts[1].name, names,
-                    fmt::format(" of {}", module->second->file->path));
+                    fmt::format(" of {}", module->file->path));
 }
 
 }  // namespace

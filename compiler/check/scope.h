@@ -49,6 +49,7 @@ struct Place {
   const std::vector<std::string>* columns = nullptr;   // `column(…)` may be written: the first parameters are these
   unsigned* feasible = nullptr;                        // `feasible` may be written: how often it was
   DerivedMetrics* metrics = nullptr;                   // of a derived metric: those it may read (metrics.h)
+  source::Range workload = {};                         // the name of the one that is being declared
 };
 
 }  // namespace expc::check

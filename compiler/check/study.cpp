@@ -100,7 +100,7 @@ void checkCriteria(StudyContext& context) {
 }  // namespace
 
 void StudyContext::unknownSubject(const ast::Identifier& name, std::string_view what) {
-  if (declares(name.name)) return;
+  if (refused(name, {SymbolKind::Comparison, SymbolKind::Metric})) return;
   for (const Use& use : study.uses) {
     const int metric = study.uses.size() > 1 ? use.workload->findMetric(name.name) : -1;
     if (metric < 0) continue;
@@ -116,11 +116,17 @@ void StudyContext::unknownSubject(const ast::Identifier& name, std::string_view 
   diag::unknownName(emitter(), name.range, what, name.name, names, fmt::format(" of the study '{}'", study.name));
 }
 
-bool StudyContext::declares(std::string_view subject) const {
-  auto called = [&](const auto& one) { return one.name.name == subject; };
-  const auto& compares = declaration->compares;
-  const auto& metrics = declaration->metrics;
-  return std::any_of(compares.begin(), compares.end(), called) || std::any_of(metrics.begin(), metrics.end(), called);
+std::optional<Subject> StudyContext::subject(const ast::Identifier& word) {
+  if (const int found = study.findComparison(word.name); found >= 0) {
+    note(word, study.comparisons[found].range);
+    return Subject{study.comparisons[found].metric, static_cast<unsigned>(found)};
+  }
+  if (const int found = study.findMetric(word.name); found >= 0) {
+    note(word, study.metrics[found].range);
+    return Subject{static_cast<unsigned>(found), std::nullopt};
+  }
+  unknownSubject(word, "metric or comparison");
+  return std::nullopt;
 }
 
 void StudyContext::declareLets() {
@@ -135,36 +141,51 @@ void StudyContext::declareLets() {
   }
 }
 
+/// All of a study but its workloads. `before`: the number of problems when the study began.
+static void checkParts(StudyContext& context, size_t before) {
+  Study& study = context.study;
+  study.factor_of.assign(study.workload->parameters.size(), -1);
+  context.declareLets();
+  // Lets of a study may read parameters; a level or an argument that uses such a let is reported as not constant.
+  for (auto& [name, entry] : context.lets) context.expressions().resolveLet(entry, context.place());
+  checkAllArguments(context);
+  checkFactors(context);
+  checkNoArgumentMissing(context);
+  checkRules(context);
+  checkMetrics(context);
+  checkComparisons(context);
+  checkReferences(context);
+  declareConfidence(context);
+  checkCriteria(context);
+  checkControls(context);
+  const auto& designs = context.declaration->designs;
+  study.design = checkDesign(context, designs.empty() ? context.scope.ast->designs : designs, false);
+  checkOutputs(context);
+  checkMeasures(context);
+  checkPresets(context);
+  checkDesignCovers(context, before);
+}
+
 std::unique_ptr<Study> checkStudy(Context& context, ModuleScope& scope, const ast::StudyDecl& declaration) {
-  size_t errors_before = context.emitter.errors();
+  const size_t before = context.problems();
   auto study = std::make_unique<Study>();
   study->name = declaration.name.name;
   study->doc = declaration.doc;
   study->range = declaration.name.range;
   study->declaration = &declaration;
   study->valid = false;
-  StudyContext inside{context, scope, &declaration, *study, {}, {}};
-  if (!checkUses(inside)) return study;
-  study->factor_of.assign(study->workload->parameters.size(), -1);
-  inside.declareLets();
-  // Lets of a study may read parameters; a level or an argument that uses such a let is reported as not constant.
-  for (auto& [name, entry] : inside.lets) context.expressions.resolveLet(entry, inside.place());
-  checkAllArguments(inside);
-  checkFactors(inside);
-  checkNoArgumentMissing(inside);
-  checkRules(inside);
-  checkMetrics(inside);
-  checkComparisons(inside);
-  checkReferences(inside);
-  declareConfidence(inside);
-  checkCriteria(inside);
-  checkControls(inside);
-  study->design = checkDesign(inside, declaration.designs.empty() ? scope.ast->designs : declaration.designs, false);
-  checkOutputs(inside);
-  checkMeasures(inside);
-  checkPresets(inside);
-  checkDesignCovers(inside, errors_before);
-  study->valid = study->workload->valid && context.emitter.errors() == errors_before;
+  if (StudyContext inside{context, scope, &declaration, *study}; checkUses(inside)) {
+    checkParts(inside, before);
+    study->valid = study->workload->valid && context.problems() == before;
+    return study;
+  }
+  // Without its workloads nothing of a study can be judged, but many of its names have a meaning.
+  diag::Collector unread;
+  diag::Emitter silent(unread);
+  Context quiet{context.sources, silent, context.program, context.names};
+  StudyContext inside{quiet, scope, &declaration, *study};
+  standIn(inside);
+  checkParts(inside, 0);
   return study;
 }
 

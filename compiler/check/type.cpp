@@ -16,9 +16,11 @@ std::optional<Type> simpleType(std::string_view name) {
 }
 
 /// `row`, a unit that a file declares, is the type of what is counted in it.
-std::optional<Type> countedIn(Context& context, std::string_view name, ModuleScope& scope) {
-  const auto unit = context.expressions.unit(name, scope);
-  if (!unit || unit->dimension != Dimension::ofOwn(name)) return std::nullopt;
+std::optional<Type> countedIn(Context& context, const ast::Identifier& name, ModuleScope& scope) {
+  const auto unit = context.expressions.unit(name.name, scope);
+  if (!unit || unit->dimension != Dimension::ofOwn(name.name)) return std::nullopt;
+  if (const auto declared = scope.units.find(name.name); declared != scope.units.end())
+    context.expressions.note(name.range, declared->second.declaration->name.range);
   return Type::number(unit->dimension);
 }
 
@@ -32,22 +34,15 @@ std::vector<std::string> typeNames(const ModuleScope& scope) {
 
 Type namedType(Context& context, const ast::QualifiedName& name, ModuleScope& scope) {
   const ast::Identifier& last = name.parts.back();
-  ModuleScope* where = &scope;
-  if (name.parts.size() == 2) {
-    auto module = scope.imports.find(name.parts[0].name);
-    if (module == scope.imports.end()) {
-      unknownModule(context.emitter, name.parts[0], scope);
-      return Type::error();
-    }
-    if (!module->second) return Type::error();
-    where = module->second;
-  } else if (auto simple = simpleType(last.name); simple && name.parts.size() == 1) {
-    return *simple;
+  if (auto simple = simpleType(last.name); simple && name.parts.size() == 1) return *simple;
+  ModuleScope* where = context.expressions.scopeOf(name, scope);
+  if (!where) return Type::error();
+  if (auto found = where->enums.find(last.name); found != where->enums.end() && name.parts.size() <= 2) {
+    context.expressions.note(last.range, found->second->range);
+    return Type::of(*found->second);
   }
   if (name.parts.size() <= 2)
-    if (auto found = where->enums.find(last.name); found != where->enums.end()) return Type::of(*found->second);
-  if (name.parts.size() <= 2)
-    if (auto counted = countedIn(context, last.name, *where)) return *counted;
+    if (auto counted = countedIn(context, last, *where)) return *counted;
   diag::unknownName(context.emitter, last.range, "type", last.name, typeNames(*where));
   return Type::error();
 }
@@ -123,7 +118,7 @@ TypeAndRefinement resolveType(Context& context, const ast::TypeExpr& expr, Modul
   Type type = shape(context, expr, scope);
   for (const ast::Identifier& divisor : expr.per) {
     auto below = simpleType(divisor.name);
-    if (!below) below = countedIn(context, divisor.name, scope);
+    if (!below) below = countedIn(context, divisor, scope);
     if (!below) {
       diag::unknownName(context.emitter, divisor.range, "dimension", divisor.name, dimensionNames());
       return {};

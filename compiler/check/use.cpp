@@ -12,19 +12,13 @@ EXPC_DIAGNOSTIC(MissingArgument, Error, "'{0}' needs a value for {1}", std::stri
 EXPC_DIAGNOSTIC(MissingLabel, Error, "of several workloads each needs a name");
 
 const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::QualifiedName& name) {
-  const ModuleScope* where = &scope;
   const ast::Identifier& last = name.parts.back();
-  if (name.parts.size() > 1) {
-    auto module = scope.imports.find(name.parts[0].name);
-    if (module == scope.imports.end()) {
-      unknownModule(context.emitter, name.parts[0], scope);
-      return nullptr;
-    }
-    if (!module->second) return nullptr;
-    where = module->second;
+  const ModuleScope* where = context.expressions.scopeOf(name, scope);
+  if (!where) return nullptr;
+  if (auto found = where->workloads.find(last.name); found != where->workloads.end() && name.parts.size() <= 2) {
+    context.expressions.note(last.range, found->second->range);
+    return found->second;
   }
-  if (name.parts.size() <= 2)
-    if (auto found = where->workloads.find(last.name); found != where->workloads.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& [known, workload] : where->workloads) names.push_back(known);
   diag::unknownName(context.emitter, last.range, "workload", last.name, names);
@@ -83,8 +77,11 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, 
     if (index < 0) {
       diag::unknownName(context.emitter(), name.range, "parameter", name.name, parameterNames(real),
                         " of " + real.name);
+      context.expressions().lookUp(*argument.value, context.place());
+      context.stray = true;
       continue;
     }
+    context.note(name, real.parameters[index].range);
     size_t at = static_cast<size_t>(workload.findParameter(name.name));
     if (use.argument_ranges[at].isValid()) {
       diag::duplicateName(context.emitter(), name.range, "argument", name.name, use.argument_ranges[at]);
@@ -100,18 +97,9 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, 
   }
 }
 
-}  // namespace
-
-bool checkUses(StudyContext& context) {
+/// Decides on the study's workload: the one, or their union; false after reporting that they do not go together.
+bool joinUses(StudyContext& context) {
   Study& study = context.study;
-  if (context.declaration->workloads.empty()) {
-    context.emitter()
-        .build(context.declaration->name.range, NoWorkload, study.name)
-        .note({}, "write 'workload image.mobilenet_v2(…)' in it")
-        .emit();
-    return false;
-  }
-  if (!findUses(context)) return false;
   if (study.uses.size() > 1) {
     study.workload = unite(context);
   } else {
@@ -124,13 +112,41 @@ bool checkUses(StudyContext& context) {
   return true;
 }
 
+}  // namespace
+
+bool checkUses(StudyContext& context) {
+  Study& study = context.study;
+  if (context.declaration->workloads.empty()) {
+    context.emitter()
+        .build(context.declaration->name.range, NoWorkload, study.name)
+        .note({}, "write 'workload image.mobilenet_v2(…)' in it")
+        .emit();
+    return false;
+  }
+  return findUses(context) && joinUses(context);
+}
+
+void standIn(StudyContext& context) {
+  auto& uses = context.study.uses;
+  auto nothing = std::make_unique<Workload>();
+  nothing->valid = false;
+  if (uses.empty()) uses.emplace_back();
+  for (Use& use : uses)
+    if (!use.workload) use.workload = nothing.get();
+  context.context.program.workloads.push_back(std::move(nothing));
+  if (joinUses(context)) return;
+  uses.resize(1);  // they do not go together
+  joinUses(context);
+}
+
 void checkAllArguments(StudyContext& context) {
-  for (size_t i = 0; i < context.study.uses.size(); ++i)
-    checkArguments(context, context.declaration->workloads[i], context.study.uses[i]);
+  const size_t count = std::min(context.study.uses.size(), context.declaration->workloads.size());
+  for (size_t i = 0; i < count; ++i) checkArguments(context, context.declaration->workloads[i], context.study.uses[i]);
 }
 
 void checkNoArgumentMissing(StudyContext& context) {
   const Study& study = context.study;
+  if (context.stray) return;
   for (const Use& use : study.uses) {
     std::vector<std::string> missing;
     for (size_t i = 0; i < use.arguments.size(); ++i) {

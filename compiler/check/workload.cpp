@@ -138,29 +138,33 @@ void addMetric(Context& context, Workload& workload, Metric metric) {
 /// `metric profiler.*`: what a module declares for workloads to take.
 void takeMetrics(Context& context, ModuleScope& scope, const ast::WorkloadDecl& declaration,
                  const ast::Identifier& module, bool outputs, Workload& workload) {
-  auto found = scope.imports.find(module.name);
-  if (found == scope.imports.end()) return unknownModule(context.emitter, module, scope);
-  if (!found->second) return;  // its import failed, and said so
-  if (found->second->ast->metrics.empty())
+  ModuleScope* found = context.expressions.module(module, scope);
+  if (!found) return;
+  if (found->ast->metrics.empty())
     context.emitter.build(module.range, diag::UnknownName, "metric", "*", " of " + module.name)
         .note({}, "the module declares none by itself; those of its workloads are theirs")
         .emit();
-  for (auto [declared, metric] : found->second->metrics) {
+  for (auto [declared, metric] : found->metrics) {
     if (declared->source || outputs)
-      checkMetricSource(context, declared->source ? *found->second : scope, declaration, *declared, metric);
+      checkMetricSource(context, declared->source ? *found : scope, declaration, *declared, metric);
     addMetric(context, workload, std::move(metric));
   }
 }
 
 void checkEstimate(Context& context, Place place, const ast::EstimateDecl& declaration, Workload& workload) {
+  place.lookups = true;
+  FormulaPtr value = context.expressions.build(*declaration.value, place), when;
+  if (declaration.when) when = context.expressions.condition(*declaration.when, place, "the condition of 'when'");
   const ast::Identifier& name = declaration.metric;
-  int metric = workload.findMetric(name.name);
+  const int metric = workload.findMetric(name.name);
   if (metric < 0) {
+    if (context.expressions.refused(name, place, {SymbolKind::Metric})) return;
     std::vector<std::string> names;
     for (const Metric& known : workload.metrics) names.push_back(known.name);
     return diag::unknownName(context.emitter, name.range, "metric", name.name, names,
                              fmt::format(" of the workload '{}'", workload.name));
   }
+  context.expressions.note(name.range, workload.metrics[metric].range);
   Dimension bytes = Dimension::of(Dimension::Bytes);
   if (workload.metrics[metric].dimension != bytes) {
     context.emitter.build(name.range, BadEstimate, name.name, workload.metrics[metric].dimension.typeName())
@@ -168,18 +172,11 @@ void checkEstimate(Context& context, Place place, const ast::EstimateDecl& decla
         .emit();
     return;
   }
-  place.lookups = true;
-  FormulaPtr value = context.expressions.build(*declaration.value, place);
-  if (value->type.isError()) return;
+  if (value->type.isError() || (declaration.when && !when)) return;
   if (!value->type.agreesWith(Type::number(bytes))) {
     context.emitter.emit(declaration.value->range, errors::UnitMismatch, fmt::format("'{}'", name.name), "Bytes",
                          "its estimate", value->type.name());
     return;
-  }
-  FormulaPtr when;
-  if (declaration.when) {
-    when = context.expressions.condition(*declaration.when, place, "the condition of 'when'");
-    if (!when) return;
   }
   workload.estimates.push_back({static_cast<unsigned>(metric), std::move(value), std::move(when), name.range});
 }
@@ -203,6 +200,7 @@ void declareWorkload(Context& context, ModuleScope& scope, const ast::WorkloadDe
   }
   NameMap<LetEntry> lets;
   Place place{&scope, &workload->parameters, &lets};
+  place.workload = workload->range;
   declareLets(context, declaration, place);
   for (const ast::ParamDecl& param : declaration.params)
     if (param.when) checkWhen(context, place, param, *workload);

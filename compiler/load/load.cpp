@@ -59,17 +59,10 @@ class Loader {
 
  private:
   void bind(Module& module, const ast::Import& import) {
-    std::string name;
-    const Module* target = nullptr;
-    if (auto* text = std::get_if<ast::StringLiteral>(&import.target)) {
-      name = stem(text->value);
-      target = openFile(module, import, text->value);
-    } else {
-      const ast::QualifiedName& path = std::get<ast::QualifiedName>(import.target);
-      name = path.parts.back().name;
-      target = openStdlib(path, import);
-    }
-    if (import.alias) name = import.alias->name;
+    const std::string name = boundName(import);
+    const auto* text = std::get_if<ast::StringLiteral>(&import.target);
+    const Module* target =
+        text ? openFile(module, import, text->value) : openStdlib(std::get<ast::QualifiedName>(import.target), import);
     auto [at, fresh] = module.imports.emplace(name, target);
     if (!fresh)
       diag::duplicateName(emitter_, import.alias ? import.alias->range : import.target_range, "module", name,
@@ -156,6 +149,12 @@ class Loader {
 };
 
 }  // namespace
+
+std::string boundName(const ast::Import& import) {
+  if (import.alias) return import.alias->name;
+  const auto* text = std::get_if<ast::StringLiteral>(&import.target);
+  return text ? stem(text->value) : std::get<ast::QualifiedName>(import.target).parts.back().name;
+}
 
 Modules load(source::SourceManager& sources, source::FileId root, const FileSystem& files, diag::Emitter& emitter) {
   const llvm::StringRef name = sources.name(root);

@@ -34,6 +34,9 @@ struct Modules {
   const Module& root() const { return *all.back(); }
 };
 
+/// The name that an import gives to what it imports.
+std::string boundName(const ast::Import& import);
+
 /// Parses the file `root` (already in `sources`) and all it imports, and reads the files of its references. Reports
 /// everything of parse, and names that are no file or module.
 Modules load(source::SourceManager& sources, source::FileId root, const FileSystem& files, diag::Emitter& emitter);

@@ -2,12 +2,11 @@
 
 #include "compiler/lsp/completion.h"
 
-#include <algorithm>
-
 #include "compiler/parse/blocks.h"
 
 namespace expc::lsp {
 
+using check::SymbolKind;
 using language::Role;
 using parse::Rule;
 using parse::Token;
@@ -20,39 +19,31 @@ llvm::json::Value completion(const Query& query, bool snippets) {
 Completion::Completion(const Query& query, bool snippets)
     : query_(query),
       snippets_(snippets),
-      context_(contextAt(query.analysis.sources, query.analysis.tokens, query.offset)) {
-  for (const auto& scope : query.analysis.program.scopes)
-    if (scope->ast && scope->ast->file == query.analysis.root) scope_ = scope.get();
-  if (!scope_) return;
-  for (const ast::StudyDecl& study : scope_->ast->studies)
-    if (study.name.range.begin == context_.study) study_ = &study;
-  for (const ast::WorkloadDecl& workload : scope_->ast->workloads)
-    if (workload.name.range.begin == context_.workload) workload_ = &workload;
-  if (workload_) workloads_.push_back({workload_, scope_});
+      context_(contextAt(query.analysis.sources, query.analysis.tokens, query.offset)),
+      root_(&query.analysis.program.modules.root()) {
+  const source::FileId root = query.analysis.root;
+  file_ = fileOf(root_);
+  if (context_.study != parse::kNone) study_ = names().declaredAt({root, context_.study, 0});
+  if (context_.workload != parse::kNone) workload_ = names().declaredAt({root, context_.workload, 0});
+  if (workload_) workloads_.insert(*workload_);
   // Also where the line with the workload is the one that cannot be read yet.
   const Tokens& tokens = context_.study_tokens;
   for (size_t at = 0; at + 1 < tokens.size(); ++at) {
     if (tokens[at].kind != Token::Workload) continue;
     size_t first = at + 1;
     if (first + 2 < tokens.size() && tokens[first + 1].kind == Token::Assign) first += 2;
-    ast::QualifiedName name;
-    for (size_t part = first; part < tokens.size() && name.parts.size() < 2; part += 2) {
-      name.parts.push_back({std::string(text(tokens[part])), tokens[part].range});
+    std::vector<std::string_view> name;
+    for (size_t part = first; part < tokens.size() && name.size() < 2; part += 2) {
+      name.push_back(text(tokens[part]));
       if (part + 2 >= tokens.size() || tokens[part + 1].kind != Token::Dot) break;
     }
-    if (const FoundWorkload found = findWorkload(*scope_, name); found.declaration) workloads_.push_back(found);
+    if (const auto found = findWorkload(name)) workloads_.insert(*found);
   }
-  if (study_)
-    for (const FoundWorkload& found : workloadsOf(*scope_, *study_)) {
-      const bool known = std::any_of(workloads_.begin(), workloads_.end(), [&](const FoundWorkload& other) {
-        return other.declaration == found.declaration;
-      });
-      if (!known) workloads_.push_back(found);
-    }
+  if (const ast::StudyDecl* around = declaredStudy()) addWorkloads(*around);
 }
 
 llvm::json::Value Completion::run() {
-  if (!scope_ || context_.inside != Context::Inside::Code || number() || member()) return std::move(items_);
+  if (context_.inside != Context::Inside::Code || number() || member()) return std::move(items_);
   if (context_.in_enum) return std::move(items_);  // names of the user's
   if (context_.block == Rule::SystemBody) {
     words(Role::Property, Kind::Property);
@@ -187,9 +178,7 @@ void Completion::preset() {
       return criterion();
     case Token::Remove:
       if (size() == 1) return propose("criterion", Kind::Keyword, "", "");
-      if (study_ && (size() == 2 || lastKind() == Token::Comma))
-        for (const ast::CriterionDecl& declared : study_->criteria)
-          propose(declared.name.name, Kind::Event, "criterion", declared.doc);
+      if (size() == 2 || lastKind() == Token::Comma) declared(SymbolKind::Criterion, study_);
       return;
     default:
       return assignment();
@@ -199,8 +188,7 @@ void Completion::preset() {
 void Completion::reference() {
   if (const auto colon = lastOf({":"}); colon && *colon + 1 == size())
     return word(*language::find("column"), Kind::Function);
-  for (const ast::StudyDecl& study : scope_->ast->studies)
-    for (const FoundWorkload& found : workloadsOf(*scope_, study)) workloads_.push_back(found);
+  for (const ast::StudyDecl& study : root_->ast.studies) addWorkloads(study);
   metrics(false);
   parameters({});
 }

@@ -62,17 +62,27 @@ class Completion {
   bool number();                              // a unit is being typed
   bool member();                              // a name after a dot
   void condition(size_t from, bool metrics);  // an expression that began at that token of the statement
-  void values(const Expected& expected);
-  void units(const Expected& expected, std::string_view digits, source::Range range);
+  void values(const check::Type& type);
+  void units(const check::Type& type, std::string_view digits, source::Range range);
   void factors();
   void parameters(const std::vector<std::string>& without);
   void metrics(bool comparisons);
   void levelsOf(std::string_view factor);
   void selectors(size_t open);
-  void workloadNames();
+  void withImported(check::SymbolKind kind);  // of this file, and of others behind the module's name
   void types();
   void functions();
   void lets();
+  /// What is declared inside of `parent`, behind the name of its module and a dot if that is given.
+  void declared(check::SymbolKind kind, std::optional<unsigned> parent, const std::string& module = "");
+
+  // ---- symbols (completion_places.cpp)
+  const check::Names& names() const { return query_.analysis.names(); }
+  const ast::StudyDecl* declaredStudy() const;  // of study_, or null
+  std::optional<unsigned> fileOf(const load::Module* file) const;
+  std::optional<unsigned> importedAs(std::string_view name) const;
+  std::optional<unsigned> findWorkload(const std::vector<std::string_view>& name) const;
+  void addWorkloads(const ast::StudyDecl& study);
 
   // ---- the statement so far (completion_places.cpp)
   std::string_view text(const parse::LexedToken& token) const { return query_.analysis.sources.text(token.range); }
@@ -91,8 +101,10 @@ class Completion {
   std::optional<size_t> lastOf(std::initializer_list<std::string_view> words) const;
   /// The name that ends before token `end`, with a lockstep one in its usual form.
   std::string nameBefore(size_t end) const;
-  /// The type of a name in sight.
-  Expected expectedOf(std::string_view name) const;
+  /// The type of a name in sight; of type Error if it is unknown.
+  check::Type typeOf(std::string_view name) const;
+  /// The type that stands in tokens from `first` on.
+  check::Type typeAt(size_t first) const;
 
   // ---- proposing (completion.cpp)
   void heads();
@@ -101,17 +113,13 @@ class Completion {
   void clauses(std::initializer_list<std::string_view> names);
   void propose(std::string_view label, Kind kind, std::string_view detail, std::string_view doc,
                std::string_view snippet = "", std::optional<source::Range> range = std::nullopt);
-  void declared(std::string_view name, Kind kind, std::string_view detail, const std::string& doc) {
-    propose(name, kind, detail, doc);
-  }
-
   const Query& query_;
   bool snippets_;
   Context context_;
-  const Scope* scope_ = nullptr;           // the document's names; null where it was refused
-  const ast::StudyDecl* study_ = nullptr;  // that holds the place, as far as it could be read
-  const ast::WorkloadDecl* workload_ = nullptr;
-  std::vector<FoundWorkload> workloads_;
+  const load::Module* root_;
+  std::optional<unsigned> file_;              // symbols: the document, …
+  std::optional<unsigned> study_, workload_;  // … what holds the place, as far as it could be read, …
+  std::set<unsigned> workloads_;              // … the workloads whose names are in sight
   llvm::json::Array items_;
   std::set<std::string> seen_;
 };

@@ -1,13 +1,18 @@
 // What may stand in a place, whatever the statement around it.
 
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringRef.h>
+
 #include <algorithm>
 
 #include "compiler/lsp/completion.h"
+#include "compiler/lsp/facts.h"
 #include "compiler/value/dimension.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::lsp {
 
+using check::SymbolKind;
 using language::Role;
 using parse::Token;
 
@@ -15,9 +20,15 @@ namespace {
 
 bool isSpace(char sign) { return sign == ' ' || sign == '\t' || sign == '\n' || sign == '\r'; }
 
-std::string_view typeName(const Expected& expected) {
-  return expected.type && expected.type->name.parts.size() == 1 ? std::string_view(expected.type->name.parts[0].name)
-                                                                : std::string_view();
+/// The parts of "(loader, layout)"; empty for a simple name.
+std::vector<std::string> lockstepParts(std::string_view name) {
+  llvm::StringRef rest(name);
+  if (!rest.consume_front("(") || !rest.consume_back(")")) return {};
+  llvm::SmallVector<llvm::StringRef, 4> parts;
+  rest.split(parts, ',');
+  std::vector<std::string> result;
+  for (const llvm::StringRef part : parts) result.push_back(part.trim().str());
+  return result;
 }
 
 }  // namespace
@@ -62,17 +73,78 @@ std::string Completion::nameBefore(size_t end) const {
   return name + ")";
 }
 
-Expected Completion::expectedOf(std::string_view name) const {
-  if (study_) {
-    const Expected known = lsp::expectedOf(*scope_, *study_, workloads_, name);
-    if (known.type || known.labels || !known.parts.empty()) return known;
+// ---- symbols -------------------------------------------------------------------------------------------------------
+
+const ast::StudyDecl* Completion::declaredStudy() const {
+  return study_ ? std::get<const ast::StudyDecl*>(names().symbols()[*study_].declaration) : nullptr;
+}
+
+std::optional<unsigned> Completion::findWorkload(const std::vector<std::string_view>& name) const {
+  if (name.empty()) return std::nullopt;
+  return names().find(SymbolKind::Workload, name.back(), name.size() == 1 ? file_ : importedAs(name[0]));
+}
+
+std::optional<unsigned> Completion::importedAs(std::string_view name) const {
+  const auto module = root_->imports.find(name);
+  return module == root_->imports.end() ? std::nullopt : fileOf(module->second);
+}
+
+std::optional<unsigned> Completion::fileOf(const load::Module* file) const {
+  return file ? names().declaredAt({file->ast.file, 0, 0}) : std::nullopt;
+}
+
+void Completion::addWorkloads(const ast::StudyDecl& study) {
+  for (const ast::WorkloadUse& use : study.workloads) {
+    const source::Range name = use.name.parts.back().range;
+    if (const check::Occurrence* used = names().at(name.file, name.begin); used && !used->declares)
+      workloads_.insert(used->symbol);
   }
-  Expected expected;
-  if (const FoundParameter found = findParameter(workloads_, name); found.declaration) {
-    expected.type = &found.declaration->type;
-    expected.scope = found.scope;
+}
+
+check::Type Completion::typeOf(std::string_view name) const {
+  if (const std::vector<std::string> parts = lockstepParts(name); !parts.empty()) {
+    std::vector<check::Type> types;
+    for (const std::string& part : parts) types.push_back(typeOf(part));
+    return check::Type::tuple(std::move(types));
   }
-  return expected;
+  const check::Program& program = query_.analysis.program;
+  std::vector<const check::Workload*> all;
+  // Of several workloads a study chooses one by the name `workload`.
+  if (const ast::StudyDecl* around = declaredStudy())
+    if (const check::Study* study = checkedStudy(program, *around)) all.push_back(study->workload);
+  for (const unsigned symbol : workloads_) all.push_back(checkedWorkload(program, names().symbols()[symbol].range));
+  for (const check::Workload* workload : all)
+    if (const int index = workload ? workload->findParameter(name) : -1; index >= 0)
+      return workload->parameters[index].type;
+  return check::Type::error();
+}
+
+check::Type Completion::typeAt(size_t first) const {
+  if (textAt(first) == "bool") return check::Type::boolean();
+  std::optional<unsigned> file = file_;
+  if (kindAt(first + 1) == Token::Dot) {
+    file = importedAs(textAt(first));
+    first += 2;
+  }
+  if (const auto found = names().find(SymbolKind::Enum, textAt(first), file))
+    for (const auto& type : query_.analysis.program.enums)
+      if (type->range == names().symbols()[*found].range) return check::Type::of(*type);
+  return check::Type::error();
+}
+
+void Completion::declared(SymbolKind kind, std::optional<unsigned> parent, const std::string& module) {
+  static const std::map<SymbolKind, Kind> kKinds = {
+      {SymbolKind::Enum, Kind::Enum},           {SymbolKind::Let, Kind::Constant},
+      {SymbolKind::Workload, Kind::Class},      {SymbolKind::Parameter, Kind::Property},
+      {SymbolKind::Metric, Kind::Field},        {SymbolKind::Factor, Kind::Variable},
+      {SymbolKind::Comparison, Kind::Function}, {SymbolKind::Criterion, Kind::Event},
+      {SymbolKind::Reference, Kind::Struct}};
+  for (const check::Symbol& symbol : names().symbols()) {
+    if (!parent || symbol.kind != kind || symbol.parent != parent) continue;
+    const std::string name = module + symbol.name;
+    propose(name, kKinds.at(kind), detailOf(query_.analysis, symbol), docOf(symbol),
+            kind == SymbolKind::Workload ? name + "($0)" : "");
+  }
 }
 
 // ---- places
@@ -82,19 +154,22 @@ bool Completion::number() {
   const std::string_view written = query_.analysis.sources.text(context_.word);
   if (written.empty() || written[0] < '0' || written[0] > '9') return false;
   const size_t digits = written.find_first_not_of("0123456789.");
-  Expected expected;
+  check::Type type;
   // `size = 3|`, `factor size in { 3|`, `batch >= 3|`: the name tells which units fit.
-  for (size_t at = size(); at > 0 && !expected.type; --at) expected = expectedOf(textAt(at - 1));
-  units(expected, written.substr(0, digits), context_.word);
+  for (size_t at = size(); at > 0 && type.isError(); --at) type = typeOf(textAt(at - 1));
+  units(type, written.substr(0, digits), context_.word);
   return true;
 }
 
-void Completion::units(const Expected& expected, std::string_view digits, source::Range range) {
-  std::optional<check::Dimension> wanted;
-  if (expected.type && expected.type->per.empty()) wanted = check::findDimension(typeName(expected));
-  for (const language::Unit& unit : language::units())
-    if (!wanted || check::findDimension(unit.type) == wanted)  // others would be mistakes
-      propose(std::string(digits) + std::string(unit.text), Kind::Unit, unit.type, "", "", range);
+void Completion::units(const check::Type& type, std::string_view digits, source::Range range) {
+  // Of a number without a unit, or of a rate, none is the obvious one.
+  const auto fits = [&](const language::Unit& unit) {
+    return type.kind == check::Type::Kind::Number && check::findDimension(unit.type) == type.dimension;
+  };
+  const auto& all = language::units();
+  const bool any = std::none_of(all.begin(), all.end(), fits);
+  for (const language::Unit& unit : all)
+    if (any || fits(unit)) propose(std::string(digits) + std::string(unit.text), Kind::Unit, unit.type, "", "", range);
 }
 
 bool Completion::member() {
@@ -124,18 +199,11 @@ bool Completion::member() {
       for (const language::Word& one : language::words(role)) propose(one.text, Kind::Property, "", one.doc);
     return true;
   }
-  const auto module = scope_->imports.find(owner);
-  if (module == scope_->imports.end() || !module->second || !module->second->ast) return true;
-  const ast::Module& file = *module->second->ast;
+  const std::optional<unsigned> file = importedAs(owner);
   const bool use = kindAt(0) == Token::Workload;
-  const bool type = kindAt(0) == Token::Param || kindAt(0) == Token::Metric;
-  if (use)
-    for (const ast::WorkloadDecl& workload : file.workloads)
-      propose(workload.name.name, Kind::Class, "workload", workload.doc, workload.name.name + "($0)");
-  if (type)
-    for (const ast::EnumDecl& declared : file.enums) propose(declared.name.name, Kind::Enum, "enum", declared.doc);
-  if (!use)
-    for (const ast::LetDecl& let : file.lets) propose(let.name.name, Kind::Constant, "let", let.doc);
+  if (use) declared(SymbolKind::Workload, file);
+  if (kindAt(0) == Token::Param || kindAt(0) == Token::Metric) declared(SymbolKind::Enum, file);
+  if (!use) declared(SymbolKind::Let, file);
   return true;
 }
 
@@ -147,7 +215,7 @@ void Completion::condition(size_t from, bool with_metrics) {
     // `method in { lora, |`
     if (const auto open = openBracket();
         open && kindAt(*open) == Token::LeftBrace && *open > from && kindAt(*open - 1) == Token::In)
-      return values(expectedOf(nameBefore(kindAt(*open - 2) == Token::Not ? *open - 2 : *open - 1)));
+      return values(typeOf(nameBefore(kindAt(*open - 2) == Token::Not ? *open - 2 : *open - 1)));
   }
   if (at > from) {
     const Token sign = kindAt(at - 1);
@@ -155,10 +223,10 @@ void Completion::condition(size_t from, bool with_metrics) {
                           sign == Token::LessEqual || sign == Token::Greater || sign == Token::GreaterEqual ||
                           sign == Token::In;
     if (compares) {
-      const Expected expected = expectedOf(nameBefore(at - 1));
-      if (expected.labels || expected.enumeration()) {
+      const check::Type type = typeOf(nameBefore(at - 1));
+      if (type.kind == check::Type::Kind::Enum) {
         // `in` wants a set.
-        if (sign != Token::In) return values(expected);
+        if (sign != Token::In) return values(type);
         return propose("{ … }", Kind::Snippet, "a set", "", "{ $0 }");
       }
     }
@@ -180,75 +248,67 @@ void Completion::condition(size_t from, bool with_metrics) {
   if (with_metrics) word(*language::find("epochs_to"), Kind::Function);
 }
 
-void Completion::values(const Expected& expected) {
-  if (expected.labels) {
-    for (const ast::WorkloadUse& use : expected.labels->workloads)
-      if (use.label) propose(use.label->name, Kind::Value, "workload", "");
-    return;
-  }
-  if (!expected.parts.empty()) {
+void Completion::values(const check::Type& type) {
+  if (type.kind == check::Type::Kind::Tuple) {
     // In `(a, |` the commas since the bracket tell which part it is.
     const auto open = openBracket();
     size_t part = 0;
     for (size_t at = open.value_or(size()); at < size(); ++at) part += kindAt(at) == Token::Comma;
-    if (open && kindAt(*open) == Token::LeftParen && part < expected.parts.size()) values(expected.parts[part]);
+    const std::vector<check::Type>& parts = type.composite->parts;
+    if (open && kindAt(*open) == Token::LeftParen && part < parts.size()) values(parts[part]);
     return;
   }
-  if (const ast::EnumDecl* enumeration = expected.enumeration()) {
-    for (const ast::EnumLevel& level : enumeration->levels)
-      propose(level.name.name, Kind::EnumMember, enumeration->name.name, enumeration->doc,
-              level.fields.empty() ? "" : level.name.name + "($0)");
+  if (type.kind == check::Type::Kind::Enum) {
+    const check::EnumType& levels = *type.enumeration;
+    for (const check::EnumType::Level& level : levels.levels)
+      propose(level.name, Kind::EnumMember, levels.name, levels.doc, level.fields.empty() ? "" : level.name + "($0)");
     return;
   }
-  if (typeName(expected) == "bool") clauses({"true", "false"});
+  if (type.kind == check::Type::Kind::Bool) clauses({"true", "false"});
   lets();
 }
 
 void Completion::lets() {
-  if (workload_)
-    for (const ast::LetDecl& let : workload_->lets) propose(let.name.name, Kind::Constant, "let", let.doc);
-  if (study_)
-    for (const ast::LetDecl& let : study_->lets) propose(let.name.name, Kind::Constant, "let", let.doc);
-  for (const ast::LetDecl& let : scope_->ast->lets) propose(let.name.name, Kind::Constant, "let", let.doc);
-  for (const auto& [name, target] : scope_->imports)
-    if (target && target->ast && !target->ast->lets.empty()) propose(name, Kind::Module, "module", "");
+  for (const auto& parent : {workload_, study_, file_}) declared(SymbolKind::Let, parent);
+  for (const auto& [name, target] : root_->imports)
+    if (target && !target->ast.lets.empty()) propose(name, Kind::Module, "module", "");
 }
 
 void Completion::factors() {
-  if (!study_) return;
-  for (const ast::FactorDecl& factor : study_->factors) propose(factor.name.name, Kind::Variable, "factor", factor.doc);
-  if (study_->workloads.size() > 1) propose("workload", Kind::Variable, "factor", "The workloads of this study.");
+  declared(SymbolKind::Factor, study_);
+  if (const ast::StudyDecl* around = declaredStudy(); around && around->workloads.size() > 1)
+    propose("workload", Kind::Variable, "factor", "The workloads of this study.");
 }
 
 void Completion::parameters(const std::vector<std::string>& without) {
   const bool argument = openBracket() && kindAt(0) == Token::Workload;
-  for (const FoundWorkload& workload : workloads_)
-    for (const ast::ParamDecl& param : workload.declaration->params) {
-      const std::string& name = param.name.name;
-      if (std::find(without.begin(), without.end(), name) != without.end()) continue;
-      propose(name, Kind::Property, query_.analysis.sources.text(param.type.range), param.doc,
-              argument ? name + " = $0" : "");
-    }
+  for (const check::Symbol& symbol : names().symbols()) {
+    if (symbol.kind != SymbolKind::Parameter || !workloads_.contains(*symbol.parent)) continue;
+    if (std::find(without.begin(), without.end(), symbol.name) != without.end()) continue;
+    propose(symbol.name, Kind::Property, detailOf(query_.analysis, symbol), docOf(symbol),
+            argument ? symbol.name + " = $0" : "");
+  }
 }
 
 void Completion::metrics(bool comparisons) {
-  if (study_ && comparisons)
-    for (const ast::CompareDecl& compare : study_->compares)
-      propose(compare.name.name, Kind::Function, query_.analysis.sources.text(compare.call_range), compare.doc);
-  if (study_)
-    for (const ast::MetricDecl& metric : study_->metrics) propose(metric.name.name, Kind::Field, "metric", metric.doc);
-  for (const FoundWorkload& workload : workloads_)
-    for (const ast::MetricDecl* metric : metricsOf(workload))
-      propose(metric->name.name, Kind::Field,
-              metric->type ? query_.analysis.sources.text(metric->type->range) : std::string_view("metric"),
-              metric->doc);
+  if (comparisons) declared(SymbolKind::Comparison, study_);
+  declared(SymbolKind::Metric, study_);
+  for (const unsigned workload : workloads_) {
+    declared(SymbolKind::Metric, workload);
+    // Those that it takes from a module are declared elsewhere.
+    if (const auto* checked = checkedWorkload(query_.analysis.program, names().symbols()[workload].range))
+      for (const check::Metric& metric : checked->metrics)
+        propose(metric.name, Kind::Field, metric.dimension.typeName(), metric.doc);
+  }
 }
 
 void Completion::levelsOf(std::string_view name) {
   // The factor's own levels where it can be read, else what its type allows.
-  const ast::FactorDecl* factor = study_ ? findNamed(study_->factors, name) : nullptr;
-  const auto* set = factor && factor->levels ? std::get_if<ast::SetExpr>(&factor->levels->node) : nullptr;
-  if (!set) return values(expectedOf(name));
+  const auto factor = names().find(SymbolKind::Factor, name, study_);
+  const ast::Expr* levels =
+      factor ? std::get<const ast::FactorDecl*>(names().symbols()[*factor].declaration)->levels.get() : nullptr;
+  const auto* set = levels ? std::get_if<ast::SetExpr>(&levels->node) : nullptr;
+  if (!set) return values(typeOf(name));
   for (const ast::ExprPtr& element : set->elements)
     propose(query_.analysis.sources.text(element->range), Kind::Value, "level", "");
 }
@@ -262,25 +322,14 @@ void Completion::selectors(size_t open) {
   if (lastKind() == Token::Assign) levelsOf(nameBefore(size() - 1));
 }
 
-void Completion::workloadNames() {
-  for (const ast::WorkloadDecl& workload : scope_->ast->workloads)
-    propose(workload.name.name, Kind::Class, "workload", workload.doc, workload.name.name + "($0)");
-  for (const auto& [name, target] : scope_->imports) {
-    if (!target || !target->ast) continue;
-    for (const ast::WorkloadDecl& workload : target->ast->workloads)
-      propose(name + "." + workload.name.name, Kind::Class, "workload", workload.doc,
-              name + "." + workload.name.name + "($0)");
-  }
-}
-
 void Completion::types() {
   words(Role::Type, Kind::Class);
-  for (const ast::EnumDecl& declared : scope_->ast->enums)
-    propose(declared.name.name, Kind::Enum, "enum", declared.doc);
-  for (const auto& [name, target] : scope_->imports)
-    if (target && target->ast)
-      for (const ast::EnumDecl& declared : target->ast->enums)
-        propose(name + "." + declared.name.name, Kind::Enum, "enum", declared.doc);
+  withImported(SymbolKind::Enum);
+}
+
+void Completion::withImported(SymbolKind kind) {
+  declared(kind, file_);
+  for (const auto& [name, target] : root_->imports) declared(kind, fileOf(target), name + ".");
 }
 
 void Completion::functions() { words(Role::Comparison, Kind::Function); }

@@ -22,14 +22,7 @@ void Completion::paramDecl() {
   if (const auto when = lastOf({"when"})) return condition(*when + 1, false);
   if (const auto assign = lastOf({"="})) {
     if (*assign + 1 < size()) return clauses({"when"});
-    ast::TypeExpr type;
-    for (size_t at = 3; at < *assign && type.name.parts.size() < 2; at += 2)
-      type.name.parts.push_back({std::string(textAt(at)), context_.statement[at].range});
-    if (type.name.parts.size() == 2 && kindAt(4) != Token::Dot) type.name.parts.pop_back();
-    Expected expected;
-    expected.type = &type;
-    expected.scope = scope_;
-    return values(expected);
+    return values(typeAt(3));
   }
   if (const auto colon = lastOf({":"})) {
     if (*colon + 1 == size()) return types();
@@ -60,20 +53,16 @@ void Completion::workloadUse() {
   // workload [LABEL =] NAME(PARAMETER = VALUE, …)
   const auto open = openBracket();
   if (!open) {
-    if (size() == 1 || lastKind() == Token::Assign) workloadNames();
+    if (size() == 1 || lastKind() == Token::Assign) withImported(check::SymbolKind::Workload);
     return;
   }
   if (kindAt(*open) != Token::LeftParen || *open == 0) return;
-  ast::QualifiedName name;
-  const size_t first = *open >= 3 && kindAt(*open - 2) == Token::Dot ? *open - 3 : *open - 1;
-  for (size_t at = first; at < *open; at += 2)
-    name.parts.push_back({std::string(textAt(at)), context_.statement[at].range});
-  const FoundWorkload found = findWorkload(*scope_, name);
-  if (!found.declaration) {
-    // Inside the brackets of a value: `data = mnist(`.
-    return;
-  }
-  workloads_ = {found};
+  std::vector<std::string_view> name;
+  for (size_t at = *open >= 3 && kindAt(*open - 2) == Token::Dot ? *open - 3 : *open - 1; at < *open; at += 2)
+    name.push_back(textAt(at));
+  const auto found = findWorkload(name);
+  if (!found) return;  // inside the brackets of a value: `data = mnist(`
+  workloads_ = {*found};
   std::vector<std::string> given;
   size_t begin = *open;
   unsigned depth = 0;
@@ -85,16 +74,16 @@ void Completion::workloadUse() {
     if (depth == 1 && kind == Token::Assign) given.emplace_back(textAt(at - 1));
   }
   if (begin + 1 == size()) return parameters(given);
-  if (lastKind() == Token::Assign && begin + 3 == size()) values(expectedOf(textAt(begin + 1)));
+  if (lastKind() == Token::Assign && begin + 3 == size()) values(typeOf(textAt(begin + 1)));
 }
 
 void Completion::factor() {
   // factor NAME in LEVELS baseline LEVEL when CONDITION
   if (size() == 1) {
     std::vector<std::string> without;
-    if (study_) {
-      for (const ast::FactorDecl& factor : study_->factors) without.push_back(factor.name.name);
-      for (const ast::WorkloadUse& use : study_->workloads)
+    if (const ast::StudyDecl* around = declaredStudy()) {
+      for (const ast::FactorDecl& factor : around->factors) without.push_back(factor.name.name);
+      for (const ast::WorkloadUse& use : around->workloads)
         for (const ast::CallArgument& argument : use.arguments)
           if (argument.name) without.push_back(argument.name->name);
     }
@@ -107,8 +96,8 @@ void Completion::factor() {
   const std::string name = nameBefore(*in);
   if (clause && textAt(*clause) == "when") return condition(*clause + 1, false);
   if (clause && *clause + 1 == size()) return levelsOf(name);
-  if (clause && context_.brackets > 0) return values(expectedOf(name));  // a part of a tuple
-  if (!clause && (*in + 1 == size() || context_.brackets > 0)) return values(expectedOf(name));
+  if (clause && context_.brackets > 0) return values(typeOf(name));  // a part of a tuple
+  if (!clause && (*in + 1 == size() || context_.brackets > 0)) return values(typeOf(name));
   clauses({"baseline", "when", "by"});
 }
 
@@ -148,11 +137,7 @@ void Completion::criterion() {
     return clauses({"where"});
   }
   if (lastKind() == Token::With) return clauses({"confidence"});
-  if (last() == "like") {
-    for (const ast::ReferenceDecl& reference : scope_->ast->references)
-      propose(reference.name.name, Kind::Struct, "reference", reference.doc);
-    return;
-  }
+  if (last() == "like") return declared(check::SymbolKind::Reference, file_);
   if (lastKind() == Token::GreaterEqual || lastKind() == Token::LessEqual || lastKind() == Token::Greater ||
       lastKind() == Token::Less || lastKind() == Token::Equal)
     return lets();
@@ -179,7 +164,7 @@ void Completion::only() {
 }
 
 void Completion::assignment() {
-  if (const auto assign = lastOf({"="}); assign && *assign + 1 == size()) values(expectedOf(textAt(0)));
+  if (const auto assign = lastOf({"="}); assign && *assign + 1 == size()) values(typeOf(textAt(0)));
 }
 
 }  // namespace expc::lsp

@@ -30,9 +30,9 @@ bool isUnnecessary(diag::Kind kind) {
   }
 }
 
-void reachable(const Scope* scope, std::set<const Scope*>& seen) {
-  if (!scope || !seen.insert(scope).second) return;
-  for (const auto& [name, target] : scope->imports) reachable(target, seen);
+void reachable(const load::Module* module, std::set<const load::Module*>& seen) {
+  if (!module || !seen.insert(module).second) return;
+  for (const auto& [name, target] : module->imports) reachable(target, seen);
 }
 
 class Publisher {
@@ -100,21 +100,17 @@ class Publisher {
 
   /// The import of the root through which a file is read.
   source::Range importOf(source::FileId file) {
-    const Scope* root = nullptr;
-    for (const auto& scope : analysis_.program.scopes)
-      if (scope->ast && scope->ast->file == analysis_.root) root = scope.get();
-    if (!root) return {};
     source::Range unresolved;
-    for (const ast::Import& import : root->ast->imports) {
-      const auto target = root->imports.find(boundName(import));
-      if (target == root->imports.end() || !target->second) {
+    for (const ast::Import& import : analysis_.program.modules.root().ast.imports) {
+      const check::Occurrence* name = analysis_.names().at(analysis_.root, import.target_range.begin);
+      if (!name) {
         unresolved = import.target_range;  // refused as a whole: it has no names
         continue;
       }
-      std::set<const Scope*> files;
-      reachable(target->second, files);
-      for (const Scope* scope : files)
-        if (scope->ast && scope->ast->file == file) return import.target_range;
+      std::set<const load::Module*> files;
+      reachable(std::get<const load::Module*>(analysis_.names().symbols()[name->symbol].declaration), files);
+      for (const load::Module* module : files)
+        if (module->ast.file == file) return import.target_range;
     }
     return unresolved;
   }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/check/check.h"
+#include "compiler/lsp/workspace.h"
 
 namespace expc::lsp {
 
@@ -21,6 +21,15 @@ std::optional<PointCounts> countPoints(const check::Study& study, uint64_t most)
 
 /// The checked form of a study of the root file; null where check gave up on it.
 const check::Study* checkedStudy(const check::Program& program, const ast::StudyDecl& declaration);
+/// The checked form of the workload whose name is declared at a place; null where there is none.
+const check::Workload* checkedWorkload(const check::Program& program, source::Range name);
+
+/// What a symbol is in a few words, as they are written: the type of a parameter, the call of a comparison.
+std::string detailOf(const Analysis& analysis, const check::Symbol& symbol);
+/// Its doc comment; "" where it has none.
+std::string_view docOf(const check::Symbol& symbol);
+/// What is written at a place, if it is short.
+std::string writtenShort(const Analysis& analysis, source::Range range);
 
 /// The levels of a factor as they are written, in declared order; the first `most`, then "…".
 std::string levelList(const check::Factor& factor, size_t most = 12);

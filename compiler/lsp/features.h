@@ -18,7 +18,12 @@ struct Query {
   Analysis& analysis;
   uint32_t offset = 0;  // the place that is asked about, in bytes
 
-  const Use* use() const { return analysis.index.at(analysis.root, offset); }
+  /// The name that stands there, and what it means; null where there is none.
+  const check::Occurrence* name() const { return analysis.names().at(analysis.root, offset); }
+  const check::Symbol* symbol() const {
+    const check::Occurrence* found = name();
+    return found ? &analysis.names().symbols()[found->symbol] : nullptr;
+  }
 };
 
 llvm::json::Value hover(const Query& query);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 
+#include <algorithm>
+
 #include "compiler/check/expression.h"
 #include "compiler/language/words.h"
 #include "compiler/lsp/context.h"
@@ -11,6 +13,10 @@
 #include "compiler/value/dimension.h"
 
 namespace expc::lsp {
+
+using check::Occurrence;
+using check::Symbol;
+
 namespace {
 
 /// Text as it is written, on one line; shortened where it is long.
@@ -23,17 +29,9 @@ std::string written(const Analysis& analysis, source::Range range) {
   return text.substr(0, cut) + " …";
 }
 
-/// The unit of a type's values: "px", "img/s"; "" where they have none.
-std::string unitOf(const ast::TypeExpr& type) {
-  if (type.shape != ast::TypeExpr::Shape::Named || type.name.parts.size() != 1) return "";
-  std::optional<check::Dimension> dimension = check::findDimension(type.name.parts[0].name);
-  for (const ast::Identifier& below : type.per) {
-    const std::optional<check::Dimension> divisor = check::findDimension(below.name);
-    if (!dimension || !divisor) return "";
-    dimension = dimension->over(*divisor);
-  }
-  if (dimension == check::Dimension::share()) return "%";
-  return dimension ? dimension->baseUnit() : "";
+/// The unit of numbers: "px", "img/s"; "" where they have none.
+std::string unitOf(const check::Dimension& dimension) {
+  return dimension == check::Dimension::share() ? "%" : dimension.baseUnit();
 }
 
 /// Markdown: a line of code, the doc comment, facts.
@@ -58,39 +56,38 @@ class Page {
 class Hover {
  public:
   Hover(const Query& query, const Symbol& symbol)
-      : analysis_(query.analysis),
-        index_(query.analysis.index),
-        symbol_(symbol),
-        most_(query.workspace.limits.typing) {}
+      : analysis_(query.analysis), symbol_(symbol), most_(query.workspace.limits.typing) {}
 
   std::string text() {
     return std::visit([this](const auto* node) { return describe(*node); }, symbol_.declaration);
   }
 
  private:
-  std::string describe(const Scope& scope) {
-    const load::Module& module = *scope.file;
+  /// What a declaration says, where there is nothing to add.
+  template <typename Declared>
+  std::string describe(const Declared& declared) {
+    Page page(written(analysis_, declared.range));
+    page.doc(declared.doc);
+    return page.text();
+  }
+
+  /// The names of declarations.
+  template <typename Declared>
+  static std::string list(const std::vector<Declared>& all) {
+    std::string text;
+    for (const Declared& declared : all) text += (text.empty() ? "" : ", ") + declared.name.name;
+    return text;
+  }
+
+  std::string describe(const load::Module& module) {
     std::string name = module.is_stdlib
                            ? "std." + module.prefix.substr(0, module.prefix.size() - !module.prefix.empty())
                            : "\"" + module.path + "\"";
     Page page("import " + name);
-    const auto list = [](const auto& all) {
-      std::string text;
-      for (const auto& declaration : all) text += (text.empty() ? "" : ", ") + declaration.name.name;
-      return text;
-    };
-    if (scope.ast) {
-      page.code("workloads", list(scope.ast->workloads));
-      page.code("enums", list(scope.ast->enums));
-      page.code("values", list(scope.ast->lets));
-      page.code("systems", list(scope.ast->systems));
-    }
-    return page.text();
-  }
-
-  std::string describe(const ast::EnumDecl& declaration) {
-    Page page(written(analysis_, declaration.range));
-    page.doc(declaration.doc);
+    page.code("workloads", list(module.ast.workloads));
+    page.code("enums", list(module.ast.enums));
+    page.code("values", list(module.ast.lets));
+    page.code("systems", list(module.ast.systems));
     return page.text();
   }
 
@@ -104,17 +101,9 @@ class Hover {
     }
     if (!fields.empty()) text += "(" + fields + ")";
     Page page(text);
-    if (symbol_.owner) {
-      const auto& owner = *std::get<const ast::EnumDecl*>(index_.symbols[*symbol_.owner].declaration);
-      page.fact("level of", fmt::format("`{}`{}", owner.name.name, owner.ordered ? ", which is ordered" : ""));
-      page.doc(owner.doc);
-    }
-    return page.text();
-  }
-
-  std::string describe(const ast::LetDecl& let) {
-    Page page(written(analysis_, let.range));
-    page.doc(let.doc);
+    const auto& owner = *std::get<const ast::EnumDecl*>(parentOf(symbol_)->declaration);
+    page.fact("level of", fmt::format("`{}`{}", owner.name.name, owner.ordered ? ", which is ordered" : ""));
+    page.doc(owner.doc);
     return page.text();
   }
 
@@ -123,35 +112,31 @@ class Hover {
     page.doc(workload.doc);
     if (workload.version) page.fact("version", std::to_string(*workload.version));
     if (workload.command) page.code("runs", written(analysis_, workload.command->range));
-    const auto list = [](const auto& all) {
-      std::string text;
-      for (const auto& declaration : all) text += (text.empty() ? "`" : ", `") + declaration.name.name + "`";
-      return text;
-    };
-    page.fact("parameters", list(workload.params));
-    page.fact("metrics", list(workload.metrics));
+    page.code("parameters", list(workload.params));
+    page.code("metrics", list(workload.metrics));
     return page.text();
   }
 
   std::string describe(const ast::ParamDecl& param) {
     Page page(fmt::format("param {} : {}", param.name.name, written(analysis_, param.type.range)));
-    parameter(page, param, symbol_.scope);
+    parameter(page, symbol_);
     return page.text();
   }
 
-  void parameter(Page& page, const ast::ParamDecl& param, const Scope* scope) {
+  void parameter(Page& page, const Symbol& symbol) {
+    const ast::ParamDecl& param = *std::get<const ast::ParamDecl*>(symbol.declaration);
     page.doc(param.doc);
-    Expected expected;
-    expected.type = &param.type;
-    expected.scope = scope;
-    if (const ast::EnumDecl* enumeration = expected.enumeration()) {
+    const check::Workload* workload = workloadOf(symbol);
+    const int index = workload ? workload->findParameter(symbol.name) : -1;
+    const check::Type type = index < 0 ? check::Type::error() : workload->parameters[index].type;
+    if (type.kind == check::Type::Kind::Enum) {
       std::string levels;
-      for (const ast::EnumLevel& level : enumeration->levels) levels += (levels.empty() ? "" : ", ") + level.name.name;
-      page.code(enumeration->ordered ? "values, in order" : "values", levels);
+      for (const auto& level : type.enumeration->levels) levels += (levels.empty() ? "" : ", ") + level.name;
+      page.code(type.enumeration->ordered ? "values, in order" : "values", levels);
     } else if (param.type.refinement) {
       page.code("range", written(analysis_, param.type.refinement->range));
     }
-    page.code("unit", unitOf(param.type));
+    if (type.kind == check::Type::Kind::Number) page.code("unit", unitOf(type.dimension));
     if (param.default_value)
       page.code("default", written(analysis_, param.default_value->range));
     else
@@ -160,20 +145,18 @@ class Hover {
   }
 
   std::string describe(const ast::MetricDecl& metric) {
+    const check::Metric* checked = checkedMetric();
     if (metric.derived) {
       Page page(written(analysis_, metric.range));
       page.doc(metric.doc);
-      if (symbol_.study)
-        if (const check::Study* checked = checkedStudy(analysis_.program, *symbol_.study))
-          if (const int index = checked->findMetric(symbol_.name); index >= 0)
-            page.code("type", checked->metrics[index].dimension.typeName());
+      if (checked) page.code("type", checked->dimension.typeName());
       if (metric.direction) page.fact("better", metric.direction->name);
       return page.text();
     }
     const std::string type = metric.type ? written(analysis_, metric.type->range) : "?";
     Page page(fmt::format("metric {} : {}", metric.name.name, type));
     page.doc(metric.doc);
-    if (metric.type) page.code("unit", unitOf(*metric.type));
+    if (checked) page.code("unit", unitOf(checked->dimension));
     if (metric.direction) page.fact("better", metric.direction->name);
     page.fact("yielded by", (metric.kind ? metric.kind->name : "timed") + " trials");
     if (metric.exact) page.fact("compared", "exactly");
@@ -182,16 +165,10 @@ class Hover {
     return page.text();
   }
 
-  std::string describe(const ast::RuleDecl& rule) {
-    Page page(written(analysis_, rule.range));
-    page.doc(rule.doc);
-    return page.text();
-  }
-
   std::string describe(const ast::StudyDecl& study) {
     Page page("study " + study.name.name);
     page.doc(study.doc);
-    const check::Study* checked = checkedStudy(analysis_.program, study);
+    const check::Study* checked = lsp::checkedStudy(analysis_.program, study);
     if (!checked) return page.text();
     const std::optional<PointCounts> counts = countPoints(*checked, most_);
     if (counts)
@@ -205,21 +182,21 @@ class Hover {
 
   std::string describe(const ast::WorkloadUse& use) {
     Page page(written(analysis_, use.range));
-    if (const FoundWorkload found = findWorkload(*symbol_.scope, use.name); found.declaration)
-      page.doc(found.declaration->doc);
+    const source::Range name = use.name.parts.back().range;
+    if (const Occurrence* used = analysis_.names().at(name.file, name.begin))
+      if (const auto* found = std::get_if<const ast::WorkloadDecl*>(&symbolAt(used->symbol).declaration))
+        page.doc((*found)->doc);
     return page.text();
   }
 
   std::string describe(const ast::FactorDecl& factor) {
     Page page(written(analysis_, factor.range));
     page.doc(factor.doc);
-    if (symbol_.study) {
-      if (const check::Study* checked = checkedStudy(analysis_.program, *symbol_.study)) levels(page, *checked);
-      const std::vector<FoundWorkload> workloads = workloadsOf(*symbol_.scope, *symbol_.study);
-      if (const FoundParameter found = findParameter(workloads, factor.name.name); found.declaration) {
-        page.code("type", written(analysis_, found.declaration->type.range));
-        parameter(page, *found.declaration, found.scope);
-      }
+    if (const check::Study* checked = checkedStudy()) levels(page, *checked);
+    if (symbol_.varies) {
+      const Symbol& varied = symbolAt(*symbol_.varies);
+      page.code("type", written(analysis_, std::get<const ast::ParamDecl*>(varied.declaration)->type.range));
+      parameter(page, varied);
     }
     return page.text();
   }
@@ -242,33 +219,42 @@ class Hover {
   std::string describe(const ast::CompareDecl& compare) {
     Page page(written(analysis_, compare.range));
     page.doc(compare.doc);
-    if (symbol_.study)
-      if (const check::Study* checked = checkedStudy(analysis_.program, *symbol_.study))
-        if (const int index = checked->findComparison(symbol_.name); index >= 0)
-          page.code("type", checked->comparisons[index].dimension.typeName());
+    if (const check::Study* checked = checkedStudy())
+      if (const int index = checked->findComparison(symbol_.name); index >= 0)
+        page.code("type", checked->comparisons[index].dimension.typeName());
     if (const language::Word* function =
-            compare.call.callee.parts.empty()
-                ? nullptr
-                : language::find(language::Role::Comparison, compare.call.callee.parts[0].name))
+            language::find(language::Role::Comparison, compare.call.callee.parts.back().name))
       page.doc(std::string(function->doc));
     return page.text();
   }
 
-  std::string describe(const ast::CriterionDecl& criterion) { return withDoc(criterion); }
-  std::string describe(const ast::ControlDecl& control) { return withDoc(control); }
-  std::string describe(const ast::SystemDecl& system) { return withDoc(system); }
-  std::string describe(const ast::ReferenceDecl& reference) { return withDoc(reference); }
-  std::string describe(const ast::PresetDecl& preset) { return withDoc(preset); }
+  const Symbol& symbolAt(unsigned id) const { return analysis_.names().symbols()[id]; }
+  const Symbol* parentOf(const Symbol& symbol) const { return symbol.parent ? &symbolAt(*symbol.parent) : nullptr; }
 
-  template <typename Declared>
-  std::string withDoc(const Declared& declared) {
-    Page page(written(analysis_, declared.range));
-    page.doc(declared.doc);
-    return page.text();
+  /// The checked form of the workload that a symbol is declared in, or of the study; null where there is none.
+  const check::Workload* workloadOf(const Symbol& symbol) const {
+    const Symbol* parent = parentOf(symbol);
+    return parent ? checkedWorkload(analysis_.program, parent->range) : nullptr;
+  }
+  const check::Metric* checkedMetric() const {
+    const auto among = [&](const std::vector<check::Metric>& all) {
+      const auto found =
+          std::find_if(all.begin(), all.end(), [&](const auto& metric) { return metric.range == symbol_.range; });
+      return found == all.end() ? nullptr : &*found;
+    };
+    const check::Metric* found = nullptr;
+    if (const check::Study* study = checkedStudy()) found = among(study->metrics);
+    // A workload may take it from a module.
+    for (const auto& workload : analysis_.program.workloads)
+      if (!found) found = among(workload->metrics);
+    return found;
+  }
+  const check::Study* checkedStudy() const {
+    const ast::StudyDecl* study = analysis_.names().studyOf(symbol_);
+    return study ? lsp::checkedStudy(analysis_.program, *study) : nullptr;
   }
 
   Analysis& analysis_;
-  const Index& index_;
   const Symbol& symbol_;
   uint64_t most_;
 };
@@ -301,9 +287,9 @@ const language::Word* propertyAt(const Query& query, const parse::LexedToken& to
 llvm::json::Value hover(const Query& query) {
   std::string text;
   source::Range range;
-  if (const Use* use = query.use()) {
-    text = Hover(query, query.analysis.index.symbols[use->symbol]).text();
-    range = use->range;
+  if (const Symbol* symbol = query.symbol()) {
+    text = Hover(query, *symbol).text();
+    range = query.name()->range;
   } else if (const parse::LexedToken* token = tokenAt(query.analysis, query.offset);
              token && (parse::isReserved(token->kind) || parse::isWord(token->kind))) {
     const std::string_view written = query.analysis.sources.text(token->range);

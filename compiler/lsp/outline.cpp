@@ -1,96 +1,57 @@
 // The symbols of a document, as a tree.
 
+#include <map>
+
+#include "compiler/lsp/facts.h"
 #include "compiler/lsp/features.h"
 
 namespace expc::lsp {
 namespace {
 
-// The protocol's kinds.
-enum : int {
-  kModule = 2,
-  kClass = 5,
-  kProperty = 7,
-  kField = 8,
-  kEnum = 10,
-  kFunction = 12,
-  kVariable = 13,
-  kConstant = 14,
-  kObject = 19,
-  kKey = 20,
-  kEnumMember = 22,
-  kEvent = 24,
-  kOperator = 25
-};
+using check::Symbol;
+using check::SymbolKind;
+
+/// The protocol's kind of a symbol.
+int kindOf(SymbolKind kind) {
+  static const std::map<SymbolKind, int> kKinds = {
+      {SymbolKind::Enum, 10},      {SymbolKind::Level, 22},     {SymbolKind::Unit, 14},   {SymbolKind::Let, 14},
+      {SymbolKind::Workload, 5},   {SymbolKind::Parameter, 7},  {SymbolKind::Metric, 8},  {SymbolKind::Rule, 25},
+      {SymbolKind::Study, 2},      {SymbolKind::Label, 5},      {SymbolKind::Factor, 7},  {SymbolKind::Comparison, 12},
+      {SymbolKind::Control, 13},   {SymbolKind::Criterion, 20}, {SymbolKind::Preset, 24}, {SymbolKind::System, 19},
+      {SymbolKind::Reference, 19},
+  };
+  return kKinds.at(kind);
+}
 
 class Outline {
  public:
-  explicit Outline(const Query& query) : query_(query) {}
+  explicit Outline(const Query& query) : query_(query), symbols_(query.analysis.names().symbols()) {}
 
-  llvm::json::Array of(const ast::Module& file) {
-    llvm::json::Array all;
-    for (const ast::EnumDecl& declaration : file.enums) {
-      llvm::json::Array levels;
-      for (const ast::EnumLevel& level : declaration.levels)
-        levels.push_back(entry(level.name, level.name.range, kEnumMember, ""));
-      all.push_back(entry(declaration.name, declaration.range, kEnum, "enum", std::move(levels)));
-    }
-    for (const ast::LetDecl& unit : file.units) all.push_back(entry(unit.name, unit.range, kConstant, "unit"));
-    for (const ast::LetDecl& let : file.lets) all.push_back(entry(let.name, let.range, kConstant, "let"));
-    for (const ast::WorkloadDecl& declaration : file.workloads) all.push_back(workload(declaration));
-    for (const ast::SystemDecl& system : file.systems)
-      all.push_back(entry(system.name, system.range, kObject, "system"));
-    for (const ast::ReferenceDecl& reference : file.references)
-      all.push_back(entry(reference.name, reference.range, kObject, "reference"));
-    for (const ast::StudyDecl& declaration : file.studies) all.push_back(study(declaration));
-    for (const ast::PresetDecl& preset : file.presets)
-      all.push_back(entry(preset.name, preset.range, kEvent, "preset"));
-    return all;
+  llvm::json::Array all() {
+    for (unsigned id = 0; id < symbols_.size(); ++id)
+      if (symbols_[id].parent) parts_[*symbols_[id].parent].push_back(id);
+    llvm::json::Array result;
+    if (const auto file = query_.analysis.names().declaredAt({query_.analysis.root, 0, 0}))
+      for (const unsigned part : parts_[*file]) result.push_back(entry(part));
+    return result;
   }
 
  private:
-  llvm::json::Value workload(const ast::WorkloadDecl& declaration) {
-    llvm::json::Array parts;
-    for (const ast::ParamDecl& param : declaration.params)
-      parts.push_back(entry(param.name, param.range, kProperty, text(param.type.range)));
-    for (const ast::LetDecl& let : declaration.lets) parts.push_back(entry(let.name, let.range, kConstant, "let"));
-    for (const ast::MetricDecl& metric : declaration.metrics)
-      parts.push_back(entry(metric.name, metric.range, kField, metric.type ? text(metric.type->range) : ""));
-    for (const ast::RuleDecl& rule : declaration.rules)
-      if (rule.name) parts.push_back(entry(*rule.name, rule.range, kOperator, "rule"));
-    return entry(declaration.name, declaration.range, kClass, "workload", std::move(parts));
+  llvm::json::Value entry(unsigned id) {
+    const Symbol& symbol = symbols_[id];
+    llvm::json::Array children;
+    if (const auto* study = std::get_if<const ast::StudyDecl*>(&symbol.declaration))
+      for (const ast::WorkloadUse& use : (*study)->workloads)
+        if (!use.label)
+          children.push_back(shape(use.name.parts.back(), use.range, kindOf(SymbolKind::Label),
+                                   writtenShort(query_.analysis, use.name.range)));
+    if (symbol.kind != SymbolKind::Preset)
+      for (const unsigned part : parts_[id]) children.push_back(entry(part));
+    return shape({symbol.name, symbol.range}, symbol.whole, kindOf(symbol.kind), detailOf(query_.analysis, symbol),
+                 std::move(children));
   }
 
-  llvm::json::Value study(const ast::StudyDecl& declaration) {
-    llvm::json::Array parts;
-    for (const ast::WorkloadUse& use : declaration.workloads)
-      if (!use.name.parts.empty())
-        parts.push_back(entry(use.label ? *use.label : use.name.parts.back(), use.range, kClass, text(use.name.range)));
-    for (const ast::FactorDecl& factor : declaration.factors)
-      parts.push_back(entry(factor.name, factor.range, kProperty, factor.levels ? text(factor.levels->range) : ""));
-    for (const ast::LetDecl& let : declaration.lets) parts.push_back(entry(let.name, let.range, kConstant, "let"));
-    for (const ast::RuleDecl& rule : declaration.rules)
-      if (rule.name) parts.push_back(entry(*rule.name, rule.range, kOperator, "rule"));
-    for (const ast::MetricDecl& metric : declaration.metrics)
-      parts.push_back(entry(metric.name, metric.range, kField, "metric"));
-    for (const ast::CompareDecl& compare : declaration.compares)
-      parts.push_back(entry(compare.name, compare.range, kFunction, text(compare.call_range)));
-    for (const ast::ControlDecl& control : declaration.controls)
-      parts.push_back(entry(control.name, control.range, kVariable, "control"));
-    for (const ast::CriterionDecl& criterion : declaration.criteria)
-      parts.push_back(entry(criterion.name, criterion.range, kKey, "criterion"));
-    for (const ast::PresetDecl& preset : declaration.presets)
-      parts.push_back(entry(preset.name, preset.range, kEvent, "preset"));
-    return entry(declaration.name, declaration.range, kModule, "study", std::move(parts));
-  }
-
-  std::string text(source::Range range) const {
-    constexpr size_t kMost = 60;
-    const std::string_view written = query_.analysis.sources.text(range);
-    if (written.size() > kMost || written.find('\n') != std::string_view::npos) return "";
-    return std::string(written);
-  }
-
-  llvm::json::Value entry(const ast::Identifier& name, source::Range range, int kind, std::string detail,
+  llvm::json::Value shape(const ast::Identifier& name, source::Range range, int kind, std::string detail,
                           llvm::json::Array children = {}) {
     // The name's range lies inside the whole one, whatever was written.
     llvm::json::Object result{{"name", clean(name.name.empty() ? "?" : name.name)},
@@ -103,13 +64,12 @@ class Outline {
   }
 
   const Query& query_;
+  const std::vector<Symbol>& symbols_;
+  std::map<unsigned, std::vector<unsigned>> parts_;  // of a symbol those that are declared in it
 };
 
 }  // namespace
 
-llvm::json::Value outline(const Query& query) {
-  if (query.analysis.loaded) return Outline(query).of(query.analysis.program.modules.root().ast);
-  return llvm::json::Array{};
-}
+llvm::json::Value outline(const Query& query) { return Outline(query).all(); }
 
 }  // namespace expc::lsp

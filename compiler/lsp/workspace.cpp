@@ -81,7 +81,6 @@ std::unique_ptr<Analysis> Workspace::compile(const Document& document, std::set<
     analysis->root = *root;
     analysis->program =
         check::check(analysis->sources, load::load(analysis->sources, *root, files(read), emitter), emitter);
-    analysis->index = buildIndex(analysis->program, analysis->sources);
     analysis->tokens = parse::tokens(analysis->sources, *root);
   }
   analysis->diagnostics = std::move(collector.diagnostics);

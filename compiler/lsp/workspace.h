@@ -10,7 +10,6 @@
 #include "compiler/check/check.h"
 #include "compiler/diag/diagnostic.h"
 #include "compiler/lsp/document.h"
-#include "compiler/lsp/symbols.h"
 #include "compiler/parse/tokens.h"
 
 namespace expc::lsp {
@@ -21,12 +20,12 @@ struct Analysis {
   bool loaded = false;  // false: the text was refused as a whole; then there is only a diagnostic
   source::FileId root{0};
   check::Program program;
-  Index index;
   std::vector<parse::LexedToken> tokens;      // of the root
   std::vector<diag::Diagnostic> diagnostics;  // of parse and check; of verify too where `verified`
   bool parsed = false;                        // no syntax error in any file
   bool verified = false;
 
+  const check::Names& names() const { return program.names; }
   const LineIndex& lines(source::FileId file);
 
  private:

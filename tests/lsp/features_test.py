@@ -156,8 +156,18 @@ class Hover(Features):
         self.assertIn("otherwise", self.hover("let a = cho|ose(true, 1, 2)"))
         self.assertIn("the largest", self.hover("let a = m|ax(1, 2)"))
 
+    def test_while_the_file_is_wrong(self):
+        text = in_study("workload jobs.train", "workload jobs.tain").replace("forall gpus", "forall gp|us")
+        self.assertIn("factor gpus in 1..4", self.hover(text))
+        text = in_study("baseline none", "baseline nobody").replace("1.5x  with", "1.5x + mo|st  with")
+        self.assertIn("let most = 4", self.hover(text))
+        text = JOBS.replace("metric wall     : Time lower timed", "metric wa|ll     : Time")
+        self.assertIn("Wall time of it all.", self.hover(text))
+
     def test_while_the_file_is_broken(self):
         text = in_study("over method\n", "over\n")
+        self.assertIn("values: `none, lora, qlora`", self.hover(text.replace(
+            "factor method", "factor me|thod")))
         self.assertIn("metric wall", self.hover(text.replace("table slower by gpus", "table wa|ll by gpus")))
 
 

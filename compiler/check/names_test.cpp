@@ -1,9 +1,10 @@
-#include "compiler/lsp/symbols.h"
+#include "compiler/check/names.h"
 
 #include <doctest/doctest.h>
 
-#include <map>
 #include <string>
+
+#include "compiler/check/check.h"
 
 using namespace expc;
 
@@ -37,25 +38,23 @@ struct Names {
     diag::Emitter emitter(collector);
     root = sources.add("dir/a.exp", text);
     program = check::check(sources, load::load(sources, root, files, emitter), emitter);
-    index = lsp::buildIndex(program, sources);
   }
 
   /// What the name at the beginning of `part` means: "parameter gpus", with its file where it is another.
   std::string at(const std::string& part) const {
     const size_t offset = text.find(part);
     REQUIRE(offset != std::string::npos);
-    const lsp::Use* use = index.at(root, static_cast<uint32_t>(offset));
+    const check::Occurrence* use = program.names.at(root, static_cast<uint32_t>(offset));
     if (!use) return "nothing";
-    const lsp::Symbol& symbol = index.symbols[use->symbol];
-    const bool here = symbol.name_range.file == root;
-    return std::string(lsp::toString(symbol.kind)) + " " + symbol.name + (here ? "" : " elsewhere");
+    const check::Symbol& symbol = program.names.symbols()[use->symbol];
+    const bool here = symbol.range.file == root;
+    return std::string(check::toString(symbol.kind)) + " " + symbol.name + (here ? "" : " elsewhere");
   }
 
   std::string text;
   source::SourceManager sources;
   source::FileId root;
   check::Program program;
-  lsp::Index index;
 };
 
 }  // namespace

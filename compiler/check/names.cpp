@@ -1,0 +1,137 @@
+#include "compiler/check/names.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace expc::check {
+namespace {
+
+uint64_t keyOf(source::Range range) { return static_cast<uint64_t>(range.file.index) << 32 | range.begin; }
+
+}  // namespace
+
+std::string_view toString(SymbolKind kind) {
+  static constexpr std::string_view kNames[] = {
+      "module", "enum",     "level",  "unit",       "let",     "workload",  "parameter", "metric", "rule",
+      "study",  "workload", "factor", "comparison", "control", "criterion", "preset",    "system", "reference"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+unsigned Names::add(Symbol symbol) {
+  const unsigned id = static_cast<unsigned>(symbols_.size());
+  declared_.emplace(keyOf(symbol.range), id);
+  if (symbol.kind != SymbolKind::Module) occurrences_.push_back({symbol.range, id, true});
+  symbols_.push_back(std::move(symbol));
+  return id;
+}
+
+template <typename Declared>
+unsigned Names::add(SymbolKind kind, const Declared& declared, unsigned parent) {
+  source::Range whole = declared.name.range;
+  if constexpr (requires { declared.range; }) whole = declared.range;
+  return add({kind, declared.name.name, declared.name.range, whole, &declared, parent});
+}
+
+void Names::declare(const load::Module& module) {
+  const ast::Module& file = module.ast;
+  // A file has no name of its own in its text: its beginning stands for it.
+  const source::Range beginning{file.file, 0, 0};
+  const unsigned own = add({SymbolKind::Module, module.path, beginning, beginning, &module});
+  for (const ast::EnumDecl& declared : file.enums) {
+    const unsigned parent = add(SymbolKind::Enum, declared, own);
+    for (const ast::EnumLevel& level : declared.levels) add(SymbolKind::Level, level, parent);
+  }
+  for (const ast::LetDecl& declared : file.units) add(SymbolKind::Unit, declared, own);
+  for (const ast::LetDecl& declared : file.lets) add(SymbolKind::Let, declared, own);
+  for (const ast::MetricDecl& declared : file.metrics) add(SymbolKind::Metric, declared, own);
+  for (const ast::WorkloadDecl& declared : file.workloads) declareWorkload(declared, own);
+  for (const ast::SystemDecl& declared : file.systems) add(SymbolKind::System, declared, own);
+  for (const ast::ReferenceDecl& declared : file.references) add(SymbolKind::Reference, declared, own);
+  for (const ast::StudyDecl& declared : file.studies) declareStudy(declared, own);
+  for (const ast::PresetDecl& declared : file.presets) declarePreset(declared, own);
+}
+
+void Names::declareWorkload(const ast::WorkloadDecl& workload, unsigned file) {
+  const unsigned parent = add(SymbolKind::Workload, workload, file);
+  for (const ast::ParamDecl& declared : workload.params) add(SymbolKind::Parameter, declared, parent);
+  for (const ast::LetDecl& declared : workload.lets) add(SymbolKind::Let, declared, parent);
+  for (const ast::MetricDecl& declared : workload.metrics)
+    if (!declared.all) add(SymbolKind::Metric, declared, parent);
+  for (const ast::RuleDecl& declared : workload.rules)
+    if (declared.name)
+      add({SymbolKind::Rule, declared.name->name, declared.name->range, declared.range, &declared, parent});
+}
+
+void Names::declareStudy(const ast::StudyDecl& study, unsigned file) {
+  const unsigned parent = add(SymbolKind::Study, study, file);
+  for (const ast::WorkloadUse& use : study.workloads)
+    if (use.label) add({SymbolKind::Label, use.label->name, use.label->range, use.range, &use, parent});
+  for (const ast::FactorDecl& declared : study.factors) add(SymbolKind::Factor, declared, parent);
+  for (const ast::LetDecl& declared : study.lets) add(SymbolKind::Let, declared, parent);
+  for (const ast::RuleDecl& declared : study.rules)
+    if (declared.name)
+      add({SymbolKind::Rule, declared.name->name, declared.name->range, declared.range, &declared, parent});
+  for (const ast::MetricDecl& declared : study.metrics) add(SymbolKind::Metric, declared, parent);
+  for (const ast::CompareDecl& declared : study.compares) add(SymbolKind::Comparison, declared, parent);
+  for (const ast::ControlDecl& declared : study.controls) add(SymbolKind::Control, declared, parent);
+  for (const ast::CriterionDecl& declared : study.criteria) add(SymbolKind::Criterion, declared, parent);
+  for (const ast::PresetDecl& declared : study.presets) declarePreset(declared, parent);
+}
+
+void Names::declarePreset(const ast::PresetDecl& preset, unsigned parent) {
+  const unsigned own = add(SymbolKind::Preset, preset, parent);
+  for (const ast::CriterionDecl& declared : preset.criteria) add(SymbolKind::Criterion, declared, own);
+}
+
+void Names::note(source::Range range, source::Range declared) {
+  const std::optional<unsigned> symbol = declaredAt(declared);
+  // Of several workloads a study chooses by a name that nothing declares.
+  if (!symbol || symbols_[*symbol].kind == SymbolKind::Study) return;
+  // A factor is declared by the name of what it varies.
+  if (const std::optional<unsigned> own = declaredAt(range); own && own != symbol) symbols_[*own].varies = symbol;
+  occurrences_.push_back({range, *symbol, false});
+}
+
+void Names::settle() {
+  const auto place = [](const Occurrence& one) {
+    return std::tuple(one.range.file.index, one.range.begin, one.range.end, !one.declares, one.symbol);
+  };
+  std::stable_sort(occurrences_.begin(), occurrences_.end(),
+                   [&](const Occurrence& left, const Occurrence& right) { return place(left) < place(right); });
+  // What is checked for each study of a file, such as its presets, was noted as often.
+  const auto same = [&](const Occurrence& left, const Occurrence& right) { return place(left) == place(right); };
+  occurrences_.erase(std::unique(occurrences_.begin(), occurrences_.end(), same), occurrences_.end());
+}
+
+std::optional<unsigned> Names::declaredAt(source::Range range) const {
+  const auto found = declared_.find(keyOf(range));
+  return found == declared_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<unsigned> Names::find(SymbolKind kind, std::string_view name, std::optional<unsigned> parent) const {
+  for (unsigned id = 0; parent && id < symbols_.size(); ++id)
+    if (symbols_[id].kind == kind && symbols_[id].parent == parent && symbols_[id].name == name) return id;
+  return std::nullopt;
+}
+
+const Occurrence* Names::at(source::FileId file, uint32_t offset) const {
+  // The innermost: a part of `(loader, layout)` rather than the whole. One that holds the byte comes before one that
+  // ends there.
+  const auto rank = [&](const Occurrence& one) {
+    return std::tuple(offset == one.range.end, one.range.end - one.range.begin);
+  };
+  const Occurrence* best = nullptr;
+  for (const Occurrence& one : occurrences_) {
+    if (one.range.file != file || offset < one.range.begin || offset > one.range.end) continue;
+    if (!best || rank(one) < rank(*best)) best = &one;
+  }
+  return best;
+}
+
+const ast::StudyDecl* Names::studyOf(const Symbol& symbol) const {
+  for (std::optional<unsigned> at = symbol.parent; at; at = symbols_[*at].parent)
+    if (const auto* study = std::get_if<const ast::StudyDecl*>(&symbols_[*at].declaration)) return *study;
+  return nullptr;
+}
+
+}  // namespace expc::check
