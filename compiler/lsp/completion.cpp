@@ -70,6 +70,7 @@ llvm::json::Value Completion::run() {
     default:
       file();
   }
+  follow();
   // A new line may go on with the statement above it or begin one.
   if (context_.line_start && context_.brackets == 0) heads();
   return std::move(items_);
@@ -84,15 +85,8 @@ void Completion::file() {
     case Token::Let:
       if (lastOf({"="})) condition(3, false);
       return;
-    case Token::Reference:
-      if (size() == 2) clauses({"from"});
-      return;
-    case Token::Workload:
-      if (size() == 2) clauses({"command"});
-      if (lastKind() == Token::RightBracket) clauses({"timeout"});
-      return;
     default:
-      if (textAt(0) == "ordered" && size() == 1) word(*language::find("enum"), Kind::Keyword);
+      return;
   }
 }
 
@@ -114,7 +108,6 @@ void Completion::workload() {
       if (textAt(0) != "estimate") return;
       if (size() == 1) return metrics(false);
       if (lastOf({"=", "when"})) condition(lastOf({"=", "when"}).value() + 1, false);
-      clauses({"when"});
   }
 }
 
@@ -159,7 +152,6 @@ void Completion::study() {
 void Completion::design() {
   if (size() == 0) return heads();
   if (textAt(0) == "order" && size() == 1) return clauses({"blocks"});
-  if (textAt(0) == "repeat" && size() > 1) clauses({"until"});
   if (const auto until = lastOf({"until"})) {
     if (const auto open = openBracket(); open && textAt(*open - (*open > 0)) == "half_width") return metrics(true);
     word(*language::find("half_width"), Kind::Function);
@@ -177,7 +169,6 @@ void Completion::preset() {
     case Token::Criterion:
       return criterion();
     case Token::Remove:
-      if (size() == 1) return propose("criterion", Kind::Keyword, "", "");
       if (size() == 2 || lastKind() == Token::Comma) declared(SymbolKind::Criterion, study_);
       return;
     default:
@@ -186,8 +177,7 @@ void Completion::preset() {
 }
 
 void Completion::reference() {
-  if (const auto colon = lastOf({":"}); colon && *colon + 1 == size())
-    return word(*language::find("column"), Kind::Function);
+  if (lastOf({"="})) return word(*language::find("column"), Kind::Function);
   for (const ast::StudyDecl& study : root_->ast.studies) addWorkloads(study);
   metrics(false);
   parameters({});
@@ -211,6 +201,23 @@ void Completion::heads() {
       break;
   }
   words(Role::Head, Kind::Keyword, parse::wordsBlock(context_.block));
+}
+
+/// The words that go on with the statement are those that the grammar lets come next. Words of expressions are left to
+/// condition(), and where any name may stand, words that could be names are not told one by one.
+void Completion::follow() {
+  const auto next = [&](Token token) {
+    return std::find(context_.expected.begin(), context_.expected.end(), token) != context_.expected.end();
+  };
+  if (context_.statement.empty()) return;
+  if (context_.expected.size() == 1)
+    if (const language::Word* only = language::find(parse::spelling(context_.expected[0]))) word(*only, Kind::Keyword);
+  for (const Token token : context_.expected) {
+    const language::Word* found = language::find(Role::Clause, parse::spelling(token));
+    const bool name = parse::isWord(token) && next(Token::Identifier);
+    const bool operation = token == Token::In && next(Token::And);
+    if (found && !name && !operation) word(*found, Kind::Keyword);
+  }
 }
 
 void Completion::words(Role role, Kind kind, uint8_t blocks) {

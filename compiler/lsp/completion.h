@@ -108,6 +108,7 @@ class Completion {
 
   // ---- proposing (completion.cpp)
   void heads();
+  void follow();
   void words(language::Role role, Kind kind, uint8_t blocks = language::Anywhere);
   void word(const language::Word& word, Kind kind);
   void clauses(std::initializer_list<std::string_view> names);

@@ -234,7 +234,6 @@ void Completion::condition(size_t from, bool with_metrics) {
                                sign == Token::RightBrace || sign == Token::RightBracket || sign == Token::True ||
                                sign == Token::False || sign == Token::String;
     if (after_operand) {
-      if (kindAt(0) == Token::Require || kindAt(0) == Token::Exclude) clauses({"because"});
       return clauses({"and", "or", "in", "not"});
     }
   }

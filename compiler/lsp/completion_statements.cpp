@@ -12,8 +12,6 @@ void Completion::import() {
   if (size() == 1) {
     for (const std::string_view name : stdlib::names())
       propose("std." + std::string(name), Kind::Module, "built in", "");
-  } else {
-    clauses({"as"});
   }
 }
 
@@ -21,13 +19,12 @@ void Completion::paramDecl() {
   // param NAME : TYPE in RANGE = DEFAULT when CONDITION
   if (const auto when = lastOf({"when"})) return condition(*when + 1, false);
   if (const auto assign = lastOf({"="})) {
-    if (*assign + 1 < size()) return clauses({"when"});
+    if (*assign + 1 < size()) return;
     return values(typeAt(3));
   }
   if (const auto colon = lastOf({":"})) {
     if (*colon + 1 == size()) return types();
     if (lastKind() == Token::Slash) return words(Role::Type, Kind::Class);
-    clauses({"in", "when"});
   }
 }
 
@@ -46,7 +43,6 @@ void Completion::metricDecl() {
   if (*colon + 1 == size() || lastKind() == Token::Slash) return words(Role::Type, Kind::Class);
   if (context_.brackets > 0) return;
   words(Role::Trait, Kind::Keyword);
-  clauses({"from"});
 }
 
 void Completion::workloadUse() {
@@ -91,14 +87,13 @@ void Completion::factor() {
   }
   if (kindAt(1) == Token::LeftParen && !lastOf({"in"})) return parameters({});
   const auto in = lastOf({"in"});
-  if (!in) return clauses({"in"});
+  if (!in) return;
   const auto clause = lastOf({"baseline", "when"});
   const std::string name = nameBefore(*in);
   if (clause && textAt(*clause) == "when") return condition(*clause + 1, false);
   if (clause && *clause + 1 == size()) return levelsOf(name);
   if (clause && context_.brackets > 0) return values(typeOf(name));  // a part of a tuple
   if (!clause && (*in + 1 == size() || context_.brackets > 0)) return values(typeOf(name));
-  clauses({"baseline", "when", "by"});
 }
 
 void Completion::compare() {
@@ -117,8 +112,6 @@ void Completion::compare() {
   }
   if (lastKind() == Token::Allow)
     return propose("W0406", Kind::Keyword, "", "Some points of the comparison have no partner.");
-  if (lastOf({"over"})) return clauses({"against", "allow"});
-  if (lastKind() == Token::RightParen) clauses({"over"});
 }
 
 void Completion::criterion() {
@@ -127,21 +120,18 @@ void Completion::criterion() {
   if (!colon) return;
   if (const auto open = openBracket(); open && kindAt(*open) == Token::LeftBracket) return selectors(*open);
   if (*colon + 1 == size()) {
-    clauses({"forall", "exists", "infeasible"});
     return metrics(true);
   }
   const Token first = kindAt(*colon + 1);
   if (first == Token::ForAll || first == Token::Exists) {
     if (const auto where = lastOf({"where"}); where && *where > *colon) return condition(*where + 1, false);
     if (lastKind() == first || lastKind() == Token::Comma) factors();
-    return clauses({"where"});
+    return;
   }
-  if (lastKind() == Token::With) return clauses({"confidence"});
   if (last() == "like") return declared(check::SymbolKind::Reference, file_);
   if (lastKind() == Token::GreaterEqual || lastKind() == Token::LessEqual || lastKind() == Token::Greater ||
       lastKind() == Token::Less || lastKind() == Token::Equal)
     return lets();
-  clauses({"within", "like", "with"});
 }
 
 void Completion::control() {
@@ -152,14 +142,12 @@ void Completion::output() {
   // table SUBJECT by FACTOR, …; plot SUBJECT over FACTOR by FACTOR, …
   if (size() == 1) return metrics(true);
   if (lastKind() == Token::By || lastKind() == Token::Over || lastKind() == Token::Comma) return factors();
-  if (kindAt(0) == Token::Plot && !lastOf({"over"})) return clauses({"over"});
-  if (!lastOf({"by"})) clauses({"by"});
 }
 
 void Completion::only() {
   if (size() == 1) return factors();
   const auto in = lastOf({"in"});
-  if (!in) return clauses({"in"});
+  if (!in) return;
   if (context_.brackets > 0 || *in + 1 == size()) levelsOf(nameBefore(*in));
 }
 
