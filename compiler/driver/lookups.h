@@ -8,7 +8,7 @@
 
 namespace expc::driver {
 
-/// What estimates ask of files (compiler/check/lookup.h), each read once: a model's sizes as the worker reads them, the
+/// What estimates ask of files (compiler/formula/lookup.h), each read once: a model's sizes as the worker reads them, the
 /// lengths of rows as it would cut them. Of what is missing or damaged nothing is known.
 class FileLookups {
  public:
