@@ -8,8 +8,8 @@
 
 namespace expc::driver {
 
-/// What estimates ask of files (compiler/formula/lookup.h), each read once: a model's sizes as the worker reads them, the
-/// lengths of rows as it would cut them. Of what is missing or damaged nothing is known.
+/// What estimates ask of files (compiler/formula/lookup.h), each read once: a model's sizes as the worker reads them,
+/// the lengths of rows as it would cut them. Of what is missing or damaged nothing is known.
 class FileLookups {
  public:
   /// Relative paths start at the folder of `study`.
