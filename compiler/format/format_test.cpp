@@ -71,7 +71,7 @@ TEST_CASE("commands, systems and references") {
   stays("system box { gpus = 4  gpu.memory = 94GB }\n");
   stays("system box {\n  gpus       = 4\n  gpu.memory = 94GB\n}\n");
   stays("unit row\nunit krow  = 1000row\nunit dozen = 12\n");
-  becomes("preset p { unit=3 only gpus in{1} }", "preset p {\n  unit = 3\n  only gpus in { 1 }\n}\n");
+  becomes("preset p { unit=3 only gpus in{1} }", "preset p { unit = 3  only gpus in { 1 } }\n");
   stays("reference r from \"a.csv\" { gpus  t = column(total) * 1s }\n");
   stays("reference r from \"a.csv\" {\n  gpus\n  time = column(total) * 1s\n}\n");
 }
