@@ -102,7 +102,8 @@ void reportNoStatement(const source::SourceManager& sources, Reporter& reporter,
   const Located& found = situation.found;
   const source::Range range{file, found.begin, found.end};
   const std::string shown = describeFound(sources, file, found, false);
-  if (found.token == Token::Comma && headsOf(block).front() == Token::Identifier) {
+  const bool named = headsOf(block).front() == Token::Identifier;  // what stands there begins with a name of its own
+  if (found.token == Token::Comma && named) {
     if (auto builder = reporter.unexpected(range, fmt::format("no ',' in a {}", blockName(block)), shown))
       builder->fix(range, apart(sources.text(file), range, "")).emit();
     return;
@@ -117,7 +118,7 @@ void reportNoStatement(const source::SourceManager& sources, Reporter& reporter,
       if (word.text.size() > 2 || !begins) words.push_back(tokenOf(word.text));
   const std::string meant = hint(sources, file, situation);
   auto near = meant.empty() ? suggestion(sources, file, found, words) : std::nullopt;
-  if (found.token == Token::Assign && !begins) near = "==";
+  if (found.token == Token::Assign && !begins && !named) near = "==";
   std::optional<diag::Builder> builder;
   if (begins) {
     std::string expected =
