@@ -29,7 +29,7 @@ constexpr const char* kTokens[] = {"EndOfFile",
 std::map<uint32_t, bool> names(const source::SourceManager& sources, source::FileId file) {
   diag::Collector said;
   diag::Emitter emitter(said);
-  parse::Reporter reporter(emitter, file);
+  parse::Reporter reporter(sources, emitter, file);
   const parse::Tree tree = parse::parseTree(sources, file, parse::Rule::File, reporter);
   std::map<uint32_t, bool> out;
   for (const parse::Node& node : tree.nodes)
