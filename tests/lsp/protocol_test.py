@@ -189,7 +189,7 @@ class Answers(Wire):
             self.assertEqual(client.initialize({"general": general})["capabilities"]["positionEncoding"], name)
             uri = client.open(self.folder / "a.exp", text)
             [diagnostic] = [d for d in client.diagnostics(uri) if d["code"] == "E0203"]
-            self.assertEqual(diagnostic["range"]["start"], {"line": 0, "character": column})
+            self.assertEqual(diagnostic["range"]["start"], {"line": 0, "character": column + 1})
             self.assertEqual(diagnostic["range"]["end"], {"line": 0, "character": column + 4})
             # Incremental edits count the same way.
             client.change(uri, 2, ((0, column), (0, column + 4), "1GiB"))
