@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <set>
 
+#include "compiler/lower/outline.h"
 #include "compiler/lower/prepared.h"
 #include "runtime/engine/command_files.h"
 #include "runtime/engine/data.h"
@@ -18,42 +18,65 @@
 namespace expc::driver {
 namespace {
 
-constexpr llvm::StringLiteral kSchema = "expc.lock/1";
+constexpr llvm::StringLiteral kSchema = "expc.lock/2";
 
-llvm::json::Object factorsOf(const plan::Plan& head) {
-  llvm::json::Object factors;
-  for (const plan::Factor& factor : head.factors) {
-    std::string text = "{ " + fmt::format("{}", fmt::join(factor.declared, ", ")) + " }";
-    if (factor.baseline) text += " baseline " + factor.levels[*factor.baseline].label;
-    factors[factor.name] = text;
-  }
-  return factors;
+/// What is compared, and how it is shown. No text is compared: it changes with each formatting.
+llvm::json::Object entry(std::string meaning, std::string text) {
+  return llvm::json::Object{{"meaning", std::move(meaning)}, {"text", plan::jsonText(text)}};
 }
 
-llvm::json::Object rulesOf(const check::Study& study) {
-  llvm::json::Object rules;
-  for (const check::Rule& rule : study.rules) {
-    const std::string text = (rule.kind == ast::RuleKind::Require ? "require " : "exclude ") + rule.text;
-    rules[text] = rule.because;
+/// The declarations of one sort by name, each as the digest of what it means; what has no name goes by its digest.
+template <typename Items, typename Text>
+llvm::json::Object sectionOf(const llvm::json::Value& meanings, const Items& items, const Text& text) {
+  llvm::json::Object section;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const llvm::json::Object& meaning = *(*meanings.getAsArray())[i].getAsObject();
+    const std::string digest = plan::shortHash(plan::canonicalJson(llvm::json::Object(meaning)));
+    const llvm::StringRef label = meaning.getString("label").value_or(""), name = *meaning.getString("name");
+    const llvm::StringRef key = label.empty() ? name : label;
+    // Two workloads may have rules of one name.
+    section[key.empty() || section.get(key) ? digest : key] = entry(digest, text(items[i]));
   }
-  return rules;
+  return section;
+}
+
+std::string factorText(const plan::Factor& factor) {
+  std::string text = fmt::format("{{ {} }}", fmt::join(factor.declared, ", "));
+  return factor.baseline ? text + " baseline " + factor.levels[*factor.baseline].label : text;
+}
+
+std::string ruleText(const check::Rule& rule) {
+  return (rule.kind == ast::RuleKind::Require ? "require " : "exclude ") + rule.text;
 }
 
 /// What is fixed: by use, the values of arguments, defaults left out.
 llvm::json::Object argumentsOf(const check::Study& study) {
   llvm::json::Object arguments;
   for (const check::Use& use : study.uses)
-    for (size_t i = 0; i < use.arguments.size(); ++i)
-      if (use.argument_ranges[i].isValid() && use.arguments[i])
-        arguments[(use.label.empty() ? "" : use.label + ".") + study.workload->parameters[i].name] =
-            use.arguments[i]->toString();
+    for (size_t i = 0; i < use.arguments.size(); ++i) {
+      const auto& value = use.arguments[i];
+      if (!value || value == use.workload->parameters[use.parameter_of[i]].fallback) continue;
+      const std::string owner = use.label.empty() ? "" : use.label + ".";
+      arguments[owner + study.workload->parameters[i].name] = plan::jsonText(value->toString());
+    }
   return arguments;
 }
 
-llvm::json::Object workloadsOf(const check::Study& study) {
-  llvm::json::Object workloads;
-  for (const check::Use& use : study.uses) workloads[use.workload->name] = use.workload->version;
-  return workloads;
+/// Their number, a digest of their ids, and how many there are of each level: as small for millions as for ten.
+llvm::json::Object pointsOf(const lower::Prepared& prepared, const llvm::json::Object& meaning) {
+  llvm::json::Object levels;
+  const check::Study& study = prepared.study();
+  for (unsigned i = 0; i < study.factors.size(); ++i)
+    for (unsigned level = 0; level < study.factors[i].levels.size(); ++level) {
+      std::vector<std::string> values;
+      for (const check::Value& value : study.factors[i].levels[level].values) values.push_back(value.toString());
+      const llvm::json::Value name =
+          plan::jsonText(fmt::format("{}={}", study.factors[i].name, fmt::join(values, ", ")));
+      levels[name.getAsString()->str()] = prepared.survey().seen.count(i, level);
+    }
+  return llvm::json::Object{{"count", prepared.survey().points},
+                            {"ids", plan::shortHash(plan::canonicalJson(*meaning.get("points")))},
+                            {"levels", std::move(levels)}};
 }
 
 llvm::Error noTick() { return llvm::Error::success(); }
@@ -93,14 +116,7 @@ llvm::Expected<llvm::json::Object> dataOf(const plan::Plan& head) {
   return data;
 }
 
-template <typename Items>
-llvm::json::Object textsOf(const Items& items) {
-  llvm::json::Object texts;
-  for (const auto& item : items) texts[item.name] = item.text;
-  return texts;
-}
-
-llvm::Expected<llvm::json::Object> lockOf(lower::Prepared& prepared, bool with_data) {
+llvm::Expected<llvm::json::Object> lockOf(const lower::Prepared& prepared, bool with_data) {
   const plan::Plan& head = prepared.outline().head;
   llvm::json::Object data;
   if (with_data) {
@@ -108,106 +124,122 @@ llvm::Expected<llvm::json::Object> lockOf(lower::Prepared& prepared, bool with_d
     if (!found) return found.takeError();
     data = std::move(*found);
   }
-  llvm::json::Object points;
-  prepared.space().forEach([&](expand::Levels point) {
-    points[expand::labelOf(prepared.study(), point)] = std::string(prepared.writer().id(point));
-    return true;
-  });
-  const llvm::json::Value whole = plan::toJson(head);
-  const llvm::json::Value* design = whole.getAsObject()->get("design");
+  const check::Study& study = prepared.study();
+  const llvm::json::Object meaning = lower::meaningOf(prepared.space(), prepared.survey());
+  const auto text = [](const auto& item) { return item.text; };
+  const auto none = [](const auto&) { return ""; };
+  const llvm::json::Value& design = *meaning.get("design");
   return llvm::json::Object{{"digest", head.digest},
-                            {"workloads", workloadsOf(prepared.study())},
-                            {"arguments", argumentsOf(prepared.study())},
-                            {"factors", factorsOf(head)},
-                            {"rules", rulesOf(prepared.study())},
-                            {"comparisons", textsOf(head.comparisons)},
-                            {"criteria", textsOf(head.criteria)},
-                            {"design", design ? *design : llvm::json::Value(nullptr)},
+                            {"workloads", sectionOf(*meaning.get("workloads"), study.uses, none)},
+                            {"arguments", argumentsOf(study)},
+                            {"factors", sectionOf(*meaning.get("factors"), head.factors, factorText)},
+                            {"rules", sectionOf(*meaning.get("rules"), study.rules, ruleText)},
+                            {"metrics", sectionOf(*meaning.get("metrics"), head.metrics, text)},
+                            {"comparisons", sectionOf(*meaning.get("comparisons"), head.comparisons, text)},
+                            {"criteria", sectionOf(*meaning.get("criteria"), head.criteria, text)},
+                            {"references", sectionOf(*meaning.get("references"), study.references, none)},
+                            {"design", design},
                             {"inputs", inputsOf(head)},
                             {"data", std::move(data)},
-                            {"points", std::move(points)}};
+                            {"points", pointsOf(prepared, meaning)}};
 }
 
 // ---- comparing
 
-std::string shown(const llvm::json::Value& value) {
-  if (auto text = value.getAsString()) return text->str();
-  return plan::canonicalJson(value);
+llvm::json::Value meaningOf(const llvm::json::Value& value) {
+  const llvm::json::Object* object = value.getAsObject();
+  const llvm::json::Value* meaning = object ? object->get("meaning") : nullptr;
+  return meaning ? *meaning : value;
 }
 
+std::string shown(const llvm::json::Value& value) {
+  if (const llvm::json::Object* object = value.getAsObject(); object && object->get("text"))
+    return object->getString("text").value_or("").str();
+  return value.getAsString() ? value.getAsString()->str() : plan::canonicalJson(value);
+}
+
+/// Says what changed from one lock of a study to another, at most `most` lines of a kind.
 class Comparer {
  public:
   explicit Comparer(size_t most) : most_(most) {}
   std::vector<std::string> lines;
 
-  void section(std::string_view study, llvm::StringRef name, std::string_view what, const llvm::json::Object& before,
-               const llvm::json::Object& after) {
-    static const llvm::json::Object kNone;
-    const llvm::json::Object* left = before.getObject(name);
-    const llvm::json::Object* right = after.getObject(name);
-    left = left ? left : &kNone;
-    right = right ? right : &kNone;
+  void study(const std::string& name, const llvm::json::Object& before, const llvm::json::Object& after) {
+    study_ = name;
+    const size_t count = lines.size();
+    for (const auto& [section, what] : {std::pair("workloads", "workload"),
+                                        {"arguments", "argument"},
+                                        {"factors", "factor"},
+                                        {"rules", "rule"},
+                                        {"metrics", "metric"},
+                                        {"comparisons", "comparison"},
+                                        {"criteria", "criterion"},
+                                        {"references", "reference"}})
+      list(what, members(before, section), members(after, section), true);
+    list("inputs of", members(before, "inputs"), members(after, "inputs"), false);
     // A lock without data is one that a run compares; it looks at the data itself.
-    if (name == "data" && right->empty()) return;
-    // A point is what it means: one that only goes by another name is neither new nor gone.
-    const std::set<std::string> kept = name == "points" ? renamed(study, *left, *right) : std::set<std::string>();
-    const auto known = [&](const llvm::json::Value& value) {
-      return kept.contains(value.getAsString().value_or("").str());
-    };
-    list(study, what, "added", *right,
-         [&](const auto& key, const auto& value) { return !left->get(key) && !known(value); });
-    list(study, what, "removed", *left,
-         [&](const auto& key, const auto& value) { return !right->get(key) && !known(value); });
-    list(
-        study, what, "changed", *right,
-        [&](const auto& key, const auto& value) {
-          const llvm::json::Value* old = left->get(key);
-          // Data that was not there when the lock was written holds a run to nothing.
-          if ((name == "data" || name == "inputs") && old &&
-              (old->kind() == llvm::json::Value::Null || value.kind() == llvm::json::Value::Null))
-            return false;
-          return old && *old != value;
-        },
-        left);
+    if (!members(after, "data").empty()) list("data", members(before, "data"), members(after, "data"), false);
+    points(members(before, "points"), members(after, "points"));
+    if (const auto *a = before.get("design"), *b = after.get("design"); a && b && *a != *b)
+      say("design changed: {} -> {}", shown(*a), shown(*b));
+    // Whatever none of the sections holds.
+    if (const auto *a = before.get("digest"), *b = after.get("digest"); lines.size() == count && a && b && *a != *b)
+      say("its meaning changed (digest {} -> {})", shown(*a), shown(*b));
   }
 
  private:
-  /// The ids that stand on both sides under different names; says how many there are.
-  std::set<std::string> renamed(std::string_view study, const llvm::json::Object& left,
-                                const llvm::json::Object& right) {
-    std::map<std::string, std::string> before;
-    for (const auto& [key, id] : left)
-      if (!right.get(key)) before.emplace(id.getAsString().value_or("").str(), key.str());
-    std::map<std::string, std::pair<std::string, std::string>> found;  // by the new name
-    for (const auto& [key, id] : right)
-      if (auto old = before.find(id.getAsString().value_or("").str()); old != before.end() && !left.get(key))
-        found.emplace(key.str(), *old);
-    std::set<std::string> ids;
-    for (const auto& [key, old] : found) ids.insert(old.first);
-    if (!found.empty())
-      lines.push_back(fmt::format("{}: {} point{} the same under another name: {} is now {}", study, found.size(),
-                                  found.size() == 1 ? " is" : "s are", found.begin()->second.second,
-                                  found.begin()->first));
-    return ids;
+  template <typename... Arguments>
+  void say(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    lines.push_back(study_ + ": " + fmt::format(format, std::forward<Arguments>(arguments)...));
   }
 
-  template <typename Wanted>
-  void list(std::string_view study, std::string_view what, std::string_view how, const llvm::json::Object& items,
-            const Wanted& wanted, const llvm::json::Object* before = nullptr) {
-    std::vector<const llvm::json::Object::value_type*> found;
-    for (const auto& item : items)
-      if (wanted(item.first, item.second)) found.push_back(&item);
-    std::sort(found.begin(), found.end(), [](auto* a, auto* b) { return a->first.str() < b->first.str(); });
-    for (size_t i = 0; i < found.size() && i < most_; ++i) {
-      std::string text = fmt::format("{}: {} {} {}", study, what, found[i]->first.str(), how);
-      if (before) text += fmt::format(": {} -> {}", shown(*before->get(found[i]->first)), shown(found[i]->second));
-      lines.push_back(std::move(text));
+  static const llvm::json::Object& members(const llvm::json::Object& of, llvm::StringRef name) {
+    static const llvm::json::Object kNone;
+    const llvm::json::Object* found = of.getObject(name);
+    return found ? *found : kNone;
+  }
+
+  /// The same number of points may be others; then some level or none has fewer or more.
+  void points(const llvm::json::Object& before, const llvm::json::Object& after) {
+    const llvm::json::Value *left = before.get("ids"), *right = after.get("ids");
+    if (!left || !right || *left == *right) return;
+    say("points changed: {} -> {}", before.getInteger("count").value_or(0), after.getInteger("count").value_or(0));
+    list("points with", members(before, "levels"), members(after, "levels"), true);
+  }
+
+  /// Where `null_counts` is false, what was not there on one side holds nobody to anything.
+  void list(std::string_view what, const llvm::json::Object& before, const llvm::json::Object& after,
+            bool null_counts) {
+    std::vector<std::string> added, removed, changed;
+    for (const auto& [key, value] : after) {
+      const llvm::json::Value* old = before.get(key);
+      if (!old)
+        added.push_back(named(what, key, value) + " added");
+      else if ((null_counts || (!old->getAsNull() && !value.getAsNull())) && meaningOf(*old) != meaningOf(value))
+        changed.push_back(named(what, key, llvm::json::Value(nullptr)) + " changed" + from(shown(*old), shown(value)));
     }
-    if (found.size() > most_)
-      lines.push_back(fmt::format("{}: {} more {}s {}", study, found.size() - most_, what, how));
+    for (const auto& [key, value] : before)
+      if (!after.get(key)) removed.push_back(named(what, key, value) + " removed");
+    for (auto* sort : {&added, &removed, &changed}) {
+      std::sort(sort->begin(), sort->end());
+      for (size_t i = 0; i < sort->size() && i < most_; ++i) say("{}", (*sort)[i]);
+      if (sort->size() > most_) say("{} more like the last one", sort->size() - most_);
+    }
+  }
+
+  /// What has no name of its own goes by its text.
+  static std::string named(std::string_view what, llvm::StringRef key, const llvm::json::Value& value) {
+    const llvm::json::Object* object = value.getAsObject();
+    const bool nameless = object && object->getString("meaning") == key;
+    return fmt::format("{} {}", what, nameless ? shown(value) : key.str());
+  }
+
+  static std::string from(const std::string& before, const std::string& after) {
+    return before == after ? "" : fmt::format(": {} -> {}", before, after);
   }
 
   size_t most_;
+  std::string study_;
 };
 
 }  // namespace
@@ -266,15 +298,6 @@ std::vector<std::string> compareLocks(const llvm::json::Value& before, const llv
   for (const auto& [name, study] : right)
     if (!left.get(name)) names.push_back(name.str());
   std::sort(names.begin(), names.end());
-  static constexpr std::pair<const char*, const char*> kSections[] = {{"workloads", "workload"},
-                                                                      {"arguments", "argument"},
-                                                                      {"factors", "factor"},
-                                                                      {"rules", "rule"},
-                                                                      {"comparisons", "comparison"},
-                                                                      {"criteria", "criterion"},
-                                                                      {"inputs", "inputs of"},
-                                                                      {"data", "data"},
-                                                                      {"points", "point"}};
   for (const std::string& name : names) {
     if (only && name != *only) continue;
     const llvm::json::Object *old = left.getObject(name), *now = right.getObject(name);
@@ -282,15 +305,7 @@ std::vector<std::string> compareLocks(const llvm::json::Value& before, const llv
       comparer.lines.push_back(fmt::format("study {} {}", name, old ? "removed" : "added"));
       continue;
     }
-    const size_t count = comparer.lines.size();
-    for (const auto& [section, what] : kSections) comparer.section(name, section, what, *old, *now);
-    if (const auto *a = old->get("design"), *b = now->get("design"); a && b && *a != *b)
-      comparer.lines.push_back(fmt::format("{}: design changed: {} -> {}", name, shown(*a), shown(*b)));
-    // Whatever none of the sections holds.
-    if (comparer.lines.size() == count && old->get("digest") && now->get("digest") &&
-        *old->get("digest") != *now->get("digest"))
-      comparer.lines.push_back(fmt::format("{}: its meaning changed (digest {} -> {})", name,
-                                           shown(*old->get("digest")), shown(*now->get("digest"))));
+    comparer.study(name, *old, *now);
   }
   return std::move(comparer.lines);
 }

@@ -29,7 +29,7 @@ void lintLevels(const Space& whole, unsigned factor, const Seen& seen, diag::Emi
   std::vector<unsigned> missing;
   std::string labels;
   for (unsigned level = 0; level < declared.levels.size(); ++level) {
-    if (seen.seen(factor, level)) continue;
+    if (seen.count(factor, level) > 0) continue;
     if (missing.size() < kShownLevels) labels += (missing.empty() ? " " : ", ") + declared.levels[level].label;
     missing.push_back(level);
   }
@@ -53,7 +53,7 @@ std::string ruleName(const check::Rule& rule, const source::SourceManager& sourc
 }
 
 Seen::Seen(const Space& space) {
-  for (const check::Factor& factor : space.study().factors) seen_.emplace_back(factor.levels.size(), 0);
+  for (const check::Factor& factor : space.study().factors) counts_.emplace_back(factor.levels.size(), 0);
 }
 
 void reportTooMany(const check::Study& study, uint64_t most, bool exhausted, diag::Emitter& emitter) {

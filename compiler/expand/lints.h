@@ -10,18 +10,18 @@ namespace expc::expand {
 /// Name of a rule for people: its own, or "line 12".
 std::string ruleName(const check::Rule& rule, const source::SourceManager& sources);
 
-/// Which levels occur at some point.
+/// At how many points each level occurs.
 class Seen {
  public:
   explicit Seen(const Space& space);
   void add(Levels levels) {
     for (size_t factor = 0; factor < levels.size(); ++factor)
-      if (levels[factor] != kAbsent) seen_[factor][levels[factor]] = true;
+      if (levels[factor] != kAbsent) ++counts_[factor][levels[factor]];
   }
-  bool seen(unsigned factor, unsigned level) const { return seen_[factor][level]; }
+  uint64_t count(unsigned factor, unsigned level) const { return counts_[factor][level]; }
 
  private:
-  std::vector<std::vector<char>> seen_;  // by factor and level
+  std::vector<std::vector<uint64_t>> counts_;  // by factor and level
 };
 
 /// Reports that a study has more points than `most`, or that looking for them was given up (E0404).

@@ -23,71 +23,29 @@ Array sorted(Array items) {
   return result;
 }
 
-std::string_view opName(check::Formula::Op op) {
+/// By Formula::Op. A digest outlives the order of an enumeration, so it holds words.
+constexpr std::array kOperators = {
+    "constant", "parameter", "metric",   "system", "lookup", "choose", "max", "min",     "epochs_to", "??",
+    "not",      "negate",    "or",       "and",    "==",     "!=",     "<",   "<=",      ">",         ">=",
+    "in set",   "in list",   "in range", "+",      "-",      "*",      "/",   "variant", "field",     "sequence"};
+static_assert(kOperators.size() == static_cast<size_t>(check::Formula::Op::Sequence) + 1);
+
+bool commutes(check::Formula::Op op) {
   using Op = check::Formula::Op;
   switch (op) {
-    case Op::Constant:
-      return "constant";
-    case Op::Parameter:
-      return "parameter";
-    case Op::Metric:
-      return "metric";
-    case Op::System:
-      return "system";
-    case Op::Lookup:
-      return "lookup";
-    case Op::Choose:
-      return "choose";
-    case Op::Max:
-      return "max";
-    case Op::Min:
-      return "min";
-    case Op::EpochsTo:
-      return "epochs_to";
-    case Op::Coalesce:
-      return "??";
-    case Op::Not:
-      return "not";
-    case Op::Negate:
-      return "negate";
     case Op::Or:
-      return "or";
     case Op::And:
-      return "and";
     case Op::Equal:
-      return "==";
     case Op::NotEqual:
-      return "!=";
-    case Op::Less:
-      return "<";
-    case Op::LessEqual:
-      return "<=";
-    case Op::Greater:
-      return ">";
-    case Op::GreaterEqual:
-      return ">=";
-    case Op::InSet:
-      return "in set";
-    case Op::InList:
-      return "in list";
-    case Op::InRange:
-      return "in range";
     case Op::Add:
-      return "+";
-    case Op::Subtract:
-      return "-";
     case Op::Multiply:
-      return "*";
-    case Op::Divide:
-      return "/";
-    case Op::Variant:
-      return "variant";
-    case Op::Field:
-      return "field";
-    case Op::Sequence:
-      return "sequence";
+    case Op::Max:
+    case Op::Min:
+    case Op::InSet:  // of its elements
+      return true;
+    default:
+      return false;
   }
-  return "";
 }
 
 class Digester {
@@ -95,37 +53,43 @@ class Digester {
   Digester(const expand::Space& space, const Survey& survey)
       : study_(space.study()), selected_(space.selected()), survey_(survey) {}
 
-  std::string run() const {
+  Object run() const {
     Object points{{"count", survey_.points},
                   {"sum", static_cast<int64_t>(survey_.ids_sum)},
                   {"mix", static_cast<int64_t>(survey_.ids_mix)}};
-    Array workloads, factors, metrics, comparisons, criteria, controls, outputs, references;
-    for (const check::Use& use : study_.uses) workloads.push_back(workload(use));
+    Array factors, metrics;
     for (unsigned i = 0; i < study_.factors.size(); ++i) factors.push_back(factor(i));
     for (unsigned i : study_.measuredWith(selected_.criteria)) metrics.push_back(metric(study_.metrics[i]));
-    for (const check::Comparison& one : study_.comparisons) comparisons.push_back(comparison(one));
-    for (const check::Criterion* one : selected_.criteria) criteria.push_back(criterion(*one));
-    for (const check::Control& one : study_.controls)
-      controls.push_back(Object{{"name", one.name}, {"pins", pins(one.pins)}});
-    for (const check::Output& one : study_.outputs) outputs.push_back(output(one));
-    for (const check::Published& one : study_.references) references.push_back(reference(one));
-    return plan::shortHash(plan::canonicalJson(Object{{"study", plan::jsonText(study_.name)},
-                                                      {"points", std::move(points)},
-                                                      {"workloads", std::move(workloads)},
-                                                      {"factors", sorted(std::move(factors))},
-                                                      {"metrics", sorted(std::move(metrics))},
-                                                      {"comparisons", sorted(std::move(comparisons))},
-                                                      {"criteria", sorted(std::move(criteria))},
-                                                      {"controls", sorted(std::move(controls))},
-                                                      {"references", sorted(std::move(references))},
-                                                      {"design", design()},
-                                                      {"outputs", std::move(outputs)}}));
+    return Object{{"study", plan::jsonText(study_.name)},
+                  {"points", std::move(points)},
+                  {"workloads", all(study_.uses, &Digester::workload)},
+                  {"factors", std::move(factors)},
+                  {"rules", all(study_.rules, &Digester::rule)},
+                  {"metrics", std::move(metrics)},
+                  {"comparisons", all(study_.comparisons, &Digester::comparison)},
+                  {"criteria", all(selected_.criteria, &Digester::criterion)},
+                  {"controls", all(study_.controls, &Digester::control)},
+                  {"references", all(study_.references, &Digester::reference)},
+                  {"design", design()},
+                  {"outputs", all(study_.outputs, &Digester::output)}};
   }
 
  private:
   static Value number(const check::Rational& value) { return value.toString(); }
 
-  static Object workload(const check::Use& use) {
+  template <typename Items, typename Item>
+  Array all(const Items& items, Object (Digester::*of)(const Item&) const) const {
+    Array result;
+    for (const auto& item : items) {
+      if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(item)>>)
+        result.push_back((this->*of)(*item));
+      else
+        result.push_back((this->*of)(item));
+    }
+    return result;
+  }
+
+  Object workload(const check::Use& use) const {
     Object object{{"label", use.label}, {"name", use.workload->name}, {"version", use.workload->version}};
     if (use.workload->command) object["command"] = commandDigest(*use.workload);
     return object;
@@ -183,8 +147,19 @@ class Digester {
     return sorted(std::move(array));
   }
 
+  Object control(const check::Control& control) const {
+    return Object{{"name", control.name}, {"pins", pins(control.pins)}};
+  }
+
+  Object rule(const check::Rule& rule) const {
+    return Object{
+        {"name", rule.name}, {"require", rule.kind == ast::RuleKind::Require}, {"condition", formula(*rule.condition)}};
+  }
+
   Value formula(const check::Formula& formula) const {
-    Array array{llvm::StringRef(opName(formula.op))};
+    Array array{kOperators[static_cast<size_t>(formula.op)]};
+    if (formula.op == check::Formula::Op::System)
+      array.push_back(llvm::StringRef(check::systemProperties()[formula.parameter].name));
     if (formula.op == check::Formula::Op::Parameter)
       array.push_back(study_.workload->parameters[formula.parameter].name);
     if (formula.op == check::Formula::Op::Metric) array.push_back(study_.metrics[formula.parameter].name);
@@ -193,8 +168,15 @@ class Digester {
       array.push_back(toExactJson(formula.constant));
     if (formula.op == check::Formula::Op::Field) array.push_back(formula.parameter);
     if (formula.geometric) array.push_back("geometric");
+    Array operands;
     for (const check::FormulaPtr& operand : formula.operands)
-      array.push_back(operand ? this->formula(*operand) : Value(nullptr));
+      operands.push_back(operand ? this->formula(*operand) : Value(nullptr));
+    if (formula.op == check::Formula::Op::InSet) {
+      array.push_back(std::move(operands.front()));
+      operands.erase(operands.begin());
+    }
+    if (commutes(formula.op)) operands = sorted(std::move(operands));
+    array.push_back(std::move(operands));
     return array;
   }
 
@@ -273,6 +255,12 @@ class Digester {
 
 }  // namespace
 
-std::string digestOf(const expand::Space& space, const Survey& survey) { return Digester(space, survey).run(); }
+llvm::json::Object meaningOf(const expand::Space& space, const Survey& survey) { return Digester(space, survey).run(); }
+
+std::string digestOf(llvm::json::Object meaning) {
+  for (auto& [section, items] : meaning)
+    if (Array* array = items.getAsArray()) items = sorted(std::move(*array));
+  return plan::shortHash(plan::canonicalJson(std::move(meaning)));
+}
 
 }  // namespace expc::lower

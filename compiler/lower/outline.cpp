@@ -50,13 +50,12 @@ class Outliner {
     removed();
     design();
     outputs();
-    paths();
+    plan_.data_paths = survey_.data_paths;
     claims();
-    dataPaths();
     outline_.points = survey_.points;
     outline_.available = survey_.available;
     outline_.expected_infeasible = survey_.expected_infeasible;
-    plan_.digest = digestOf(space_, survey_);
+    plan_.digest = digestOf(meaningOf(space_, survey_));
     return std::move(outline_);
   }
 
@@ -74,21 +73,6 @@ class Outliner {
     plan_.rates.memory = rate("gpu.bandwidth");
     plan_.rates.link = rate("gpu.link");
     plan_.rates.host_link = rate("host.link");
-  }
-
-  /// Of every argument and level: some may not occur at any point.
-  void dataPaths() {
-    const auto& parameters = study_.workload->parameters;
-    for (size_t use = 0; use < selected_.arguments.size(); ++use)
-      for (size_t i = 0; i < parameters.size(); ++i)
-        if (const auto& value = selected_.arguments[use][i]; value && study_.factor_of[i] < 0)
-          collectPaths(*value, parameters[i].type, plan_.data_paths);
-    for (size_t index = 0; index < study_.factors.size(); ++index) {
-      const check::Factor& factor = study_.factors[index];
-      for (unsigned level : selected_.levels[index])
-        for (size_t i = 0; i < factor.parameters.size(); ++i)
-          collectPaths(factor.levels[level].values[i], parameters[factor.parameters[i]].type, plan_.data_paths);
-    }
   }
 
   void header() {
@@ -187,26 +171,6 @@ class Outliner {
     set(quality || block.settings.contains("epochs") ? "epochs" : "steps", 1);
     if (!quality) set("warmup", 0);
     return design;
-  }
-
-  /// Of every level and argument that some point has.
-  void paths() {
-    const auto& parameters = study_.workload->parameters;
-    for (unsigned i = 0; i < parameters.size(); ++i) {
-      const expand::Condition* when = space_.when(i);
-      if (when && when->ever(expand::Condition::Answer::Yes) == false) continue;
-      int factor = study_.factor_of[i];
-      if (factor < 0) {
-        for (const auto& arguments : selected_.arguments)
-          if (arguments[i]) collectPaths(*arguments[i], parameters[i].type, plan_.data_paths);
-        continue;
-      }
-      const auto& of = study_.factors[factor].parameters;
-      auto slot = std::find(of.begin(), of.end(), i) - of.begin();
-      for (unsigned level : selected_.levels[factor])
-        if (survey_.seen.seen(static_cast<unsigned>(factor), level))
-          collectPaths(study_.factors[factor].levels[level].values[slot], parameters[i].type, plan_.data_paths);
-    }
   }
 
   void outputs() {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <llvm/Support/JSON.h>
+
 #include "compiler/lower/lower.h"
 #include "compiler/survey/survey.h"
 
@@ -9,8 +11,10 @@ namespace expc::lower {
 Outline outlineOf(const check::Program& program, const expand::Space& space, const Survey& survey,
                   const Selection& selection, const check::System* system);
 
-/// Hash of what a selected study means: lowered declarations and the ids of its points. Not of where they stand, how
-/// they are written, in which order, or what any machine can run.
-std::string digestOf(const expand::Space& space, const Survey& survey);
+/// What a selected study means: by section its lowered declarations as they follow each other, and sums of the ids of
+/// its points. Not where they stand, how they are written, or what any machine can run.
+llvm::json::Object meaningOf(const expand::Space& space, const Survey& survey);
+/// Its hash, the same in whichever order things are declared.
+std::string digestOf(llvm::json::Object meaning);
 
 }  // namespace expc::lower

@@ -13,7 +13,6 @@ PlanBuilder::PlanBuilder(Prepared& prepared)
 
 plan::Plan PlanBuilder::build() {
   plan_ = prepared_.outline().head;
-  plan_.data_paths.clear();  // those that points read are enough
   points();
   references();
   controls();
@@ -23,9 +22,7 @@ plan::Plan PlanBuilder::build() {
 }
 
 void PlanBuilder::points() {
-  plan_.data_paths.clear();
   const check::Selected& selected = prepared_.selected();
-  const auto& parameters = study_.workload->parameters;
   expand::Assignment at(selected);
   space_.forEach([&](expand::Levels levels) {
     levels_.insert(levels_.end(), levels.begin(), levels.end());
@@ -42,8 +39,6 @@ void PlanBuilder::points() {
       point.levels.push_back(levels[factor] == expand::kAbsent ? plan::kInactive : static_cast<unsigned>(place));
     }
     point.parameters = parametersOf(selected, at);
-    for (unsigned i = 0; i < parameters.size(); ++i)
-      if (const check::Value* value = at.value(i)) collectPaths(*value, parameters[i].type, plan_.data_paths);
     point.unavailable = prepared_.machine().unavailable(levels);
     point.expected_infeasible = prepared_.machine().expectedInfeasible(levels);
     point.estimates = prepared_.machine().estimates(levels);

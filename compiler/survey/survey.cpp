@@ -2,15 +2,84 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/survey/published.h"
+#include "compiler/survey/values.h"
 
 namespace expc::lower {
 namespace {
 
+/// Collects the paths that points read. Only parameters that name one somewhere are looked at.
+class PathReader {
+ public:
+  explicit PathReader(const expand::Space& space) : space_(space) {
+    for (unsigned i = 0; i < space.study().workload->parameters.size(); ++i) {
+      Parameter parameter = read(i);
+      if (std::any_of(parameter.paths.begin(), parameter.paths.end(), [](const auto& paths) { return !paths.empty(); }))
+        parameters_.push_back(std::move(parameter));
+    }
+  }
+
+  void add(expand::Levels point) {
+    for (Parameter& parameter : parameters_) {
+      if (parameter.when && !parameter.when->holds(point)) continue;
+      const unsigned level = parameter.factor < 0 ? expand::kAbsent : point[parameter.factor];
+      parameter.read[level < expand::kOpen ? level : parameter.levels + space_.use(point)] = true;
+    }
+  }
+
+  std::vector<std::string> paths() const {
+    std::vector<std::string> all;
+    for (const Parameter& parameter : parameters_)
+      for (size_t i = 0; i < parameter.read.size(); ++i)
+        for (const std::string& path : parameter.paths[i])
+          if (parameter.read[i] && std::find(all.begin(), all.end(), path) == all.end()) all.push_back(path);
+    return all;
+  }
+
+ private:
+  /// Its values: those of its factor's levels, then each workload's argument.
+  struct Parameter {
+    int factor = -1;
+    const expand::Condition* when = nullptr;
+    size_t levels = 0;
+    std::vector<std::vector<std::string>> paths;
+    std::vector<char> read;
+  };
+
+  Parameter read(unsigned index) const {
+    const check::Study& study = space_.study();
+    Parameter parameter{study.factor_of[index], space_.when(index), 0, {}, {}};
+    auto add = [&](const check::Value* value) {
+      parameter.paths.emplace_back();
+      if (value) collectPaths(*value, study.workload->parameters[index].type, parameter.paths.back());
+    };
+    if (parameter.factor >= 0) {
+      const check::Factor& factor = study.factors[parameter.factor];
+      auto slot = std::find(factor.parameters.begin(), factor.parameters.end(), index) - factor.parameters.begin();
+      for (const check::Level& level : factor.levels) add(&level.values[slot]);
+      parameter.levels = factor.levels.size();
+    }
+    for (const auto& arguments : space_.selected().arguments) add(arguments[index] ? &*arguments[index] : nullptr);
+    parameter.read.resize(parameter.paths.size());
+    return parameter;
+  }
+
+  const expand::Space& space_;
+  std::vector<Parameter> parameters_;
+};
+
 class Surveyor {
  public:
   Surveyor(const expand::Space& space, Machine& machine, PointWriter* writer)
-      : space_(space), study_(space.study()), machine_(machine), writer_(writer), pairs_(space), survey_(space) {
+      : space_(space),
+        study_(space.study()),
+        machine_(machine),
+        writer_(writer),
+        pairs_(space),
+        paths_(space),
+        survey_(space) {
     survey_.comparisons.resize(study_.comparisons.size());
     values_.resize(study_.comparisons.size());
     for (const check::Criterion* criterion : space.selected().criteria) {
@@ -42,6 +111,7 @@ class Surveyor {
         break;
     }
     survey_.product = walker.product();
+    survey_.data_paths = paths_.paths();
     survey_.removed = walker.removed();
     return std::move(survey_);
   }
@@ -50,6 +120,7 @@ class Surveyor {
   bool visit(expand::Levels point) {
     ++survey_.points;
     survey_.seen.add(point);
+    paths_.add(point);
     bool runs = machine_.unavailable(point).empty();
     survey_.available += runs;
     survey_.expected_infeasible += runs && !machine_.expectedInfeasible(point).empty();
@@ -136,6 +207,7 @@ class Surveyor {
   Machine& machine_;
   PointWriter* writer_;
   Pairs pairs_;
+  PathReader paths_;
   std::vector<Question> questions_;
   std::vector<std::unique_ptr<PublishedValues>> published_;  // by criterion; null without a reference
   std::vector<Pairs::Answer> values_;                        // by comparison, at the point in hand

@@ -39,6 +39,7 @@ struct Survey {
   std::vector<OfComparison> comparisons;  // by comparison of the study
   std::vector<OfCriterion> criteria;      // by criterion of the selection
   uint64_t ids_sum = 0, ids_mix = 0;      // of all ids, whatever their order; with `writer`
+  std::vector<std::string> data_paths;    // distinct, that some point reads
 };
 
 /// Nothing after a report. With a writer the ids are summed up.

@@ -165,14 +165,35 @@ class Locks(Command):
         self.write("tiny.exp", "// a comment\n" + STUDY.replace("  factor", "\n      factor"))
         self.assertEqual(self.plan("--diff", "tiny.exp.lock").stdout, "nothing changed since tiny.exp.lock\n")
 
+    def test_neither_blanks_nor_order_change_anything(self):
+        factors = "  factor gpus in { 1, 2 }  baseline 1\n  factor gpus_per_node in { 1 }\n"
+        parts = ["  workload null.idle(noise = 0.01, step=10ms)\n", "  factor gpus in {1,2} baseline   1\n", "  require small: gpus<=2 and gpus>0\n",
+                 "  compare gain=speedup( step_time )over gpus\n", "  criterion faster:forall gpus :gain>=1.5x with confidence  95%\n",
+                 "  criterion again : forall * where gpus in {2, 1}: step_time<=1s\n",
+                 "  table step_time by gpus\n", "  table gain by gpus\n", "  design full { timed { repeat 7..9 until half_width(gain)<=10%  steps 1  warmup 0 } order blocks }\n"]
+        text = "import std.null\nstudy tiny {\n" + "".join(parts) + "}\n"
+        self.write("tiny.exp", text)
+        self.plan("--lock")
+        self.expc("fmt", "tiny.exp")
+        self.assertNotEqual((self.folder / "tiny.exp").read_text(), text)
+        self.assertEqual(self.plan("--diff", "tiny.exp.lock").stdout, "nothing changed since tiny.exp.lock\n")
+        self.write("tiny.exp", "import std.null\nstudy tiny {\n" + "".join(reversed(parts)).replace("<=2 and gpus>0", " > 0 and gpus <= 2").replace("{2, 1}", "{ 1, 2 }") + "}\n")
+        self.assertEqual(self.plan("--diff", "tiny.exp.lock").stdout, "nothing changed since tiny.exp.lock\n")
+
+    def test_a_lock_is_small_however_many_points_there_are(self):
+        self.write("tiny.exp", STUDY.replace("{ 1, 2, 3 }", "1..1000 by 1").replace("{ 10ms, 20ms }", "1ms..200ms by 1ms"))
+        self.plan("--lock")
+        self.assertLess((self.folder / "tiny.exp.lock").stat().st_size, 100_000)
+
     def test_changes_are_named(self):
+        self.write("tiny.exp", STUDY.replace("noise = 0.01", "noise = 0.05"))
         self.plan("--lock")
         changed = STUDY.replace("{ 1, 2, 3 }", "{ 1, 2, 4 }").replace("1.5x", "1.6x").replace("repeat 7", "repeat 8")
         self.write("tiny.exp", changed.replace("gpus < 3", "gpus < 4").replace("noise = 0.01", "noise = 0.03"))
         text = self.plan("--diff", "tiny.exp.lock").stdout
-        for line in ["argument noise changed: 0.01 -> 0.03", "factor gpus changed: { 1, 2, 3 } baseline 1 -> { 1, 2, 4 } baseline 1",
+        for line in ["argument noise changed: 0.05 -> 0.03", "factor gpus changed: { 1, 2, 3 } baseline 1 -> { 1, 2, 4 } baseline 1",
                      "criterion faster changed", "rule require gpus < 4 or step == 20ms added", "design changed",
-                     "point step=20ms gpus=4 added", "point step=20ms gpus=3 removed", "point step=20ms gpus=1 changed"]:
+                     "points changed: 5 -> 5", "points with gpus=4 added", "points with gpus=3 removed"]:
             self.assertIn("tiny: " + line, text)
 
     def test_a_point_with_another_name_is_the_same(self):
@@ -180,8 +201,8 @@ class Locks(Command):
         self.plan("--lock")
         self.write("tiny.exp", STUDY)
         text = self.plan("--diff", "tiny.exp.lock").stdout
-        self.assertIn("points are the same under another name: step=10ms noise=0.01 gpus=1 is now step=10ms gpus=1", text)
-        self.assertNotIn("point step", text)
+        self.assertIn("factor noise removed", text)
+        self.assertNotIn("point", text)
 
     def test_a_lock_is_of_the_whole_file(self):
         for arguments in [("--lock", "--preset", "quick"), ("--lock", "-D", "gpus=1"), ("--diff", "x.lock", "--study", "tiny")]:
@@ -222,6 +243,14 @@ class Locks(Command):
         self.plan("--lock")
         self.write("in.txt", "two")
         self.assertIn("tiny: inputs of show changed", self.plan("--diff", "tiny.exp.lock").stdout)
+
+    def test_data_that_no_point_reads_is_not_held(self):
+        for name in ["read", "unread"]:
+            (self.folder / name).mkdir()
+        self.write("tiny.exp", STUDY.replace("  require slow", '  factor data in { folder("read"), folder("unread") }\n  exclude data == folder("unread")\n  require slow', 1))
+        self.plan("--lock")
+        lock = json.loads((self.folder / "tiny.exp.lock").read_text(encoding="utf-8"))
+        self.assertEqual(list(lock["studies"]["tiny"]["data"]), ["read"])
 
     def test_a_lock_that_cannot_be_written(self):
         (self.folder / "tiny.exp.lock").mkdir()
