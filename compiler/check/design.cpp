@@ -316,6 +316,22 @@ static bool needs(const Study& study, const SettingRule& rule, const Design::Kin
   });
 }
 
+namespace {
+
+/// That a point runs out of memory is found by trying it, in trials of any kind.
+void claimsHaveTrials(StudyContext& context, const Design& design, const Design* more,
+                      const std::vector<Criterion>& criteria) {
+  if (!design.kinds.empty() || (more && !more->kinds.empty())) return;
+  for (const Criterion& criterion : criteria)
+    if (criterion.infeasible)
+      return context.emitter()
+          .build(criterion.range, KindWithoutDesign, criterion.name, toString(TrialKind::Timed))
+          .note(design.range, "write 'timed {{ repeat 1 }}' here: what runs out of memory is found by trying it")
+          .emit();
+}
+
+}  // namespace
+
 void checkDesignCovers(StudyContext& context, size_t before) {
   Study& study = context.study;
   if (!study.design) return;
@@ -332,6 +348,9 @@ void checkDesignCovers(StudyContext& context, size_t before) {
         .note(metric.range, "the metric is declared here")
         .emit();
   }
+  claimsHaveTrials(context, design, nullptr, study.criteria);
+  for (const Change& preset : study.presets)
+    claimsHaveTrials(context, design, preset.design ? &*preset.design : nullptr, preset.criteria);
   for (const Change& preset : study.presets)
     for (const Criterion& criterion : preset.criteria) {
       if (!criterion.metric) continue;

@@ -1,6 +1,7 @@
 // Factors: their levels, baseline and the condition under which they vary.
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "compiler/check/union.h"
 
@@ -99,13 +100,15 @@ class FactorChecker {
     auto levels = context_.levels(*declaration_.levels, factor_, what);
     if (!levels) return;
     factor_.declared = std::move(levels->declared);
+    std::unordered_multimap<std::string, size_t> known;
     for (Level& level : levels->levels) {
-      auto same = std::find_if(factor_.levels.begin(), factor_.levels.end(),
-                               [&](const Level& known) { return known.values == level.values; });
-      if (same != factor_.levels.end()) {
+      const std::string label = labelOf(level.values);
+      auto [at, end] = known.equal_range(label);
+      at = std::find_if(at, end, [&](const auto& one) { return factor_.levels[one.second].values == level.values; });
+      if (at != end) {
         context_.emitter()
             .build(level.range, DuplicateLevel, level.label, factor_.name)
-            .note(same->range, "the first one is here")
+            .note(factor_.levels[at->second].range, "the first one is here")
             .emit();
         continue;
       }
@@ -114,6 +117,7 @@ class FactorChecker {
         factor_.levels.clear();
         return;
       }
+      known.emplace(label, factor_.levels.size());
       factor_.levels.push_back(std::move(level));
     }
   }

@@ -86,8 +86,9 @@ class PresetChecker {
     if (!value) return;
     for (const Use& use : study_.uses) {
       int real = use.parameter_of[index];
-      if (real >= 0 && !context_.expressions().allows(*value, assignment.value->range, type,
-                                                      use.workload->parameters[real].refinement, what))
+      if (real < 0) continue;
+      const Parameter& parameter = use.workload->parameters[real];
+      if (!context_.expressions().allows(*value, assignment.value->range, parameter.type, parameter.refinement, what))
         return;
     }
     change_.assigned.push_back({static_cast<unsigned>(index), std::move(*value), assignment.range});

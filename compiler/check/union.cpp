@@ -110,14 +110,17 @@ class Uniter {
   }
 
   bool agrees(const Workload& workload, const Parameter& parameter) {
-    const Parameter& known = workload_->parameters[workload_->findParameter(parameter.name)];
+    Parameter& known = workload_->parameters[workload_->findParameter(parameter.name)];
     if (known.name == "workload") {
       context_.emitter().emit(parameter.range, errors::NotSupported,
                               "a parameter called 'workload' in a study with several workloads");
       return false;
     }
-    if (parameter.type.isError() || (parameter.type.agreesWith(known.type) && parameter.type.kind == known.type.kind))
+    if (parameter.type.isError() || (parameter.type.agreesWith(known.type) && parameter.type.kind == known.type.kind)) {
+      // Here it is as wide as the widest; each workload judges by its own.
+      if (!parameter.type.whole) known.type.whole = false;
       return true;
+    }
     auto first = std::find_if(study_.uses.begin(), study_.uses.end(),
                               [&](const Use& use) { return use.workload->findParameter(parameter.name) >= 0; });
     context_.emitter()
@@ -184,12 +187,14 @@ class Uniter {
     std::vector<int> kept(first.metrics.size(), -1);
     for (unsigned i = 0; i < first.metrics.size(); ++i) {
       const Metric& metric = first.metrics[i];
+      Metric copy = metric;
       bool common = std::all_of(study_.uses.begin() + 1, study_.uses.end(), [&](const Use& use) {
         int found = use.workload->findMetric(metric.name);
-        return found >= 0 && same(metric, use.workload->metrics[found], use);
+        if (found < 0 || !same(metric, use.workload->metrics[found], use)) return false;
+        widen(copy, use.workload->metrics[found]);
+        return true;
       });
       if (!common) continue;
-      Metric copy = metric;
       if (metric.derived && !(copy.derived = remap(metric.derived, Op::Metric, kept))) continue;
       kept[i] = static_cast<int>(workload_->metrics.size());
       workload_->metrics.push_back(std::move(copy));
@@ -204,16 +209,47 @@ class Uniter {
       }
   }
 
+  /// What holds of the values of both.
+  static void widen(Metric& metric, const Metric& other) {
+    metric.exact = metric.exact && other.exact;
+    if (!metric.refinement || !other.refinement || metric.refinement->text != other.refinement->text)
+      metric.refinement.reset();
+  }
+
   bool same(const Metric& left, const Metric& right, const Use& use) {
-    bool alike = left.dimension == right.dimension && left.kind == right.kind && left.better == right.better &&
-                 left.series == right.series && (left.derived != nullptr) == (right.derived != nullptr);
-    if (!alike)
-      context_.emitter()
-          .build(use.range, WorkloadsDiffer, left.name, study_.uses[0].label, use.label)
-          .note(left.range, "it is declared here")
-          .note(right.range, "and here, with another type, direction or kind of trial")
-          .emit();
-    return alike;
+    const std::string_view difference = differenceOf(left, right, *use.workload);
+    if (difference.empty()) return true;
+    context_.emitter()
+        .build(use.range, WorkloadsDiffer, left.name, study_.uses[0].label, use.label)
+        .note(left.range, "it is declared here")
+        .note(right.range, "and here, {}", difference)
+        .emit();
+    return false;
+  }
+
+  std::string_view differenceOf(const Metric& left, const Metric& right, const Workload& workload) const {
+    if (left.dimension != right.dimension) return "with another type";
+    if (left.kind != right.kind) return "of another kind of trial";
+    if (left.better != right.better) return "with another direction";
+    if (left.series != right.series) return left.series ? "as one value, no series" : "as a series";
+    if (!left.derived && right.derived) return "where it is derived, not measured";
+    if (left.derived && !right.derived) return "where it is measured, not derived";
+    if (left.derived && !sameFormula(*left.derived, *right.derived, workload)) return "by another formula";
+    return "";
+  }
+
+  /// Whether a formula of the first workload says what one of `workload` says.
+  bool sameFormula(const Formula& left, const Formula& right, const Workload& workload) const {
+    const Workload& first = *study_.uses[0].workload;
+    if (left.op != right.op || left.operands.size() != right.operands.size() || left.constant != right.constant)
+      return false;
+    if (left.op == Op::Metric && first.metrics[left.parameter].name != workload.metrics[right.parameter].name)
+      return false;
+    if (left.op == Op::Parameter && first.parameters[left.parameter].name != workload.parameters[right.parameter].name)
+      return false;
+    for (size_t i = 0; i < left.operands.size(); ++i)
+      if (!sameFormula(*left.operands[i], *right.operands[i], workload)) return false;
+    return true;
   }
 
   StudyContext& context_;

@@ -25,9 +25,17 @@ const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::Qu
   return nullptr;
 }
 
+/// Each is a part of the conditions of all.
+constexpr size_t kMaxWorkloads = 256;
+
 /// Fills study.uses, without arguments; false after a report.
 bool findUses(StudyContext& context) {
   const auto& declared = context.declaration->workloads;
+  if (declared.size() > kMaxWorkloads) {
+    context.emitter().emit(declared[kMaxWorkloads].name.range, errors::NotSupported,
+                           fmt::format("a study with more than {} workloads", kMaxWorkloads));
+    return false;
+  }
   NameMap<source::Range> labels;
   bool good = true;
   for (const ast::WorkloadUse& declaration : declared) {

@@ -35,7 +35,7 @@ llvm::json::Object sectionOf(const llvm::json::Value& meanings, const Items& ite
     const llvm::StringRef label = meaning.getString("label").value_or(""), name = *meaning.getString("name");
     const llvm::StringRef key = label.empty() ? name : label;
     // Two workloads may have rules of one name.
-    section[key.empty() || section.get(key) ? digest : key] = entry(digest, text(items[i]));
+    section[key.empty() || section.get(key) ? digest : key.str()] = entry(digest, text(items[i]));
   }
   return section;
 }

@@ -15,6 +15,9 @@ namespace expc::expand {
 /// More points than this are refused everywhere: looking at each would take minutes.
 inline constexpr uint64_t kMaxPoints = 100'000'000;
 
+/// So many combinations of levels all rules of a study may look at, so that compiling them takes seconds at most.
+inline constexpr uint64_t kMaxRuleWork = uint64_t{1} << 25;
+
 /// Why a combination of levels is no point.
 struct Obstacle {
   enum class Kind {
@@ -89,6 +92,8 @@ class Space {
   friend class Walker;
   explicit Space(const check::Selected& selected);
   void orderFactors();
+  /// At how many combinations of levels a formula is evaluated at most to know all its values.
+  uint64_t combinations(const check::Formula& formula) const;
 
   const check::Selected& selected_;
   std::vector<unsigned> order_, position_;            // position_: by factor, its place in order_

@@ -25,9 +25,9 @@ Array sorted(Array items) {
 
 /// By Formula::Op. A digest outlives the order of an enumeration, so it holds words.
 constexpr std::array kOperators = {
-    "constant", "parameter", "metric",   "system", "lookup", "choose", "max", "min",     "epochs_to", "??",
-    "not",      "negate",    "or",       "and",    "==",     "!=",     "<",   "<=",      ">",         ">=",
-    "in set",   "in list",   "in range", "+",      "-",      "*",      "/",   "variant", "field",     "sequence"};
+    "constant", "parameter", "metric",   "epochs_to", "system", "lookup", "choose", "max",     "min",   "??",
+    "not",      "negate",    "or",       "and",       "==",     "!=",     "<",      "<=",      ">",     ">=",
+    "in set",   "in list",   "in range", "+",         "-",      "*",      "/",      "variant", "field", "sequence"};
 static_assert(kOperators.size() == static_cast<size_t>(check::Formula::Op::Sequence) + 1);
 
 bool commutes(check::Formula::Op op) {
@@ -173,7 +173,7 @@ class Digester {
       operands.push_back(operand ? this->formula(*operand) : Value(nullptr));
     if (formula.op == check::Formula::Op::InSet) {
       array.push_back(std::move(operands.front()));
-      operands.erase(operands.begin());
+      operands.front() = nullptr;
     }
     if (commutes(formula.op)) operands = sorted(std::move(operands));
     array.push_back(std::move(operands));

@@ -10,6 +10,7 @@ bool wantsOperand(Token token) {
     case Token::Over:
     case Token::By:
     case Token::Comma:
+    case Token::Colon:
     case Token::ForAll:
     case Token::Exists:
     case Token::Only:

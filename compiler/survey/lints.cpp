@@ -5,6 +5,7 @@
 namespace expc::lower {
 namespace {
 
+EXPC_DIAGNOSTIC(HoldsWithout, Warning, "'{0}' can hold without {1}", std::string_view, std::string);
 EXPC_DIAGNOSTIC(NoPartner, Error, "the comparison '{0}' has no pair of points", std::string_view);
 EXPC_DIAGNOSTIC(SomeWithoutPartner, Warning, "{0} of {1} points of the comparison '{2}' have no partner", uint64_t,
                 uint64_t, std::string_view);
@@ -97,13 +98,47 @@ void lintSomePairs(const expand::Space& whole, const Survey& survey, const sourc
   }
 }
 
+namespace {
+
+/// What a claim can hold without: quantifiers range over the combinations that there are (docs/language.md).
+void lintAbsent(const expand::Space& whole, const check::Criterion& criterion, const Survey::OfCriterion& of,
+                diag::Emitter& emitter) {
+  const check::Study& study = whole.study();
+  if (const int factor = of.shape.absentAmongOthers(); factor >= 0)
+    emitter
+        .build(criterion.range, HoldsWithout, criterion.name,
+               fmt::format("a level of '{}'", study.factors[factor].name))
+        .note({},
+              "where it is not active the other factors' levels are one more case of 'exists'; leave them out with "
+              "'where'")
+        .emit();
+  for (const check::Quantifier& quantifier : criterion.quantifiers) {
+    if (quantifier.kind == ast::QuantifierKind::Exists) continue;
+    for (unsigned factor : quantifier.factors)
+      for (size_t level = 0; level < of.asked[factor].size(); ++level)
+        if (of.asked[factor][level] == Survey::OfCriterion::OnlyDropped)
+          return emitter
+              .build(criterion.range, HoldsWithout, criterion.name,
+                     fmt::format("anything at {}={}", study.factors[factor].name,
+                                 study.factors[factor].levels[level].label))
+              .note({}, "nothing there satisfies the 'where' of 'exists', so 'forall' passes over it")
+              .emit();
+  }
+}
+
+}  // namespace
+
 void lintCriteria(const expand::Space& whole, const Survey& survey, diag::Emitter& emitter) {
   for (size_t i = 0; i < whole.selected().criteria.size(); ++i) {
     const check::Criterion& criterion = *whole.selected().criteria[i];
     bool paired =
         criterion.infeasible || !criterion.comparison ||
         (survey.comparisons[*criterion.comparison].pairs > 0 && survey.comparisons[*criterion.comparison].several == 0);
-    if (!paired || survey.criteria[i].shape.cells() + survey.criteria[i].unpublished > 0) continue;
+    if (!paired) continue;
+    if (survey.criteria[i].shape.cells() + survey.criteria[i].unpublished > 0) {
+      lintAbsent(whole, criterion, survey.criteria[i], emitter);
+      continue;
+    }
     emitter.build(criterion.range, EmptyCriterion, criterion.name)
         .note({}, "no point has the levels that it selects and satisfies its 'where'")
         .emit();

@@ -22,7 +22,12 @@ Machine::Machine(const expand::Space& space, const check::System* system, const 
     : space_(space), at_(space.selected(), system, &lookup) {
   gatherEstimates();
   if (!system) return;
-  if (const auto& memory = (*system)["gpu.memory"]) device_memory_ = memory->asNumber()->toDouble();
+  for (Estimate& estimate : estimates_) {
+    const bool of_host = space.study().metrics[estimate.metric].name == "host_memory_peak";
+    estimate.of = of_host ? "the host" : "a device";
+    if (const auto& memory = (*system)[of_host ? "memory" : "gpu.memory"])
+      estimate.capacity = memory->asNumber()->toDouble();
+  }
   using Answer = expand::Condition::Answer;
   const check::Study& study = space.study();
   for (const check::Rule& rule : study.rules) {
@@ -40,7 +45,7 @@ void Machine::gatherEstimates() {
   for (const check::Estimate& part : space_.study().workload->estimates) {
     auto found = std::find_if(estimates_.begin(), estimates_.end(),
                               [&](const Estimate& estimate) { return estimate.metric == part.metric; });
-    if (found == estimates_.end()) found = estimates_.insert(found, Estimate{part.metric, {}, {}, {}, {}});
+    if (found == estimates_.end()) found = estimates_.insert(found, Estimate{part.metric, {}, {}, {}, {}, {}, {}});
     found->parts.push_back(&part);
     std::set<unsigned> factors(found->factors.begin(), found->factors.end());
     std::set<unsigned> parameters(found->parameters.begin(), found->parameters.end());
@@ -63,13 +68,13 @@ const std::string& Machine::unavailable(expand::Levels point) const {
 }
 
 std::string Machine::expectedInfeasible(expand::Levels point) {
-  if (!device_memory_) return "";
   for (Estimate& estimate : estimates_) {
+    if (!estimate.capacity) continue;
     const std::optional<double> bytes = bytesAt(estimate, point);
-    if (!bytes || *bytes <= *device_memory_) continue;  // what cannot be estimated is tried
+    if (!bytes || *bytes <= *estimate.capacity) continue;  // what cannot be estimated is tried
     range_ = estimate.parts[0]->range;
-    return fmt::format("{} is estimated at {}, and a device has {}", space_.study().metrics[estimate.metric].name,
-                       bytesText(*bytes), bytesText(*device_memory_));
+    return fmt::format("{} is estimated at {}, and {} has {}", space_.study().metrics[estimate.metric].name,
+                       bytesText(*bytes), estimate.of, bytesText(*estimate.capacity));
   }
   return "";
 }
@@ -79,6 +84,11 @@ std::map<std::string, double> Machine::estimates(expand::Levels point) {
   for (Estimate& estimate : estimates_)
     if (const auto bytes = bytesAt(estimate, point)) found[space_.study().metrics[estimate.metric].name] = *bytes;
   return found;
+}
+
+bool Machine::judgesMemory() const {
+  return std::any_of(estimates_.begin(), estimates_.end(),
+                     [](const Estimate& one) { return one.capacity.has_value(); });
 }
 
 /// Points that agree in the factors that the estimate reads share its value.

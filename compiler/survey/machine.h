@@ -19,13 +19,14 @@ class Machine {
   /// "" or why the system cannot run a point: a rule with `system`. A rule that reads what is not known of the system,
   /// or has no value at the point, says nothing.
   const std::string& unavailable(expand::Levels point) const;
-  /// "" or why a point is expected to run out of memory: the workload's estimate is above what a device has.
+  /// "" or why a point is expected to run out of memory: an estimate of device memory is above what
+  /// a device has, or one of host memory above what the host has.
   std::string expectedInfeasible(expand::Levels point);
   /// The workload's estimates at a point, in bytes, by the metric's name. What has no value there is left out.
   std::map<std::string, double> estimates(expand::Levels point);
 
   bool judgesAvailability() const { return !rules_.empty(); }
-  bool judgesMemory() const { return device_memory_ && !estimates_.empty(); }
+  bool judgesMemory() const;
 
   /// The place of the estimate that made the last answer of expectedInfeasible.
   source::Range estimateRange() const { return range_; }
@@ -42,13 +43,14 @@ class Machine {
     std::vector<const check::Estimate*> parts;
     std::vector<unsigned> factors, parameters;                  // that the parts read
     std::unordered_map<uint64_t, std::optional<double>> known;  // bytes, by the levels of the factors
+    std::optional<double> capacity;                             // that the system has for it, in bytes
+    std::string_view of;                                        // whose: "a device"
   };
   void gatherEstimates();
   std::optional<double> bytesAt(Estimate& estimate, expand::Levels point);
   std::optional<double> evaluate(const Estimate& estimate, expand::Levels point);
 
   const expand::Space& space_;
-  std::optional<double> device_memory_;  // of the system, in bytes
   std::vector<Rule> rules_;
   std::vector<Estimate> estimates_;
   expand::Assignment at_;

@@ -9,24 +9,28 @@ namespace expc::lower {
 
 Question::Question(const expand::Space& space, const check::Criterion& criterion) : criterion_(criterion) {
   for (const check::Quantifier& quantifier : criterion.quantifiers)
-    if (quantifier.where)
-      where_.push_back(std::make_unique<expand::Condition>(space, quantifier.where, expand::View::Study));
+    where_.push_back(
+        quantifier.where ? std::make_unique<expand::Condition>(space, quantifier.where, expand::View::Study) : nullptr);
 }
 
 Question::Answer Question::asks(expand::Levels point, const std::vector<Pairs::Answer>& values) const {
   for (const check::Pin& pin : criterion_.pins)
     if (point[pin.factor] != pin.level) return Answer::No;
-  for (const auto& where : where_) {
-    expand::Condition::Answer answer = where->at(point);
+  bool dropped = false;
+  for (size_t i = 0; i < where_.size(); ++i) {
+    expand::Condition::Answer answer = where_[i] ? where_[i]->at(point) : expand::Condition::Answer::Yes;
     if (answer == expand::Condition::Answer::None) return Answer::Failed;
-    if (answer == expand::Condition::Answer::No) return Answer::No;
+    if (answer == expand::Condition::Answer::Yes) continue;
+    if (criterion_.quantifiers[i].kind == ast::QuantifierKind::ForAll) return Answer::No;
+    dropped = true;
   }
-  return !comparison() || values[*comparison()].found == Pairs::Found::One ? Answer::Yes : Answer::No;
+  if (comparison() && values[*comparison()].found != Pairs::Found::One) return Answer::No;
+  return dropped ? Answer::Dropped : Answer::Yes;
 }
 
 void Question::reportFailure(expand::Levels point, diag::Emitter& emitter) const {
   for (const auto& where : where_)
-    if (where->at(point) == expand::Condition::Answer::None) return where->report(point, emitter);
+    if (where && where->at(point) == expand::Condition::Answer::None) return where->report(point, emitter);
 }
 
 void Shape::add(expand::Levels point) {
@@ -38,6 +42,21 @@ void Shape::add(expand::Levels point) {
     node = &node->groups[std::move(key)];
     ++node->cells;
   }
+}
+
+int Shape::absentAmongOthers() const { return absentAmongOthers(root_, 0); }
+
+int Shape::absentAmongOthers(const Node& node, size_t depth) const {
+  if (depth + 1 >= criterion_->quantifiers.size()) return -1;
+  const check::Quantifier& quantifier = criterion_->quantifiers[depth];
+  for (size_t i = 0; i < quantifier.factors.size() && quantifier.kind == ast::QuantifierKind::Exists; ++i) {
+    const auto absent = [&](const auto& group) { return group.first[i] == expand::kAbsent; };
+    const auto count = std::count_if(node.groups.begin(), node.groups.end(), absent);
+    if (count > 0 && static_cast<size_t>(count) < node.groups.size()) return static_cast<int>(quantifier.factors[i]);
+  }
+  for (const auto& [key, child] : node.groups)
+    if (int factor = absentAmongOthers(child, depth + 1); factor >= 0) return factor;
+  return -1;
 }
 
 unsigned Shape::needed(const Node& node, size_t depth, double confidence, bool median, ast::QuantifierKind certain,

@@ -13,7 +13,8 @@ class Question {
  public:
   Question(const expand::Space& space, const check::Criterion& criterion);
 
-  enum class Answer { No, Yes, Failed };  // Failed: a `where` has no value there
+  /// Dropped: only the `where` of an `exists` leaves it out. Failed: a `where` has no value there.
+  enum class Answer { No, Yes, Dropped, Failed };
   /// `values` says what each comparison of the study has at `point` (Pairs::value).
   Answer asks(expand::Levels point, const std::vector<Pairs::Answer>& values) const;
   void reportFailure(expand::Levels point, diag::Emitter& emitter) const;
@@ -26,7 +27,7 @@ class Question {
 
  private:
   const check::Criterion& criterion_;
-  std::vector<std::unique_ptr<expand::Condition>> where_;
+  std::vector<std::unique_ptr<expand::Condition>> where_;  // by quantifier; null without one
 };
 
 /// The tree of a criterion's quantifiers without its leaves: enough to know what a design can decide, and small where
@@ -37,6 +38,8 @@ class Shape {
 
   void add(expand::Levels point);
   uint64_t cells() const { return root_.cells; }
+  /// A factor of an `exists` before the last quantifier that has levels at some points and none at others, or -1.
+  int absentAmongOthers() const;
   /// How many repetitions an outcome needs at least, by DESIGN §5: a pass of a forall and a fail of an exists want
   /// every cell at alpha; a fail of a forall and a pass of an exists want one cell at Holm's first step.
   unsigned repetitionsToPass(double confidence, bool median) const;
@@ -47,6 +50,7 @@ class Shape {
     uint64_t cells = 0;
     std::map<std::vector<unsigned>, Node> groups;  // by the levels of one quantifier's factors; none for the last one
   };
+  int absentAmongOthers(const Node& node, size_t depth) const;
   unsigned needed(const Node& node, size_t depth, double confidence, bool median, ast::QuantifierKind certain,
                   uint64_t cells) const;
 

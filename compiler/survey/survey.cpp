@@ -70,6 +70,55 @@ class PathReader {
   std::vector<Parameter> parameters_;
 };
 
+EXPC_DIAGNOSTIC(MissingArgument, Error, "'{0}' needs a value for {1}", std::string_view, std::string);
+
+/// Finds points at which a workload has a parameter without any value: its factor is not active there, and it has
+/// neither an argument nor a default.
+class ValueFinder {
+ public:
+  explicit ValueFinder(const expand::Space& space) : space_(space) {
+    const check::Study& study = space.study();
+    for (unsigned index = 0; index < study.factors.size(); ++index)
+      for (unsigned parameter : study.factors[index].parameters)
+        for (unsigned use = 0; use < study.uses.size(); ++use)
+          if (study.factors[index].active && study.uses[use].parameter_of[parameter] >= 0 &&
+              !space.selected().arguments[use][parameter])
+            risks_.push_back({use, index, parameter});
+  }
+
+  bool all(expand::Levels point) const { return !at(point); }
+
+  void report(expand::Levels point, diag::Emitter& emitter) const {
+    const check::Study& study = space_.study();
+    const Risk& risk = *at(point);
+    const check::Parameter& parameter = study.workload->parameters[risk.parameter];
+    emitter
+        .build(study.factors[risk.factor].range, MissingArgument, study.uses[risk.use].workload->name,
+               fmt::format("'{}'", parameter.name))
+        .note({}, "at {} the factor is not active, and the workload still has the parameter",
+              expand::labelOf(study, point))
+        .note(parameter.range, "give it a default, or a 'when' that says where the workload has it")
+        .emit();
+  }
+
+ private:
+  struct Risk {
+    unsigned use = 0, factor = 0, parameter = 0;
+  };
+
+  const Risk* at(expand::Levels point) const {
+    for (const Risk& risk : risks_) {
+      const expand::Condition* when = space_.when(risk.parameter);
+      if (point[risk.factor] == expand::kAbsent && space_.use(point) == risk.use && (!when || when->holds(point)))
+        return &risk;
+    }
+    return nullptr;
+  }
+
+  const expand::Space& space_;
+  std::vector<Risk> risks_;
+};
+
 class Surveyor {
  public:
   Surveyor(const expand::Space& space, Machine& machine, PointWriter* writer)
@@ -79,6 +128,7 @@ class Surveyor {
         writer_(writer),
         pairs_(space),
         paths_(space),
+        values_known_(space),
         survey_(space) {
     survey_.comparisons.resize(study_.comparisons.size());
     values_.resize(study_.comparisons.size());
@@ -88,7 +138,10 @@ class Surveyor {
       if (criterion->like)
         published_.back() = std::make_unique<PublishedValues>(space, study_.references[*criterion->like]);
       Survey::OfCriterion& of = survey_.criteria.emplace_back(*criterion);
-      for (const check::Factor& factor : study_.factors) of.levels.emplace_back(factor.levels.size() + 1, 0);
+      for (const check::Factor& factor : study_.factors) {
+        of.levels.emplace_back(factor.levels.size() + 1, 0);
+        of.asked.emplace_back(factor.levels.size(), Survey::OfCriterion::Never);
+      }
     }
   }
 
@@ -105,7 +158,10 @@ class Surveyor {
         space_.reportFailure(emitter);
         return std::nullopt;
       case expand::Space::End::Stopped:
-        failed_->reportFailure(failed_at_, emitter);
+        if (failed_)
+          failed_->reportFailure(failed_at_, emitter);
+        else
+          values_known_.report(failed_at_, emitter);
         return std::nullopt;
       case expand::Space::End::Done:
         break;
@@ -118,6 +174,10 @@ class Surveyor {
 
  private:
   bool visit(expand::Levels point) {
+    if (!values_known_.all(point)) {
+      failed_at_.assign(point.begin(), point.end());
+      return false;
+    }
     ++survey_.points;
     survey_.seen.add(point);
     paths_.add(point);
@@ -137,6 +197,8 @@ class Surveyor {
         failed_at_.assign(point.begin(), point.end());
         return false;
       }
+      if (answer == Question::Answer::Yes || answer == Question::Answer::Dropped)
+        mark(survey_.criteria[i], point, answer == Question::Answer::Yes);
       if (answer == Question::Answer::Yes) ask(i, point, runs);
     }
     return true;
@@ -168,6 +230,13 @@ class Surveyor {
     if (machine_.judgesAvailability())
       pairs_.reads(comparison, point, [&](expand::Levels read) { all = all && machine_.unavailable(read).empty(); });
     return all;
+  }
+
+  static void mark(Survey::OfCriterion& of, expand::Levels point, bool once) {
+    using enum Survey::OfCriterion::Asked;
+    for (size_t factor = 0; factor < point.size(); ++factor)
+      if (point[factor] != expand::kAbsent)
+        if (auto& asked = of.asked[factor][point[factor]]; asked != Once) asked = once ? Once : OnlyDropped;
   }
 
   void ask(size_t index, expand::Levels point, bool point_runs) {
@@ -208,6 +277,7 @@ class Surveyor {
   PointWriter* writer_;
   Pairs pairs_;
   PathReader paths_;
+  ValueFinder values_known_;
   std::vector<Question> questions_;
   std::vector<std::unique_ptr<PublishedValues>> published_;  // by criterion; null without a reference
   std::vector<Pairs::Answer> values_;                        // by comparison, at the point in hand

@@ -29,6 +29,8 @@ struct Survey {
     std::string estimate;     // of the first one
     source::Range estimate_range;
     std::vector<std::vector<char>> levels;  // by factor: which occur in the cells; the last is kAbsent
+    enum Asked : char { Never, OnlyDropped, Once };
+    std::vector<std::vector<Asked>> asked;  // by factor and level: whether a point with it is asked about
   };
 
   explicit Survey(const expand::Space& space) : seen(space) {}

@@ -192,7 +192,7 @@ class Locks(Command):
         self.write("tiny.exp", changed.replace("gpus < 3", "gpus < 4").replace("noise = 0.01", "noise = 0.03"))
         text = self.plan("--diff", "tiny.exp.lock").stdout
         for line in ["argument noise changed: 0.05 -> 0.03", "factor gpus changed: { 1, 2, 3 } baseline 1 -> { 1, 2, 4 } baseline 1",
-                     "criterion faster changed", "rule require gpus < 4 or step == 20ms added", "design changed",
+                     "criterion faster changed", "rule slow changed: require gpus < 3 or step == 20ms -> require gpus < 4", "design changed",
                      "points changed: 5 -> 5", "points with gpus=4 added", "points with gpus=3 removed"]:
             self.assertIn("tiny: " + line, text)
 

@@ -21,14 +21,15 @@ import tempfile
 
 KINDS = ["k0", "k1", "k2"]
 INTS = ["p0", "p1", "p2"]
-DEFAULTS = {"p0": 2, "p1": 3, "p2": 1, "e": "k0", "c": 5}
+DEFAULTS = {"p0": 2, "p1": 3, "p2": 1, "e": "k0", "c": 5, "r": None}  # r must be given
 WORKLOAD = """enum kind { k0, k1, k2 }
-workload w command ["prog", "${p0}", "${p1}", "${p2}", "${e}", "${c}"] {
+workload w command ["prog", "${p0}", "${p1}", "${p2}", "${e}", "${c}", "${r}"] {
   param p0 : int in 0..20 = 2
   param p1 : int in 0..20 = 3
   param p2 : int in 0..20 = 1
   param e  : kind = k0
   param c  : int in 0..20 = 5  when e in { k1, k2 }
+  param r  : int in 0..20
   metric t : Time lower from regex("t ([0-9.]+)", unit = 1ms)
 }
 """
@@ -54,6 +55,10 @@ class Study:
             self.add(("e",), [(kind,) for kind in rng.sample(KINDS, rng.randint(2, 3))])
         if self.varied("e") and rng.random() < 0.7:
             self.add(("c",), [(value,) for value in rng.sample(range(9), rng.randint(1, 3))], self.when())
+        if rng.random() < 0.5:
+            self.arguments["r"] = rng.randint(0, 4)
+        else:
+            self.add(("r",), [(value,) for value in rng.sample(range(9), rng.randint(1, 2))], self.when() if self.varied("e") and rng.random() < 0.3 else None)
         if not self.factors:
             self.add(("e",), [("k0",), ("k1",)])
         self.rules = [self.rule(i) for i in range(rng.randint(0, 3))]
@@ -260,6 +265,8 @@ class Expected:
 
     def codes(self):
         """The diagnostics of the whole study; an error hides what depends on it."""
+        if any(dict(self.parameters(x))["r"] is None for x in self.whole):
+            return {"E0303"}, False
         if not self.whole:
             return {"E0401"}, False
         codes = set()
