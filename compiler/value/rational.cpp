@@ -47,10 +47,10 @@ std::optional<Rational> Rational::parse(std::string_view digits) {
   Wide mantissa = 0;
   int scale = 0;
   bool any = false, fraction = false;
-  const bool below = digits.starts_with('-');
-  size_t at = below ? 1 : 0;
+  size_t at = 0;
   for (; at < digits.size(); ++at) {
     char c = digits[at];
+    if (c == '_') continue;
     if (c == '.') {
       if (fraction) return std::nullopt;
       fraction = true;
@@ -91,7 +91,7 @@ std::optional<Rational> Rational::parse(std::string_view digits) {
     if (denominator > kLimit) return std::nullopt;
     denominator *= 10;
   }
-  return make(below ? -mantissa : mantissa, denominator);
+  return make(mantissa, denominator);
 }
 
 double Rational::toDouble() const {

@@ -15,7 +15,7 @@ class Rational {
   constexpr Rational(int64_t value) : numerator_(value) {}  // NOLINT: a whole number is a Rational
   static std::optional<Rational> make(__int128 numerator, __int128 denominator);
 
-  /// Reads `300`, `0.045`, `1e6`, `4e-5`, `-0.5`. Nothing if malformed or too large to be exact.
+  /// Reads `300`, `0.045`, `1e6`, `4e-5`, `1_000`; no sign. Nothing if malformed or too large to be exact.
   static std::optional<Rational> parse(std::string_view digits);
 
   int64_t numerator() const { return numerator_; }
