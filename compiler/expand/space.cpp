@@ -88,24 +88,29 @@ std::unique_ptr<Space> Space::compile(const check::Selected& selected, diag::Emi
     space->when_[i] = std::move(condition);
   }
   if (!good) return nullptr;
-  uint64_t work = 0;
+  if (!space->rulesAreFew(emitter)) return nullptr;
   for (unsigned i = 0; i < study.rules.size(); ++i) {
     const check::Rule& rule = study.rules[i];
     if (rule.usesSystem()) continue;
-    if ((work += space->combinations(*rule.condition)) > kMaxRuleWork) {
-      emitter
-          .build(rule.range, check::errors::NotSupported, "a study whose rules look at so many combinations of levels")
-          .note({}, "all together may look at {}; let rules name fewer factors, or the factors have fewer levels",
-                kMaxRuleWork)
-          .emit();
-      return nullptr;
-    }
     View view = rule.of_workload ? View::Workload : View::Study;
     auto condition = std::make_unique<Condition>(*space, rule.condition, view);
     good &= condition->requireValues(emitter);
     space->rules_.push_back({i, std::move(condition), rule.kind == ast::RuleKind::Require});
   }
   return good ? std::move(space) : nullptr;
+}
+
+bool Space::rulesAreFew(diag::Emitter& emitter) const {
+  uint64_t work = 0;
+  for (const check::Rule& rule : study().rules) {
+    if (rule.usesSystem() || (work += combinations(*rule.condition)) <= kMaxRuleWork) continue;
+    emitter.build(rule.range, check::errors::NotSupported, "a study whose rules look at so many combinations of levels")
+        .note({}, "all together may look at {}; let rules name fewer factors, or the factors have fewer levels",
+              kMaxRuleWork)
+        .emit();
+    return false;
+  }
+  return true;
 }
 
 uint64_t Space::combinations(const check::Formula& formula) const {

@@ -92,6 +92,9 @@ class Space {
   friend class Walker;
   explicit Space(const check::Selected& selected);
   void orderFactors();
+  /// Whether all rules look at no more than kMaxRuleWork; false after reporting the one that is too much. It is asked
+  /// before any is compiled.
+  bool rulesAreFew(diag::Emitter& emitter) const;
   /// At how many combinations of levels a formula is evaluated at most to know all its values.
   uint64_t combinations(const check::Formula& formula) const;
 
