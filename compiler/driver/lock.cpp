@@ -269,13 +269,22 @@ llvm::Error writeLock(const std::string& path, const llvm::json::Value& lock) {
 llvm::Expected<llvm::json::Value> readLock(const std::string& path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer) return llvm::createStringError(fmt::format("cannot read {}: {}", path, buffer.getError().message()));
-  llvm::Expected<llvm::json::Value> json = llvm::json::parse((*buffer)->getBuffer());
-  if (!json) return llvm::createStringError(fmt::format("{} is no lock: {}", path, llvm::toString(json.takeError())));
+  auto lock = parseLock((*buffer)->getBuffer());
+  if (!lock) return llvm::createStringError(fmt::format("{} {}", path, llvm::toString(lock.takeError())));
+  return lock;
+}
+
+llvm::Expected<llvm::json::Value> parseLock(std::string_view text) {
+  auto json = plan::parseJson(text);
+  if (!json) return llvm::createStringError(fmt::format("is no lock: {}", llvm::toString(json.takeError())));
   const llvm::json::Object* object = json->getAsObject();
-  if (!object || object->getString("schema") != kSchema || !object->getObject("studies"))
-    return llvm::createStringError(
-        fmt::format("{} is no lock of this version ({}); write it anew with `expc plan --lock`", path, kSchema.str()));
-  return std::move(*json);
+  const llvm::json::Object* studies = object ? object->getObject("studies") : nullptr;
+  const bool whole = studies && object->getString("schema") == kSchema &&
+                     std::all_of(studies->begin(), studies->end(),
+                                 [](const auto& study) { return study.second.getAsObject() != nullptr; });
+  if (whole) return std::move(*json);
+  return llvm::createStringError(
+      fmt::format("is no lock of this version ({}); write it anew with `expc plan --lock`", kSchema.str()));
 }
 
 std::map<std::string, std::string> lockedData(const llvm::json::Value& lock, const std::string& study) {

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/check/check.h"
@@ -25,7 +26,10 @@ llvm::Expected<llvm::json::Value> makeLock(const check::Program& program, bool d
 
 /// Writes it beside the study, whole or not at all.
 llvm::Error writeLock(const std::string& path, const llvm::json::Value& lock);
+/// The lock in a file. What is no lock of this version is refused, however it came there.
 llvm::Expected<llvm::json::Value> readLock(const std::string& path);
+/// The same of its text; errors begin with "is no lock".
+llvm::Expected<llvm::json::Value> parseLock(std::string_view text);
 
 /// The digests of data that a lock holds for a study, by path; those that were not there are left out.
 std::map<std::string, std::string> lockedData(const llvm::json::Value& lock, const std::string& study);
