@@ -130,7 +130,7 @@ class Comparisons {
     if ((call.arguments.size() != 1 && !scales) || call.arguments[0].name) {
       context_.emitter().emit(
           declaration.call_range, errors::WrongArguments, name, "one metric",
-          call.arguments.size() == 1 ? "a named argument" : errors::counted(call.arguments.size(), "argument"));
+          call.arguments.size() == 1 ? "a named argument" : errors::arguments(call.arguments.size()));
       return false;
     }
     if (argument(declaration)) return true;

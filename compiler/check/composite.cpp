@@ -31,13 +31,8 @@ FormulaPtr Expressions::field(const ast::NameExpr& name, source::Range range, co
       diag::unknownName(emitter_, parts[i].range, "field", parts[i].name, type.fields);
       return error(range);
     }
-    Formula formula;
-    formula.op = Formula::Op::Field;
-    formula.parameter = static_cast<unsigned>(found - type.fields.begin());
-    formula.type = type.parts[formula.parameter];
-    formula.range = range;
-    formula.operands = {record};
-    record = make(std::move(formula));
+    const auto part = static_cast<unsigned>(found - type.fields.begin());
+    record = make(Formula::Op::Field, type.parts[part], range, {record}, part);
   }
   return record;
 }
@@ -46,9 +41,7 @@ FormulaPtr Expressions::field(const ast::NameExpr& name, source::Range range, co
 FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, source::Range range, const Place& place,
                                  const Type* expected, bool tuple) {
   bool fits = expected && expected->kind == (tuple ? Type::Kind::Tuple : Type::Kind::List);
-  Formula formula;
-  formula.op = Formula::Op::Sequence;
-  formula.range = range;
+  Formula formula = formulaOf(Formula::Op::Sequence, Type::error(), range);
   formula.constant = {SequenceValue{tuple, {}}};
   std::vector<Type> types;
   for (size_t i = 0; i < elements.size(); ++i) {
@@ -77,12 +70,8 @@ FormulaPtr Expressions::record(const std::vector<ast::CallArgument>& fields, sou
     return error(range);
   }
   const CompositeType& type = *expected->composite;
-  Formula formula;
-  formula.op = Formula::Op::Sequence;
-  formula.range = range;
-  formula.type = *expected;
+  Formula formula = formulaOf(Formula::Op::Sequence, *expected, range, std::vector<FormulaPtr>(type.fields.size()));
   formula.constant = {RecordValue{type.fields, {}}};
-  formula.operands.resize(type.fields.size());
   for (const ast::CallArgument& field : fields) {
     auto found = std::find(type.fields.begin(), type.fields.end(), field.name->name);
     if (found == type.fields.end()) {

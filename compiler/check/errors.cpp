@@ -2,9 +2,8 @@
 
 namespace expc::check::errors {
 
-std::string counted(size_t count, std::string_view noun) {
-  if (count < 2) return fmt::format("{} {}", count == 0 ? "no" : "one", noun);
-  return fmt::format("{} {}s", count, noun);
+std::string arguments(size_t count) {
+  return count > 1 ? fmt::format("{} arguments", count) : count == 1 ? "one argument" : "no argument";
 }
 
 void seriesValue(diag::Emitter& emitter, source::Range range, std::string_view name, source::Range declared) {

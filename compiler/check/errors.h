@@ -20,7 +20,7 @@ EXPC_DIAGNOSTIC(WrongArguments, Error, "'{0}' needs {1}, but has {2}", std::stri
                 std::string_view);
 
 /// "no argument", "one argument", "2 arguments".
-std::string counted(size_t count, std::string_view noun);
+std::string arguments(size_t count);
 
 /// Emits SeriesValue: a series where one value is wanted.
 void seriesValue(diag::Emitter& emitter, source::Range range, std::string_view name, source::Range declared);

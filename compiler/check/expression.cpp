@@ -22,17 +22,22 @@ constexpr unsigned kMaxLetDepth = 100;
 
 }  // namespace
 
-FormulaPtr Expressions::error(source::Range range) {
+Formula formulaOf(Formula::Op op, Type type, source::Range range, std::vector<FormulaPtr> operands,
+                  unsigned parameter) {
   Formula formula;
+  formula.op = op;
+  formula.type = std::move(type);
   formula.range = range;
-  return std::make_shared<const Formula>(std::move(formula));
+  formula.operands = std::move(operands);
+  formula.parameter = parameter;
+  return formula;
 }
 
-FormulaPtr Expressions::constantOf(Value value, Type type, source::Range range) {
-  Formula formula;
+FormulaPtr Expressions::error(source::Range range) { return constantOf({}, Type::error(), range); }
+
+FormulaPtr constantOf(Value value, Type type, source::Range range) {
+  Formula formula = formulaOf(Formula::Op::Constant, std::move(type), range);
   formula.constant = std::move(value);
-  formula.type = type;
-  formula.range = range;
   return std::make_shared<const Formula>(std::move(formula));
 }
 
@@ -43,10 +48,11 @@ FormulaPtr Expressions::at(FormulaPtr formula, source::Range range) {
   return std::make_shared<const Formula>(std::move(copy));
 }
 
-/// Completes a formula whose operands are set: spreads errors, bounds the size, folds constants.
 FormulaPtr Expressions::make(Formula formula) {
-  bool constant = formula.op != Formula::Op::Parameter && formula.op != Formula::Op::System &&
-                  formula.op != Formula::Op::Metric && !formula.looks_up;
+  using Op = Formula::Op;
+  formula.looks_up = formula.op == Op::Lookup;
+  formula.uses_system = formula.op == Op::System;
+  bool constant = formula.op != Op::Parameter && formula.op != Op::Metric && !formula.looks_up && !formula.uses_system;
   uint64_t size = 1;
   for (const FormulaPtr& operand : formula.operands) {
     if (!operand) continue;
@@ -192,12 +198,7 @@ FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, con
     if (FormulaPtr read = metric(word, place, false)) return at(std::move(read), range);
   if (int index = findParameter(place, word.name); index >= 0) {
     note(word.range, declarationOf(place, static_cast<unsigned>(index)));
-    Formula formula;
-    formula.op = Formula::Op::Parameter;
-    formula.parameter = static_cast<unsigned>(index);
-    formula.type = (*place.parameters)[index].type;
-    formula.range = range;
-    return make(std::move(formula));
+    return make(Formula::Op::Parameter, (*place.parameters)[index].type, range, {}, static_cast<unsigned>(index));
   }
   if (place.lets)
     if (auto found = place.lets->find(word.name); found != place.lets->end()) {
@@ -245,13 +246,7 @@ FormulaPtr Expressions::systemProperty(const ast::QualifiedName& name, source::R
         .emit();
     return error(range);
   }
-  Formula formula;
-  formula.op = Formula::Op::System;
-  formula.parameter = static_cast<unsigned>(index);
-  formula.uses_system = true;
-  formula.type = systemProperties()[index].type;
-  formula.range = range;
-  return make(std::move(formula));
+  return make(Formula::Op::System, systemProperties()[index].type, range, {}, static_cast<unsigned>(index));
 }
 
 ModuleScope* Expressions::module(const ast::Identifier& word, ModuleScope& scope) {
@@ -326,7 +321,7 @@ FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type)
   }
   note(word.range, type.levels[index].range);
   if (size_t fields = type.levels[index].fields.size(); fields > 0) {
-    emitter_.build(word.range, errors::WrongArguments, word.name, errors::counted(fields, "argument"), "none")
+    emitter_.build(word.range, errors::WrongArguments, word.name, errors::arguments(fields), "none")
         .note(type.levels[index].range, "'{}' is declared here", word.name)
         .emit();
     return error(word.range);
@@ -366,16 +361,13 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
   note(word.range, declared.range);
   if (declared.fields.size() != call.arguments.size()) {
     emitter_
-        .build(range, errors::WrongArguments, word.name, errors::counted(declared.fields.size(), "argument"),
-               errors::counted(call.arguments.size(), "argument"))
+        .build(range, errors::WrongArguments, word.name, errors::arguments(declared.fields.size()),
+               errors::arguments(call.arguments.size()))
         .note(declared.range, "'{}' is declared here", word.name)
         .emit();
     return refused(call, range, place);
   }
-  Formula formula;
-  formula.op = Formula::Op::Variant;
-  formula.type = *expected;
-  formula.range = range;
+  Formula formula = formulaOf(Formula::Op::Variant, *expected, range);
   formula.constant = Value::level(type, static_cast<unsigned>(index));
   for (size_t i = 0; i < declared.fields.size(); ++i) {
     const EnumType::Field& field = declared.fields[i];
@@ -419,11 +411,10 @@ FormulaPtr Expressions::metric(const ast::Identifier& word, const Place& place, 
     return error(word.range);
   }
   if (!place.metrics->use(metric, word.range)) return error(word.range);
-  Formula formula;
-  if (metric.derived) formula = *metric.derived;
-  if (!metric.derived) formula.op = Formula::Op::Metric;
-  if (!metric.derived) formula.parameter = *index;
-  formula.type = Type::number(metric.dimension);
+  const Type type = Type::number(metric.dimension);
+  if (!metric.derived) return make(Formula::Op::Metric, type, word.range, {}, *index);
+  Formula formula = *metric.derived;
+  formula.type = type;
   formula.range = word.range;
   return make(std::move(formula));
 }
@@ -442,17 +433,9 @@ FormulaPtr Expressions::epochsTo(const ast::CallExpr& call, source::Range range,
   if (!series || series->type.isError()) return error(range);
   auto limit = constant(*condition->right, place, series->type, "the bound");
   if (!limit) return error(range);
-  Formula bound;
-  bound.op = opOf(condition->op);
-  bound.type = Type::boolean();
-  bound.range = call.arguments[0].value->range;
-  bound.operands = {series, constantOf(std::move(*limit), series->type, condition->right->range)};
-  Formula formula;
-  formula.op = Formula::Op::EpochsTo;
-  formula.type = Type::number();
-  formula.range = range;
-  formula.operands = {make(std::move(bound))};
-  return make(std::move(formula));
+  FormulaPtr bound = make(opOf(condition->op), Type::boolean(), call.arguments[0].value->range,
+                          {series, constantOf(std::move(*limit), series->type, condition->right->range)});
+  return make(Formula::Op::EpochsTo, Type::number(), range, {std::move(bound)});
 }
 
 FormulaPtr Expressions::refused(const ast::CallExpr& call, source::Range range, const Place& place) {

@@ -10,6 +10,11 @@
 
 namespace expc::check {
 
+/// A formula as it is written down, nothing computed.
+Formula formulaOf(Formula::Op op, Type type, source::Range range, std::vector<FormulaPtr> operands = {},
+                  unsigned parameter = 0);
+FormulaPtr constantOf(Value value, Type type, source::Range range);
+
 /// Turns expressions into formulas: names resolved, types and units checked, constants folded.
 class Expressions {
  public:
@@ -79,6 +84,11 @@ class Expressions {
   FormulaPtr choose(const ast::CallExpr& call, source::Range range, const Place& place, const Type* expected);
   FormulaPtr extreme(const ast::CallExpr& call, source::Range range, const Place& place);
   FormulaPtr lookup(const ast::CallExpr& call, source::Range range, const Place& place);
+  /// Whether a function is called as it must be, with values alone; else reports what the call or `each` value is to
+  /// be. `fits`: whether it has as many as it takes.
+  bool takes(const ast::CallExpr& call, source::Range range, bool fits, std::string_view number, std::string_view each);
+  /// Whether a value of the function `word` is like the first one; `type` is what all of them are.
+  bool alike(const Formula& value, const Formula*& first, Type& type, std::string_view word);
   FormulaPtr column(const ast::CallExpr& call, source::Range range, const Place& place);
   /// Null where no metric has the name.
   FormulaPtr metric(const ast::Identifier& word, const Place& place, bool series);
@@ -116,8 +126,12 @@ class Expressions {
   bool fits(const Formula& formula, const Type& type, std::string_view what);
   void mismatch(source::Range range, std::string_view what, const Type& expected, const Type& found);
 
+  /// Completes a formula whose operands are set: spreads errors, bounds the size, folds constants.
   FormulaPtr make(Formula formula);
-  FormulaPtr constantOf(Value value, Type type, source::Range range);
+  FormulaPtr make(Formula::Op op, const Type& type, source::Range range, std::vector<FormulaPtr> operands,
+                  unsigned parameter = 0) {
+    return make(formulaOf(op, type, range, std::move(operands), parameter));
+  }
   FormulaPtr error(source::Range range);
   static FormulaPtr at(FormulaPtr formula, source::Range range);
 

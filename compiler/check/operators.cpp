@@ -20,14 +20,9 @@ std::string_view kindName(Type::Kind kind) {
 }
 
 std::string describe(const Type& type) {
-  switch (type.kind) {
-    case Type::Kind::Bool:
-      return "a condition";
-    case Type::Kind::Number:
-      return type.dimension.isPlain() ? "a plain number" : fmt::format("of type {}", type.name());
-    default:
-      return fmt::format("of type {}", type.name());
-  }
+  if (type.kind == Type::Kind::Bool) return "a condition";
+  const bool plain = type.kind == Type::Kind::Number && type.dimension.isPlain();
+  return plain ? "a plain number" : fmt::format("of type {}", type.name());
 }
 
 }  // namespace
@@ -76,16 +71,11 @@ FormulaPtr Expressions::condition(const ast::Expr& expr, const Place& place, std
 
 FormulaPtr Expressions::unary(const ast::UnaryExpr& unary, source::Range range, const Place& place) {
   bool negate = unary.op == ast::UnaryOp::Negate;
-  Formula formula;
-  formula.op = negate ? Op::Negate : Op::Not;
-  formula.range = range;
   FormulaPtr operand = build(*unary.operand, place);
   if (!want(*operand, negate ? Type::Kind::Number : Type::Kind::Bool,
             negate ? "what '-' negates" : "what 'not' negates"))
     return error(range);
-  formula.type = operand->type;
-  formula.operands = {std::move(operand)};
-  return make(std::move(formula));
+  return make(negate ? Op::Negate : Op::Not, operand->type, range, {operand});
 }
 
 FormulaPtr Expressions::binary(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
@@ -94,14 +84,10 @@ FormulaPtr Expressions::binary(const ast::BinaryExpr& binary, source::Range rang
     case BinaryOp::Or:
     case BinaryOp::And: {
       std::string_view what = binary.op == BinaryOp::Or ? "a side of 'or'" : "a side of 'and'";
-      Formula formula;
-      formula.op = opOf(binary.op);
-      formula.range = range;
-      formula.type = Type::boolean();
-      formula.operands = {build(*binary.left, place), build(*binary.right, place)};
-      bool good = want(*formula.operands[0], Type::Kind::Bool, what);
-      good &= want(*formula.operands[1], Type::Kind::Bool, what);
-      return good ? make(std::move(formula)) : error(range);
+      FormulaPtr left = build(*binary.left, place), right = build(*binary.right, place);
+      bool good = want(*left, Type::Kind::Bool, what);
+      good &= want(*right, Type::Kind::Bool, what);
+      return good ? make(opOf(binary.op), Type::boolean(), range, {left, right}) : error(range);
     }
     case BinaryOp::In:
     case BinaryOp::NotIn:
@@ -119,9 +105,6 @@ FormulaPtr Expressions::binary(const ast::BinaryExpr& binary, source::Range rang
 }
 
 FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
-  Formula formula;
-  formula.op = Op::Coalesce;
-  formula.range = range;
   FormulaPtr left = build(*binary.left, place);
   FormulaPtr right = build(*binary.right, place, &left->type);
   if (left->type.isError() || right->type.isError() || !agree(left, right)) return error(range);
@@ -131,17 +114,13 @@ FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, source::Range ra
         .emit();
     return left;
   }
-  formula.type = left->type;
-  formula.type.whole = left->type.whole && right->type.whole;
-  formula.operands = {std::move(left), std::move(right)};
-  return make(std::move(formula));
+  Type type = left->type;
+  type.whole = left->type.whole && right->type.whole;
+  return make(Op::Coalesce, type, range, {left, right});
 }
 
 FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
-  Formula formula;
-  formula.op = opOf(binary.op);
-  formula.range = range;
-  formula.type = Type::boolean();
+  const Op op = opOf(binary.op);
   FormulaPtr left, right;
   // Each side may give the other its enum.
   if (namesValue(*binary.left, place) || !namesValue(*binary.right, place)) {
@@ -153,7 +132,7 @@ FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, source::Range ra
   }
   if (left->type.isError() || right->type.isError()) return error(range);
   if (!agree(left, right)) return error(range);
-  if (formula.op != Op::Equal && formula.op != Op::NotEqual) {
+  if (op != Op::Equal && op != Op::NotEqual) {
     const Type& type = left->type;
     bool ordered = type.kind == Type::Kind::Number || (type.kind == Type::Kind::Enum && type.enumeration->ordered);
     if (!ordered) {
@@ -162,8 +141,7 @@ FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, source::Range ra
       return error(range);
     }
   }
-  formula.operands = {std::move(left), std::move(right)};
-  return make(std::move(formula));
+  return make(op, Type::boolean(), range, {left, right});
 }
 
 FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
@@ -179,49 +157,31 @@ FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range 
       mismatch(binary.left->range, "what may be in the list", list->type.composite->parts[0], value->type);
       return error(range);
     }
-    Formula formula;
-    formula.op = Op::InList;
-    formula.range = range;
-    formula.type = Type::boolean();
-    formula.operands = {std::move(value), std::move(list)};
-    result = make(std::move(formula));
+    result = make(Op::InList, Type::boolean(), range, {value, list});
   } else if (auto* bounds = std::get_if<ast::RangeExpr>(&binary.right->node)) {
     result = this->range(std::move(value), *bounds, range, place);
   } else if (auto* set = std::get_if<ast::SetExpr>(&binary.right->node)) {
-    Formula formula;
-    formula.op = Op::InSet;
-    formula.range = range;
-    formula.type = Type::boolean();
+    std::vector<FormulaPtr> operands = {value};
     bool good = true;
-    formula.operands.push_back(value);
     for (const ast::ExprPtr& element : set->elements) {
       FormulaPtr built = build(*element, place, &value->type);
       good &= agree(value, built);
-      formula.operands.push_back(std::move(built));
+      operands.push_back(std::move(built));
     }
-    result = good ? make(std::move(formula)) : error(range);
+    result = good ? make(Op::InSet, Type::boolean(), range, std::move(operands)) : error(range);
   } else {
     emitter_.emit(binary.right->range, errors::TypeMismatch, "what follows 'in'", "a set { … }, a range or a list",
                   describe(list->type));
     return error(range);
   }
   if (binary.op == ast::BinaryOp::In || result->type.isError()) return result;
-  Formula inverse;
-  inverse.op = Op::Not;
-  inverse.range = range;
-  inverse.type = Type::boolean();
-  inverse.operands = {std::move(result)};
-  return make(std::move(inverse));
+  return make(Op::Not, Type::boolean(), range, {result});
 }
 
 FormulaPtr Expressions::range(FormulaPtr value, const ast::RangeExpr& bounds, source::Range where, const Place& place) {
-  Formula formula;
-  formula.op = Op::InRange;
-  formula.range = where;
-  formula.type = Type::boolean();
+  Formula formula = formulaOf(Op::InRange, Type::boolean(), where, {value});
   formula.geometric = bounds.geometric;
   bool good = want(*value, Type::Kind::Number, "what lies in a range");
-  formula.operands.push_back(value);
   for (const ast::ExprPtr* part : {&bounds.lower, &bounds.upper, &bounds.step}) {
     FormulaPtr built = *part ? build(**part, place) : nullptr;
     bool factor = part == &bounds.step && bounds.geometric;
@@ -232,29 +192,22 @@ FormulaPtr Expressions::range(FormulaPtr value, const ast::RangeExpr& bounds, so
 }
 
 FormulaPtr Expressions::arithmetic(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
-  Formula formula;
-  formula.op = opOf(binary.op);
-  formula.range = range;
-  FormulaPtr below = formula.op == Op::Divide ? unitBelow(*binary.right, place) : nullptr;
-  formula.operands = {build(*binary.left, place), below ? below : build(*binary.right, place)};
-  FormulaPtr &left = formula.operands[0], &right = formula.operands[1];
+  const Op op = opOf(binary.op);
+  FormulaPtr left = build(*binary.left, place), right = op == Op::Divide ? unitBelow(*binary.right, place) : nullptr;
+  if (!right) right = build(*binary.right, place);
   if (left->type.isError() || right->type.isError()) return error(range);
   if (!want(*left, Type::Kind::Number, "the left side") || !want(*right, Type::Kind::Number, "the right side"))
     return error(range);
-  if (formula.op == Op::Add || formula.op == Op::Subtract) {
-    if (!agree(left, right)) return error(range);
-    formula.type = Type::number(left->type.dimension);
-    return make(std::move(formula));
-  }
-  auto dimension = formula.op == Op::Multiply ? left->type.dimension.times(right->type.dimension)
-                                              : left->type.dimension.over(right->type.dimension);
+  if (op == Op::Add || op == Op::Subtract)
+    return agree(left, right) ? make(op, Type::number(left->type.dimension), range, {left, right}) : error(range);
+  auto dimension = op == Op::Multiply ? left->type.dimension.times(right->type.dimension)
+                                      : left->type.dimension.over(right->type.dimension);
   if (!dimension) {
     emitter_.emit(range, errors::UnitMismatch, "the left side", describe(left->type), "the right side",
                   describe(right->type));
     return error(range);
   }
-  formula.type = Type::number(*dimension);
-  return make(std::move(formula));
+  return make(op, Type::number(*dimension), range, {left, right});
 }
 
 }  // namespace expc::check

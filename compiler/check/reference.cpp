@@ -94,11 +94,8 @@ class ReferenceReader {
           return false;
         }
         readsAs(declared.value ? "" : declared.name.name, column.type, static_cast<size_t>(found - header.begin()));
-        Formula formula;
-        formula.op = Formula::Op::Parameter;
-        formula.parameter = static_cast<unsigned>(row_.size() - 1);
-        formula.type = column.type;
-        column.value = std::make_shared<const Formula>(std::move(formula));
+        column.value = std::make_shared<const Formula>(
+            formulaOf(Formula::Op::Parameter, column.type, {}, {}, static_cast<unsigned>(row_.size() - 1)));
       }
       if (auto [at, fresh] = values.emplace(declared.name.name, LetEntry{&declared, LetEntry::State::New, nullptr});
           !fresh) {
@@ -294,12 +291,7 @@ FormulaPtr Expressions::column(const ast::CallExpr& call, source::Range range, c
                       wanted, text ? *place.columns : quoted(*place.columns));
     return error(range);
   }
-  Formula formula;
-  formula.op = Formula::Op::Parameter;
-  formula.parameter = static_cast<unsigned>(found - place.columns->begin());
-  formula.type = Type::number();
-  formula.range = range;
-  return make(std::move(formula));
+  return make(Formula::Op::Parameter, Type::number(), range, {}, static_cast<unsigned>(found - place.columns->begin()));
 }
 
 void checkReferences(StudyContext& context) {

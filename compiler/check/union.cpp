@@ -11,14 +11,10 @@ EXPC_DIAGNOSTIC(WorkloadsDiffer, Error, "'{0}' is not the same in '{1}' and '{2}
 
 using Op = Formula::Op;
 
-FormulaPtr combine(Op op, FormulaPtr left, FormulaPtr right) {
-  Formula formula;
-  formula.op = op;
-  formula.type = Type::boolean();
-  formula.range = right->range;
+FormulaPtr combine(Op op, const FormulaPtr& left, const FormulaPtr& right) {
+  Formula formula = formulaOf(op, Type::boolean(), right->range, {left, right});
   formula.uses_system = left->uses_system || right->uses_system;
   formula.size = 1 + left->size + right->size;
-  formula.operands = {std::move(left), std::move(right)};
   return std::make_shared<const Formula>(std::move(formula));
 }
 
@@ -137,23 +133,12 @@ class Uniter {
         ->range;
   }
 
-  FormulaPtr chosen(unsigned use) const {
-    Formula parameter;
-    parameter.op = Op::Parameter;
-    parameter.type = Type::of(*type_);
-    Formula level;
-    level.constant = Value::level(*type_, use);
-    level.type = parameter.type;
-    parameter.range = level.range = study_.uses[use].range;
-    auto formula = combine(Op::Equal, std::make_shared<const Formula>(std::move(parameter)),
-                           std::make_shared<const Formula>(std::move(level)));
-    return formula;
-  }
-
-  FormulaPtr notChosen(unsigned use) const {
-    Formula formula = *chosen(use);
-    formula.op = Op::NotEqual;
-    return std::make_shared<const Formula>(std::move(formula));
+  /// Whether a point runs a workload, or with NotEqual another one.
+  FormulaPtr chosen(unsigned use, Op op = Op::Equal) const {
+    const source::Range range = study_.uses[use].range;
+    const Type type = Type::of(*type_);
+    return combine(op, std::make_shared<const Formula>(formulaOf(Op::Parameter, type, range)),
+                   constantOf(Value::level(*type_, use), type, range));
   }
 
   void adopt(unsigned index) {
@@ -173,7 +158,7 @@ class Uniter {
     for (const Rule& rule : real.rules) {
       Rule copy = rule;
       FormulaPtr condition = remap(rule.condition, Op::Parameter, to);
-      copy.condition = rule.kind == ast::RuleKind::Require ? combine(Op::Or, notChosen(index), condition)
+      copy.condition = rule.kind == ast::RuleKind::Require ? combine(Op::Or, chosen(index, Op::NotEqual), condition)
                                                            : combine(Op::And, chosen(index), condition);
       copy.parameters = parametersOf(*copy.condition);
       workload_->rules.push_back(std::move(copy));
@@ -263,8 +248,7 @@ class Uniter {
 
 FormulaPtr both(FormulaPtr left, FormulaPtr right) {
   if (!left) return right;
-  if (!right) return left;
-  return combine(Op::And, std::move(left), std::move(right));
+  return right ? combine(Op::And, left, right) : left;
 }
 
 const Workload* unite(StudyContext& context) { return Uniter(context).run(); }

@@ -31,11 +31,8 @@ void declareUnits(Context& context, ModuleScope& scope) {
     }
     LetEntry entry{&declaration, LetEntry::State::New, nullptr};
     if (!declaration.value) {
-      Formula one;
-      one.type = Type::number(Dimension::ofOwn(name.name));
-      one.constant = Value::number(1, one.type.dimension);
-      one.range = name.range;
-      entry = {&declaration, LetEntry::State::Done, std::make_shared<const Formula>(std::move(one))};
+      const Dimension own = Dimension::ofOwn(name.name);
+      entry = {&declaration, LetEntry::State::Done, constantOf(Value::number(1, own), Type::number(own), name.range)};
     }
     if (auto [at, fresh] = scope.units.emplace(name.name, std::move(entry)); !fresh)
       diag::duplicateName(context.emitter, name.range, "unit", name.name, at->second.declaration->name.range);
