@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "compiler/check/expression.h"
-#include "compiler/check/fixture.h"
 #include "stdlib/stdlib.h"
+#include "tests/study_fixture.h"
 
 using namespace expc;
 using check::Fixture;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/check/checker.h"
+#include "compiler/check/named.h"
 #include "compiler/parse/parse.h"
 
 namespace expc::check {
@@ -98,10 +99,7 @@ class CommandChecker {
       return;
     }
     if (std::find(names_.begin(), names_.end(), name) != names_.end()) return;
-    std::vector<std::string> known;
-    for (const Parameter& parameter : workload_.parameters) known.push_back(parameter.name);
-    known.insert(known.end(), names_.begin(), names_.end());
-    diag::unknownName(context_.emitter, range, "parameter", name, known);
+    diag::unknownName(context_.emitter, range, "parameter", name, namesOf(workload_.parameters, names_));
   }
 
   void checkOptions(const ast::Command& written, const ast::CommandArgument& argument, CommandArgument& made) {
@@ -131,10 +129,8 @@ class CommandChecker {
   std::optional<Rational> timeout(const ast::Expr& expr) {
     const Type time = Type::number(Dimension::of(Dimension::Time));
     auto value = context_.expressions.constant(expr, {&scope_}, time, "'timeout'");
-    if (!value) return std::nullopt;
-    if (value->asNumber()->sign() > 0) return *value->asNumber();
-    context_.emitter.emit(expr.range, errors::OutOfRange, "'timeout'", value->toString(), "above 0s");
-    return std::nullopt;
+    const bool good = value && context_.expressions.positive(*value, expr.range, "'timeout'");
+    return good ? std::optional(*value->asNumber()) : std::nullopt;
   }
 
   /// By name, so that the order of declarations means nothing.

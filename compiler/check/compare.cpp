@@ -33,9 +33,9 @@ std::optional<Function> findFunction(StudyContext& context, const ast::Qualified
 
 bool canBeNonPositive(const Metric& metric) {
   if (!metric.refinement) return false;
-  for (const Value& value : metric.refinement->set)
-    if (value.asNumber()->sign() <= 0) return true;
-  return metric.refinement->lower && metric.refinement->lower->sign() <= 0;
+  const auto nonPositive = [](const Value& value) { return value.asNumber()->sign() <= 0; };
+  return std::ranges::any_of(metric.refinement->set, nonPositive) ||
+         (metric.refinement->lower && metric.refinement->lower->sign() <= 0);
 }
 
 /// Comparisons, each after the one that it compares again, wherever that is declared.
@@ -43,6 +43,7 @@ class Comparisons {
  public:
   explicit Comparisons(StudyContext& context)
       : context_(context),
+        emitter_(context.emitter()),
         study_(context.study),
         declared_(context.declaration->compares),
         states_(declared_.size(), State::New) {}
@@ -58,7 +59,7 @@ class Comparisons {
     const ast::CompareDecl& declaration = declared_[index];
     if (states_[index] == State::Done) return;
     if (states_[index] == State::Active)
-      return context_.emitter().emit(declaration.name.range, errors::LetCycle, "comparison", declaration.name.name);
+      return emitter_.emit(declaration.name.range, errors::LetCycle, "comparison", declaration.name.name);
     states_[index] = State::Active;
     if (const ast::Identifier* word = argument(declaration))
       for (size_t i = 0; i < declared_.size(); ++i)
@@ -70,9 +71,7 @@ class Comparisons {
   /// The name in `speedup(name)`, or null.
   static const ast::Identifier* argument(const ast::CompareDecl& declaration) {
     const auto& arguments = declaration.call.arguments;
-    if (arguments.empty() || arguments[0].name) return nullptr;
-    auto* name = std::get_if<ast::NameExpr>(&arguments[0].value->node);
-    return name && name->name.parts.size() == 1 ? &name->name.parts[0] : nullptr;
+    return arguments.empty() || arguments[0].name ? nullptr : wordOf(*arguments[0].value);
   }
 
   void one(const ast::CompareDecl& declaration) {
@@ -81,10 +80,10 @@ class Comparisons {
     comparison.doc = declaration.doc;
     comparison.range = declaration.name.range;
     if (int metric = study_.findMetric(comparison.name); metric >= 0)
-      diag::duplicateName(context_.emitter(), comparison.range, "metric or comparison", comparison.name,
+      diag::duplicateName(emitter_, comparison.range, "metric or comparison", comparison.name,
                           study_.metrics[metric].range);
     if (int first = study_.findComparison(comparison.name); first >= 0)
-      return diag::duplicateName(context_.emitter(), comparison.range, "comparison", comparison.name,
+      return diag::duplicateName(emitter_, comparison.range, "comparison", comparison.name,
                                  study_.comparisons[first].range);
     auto function = findFunction(context_, declaration.call.callee);
     bool subject = arguments(declaration, function) && this->subject(*argument(declaration), comparison);
@@ -104,38 +103,32 @@ class Comparisons {
     if (*function == Function::Efficiency) namesScaling(declaration, factor);
     comparison.weak = *function == Function::Efficiency && !study_.metrics[comparison.metric].dimension.isRate() &&
                       scaling(declaration) == "weak";
-    comparison.text = fmt::format("{} over {} against {}",
-                                  squeeze(context_.context.sources.text(declaration.call_range)), factor.name, level);
+    comparison.text = fmt::format("{} over {} against {}", context_.expressions().written(declaration.call_range),
+                                  factor.name, level);
     study_.comparisons.push_back(std::move(comparison));
   }
 
   /// "strong", "weak", or what stands in their place.
   std::string scaling(const ast::CompareDecl& declaration) const {
-    return squeeze(context_.context.sources.text(declaration.call.arguments[1].value->range));
+    return context_.expressions().written(declaration.call.arguments[1].value->range);
   }
 
   bool arguments(const ast::CompareDecl& declaration, std::optional<Function> function) {
     const ast::CallExpr& call = declaration.call;
     std::string_view name = call.callee.parts.back().name;
     const bool scales = function == Function::Efficiency && call.arguments.size() == 2;
-    if (scales) {
-      const ast::CallArgument& how = call.arguments[1];
-      const std::string word = scaling(declaration);
-      if (how.name || !language::find(language::Role::Scaling, word)) {
-        diag::unknownName(context_.emitter(), how.value->range, "kind of scaling", word,
-                          language::texts(language::Role::Scaling));
-        return false;
-      }
+    if (scales && (call.arguments[1].name || !language::find(language::Role::Scaling, scaling(declaration)))) {
+      diag::unknownName(emitter_, call.arguments[1].value->range, "kind of scaling", scaling(declaration),
+                        language::texts(language::Role::Scaling));
+      return false;
     }
     if ((call.arguments.size() != 1 && !scales) || call.arguments[0].name) {
-      context_.emitter().emit(
-          declaration.call_range, errors::WrongArguments, name, "one metric",
-          call.arguments.size() == 1 ? "a named argument" : errors::arguments(call.arguments.size()));
+      emitter_.emit(declaration.call_range, errors::WrongArguments, name, "one metric",
+                    call.arguments.size() == 1 ? "a named argument" : errors::arguments(call.arguments.size()));
       return false;
     }
     if (argument(declaration)) return true;
-    context_.emitter()
-        .build(call.arguments[0].value->range, errors::WrongArguments, name, "one metric", "an expression")
+    emitter_.build(call.arguments[0].value->range, errors::WrongArguments, name, "one metric", "an expression")
         .note({}, "name it first: 'metric share = launch_time / wall'")
         .emit();
     return false;
@@ -145,7 +138,7 @@ class Comparisons {
     const std::string known(diag::code(diag::Kind::SomeWithoutPartner));
     comparison.incomplete = code.name == known;
     if (!comparison.incomplete)
-      diag::unknownName(context_.emitter(), code.range, "warning", code.name, {known}, " of a comparison");
+      diag::unknownName(emitter_, code.range, "warning", code.name, {known}, " of a comparison");
   }
 
   bool subject(const ast::Identifier& word, Comparison& comparison) {
@@ -164,8 +157,7 @@ class Comparisons {
       return true;
     }
     if (context_.refused(declaration.over, {SymbolKind::Factor})) return false;
-    auto builder =
-        context_.emitter().build(declaration.over.range, CompareOverNonFactor, comparison.name, declaration.over.name);
+    auto builder = emitter_.build(declaration.over.range, CompareOverNonFactor, comparison.name, declaration.over.name);
     std::vector<std::string> names = context_.factorNames();
     if (!names.empty()) builder.note({}, "the factors are {}", diag::list(names));
     builder.emit();
@@ -174,13 +166,12 @@ class Comparisons {
 
   /// Sets what the treated points are compared with.
   bool against(const ast::CompareDecl& declaration, const Factor& factor, Comparison& comparison) {
+    if (!declaration.against && factor.baseline) {
+      comparison.against = *factor.baseline;
+      return true;
+    }
     if (!declaration.against) {
-      if (factor.baseline) {
-        comparison.against = *factor.baseline;
-        return true;
-      }
-      auto builder =
-          context_.emitter().build(declaration.over.range, CompareWithoutBaseline, comparison.name, factor.name);
+      auto builder = emitter_.build(declaration.over.range, CompareWithoutBaseline, comparison.name, factor.name);
       if (study_.hasWorkloadFactor() && comparison.over == 0)
         builder.note({}, "say which one it is compared with: 'against {}'", factor.levels.back().label);
       else
@@ -188,10 +179,10 @@ class Comparisons {
       builder.emit();
       return false;
     }
-    auto* name = std::get_if<ast::NameExpr>(&declaration.against->node);
+    const ast::Identifier* word = wordOf(*declaration.against);
     const Type& type = study_.workload->parameters[factor.parameters[0]].type;
     bool is_level = type.kind == Type::Kind::Enum && type.enumeration->find("previous") >= 0;
-    if (name && name->name.parts.size() == 1 && name->name.parts[0].name == "previous" && !is_level) {
+    if (word && word->name == "previous" && !is_level) {
       comparison.previous = true;
       return true;
     }
@@ -207,23 +198,21 @@ class Comparisons {
     if (comparison.inner) return suitsComparison(range, factor, comparison);
     if (metric.series != (comparison.function == Function::MaxGap)) {
       if (metric.series)
-        errors::seriesValue(context_.emitter(), range, metric.name, metric.range);
+        errors::seriesValue(emitter_, range, metric.name, metric.range);
       else
-        context_.emitter().build(range, NotASeries, metric.name).note(metric.range, "it has one value a trial").emit();
+        emitter_.build(range, NotASeries, metric.name).note(metric.range, "it has one value a trial").emit();
       return false;
     }
     if (comparison.function == Function::MaxGap) return true;
     if (comparison.function == Function::Speedup && !metric.better) {
-      context_.emitter()
-          .build(range, NoDirection, metric.name)
+      emitter_.build(range, NoDirection, metric.name)
           .note(metric.range, "write 'lower' or 'higher' after it, or take 'ratio'")
           .emit();
       return false;
     }
     if (comparison.function == Function::Efficiency && !suitsEfficiency(declaration, metric, factor)) return false;
     if (comparison.function != Function::Difference && canBeNonPositive(metric)) {
-      context_.emitter()
-          .build(range, RatioOfNonPositive, metric.name)
+      emitter_.build(range, RatioOfNonPositive, metric.name)
           .note(metric.refinement->range, "its values are declared here; 'difference' compares such values")
           .emit();
       return false;
@@ -236,8 +225,7 @@ class Comparisons {
     const Comparison& inner = study_.comparisons[*comparison.inner];
     for (const Comparison* at = &inner;; at = &study_.comparisons[*at->inner]) {
       if (at->over == comparison.over) {
-        context_.emitter()
-            .build(range, ComparedTwice, at->name, factor.name)
+        emitter_.build(range, ComparedTwice, at->name, factor.name)
             .note(at->range, "at its own baseline it has no value to compare with")
             .emit();
         return false;
@@ -246,14 +234,13 @@ class Comparisons {
     }
     bool positive = inner.function != Function::Difference && inner.function != Function::MaxGap;
     if (comparison.function == Function::Ratio && !positive) {
-      context_.emitter()
-          .build(range, RatioOfNonPositive, inner.name)
+      emitter_.build(range, RatioOfNonPositive, inner.name)
           .note(inner.range, "it is a difference; 'difference' compares such values")
           .emit();
       return false;
     }
     if (comparison.function == Function::Ratio || comparison.function == Function::Difference) return true;
-    context_.emitter()
+    emitter_
         .build(range, errors::WrongArguments,
                language::words(language::Role::Comparison)[static_cast<size_t>(comparison.function)].text, "a metric",
                "a comparison")
@@ -266,25 +253,22 @@ class Comparisons {
     bool good = true;
     const bool time = metric.dimension == Dimension::of(Dimension::Time);
     if (!metric.dimension.isRate() && !(time && declaration.call.arguments.size() == 2)) {
-      auto builder = context_.emitter().build(declaration.call.arguments[0].value->range, EfficiencyOfNonRate,
-                                              metric.name, metric.dimension.typeName());
+      auto builder = emitter_.build(declaration.call.arguments[0].value->range, EfficiencyOfNonRate, metric.name,
+                                    metric.dimension.typeName());
       if (time)
         builder.note({},
                      "say what work it is the time of: 'efficiency({0}, strong)' where it is the same at all levels, "
                      "'efficiency({0}, weak)' where it grows with them",
                      metric.name);
-      for (const Metric& other : study_.metrics)
-        if (other.dimension.isRate()) {
-          builder.note(other.range, "'{}' is a rate", other.name);
-          break;
-        }
+      const auto other = std::ranges::find_if(study_.metrics, &Dimension::isRate, &Metric::dimension);
+      if (other != study_.metrics.end()) builder.note(other->range, "'{}' is a rate", other->name);
       builder.emit();
       good = false;
     }
     for (const Level& level : factor.levels) {
       const Rational* number = factor.lockstep() ? nullptr : level.values[0].asNumber();
       if (number && number->sign() > 0) continue;
-      context_.emitter()
+      emitter_
           .build(declaration.over.range, EfficiencyOverNonNumber,
                  fmt::format("{} of '{}' is {}", level.label, factor.name, number ? "not above zero" : "no number"))
           .note(factor.range, "the factor is declared here")
@@ -319,6 +303,7 @@ class Comparisons {
   }
 
   StudyContext& context_;
+  diag::Emitter& emitter_;
   Study& study_;
   const std::vector<ast::CompareDecl>& declared_;
   std::vector<State> states_;

@@ -12,10 +12,6 @@ EXPC_DIAGNOSTIC(NotConstant, Error, "{0} must be constant", std::string_view);
 
 constexpr size_t kMaxLevels = 10000;
 
-std::string rangeText(const source::SourceManager& sources, source::Range range) {
-  return squeeze(sources.text(range));
-}
-
 }  // namespace
 
 bool Refinement::allows(const Value& value) const {
@@ -40,6 +36,14 @@ bool Expressions::allows(const Value& value, source::Range range, const Type& ty
   emitter_.build(range, errors::OutOfRange, what, value.toString(), "in " + refinement->text)
       .note(refinement->range, "the values allowed are declared here")
       .emit();
+  return false;
+}
+
+bool Expressions::positive(const Value& value, source::Range range, std::string_view what) {
+  const auto* number = std::get_if<Value::Number>(&value.node);
+  if (!number || number->value.sign() > 0) return true;
+  const std::string least = Value::number(0, number->dimension).toString();
+  emitter_.emit(range, errors::OutOfRange, what, value.toString(), "above " + least);
   return false;
 }
 
@@ -88,8 +92,8 @@ std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, co
       good &= value.has_value();
       if (!value) continue;
       // A literal keeps its unit as it was written; anything computed shows its value.
-      bool written = std::holds_alternative<ast::NumberLiteral>(element->node) || !value->asNumber();
-      std::string label = written ? rangeText(sources_, element->range) : value->toString();
+      bool literal = std::holds_alternative<ast::NumberLiteral>(element->node) || !value->asNumber();
+      std::string label = literal ? written(element->range) : value->toString();
       result.levels.push_back({{std::move(*value)}, label, element->range});
       result.declared.push_back(label);
     }
@@ -113,11 +117,11 @@ std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, co
       std::string label = value.toString();
       result.levels.push_back({{std::move(value)}, std::move(label), expr.range});
     }
-    result.declared.push_back(rangeText(sources_, expr.range));
+    result.declared.push_back(written(expr.range));
   } else {
     auto value = constant(expr, place, expected, what);
     if (!value) return std::nullopt;
-    std::string label = rangeText(sources_, expr.range);
+    std::string label = written(expr.range);
     result.levels.push_back({{std::move(*value)}, label, expr.range});
     result.declared.push_back(label);
   }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "compiler/check/checker.h"
+#include "compiler/check/named.h"
 
 namespace expc::check {
 namespace {
@@ -24,7 +25,7 @@ constexpr size_t kMaxQuantifiers = 64;
 class CriterionChecker {
  public:
   CriterionChecker(StudyContext& context, const ast::CriterionDecl& declaration)
-      : context_(context), study_(context.study), declaration_(declaration) {}
+      : context_(context), emitter_(context.emitter()), study_(context.study), declaration_(declaration) {}
 
   std::optional<Criterion> run() {
     const size_t before = context_.context.problems();
@@ -56,7 +57,7 @@ class CriterionChecker {
  private:
   std::string text() const {
     source::Range rest{declaration_.range.file, declaration_.name.range.end, declaration_.range.end};
-    std::string result = squeeze(context_.context.sources.text(rest));
+    std::string result = context_.expressions().written(rest);
     size_t start = result.find_first_not_of(": ");
     return start == std::string::npos ? result : result.substr(start);
   }
@@ -71,16 +72,14 @@ class CriterionChecker {
     const ast::Expr* expr = declaration_.subject.get();
     auto* index = std::get_if<ast::IndexExpr>(&expr->node);
     if (index) expr = index->base.get();
-    auto* name = std::get_if<ast::NameExpr>(&expr->node);
-    if (!name || name->name.parts.size() != 1) {
-      context_.emitter()
-          .build(expr->range, CriterionShape, criterion_.name, "must judge a metric or a comparison")
+    const ast::Identifier* word = wordOf(*expr);
+    if (!word) {
+      emitter_.build(expr->range, CriterionShape, criterion_.name, "must judge a metric or a comparison")
           .note({}, "write its name, and '[factor = level]' to look at one level")
           .emit();
       return false;
     }
-    const ast::Identifier& word = name->name.parts[0];
-    const auto subject = context_.subject(word);
+    const auto subject = context_.subject(*word);
     if (subject) {
       criterion_.comparison = subject->comparison;
       criterion_.metric = subject->metric;
@@ -88,16 +87,14 @@ class CriterionChecker {
     if (index)
       for (const ast::CallArgument& selector : index->selectors) pin(selector);
     if (!subject || comparison() || !metric().series) return subject.has_value();
-    errors::seriesValue(context_.emitter(), word.range, word.name, metric().range);
+    errors::seriesValue(emitter_, word->range, word->name, metric().range);
     return false;
   }
 
   void pin(const ast::CallArgument& selector) {
-    if (!selector.name) {
-      context_.emitter().emit(selector.value->range, CriterionShape, criterion_.name,
-                              "has a selector that is not 'factor = level'");
-      return;
-    }
+    if (!selector.name)
+      return emitter_.emit(selector.value->range, CriterionShape, criterion_.name,
+                           "has a selector that is not 'factor = level'");
     int index = context_.factor(*selector.name);
     if (index >= 0) return pinAt(static_cast<unsigned>(index), selector.name->range, *selector.value);
     unknown_ = true;
@@ -110,8 +107,7 @@ class CriterionChecker {
     criterion_.pins.push_back({factor, *level});
     for (const Comparison* at = comparison(); at; at = at->inner ? &study_.comparisons[*at->inner] : nullptr) {
       if (at->over != factor || *level != (at->previous ? 0 : at->against)) continue;
-      context_.emitter()
-          .build(value.range, SelectsBaseline, at->name, study_.factors[factor].levels[*level].label)
+      emitter_.build(value.range, SelectsBaseline, at->name, study_.factors[factor].levels[*level].label)
           .note(at->range, "the comparison is declared here")
           .emit();
     }
@@ -120,8 +116,7 @@ class CriterionChecker {
   /// Marks a factor as bound at `range`; false after reporting that it was.
   bool bind(unsigned factor, source::Range range) {
     if (bound_[factor].isValid()) {
-      context_.emitter()
-          .build(range, QuantifiedTwice, study_.factors[factor].name)
+      emitter_.build(range, QuantifiedTwice, study_.factors[factor].name)
           .note(bound_[factor], "it is bound here")
           .emit();
       return false;
@@ -132,24 +127,21 @@ class CriterionChecker {
 
   void quantifiers() {
     if (declaration_.quantifiers.size() > kMaxQuantifiers) {
-      context_.emitter().emit(declaration_.quantifiers[kMaxQuantifiers].range, CriterionShape, criterion_.name,
-                              fmt::format("has more than {} quantifiers", kMaxQuantifiers));
+      emitter_.emit(declaration_.quantifiers[kMaxQuantifiers].range, CriterionShape, criterion_.name,
+                    fmt::format("has more than {} quantifiers", kMaxQuantifiers));
       unknown_ = true;
       return;
     }
     // Named factors first: `*` stands for the rest.
     for (const ast::Quantifier& declared : declaration_.quantifiers) {
-      Quantifier quantifier;
+      Quantifier& quantifier = criterion_.quantifiers.emplace_back();
       quantifier.kind = declared.kind;
       for (const ast::Identifier& name : declared.factors) {
-        int index = context_.factor(name);
-        if (index < 0) {
-          unknown_ = true;
-        } else if (bind(static_cast<unsigned>(index), name.range)) {
+        const int index = context_.factor(name);
+        unknown_ |= index < 0;
+        if (index >= 0 && bind(static_cast<unsigned>(index), name.range))
           quantifier.factors.push_back(static_cast<unsigned>(index));
-        }
       }
-      criterion_.quantifiers.push_back(std::move(quantifier));
     }
     for (size_t i = 0; i < declaration_.quantifiers.size(); ++i) {
       if (!declaration_.quantifiers[i].all) continue;
@@ -159,9 +151,8 @@ class CriterionChecker {
         criterion_.quantifiers[i].factors.push_back(factor);
       }
     }
-    for (size_t i = 0; i < declaration_.quantifiers.size(); ++i)
-      if (declaration_.quantifiers[i].where && !declaration_.quantifiers[i].all)
-        narrow(*declaration_.quantifiers[i].where);
+    for (const ast::Quantifier& declared : declaration_.quantifiers)
+      if (declared.where && !declared.all) narrow(*declared.where);
     std::vector<bool> known(bound_.size(), false);
     for (const Pin& pin : criterion_.pins) known[pin.factor] = true;
     for (size_t i = 0; i < declaration_.quantifiers.size(); ++i) {
@@ -178,19 +169,18 @@ class CriterionChecker {
       narrow(*binary->left);
       narrow(*binary->right);
     }
-    auto* name = binary->op == ast::BinaryOp::Equal ? std::get_if<ast::NameExpr>(&binary->left->node) : nullptr;
-    if (!name || name->name.parts.size() != 1) return;
-    int factor = study_.findFactor(name->name.parts[0].name);
+    const ast::Identifier* word = binary->op == ast::BinaryOp::Equal ? wordOf(*binary->left) : nullptr;
+    const int factor = word ? study_.findFactor(word->name) : -1;
     if (factor < 0 || bound_[factor].isValid()) return;
-    pinAt(static_cast<unsigned>(factor), name->name.range, *binary->right);
+    pinAt(static_cast<unsigned>(factor), word->range, *binary->right);
   }
 
   /// How many parts of `a and b and …` are the word `feasible`.
   static unsigned feasibleParts(const ast::Expr& expr) {
     auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
     if (binary && binary->op == ast::BinaryOp::And) return feasibleParts(*binary->left) + feasibleParts(*binary->right);
-    auto* name = std::get_if<ast::NameExpr>(&expr.node);
-    return name && joined(name->name) == "feasible" ? 1 : 0;
+    const ast::Identifier* word = wordOf(expr);
+    return word && word->name == "feasible" ? 1 : 0;
   }
 
   void where(const ast::Quantifier& declared, Quantifier& quantifier, const std::vector<bool>& known) {
@@ -200,19 +190,19 @@ class CriterionChecker {
     quantifier.where = context_.expressions().condition(*declared.where, place, "the condition of 'where'");
     if (!quantifier.where) return;
     if (feasible > feasibleParts(*declared.where))
-      context_.emitter()
+      emitter_
           .build(declared.where->range, CriterionShape, criterion_.name,
                  "must ask 'feasible' beside other conditions, joined by 'and'")
           .note({}, "it leaves out the points that are expected to run out of memory, whatever else is asked")
           .emit();
     if (feasible > 0 && criterion_.infeasible)
-      context_.emitter().emit(declared.where->range, CriterionShape, criterion_.name,
-                              "asks for points that are both feasible and infeasible");
+      emitter_.emit(declared.where->range, CriterionShape, criterion_.name,
+                    "asks for points that are both feasible and infeasible");
     criterion_.feasible |= feasible > 0;
     for (unsigned parameter : parametersOf(*quantifier.where)) {
       int factor = study_.factor_of[parameter];
       if (factor < 0 || known[factor]) continue;
-      context_.emitter().emit(
+      emitter_.emit(
           declared.where->range, CriterionShape, criterion_.name,
           fmt::format("asks in 'where' about '{}', which no quantifier has bound so far", study_.factors[factor].name));
     }
@@ -228,8 +218,7 @@ class CriterionChecker {
       if (!first) first = &study_.factors[i];
     }
     if (names.empty()) return;
-    auto builder =
-        context_.emitter().build(declaration_.name.range, CriterionSilent, criterion_.name, diag::list(names));
+    auto builder = emitter_.build(declaration_.name.range, CriterionSilent, criterion_.name, diag::list(names));
     if (declaration_.subject && !first->levels.empty())
       builder.note(declaration_.subject->range,
                    "quantify it, as in 'forall {}:', or select a level, as in '{}[{} = {}]'", first->name,
@@ -244,7 +233,7 @@ class CriterionChecker {
   /// A claim that points run out of memory has nothing to measure, and nothing to be confident about.
   void infeasible() {
     if (!declaration_.confidence) return;
-    context_.emitter()
+    emitter_
         .build(declaration_.confidence->range, CriterionShape, criterion_.name,
                "needs no confidence: running out of memory is seen, not estimated")
         .note({}, "leave out 'with confidence'")
@@ -253,30 +242,23 @@ class CriterionChecker {
 
   /// `gain like table2 within 5%`: agreement with what is published.
   void like() {
-    std::vector<std::string> names;
     const std::string wanted = joined(*declaration_.like);
-    for (unsigned i = 0; i < study_.references.size(); ++i) {
-      names.push_back(study_.references[i].name);
-      if (study_.references[i].name == wanted) criterion_.like = i;
-    }
-    if (!criterion_.like) {
+    const int index = findNamed(study_.references, wanted);
+    if (index < 0) {
       // One that was refused, or does not fit this study, was said.
       const auto refused = context_.declared_references.find(wanted);
-      if (refused == context_.declared_references.end())
-        diag::unknownName(context_.emitter(), declaration_.like->range, "reference", wanted, names);
-      else
-        context_.expressions().note(declaration_.like->parts.back().range, refused->second);
-      return;
+      if (refused != context_.declared_references.end())
+        return context_.expressions().note(declaration_.like->parts.back().range, refused->second);
+      return diag::unknownName(emitter_, declaration_.like->range, "reference", wanted, namesOf(study_.references));
     }
+    criterion_.like = static_cast<unsigned>(index);
     const Published& published = study_.references[*criterion_.like];
     context_.expressions().note(declaration_.like->parts.back().range, published.range);
-    bool there = std::any_of(published.rows.begin(), published.rows.end(), [&](const Published::Row& row) {
-      return std::any_of(row.metrics.begin(), row.metrics.end(),
-                         [&](const auto& cell) { return publishes(cell.first); });
+    const bool there = std::ranges::any_of(published.rows, [&](const Published::Row& row) {
+      return std::ranges::any_of(row.metrics, [&](const auto& cell) { return publishes(cell.first); });
     });
     if (!there)
-      context_.emitter()
-          .build(declaration_.like->range, NotPublished, published.name, metric().name)
+      emitter_.build(declaration_.like->range, NotPublished, published.name, metric().name)
           .note(published.range, "the reference is declared here")
           .emit();
     criterion_.agreement = *Rational::make(1, 10);
@@ -289,17 +271,14 @@ class CriterionChecker {
     auto value = context_.expressions().constant(expr, context_.place(), Type::number(Dimension::share()), what);
     if (!value) return std::nullopt;
     if (value->asNumber()->sign() > 0 && *value->asNumber() < Rational(1)) return *value->asNumber();
-    context_.emitter().emit(expr.range, errors::OutOfRange, std::string(what), value->toString(),
-                            "above 0% and below 100%");
+    emitter_.emit(expr.range, errors::OutOfRange, std::string(what), value->toString(), "above 0% and below 100%");
     return std::nullopt;
   }
 
   /// Whether the subject is `published` itself or derived from it.
   bool publishes(unsigned published) const {
     if (published == *criterion_.metric) return true;
-    if (!metric().derived) return false;
-    const std::vector<unsigned> read = metricsOf(*metric().derived);
-    return std::find(read.begin(), read.end(), published) != read.end();
+    return metric().derived && std::ranges::count(metricsOf(*metric().derived), published) > 0;
   }
 
   /// A bound in the subject's unit.
@@ -310,8 +289,8 @@ class CriterionChecker {
     if (number.dimension == dimension()) return number.value;
     if (dimension().isPlain() && number.dimension == Dimension::share()) return number.value;
     auto name = [](const Dimension& unit) { return unit.isPlain() ? "a plain number" : unit.typeName(); };
-    auto builder = context_.emitter().build(expr.range, errors::UnitMismatch, fmt::format("'{}'", subjectName()),
-                                            name(dimension()), what, name(number.dimension));
+    auto builder = emitter_.build(expr.range, errors::UnitMismatch, fmt::format("'{}'", subjectName()),
+                                  name(dimension()), what, name(number.dimension));
     if (dimension() == Dimension::ratio()) builder.note({}, "a Ratio is written with 'x', as in 1.2x");
     if (dimension() == Dimension::share()) builder.note({}, "a Share is written with '%', as in 95%");
     builder.emit();
@@ -320,29 +299,24 @@ class CriterionChecker {
 
   void bound() {
     Bound& bound = criterion_.bound;
-    auto written = [&](const ast::Expr& expr) { return squeeze(context_.context.sources.text(expr.range)); };
+    auto written = [&](const ast::Expr& expr) { return context_.expressions().written(expr.range); };
     if (declaration_.band_low && declaration_.band_high) {
       auto low = limit(*declaration_.band_low, "the band's beginning");
       auto high = limit(*declaration_.band_high, "the band's end");
       if (!low || !high) return;
       source::Range range = source::join(declaration_.band_low->range, declaration_.band_high->range);
-      if (*high <= *low) {
-        context_.emitter().emit(range, EmptyBand, written(*declaration_.band_low), written(*declaration_.band_high));
-        return;
-      }
-      bound = {Bound::Relation::Within, *low, *high,
-               fmt::format("within {}..{}", written(*declaration_.band_low), written(*declaration_.band_high))};
+      const std::string first = written(*declaration_.band_low), last = written(*declaration_.band_high);
+      if (*high <= *low) return emitter_.emit(range, EmptyBand, first, last);
+      bound = {Bound::Relation::Within, *low, *high, fmt::format("within {}..{}", first, last)};
       if (declaration_.give) give(bound);
       return unreachable(range);
     }
     auto relation = declaration_.relation ? relationOf(*declaration_.relation) : std::nullopt;
-    if (!relation || !declaration_.bound) {
-      context_.emitter()
+    if (!relation || !declaration_.bound)
+      return emitter_
           .build(declaration_.subject->range, CriterionShape, criterion_.name, "has no bound that can be judged")
           .note({}, "write '>= 1.2x', '<= 80GiB' or 'within 0.9x..1.1x'")
           .emit();
-      return;
-    }
     auto low = limit(*declaration_.bound, "the bound");
     if (!low) return;
     bound = {*relation, *low, *low, fmt::format("{} {}", spelled(*relation), written(*declaration_.bound))};
@@ -358,37 +332,31 @@ class CriterionChecker {
       return by ? (end.sign() == sign ? end + *by : end - *by) : std::nullopt;
     };
     auto low = moved(bound.low, -1), high = moved(bound.high, 1);
-    if (!low || !high) {
-      context_.emitter().emit(declaration_.give->range, errors::NumberTooLarge, bound.text);
-      return;
-    }
+    if (!low || !high) return emitter_.emit(declaration_.give->range, errors::NumberTooLarge, bound.text);
     bound.low = *low;
     bound.high = *high;
-    bound.text += fmt::format(" give {}", squeeze(context_.context.sources.text(declaration_.give->range)));
+    bound.text += " give " + context_.expressions().written(declaration_.give->range);
   }
 
   /// Refuses bounds outside what the subject's dimension can take: shares lie in 0..100%, quantities and ratios above
   /// 0.
   void unreachable(source::Range range) {
-    using Relation = Bound::Relation;
-    if (comparison() && comparison()->function == Comparison::Function::Difference) return;
+    using enum Bound::Relation;
+    using Function = Comparison::Function;
+    if (comparison() && comparison()->function == Function::Difference) return;
     if (!comparison() && metric().derived) return;  // a difference may be below zero
     if (dimension().isPlain()) return;
     const Bound& bound = criterion_.bound;
-    const Relation relation = bound.relation;
-    bool upper = relation == Relation::LessEqual || relation == Relation::Less || relation == Relation::Equal;
-    bool lower = relation == Relation::GreaterEqual || relation == Relation::Greater || relation == Relation::Equal;
-    int sign = relation == Relation::Within ? bound.high.sign() : bound.low.sign();
-    using Function = Comparison::Function;
-    bool quotient = comparison() && comparison()->function != Function::MaxGap;  // never zero either
-    bool too_low = (upper || relation == Relation::Within) &&
-                   (sign < 0 || (sign == 0 && (quotient || relation == Relation::Less)));
-    bool share = dimension() == Dimension::share();
-    bool too_high = share && ((lower || relation == Relation::Within) && Rational(1) < bound.low);
-    too_high |= share && relation == Relation::Greater && bound.low == Rational(1);
+    const auto relation = bound.relation;
+    const bool quotient = comparison() && comparison()->function != Function::MaxGap;  // never zero either
+    const bool share = dimension() == Dimension::share();
+    const int sign = bound.high.sign();
+    const bool too_low =
+        relation != GreaterEqual && relation != Greater && (sign < 0 || (sign == 0 && (quotient || relation == Less)));
+    const bool too_high = share && relation != LessEqual && relation != Less &&
+                          (Rational(1) < bound.low || (relation == Greater && bound.low == Rational(1)));
     if (!too_low && !too_high) return;
-    context_.emitter()
-        .build(range, UnreachableBound, fmt::format("'{}'", subjectName()), bound.text)
+    emitter_.build(range, UnreachableBound, fmt::format("'{}'", subjectName()), bound.text)
         .note({}, "{}",
               share      ? "a Share lies between 0% and 100%"
               : quotient ? "a ratio of two measurements is above zero"
@@ -409,17 +377,17 @@ class CriterionChecker {
     const ast::Expr& expr = *declaration_.confidence;
     criterion_.confidence = checkConfidence(context_, expr);
     if (criterion_.confidence && !criterion_.infeasible && equal && !metric().exact)
-      context_.emitter()
-          .build(declaration_.bound ? declaration_.bound->range : expr.range, EqualityWithConfidence, subjectName())
+      emitter_.build(declaration_.bound ? declaration_.bound->range : expr.range, EqualityWithConfidence, subjectName())
           .note({}, "{}",
                 dimension() == Dimension::ratio()
                     ? "write a band: 'within 0.98x..1.02x'"
                     : fmt::format("write a band around {}: 'within LOW..HIGH'",
-                                  squeeze(context_.context.sources.text(declaration_.bound->range))))
+                                  context_.expressions().written(declaration_.bound->range)))
           .emit();
   }
 
   StudyContext& context_;
+  diag::Emitter& emitter_;
   const Study& study_;
   const ast::CriterionDecl& declaration_;
   Criterion criterion_;

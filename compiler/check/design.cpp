@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "compiler/check/checker.h"
+#include "compiler/check/named.h"
 
 namespace expc::check {
 namespace {
@@ -20,6 +21,7 @@ struct SettingRule {
   bool needed;
 };
 
+const SettingRule kSeed = {"seed", 0, std::numeric_limits<int64_t>::max(), false};
 const std::vector<SettingRule> kTimed = {{"repeat", 1, 10'000, true},
                                          {"steps", 1, 1'000'000'000, true},
                                          {"epochs", 1, 1'000'000, false},
@@ -30,14 +32,14 @@ const std::vector<SettingRule>& rulesOf(TrialKind kind) { return kind == TrialKi
 
 class DesignChecker {
  public:
-  DesignChecker(StudyContext& context, Design& design) : context_(context), design_(design) {}
+  DesignChecker(StudyContext& context, Design& design)
+      : context_(context), emitter_(context.emitter()), study_(context.study), design_(design) {}
 
   void block(const ast::DesignKindBlock& block) {
     auto kind = kindOf(block.kind);
     if (!kind) return;
     auto [at, fresh] = design_.kinds.try_emplace(*kind);
-    if (!fresh)
-      return diag::duplicateName(context_.emitter(), block.kind.range, "block", block.kind.name, at->second.range);
+    if (!fresh) return diag::duplicateName(emitter_, block.kind.range, "block", block.kind.name, at->second.range);
     at->second.range = block.kind.range;
     for (const ast::DesignSetting& setting : block.settings) {
       inKind(*kind, setting.name, *setting.value);
@@ -46,7 +48,7 @@ class DesignChecker {
     const Settings& settings = at->second.settings;
     if (auto steps = settings.find("steps"), epochs = settings.find("epochs");
         steps != settings.end() && epochs != settings.end())
-      diag::duplicateName(context_.emitter(), epochs->second.range, "length of trials", "epochs", steps->second.range);
+      diag::duplicateName(emitter_, epochs->second.range, "length of trials", "epochs", steps->second.range);
   }
 
   void top(const ast::DesignSetting& setting) {
@@ -56,98 +58,78 @@ class DesignChecker {
 
   void top(const ast::Identifier& name, const ast::Expr& value) {
     if (name.name == "order") return order(value);
-    if (name.name == "seed") return whole(name, value, 0, std::numeric_limits<int64_t>::max(), design_.settings);
+    if (name.name == "seed") return add(name, whole(kSeed, value), design_.settings);
     if (name.name == "budget") return budget(name, value);
-    for (const SettingRule& rule : kTimed) {
-      if (rule.name != name.name) continue;
-      auto [at, fresh] = design_.kinds.try_emplace(TrialKind::Timed);
-      if (fresh) at->second.range = name.range;
-      return inKind(TrialKind::Timed, name, value);
-    }
-    diag::unknownName(context_.emitter(), name.range, "setting", name.name,
-                      language::texts(language::Role::Setting, language::Design), " of a design");
+    if (findNamed(kTimed, name.name) < 0)
+      return diag::unknownName(emitter_, name.range, "setting", name.name,
+                               language::texts(language::Role::Setting, language::Design), " of a design");
+    auto [at, fresh] = design_.kinds.try_emplace(TrialKind::Timed);
+    if (fresh) at->second.range = name.range;
+    inKind(TrialKind::Timed, name, value);
   }
 
   void inKind(TrialKind kind, const ast::Identifier& name, const ast::Expr& value) {
-    std::vector<std::string> names;
-    for (const SettingRule& rule : rulesOf(kind)) {
-      if (rule.name != name.name) {
-        names.emplace_back(rule.name);
-        continue;
-      }
-      auto* range = std::get_if<ast::RangeExpr>(&value.node);
-      if (range && name.name == "repeat") return repeatRange(kind, name, value, *range);
-      return whole(name, value, rule.least, rule.most, design_.kinds[kind].settings);
-    }
-    diag::unknownName(context_.emitter(), name.range, "setting", name.name, names,
-                      fmt::format(" of {} trials", toString(kind)));
+    const std::vector<SettingRule>& rules = rulesOf(kind);
+    const int index = findNamed(rules, name.name);
+    if (index < 0)
+      return diag::unknownName(emitter_, name.range, "setting", name.name, namesOf(rules),
+                               fmt::format(" of {} trials", toString(kind)));
+    const SettingRule& rule = rules[static_cast<size_t>(index)];
+    Settings& settings = design_.kinds[kind].settings;
+    auto* range = name.name == "repeat" ? std::get_if<ast::RangeExpr>(&value.node) : nullptr;
+    if (!range) return add(name, whole(rule, value), settings);
+    // `repeat 10..20`, which `until` ends.
+    if (!range->upper || range->step)
+      return emitter_.emit(value.range, BadUntil, toString(kind), "must be a number, or a range such as 10..20");
+    const auto least = whole(rule, *range->lower), most = whole(rule, *range->upper);
+    if (least && most && *most <= *least)
+      emitter_.emit(value.range, BadUntil, toString(kind), "must end above where they begin");
+    else if (most)
+      add(name, least, settings, most);
   }
 
   std::optional<TrialKind> kindOf(const ast::Identifier& word) {
     const int kind = language::indexOf(language::Role::Kind, word.name);
     if (kind >= 0) return static_cast<TrialKind>(kind);
-    diag::unknownName(context_.emitter(), word.range, "kind of trial", word.name,
-                      language::texts(language::Role::Kind));
+    diag::unknownName(emitter_, word.range, "kind of trial", word.name, language::texts(language::Role::Kind));
     return std::nullopt;
   }
 
  private:
   using Settings = std::map<std::string, Setting>;
 
-  void add(const ast::Identifier& name, Rational value, Settings& settings) {
-    auto [at, fresh] = settings.emplace(name.name, Setting{value, std::nullopt, name.range});
-    if (!fresh) diag::duplicateName(context_.emitter(), name.range, "setting", name.name, at->second.range);
-  }
-
-  Place place() { return context_.place(); }
-
-  void whole(const ast::Identifier& name, const ast::Expr& expr, int64_t least, int64_t most, Settings& settings) {
-    std::string what = fmt::format("'{}'", name.name);
-    auto value = context_.expressions().constant(expr, place(), Type::integer(), what);
+  void add(const ast::Identifier& name, std::optional<Rational> value, Settings& settings,
+           std::optional<Rational> most = {}) {
     if (!value) return;
-    const Rational& number = *value->asNumber();
-    if (number < Rational(least) || Rational(most) < number) {
-      context_.emitter().emit(expr.range, errors::OutOfRange, what, number.toString(),
-                              fmt::format("in {}..{}", least, most));
-      return;
-    }
-    add(name, number, settings);
+    auto [at, fresh] = settings.emplace(name.name, Setting{*value, most, name.range});
+    if (!fresh) diag::duplicateName(emitter_, name.range, "setting", name.name, at->second.range);
   }
 
-  /// `repeat 10..20`, which `until` ends.
-  void repeatRange(TrialKind kind, const ast::Identifier& name, const ast::Expr& value, const ast::RangeExpr& range) {
-    if (!range.upper || range.step) {
-      context_.emitter().emit(value.range, BadUntil, toString(kind), "must be a number, or a range such as 10..20");
-      return;
-    }
-    Settings first, last;
-    whole(name, *range.lower, 1, 10'000, first);
-    whole(name, *range.upper, 1, 10'000, last);
-    if (first.empty() || last.empty()) return;
-    Setting setting = first.begin()->second;
-    setting.most = last.begin()->second.value;
-    if (*setting.most <= setting.value) {
-      context_.emitter().emit(value.range, BadUntil, toString(kind), "must end above where they begin");
-      return;
-    }
-    auto [at, fresh] = design_.kinds[kind].settings.emplace(name.name, setting);
-    if (!fresh) diag::duplicateName(context_.emitter(), name.range, "setting", name.name, at->second.range);
+  Expressions& expressions() { return context_.expressions(); }
+
+  std::optional<Rational> whole(const SettingRule& rule, const ast::Expr& expr) {
+    std::string what = fmt::format("'{}'", rule.name);
+    auto value = expressions().constant(expr, context_.place(), Type::integer(), what);
+    if (!value) return std::nullopt;
+    const Rational& number = *value->asNumber();
+    if (Rational(rule.least) <= number && number <= Rational(rule.most)) return number;
+    emitter_.emit(expr.range, errors::OutOfRange, what, number.toString(),
+                  fmt::format("in {}..{}", rule.least, rule.most));
+    return std::nullopt;
   }
 
   /// Every condition of `until half_width(gain) <= 1% and half_width(step_time) <= 2ms`.
   void until(TrialKind kind, const ast::DesignSetting& setting) {
     bool ranged = setting.name.name == "repeat" && std::holds_alternative<ast::RangeExpr>(setting.value->node);
-    if (!setting.until) {
-      if (ranged)
-        context_.emitter()
-            .build(setting.value->range, BadUntil, toString(kind), "have a range, and nothing says when they end in it")
-            .note({}, "write 'until half_width(gain) <= 1%' after the range")
-            .emit();
-      return;
-    }
-    if (ranged) return condition(kind, *setting.until);
-    context_.emitter().emit(setting.until->range, BadUntil, toString(kind),
-                            "need a range before 'until', as in 'repeat 10..20'");
+    if (ranged && setting.until) return condition(kind, *setting.until);
+    if (ranged)
+      emitter_
+          .build(setting.value->range, BadUntil, toString(kind), "have a range, and nothing says when they end in it")
+          .note({}, "write 'until half_width(gain) <= 1%' after the range")
+          .emit();
+    else if (setting.until)
+      emitter_.emit(setting.until->range, BadUntil, toString(kind),
+                    "need a range before 'until', as in 'repeat 10..20'");
   }
 
   void condition(TrialKind kind, const ast::Expr& expr) {
@@ -158,39 +140,29 @@ class DesignChecker {
     }
     auto* call =
         binary && binary->op == ast::BinaryOp::LessEqual ? std::get_if<ast::CallExpr>(&binary->left->node) : nullptr;
-    auto* name = call && joined(call->callee) == "half_width" && call->arguments.size() == 1 && !call->arguments[0].name
-                     ? std::get_if<ast::NameExpr>(&call->arguments[0].value->node)
-                     : nullptr;
-    if (!name || name->name.parts.size() != 1) {
-      context_.emitter()
-          .build(expr.range, BadUntil, toString(kind), "can only end at the half-width of an interval")
+    const bool width = call && joined(call->callee) == "half_width" && call->arguments.size() == 1;
+    const ast::Identifier* word = width && !call->arguments[0].name ? wordOf(*call->arguments[0].value) : nullptr;
+    if (!word)
+      return emitter_.build(expr.range, BadUntil, toString(kind), "can only end at the half-width of an interval")
           .note({}, "write 'until half_width(gain) <= 1%'")
           .emit();
-      return;
-    }
     Until until;
     until.range = expr.range;
-    if (subject(kind, name->name.parts[0], until) && limit(*binary->right, until))
-      design_.kinds[kind].until.push_back(until);
+    if (subject(kind, *word, until) && limit(*binary->right, until)) design_.kinds[kind].until.push_back(until);
   }
 
   bool subject(TrialKind kind, const ast::Identifier& word, Until& until) {
-    const Study& study = context_.study;
     const auto named = context_.subject(word);
     if (!named) return false;
     until.comparison = named->comparison;
     if (!named->comparison) until.metric = named->metric;
-    const Metric& measured = study.metrics[named->metric];
-    std::string why;
-    if (measured.kind != kind)
-      why = fmt::format("cannot end at '{}', which comes from {} trials", word.name, toString(measured.kind));
-    else if (measured.exact)
-      why = fmt::format("cannot end at '{}', which is exact and has no interval", word.name);
-    else if (!named->comparison && measured.series)
-      why = fmt::format("cannot end at '{}', which is a series and has no interval", word.name);
+    const Metric& measured = study_.metrics[named->metric];
+    const std::string why = measured.kind != kind ? fmt::format("comes from {} trials", toString(measured.kind))
+                            : measured.exact      ? "is exact and has no interval"
+                            : !named->comparison && measured.series ? "is a series and has no interval"
+                                                                    : "";
     if (why.empty()) return true;
-    context_.emitter()
-        .build(word.range, BadUntil, toString(kind), why)
+    emitter_.build(word.range, BadUntil, toString(kind), fmt::format("cannot end at '{}', which {}", word.name, why))
         .note(measured.range, "the metric is declared here")
         .emit();
     return false;
@@ -198,45 +170,37 @@ class DesignChecker {
 
   /// A Share is of the estimate; anything else is in the subject's unit.
   bool limit(const ast::Expr& expr, Until& until) {
-    auto value = context_.expressions().number(expr, place(), "the half-width");
+    auto value = expressions().number(expr, context_.place(), "the half-width");
     if (!value) return false;
-    const Study& study = context_.study;
-    Dimension of =
-        until.comparison ? study.comparisons[*until.comparison].dimension : study.metrics[*until.metric].dimension;
-    Dimension written = std::get<Value::Number>(value->node).dimension;
+    const Dimension of =
+        until.comparison ? study_.comparisons[*until.comparison].dimension : study_.metrics[*until.metric].dimension;
+    const Dimension written = std::get<Value::Number>(value->node).dimension;
     until.half_width = *value->asNumber();
     until.relative = written == Dimension::share() && of != Dimension::share();
-    if (!until.relative && written != of) {
-      context_.emitter()
-          .build(expr.range, errors::UnitMismatch, "the half-width", written.typeName(), "the interval", of.typeName())
-          .note({}, "a share such as 1% is of the estimate")
-          .emit();
-      return false;
-    }
-    if (until.half_width.sign() > 0) return true;
-    context_.emitter().emit(expr.range, errors::OutOfRange, "the half-width", value->toString(), "above 0");
+    if (until.relative || written == of) return expressions().positive(*value, expr.range, "the half-width");
+    emitter_
+        .build(expr.range, errors::UnitMismatch, "the half-width", written.typeName(), "the interval", of.typeName())
+        .note({}, "a share such as 1% is of the estimate")
+        .emit();
     return false;
   }
 
   void budget(const ast::Identifier& name, const ast::Expr& expr) {
-    auto value =
-        context_.expressions().constant(expr, place(), Type::number(Dimension::of(Dimension::Time)), "'budget'");
-    if (!value) return;
-    if (value->asNumber()->sign() <= 0) {
-      context_.emitter().emit(expr.range, errors::OutOfRange, "'budget'", value->toString(), "above 0s");
-      return;
-    }
-    add(name, *value->asNumber(), design_.settings);
+    const Type time = Type::number(Dimension::of(Dimension::Time));
+    const auto value = expressions().constant(expr, context_.place(), time, "'budget'");
+    if (value && expressions().positive(*value, expr.range, "'budget'"))
+      add(name, *value->asNumber(), design_.settings);
   }
 
   void order(const ast::Expr& expr) {
-    auto* name = std::get_if<ast::NameExpr>(&expr.node);
-    if (name && name->name.parts.size() == 1 && name->name.parts[0].name == "blocks") return;
-    diag::unknownName(context_.emitter(), expr.range, "order", squeeze(context_.context.sources.text(expr.range)),
-                      {"blocks"});
+    const ast::Identifier* word = wordOf(expr);
+    if (!word || word->name != "blocks")
+      diag::unknownName(emitter_, expr.range, "order", expressions().written(expr.range), {"blocks"});
   }
 
   StudyContext& context_;
+  diag::Emitter& emitter_;
+  const Study& study_;
   Design& design_;
 };
 
@@ -253,10 +217,7 @@ std::optional<Design> checkDesign(StudyContext& context, const std::vector<ast::
   }
   const ast::DesignDecl& declaration = designs[0];
   if (designs.size() > 1)
-    context.emitter()
-        .build(designs[1].range, diag::DuplicateName, "block", "design")
-        .note(declaration.range, "the first one is here")
-        .emit();
+    diag::duplicateName(context.emitter(), designs[1].range, "block", "design", declaration.range);
   if (declaration.shape && declaration.shape->name != "full")
     diag::unknownName(context.emitter(), declaration.shape->range, "shape of a design", declaration.shape->name,
                       {"full"});
@@ -270,12 +231,21 @@ std::optional<Design> checkDesign(StudyContext& context, const std::vector<ast::
   return design;
 }
 
-/// Whether the study or one of its presets designs trials of a kind.
-static bool designed(const Study& study, TrialKind kind) {
-  for (const Change& preset : study.presets)
-    if (preset.design && preset.design->kinds.contains(kind)) return true;
-  return study.design && study.design->kinds.contains(kind);
+namespace {
+
+bool has(const std::optional<Design>& design, TrialKind kind) { return design && design->kinds.contains(kind); }
+
+/// The kinds of trials that the study or one of its presets designs.
+std::vector<std::string> designed(const Study& study) {
+  std::vector<std::string> kinds;
+  for (TrialKind kind : {TrialKind::Timed, TrialKind::Quality, TrialKind::Profile})
+    if (has(study.design, kind) ||
+        std::ranges::any_of(study.presets, [&](const Change& preset) { return has(preset.design, kind); }))
+      kinds.emplace_back(toString(kind));
+  return kinds;
 }
+
+}  // namespace
 
 bool checkDesignSetting(StudyContext& context, const ast::QualifiedName& path, const ast::Expr& value, bool known_kind,
                         Design& design) {
@@ -285,26 +255,26 @@ bool checkDesignSetting(StudyContext& context, const ast::QualifiedName& path, c
   if (path.parts.size() == 2) {
     checker.top(path.parts[1], value);
   } else if (path.parts.size() == 3) {
-    if (auto kind = checker.kindOf(path.parts[1])) {
-      if (known_kind && !designed(context.study, *kind)) {
-        std::vector<std::string> kinds;
-        for (TrialKind one : {TrialKind::Timed, TrialKind::Quality, TrialKind::Profile})
-          if (designed(context.study, one)) kinds.emplace_back(toString(one));
-        diag::unknownName(context.emitter(), path.parts[1].range, "block", path.parts[1].name, kinds, " of the design");
-        return false;
-      }
-      design.kinds[*kind].range = path.parts[1].range;
-      checker.inKind(*kind, path.parts[2], value);
+    const ast::Identifier& block = path.parts[1];
+    const auto kind = checker.kindOf(block);
+    if (!kind) return false;
+    if (const auto kinds = designed(context.study); known_kind && findNamed(kinds, block.name) < 0) {
+      diag::unknownName(context.emitter(), block.range, "block", block.name, kinds, " of the design");
+      return false;
     }
+    design.kinds[*kind].range = block.range;
+    checker.inKind(*kind, path.parts[2], value);
   } else {
-    diag::unknownName(context.emitter(), path.range, "setting", squeeze(context.context.sources.text(path.range)),
+    diag::unknownName(context.emitter(), path.range, "setting", context.expressions().written(path.range),
                       {"design.timed.repeat", "design.quality.repeat", "design.seed", "design.budget"});
   }
   return context.emitter().errors() == before;
 }
 
+namespace {
+
 /// How long a command runs is its own affair, unless it is told. Steps are needed where no epochs stand for them.
-static bool needs(const Study& study, const SettingRule& rule, const Design::Kind& block) {
+bool needs(const Study& study, const SettingRule& rule, const Design::Kind& block) {
   if (rule.name == "steps" && block.settings.contains("epochs")) return false;
   if (!rule.needed || rule.name == "repeat") return rule.needed;
   std::string told = fmt::format("${{{}}}", rule.name);
@@ -316,18 +286,16 @@ static bool needs(const Study& study, const SettingRule& rule, const Design::Kin
   });
 }
 
-namespace {
-
 /// That a point runs out of memory is found by trying it, in trials of any kind.
 void claimsHaveTrials(StudyContext& context, const Design& design, const Design* more,
                       const std::vector<Criterion>& criteria) {
   if (!design.kinds.empty() || (more && !more->kinds.empty())) return;
-  for (const Criterion& criterion : criteria)
-    if (criterion.infeasible)
-      return context.emitter()
-          .build(criterion.range, KindWithoutDesign, criterion.name, toString(TrialKind::Timed))
-          .note(design.range, "write 'timed {{ repeat 1 }}' here: what runs out of memory is found by trying it")
-          .emit();
+  const auto claim = std::ranges::find_if(criteria, &Criterion::infeasible);
+  if (claim != criteria.end())
+    context.emitter()
+        .build(claim->range, KindWithoutDesign, claim->name, toString(TrialKind::Timed))
+        .note(design.range, "write 'timed {{ repeat 1 }}' here: what runs out of memory is found by trying it")
+        .emit();
 }
 
 }  // namespace
@@ -349,35 +317,29 @@ void checkDesignCovers(StudyContext& context, size_t before) {
         .emit();
   }
   claimsHaveTrials(context, design, nullptr, study.criteria);
-  for (const Change& preset : study.presets)
+  for (const Change& preset : study.presets) {
     claimsHaveTrials(context, design, preset.design ? &*preset.design : nullptr, preset.criteria);
-  for (const Change& preset : study.presets)
     for (const Criterion& criterion : preset.criteria) {
       if (!criterion.metric) continue;
       const Metric& metric = study.metrics[*criterion.metric];
       used[metric.kind] = true;
-      if (design.kinds.contains(metric.kind) || (preset.design && preset.design->kinds.contains(metric.kind))) continue;
-      context.emitter().emit(criterion.range, KindWithoutDesign, metric.name, toString(metric.kind));
+      if (!design.kinds.contains(metric.kind) && !has(preset.design, metric.kind))
+        context.emitter().emit(criterion.range, KindWithoutDesign, metric.name, toString(metric.kind));
     }
-  for (const auto& [kind, block] : design.kinds) {
+  }
+  const auto complete = [&](TrialKind kind, const Design::Kind& block) {
     for (const SettingRule& rule : rulesOf(kind))
       if (needs(study, rule, block) && !block.settings.contains(std::string(rule.name)))
         context.emitter().emit(block.range, MissingSetting, toString(kind), rule.name);
     if (!used[kind] && context.context.problems() == before)
       context.emitter().emit(block.range, UnusedDesign, toString(kind));
-  }
+  };
+  for (const auto& [kind, block] : design.kinds) complete(kind, block);
   // A kind that only a preset designs must be complete there.
-  for (const Change& preset : study.presets) {
-    if (!preset.design) continue;
-    for (const auto& [kind, block] : preset.design->kinds) {
-      if (design.kinds.contains(kind)) continue;
-      for (const SettingRule& rule : rulesOf(kind))
-        if (needs(study, rule, block) && !block.settings.contains(std::string(rule.name)))
-          context.emitter().emit(block.range, MissingSetting, toString(kind), rule.name);
-      if (!used[kind] && context.context.problems() == before)
-        context.emitter().emit(block.range, UnusedDesign, toString(kind));
-    }
-  }
+  for (const Change& preset : study.presets)
+    if (preset.design)
+      for (const auto& [kind, block] : preset.design->kinds)
+        if (!design.kinds.contains(kind)) complete(kind, block);
 }
 
 }  // namespace expc::check

@@ -5,6 +5,7 @@
 
 #include "compiler/check/errors.h"
 #include "compiler/check/metrics.h"
+#include "compiler/check/named.h"
 #include "compiler/diag/closest.h"
 #include "compiler/formula/lookup.h"
 
@@ -120,9 +121,9 @@ std::optional<Unit> Expressions::unit(std::string_view name, ModuleScope& scope,
 }
 
 FormulaPtr Expressions::unitBelow(const ast::Expr& expr, const Place& place) {
-  auto* name = std::get_if<ast::NameExpr>(&expr.node);
-  if (!name || name->name.parts.size() != 1 || namesValue(expr, place)) return nullptr;
-  const auto one = unit(name->name.parts[0].name, *place.module);
+  const ast::Identifier* word = wordOf(expr);
+  if (!word || namesValue(expr, place)) return nullptr;
+  const auto one = unit(word->name, *place.module);
   return one ? constantOf(Value::number(one->scale, one->dimension), Type::number(one->dimension), expr.range)
              : nullptr;
 }
@@ -132,8 +133,7 @@ FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, source::Range
   auto unit = this->unit(literal.unit, *place.module, &refused);
   if (refused) return error(range);
   if (!unit) {
-    std::vector<std::string> names = language::unitNames();
-    for (const auto& [name, entry] : place.module->units) names.push_back(name);
+    const std::vector<std::string> names = namesOf(language::unitNames(), place.module->units);
     const source::Range written{range.file, range.end - static_cast<uint32_t>(literal.unit.size()), range.end};
     auto builder = emitter_.build(written, UnknownUnit, literal.unit);
     if (auto best = diag::closest(literal.unit, names)) {
@@ -163,10 +163,7 @@ FormulaPtr Expressions::text(const ast::StringLiteral& literal, source::Range ra
 }
 
 static int findParameter(const Place& place, std::string_view name) {
-  if (!place.parameters) return -1;
-  for (size_t i = 0; i < place.parameters->size(); ++i)
-    if ((*place.parameters)[i].name == name) return static_cast<int>(i);
-  return -1;
+  return place.parameters ? findNamed(*place.parameters, name) : -1;
 }
 
 /// Where a parameter is declared: by the factor of the study that varies it, or else by the workload.
@@ -179,11 +176,10 @@ static source::Range declarationOf(const Place& place, unsigned index) {
 }
 
 bool Expressions::namesValue(const ast::Expr& expr, const Place& place) const {
-  auto* node = std::get_if<ast::NameExpr>(&expr.node);
-  if (!node || node->name.parts.size() != 1) return !std::holds_alternative<ast::CallExpr>(expr.node);
-  const std::string& word = node->name.parts[0].name;
-  return findParameter(place, word) >= 0 || (place.metrics && place.metrics->declares(word)) ||
-         (place.lets && place.lets->contains(word)) || place.module->lets.contains(word);
+  const ast::Identifier* word = wordOf(expr);
+  if (!word) return !std::holds_alternative<ast::CallExpr>(expr.node);
+  return findParameter(place, word->name) >= 0 || (place.metrics && place.metrics->declares(word->name)) ||
+         (place.lets && place.lets->contains(word->name)) || place.module->lets.contains(word->name);
 }
 
 FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, const Place& place, const Type* expected) {
@@ -223,9 +219,7 @@ FormulaPtr Expressions::qualified(const ast::NameExpr& name, source::Range range
   if (!module) return error(range);
   auto found = parts.size() == 2 ? module->lets.find(parts[1].name) : module->lets.end();
   if (found == module->lets.end()) {
-    std::vector<std::string> names;
-    for (const auto& [let, entry] : module->lets) names.push_back(let);
-    diag::unknownName(emitter_, parts[1].range, "value", parts[1].name, names);
+    diag::unknownName(emitter_, parts[1].range, "value", parts[1].name, namesOf(module->lets));
     return error(range);
   }
   note(parts[1].range, found->second.declaration->name.range);
@@ -254,12 +248,9 @@ ModuleScope* Expressions::module(const ast::Identifier& word, ModuleScope& scope
     if (found->second) note(word.range, {found->second->ast->file, 0, 0});
     return found->second;  // null: its import failed, and said so
   }
-  std::vector<std::string> names;
-  for (const auto& [alias, target] : scope.imports) {
-    if (!target) return nullptr;  // most likely the one that failed, and that was said
-    names.push_back(alias);
-  }
-  diag::unknownName(emitter_, word.range, "module", word.name, names);
+  // Most likely it is the one whose import failed, and that was said.
+  const bool failed = std::ranges::any_of(scope.imports, [](const auto& import) { return !import.second; });
+  if (!failed) diag::unknownName(emitter_, word.range, "module", word.name, namesOf(scope.imports));
   return nullptr;
 }
 
@@ -275,15 +266,11 @@ void Expressions::unknown(const ast::Identifier& word, const Place& place) {
         .emit();
     return;
   }
-  std::vector<std::string> names;
-  if (place.metrics)
-    names = place.metrics->names();
-  else if (place.parameters)
-    for (const Parameter& parameter : *place.parameters) names.push_back(parameter.name);
-  if (place.lets)
-    for (const auto& [name, entry] : *place.lets) names.push_back(name);
-  for (const auto& [name, entry] : place.module->lets) names.push_back(name);
-  diag::unknownName(emitter_, word.range, place.metrics ? "metric" : "name", word.name, names);
+  const std::vector<std::string> first = place.metrics      ? place.metrics->names()
+                                         : place.parameters ? namesOf(*place.parameters)
+                                                            : std::vector<std::string>();
+  diag::unknownName(emitter_, word.range, place.metrics ? "metric" : "name", word.name,
+                    namesOf(first, place.lets ? *place.lets : NameMap<LetEntry>(), place.module->lets));
 }
 
 bool Expressions::refused(const ast::Identifier& word, const Place& place, std::initializer_list<SymbolKind> kinds) {
@@ -310,8 +297,7 @@ bool Expressions::refused(const ast::Identifier& word, const Place& place, std::
 FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type) {
   int index = type.find(word.name);
   if (index < 0) {
-    std::vector<std::string> names;
-    for (const auto& level : type.levels) names.push_back(level.name);
+    const std::vector<std::string> names = namesOf(type.levels);
     auto builder = emitter_.build(word.range, UnknownLevel, word.name, type.name);
     if (auto best = diag::closest(word.name, names)) {
       builder.guess(word.range, *best);
@@ -421,15 +407,14 @@ FormulaPtr Expressions::metric(const ast::Identifier& word, const Place& place, 
 
 FormulaPtr Expressions::epochsTo(const ast::CallExpr& call, source::Range range, const Place& place) {
   auto* condition = call.arguments.size() == 1 ? std::get_if<ast::BinaryExpr>(&call.arguments[0].value->node) : nullptr;
-  auto* name = condition ? std::get_if<ast::NameExpr>(&condition->left->node) : nullptr;
-  if (!name || !relationOf(condition->op) || name->name.parts.size() != 1) {
+  const ast::Identifier* word = condition && relationOf(condition->op) ? wordOf(*condition->left) : nullptr;
+  if (!word) {
     emitter_.emit(range, errors::TypeMismatch, "what 'epochs_to' takes",
-                  "a series and a bound, as in 'accuracy >= 97%'", squeeze(sources_.text(range)));
+                  "a series and a bound, as in 'accuracy >= 97%'", written(range));
     return error(range);
   }
-  const ast::Identifier& word = name->name.parts[0];
-  FormulaPtr series = metric(word, place, true);
-  if (!series) diag::unknownName(emitter_, word.range, "metric", word.name, place.metrics->names());
+  FormulaPtr series = metric(*word, place, true);
+  if (!series) diag::unknownName(emitter_, word->range, "metric", word->name, place.metrics->names());
   if (!series || series->type.isError()) return error(range);
   auto limit = constant(*condition->right, place, series->type, "the bound");
   if (!limit) return error(range);
@@ -462,7 +447,13 @@ FormulaPtr Expressions::let(LetEntry& entry, const Place& place) {
   ++let_depth_;
   Place inside = place;
   inside.system = false;  // a let may be used where the machine has no say
-  entry.formula = build(*entry.declaration->value, inside);
+  if (!entry.declaration->value) {
+    // `unit row`: one of itself.
+    const Dimension own = Dimension::ofOwn(word.name);
+    entry.formula = constantOf(Value::number(1, own), Type::number(own), word.range);
+  } else {
+    entry.formula = build(*entry.declaration->value, inside);
+  }
   --let_depth_;
   entry.state = LetEntry::State::Done;
   return entry.formula;

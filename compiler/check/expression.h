@@ -15,6 +15,15 @@ Formula formulaOf(Formula::Op op, Type type, source::Range range, std::vector<Fo
                   unsigned parameter = 0);
 FormulaPtr constantOf(Value value, Type type, source::Range range);
 
+/// The one word that an expression is, or null.
+const ast::Identifier* wordOf(const ast::Expr& expr);
+
+/// The parts of a name from `first` on, with dots between.
+std::string joined(const ast::QualifiedName& name, size_t first = 0);
+
+/// Source text with comments gone and white space squeezed to single blanks.
+std::string squeeze(std::string_view text);
+
 /// Turns expressions into formulas: names resolved, types and units checked, constants folded.
 class Expressions {
  public:
@@ -57,6 +66,9 @@ class Expressions {
   /// The module that `scope` imports by a name; null after a report.
   ModuleScope* module(const ast::Identifier& word, ModuleScope& scope);
 
+  /// What is written at a place, on one line without comments.
+  std::string written(source::Range range) const { return squeeze(sources_.text(range)); }
+
   /// Only notes what the names in an expression mean, where nobody knows what belongs there.
   void lookUp(const ast::Expr& expr, const Place& place);
 
@@ -69,6 +81,9 @@ class Expressions {
   void note(source::Range range, source::Range declared) {
     if (names_) names_->note(range, declared);
   }
+
+  /// Reports and returns false where a number is not above zero.
+  bool positive(const Value& value, source::Range range, std::string_view what);
 
   /// Reports and returns false where a value is not what `type` and `refinement` allow.
   bool allows(const Value& value, source::Range range, const Type& type, const std::optional<Refinement>& refinement,
@@ -145,11 +160,5 @@ class Expressions {
 Formula::Op opOf(ast::BinaryOp op);
 /// Of `>=` and the like; nothing where the operator bounds nothing.
 std::optional<Bound::Relation> relationOf(ast::BinaryOp op);
-
-/// The parts of a name from `first` on, with dots between.
-std::string joined(const ast::QualifiedName& name, size_t first = 0);
-
-/// Source text with comments gone and white space squeezed to single blanks.
-std::string squeeze(std::string_view text);
 
 }  // namespace expc::check

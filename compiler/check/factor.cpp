@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "compiler/check/named.h"
 #include "compiler/check/union.h"
 
 namespace expc::check {
@@ -66,9 +67,7 @@ class FactorChecker {
     for (const ast::Identifier& name : names) {
       int index = study_.workload->findParameter(name.name);
       if (index < 0) {
-        std::vector<std::string> known;
-        for (const Parameter& parameter : study_.workload->parameters) known.push_back(parameter.name);
-        diag::unknownName(context_.emitter(), name.range, "parameter", name.name, known,
+        diag::unknownName(context_.emitter(), name.range, "parameter", name.name, namesOf(study_.workload->parameters),
                           " of " + study_.workload->name);
         context_.stray = true;
         return false;
@@ -281,11 +280,7 @@ std::optional<unsigned> StudyContext::level(const ast::Expr& expr, unsigned inde
   return std::nullopt;
 }
 
-std::vector<std::string> StudyContext::factorNames() const {
-  std::vector<std::string> names;
-  for (const Factor& factor : study.factors) names.push_back(factor.name);
-  return names;
-}
+std::vector<std::string> StudyContext::factorNames() const { return namesOf(study.factors); }
 
 int StudyContext::factor(const ast::Identifier& name) {
   if (int index = study.findFactor(name.name); index >= 0) {

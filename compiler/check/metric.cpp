@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/check/checker.h"
+#include "compiler/check/named.h"
 
 namespace expc::check {
 namespace {
@@ -47,20 +48,10 @@ bool relabel(Context& context, const ast::MetricDecl& declaration, ModuleScope& 
 }  // namespace
 
 std::optional<Bound::Relation> relationOf(ast::BinaryOp op) {
-  switch (op) {
-    case ast::BinaryOp::GreaterEqual:
-      return Bound::Relation::GreaterEqual;
-    case ast::BinaryOp::Greater:
-      return Bound::Relation::Greater;
-    case ast::BinaryOp::LessEqual:
-      return Bound::Relation::LessEqual;
-    case ast::BinaryOp::Less:
-      return Bound::Relation::Less;
-    case ast::BinaryOp::Equal:
-      return Bound::Relation::Equal;
-    default:
-      return std::nullopt;
-  }
+  using enum ast::BinaryOp;
+  static constexpr ast::BinaryOp kOps[] = {GreaterEqual, Greater, LessEqual, Less, Equal};  // as in Bound::Relation
+  const auto found = std::ranges::find(kOps, op);
+  return found == std::end(kOps) ? std::nullopt : std::optional(static_cast<Bound::Relation>(found - kOps));
 }
 
 std::string_view spelled(Bound::Relation relation) {
@@ -86,9 +77,8 @@ void DerivedMetrics::declare(size_t index) {
   kind_ = kind;
   states_[index] = LetEntry::State::Done;
   if (!metric) return;
-  for (const Metric& known : metrics_)
-    if (known.name == metric->name)
-      return diag::duplicateName(context_.emitter, name.range, "metric", name.name, known.range);
+  if (const int known = findNamed(metrics_, name.name); known >= 0)
+    return diag::duplicateName(context_.emitter, name.range, "metric", name.name, metrics_[known].range);
   metrics_.push_back(std::move(*metric));
 }
 
@@ -97,7 +87,7 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
   metric.name = declaration.name.name;
   metric.doc = declaration.doc;
   metric.range = declaration.name.range;
-  metric.text = squeeze(context_.sources.text(declaration.derived->range));
+  metric.text = context_.expressions.written(declaration.derived->range);
   metric.exact = declaration.exact;
   if (declaration.direction)
     metric.better = declaration.direction->name == "higher" ? Direction::Higher : Direction::Lower;
@@ -115,7 +105,7 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
   if (foreign || value->type.kind != Type::Kind::Number) {
     context_.emitter.emit(foreign ? foreign->range : value->range, errors::TypeMismatch, "a derived metric",
                           "made with + - * /, max, min and epochs_to",
-                          squeeze(context_.sources.text((foreign ? foreign : value.get())->range)));
+                          context_.expressions.written((foreign ? foreign : value.get())->range));
     return std::nullopt;
   }
   if (!kind_) {
@@ -135,24 +125,18 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
 }
 
 std::optional<unsigned> DerivedMetrics::find(std::string_view name) {
-  const auto named = [&](const Metric& metric) { return metric.name == name; };
-  if (std::none_of(metrics_.begin(), metrics_.end(), named))
+  if (findNamed(metrics_, name) < 0)
     for (size_t i = 0; i < declared_.size(); ++i)
       if (declared_[i].derived && declared_[i].name.name == name) declare(i);
-  const auto found = std::find_if(metrics_.begin(), metrics_.end(), named);
-  return found == metrics_.end() ? std::nullopt : std::optional(static_cast<unsigned>(found - metrics_.begin()));
+  const int found = findNamed(metrics_, name);
+  return found < 0 ? std::nullopt : std::optional(static_cast<unsigned>(found));
 }
 
 bool DerivedMetrics::declares(std::string_view name) const {
-  return std::any_of(declared_.begin(), declared_.end(), [&](const auto& one) { return one.name.name == name; }) ||
-         std::any_of(metrics_.begin(), metrics_.end(), [&](const Metric& metric) { return metric.name == name; });
+  return findNamed(declared_, name) >= 0 || findNamed(metrics_, name) >= 0;
 }
 
-std::vector<std::string> DerivedMetrics::names() const {
-  std::vector<std::string> names;
-  for (const Metric& metric : metrics_) names.push_back(metric.name);
-  return names;
-}
+std::vector<std::string> DerivedMetrics::names() const { return namesOf(metrics_); }
 
 bool DerivedMetrics::use(const Metric& metric, source::Range range) {
   if (kind_ && *kind_ != metric.kind) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/check/checker.h"
+#include "compiler/check/named.h"
 
 namespace expc::check {
 namespace {
@@ -26,12 +27,10 @@ bool checkSubject(StudyContext& context, const ast::Identifier& word) {
 
 bool outputFactors(StudyContext& context, const std::vector<ast::Identifier>& names, std::vector<unsigned>& factors) {
   bool good = true;
-  NameMap<source::Range> seen;
+  Once seen;
   for (const ast::Identifier& name : names) {
-    int index = context.factor(name);
-    auto [at, fresh] = seen.emplace(name.name, name.range);
-    if (!fresh) diag::duplicateName(context.emitter(), name.range, "factor", name.name, at->second);
-    good &= index >= 0 && fresh;
+    const int index = context.factor(name);
+    good &= seen.add(context.emitter(), "factor", name) && index >= 0;
     if (index >= 0) factors.push_back(static_cast<unsigned>(index));
   }
   return good;

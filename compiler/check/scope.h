@@ -21,7 +21,7 @@ struct LetEntry {
   enum class State { New, Active, Done };
   const ast::LetDecl* declaration = nullptr;
   State state = State::New;
-  FormulaPtr formula;
+  FormulaPtr formula = {};
 };
 
 /// The names that one file declares or imports.

@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "compiler/check/checker.h"
+#include "compiler/check/named.h"
 
 namespace expc::check {
 namespace {
@@ -11,13 +12,9 @@ namespace {
 void checkRules(StudyContext& context) {
   Study& study = context.study;
   study.rules = study.workload->rules;
-  NameMap<source::Range> names;
+  Once names;
   for (const ast::RuleDecl& declaration : context.declaration->rules) {
-    if (declaration.name) {
-      auto [at, fresh] = names.emplace(declaration.name->name, declaration.name->range);
-      if (!fresh)
-        diag::duplicateName(context.emitter(), declaration.name->range, "rule", declaration.name->name, at->second);
-    }
+    if (declaration.name) names.add(context.emitter(), "rule", *declaration.name);
     if (auto rule = checkRule(context.context, declaration, context.place(true)))
       study.rules.push_back(std::move(*rule));
   }
@@ -34,26 +31,19 @@ void checkMetrics(StudyContext& context) {
 }
 
 void checkControls(StudyContext& context) {
-  NameMap<source::Range> names;
+  Once names;
   for (const ast::ControlDecl& declaration : context.declaration->controls) {
     const ast::Identifier& name = declaration.name;
-    if (auto [at, fresh] = names.emplace(name.name, name.range); !fresh) {
-      diag::duplicateName(context.emitter(), name.range, "control", name.name, at->second);
-      continue;
-    }
+    if (!names.add(context.emitter(), "control", name)) continue;
     Control control{name.name, {}, name.range};
-    NameMap<source::Range> bound;
+    Once bound;
     bool good = true;
     for (const ast::CallArgument& selector : declaration.selectors) {
       assert(selector.name && "the parser wants a name in each selector");
-      int factor = context.factor(*selector.name);
-      if (auto [at, fresh] = bound.emplace(selector.name->name, selector.name->range); !fresh) {
-        diag::duplicateName(context.emitter(), selector.name->range, "level of", selector.name->name, at->second);
-        good = false;
-        continue;
-      }
-      auto level =
-          factor < 0 ? std::nullopt : context.level(*selector.value, static_cast<unsigned>(factor), "the level");
+      const int factor = context.factor(*selector.name);
+      std::optional<unsigned> level;
+      if (bound.add(context.emitter(), "level of", *selector.name) && factor >= 0)
+        level = context.level(*selector.value, static_cast<unsigned>(factor), "the level");
       good &= level.has_value();
       if (level) control.pins.push_back({static_cast<unsigned>(factor), *level});
     }
@@ -80,19 +70,14 @@ void declareConfidence(StudyContext& context) {
   const auto& declared = own.empty() ? context.scope.ast->confidences : own;
   if (declared.empty()) return;
   if (declared.size() > 1)
-    context.emitter()
-        .build(declared[1].range, diag::DuplicateName, "statement", "confidence")
-        .note(declared[0].range, "the first one is here")
-        .emit();
+    diag::duplicateName(context.emitter(), declared[1].range, "statement", "confidence", declared[0].range);
   context.confidence = checkConfidence(context, *declared[0].value);
 }
 
 void checkCriteria(StudyContext& context) {
-  NameMap<source::Range> names;
+  Once names;
   for (const ast::CriterionDecl& declaration : context.declaration->criteria) {
-    auto [at, fresh] = names.emplace(declaration.name.name, declaration.name.range);
-    if (!fresh)
-      diag::duplicateName(context.emitter(), declaration.name.range, "criterion", declaration.name.name, at->second);
+    names.add(context.emitter(), "criterion", declaration.name);
     if (auto criterion = checkCriterion(context, declaration)) context.study.criteria.push_back(std::move(*criterion));
   }
 }
@@ -110,10 +95,8 @@ void StudyContext::unknownSubject(const ast::Identifier& name, std::string_view 
               "the workload '{}' has it, but a study measures only what all of its workloads have", use.label)
         .emit();
   }
-  std::vector<std::string> names;
-  for (const Comparison& comparison : study.comparisons) names.push_back(comparison.name);
-  for (const Metric& metric : study.metrics) names.push_back(metric.name);
-  diag::unknownName(emitter(), name.range, what, name.name, names, fmt::format(" of the study '{}'", study.name));
+  diag::unknownName(emitter(), name.range, what, name.name, namesOf(study.comparisons, study.metrics),
+                    fmt::format(" of the study '{}'", study.name));
 }
 
 std::optional<Subject> StudyContext::subject(const ast::Identifier& word) {
@@ -131,13 +114,10 @@ std::optional<Subject> StudyContext::subject(const ast::Identifier& word) {
 
 void StudyContext::declareLets() {
   for (const ast::LetDecl& let : declaration->lets) {
-    if (int index = study.workload->findParameter(let.name.name); index >= 0) {
+    if (int index = study.workload->findParameter(let.name.name); index >= 0)
       diag::duplicateName(emitter(), let.name.range, "let", let.name.name, study.workload->parameters[index].range);
-      continue;
-    }
-    auto [at, fresh] = lets.emplace(let.name.name, LetEntry{&let, LetEntry::State::New, nullptr});
-    if (!fresh)
-      diag::duplicateName(emitter(), let.name.range, "let", let.name.name, at->second.declaration->name.range);
+    else
+      declareLet(emitter(), "let", let, lets);
   }
 }
 
@@ -189,28 +169,13 @@ std::unique_ptr<Study> checkStudy(Context& context, ModuleScope& scope, const as
   return study;
 }
 
-int Study::findFactor(std::string_view wanted) const {
-  for (size_t i = 0; i < factors.size(); ++i)
-    if (factors[i].name == wanted) return static_cast<int>(i);
-  return -1;
-}
-
-int Study::findMetric(std::string_view wanted) const {
-  for (size_t i = 0; i < metrics.size(); ++i)
-    if (metrics[i].name == wanted) return static_cast<int>(i);
-  return -1;
-}
-
-int Study::findComparison(std::string_view wanted) const {
-  for (size_t i = 0; i < comparisons.size(); ++i)
-    if (comparisons[i].name == wanted) return static_cast<int>(i);
-  return -1;
-}
+int Study::findFactor(std::string_view wanted) const { return findNamed(factors, wanted); }
+int Study::findMetric(std::string_view wanted) const { return findNamed(metrics, wanted); }
+int Study::findComparison(std::string_view wanted) const { return findNamed(comparisons, wanted); }
 
 const Change* Study::findPreset(std::string_view wanted) const {
-  for (const Change& preset : presets)
-    if (preset.name == wanted) return &preset;
-  return nullptr;
+  const int index = findNamed(presets, wanted);
+  return index < 0 ? nullptr : &presets[static_cast<size_t>(index)];
 }
 
 namespace {

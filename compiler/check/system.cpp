@@ -1,6 +1,7 @@
 // The machines that a file declares.
 
 #include "compiler/check/checker.h"
+#include "compiler/check/named.h"
 
 namespace expc::check {
 namespace {
@@ -13,7 +14,7 @@ bool describesGpu(const System& system) {
 }
 
 void checkSystem(Context& context, ModuleScope& scope, const ast::SystemDecl& declaration, System& system) {
-  NameMap<source::Range> seen;
+  Once seen;
   for (const ast::Assignment& assignment : declaration.properties) {
     std::string name = joined(assignment.target);
     int index = findSystemProperty(name);
@@ -22,20 +23,12 @@ void checkSystem(Context& context, ModuleScope& scope, const ast::SystemDecl& de
                         language::texts(language::Role::Property));
       continue;
     }
-    if (auto [at, fresh] = seen.emplace(name, assignment.target.range); !fresh) {
-      diag::duplicateName(context.emitter, assignment.target.range, "property", name, at->second);
-      continue;
-    }
+    if (!seen.add(context.emitter, "property", name, assignment.target.range)) continue;
     const SystemProperty& property = systemProperties()[static_cast<size_t>(index)];
-    auto value =
-        context.expressions.constant(*assignment.value, {&scope}, property.type, fmt::format("'{}'", property.name));
-    if (!value) continue;
-    if (value->asNumber() && value->asNumber()->sign() <= 0) {
-      context.emitter.emit(assignment.value->range, errors::OutOfRange, fmt::format("'{}'", property.name),
-                           value->toString(), "above 0");
-      continue;
-    }
-    system.values[static_cast<size_t>(index)] = std::move(value);
+    const std::string what = fmt::format("'{}'", property.name);
+    auto value = context.expressions.constant(*assignment.value, {&scope}, property.type, what);
+    if (value && context.expressions.positive(*value, assignment.value->range, what))
+      system.values[static_cast<size_t>(index)] = std::move(value);
   }
   if (!system["gpu.present"] && describesGpu(system)) system.set("gpu.present", Value::boolean(true));
 }

@@ -1,6 +1,7 @@
 // Types as they are written.
 
 #include "compiler/check/checker.h"
+#include "compiler/check/named.h"
 
 namespace expc::check {
 namespace {
@@ -27,9 +28,7 @@ std::optional<Type> countedIn(Context& context, const ast::Identifier& name, Mod
 std::vector<std::string> typeNames(const ModuleScope& scope) {
   std::vector<std::string> names = language::texts(language::Role::Type);
   std::erase_if(names, [](const std::string& name) { return !simpleType(name); });
-  for (const auto& [name, type] : scope.enums) names.push_back(name);
-  for (const auto& [name, unit] : scope.units) names.push_back(name);
-  return names;
+  return namesOf(names, scope.enums, scope.units);
 }
 
 Type namedType(Context& context, const ast::QualifiedName& name, ModuleScope& scope) {
@@ -51,7 +50,7 @@ Type namedType(Context& context, const ast::QualifiedName& name, ModuleScope& sc
 std::optional<Refinement> refinement(Context& context, const ast::Expr& expr, const Type& type, ModuleScope& scope) {
   Refinement result;
   result.range = expr.range;
-  result.text = squeeze(context.sources.text(expr.range));
+  result.text = context.expressions.written(expr.range);
   Place place{&scope};
   auto bound = [&](const ast::ExprPtr& part, const Type& expected) -> std::optional<Rational> {
     if (!part) return std::nullopt;
@@ -102,14 +101,9 @@ Type shape(Context& context, const ast::TypeExpr& expr, ModuleScope& scope) {
   }
   if (expr.shape == Shape::List) return Type::list(std::move(parts.at(0)));
   if (expr.shape == Shape::Tuple) return Type::tuple(std::move(parts));
-  NameMap<source::Range> seen;
-  std::vector<std::string> fields;
-  for (const ast::Identifier& field : expr.fields) {
-    if (auto [at, fresh] = seen.emplace(field.name, field.range); !fresh)
-      diag::duplicateName(context.emitter, field.range, "field", field.name, at->second);
-    fields.push_back(field.name);
-  }
-  return Type::record(std::move(fields), std::move(parts));
+  Once seen;
+  for (const ast::Identifier& field : expr.fields) seen.add(context.emitter, "field", field);
+  return Type::record(namesOf(expr.fields), std::move(parts));
 }
 
 }  // namespace
@@ -129,7 +123,7 @@ TypeAndRefinement resolveType(Context& context, const ast::TypeExpr& expr, Modul
                         : std::nullopt;
     if (!quotient) {
       context.emitter.emit(expr.range, errors::TypeMismatch, "a rate", "a quotient of dimensions",
-                           squeeze(context.sources.text(expr.range)));
+                           context.expressions.written(expr.range));
       return {};
     }
     type = Type::number(*quotient);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/check/named.h"
 #include "compiler/check/union.h"
 
 namespace expc::check {
@@ -19,9 +20,7 @@ const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::Qu
     context.expressions.note(last.range, found->second->range);
     return found->second;
   }
-  std::vector<std::string> names;
-  for (const auto& [known, workload] : where->workloads) names.push_back(known);
-  diag::unknownName(context.emitter, last.range, "workload", last.name, names);
+  diag::unknownName(context.emitter, last.range, "workload", last.name, namesOf(where->workloads));
   return nullptr;
 }
 
@@ -36,7 +35,7 @@ bool findUses(StudyContext& context) {
                            fmt::format("a study with more than {} workloads", kMaxWorkloads));
     return false;
   }
-  NameMap<source::Range> labels;
+  Once labels;
   bool good = true;
   for (const ast::WorkloadUse& declaration : declared) {
     Use use;
@@ -52,19 +51,11 @@ bool findUses(StudyContext& context) {
     } else if (declared.size() > 1) {
       use.label = declaration.label->name;
       use.range = declaration.label->range;
-      auto [at, fresh] = labels.emplace(use.label, use.range);
-      if (!fresh) diag::duplicateName(context.emitter(), use.range, "workload", use.label, at->second);
-      good &= fresh;
+      good &= labels.add(context.emitter(), "workload", *declaration.label);
     }
     context.study.uses.push_back(std::move(use));
   }
   return good;
-}
-
-std::vector<std::string> parameterNames(const Workload& workload) {
-  std::vector<std::string> names;
-  for (const Parameter& parameter : workload.parameters) names.push_back(parameter.name);
-  return names;
 }
 
 void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, Use& use) {
@@ -83,7 +74,7 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, 
     const ast::Identifier& name = *argument.name;
     int index = real.findParameter(name.name);
     if (index < 0) {
-      diag::unknownName(context.emitter(), name.range, "parameter", name.name, parameterNames(real),
+      diag::unknownName(context.emitter(), name.range, "parameter", name.name, namesOf(real.parameters),
                         " of " + real.name);
       context.expressions().lookUp(*argument.value, context.place());
       context.stray = true;

@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "compiler/check/checker.h"
+#include "compiler/check/named.h"
 
 namespace expc::check {
 namespace {
@@ -29,13 +30,7 @@ void declareUnits(Context& context, ModuleScope& scope) {
           .emit();
       continue;
     }
-    LetEntry entry{&declaration, LetEntry::State::New, nullptr};
-    if (!declaration.value) {
-      const Dimension own = Dimension::ofOwn(name.name);
-      entry = {&declaration, LetEntry::State::Done, constantOf(Value::number(1, own), Type::number(own), name.range)};
-    }
-    if (auto [at, fresh] = scope.units.emplace(name.name, std::move(entry)); !fresh)
-      diag::duplicateName(context.emitter, name.range, "unit", name.name, at->second.declaration->name.range);
+    declareLet(context.emitter, "unit", declaration, scope.units);
   }
   for (auto& [name, entry] : scope.units) {
     context.expressions.resolveLet(entry, {&scope});
@@ -44,8 +39,8 @@ void declareUnits(Context& context, ModuleScope& scope) {
     if (one.type.isError()) continue;
     if (!one.constant.asNumber())
       context.emitter.emit(one.range, errors::TypeMismatch, what, "a number of another unit", one.type.name());
-    else if (one.constant.asNumber()->sign() <= 0)
-      context.emitter.emit(one.range, errors::OutOfRange, what, one.constant.toString(), "above 0");
+    else
+      context.expressions.positive(one.constant, one.range, what);
   }
 }
 
@@ -98,14 +93,10 @@ Parameter checkParameter(Context& context, ModuleScope& scope, const ast::ParamD
 /// Names of a workload's own: they stand in its conditions and estimates, and nobody else sees them.
 void declareLets(Context& context, const ast::WorkloadDecl& declaration, Place place) {
   for (const ast::LetDecl& let : declaration.lets) {
-    const source::Range* first = nullptr;
-    for (const Parameter& parameter : *place.parameters)
-      if (parameter.name == let.name.name) first = &parameter.range;
-    if (!first) {
-      const auto [at, fresh] = place.lets->emplace(let.name.name, LetEntry{&let, LetEntry::State::New, nullptr});
-      if (!fresh) first = &at->second.declaration->name.range;
-    }
-    if (first) diag::duplicateName(context.emitter, let.name.range, "let", let.name.name, *first);
+    if (const int first = findNamed(*place.parameters, let.name.name); first >= 0)
+      diag::duplicateName(context.emitter, let.name.range, "let", let.name.name, (*place.parameters)[first].range);
+    else
+      declareLet(context.emitter, "let", let, *place.lets);
   }
   place.lookups = true;  // one that an estimate uses may
   for (auto& [name, entry] : *place.lets) context.expressions.resolveLet(entry, place);
@@ -156,9 +147,7 @@ void checkEstimate(Context& context, Place place, const ast::EstimateDecl& decla
   const int metric = workload.findMetric(name.name);
   if (metric < 0) {
     if (context.expressions.refused(name, place, {SymbolKind::Metric})) return;
-    std::vector<std::string> names;
-    for (const Metric& known : workload.metrics) names.push_back(known.name);
-    return diag::unknownName(context.emitter, name.range, "metric", name.name, names,
+    return diag::unknownName(context.emitter, name.range, "metric", name.name, namesOf(workload.metrics),
                              fmt::format(" of the workload '{}'", workload.name));
   }
   context.expressions.note(name.range, workload.metrics[metric].range);
@@ -229,21 +218,19 @@ void declareWorkload(Context& context, ModuleScope& scope, const ast::WorkloadDe
 
 }  // namespace
 
+void declareLet(diag::Emitter& emitter, std::string_view what, const ast::LetDecl& declaration,
+                NameMap<LetEntry>& entries) {
+  const ast::Identifier& name = declaration.name;
+  const auto [at, fresh] = entries.emplace(name.name, LetEntry{&declaration});
+  if (!fresh) diag::duplicateName(emitter, name.range, what, name.name, at->second.declaration->name.range);
+}
+
 std::string_view toString(TrialKind kind) {
   return language::words(language::Role::Kind)[static_cast<size_t>(kind)].text;
 }
 
-int Workload::findParameter(std::string_view wanted) const {
-  for (size_t i = 0; i < parameters.size(); ++i)
-    if (parameters[i].name == wanted) return static_cast<int>(i);
-  return -1;
-}
-
-int Workload::findMetric(std::string_view wanted) const {
-  for (size_t i = 0; i < metrics.size(); ++i)
-    if (metrics[i].name == wanted) return static_cast<int>(i);
-  return -1;
-}
+int Workload::findParameter(std::string_view wanted) const { return findNamed(parameters, wanted); }
+int Workload::findMetric(std::string_view wanted) const { return findNamed(metrics, wanted); }
 
 std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration, Place place) {
   place.system = true;
@@ -252,7 +239,7 @@ std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration
   rule.kind = declaration.kind;
   rule.name = declaration.name ? declaration.name->name : "";
   rule.because = declaration.because.value_or("");
-  rule.text = squeeze(context.sources.text(declaration.condition->range));
+  rule.text = context.expressions.written(declaration.condition->range);
   rule.range = declaration.range;
   rule.condition = context.expressions.condition(*declaration.condition, place,
                                                  require ? "what 'require' asks" : "what 'exclude' leaves out");
@@ -264,21 +251,14 @@ std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration
 void declareModule(Context& context, ModuleScope& scope) {
   declareUnits(context, scope);
   declareEnums(context, scope);
-  for (const ast::LetDecl& declaration : scope.ast->lets) {
-    auto [at, added] = scope.lets.emplace(declaration.name.name, LetEntry{&declaration, LetEntry::State::New, nullptr});
-    if (!added)
-      diag::duplicateName(context.emitter, declaration.name.range, "let", declaration.name.name,
-                          at->second.declaration->name.range);
-  }
+  for (const ast::LetDecl& declaration : scope.ast->lets) declareLet(context.emitter, "let", declaration, scope.lets);
   for (auto& [name, entry] : scope.lets) context.expressions.resolveLet(entry, {&scope});
   for (const ast::MetricDecl& declaration : scope.ast->metrics) {
-    if (declaration.all || declaration.derived) {
+    if (declaration.all || declaration.derived)
       context.emitter.emit(declaration.range, errors::NotSupported,
                            "a derived metric outside of workloads and studies");
-      continue;
-    }
-    auto metric = checkMetric(context, scope, declaration);
-    if (metric) scope.metrics.emplace_back(&declaration, std::move(*metric));
+    else if (auto metric = checkMetric(context, scope, declaration))
+      scope.metrics.emplace_back(&declaration, std::move(*metric));
   }
   for (const ast::WorkloadDecl& declaration : scope.ast->workloads) declareWorkload(context, scope, declaration);
 }

@@ -3,8 +3,8 @@
 #include <random>
 #include <set>
 
-#include "compiler/check/fixture.h"
 #include "compiler/expand/lints.h"
+#include "tests/study_fixture.h"
 
 using namespace expc;
 using expand::kAbsent;

@@ -50,33 +50,50 @@ struct Evaluator {
     return a < b ? -1 : b < a ? 1 : 0;
   }
 
-  std::optional<Value> compare(const Formula& formula) {
-    auto left = run(*formula.operands[0]);
-    if (!left) return left;
-    auto right = run(*formula.operands[1]);
-    if (!right) return right;
-    if (formula.op == Op::Equal || formula.op == Op::NotEqual)
-      return Value::boolean((*left == *right) == (formula.op == Op::Equal));
-    const int sign = order(*left, *right);
-    return Value::boolean(formula.op == Op::Less        ? sign < 0
-                          : formula.op == Op::LessEqual ? sign <= 0
-                          : formula.op == Op::Greater   ? sign > 0
-                                                        : sign >= 0);
+  /// A result of arithmetic, where it can be held exactly.
+  std::optional<Value> number(const std::optional<Rational>& result, const Formula& formula) {
+    return result ? std::optional(Value::number(*result, formula.type.dimension))
+                  : fail(Failure::Kind::Overflow, formula.range);
   }
 
-  std::optional<Value> arithmetic(const Formula& formula) {
+  std::optional<Value> unary(const Formula& formula) {
+    auto value = run(*formula.operands[0]);
+    if (!value) return value;
+    if (formula.op == Op::Not) return Value::boolean(!value->asBool());
+    if (formula.op == Op::Negate) return number(-*value->asNumber(), formula);
+    return std::get<RecordValue>(value->node).parts[formula.parameter];
+  }
+
+  std::optional<Value> binary(const Formula& formula) {
     auto left = run(*formula.operands[0]);
     if (!left) return left;
     auto right = run(*formula.operands[1]);
     if (!right) return right;
-    const Rational &a = *left->asNumber(), &b = *right->asNumber();
-    if (formula.op == Op::Divide && b.sign() == 0) return fail(Failure::Kind::DivisionByZero, formula.range);
-    auto result = formula.op == Op::Add        ? a + b
-                  : formula.op == Op::Subtract ? a - b
-                  : formula.op == Op::Multiply ? a * b
-                                               : a / b;
-    if (!result) return fail(Failure::Kind::Overflow, formula.range);
-    return Value::number(*result, formula.type.dimension);
+    switch (formula.op) {
+      case Op::Equal:
+        return Value::boolean(*left == *right);
+      case Op::NotEqual:
+        return Value::boolean(*left != *right);
+      case Op::Less:
+        return Value::boolean(order(*left, *right) < 0);
+      case Op::LessEqual:
+        return Value::boolean(order(*left, *right) <= 0);
+      case Op::Greater:
+        return Value::boolean(order(*left, *right) > 0);
+      case Op::GreaterEqual:
+        return Value::boolean(order(*left, *right) >= 0);
+      case Op::InList:
+        return Value::boolean(std::ranges::count(std::get<SequenceValue>(right->node).parts, *left) > 0);
+      case Op::Add:
+        return number(*left->asNumber() + *right->asNumber(), formula);
+      case Op::Subtract:
+        return number(*left->asNumber() - *right->asNumber(), formula);
+      case Op::Multiply:
+        return number(*left->asNumber() * *right->asNumber(), formula);
+      default:
+        if (right->asNumber()->sign() == 0) return fail(Failure::Kind::DivisionByZero, formula.range);
+        return number(*left->asNumber() / *right->asNumber(), formula);
+    }
   }
 
   std::optional<Value> inSet(const Formula& formula) {
@@ -88,15 +105,6 @@ struct Evaluator {
       if (*element == *value) return Value::boolean(true);
     }
     return Value::boolean(false);
-  }
-
-  std::optional<Value> inList(const Formula& formula) {
-    auto value = run(*formula.operands[0]);
-    if (!value) return value;
-    auto list = run(*formula.operands[1]);
-    if (!list) return list;
-    const std::vector<Value>& parts = std::get<SequenceValue>(list->node).parts;
-    return Value::boolean(std::find(parts.begin(), parts.end(), *value) != parts.end());
   }
 
   std::optional<Value> inRange(const Formula& formula) {
@@ -113,26 +121,25 @@ struct Evaluator {
     return lies ? Value::boolean(*lies) : fail(Failure::Kind::Overflow, formula.range);
   }
 
-  std::optional<Value> variant(const Formula& formula) {
-    EnumValue level = std::get<EnumValue>(formula.constant.node);
+  /// Appends the values of all operands; false where one has none.
+  bool append(const Formula& formula, std::vector<Value>& values) {
     for (const FormulaPtr& operand : formula.operands) {
       auto value = run(*operand);
-      if (!value) return value;
-      level.payload.push_back(std::move(*value));
+      if (!value) return false;
+      values.push_back(std::move(*value));
     }
-    return Value{std::move(level)};
+    return true;
   }
 
-  std::optional<Value> sequence(const Formula& formula) {
+  /// A level with its payload, a list, a tuple or a record.
+  std::optional<Value> composite(const Formula& formula) {
     Value result = formula.constant;
+    auto* level = std::get_if<EnumValue>(&result.node);
     auto* record = std::get_if<RecordValue>(&result.node);
-    std::vector<Value>& parts = record ? record->parts : std::get<SequenceValue>(result.node).parts;
-    for (const FormulaPtr& operand : formula.operands) {
-      auto value = run(*operand);
-      if (!value) return value;
-      parts.push_back(std::move(*value));
-    }
-    return result;
+    std::vector<Value>& parts = level    ? level->payload
+                                : record ? record->parts
+                                         : std::get<SequenceValue>(result.node).parts;
+    return append(formula, parts) ? std::optional(std::move(result)) : std::nullopt;
   }
 
   std::optional<Value> choose(const Formula& formula) {
@@ -164,11 +171,7 @@ struct Evaluator {
   std::optional<Value> lookup(const Formula& formula) {
     if (!environment.lookup || !*environment.lookup) return fail(Failure::Kind::NotFound, formula.range);
     std::vector<Value> arguments;
-    for (const FormulaPtr& operand : formula.operands) {
-      auto value = run(*operand);
-      if (!value) return value;
-      arguments.push_back(std::move(*value));
-    }
+    if (!append(formula, arguments)) return std::nullopt;
     const auto found = (*environment.lookup)(lookupFunctions()[formula.parameter].name, arguments);
     return found ? std::optional(Value::number(*found, formula.type.dimension))
                  : fail(Failure::Kind::NotFound, formula.range);
@@ -199,19 +202,10 @@ struct Evaluator {
       case Op::Max:
       case Op::Min:
         return extreme(formula);
-      case Op::InList:
-        return inList(formula);
-      case Op::Not: {
-        auto value = run(*formula.operands[0]);
-        return value ? Value::boolean(!value->asBool()) : value;
-      }
-      case Op::Negate: {
-        auto value = run(*formula.operands[0]);
-        if (!value) return value;
-        auto result = -*value->asNumber();
-        if (!result) return fail(Failure::Kind::Overflow, formula.range);
-        return Value::number(*result, formula.type.dimension);
-      }
+      case Op::Not:
+      case Op::Negate:
+      case Op::Field:
+        return unary(formula);
       case Op::Or:
       case Op::And:
         return logic(formula);
@@ -219,22 +213,11 @@ struct Evaluator {
         return inSet(formula);
       case Op::InRange:
         return inRange(formula);
-      case Op::Add:
-      case Op::Subtract:
-      case Op::Multiply:
-      case Op::Divide:
-        return arithmetic(formula);
       case Op::Variant:
-        return variant(formula);
-      case Op::Field: {
-        auto value = run(*formula.operands[0]);
-        if (!value) return value;
-        return std::get<RecordValue>(value->node).parts[formula.parameter];
-      }
       case Op::Sequence:
-        return sequence(formula);
+        return composite(formula);
       default:
-        return compare(formula);
+        return binary(formula);
     }
   }
 };
@@ -285,28 +268,19 @@ Outcome evaluate(const Formula& formula, const Environment& environment) {
 
 void reportFailure(const Failure& failure, std::string_view parameter_name, const std::string& context,
                    diag::Emitter& emitter) {
-  auto finish = [&](diag::Builder builder) {
-    if (!context.empty()) builder.note({}, "{}", context);
-    builder.emit();
-  };
-  switch (failure.kind) {
-    case Failure::Kind::Overflow:
-      return finish(std::move(
-          emitter.build(failure.range, Overflow).note({}, "numbers are exact fractions of 64-bit whole numbers")));
-    case Failure::Kind::DivisionByZero:
-      return finish(emitter.build(failure.range, DivisionByZero));
-    case Failure::Kind::Inactive:
-      return finish(std::move(emitter.build(failure.range, InactiveParameter, parameter_name)
-                                  .note({},
-                                        "write what stands for it there, as in 'rank ?? 0 > 8', or test first: 'method "
-                                        "== lora and rank > 8'")));
-    case Failure::Kind::NoSystem:
-      assert(false && "a rule with 'system' is evaluated without a system");
-      return;
-    case Failure::Kind::NotFound:
-      assert(false && "only estimates read files, and they may have no value");
-      return;
-  }
+  using Kind = Failure::Kind;
+  assert(failure.kind != Kind::NoSystem && "a rule with 'system' is evaluated without a system");
+  assert(failure.kind != Kind::NotFound && "only estimates read files, and they may have no value");
+  auto builder = failure.kind == Kind::Overflow ? emitter.build(failure.range, Overflow)
+                 : failure.kind == Kind::DivisionByZero
+                     ? emitter.build(failure.range, DivisionByZero)
+                     : emitter.build(failure.range, InactiveParameter, parameter_name);
+  if (failure.kind == Kind::Overflow) builder.note({}, "numbers are exact fractions of 64-bit whole numbers");
+  if (failure.kind == Kind::Inactive)
+    builder.note({},
+                 "write what stands for it there, as in 'rank ?? 0 > 8', or test first: 'method == lora and rank > 8'");
+  if (!context.empty()) builder.note({}, "{}", context);
+  builder.emit();
 }
 
 std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value* upper, const Value* step,

@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include "compiler/check/fixture.h"
 #include "compiler/lower/lower.h"
 #include "runtime/plan/json.h"
+#include "tests/study_fixture.h"
 
 using namespace expc;
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "compiler/check/fixture.h"
+#include "tests/study_fixture.h"
 
 using namespace expc;
 

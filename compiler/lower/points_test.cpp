@@ -5,10 +5,10 @@
 #include <random>
 #include <set>
 
-#include "compiler/check/fixture.h"
 #include "compiler/lower/prepared.h"
 #include "compiler/survey/lints.h"
 #include "runtime/plan/json.h"
+#include "tests/study_fixture.h"
 
 using namespace expc;
 

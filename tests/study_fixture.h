@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: a study from text, with files that live in a map.
+// For the tests of several layers: a study from text, with files that live in a map.
 
 #include <algorithm>
 #include <map>

@@ -1,0 +1,66 @@
+#pragma once
+
+// Things that have names: which one is meant, what there is, and that each is there once.
+
+#include <algorithm>
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/check/scope.h"
+#include "compiler/diag/names.h"
+
+namespace expc::check {
+
+/// The name of a thing, a declaration, an entry of a map, or a name itself.
+template <typename Named>
+std::string_view nameOf(const Named& thing) {
+  if constexpr (std::convertible_to<const Named&, std::string_view>)
+    return thing;
+  else if constexpr (requires { thing.first; })
+    return thing.first;
+  else
+    return nameOf(thing.name);
+}
+
+/// The names of all that some lists hold.
+template <typename... Lists>
+std::vector<std::string> namesOf(const Lists&... lists) {
+  std::vector<std::string> names;
+  const auto add = [&](const auto& list) {
+    for (const auto& one : list) names.emplace_back(nameOf(one));
+  };
+  (add(lists), ...);
+  return names;
+}
+
+/// Index of the first that is called `name`, or -1.
+template <typename List>
+int findNamed(const List& list, std::string_view name) {
+  const auto found = std::ranges::find_if(list, [&](const auto& one) { return nameOf(one) == name; });
+  return found == std::end(list) ? -1 : static_cast<int>(found - std::begin(list));
+}
+
+/// The names of one block so far.
+class Once {
+ public:
+  /// False after reporting that the name is there already.
+  bool add(diag::Emitter& emitter, std::string_view what, const std::string& name, source::Range range) {
+    const auto [at, fresh] = first_.emplace(name, range);
+    if (!fresh) diag::duplicateName(emitter, range, what, name, at->second);
+    return fresh;
+  }
+  bool add(diag::Emitter& emitter, std::string_view what, const ast::Identifier& word) {
+    return add(emitter, what, word.name, word.range);
+  }
+
+ private:
+  NameMap<source::Range> first_;
+};
+
+/// Adds a `let` or a unit that nothing has read yet; reports one of a name that is there.
+void declareLet(diag::Emitter& emitter, std::string_view what, const ast::LetDecl& declaration,
+                NameMap<LetEntry>& entries);
+
+}  // namespace expc::check
