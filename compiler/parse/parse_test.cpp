@@ -8,10 +8,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "compiler/ast/dump.h"
 #include "compiler/diag/render.h"
 #include "compiler/parse/antlr_bridge.h"
 #include "compiler/parse/load.h"
+#include "tests/grammar/dump.h"
 
 using namespace expc;
 

@@ -3,11 +3,11 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "compiler/ast/dump.h"
 #include "compiler/diag/render.h"
 #include "compiler/parse/load.h"
 #include "compiler/parse/parse.h"
 #include "compiler/parse/tokens.h"
+#include "tests/grammar/dump.h"
 
 namespace expc::fuzz {
 

@@ -1,4 +1,4 @@
-#include "compiler/ast/dump.h"
+#include "tests/grammar/dump.h"
 
 #include <fmt/format.h>
 
