@@ -1,5 +1,7 @@
 #include "compiler/parse/transform.h"
 
+#include <llvm/Support/ConvertUTF.h>
+
 #include <charconv>
 
 #include "compiler/parse/parse.h"
@@ -52,6 +54,16 @@ uint32_t Transform::child(uint32_t index, Token token) const {
   return kNone;
 }
 
+std::vector<uint32_t> Transform::statements(uint32_t block, Rule item) const {
+  std::vector<uint32_t> out;
+  const bool wrapped = item != Rule::ReferenceItem && item != Rule::DesignItem && item != Rule::Setting;
+  for (uint32_t at : children(block, item)) {
+    const uint32_t inner = wrapped ? node(at).child : at;
+    if (inner != kNone && !broken(at) && !broken(inner)) out.push_back(inner);
+  }
+  return out;
+}
+
 std::string Transform::doc(uint32_t index) const {
   auto found = tree_.docs.find(node(index).first_token);
   return found == tree_.docs.end() ? "" : found->second;
@@ -88,7 +100,8 @@ ast::Identifier Transform::factorName(uint32_t index, std::vector<ast::Identifie
 
 std::vector<ast::Identifier> Transform::factorNames(uint32_t index) {
   std::vector<ast::Identifier> out;
-  for (uint32_t name : children(index, Rule::FactorName)) out.push_back(factorName(name));
+  for (uint32_t names : children(index, Rule::FactorNames))
+    for (uint32_t name : children(names, Rule::FactorName)) out.push_back(factorName(name));
   return out;
 }
 
@@ -102,56 +115,25 @@ ast::QualifiedName Transform::qualifiedName(uint32_t name) const {
 
 namespace {
 
-void appendUtf8(std::string& out, uint32_t code) {
-  if (code < 0x80) {
-    out += static_cast<char>(code);
-  } else if (code < 0x800) {
-    out += static_cast<char>(0xC0 | code >> 6);
-    out += static_cast<char>(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    out += static_cast<char>(0xE0 | code >> 12);
-    out += static_cast<char>(0x80 | (code >> 6 & 0x3F));
-    out += static_cast<char>(0x80 | (code & 0x3F));
-  } else {
-    out += static_cast<char>(0xF0 | code >> 18);
-    out += static_cast<char>(0x80 | (code >> 12 & 0x3F));
-    out += static_cast<char>(0x80 | (code >> 6 & 0x3F));
-    out += static_cast<char>(0x80 | (code & 0x3F));
-  }
-}
-
 /// Reads the escape at the front of `text` (which begins with a backslash) into `out`; returns its length, 0 if it is
 /// none.
 size_t readEscape(std::string_view text, std::string& out) {
   if (text.size() < 2) return 0;
-  switch (text[1]) {
-    case '"':
-    case '\\':
-      out += text[1];
-      return 2;
-    case 'n':
-      out += '\n';
-      return 2;
-    case 't':
-      out += '\t';
-      return 2;
-    case 'r':
-      out += '\r';
-      return 2;
-    case 'u':
-      break;
-    default:
-      return 0;
+  static constexpr std::string_view kWritten = "\"\\ntr", kMeant = "\"\\\n\t\r";
+  if (const size_t simple = kWritten.find(text[1]); simple != std::string_view::npos) {
+    out += kMeant[simple];
+    return 2;
   }
   const size_t close = text.find('}');
-  if (text.size() < 3 || text[2] != '{' || close == std::string_view::npos || close == 3 || close > 9) return 0;
+  if (!text.starts_with("\\u{") || close == std::string_view::npos || close == 3 || close > 9) return 0;
   uint32_t code = 0;
   auto [end, error] = std::from_chars(text.data() + 3, text.data() + close, code, 16);
+  char bytes[UNI_MAX_UTF8_BYTES_PER_CODE_POINT];
+  char* past = bytes;
   // A zero would cut the text short for whoever hands it to the system.
-  if (error != std::errc() || end != text.data() + close || code == 0 || code > 0x10FFFF ||
-      (code >= 0xD800 && code < 0xE000))
+  if (error != std::errc() || end != text.data() + close || code == 0 || !llvm::ConvertCodePointToUTF8(code, past))
     return 0;
-  appendUtf8(out, code);
+  out.append(bytes, past);
   return close + 1;
 }
 
@@ -218,58 +200,25 @@ ast::Module Transform::module() {
   ast::Module out;
   out.file = tree_.file;
   if (tree_.nodes.empty()) return out;
-  for (uint32_t declaration : children(0, Rule::Declaration)) {
-    if (broken(declaration)) continue;
-    const uint32_t inner = node(declaration).child;
-    if (inner == kNone || broken(inner)) continue;
-    switch (node(inner).rule) {
-      case Rule::ImportDecl:
-        out.imports.push_back(importDecl(inner));
-        break;
-      case Rule::EnumDecl:
-        out.enums.push_back(enumDecl(inner));
-        break;
-      case Rule::UnitDecl:
-        out.units.push_back(letDecl(inner));
-        break;
-      case Rule::LetDecl:
-        out.lets.push_back(letDecl(inner));
-        break;
-      case Rule::MetricDecl:
-        out.metrics.push_back(metricDecl(inner));
-        break;
-      case Rule::WorkloadDecl:
-        out.workloads.push_back(workloadDecl(inner));
-        break;
-      case Rule::SystemDecl:
-        out.systems.push_back(systemDecl(inner));
-        break;
-      case Rule::ReferenceDecl:
-        out.references.push_back(referenceDecl(inner));
-        break;
-      case Rule::ConfidenceDecl:
-        out.confidences.push_back(confidenceDecl(inner));
-        break;
-      case Rule::DesignDecl:
-        out.designs.push_back(designDecl(inner));
-        break;
-      case Rule::PresetDecl:
-        out.presets.push_back(presetDecl(inner));
-        break;
-      case Rule::StudyDecl:
-        out.studies.push_back(studyDecl(inner));
-        break;
-      default:
-        break;
-    }
+  for (uint32_t declaration : statements(0, Rule::Declaration)) {
+    take(declaration, Rule::ImportDecl, out.imports);
+    take(declaration, Rule::EnumDecl, out.enums);
+    take(declaration, Rule::UnitDecl, out.units);
+    take(declaration, Rule::LetDecl, out.lets);
+    take(declaration, Rule::MetricDecl, out.metrics);
+    take(declaration, Rule::WorkloadDecl, out.workloads);
+    take(declaration, Rule::SystemDecl, out.systems);
+    take(declaration, Rule::ReferenceDecl, out.references);
+    take(declaration, Rule::ConfidenceDecl, out.confidences);
+    take(declaration, Rule::DesignDecl, out.designs);
+    take(declaration, Rule::PresetDecl, out.presets);
+    take(declaration, Rule::StudyDecl, out.studies);
   }
   return out;
 }
 
 ast::ExprPtr Transform::wholeValue() {
-  if (tree_.nodes.empty() || broken(0)) return nullptr;
-  const uint32_t value = child(0, Rule::Value);
-  return value == kNone ? nullptr : expression(value);
+  return tree_.nodes.empty() || broken(0) ? nullptr : expressionIn(0, Rule::Value);
 }
 
 }  // namespace expc::parse

@@ -48,6 +48,8 @@ class Transform {
   std::string doc(uint32_t index) const;
   /// Whether something in it could not be read (nested blocks apart, which leave out only what is broken in them).
   bool broken(uint32_t index) const { return node(index).broken; }
+  /// The statements of a block that were understood: the items themselves, or what each of them consists of.
+  std::vector<uint32_t> statements(uint32_t block, Rule item) const;
   /// In a list in brackets the last comma may be left hanging; two in a row are an error.
   void checkCommas(uint32_t index, std::string_view what);
 
@@ -55,6 +57,7 @@ class Transform {
   ast::Identifier identifier(uint32_t index) const;
   /// A factorName: a word, or the canonical name of a lockstep factor, whose parts go to `parts`.
   ast::Identifier factorName(uint32_t index, std::vector<ast::Identifier>* parts = nullptr);
+  /// Those that stand in `index`; none where there is no list of them.
   std::vector<ast::Identifier> factorNames(uint32_t index);
   std::vector<ast::Identifier> identifiers(uint32_t words) const;
   ast::QualifiedName qualifiedName(uint32_t name) const;
@@ -66,9 +69,12 @@ class Transform {
 
   // ---- expressions
   ast::ExprPtr expression(uint32_t index) { return build(index).expr; }
+  /// The expression that is a part of `index`; null where it has none.
+  ast::ExprPtr expressionIn(uint32_t index, Rule part);
   Built build(uint32_t index);
   Built make(source::Range range, decltype(ast::Expr::node) value, int depth);
   Built binary(ast::BinaryOp op, uint32_t sign, Built left, Built right);
+  static std::optional<ast::BinaryOp> operatorOf(Token token);
   Built chain(uint32_t index);
   Built comparison(uint32_t index);
   Built rangeOf(source::Range lower_range, Built lower, uint32_t tail);
@@ -85,45 +91,62 @@ class Transform {
   ast::NumberLiteral number(uint32_t index) const;
 
   // ---- declarations
-  ast::Import importDecl(uint32_t index);
-  ast::EnumDecl enumDecl(uint32_t index);
+  /// Reads a declaration to the end of a list: its place, its comment and its name, where it has them, then its own.
+  template <typename T>
+  void add(uint32_t index, std::vector<T>& to) {
+    T& out = to.emplace_back();
+    out.range = range(index);
+    if constexpr (requires { out.doc; }) out.doc = doc(index);
+    if constexpr (requires { std::string(out.name.name); })
+      if (const uint32_t name = child(index, Rule::Word); name != kNone) out.name = identifier(name);
+    read(index, out);
+  }
+  /// Adds a statement to the list of its kind: does nothing if it is another.
+  template <typename T>
+  void take(uint32_t index, Rule kind, std::vector<T>& to) {
+    if (isRule(index, kind)) add(index, to);
+  }
+  void read(uint32_t index, ast::Import& out);
+  void read(uint32_t index, ast::EnumDecl& out);
+  void read(uint32_t index, ast::LetDecl& out);
+  void read(uint32_t index, ast::SystemDecl& out);
+  void read(uint32_t index, ast::ReferenceDecl& out);
+  void read(uint32_t index, ast::WorkloadDecl& out);
+  void read(uint32_t index, ast::ParamDecl& out);
+  void read(uint32_t index, ast::MetricDecl& out);
+  void read(uint32_t index, ast::EstimateDecl& out);
+  void read(uint32_t index, ast::RuleDecl& out);
   ast::EnumField enumField(uint32_t index);
-  ast::LetDecl letDecl(uint32_t index);
-  ast::WorkloadDecl workloadDecl(uint32_t index);
-  void workloadItem(uint32_t index, ast::WorkloadDecl& workload);
   void versionDecl(uint32_t index, ast::WorkloadDecl& workload);
-  ast::ParamDecl paramDecl(uint32_t index);
+  void inputsDecl(uint32_t index, ast::WorkloadDecl& workload);
   ast::Command commandClause(uint32_t index);
   ast::CommandArgument commandArgument(uint32_t index);
-  void inputsDecl(uint32_t index, ast::WorkloadDecl& workload);
-  ast::EstimateDecl estimateDecl(uint32_t index);
-  ast::MetricDecl metricDecl(uint32_t index);
   void metricSource(uint32_t index, ast::MetricDecl& metric);
   void metricTrait(uint32_t index, ast::MetricDecl& metric);
-  ast::RuleDecl ruleDecl(uint32_t index);
   ast::TypeExpr type(uint32_t index);
   void namedType(uint32_t index, ast::TypeExpr& out);
   void tupleType(uint32_t index, ast::TypeExpr& out);
   void recordType(uint32_t index, ast::TypeExpr& out);
-  ast::SystemDecl systemDecl(uint32_t index);
-  ast::ReferenceDecl referenceDecl(uint32_t index);
 
   // ---- studies
-  ast::StudyDecl studyDecl(uint32_t index);
-  void studyItem(uint32_t index, ast::StudyDecl& study);
-  ast::WorkloadUse workloadUse(uint32_t index);
+  void read(uint32_t index, ast::StudyDecl& out);
+  void read(uint32_t index, ast::WorkloadUse& out);
+  void read(uint32_t index, ast::FactorDecl& out);
+  void read(uint32_t index, ast::MeasureDecl& out);
+  void read(uint32_t index, ast::CompareDecl& out);
+  void read(uint32_t index, ast::ControlDecl& out);
+  void read(uint32_t index, ast::CriterionDecl& out);
+  void read(uint32_t index, ast::Quantifier& out);
+  void read(uint32_t index, ast::ConfidenceDecl& out);
+  void read(uint32_t index, ast::DesignDecl& out);
+  void read(uint32_t index, ast::DesignSetting& out);
+  void read(uint32_t index, ast::TableDecl& out);
+  void read(uint32_t index, ast::PlotDecl& out);
+  void read(uint32_t index, ast::PresetDecl& out) { out = presetDecl(index); }
   /// The levels of a factor, of `only`: a list or a record in their place is reported.
   ast::ExprPtr levels(uint32_t value);
-  ast::FactorDecl factorDecl(uint32_t index);
-  std::optional<ast::CompareDecl> compareDecl(uint32_t index);
-  ast::ControlDecl controlDecl(uint32_t index);
-  ast::CriterionDecl criterionDecl(uint32_t index);
-  ast::Quantifier quantifier(uint32_t index);
   void claim(uint32_t index, ast::CriterionDecl& criterion);
-  ast::ConfidenceDecl confidenceDecl(uint32_t index);
-  ast::DesignDecl designDecl(uint32_t index);
   void designBody(uint32_t index, ast::DesignDecl& design);
-  ast::DesignSetting designSetting(uint32_t index);
 
   // ---- presets
   ast::PresetDecl presetDecl(uint32_t index);

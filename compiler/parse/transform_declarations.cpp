@@ -2,9 +2,7 @@
 
 namespace expc::parse {
 
-ast::Import Transform::importDecl(uint32_t index) {
-  ast::Import out;
-  out.range = range(index);
+void Transform::read(uint32_t index, ast::Import& out) {
   const uint32_t target = children(index)[1];
   out.target_range = range(target);
   if (isRule(target, Rule::Text))
@@ -12,24 +10,17 @@ ast::Import Transform::importDecl(uint32_t index) {
   else
     out.target = qualifiedName(target);
   if (const uint32_t alias = child(index, Rule::Word); alias != kNone) out.alias = identifier(alias);
-  return out;
 }
 
-ast::EnumDecl Transform::enumDecl(uint32_t index) {
+void Transform::read(uint32_t index, ast::EnumDecl& out) {
   checkCommas(index, "the name of a level");
-  ast::EnumDecl out;
-  out.range = range(index);
-  out.doc = doc(index);
   out.ordered = has(index, Token::Ordered);
-  out.name = identifier(child(index, Rule::Word));
   for (uint32_t level : children(index, Rule::EnumLevel)) {
     checkCommas(level, "a type");
-    ast::EnumLevel entry;
+    ast::EnumLevel& entry = out.levels.emplace_back();
     entry.name = identifier(child(level, Rule::Word));
     for (uint32_t field : children(level, Rule::EnumField)) entry.fields.push_back(enumField(field));
-    out.levels.push_back(std::move(entry));
   }
-  return out;
 }
 
 /// `type` or `name : type`; the grammar reads a type in both places.
@@ -47,34 +38,19 @@ ast::EnumField Transform::enumField(uint32_t index) {
   return out;
 }
 
-ast::LetDecl Transform::letDecl(uint32_t index) {
-  const uint32_t value = child(index, Rule::Value);
-  return {range(index), doc(index), identifier(child(index, Rule::Word)), value == kNone ? nullptr : expression(value)};
+/// Also a unit, and what a reference reads.
+void Transform::read(uint32_t index, ast::LetDecl& out) {
+  out.value = expressionIn(index, isRule(index, Rule::ReferenceItem) ? Rule::Sum : Rule::Value);
 }
 
-ast::SystemDecl Transform::systemDecl(uint32_t index) {
-  ast::SystemDecl out;
-  out.range = range(index);
-  out.doc = doc(index);
-  out.name = identifier(child(index, Rule::Word));
-  for (uint32_t item : children(child(index, Rule::SystemBody), Rule::SystemItem))
-    if (!broken(item) && !broken(node(item).child)) out.properties.push_back(assignment(node(item).child));
-  return out;
+void Transform::read(uint32_t index, ast::SystemDecl& out) {
+  for (uint32_t property : statements(child(index, Rule::SystemBody), Rule::SystemItem))
+    out.properties.push_back(assignment(property));
 }
 
-ast::ReferenceDecl Transform::referenceDecl(uint32_t index) {
-  ast::ReferenceDecl out;
-  out.range = range(index);
-  out.doc = doc(index);
-  out.name = identifier(child(index, Rule::Word));
+void Transform::read(uint32_t index, ast::ReferenceDecl& out) {
   out.path = textOf(child(index, Rule::Text));
-  for (uint32_t item : children(child(index, Rule::ReferenceBody), Rule::ReferenceItem)) {
-    if (broken(item)) continue;
-    const uint32_t value = child(item, Rule::Sum);
-    out.columns.push_back(
-        {range(item), doc(item), identifier(child(item, Rule::Word)), value == kNone ? nullptr : expression(value)});
-  }
-  return out;
+  for (uint32_t column : statements(child(index, Rule::ReferenceBody), Rule::ReferenceItem)) add(column, out.columns);
 }
 
 }  // namespace expc::parse

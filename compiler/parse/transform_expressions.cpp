@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 
 #include "compiler/parse/transform.h"
 
@@ -6,42 +7,31 @@ namespace expc::parse {
 
 EXPC_DIAGNOSTIC(ChainedComparison, Error, "comparisons do not chain: join two of them by 'and'");
 EXPC_DIAGNOSTIC(NestingTooDeep, Error, "this expression is nested more than {0} deep; name a part of it by 'let'", int);
-namespace {
 
-std::optional<ast::BinaryOp> operatorOf(Token token) {
-  switch (token) {
-    case Token::Or:
-      return ast::BinaryOp::Or;
-    case Token::And:
-      return ast::BinaryOp::And;
-    case Token::Equal:
-      return ast::BinaryOp::Equal;
-    case Token::NotEqual:
-      return ast::BinaryOp::NotEqual;
-    case Token::Less:
-      return ast::BinaryOp::Less;
-    case Token::LessEqual:
-      return ast::BinaryOp::LessEqual;
-    case Token::Greater:
-      return ast::BinaryOp::Greater;
-    case Token::GreaterEqual:
-      return ast::BinaryOp::GreaterEqual;
-    case Token::Plus:
-      return ast::BinaryOp::Add;
-    case Token::Minus:
-      return ast::BinaryOp::Subtract;
-    case Token::Star:
-      return ast::BinaryOp::Multiply;
-    case Token::Slash:
-      return ast::BinaryOp::Divide;
-    case Token::Coalesce:
-      return ast::BinaryOp::Coalesce;
-    default:
-      return std::nullopt;
-  }
+std::optional<ast::BinaryOp> Transform::operatorOf(Token token) {
+  using enum ast::BinaryOp;
+  static constexpr std::pair<Token, ast::BinaryOp> kOperators[] = {{Token::Or, Or},
+                                                                   {Token::And, And},
+                                                                   {Token::Equal, Equal},
+                                                                   {Token::NotEqual, NotEqual},
+                                                                   {Token::Less, Less},
+                                                                   {Token::LessEqual, LessEqual},
+                                                                   {Token::Greater, Greater},
+                                                                   {Token::GreaterEqual, GreaterEqual},
+                                                                   {Token::Plus, Add},
+                                                                   {Token::Minus, Subtract},
+                                                                   {Token::Star, Multiply},
+                                                                   {Token::Slash, Divide},
+                                                                   {Token::Coalesce, Coalesce}};
+  for (const auto& [sign, meaning] : kOperators)
+    if (sign == token) return meaning;
+  return std::nullopt;
 }
 
-}  // namespace
+ast::ExprPtr Transform::expressionIn(uint32_t index, Rule part) {
+  const uint32_t found = child(index, part);
+  return found == kNone ? nullptr : expression(found);
+}
 
 Transform::Built Transform::make(source::Range range, decltype(ast::Expr::node) value, int depth) {
   Built out;
@@ -275,17 +265,9 @@ std::vector<ast::CallArgument> Transform::arguments(uint32_t index, int& depth) 
 
 ast::NumberLiteral Transform::number(uint32_t index) const {
   const std::string_view written = text(index);
-  const auto digit = [&](size_t at) { return at < written.size() && written[at] >= '0' && written[at] <= '9'; };
-  size_t at = 0;
-  while (digit(at)) ++at;
-  if (at < written.size() && written[at] == '.' && digit(at + 1))
-    for (++at; digit(at);) ++at;
-  if (at < written.size() && (written[at] == 'e' || written[at] == 'E')) {
-    const size_t sign = at + 1 < written.size() && (written[at + 1] == '+' || written[at + 1] == '-') ? 1 : 0;
-    if (digit(at + 1 + sign))
-      for (at += 1 + sign; digit(at);) ++at;
-  }
-  return {std::string(written.substr(0, at)), std::string(written.substr(at))};
+  double unused = 0;  // only where the digits end is asked; the value stays exact
+  const size_t size = std::from_chars(written.data(), written.data() + written.size(), unused).ptr - written.data();
+  return {std::string(written.substr(0, size)), std::string(written.substr(size))};
 }
 
 }  // namespace expc::parse

@@ -24,7 +24,7 @@ void Transform::presetItem(uint32_t index, ast::PresetDecl& preset) {
       preset.claims.push_back(criteriaClause(index));
       break;
     case Rule::CriterionDecl:
-      preset.criteria.push_back(criterionDecl(index));
+      add(index, preset.criteria);
       break;
     case Rule::PresetDesign:
       presetDesign(index, preset);

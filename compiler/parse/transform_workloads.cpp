@@ -24,55 +24,29 @@ bool beginsReader(std::string_view text) {
 
 }  // namespace
 
-ast::WorkloadDecl Transform::workloadDecl(uint32_t index) {
-  ast::WorkloadDecl out;
-  out.range = range(index);
-  out.doc = doc(index);
-  out.name = identifier(child(index, Rule::Word));
+void Transform::read(uint32_t index, ast::WorkloadDecl& out) {
   if (const uint32_t clause = child(index, Rule::CommandClause); clause != kNone) out.command = commandClause(clause);
-  for (uint32_t item : children(child(index, Rule::WorkloadBody), Rule::WorkloadItem)) {
-    const uint32_t inner = node(item).child;
-    if (!broken(item) && !broken(inner)) workloadItem(inner, out);
-  }
-  return out;
-}
-
-void Transform::workloadItem(uint32_t index, ast::WorkloadDecl& workload) {
-  switch (node(index).rule) {
-    case Rule::VersionDecl:
-      versionDecl(index, workload);
-      break;
-    case Rule::InputsDecl:
-      inputsDecl(index, workload);
-      break;
-    case Rule::OutputsDecl:
-      if (workload.outputs) return duplicate(index, "what metrics are read from", workload.outputs->range);
-      workload.outputs = expression(child(index, Rule::Sum));
-      break;
-    case Rule::PrepareDecl:
-      if (workload.prepare) return duplicate(index, "the preparation", workload.prepare->range);
-      workload.prepare = commandClause(index);
-      break;
-    case Rule::ExpectDecl:
-      workload.expectations.push_back(expression(child(index, Rule::Condition)));
-      break;
-    case Rule::ParamDecl:
-      workload.params.push_back(paramDecl(index));
-      break;
-    case Rule::LetDecl:
-      workload.lets.push_back(letDecl(index));
-      break;
-    case Rule::MetricDecl:
-      workload.metrics.push_back(metricDecl(index));
-      break;
-    case Rule::EstimateDecl:
-      workload.estimates.push_back(estimateDecl(index));
-      break;
-    case Rule::RuleDecl:
-      workload.rules.push_back(ruleDecl(index));
-      break;
-    default:
-      break;
+  for (uint32_t item : statements(child(index, Rule::WorkloadBody), Rule::WorkloadItem)) {
+    take(item, Rule::ParamDecl, out.params);
+    take(item, Rule::LetDecl, out.lets);
+    take(item, Rule::MetricDecl, out.metrics);
+    take(item, Rule::EstimateDecl, out.estimates);
+    take(item, Rule::RuleDecl, out.rules);
+    if (isRule(item, Rule::VersionDecl)) versionDecl(item, out);
+    if (isRule(item, Rule::InputsDecl)) inputsDecl(item, out);
+    if (isRule(item, Rule::ExpectDecl)) out.expectations.push_back(expressionIn(item, Rule::Condition));
+    if (isRule(item, Rule::OutputsDecl)) {
+      if (out.outputs)
+        duplicate(item, "what metrics are read from", out.outputs->range);
+      else
+        out.outputs = expressionIn(item, Rule::Sum);
+    }
+    if (isRule(item, Rule::PrepareDecl)) {
+      if (out.prepare)
+        duplicate(item, "the preparation", out.prepare->range);
+      else
+        out.prepare = commandClause(item);
+    }
   }
 }
 
@@ -82,7 +56,7 @@ ast::Command Transform::commandClause(uint32_t index) {
   const uint32_t texts = child(index, Rule::TextList);
   checkCommas(texts, "a text in double quotes");
   for (uint32_t argument : children(texts, Rule::CommandArgument)) out.arguments.push_back(commandArgument(argument));
-  if (const uint32_t timeout = child(index, Rule::Sum); timeout != kNone) out.timeout = expression(timeout);
+  out.timeout = expressionIn(index, Rule::Sum);
   return out;
 }
 
@@ -101,60 +75,41 @@ void Transform::inputsDecl(uint32_t index, ast::WorkloadDecl& workload) {
 }
 
 void Transform::versionDecl(uint32_t index, ast::WorkloadDecl& workload) {
-  if (workload.version) {
-    duplicate(index, "the version", workload.version_range);
-    return;
-  }
+  if (workload.version) return duplicate(index, "the version", workload.version_range);
   const uint32_t literal = child(index, Rule::Number);
   const std::string_view written = text(literal);
   int version = 0;
   auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), version);
-  if (error != std::errc() || end != written.data() + written.size()) {
-    reporter_.syntaxError(range(literal), "a whole number after 'version'");
-    return;
-  }
+  if (error != std::errc() || end != written.data() + written.size())
+    return reporter_.syntaxError(range(literal), "a whole number after 'version'");
   workload.version = version;
   workload.version_range = range(index);
 }
 
-ast::ParamDecl Transform::paramDecl(uint32_t index) {
-  ast::ParamDecl out;
-  out.range = range(index);
-  out.doc = doc(index);
-  out.name = identifier(child(index, Rule::Word));
+void Transform::read(uint32_t index, ast::ParamDecl& out) {
   out.type = type(child(index, Rule::RefinedType));
-  if (const uint32_t value = child(index, Rule::Value); value != kNone) out.default_value = expression(value);
-  if (const uint32_t when = child(index, Rule::Condition); when != kNone) out.when = expression(when);
-  return out;
+  out.default_value = expressionIn(index, Rule::Value);
+  out.when = expressionIn(index, Rule::Condition);
 }
 
-ast::EstimateDecl Transform::estimateDecl(uint32_t index) {
-  ast::EstimateDecl out;
-  out.range = range(index);
-  out.doc = doc(index);
+void Transform::read(uint32_t index, ast::EstimateDecl& out) {
   out.metric = identifier(child(index, Rule::Word));
-  out.value = expression(child(index, Rule::Value));
-  if (const uint32_t when = child(index, Rule::Condition); when != kNone) out.when = expression(when);
-  return out;
+  out.value = expressionIn(index, Rule::Value);
+  out.when = expressionIn(index, Rule::Condition);
 }
 
-ast::MetricDecl Transform::metricDecl(uint32_t index) {
-  ast::MetricDecl out;
-  out.range = range(index);
-  out.doc = doc(index);
-  out.name = identifier(child(index, Rule::Word));
+void Transform::read(uint32_t index, ast::MetricDecl& out) {
   out.all = has(index, Token::Star);
   if (const uint32_t of = child(index, Rule::RefinedType); of != kNone) out.type = type(of);
-  if (const uint32_t value = child(index, Rule::Value); value != kNone) out.derived = expression(value);
+  out.derived = expressionIn(index, Rule::Value);
   for (uint32_t trait : children(index, Rule::MetricTrait)) metricTrait(trait, out);
   for (uint32_t source : children(index, Rule::MetricSource)) metricSource(source, out);
-  return out;
 }
 
 /// `from regex("…")`: how the metric is read from what a command writes.
 void Transform::metricSource(uint32_t index, ast::MetricDecl& metric) {
   if (metric.source) return duplicate(index, "what the metric is read from", metric.source->range);
-  metric.source = expression(child(index, Rule::Sum));
+  metric.source = expressionIn(index, Rule::Sum);
 }
 
 void Transform::metricTrait(uint32_t index, ast::MetricDecl& metric) {
@@ -181,16 +136,12 @@ void Transform::metricTrait(uint32_t index, ast::MetricDecl& metric) {
   }
 }
 
-ast::RuleDecl Transform::ruleDecl(uint32_t index) {
-  ast::RuleDecl out;
-  out.range = range(index);
-  out.doc = doc(index);
+void Transform::read(uint32_t index, ast::RuleDecl& out) {
   out.kind = has(index, Token::Require) ? ast::RuleKind::Require : ast::RuleKind::Exclude;
   const std::vector<uint32_t> conditions = children(index, Rule::Condition);
   if (conditions.size() == 2) out.name = asName(*expression(conditions[0]), ":");
   out.condition = expression(conditions.back());
   if (const uint32_t because = child(index, Rule::Text); because != kNone) out.because = string(because);
-  return out;
 }
 
 }  // namespace expc::parse
