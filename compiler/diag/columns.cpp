@@ -1,5 +1,6 @@
 #include "compiler/diag/columns.h"
 
+#include <llvm/Support/ConvertUTF.h>
 #include <llvm/Support/Unicode.h>
 
 #include <algorithm>
@@ -17,28 +18,15 @@ bool isBidirectional(char32_t code) {
   return (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069) || code == 0x200E || code == 0x200F;
 }
 
-char32_t decode(std::string_view sequence) {
-  auto byte = [&](size_t at) { return static_cast<unsigned char>(sequence[at]); };
-  switch (sequence.size()) {
-    case 1:
-      return byte(0);
-    case 2:
-      return (byte(0) & 0x1Fu) << 6 | (byte(1) & 0x3Fu);
-    case 3:
-      return (byte(0) & 0x0Fu) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu);
-    default:
-      return (byte(0) & 0x07u) << 18 | (byte(1) & 0x3Fu) << 12 | (byte(2) & 0x3Fu) << 6 | (byte(3) & 0x3Fu);
-  }
-}
-
-/// Calls `visit(sequence, width)` for each character as it is shown; `sequence` is empty where a replacement stands.
+/// Calls `visit(written, shown, width)` for each character.
 template <typename Visit>
 void forEachCharacter(std::string_view text, Visit visit) {
   for (size_t at = 0; at < text.size();) {
-    unsigned length = utf8Length(text.substr(at));
-    std::string_view sequence = text.substr(at, length ? length : 1);
-    char32_t code = length ? decode(sequence) : 0;
-    if (length == 0 || (isControl(code) && code != '\t') || isBidirectional(code)) {
+    const std::string_view sequence = text.substr(at, std::max(utf8Length(text.substr(at)), 1u));
+    const auto* begin = reinterpret_cast<const llvm::UTF8*>(sequence.data());
+    llvm::UTF32 code = 0;
+    const auto read = llvm::convertUTF8Sequence(&begin, begin + sequence.size(), &code, llvm::strictConversion);
+    if (read != llvm::conversionOK || (isControl(code) && code != '\t') || isBidirectional(code)) {
       visit(sequence, kReplacement, 1u);
     } else {
       int width = llvm::sys::unicode::columnWidthUTF8(llvm::StringRef(sequence.data(), sequence.size()));
@@ -51,17 +39,8 @@ void forEachCharacter(std::string_view text, Visit visit) {
 }  // namespace
 
 unsigned utf8Length(std::string_view text) {
-  auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
-  unsigned char first = byte(0);
-  unsigned length = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (unsigned at = 1; at < length; ++at)
-    if ((byte(at) & 0xC0) != 0x80) return 0;
-  if (first == 0xE0 && byte(1) < 0xA0) return 0;  // overlong
-  if (first == 0xED && byte(1) > 0x9F) return 0;  // surrogates
-  if (first == 0xF0 && byte(1) < 0x90) return 0;  // overlong
-  if (first == 0xF4 && byte(1) > 0x8F) return 0;  // past U+10FFFF
-  return length;
+  const auto* begin = reinterpret_cast<const llvm::UTF8*>(text.data());
+  return llvm::isLegalUTF8Sequence(begin, begin + text.size()) ? llvm::getNumBytesForUTF8(*begin) : 0;
 }
 
 DisplayLine displayLine(std::string_view line) {

@@ -29,7 +29,7 @@ Tree read(const source::SourceManager& sources, source::FileId file, Rule start,
           Place* place) {
   Tree tree;
   tree.file = file;
-  bridge::TokenReader reader(sources, reporter, tree, end);
+  bridge::TokenReader reader(reporter, tree, end);
   if (!reader.read()) return tree;
 
   antlr4::ListTokenSource source(reader.take());

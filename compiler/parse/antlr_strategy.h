@@ -116,7 +116,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
       if (next == Token::EndOfFile || isHead(block, next) || endsBlock(block, next, lookAhead(parser, 2))) return;
       if (next == Token::RightBrace && block != Rule::File) return;
       const uint32_t column = columnOf(parser->getCurrentToken());
-      if (next != Token::Unexpected) reportNoStatement(sources_, reporter_, block, situation(parser), headsOf(block));
+      if (next != Token::Unexpected) reportNoStatement(reporter_, block, situation(parser));
       throwIfExhausted();
       skip(parser, block, {}, column);
       atEnd(parser, false);
@@ -135,7 +135,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
         antlr4::Token* open = parser->getContext()->start;
         const size_t at = parser->getCurrentToken()->getTokenIndex();
         const bool opened = located(open).token == Token::LeftBrace;  // else its absence has been reported
-        if (opened && at != last_error_) reportUnclosed(sources_, reporter_, rule, located(open), situation(parser));
+        if (opened && at != last_error_) reportUnclosed(reporter_, rule, located(open), situation(parser));
         last_error_ = at;
         throwIfExhausted();
         return getMissingSymbol(parser);
@@ -170,7 +170,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
 
   void report(antlr4::Parser* parser) {
     last_error_ = parser->getCurrentToken()->getTokenIndex();
-    if (lookAhead(parser) != Token::Unexpected) reportUnexpected(sources_, reporter_, situation(parser));
+    if (lookAhead(parser) != Token::Unexpected) reportUnexpected(reporter_, situation(parser));
     throwIfExhausted();
   }
 
@@ -183,11 +183,9 @@ class Strategy : public antlr4::DefaultErrorStrategy {
     for (ssize_t type : expected.toList()) out.expected.push_back(kindOf(static_cast<size_t>(type)));
     antlr4::Token* found = parser->getCurrentToken();
     out.found = located(found);
-    if (found->getTokenIndex() > 0 && found->getTokenIndex() != INVALID_INDEX) {
-      out.has_previous = true;
-      out.previous = located(parser->getTokenStream()->get(found->getTokenIndex() - 1));
-      if (found->getTokenIndex() > 1) out.earlier = located(parser->getTokenStream()->get(found->getTokenIndex() - 2));
-    }
+    const size_t at = found->getTokenIndex() == INVALID_INDEX ? 0 : found->getTokenIndex();
+    if (at > 0) out.previous = located(parser->getTokenStream()->get(at - 1));
+    if (at > 1) out.earlier = located(parser->getTokenStream()->get(at - 2));
     return out;
   }
 
@@ -252,7 +250,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
     antlr4::Token* token = parser->getCurrentToken();
     if (token->getTokenIndex() == 0) return true;
     const uint32_t end = located(parser->getTokenStream()->get(token->getTokenIndex() - 1)).end;
-    return sources_.text({reporter_.file(), end, located(token).begin}).find('\n') != std::string_view::npos;
+    return reporter_.text(end, located(token).begin).find('\n') != std::string_view::npos;
   }
 
   /// Whether a word begins a line as far left as the statement, with what only

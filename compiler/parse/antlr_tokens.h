@@ -15,6 +15,10 @@
 
 namespace expc::parse::bridge {
 
+EXPC_DIAGNOSTIC(UnterminatedString, Error, "this text is not closed: a '\"' is missing before the end of the line");
+EXPC_DIAGNOSTIC(TooManyTokens, Error, "this file has more than {0} words and signs", size_t);
+EXPC_DIAGNOSTIC(NestingTooDeep, Error, "brackets are nested more than {0} deep", size_t);
+
 inline Token kindOf(size_t type) { return type == antlr4::Token::EOF ? Token::EndOfFile : static_cast<Token>(type); }
 
 inline Located located(antlr4::Token* token) {
@@ -72,13 +76,8 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 class TokenReader {
  public:
   /// Reads the file's text before `end`.
-  TokenReader(const source::SourceManager& sources, Reporter& reporter, Tree& tree, uint32_t end)
-      : sources_(sources),
-        reporter_(reporter),
-        tree_(tree),
-        text_(sources.text(tree.file).substr(0, end)),
-        stream_(text_),
-        lexer_(&stream_) {
+  TokenReader(Reporter& reporter, Tree& tree, uint32_t end)
+      : reporter_(reporter), tree_(tree), text_(reporter.text().substr(0, end)), stream_(text_), lexer_(&stream_) {
     lexer_.removeErrorListeners();
     if (text_.starts_with(kByteOrderMark)) stream_.seek(kByteOrderMark.size());
   }
@@ -102,7 +101,7 @@ class TokenReader {
       if (kind == Token::Number) splitNumber(text_, token.get(), stream_, lexer_);
       if (kind == Token::UnterminatedString) {
         const Located place = located(token.get());
-        reportUnterminated(reporter_, place.begin, place.end);
+        reporter_.emit({tree_.file, place.begin, place.end}, UnterminatedString);
         static_cast<antlr4::CommonToken&>(*token).setType(ExpLexer::STRING);
       }
       if (!withinLimits(kind, located(token.get()).begin)) return false;
@@ -179,7 +178,7 @@ class TokenReader {
   void flushUnexpected() {
     if (!unexpected_) return;
     const std::string_view written = text_.substr(unexpected_begin_, unexpected_end_ - unexpected_begin_);
-    reportCharacters(sources_, reporter_, unexpected_begin_, unexpected_end_);
+    reportCharacters(reporter_, unexpected_begin_, unexpected_end_);
     auto& token = static_cast<antlr4::CommonToken&>(*unexpected_);
     token.setStopIndex(unexpected_end_ - 1);
     token.setType(written == "&&" || written == "&"                                         ? ExpLexer::AND
@@ -194,17 +193,15 @@ class TokenReader {
 
   bool withinLimits(Token kind, uint32_t begin) {
     if (tokens_.size() >= kMaxTokens) {
-      reportTooManyTokens(reporter_, begin, kMaxTokens);
+      reporter_.emit({tree_.file, begin, begin}, TooManyTokens, kMaxTokens);
       return false;
     }
     if (kind == Token::LeftParen || kind == Token::LeftBracket || kind == Token::LeftBrace) ++depth_;
     if ((kind == Token::RightParen || kind == Token::RightBracket || kind == Token::RightBrace) && depth_ > 0) --depth_;
-    if (depth_ <= kMaxNesting) return true;
-    reportNestingTooDeep(reporter_, begin, kMaxNesting);
-    return false;
+    if (depth_ > kMaxNesting) reporter_.emit({tree_.file, begin, begin + 1}, NestingTooDeep, kMaxNesting);
+    return depth_ <= kMaxNesting;
   }
 
-  const source::SourceManager& sources_;
   Reporter& reporter_;
   Tree& tree_;
   std::string_view text_;

@@ -1,60 +1,24 @@
 #include "compiler/parse/contextual.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 namespace expc::parse {
 
 namespace {
 
-/// Whether a name or an expression has to follow.
-bool wantsOperand(Token token) {
-  switch (token) {
-    case Token::Over:
-    case Token::By:
-    case Token::Comma:
-    case Token::Colon:
-    case Token::ForAll:
-    case Token::Exists:
-    case Token::Only:
-    case Token::Where:
-    case Token::When:
-    case Token::Require:
-    case Token::Exclude:
-    case Token::And:
-    case Token::Or:
-    case Token::Not:
-    case Token::LeftParen:
-    case Token::LeftBracket:
-    case Token::Equal:
-    case Token::NotEqual:
-      return true;
-    default:
-      return false;
-  }
-}
+/// A name or an expression has to follow these.
+constexpr Token kWantOperand[] = {Token::Over,        Token::By,    Token::Comma,   Token::Colon, Token::ForAll,
+                                  Token::Exists,      Token::Only,  Token::Where,   Token::When,  Token::Require,
+                                  Token::Exclude,     Token::And,   Token::Or,      Token::Not,   Token::LeftParen,
+                                  Token::LeftBracket, Token::Equal, Token::NotEqual};
 
-/// Whether an expression that a name began goes on.
-bool goesOn(Token token) {
-  switch (token) {
-    case Token::Dot:
-    case Token::LeftParen:
-    case Token::LeftBracket:
-    case Token::Plus:
-    case Token::Minus:
-    case Token::Star:
-    case Token::Slash:
-    case Token::Coalesce:
-    case Token::Equal:
-    case Token::NotEqual:
-    case Token::Less:
-    case Token::LessEqual:
-    case Token::Greater:
-    case Token::GreaterEqual:
-    case Token::Within:
-    case Token::Like:
-      return true;
-    default:
-      return false;
-  }
-}
+/// With these an expression goes on that a name began.
+constexpr Token kGoOn[] = {Token::Dot,     Token::LeftParen,    Token::LeftBracket, Token::Plus,
+                           Token::Minus,   Token::Star,         Token::Slash,       Token::Coalesce,
+                           Token::Equal,   Token::NotEqual,     Token::Less,        Token::LessEqual,
+                           Token::Greater, Token::GreaterEqual, Token::Within,      Token::Like};
+
+bool wantsOperand(Token token) { return llvm::is_contained(kWantOperand, token); }
 
 /// Whether a whole expression may end here.
 bool endsOperand(Token token) {
@@ -71,7 +35,7 @@ Token ContextualWords::settle(Token previous, Token token, std::string_view text
   if (text == "keep" && next == Token::Criterion)
     return wantsOperand(previous) || previous == Token::Assign || previous == Token::In ? token : Token::Keep;
   if (head_ != Token::Criterion) return token;
-  if (text == "infeasible" && previous == Token::Colon && !goesOn(next)) return Token::Infeasible;
+  if (text == "infeasible" && previous == Token::Colon && !llvm::is_contained(kGoOn, next)) return Token::Infeasible;
   const bool clause = endsOperand(previous) && next != Token::Assign && next != Token::Dot;
   return clause && text == "always" ? Token::Always : clause && text == "give" ? Token::Give : token;
 }

@@ -18,23 +18,20 @@ std::string quote(std::string_view text) {
   return "'" + shown + "'";
 }
 
-diag::Emitter* Reporter::next(uint32_t at) {
-  if (count_ > limit_) return nullptr;
-  if (++count_ <= limit_) return &emitter_;
+bool Reporter::counts(uint32_t at) {
+  if (exhausted()) return false;
+  if (++count_ <= limit_) return true;
   emitter_.emit({file_, at, at}, TooManyErrors, limit_);
-  return nullptr;
+  return false;
 }
 
 std::optional<diag::Builder> Reporter::unexpected(source::Range range, const std::string& expected,
                                                   const std::string& found) {
-  diag::Emitter* emitter = next(range.begin);
-  return emitter ? std::optional(emitter->build(range, SyntaxError, expected, found)) : std::nullopt;
+  return build(range, SyntaxError, expected, found);
 }
 
-void Reporter::syntaxError(source::Range range, const std::string& expected, const std::optional<std::string>& meant) {
-  std::optional<diag::Builder> builder = unexpected(range, expected, quote(sources_.text(range)));
-  if (builder && meant) builder->guess(range, *meant);
-  if (builder) builder->emit();
+void Reporter::syntaxError(source::Range range, const std::string& expected) {
+  emit(range, SyntaxError, expected, quote(sources_.text(range)));
 }
 
 }  // namespace expc::parse

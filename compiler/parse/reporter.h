@@ -26,17 +26,29 @@ class Reporter {
   Reporter(const source::SourceManager& sources, diag::Emitter& emitter, source::FileId file, size_t limit = kLimit)
       : sources_(sources), emitter_(emitter), file_(file), limit_(limit) {}
 
-  /// Null once the limit is reached (which it reports, once).
-  diag::Emitter* next(uint32_t at);
-  /// "expected …, found …" at `range`; nothing once the limit is reached.
+  /// Begins an error; nothing once the limit is reached, which is said once.
+  template <typename... Params>
+  std::optional<diag::Builder> build(source::Range range, const diag::Definition<Params...>& kind,
+                                     std::type_identity_t<Params>... values) {
+    if (!counts(range.begin)) return std::nullopt;
+    return emitter_.build(range, kind, std::move(values)...);
+  }
+  template <typename... Params>
+  void emit(source::Range range, const diag::Definition<Params...>& kind, std::type_identity_t<Params>... values) {
+    if (auto error = build(range, kind, std::move(values)...)) error->emit();
+  }
+  /// Begins "expected …, found …".
   std::optional<diag::Builder> unexpected(source::Range range, const std::string& expected, const std::string& found);
-  /// The same with what stands at `range`, which `meant` may replace.
-  void syntaxError(source::Range range, const std::string& expected,
-                   const std::optional<std::string>& meant = std::nullopt);
+  /// The same with what stands at `range`.
+  void syntaxError(source::Range range, const std::string& expected);
   bool exhausted() const { return count_ > limit_; }
   source::FileId file() const { return file_; }
+  std::string_view text() const { return sources_.text(file_); }
+  std::string_view text(uint32_t begin, uint32_t end) const { return text().substr(begin, end - begin); }
 
  private:
+  bool counts(uint32_t at);
+
   const source::SourceManager& sources_;
   diag::Emitter& emitter_;
   source::FileId file_;

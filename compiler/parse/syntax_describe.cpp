@@ -1,18 +1,14 @@
 #include "compiler/parse/syntax_describe.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "compiler/diag/names.h"
 #include "compiler/language/words.h"
 #include "compiler/parse/blocks.h"
 
 namespace expc::parse {
-
-bool contains(const std::vector<Token>& tokens, Token token) {
-  return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
-}
 
 namespace {
 
@@ -20,6 +16,8 @@ bool isExpression(Rule rule) {
   return (rule >= Rule::Value && rule <= Rule::Argument && rule != Rule::Set && rule != Rule::Arguments) ||
          rule == Rule::Number || rule == Rule::Refinement || rule == Rule::SettingValue;
 }
+
+constexpr Rule kNames[] = {Rule::Word, Rule::AnyWord, Rule::Words, Rule::Name, Rule::FactorName};
 
 /// The name that is missing as the first part of a statement.
 std::string nameIn(Rule rule, Token previous) {
@@ -63,84 +61,61 @@ std::string describeToken(Token token) {
 }
 
 /// "'{' or a name". Where any name fits, the words that are sometimes names are not told one by one.
-std::string listOf(const std::vector<Token>& tokens) {
-  std::vector<Token> shown;
-  const bool names = contains(tokens, Token::Identifier);
-  for (Token token : tokens)
-    if (!names || !isWord(token) || token == Token::Identifier) shown.push_back(token);
-  std::string out;
-  for (size_t at = 0; at < shown.size(); ++at) {
-    if (at > 0) out += at + 1 == shown.size() ? " or " : ", ";
-    out += describeToken(shown[at]);
-  }
-  return out;
+std::string listOf(const Situation& situation) {
+  std::vector<std::string> shown;
+  const bool names = situation.expects(Token::Identifier);
+  for (Token token : situation.expected)
+    if (!names || !isWord(token) || token == Token::Identifier) shown.push_back(describeToken(token));
+  return diag::list(shown, "or");
 }
 
-std::string describeOperand(Rule outer, Token previous) {
+std::string_view describeOperand(Rule outer, Token previous) {
   if (previous == Token::In) {
     const bool levels = outer == Rule::FactorDecl || outer == Rule::OnlyClause;
     return levels ? "a level set, such as { a, b } or 1..4," : "a set, such as { a, b }, or a range";
   }
-  if (previous == Token::Assign) return "a value";
-  if (previous == Token::Baseline) return "a level";
-  if (previous == Token::Confidence) return "a share, such as 95%,";
-  if (previous == Token::Timeout) return "a time, such as 2h,";
-  if (previous == Token::Until) return "a condition, such as half_width(gain) <= 1%,";
-  if (previous == Token::From || previous == Token::Outputs)
-    return "where metrics are read, such as json(\"out.json\"),";
-  if (previous == Token::Expect) return "what must hold, such as regex(\"all tests passed\"),";
+  static constexpr std::pair<Token, std::string_view> kBehind[] = {
+      {Token::Assign, "a value"},
+      {Token::Baseline, "a level"},
+      {Token::Confidence, "a share, such as 95%,"},
+      {Token::Timeout, "a time, such as 2h,"},
+      {Token::Until, "a condition, such as half_width(gain) <= 1%,"},
+      {Token::From, "where metrics are read, such as json(\"out.json\"),"},
+      {Token::Outputs, "where metrics are read, such as json(\"out.json\"),"},
+      {Token::Expect, "what must hold, such as regex(\"all tests passed\"),"}};
+  for (const auto& [word, operand] : kBehind)
+    if (word == previous) return operand;
   if (outer == Rule::ReferenceItem) return "the name of a column of the file";
-  if (outer == Rule::Set) return "a value";
-  if (outer == Rule::DesignItem || outer == Rule::Setting) return "a value";
-  return "an expression";
+  return outer == Rule::Set || outer == Rule::DesignItem || outer == Rule::Setting ? "a value" : "an expression";
 }
 
-bool isWithin(const Situation& situation, Rule rule) {
-  return std::find(situation.rules.begin(), situation.rules.end(), rule) != situation.rules.end();
-}
-
-/// What a list in brackets goes on with; "" for other rules.
-std::string describeList(Rule rule, Token previous) {
-  const bool wants_more = previous == Token::Comma;
-  const auto list = [&](std::string_view element, std::string_view close) {
-    return fmt::format("{} or '{}'", wants_more ? element : "','", close);
-  };
-  switch (rule) {
-    case Rule::Group:
-      return list("a value", ")");
-    case Rule::EnumLevel:
-    case Rule::TupleType:
-      return list("a type", ")");
-    case Rule::FactorName:
-      return wants_more ? "the name of a factor" : "',' or ')'";
-    case Rule::Arguments:
-      return previous == Token::LeftParen ? "an argument or ')'" : list("an argument", ")");
-    case Rule::Type:
-      return "')'";
-    case Rule::Selectors:
-      return list("a factor and its level", "]");
-    case Rule::TextList:
-      return list("a text in double quotes", "]");
-    case Rule::List:
-      return previous == Token::LeftBracket ? "a value or ']'" : list("a value", "]");
-    case Rule::EnumDecl:
-      return list("a level", "}");
-    case Rule::RecordType:
-      return list("a field", "}");
-    case Rule::Set:
-      return list("a value", "}");
-    default:
-      return "";
-  }
+/// What a list in brackets goes on with, that `close` ends; "" for other rules.
+std::string describeList(Rule rule, Token previous, Token close) {
+  if (rule == Rule::Type) return "')'";
+  const bool wants_more = previous == Token::Comma || previous == Token::LeftParen || previous == Token::LeftBracket;
+  if (rule == Rule::FactorName) return wants_more ? "the name of a factor" : "',' or ')'";
+  static constexpr std::pair<Rule, std::string_view> kElements[] = {{Rule::Group, "a value"},
+                                                                    {Rule::EnumLevel, "a type"},
+                                                                    {Rule::TupleType, "a type"},
+                                                                    {Rule::Arguments, "an argument"},
+                                                                    {Rule::Selectors, "a factor and its level"},
+                                                                    {Rule::TextList, "a text in double quotes"},
+                                                                    {Rule::List, "a value"},
+                                                                    {Rule::EnumDecl, "a level"},
+                                                                    {Rule::RecordType, "a field"},
+                                                                    {Rule::Set, "a value"}};
+  for (const auto& [list, element] : kElements)
+    if (list == rule) return fmt::format("{} or '{}'", wants_more ? element : "','", spelling(close));
+  return "";
 }
 
 bool isCloser(Token token) {
   return token == Token::RightParen || token == Token::RightBracket || token == Token::RightBrace;
 }
 
-std::string describeClaim(const std::vector<Token>& expected) {
-  if (contains(expected, Token::Number)) return "a claim, such as gain >= 1.2x or infeasible,";
-  if (contains(expected, Token::Range)) return "'..' and the upper end of the band";
+std::string describeClaim(const Situation& situation) {
+  if (situation.expects(Token::Number)) return "a claim, such as gain >= 1.2x or infeasible,";
+  if (situation.expects(Token::Range)) return "'..' and the upper end of the band";
   return "a comparison (>=, >, <=, <, ==, 'within' or 'like')";
 }
 
@@ -148,23 +123,18 @@ std::string describeClaim(const std::vector<Token>& expected) {
 
 std::string describeExpected(const Situation& situation) {
   const Rule inner = situation.rules.front();
-  const Token previous = situation.has_previous ? situation.previous.token : Token::EndOfFile;
-  const auto outer = std::find_if(situation.rules.begin(), situation.rules.end(), [](Rule rule) {
-    return !isExpression(rule) && rule != Rule::Word && rule != Rule::AnyWord && rule != Rule::Words &&
-           rule != Rule::Name && rule != Rule::FactorName;
-  });
+  const Token previous = situation.previous.token;
+  const auto outer = std::ranges::find_if(
+      situation.rules, [](Rule rule) { return !isExpression(rule) && !llvm::is_contained(kNames, rule); });
   const Rule statement = outer == situation.rules.end() ? Rule::File : *outer;
   const bool one = situation.expected.size() == 1;
   if (one && isCloser(situation.expected[0]))
-    if (std::string list = describeList(inner, previous); !list.empty()) return list;
+    if (std::string list = describeList(inner, previous, situation.expected[0]); !list.empty()) return list;
+  if (llvm::is_contained(kNames, inner)) {
+    if (statement == Rule::PlotDecl && situation.within(Rule::FactorName)) return "the name of a factor";
+    return statement == Rule::Type ? "a type" : nameIn(statement, previous);
+  }
   switch (inner) {
-    case Rule::Word:
-    case Rule::AnyWord:
-    case Rule::Words:
-    case Rule::Name:
-    case Rule::FactorName:
-      if (statement == Rule::PlotDecl && isWithin(situation, Rule::FactorName)) return "the name of a factor";
-      return statement == Rule::Type ? "a type" : nameIn(statement, previous);
     case Rule::Type:
     case Rule::RefinedType:
       return "a type";
@@ -173,7 +143,7 @@ std::string describeExpected(const Situation& situation) {
     case Rule::InputsDecl:
       return "a text in double quotes";
     case Rule::Claim:
-      return describeClaim(situation.expected);
+      return describeClaim(situation);
     case Rule::ImportDecl:
       return "a module, such as std.image, or a path in double quotes,";
     case Rule::WorkloadBody:
@@ -184,14 +154,14 @@ std::string describeExpected(const Situation& situation) {
     case Rule::DesignItem:
       return "a value or '{'";
     case Rule::Refinement:
-      return describeOperand(statement, previous);
+      return std::string(describeOperand(statement, previous));
     case Rule::Number:
       return statement == Rule::VersionDecl ? "a whole number" : "a number";
     default:
       break;
   }
-  if (isExpression(inner) && !one) return describeOperand(statement, previous);
-  return situation.expected.empty() ? "something else" : listOf(situation.expected);
+  if (isExpression(inner) && !one) return std::string(describeOperand(statement, previous));
+  return situation.expected.empty() ? "something else" : listOf(situation);
 }
 
 std::string_view blockName(Rule block) {
@@ -230,11 +200,9 @@ std::string describeStatements(Rule block) {
   }
   std::vector<std::string> heads = language::texts(language::Role::Head, wordsBlock(block));
   if (block == Rule::PresetBody) heads.insert(heads.begin(), "an assignment");
-  const std::string last = std::move(heads.back());
-  heads.pop_back();
-  return fmt::format("a {} ({} or {})",
+  return fmt::format("a {} ({})",
                      block == Rule::File ? "declaration" : fmt::format("statement of a {}", blockName(block)),
-                     fmt::join(heads, ", "), last);
+                     diag::list(heads, "or"));
 }
 
 }  // namespace expc::parse

@@ -16,6 +16,4 @@ std::string_view blockName(Rule block);
 /// "a statement of a study (workload, …)"
 std::string describeStatements(Rule block);
 
-bool contains(const std::vector<Token>& tokens, Token token);
-
 }  // namespace expc::parse

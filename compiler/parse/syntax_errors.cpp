@@ -1,6 +1,5 @@
 #include "compiler/parse/syntax_errors.h"
 
-#include <algorithm>
 #include <cctype>
 
 #include "compiler/diag/closest.h"
@@ -14,40 +13,38 @@ namespace expc::parse {
 
 EXPC_DIAGNOSTIC(UnexpectedCharacter, Error, "{0} has no meaning here{1}", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(CannotFollow, Error, "{0} cannot follow {1}{2}", std::string_view, std::string_view, std::string_view);
-EXPC_DIAGNOSTIC(UnterminatedString, Error, "this text is not closed: a '\"' is missing before the end of the line");
-EXPC_DIAGNOSTIC(TooManyTokens, Error, "this file has more than {0} words and signs", size_t);
-EXPC_DIAGNOSTIC(NestingTooDeep, Error, "brackets are nested more than {0} deep", size_t);
 
 namespace {
 
-std::string describeFound(const source::SourceManager& sources, source::FileId file, const Located& found,
-                          bool wants_name) {
-  if (found.token == Token::EndOfFile) return "the end of the file";
-  std::string_view text = sources.text({file, found.begin, found.end});
-  if (found.token == Token::String || found.token == Token::UnterminatedString)
-    return fmt::format("the text {}", diag::printable(text).substr(0, 200));
-  if (wants_name && isReserved(found.token)) return quote(text) + ", which is a reserved word";
-  return quote(text);
+source::Range rangeOf(const Reporter& reporter, const Located& token) {
+  return {reporter.file(), token.begin, token.end};
 }
 
-std::string describe(const source::SourceManager& sources, source::FileId file, const Located& previous) {
-  return previous.token == Token::String ? "the text" : quote(sources.text({file, previous.begin, previous.end}));
+std::string describeFound(const Reporter& reporter, const Located& found, bool wants_name) {
+  if (found.token == Token::EndOfFile) return "the end of the file";
+  const std::string_view text = reporter.text(found.begin, found.end);
+  if (found.token == Token::String || found.token == Token::UnterminatedString)
+    return fmt::format("the text {}", diag::printable(text).substr(0, 200));
+  return quote(text) + (wants_name && isReserved(found.token) ? ", which is a reserved word" : "");
+}
+
+std::string describe(const Reporter& reporter, const Located& previous) {
+  return previous.token == Token::String ? "the text" : quote(reporter.text(previous.begin, previous.end));
 }
 
 bool wantsName(const Situation& situation) {
   const Rule inner = situation.rules.front();
-  return contains(situation.expected, Token::Identifier) &&
+  return situation.expects(Token::Identifier) &&
          (inner == Rule::Word || inner == Rule::Words || inner == Rule::Name || inner == Rule::FactorName);
 }
 
 /// The word that fits here and that `found` is a slip of the pen for.
-std::optional<std::string> suggestion(const source::SourceManager& sources, source::FileId file, const Located& found,
-                                      const std::vector<Token>& words) {
+std::optional<std::string> suggestion(const Reporter& reporter, const Located& found, const std::vector<Token>& words) {
   if (found.token != Token::Identifier) return std::nullopt;
   std::vector<std::string> candidates;
   for (Token word : words)
     if (isReserved(word) || (isWord(word) && word != Token::Identifier)) candidates.emplace_back(spelling(word));
-  return diag::closest(sources.text({file, found.begin, found.end}), candidates);
+  return diag::closest(reporter.text(found.begin, found.end), candidates);
 }
 
 /// `word` in place of `range`, with the blanks without which it would run into its neighbours.
@@ -64,97 +61,78 @@ std::string apart(std::string_view text, source::Range range, std::string word) 
   return word;
 }
 
-bool onLaterLine(const source::SourceManager& sources, source::FileId file, const Located& previous,
-                 const Located& found) {
-  return sources.text({file, previous.end, found.begin}).find('\n') != std::string_view::npos;
+/// Where nothing was read before, too.
+bool onLaterLine(const Reporter& reporter, const Situation& situation) {
+  return situation.previous.token == Token::EndOfFile ||
+         reporter.text(situation.previous.end, situation.found.begin).find('\n') != std::string_view::npos;
 }
 
 }  // namespace
 
-void reportUnexpected(const source::SourceManager& sources, Reporter& reporter, const Situation& situation) {
-  const source::FileId file = reporter.file();
+void reportUnexpected(Reporter& reporter, const Situation& situation) {
   const Located& found = situation.found;
+  const bool first = situation.previous.token == Token::EndOfFile;
+  const bool later_line = !first && onLaterLine(reporter, situation);
   std::string expected = describeExpected(situation);
-  source::Range range{file, found.begin, found.end};
-  bool later_line = false;
-  if (situation.has_previous) {
-    const Located& previous = situation.previous;
-    expected += " after " + describe(sources, file, previous);
-    // Where the line just ends, the place to mend is its end and not the next statement.
-    later_line = onLaterLine(sources, file, previous, found);
-    if (later_line) range.begin = range.end = previous.end;
-  }
+  if (!first) expected += " after " + describe(reporter, situation.previous);
   if (expected.back() == ',') expected.pop_back();
+  source::Range range = rangeOf(reporter, found);
+  // Where the line just ends, the place to mend is its end and not the next statement.
+  if (later_line) range.begin = range.end = situation.previous.end;
   std::vector<Token> words = situation.expected;
   if (situation.rules.front() == Rule::WorkloadBody) words.insert(words.end(), {Token::Command, Token::Timeout});
-  const std::string meant = hint(sources, file, situation);
-  std::optional<diag::Builder> builder = reporter.unexpected(
-      range, expected, describeFound(sources, file, found, wantsName(situation) && !later_line) + meant);
+  const std::string meant = hint(reporter.text(), situation);
+  std::optional<diag::Builder> builder =
+      reporter.unexpected(range, expected, describeFound(reporter, found, wantsName(situation) && !later_line) + meant);
   if (!builder) return;
-  const auto near = meant.empty() ? suggestion(sources, file, found, words) : std::nullopt;
-  if (near) builder->guess({file, found.begin, found.end}, *near);
+  const auto near = meant.empty() ? suggestion(reporter, found, words) : std::nullopt;
+  if (near) builder->guess(rangeOf(reporter, found), *near);
   builder->emit();
 }
 
-void reportNoStatement(const source::SourceManager& sources, Reporter& reporter, Rule block, const Situation& situation,
-                       const std::vector<Token>& heads) {
-  const source::FileId file = reporter.file();
+void reportNoStatement(Reporter& reporter, Rule block, const Situation& situation) {
   const Located& found = situation.found;
-  const source::Range range{file, found.begin, found.end};
-  const std::string shown = describeFound(sources, file, found, false);
+  const source::Range range = rangeOf(reporter, found);
+  const std::string shown = describeFound(reporter, found, false);
   const bool named = headsOf(block).front() == Token::Identifier;  // what stands there begins with a name of its own
   if (found.token == Token::Comma && named) {
     if (auto builder = reporter.unexpected(range, fmt::format("no ',' in a {}", blockName(block)), shown))
-      builder->fix(range, apart(sources.text(file), range, "")).emit();
+      builder->fix(range, apart(reporter.text(), range, "")).emit();
     return;
   }
-  const Located& previous = situation.previous;
-  const bool begins =
-      !situation.has_previous || previous.token == Token::LeftBrace || onLaterLine(sources, file, previous, found);
-  std::vector<Token> words = heads;
+  const bool begins = situation.previous.token == Token::LeftBrace || onLaterLine(reporter, situation);
+  std::vector<Token> words = headsOf(block);
   // Of two letters, a word is near to too much that could begin a statement.
   for (const language::Role role : {language::Role::Clause, language::Role::Operator})
     for (const language::Word& word : language::words(role))
       if (word.text.size() > 2 || !begins) words.push_back(tokenOf(word.text));
-  const std::string meant = hint(sources, file, situation);
-  auto near = meant.empty() ? suggestion(sources, file, found, words) : std::nullopt;
+  const std::string meant = hint(reporter.text(), situation);
+  auto near = meant.empty() ? suggestion(reporter, found, words) : std::nullopt;
   if (found.token == Token::Assign && !begins && !named) near = "==";
-  std::optional<diag::Builder> builder;
-  if (begins) {
-    std::string expected =
-        near ? fmt::format("a statement of a {}", blockName(block)) : std::string(describeStatements(block));
-    if (expected.back() == ',') expected.pop_back();
-    if (auto unexpected = reporter.unexpected(range, expected, shown + meant)) builder.emplace(std::move(*unexpected));
-  } else if (diag::Emitter* emitter = reporter.next(range.begin)) {
-    // On a line that has begun, what is wrong is what goes on and not a new statement.
-    builder.emplace(emitter->build(range, CannotFollow, shown, describe(sources, file, previous), meant));
-  }
+  std::string expected = near ? fmt::format("a statement of a {}", blockName(block)) : describeStatements(block);
+  if (expected.back() == ',') expected.pop_back();
+  // On a line that has begun, what is wrong is what goes on and not a new statement.
+  std::optional<diag::Builder> builder =
+      begins ? reporter.unexpected(range, expected, shown + meant)
+             : reporter.build(range, CannotFollow, shown, describe(reporter, situation.previous), meant);
   if (builder && near) builder->guess(range, *near);
   if (builder) builder->emit();
 }
 
-void reportUnclosed(const source::SourceManager& sources, Reporter& reporter, Rule block, const Located& open,
-                    const Situation& situation) {
-  const source::FileId file = reporter.file();
-  const Located& found = situation.found;
-  uint32_t begin = found.begin, end = found.end;
-  if (situation.has_previous && onLaterLine(sources, file, situation.previous, found))
-    begin = end = situation.previous.end;
-  if (auto builder = reporter.unexpected({file, begin, end}, fmt::format("'}}' to close the {}", blockName(block)),
-                                         describeFound(sources, file, found, false)))
-    builder->note({file, open.begin, open.end}, "it was opened here").emit();
+void reportUnclosed(Reporter& reporter, Rule block, const Located& open, const Situation& situation) {
+  source::Range range = rangeOf(reporter, situation.found);
+  if (onLaterLine(reporter, situation)) range.begin = range.end = situation.previous.end;
+  if (auto builder = reporter.unexpected(range, fmt::format("'}}' to close the {}", blockName(block)),
+                                         describeFound(reporter, situation.found, false)))
+    builder->note(rangeOf(reporter, open), "it was opened here").emit();
 }
 
-void reportCharacters(const source::SourceManager& sources, Reporter& reporter, uint32_t begin, uint32_t end) {
-  const source::FileId file = reporter.file();
-  diag::Emitter* emitter = reporter.next(begin);
-  if (!emitter) return;
-  source::Range range{file, begin, end};
-  const std::string_view text = sources.text(range);
+void reportCharacters(Reporter& reporter, uint32_t begin, uint32_t end) {
+  source::Range range{reporter.file(), begin, end};
+  const std::string_view text = reporter.text(begin, end);
   const auto mend = [&](std::string_view shown, std::string_view why, std::string word) {
-    emitter->build(range, UnexpectedCharacter, quote(shown), why)
-        .fix(range, apart(sources.text(file), range, std::move(word)))
-        .emit();
+    if (auto error = reporter.build(range, UnexpectedCharacter, quote(shown), why))
+      error->fix(range, apart(reporter.text(), range, std::move(word))).emit();
   };
   static constexpr std::pair<std::string_view, std::string_view> kMeant[] = {
       {"&&", "and"}, {"&", "and"}, {"||", "or"}, {"|", "or"}, {"!", "not"}};
@@ -176,19 +154,7 @@ void reportCharacters(const source::SourceManager& sources, Reporter& reporter, 
   } else if (static_cast<unsigned char>(text.front()) >= 0x80) {
     why = "; names and signs are ASCII, other characters stand in texts and comments";
   }
-  emitter->emit(range, UnexpectedCharacter, quote(text), why);
-}
-
-void reportUnterminated(Reporter& reporter, uint32_t begin, uint32_t end) {
-  if (diag::Emitter* emitter = reporter.next(begin)) emitter->emit({reporter.file(), begin, end}, UnterminatedString);
-}
-
-void reportTooManyTokens(Reporter& reporter, uint32_t at, size_t limit) {
-  if (diag::Emitter* emitter = reporter.next(at)) emitter->emit({reporter.file(), at, at}, TooManyTokens, limit);
-}
-
-void reportNestingTooDeep(Reporter& reporter, uint32_t at, size_t limit) {
-  if (diag::Emitter* emitter = reporter.next(at)) emitter->emit({reporter.file(), at, at + 1}, NestingTooDeep, limit);
+  reporter.emit(range, UnexpectedCharacter, quote(text), why);
 }
 
 }  // namespace expc::parse

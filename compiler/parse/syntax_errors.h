@@ -2,6 +2,8 @@
 
 // What is said where the input does not fit the grammar. No text of the generated parser's reaches the user.
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,27 +24,24 @@ struct Located {
 struct Situation {
   std::vector<Rule> rules;      // from the innermost outwards
   std::vector<Token> expected;  // what it could go on with, in order of their numbers
-  bool has_previous = false;
-  Located previous;
-  Located earlier;  // before `previous`; the end of the file where there is none
+  Located previous;             // the end of the file where there is none
+  Located earlier;              // before `previous`, likewise
   Located found;
+
+  bool within(Rule rule) const { return llvm::is_contained(rules, rule); }
+  bool expects(Token token) const { return llvm::is_contained(expected, token); }
 };
 
 /// "expected a level set after 'in', found 'baseline'".
-void reportUnexpected(const source::SourceManager& sources, Reporter& reporter, const Situation& situation);
+void reportUnexpected(Reporter& reporter, const Situation& situation);
 
-/// In a block (or the file): the next token begins no statement. `heads` are the words that do.
-void reportNoStatement(const source::SourceManager& sources, Reporter& reporter, Rule block, const Situation& situation,
-                       const std::vector<Token>& heads);
+/// In a block (or the file): the next token begins no statement.
+void reportNoStatement(Reporter& reporter, Rule block, const Situation& situation);
 
 /// A block ends without its brace; `open` is its `{`.
-void reportUnclosed(const source::SourceManager& sources, Reporter& reporter, Rule block, const Located& open,
-                    const Situation& situation);
+void reportUnclosed(Reporter& reporter, Rule block, const Located& open, const Situation& situation);
 
 /// Characters that begin no token.
-void reportCharacters(const source::SourceManager& sources, Reporter& reporter, uint32_t begin, uint32_t end);
-void reportUnterminated(Reporter& reporter, uint32_t begin, uint32_t end);
-void reportTooManyTokens(Reporter& reporter, uint32_t at, size_t limit);
-void reportNestingTooDeep(Reporter& reporter, uint32_t at, size_t limit);
+void reportCharacters(Reporter& reporter, uint32_t begin, uint32_t end);
 
 }  // namespace expc::parse

@@ -1,17 +1,11 @@
 #include "compiler/parse/syntax_hints.h"
 
-#include <algorithm>
-
 #include "compiler/diag/closest.h"
 #include "compiler/language/words.h"
 
 namespace expc::parse {
 
 namespace {
-
-bool within(const Situation& situation, Rule rule) {
-  return std::find(situation.rules.begin(), situation.rules.end(), rule) != situation.rules.end();
-}
 
 /// `300 px`
 std::string unitHint(std::string_view before, std::string_view text) {
@@ -52,13 +46,13 @@ std::string wordHint(std::string_view word) {
 /// What the construct that is being read asks for.
 std::string constructHint(const Situation& situation, std::string_view before) {
   const Token found = situation.found.token;
-  if (within(situation, Rule::CommandClause) && found == Token::String)
+  if (situation.within(Rule::CommandClause) && found == Token::String)
     return "; the program and each argument are texts of their own, and no shell reads them";
-  if (within(situation, Rule::SettingValue) && within(situation, Rule::List))
+  if (situation.within(Rule::SettingValue) && situation.within(Rule::List))
     return "; the settings of a kind of trial stand in braces: timed { repeat 10 }";
-  if (within(situation, Rule::InputsDecl) && found == Token::LeftBracket)
+  if (situation.within(Rule::InputsDecl) && found == Token::LeftBracket)
     return "; files are listed without brackets: inputs \"a\", \"b\"";
-  if (within(situation, Rule::ReferenceBody) && found == Token::Colon)
+  if (situation.within(Rule::ReferenceBody) && found == Token::Colon)
     return "; what a name is read from follows '=': time = column(total_time_s) * 1s";
   if (situation.rules.front() == Rule::Group && found == Token::Assign) return "; a comparison is written '=='";
   if (before == "list" && (found == Token::LeftBracket || found == Token::Less || isWord(found)))
@@ -77,25 +71,21 @@ std::string constructHint(const Situation& situation, std::string_view before) {
 
 }  // namespace
 
-std::string hint(const source::SourceManager& sources, source::FileId file, const Situation& situation) {
-  const std::string_view all = sources.text(file);
-  const Located& found = situation.found;
-  const std::string_view text = all.substr(found.begin, found.end - found.begin);
-  const Located& previous = situation.previous;
-  const std::string_view before =
-      situation.has_previous ? all.substr(previous.begin, previous.end - previous.begin) : std::string_view();
+std::string hint(std::string_view file, const Situation& situation) {
+  const auto textOf = [&](const Located& token) { return file.substr(token.begin, token.end - token.begin); };
+  const Located &found = situation.found, &previous = situation.previous, &earlier = situation.earlier;
+  const std::string_view text = textOf(found), before = textOf(previous);
   if (previous.token == Token::Number)
     if (std::string unit = unitHint(before, text); !unit.empty()) return unit;
   // `-D threads=1,4`; a condition of `--where` is read alone as well.
   if (situation.rules.back() == Rule::ValueFile && found.token == Token::Comma &&
-      all.find_first_of("<>=!") == std::string_view::npos)
-    return fmt::format("; several levels stand in braces: {{{}}}", all);
+      file.find_first_of("<>=!") == std::string_view::npos)
+    return fmt::format("; several levels stand in braces: {{{}}}", file);
   const Rule rule = situation.rules.front();
   const bool entry = rule == Rule::Assignment || rule == Rule::DesignItem || rule == Rule::Setting;
-  if (const Located& earlier = situation.earlier; entry && earlier.token == Token::Number)
-    if (std::string unit = unitHint(all.substr(earlier.begin, earlier.end - earlier.begin), before); !unit.empty())
-      return unit;
-  if (std::string sign = signHint(previous.token, all.substr(found.begin)); !sign.empty()) return sign;
+  if (entry && earlier.token == Token::Number)
+    if (std::string unit = unitHint(textOf(earlier), before); !unit.empty()) return unit;
+  if (std::string sign = signHint(previous.token, file.substr(found.begin)); !sign.empty()) return sign;
   if (std::string meant = constructHint(situation, before); !meant.empty()) return meant;
   return found.token == Token::Identifier ? wordHint(text) : "";
 }

@@ -171,8 +171,7 @@ std::string Transform::string(uint32_t index) {
       uint32_t size = 2;
       while (at + size < written.size() && (static_cast<unsigned char>(written[at + size]) & 0xC0) == 0x80) ++size;
       size = std::min<uint32_t>(size, static_cast<uint32_t>(written.size() - at));
-      if (diag::Emitter* emitter = reporter_.next(begin))
-        emitter->emit({tree_.file, begin, begin + size}, InvalidEscape, written.substr(at, size));
+      reporter_.emit({tree_.file, begin, begin + size}, InvalidEscape, written.substr(at, size));
     }
     at += length == 0 ? std::min<size_t>(2, written.size() - at) : length;
   }
@@ -192,8 +191,7 @@ std::optional<ast::Identifier> Transform::asName(const ast::Expr& expr, std::str
 }
 
 void Transform::duplicate(uint32_t index, std::string_view what, source::Range first) {
-  if (diag::Emitter* emitter = reporter_.next(node(index).begin))
-    emitter->build(range(index), DuplicateClause, what).note(first, "the first is here").emit();
+  if (auto error = reporter_.build(range(index), DuplicateClause, what)) error->note(first, "the first is here").emit();
 }
 
 ast::Module Transform::module() {

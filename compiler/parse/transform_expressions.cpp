@@ -43,7 +43,7 @@ Transform::Built Transform::make(source::Range range, decltype(ast::Expr::node) 
     return out;
   }
   // `value` is dropped: the tree that stands for it stays shallow.
-  if (diag::Emitter* emitter = reporter_.next(range.begin)) emitter->emit(range, NestingTooDeep, kMaxExpressionDepth);
+  reporter_.emit(range, NestingTooDeep, kMaxExpressionDepth);
   out.expr->node = ast::BoolLiteral{false};
   out.depth = 1;
   return out;
@@ -107,8 +107,7 @@ Transform::Built Transform::comparison(uint32_t index) {
       continue;
     }
     const uint32_t sign = parts[at];
-    if (compared)
-      if (diag::Emitter* emitter = reporter_.next(node(sign).begin)) emitter->emit(range(sign), ChainedComparison);
+    if (compared) reporter_.emit(range(sign), ChainedComparison);
     compared = true;
     if (isRule(sign, Rule::Comparator)) {
       left = binary(*operatorOf(node(node(sign).child).token), sign, std::move(left), build(parts[at + 1]));

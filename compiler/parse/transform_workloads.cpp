@@ -128,11 +128,10 @@ void Transform::metricTrait(uint32_t index, ast::MetricDecl& metric) {
     return;  // `regex(…)` without `from`: the parser has said so at the bracket
   } else if (beginsReader(sources_.text(tree_.file).substr(node(index).end)) && diag::closest(word, {"from"})) {
     return;  // `form regex(…)`: likewise
-  } else if (diag::Emitter* emitter = reporter_.next(node(index).begin)) {
+  } else if (auto error = reporter_.build(range(index), UnknownTrait, word)) {
     const auto near = diag::closest(word, language::texts(language::Role::Trait));
-    diag::Builder builder = emitter->build(range(index), UnknownTrait, word);
-    if (near) builder.guess(range(index), *near);
-    builder.emit();
+    if (near) error->guess(range(index), *near);
+    error->emit();
   }
 }
 
