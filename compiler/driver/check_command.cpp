@@ -27,10 +27,8 @@ llvm::json::Value document(const Compilation& compilation, CheckFormat format) {
 }  // namespace
 
 int check(const CheckOptions& options, const Console& console) {
-  if (options.diff && options.format != CheckFormat::Text) {
-    console.error("--diff and --format both say what standard output holds; give one of them");
-    return kUsage;
-  }
+  if (options.diff && options.format != CheckFormat::Text)
+    return console.usage("--diff and --format both say what standard output holds; give one of them");
   auto owned = std::make_unique<Compilation>();
   if (!options.fix)
     verify(options.study, load::FileSystem::real(), console, *owned);

@@ -10,6 +10,7 @@
 #include "compiler/driver/lookups.h"
 #include "compiler/driver/systems.h"
 #include "compiler/parse/load.h"
+#include "runtime/report/layout.h"
 
 namespace expc::driver {
 
@@ -109,10 +110,10 @@ void showDiagnostics(const Compilation& compilation, const Console& console) {
     (diagnostic.severity == diag::Severity::Error ? errors : warnings)++;
   }
   if (errors + warnings == 0) return;
-  const auto counted = [](size_t n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); };
-  console.message(errors == 0     ? counted(warnings, "warning")
-                  : warnings == 0 ? counted(errors, "error")
-                                  : counted(errors, "error") + ", " + counted(warnings, "warning"));
+  std::vector<std::string> counts;
+  if (errors > 0) counts.push_back(report::counted(errors, "error"));
+  if (warnings > 0) counts.push_back(report::counted(warnings, "warning"));
+  console.message(report::joined(counts));
   console.message(explainHint(kinds));
 }
 

@@ -1,20 +1,25 @@
 #include "compiler/driver/completion.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Support/Allocator.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Support/StringSaver.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
 #include "compiler/driver/completion/scripts.h"
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/study_words.h"
+#include "compiler/driver/systems.h"
 #include "compiler/explain/explain.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::driver {
 
 namespace {
-
-using Candidate = Completion::Candidate;
 
 /// The option called `name` ("--preset", "-D") of the command or of the program.
 CLI::Option* findOption(CLI::App* command, CLI::App& app, const std::string& name) {
@@ -26,7 +31,7 @@ CLI::Option* findOption(CLI::App* command, CLI::App& app, const std::string& nam
 
 bool takesValue(const CLI::Option* option) { return option && option->get_items_expected_max() > 0; }
 
-/// What CLI11 says of an option's choices, "{text,json}" or "value in {text->0,json->1} OR {0,1}", as words.
+/// The words that an option takes, as CLI11 says them: "{text,json}".
 std::vector<std::string> choices(CLI::Option& option) {
   std::string text;
   try {
@@ -34,17 +39,10 @@ std::vector<std::string> choices(CLI::Option& option) {
   } catch (const CLI::Error&) {
     return {};  // it has none
   }
-  const size_t open = text.find('{');
-  const size_t close = text.find('}', open);
-  if (open == std::string::npos || close == std::string::npos) return {};
-  std::vector<std::string> out;
-  for (size_t at = open + 1; at < close;) {
-    const size_t end = std::min(text.find(',', at), close);
-    const std::string word = text.substr(at, end - at);
-    out.push_back(word.substr(0, word.find("->")));
-    at = end + 1;
-  }
-  return out;
+  if (!text.starts_with('{')) return {};
+  llvm::SmallVector<llvm::StringRef> words;
+  llvm::StringRef(text).trim("{}").split(words, ',');
+  return {words.begin(), words.end()};
 }
 
 std::vector<CLI::App*> subcommands(CLI::App& app) {
@@ -93,8 +91,10 @@ class Completer {
   Completer(CLI::App& app, const std::vector<std::string>& words)
       : app_(app), line_(readLine(app, words)), typed_(words.empty() ? "" : words.back()) {}
 
-  Completion run() {
-    if (line_.unknown) return out_;
+  /// A candidate a line with what it means behind a tab, as far as it goes on with what is typed; or what names of
+  /// files could stand there.
+  std::string run() {
+    if (line_.unknown) return "";
     if (line_.open) {
       value(*line_.open, "");
     } else if (typed_.starts_with('-')) {
@@ -115,11 +115,11 @@ class Completer {
 
  private:
   void add(const std::string& word, std::string_view meaning = "") {
-    if (word.starts_with(typed_)) out_.candidates.push_back({word, std::string(meaning)});
+    if (word.starts_with(typed_)) out_ += fmt::format("{}{}{}\n", word, meaning.empty() ? "" : "\t", meaning);
   }
-  void files(std::string ending) {
-    out_.paths = Completion::Paths::Files;
-    out_.ending = std::move(ending);
+  template <typename Words>
+  void addAll(const std::string& before, const Words& words) {
+    for (const auto& word : words) add(before + std::string(word));
   }
 
   void options() {
@@ -139,31 +139,27 @@ class Completer {
 
   /// The value of an option; `before` is what of the word being typed belongs to the option itself ("--preset=").
   void value(CLI::Option& option, const std::string& before) {
-    const std::string name = option.get_name(false, true);
-    const auto is = [&](std::string_view wanted) {
-      return ("," + name + ",").find("," + std::string(wanted) + ",") != std::string::npos;
-    };
-    if (is("--study")) {
-      for (const std::string& study : words().studies) add(before + study);
-    } else if (is("--preset")) {
-      for (const std::string& preset : words().presets) add(before + preset);
-    } else if (is("-D")) {
+    const std::string name = option.get_name();
+    if (name == "--study") {
+      addAll(before, words().studies);
+    } else if (name == "--preset") {
+      addAll(before, words().presets);
+    } else if (name == "-D") {
       override(before);
-    } else if (is("--system")) {
+    } else if (name == "--system") {
       add(before + "local", "this machine");
-      for (const std::string& system : words().systems) add(before + system);
-      for (const std::string& system : builtInSystems()) add(before + system);
-    } else if (is("--workload")) {
-      add(before + "image.mobilenet_v2");
-      add(before + "command");
-    } else if (is("--results") || (is("--to") && line_.command->get_name() == "make")) {
-      out_.paths = Completion::Paths::Folders;
-    } else if (is("--diff")) {  // of plan; the one of check takes no value
-      files(".lock");
-    } else if (is("--worker") || is("--html") || is("--to")) {
-      files("");
+      addAll(before, words().systems);
+      addAll(before, builtInSystems());
+    } else if (name == "--workload") {
+      addAll(before, std::array{"image.mobilenet_v2", "command"});
+    } else if (name == "--results" || (name == "--to" && line_.command->get_name() == "make")) {
+      out_ += ":folders\n";
+    } else if (name == "--diff") {  // of plan; the one of check takes no value
+      out_ += ":files .lock\n";
+    } else if (name == "--worker" || name == "--html" || name == "--to") {
+      out_ += ":files\n";
     } else {
-      for (const std::string& choice : choices(option)) add(before + choice);
+      addAll(before, choices(option));
     }
   }
 
@@ -175,7 +171,7 @@ class Completer {
         add(head, setting.meaning);
         continue;
       }
-      for (const std::string& level : setting.values) add(head + level);
+      addAll(head, setting.values);
     }
   }
 
@@ -188,18 +184,18 @@ class Completer {
       if (!typed_.empty())
         for (const diag::Kind kind : diag::allKinds()) add(std::string(diag::slug(kind)), explain::summary(kind));
     } else if (name == "doc" && number == 0) {
-      for (std::string_view module : stdlib::names()) add("std." + std::string(module));
-      files(".exp");
+      addAll("std.", stdlib::names());
+      out_ += ":files .exp\n";
     } else if (name == "doc" && number == 1) {
-      for (const std::string& workload : workloadWords(line_.positionals[0])) add(workload);
+      addAll("", workloadWords(line_.positionals[0]));
     } else if (name == "completion" && number == 0) {
-      for (std::string_view shell : completionShells()) add(std::string(shell));
+      addAll("", completionShells());
     } else if (name == "make" && number == 0) {
-      for (const std::string& kind : choices(*line_.command->get_option("kind"))) add(kind);
+      addAll("", choices(*line_.command->get_option("kind")));
     } else if (number == 0 && (name == "pack" || name == "info" || name == "verify")) {
-      files("");
+      out_ += ":files\n";
     } else if (name == "fmt" || (number == 0 && line_.command->get_option_no_throw("file"))) {
-      files(".exp");
+      out_ += ":files .exp\n";
     }
   }
 
@@ -207,40 +203,22 @@ class Completer {
   Line line_;
   std::string typed_;
   std::optional<StudyWords> words_;
-  Completion out_;
+  std::string out_;
 };
 
-}  // namespace
-
-Completion completeWords(CLI::App& app, const std::vector<std::string>& words) { return Completer(app, words).run(); }
-
+/// A command line up to the cursor as a shell would cut it into words: the last one, maybe empty, is being typed.
 std::vector<std::string> splitLine(std::string_view line) {
-  std::vector<std::string> out;
-  std::string word;
-  bool open = false;  // a word has begun, if only by a quote
-  char quote = 0;
-  for (size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
-      if (open) out.push_back(std::move(word));
-      word.clear();
-      open = false;
-      continue;
-    }
-    open = true;
-    if (quote == 0 && (c == '"' || c == '\'')) {
-      quote = c;
-    } else if (c == quote) {
-      quote = 0;
-    } else if (c == '\\' && quote != '\'' && i + 1 < line.size()) {
-      word += line[++i];
-    } else {
-      word += c;
-    }
-  }
-  out.push_back(std::move(word));
+  llvm::BumpPtrAllocator memory;
+  llvm::StringSaver saver(memory);
+  llvm::SmallVector<const char*> words;
+  // A letter at the cursor makes a word of an empty one too, and is taken off again.
+  llvm::cl::TokenizeGNUCommandLine(fmt::format("{}x", line), saver, words);
+  std::vector<std::string> out(words.begin(), words.end());
+  out.back().pop_back();
   return out;
 }
+
+}  // namespace
 
 int printCompletion(CLI::App& app, const std::vector<std::string>& arguments, const Console& console) {
   std::vector<std::string> words;
@@ -250,27 +228,17 @@ int printCompletion(CLI::App& app, const std::vector<std::string>& arguments, co
   } else if (!arguments.empty() && arguments[0] == "--words") {
     words.assign(arguments.begin() + 1, arguments.end());
   } else {
-    console.error("complete-words takes --line LINE or --words WORD...; `expc completion SHELL` prints what calls it");
-    return kUsage;
+    return console.usage(
+        "complete-words takes --line LINE or --words WORD...; `expc completion SHELL` prints what calls it");
   }
-  const Completion completion = completeWords(app, words);
-  std::string text;
-  for (const Completion::Candidate& candidate : completion.candidates)
-    text += candidate.word + (candidate.meaning.empty() ? "" : "\t" + candidate.meaning) + "\n";
-  if (completion.paths == Completion::Paths::Folders) text += ":folders\n";
-  if (completion.paths == Completion::Paths::Files)
-    text += ":files" + (completion.ending.empty() ? "" : " " + completion.ending) + "\n";
-  return console.print(text) ? kSuccess : kError;
+  return console.print(Completer(app, words).run()) ? kSuccess : kError;
 }
 
 int printCompletionScript(const std::string& shell, const Console& console) {
   const std::optional<std::string_view> script = completionScript(shell);
-  if (!script) {
-    console.error(
-        fmt::format("there is no completion for '{}'; there is {}", shell, fmt::join(completionShells(), ", ")));
-    return kUsage;
-  }
-  return console.print(*script) ? kSuccess : kError;
+  if (script) return console.print(*script) ? kSuccess : kError;
+  return console.usage(
+      fmt::format("there is no completion for '{}'; there is {}", shell, fmt::join(completionShells(), ", ")));
 }
 
 }  // namespace expc::driver

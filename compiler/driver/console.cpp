@@ -5,6 +5,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
+
+#include "compiler/driver/exit_codes.h"
 
 namespace expc::driver {
 
@@ -22,7 +25,9 @@ void writeErr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), 
 }  // namespace
 
 bool Console::print(std::string_view text) const {
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return true;
+  if (!std::exchange(gone_, true)) error("standard output took no more (closed pipe or full disk)");
+  return false;
 }
 
 void Console::message(std::string_view text) const {
@@ -30,13 +35,17 @@ void Console::message(std::string_view text) const {
   if (text.empty() || text.back() != '\n') writeErr("\n");
 }
 
-void Console::error(llvm::Error error) const {
-  llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase& info) { this->error(info.message()); });
-}
+int Console::error(llvm::Error error) const { return this->error(llvm::toString(std::move(error))); }
 
-void Console::error(std::string_view text) const {
+int Console::error(std::string_view text) const {
   writeErr(colourErr() ? "\033[1mexpc: \033[31merror:\033[0m " : "expc: error: ");
   message(text);
+  return kError;
+}
+
+int Console::usage(std::string_view text) const {
+  error(text);
+  return kUsage;
 }
 
 bool Console::colourOut() const { return wantsColour(mode_, STDOUT_FILENO); }

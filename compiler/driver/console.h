@@ -15,12 +15,14 @@ class Console {
  public:
   explicit Console(ColourMode mode) : mode_(mode) {}
 
-  /// False when the reader has gone (a closed pipe, a full disk behind a redirection).
+  /// False when the reader has gone (a closed pipe, a full disk behind a redirection), which is said once.
   bool print(std::string_view text) const;
   void message(std::string_view text) const;
-  /// "expc: error: …" on standard error; consumes the error.
-  void error(llvm::Error error) const;
-  void error(std::string_view text) const;
+  /// "expc: error: …" on standard error; consumes the error. Returns kError, the code of a command that ends so.
+  int error(llvm::Error error) const;
+  int error(std::string_view text) const;
+  /// The same of what was asked for. Returns kUsage.
+  int usage(std::string_view text) const;
 
   bool colourOut() const;
   bool colourErr() const;
@@ -29,6 +31,7 @@ class Console {
 
  private:
   ColourMode mode_;
+  mutable bool gone_ = false;
 };
 
 }  // namespace expc::driver

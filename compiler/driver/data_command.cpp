@@ -83,11 +83,6 @@ std::string bytesText(uint64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, units[unit]);
 }
 
-int usage(const Console& console, const std::string& text) {
-  console.error(text);
-  return kUsage;
-}
-
 /// What is wrong with the arguments, or nothing.
 std::optional<std::string> wrong(const MakeOptions& options) {
   if (!pixels(options.size, dataset::kSmallestShape, dataset::kLargestShape))
@@ -178,7 +173,7 @@ std::optional<std::string> taken(const PackOptions& options) {
 }  // namespace
 
 int makeData(const MakeOptions& options, const Console& console) {
-  if (const auto text = wrong(options)) return usage(console, *text);
+  if (const auto text = wrong(options)) return console.usage(*text);
   dataset::ShapeOptions shapes;
   shapes.size = *pixels(options.size, dataset::kSmallestShape, dataset::kLargestShape);
   shapes.count = options.count;
@@ -202,15 +197,12 @@ int packData(const PackOptions& options, const Console& console) {
   dataset::PackOptions how;
   if (!options.size.empty()) {
     const auto size = pixels(options.size, 1, data::kLargestSide);
-    if (!size) return usage(console, fmt::format("--size {}: expected 1px to {}px", options.size, data::kLargestSide));
+    if (!size) return console.usage(fmt::format("--size {}: expected 1px to {}px", options.size, data::kLargestSide));
     how.size = *size;
   }
   how.skip_corrupt = options.skip_corrupt;
   how.threads = dataset::allCores();
-  if (const auto text = taken(options)) {
-    console.error(*text);
-    return kError;
-  }
+  if (const auto text = taken(options)) return console.error(*text);
   Work work("packing");
   auto place = dataset::recognise(options.source);
   if (!place) return work.failed(place.takeError(), console);

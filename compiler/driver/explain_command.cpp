@@ -36,16 +36,13 @@ int explain(const ExplainOptions& options, const Console& console) {
     const std::optional<diag::Kind> kind = explain::find(*options.code);
     if (!kind) {
       const std::optional<std::string> near = explain::nearest(*options.code);
-      console.error(fmt::format("there is no diagnostic '{}'; {}", *options.code,
-                                near ? fmt::format("did you mean '{}'?", *near)
-                                     : std::string("'expc explain' without a code lists all of them")));
-      return kUsage;
+      return console.usage(fmt::format("there is no diagnostic '{}'; {}", *options.code,
+                                       near ? fmt::format("did you mean '{}'?", *near)
+                                            : std::string("'expc explain' without a code lists all of them")));
     }
     text = explain::renderMarkdown(explain::page(*kind), {std::min(console.width(), kMaxWidth), console.colourOut()});
   }
-  if (console.print(text)) return kSuccess;
-  console.error("standard output took no more (closed pipe or full disk)");
-  return kError;
+  return console.print(text) ? kSuccess : kError;
 }
 
 }  // namespace expc::driver

@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
 #include <set>
 
 #include "compiler/diag/columns.h"
 #include "compiler/diag/fixes.h"
-#include "compiler/driver/overlay.h"
+#include "compiler/driver/replacement.h"
 #include "compiler/format/diff.h"
+#include "runtime/report/layout.h"
 
 namespace expc::driver {
 
@@ -18,7 +20,55 @@ namespace {
 // mean that mends undo each other.
 constexpr int kMaxRounds = 10;
 
-std::string counted(size_t n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
+/// The file system with changes that are not written yet, so that they can be checked, shown and then written at once.
+class Overlay {
+ public:
+  struct Text {
+    std::string before, now;
+  };
+
+  /// Must not outlive this.
+  load::FileSystem files() {
+    return {[this](const std::string& path) -> llvm::Expected<std::string> {
+      if (const auto at = texts_.find(path); at != texts_.end()) return at->second.now;
+      llvm::Expected<std::string> text = load::FileSystem::real().read(path);
+      if (text) texts_[path] = {*text, *text};
+      return text;
+    }};
+  }
+
+  /// Whether `text` is what stands at `path`. What came from elsewhere, such as the command line, is no file.
+  bool holds(const std::string& path, std::string_view text) const {
+    const auto at = texts_.find(path);
+    return at != texts_.end() && at->second.now == text;
+  }
+
+  void change(const std::string& path, std::string text) { texts_[path].now = std::move(text); }
+
+  /// What differs from the disk, by path.
+  std::map<std::string, Text> changes() const {
+    std::map<std::string, Text> out = texts_;
+    std::erase_if(out, [](const auto& entry) { return entry.second.before == entry.second.now; });
+    return out;
+  }
+
+  /// Nothing is written if a file cannot be, or is no longer what was read.
+  llvm::Error write() const {
+    std::map<std::string, std::string> texts;
+    for (const auto& [path, text] : changes()) {
+      llvm::Expected<std::string> now = load::FileSystem::real().read(path);
+      if (!now) return now.takeError();
+      if (*now != text.before)
+        return llvm::createStringError(
+            fmt::format("{} was changed meanwhile, so nothing was written; run the command again", path));
+      texts[path] = text.now;
+    }
+    return replaceFiles(texts);
+  }
+
+ private:
+  std::map<std::string, Text> texts_;  // that were read
+};
 
 /// "study.exp:3:10: replaced `&&` by `and` (E0102)"
 std::string describe(const source::SourceManager& sources, const diag::FixIt& edit, diag::Kind kind) {
@@ -62,24 +112,20 @@ bool fix(const StudyOptions& options, bool diff, const Console& console, std::un
     if (left->sources.size() == 0) return false;  // the study could not be read, as was said
     if (count == kMaxRounds || !round(*left, overlay, said)) break;
   }
-  const std::vector<Overlay::Change> changes = overlay.changes();
+  const std::map<std::string, Overlay::Text> changes = overlay.changes();
   if (diff) {
     std::string text;
-    for (const Overlay::Change& change : changes) text += format::unifiedDiff(change.path, change.before, change.after);
-    if (!text.empty() && !console.print(text)) {
-      console.error("standard output took no more (closed pipe or full disk)");
-      return false;
-    }
-    return true;
+    for (const auto& [path, change] : changes) text += format::unifiedDiff(path, change.before, change.now);
+    return text.empty() || console.print(text);
   }
   if (llvm::Error error = overlay.write()) {
     console.error(std::move(error));
     return false;
   }
   for (const std::string& line : said) console.message(line);
-  console.message(said.empty()
-                      ? std::string("nothing to fix")
-                      : fmt::format("{} in {}", counted(said.size(), "change"), counted(changes.size(), "file")));
+  console.message(said.empty() ? std::string("nothing to fix")
+                               : fmt::format("{} in {}", report::counted(said.size(), "change"),
+                                             report::counted(changes.size(), "file")));
   return true;
 }
 

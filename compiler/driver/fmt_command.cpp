@@ -13,6 +13,7 @@
 #include "compiler/format/diff.h"
 #include "compiler/format/format.h"
 #include "compiler/parse/load.h"
+#include "runtime/report/layout.h"
 
 namespace expc::driver {
 
@@ -56,8 +57,8 @@ class Formatter {
     diag::sortAndDeduplicate(compilation_.diagnostics.diagnostics);
     showDiagnostics(compilation_, console_);
     if (options_.check && changed_ > 0)
-      console_.message(fmt::format("{} of {} file{} would change: run `expc fmt` on {}", changed_, files_.size(),
-                                   files_.size() == 1 ? "" : "s", changed_ == 1 ? "it" : "them"));
+      console_.message(fmt::format("{} of {} would change: run `expc fmt` on {}", changed_,
+                                   report::counted(files_.size(), "file"), changed_ == 1 ? "it" : "them"));
     return failed_ || (options_.check && changed_ > 0) ? kError : kSuccess;
   }
 
@@ -81,16 +82,13 @@ class Formatter {
     failed_ = true;
   }
 
-  void print(std::string_view text) {
-    if (!console_.print(text) && !std::exchange(mute_, true))
-      fail(llvm::createStringError("standard output took no more (closed pipe or full disk)"));
-  }
+  void print(std::string_view text) { failed_ |= !console_.print(text); }
 
   void formatFile(const std::string& name) {
     auto buffer = isInput(name) ? llvm::MemoryBuffer::getSTDIN() : llvm::MemoryBuffer::getFile(name);
     if (!buffer) return fail(cannot("read", name, buffer.getError()));
     const std::string shown = isInput(name) ? "<stdin>" : name;
-    diag::Emitter emitter(compilation_.diagnostics);
+    diag::Emitter& emitter = compilation_.emitter;
     const auto file = parse::load(compilation_.sources, shown, (*buffer)->getBuffer().str(), emitter);
     const auto text = file ? format::format(compilation_.sources, *file, emitter) : std::nullopt;
     if (!text) {
@@ -110,9 +108,7 @@ class Formatter {
     }
     if (isInput(name)) return print(after);
     if (same) return;
-    Replacement replacement(name);
-    if (llvm::Error error = replacement.prepare(after)) return fail(std::move(error));
-    if (llvm::Error error = replacement.commit()) return fail(std::move(error));
+    if (llvm::Error error = replaceFiles({{name, after}})) return fail(std::move(error));
     print(fmt::format("formatted {}\n", name));
   }
 
@@ -122,17 +118,14 @@ class Formatter {
   Compilation compilation_;
   size_t changed_ = 0;
   bool failed_ = false;
-  bool mute_ = false;  // standard output is gone, which was said
 };
 
 }  // namespace
 
 int format(const FmtOptions& options, const Console& console) {
   const bool has_input = std::find(options.paths.begin(), options.paths.end(), "-") != options.paths.end();
-  if (has_input && options.paths.size() > 1) {
-    console.error("'-' (standard input) cannot be formatted together with files");
-    return kUsage;
-  }
+  if (has_input && options.paths.size() > 1)
+    return console.usage("'-' (standard input) cannot be formatted together with files");
   return Formatter(options, console).run();
 }
 

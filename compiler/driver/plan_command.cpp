@@ -18,10 +18,7 @@ namespace {
 constexpr uint64_t kWholePlan = 2000;
 constexpr size_t kShownChanges = 20;
 
-int outputClosed(const Console& console) {
-  console.error("standard output took no more (closed pipe or full disk)");
-  return kError;
-}
+int outputClosed(const Console&) { return kError; }
 
 int writeLockFile(const PlanOptions& options, Compilation& compilation, const Console& console) {
   llvm::Expected<llvm::json::Value> lock = makeLock(*compilation.program, true, compilation.emitter);

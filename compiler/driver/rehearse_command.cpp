@@ -88,7 +88,6 @@ int rehearseOne(const plan::Plan& plan, const engine::Resources& resources, cons
   const bool printed = console.print(options.json ? plan::prettyJson(rehearsal::toJson(outcome->study)) + "\n"
                                                   : report::rehearsalText(plan, outcome->study, text));
   if (outcome->interrupted) console.message("interrupted; what was rehearsed is kept, and the same command continues");
-  if (!printed) console.error("standard output took no more (closed pipe or full disk)");
   return printed ? codeOf(plan, *outcome) : kError;
 }
 

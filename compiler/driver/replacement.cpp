@@ -1,56 +1,70 @@
 #include "compiler/driver/replacement.h"
 
 #include <fmt/format.h>
+#include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
 #include <llvm/Support/raw_ostream.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 namespace expc::driver {
+
+namespace {
 
 namespace fs = llvm::sys::fs;
 namespace path = llvm::sys::path;
 
-Replacement::Replacement(Replacement&& other) noexcept
-    : name_(std::move(other.name_)),
-      target_(std::move(other.target_)),
-      file_(std::exchange(other.file_, std::nullopt)) {}
+/// A new text beside its file, to be put in its place or discarded.
+struct Draft {
+  std::string name;
+  llvm::SmallString<256> target;
+  fs::TempFile file;
+};
 
-Replacement::~Replacement() {
-  if (file_) llvm::consumeError(file_->discard());
+llvm::Error failure(const std::string& name, std::error_code code) {
+  return llvm::createStringError(code, fmt::format("cannot write {}: {}", name, code.message()));
 }
 
-llvm::Error Replacement::failure(std::error_code code) const {
-  return llvm::createStringError(code, fmt::format("cannot write {}: {}", name_, code.message()));
-}
+llvm::Error prepare(const std::string& name, const std::string& text, std::vector<Draft>& drafts) {
+  llvm::SmallString<256> target;
+  if (std::error_code code = fs::real_path(name, target)) return failure(name, code);
+  if (std::error_code code = fs::access(target, fs::AccessMode::Write)) return failure(name, code);
+  const llvm::ErrorOr<fs::perms> mode = fs::getPermissions(target);
+  if (!mode) return failure(name, mode.getError());
 
-llvm::Error Replacement::prepare(const std::string& text) {
-  if (std::error_code code = fs::real_path(name_, target_)) return failure(code);
-  if (std::error_code code = fs::access(target_, fs::AccessMode::Write)) return failure(code);
-  const llvm::ErrorOr<fs::perms> mode = fs::getPermissions(target_);
-  if (!mode) return failure(mode.getError());
-
-  llvm::SmallString<256> model = path::parent_path(target_);
-  path::append(model, "." + path::filename(target_) + ".%%%%%%%%");
+  llvm::SmallString<256> model = path::parent_path(target);
+  path::append(model, "." + path::filename(target) + ".%%%%%%%%");
   llvm::Expected<fs::TempFile> file = fs::TempFile::create(model, *mode);
-  if (!file) return failure(llvm::errorToErrorCode(file.takeError()));
-  file_ = std::move(*file);
-  llvm::raw_fd_ostream out(file_->FD, /*shouldClose=*/false);
+  if (!file) return failure(name, llvm::errorToErrorCode(file.takeError()));
+  const int descriptor = file->FD;
+  drafts.push_back({name, target, std::move(*file)});
+  llvm::raw_fd_ostream out(descriptor, /*shouldClose=*/false);
   out << text;
   out.flush();
   std::error_code code = out.error();
   out.clear_error();
-  if (!code) code = fs::setPermissions(file_->FD, *mode);  // past the umask
-  if (!code && fsync(file_->FD) != 0) code = std::error_code(errno, std::generic_category());
-  return code ? failure(code) : llvm::Error::success();
+  if (!code) code = fs::setPermissions(descriptor, *mode);  // past the umask
+  if (!code && fsync(descriptor) != 0) code = std::error_code(errno, std::generic_category());
+  return code ? failure(name, code) : llvm::Error::success();
 }
 
-llvm::Error Replacement::commit() {
-  llvm::Error error = file_->keep(target_);
-  file_.reset();
-  return error ? failure(llvm::errorToErrorCode(std::move(error))) : llvm::Error::success();
+}  // namespace
+
+llvm::Error replaceFiles(const std::map<std::string, std::string>& texts) {
+  std::vector<Draft> drafts;
+  llvm::Error failed = llvm::Error::success();
+  for (const auto& [name, text] : texts)
+    if (!failed) failed = prepare(name, text, drafts);
+  for (Draft& draft : drafts) {
+    if (failed)
+      llvm::consumeError(draft.file.discard());
+    else if (llvm::Error error = draft.file.keep(draft.target))
+      failed = failure(draft.name, llvm::errorToErrorCode(std::move(error)));
+  }
+  return failed;
 }
 
 }  // namespace expc::driver

@@ -17,40 +17,29 @@ namespace {
 
 constexpr size_t kShownChanges = 10;
 
-/// Reads the lock beside the study, if there is one, into `lock`; false after saying that it is stale or unreadable.
-bool openLock(const RunOptions& options, const Console& console, std::optional<llvm::json::Value>& lock) {
+/// The lock beside the study, if there is one. The error says that it is stale or unreadable.
+llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& options, const Console& console) {
   const std::string path = lockPath(options.study.file);
-  if (!std::filesystem::exists(path)) return true;
+  if (!std::filesystem::exists(path)) return std::nullopt;
   llvm::Expected<llvm::json::Value> found = readLock(path);
-  if (!found) {
-    console.error(found.takeError());
-    return false;
-  }
+  if (!found) return found.takeError();
   Compilation compilation;
   open(options.study, load::FileSystem::real(), console, compilation);
   llvm::Expected<llvm::json::Value> now = makeLock(*compilation.program, false, compilation.emitter);
-  if (!now) {
-    console.error(now.takeError());
-    return false;
-  }
+  if (!now) return now.takeError();
   std::string changes;
   for (const std::string& line : compareLocks(*found, *now, kShownChanges, options.study.study))
     changes += "\n  " + line;
-  lock = std::move(*found);
-  if (changes.empty()) return true;
-  console.error(
+  if (changes.empty()) return std::move(*found);
+  return llvm::createStringError(
       fmt::format("the study is not what {} holds; if that is meant, write it anew with `expc plan {} --lock`:{}", path,
                   options.study.file, changes));
-  return false;
 }
 
 int runOne(const plan::Plan& plan, const RunOptions& options, const std::optional<llvm::json::Value>& lock,
            const Console& console) {
   auto resources = resourcesOf(options.machine, options.worker);
-  if (!resources) {
-    console.error(resources.takeError());
-    return kError;
-  }
+  if (!resources) return console.error(resources.takeError());
   engine::EngineOptions engine_options;
   static_cast<engine::Resources&>(engine_options) = std::move(*resources);
   if (lock) engine_options.locked_data = lockedData(*lock, plan.study);
@@ -63,10 +52,7 @@ int runOne(const plan::Plan& plan, const RunOptions& options, const std::optiona
 
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress();
   llvm::Expected<engine::RunOutcome> outcome = engine::run(plan, engine_options, *progress);
-  if (!outcome) {
-    console.error(outcome.takeError());
-    return kError;
-  }
+  if (!outcome) return console.error(outcome.takeError());
   if (outcome->ending == engine::Ending::Interrupted) return kInterrupted;
   const int code = showVerdicts(plan, {options.results, options.html, options.json, outcome->null_cards}, console);
   const bool has_verdicts = code == kSomeFail || code == kSomeUndecided;
@@ -78,11 +64,11 @@ int runOne(const plan::Plan& plan, const RunOptions& options, const std::optiona
 int run(const RunOptions& options, const Console& console) {
   const std::optional<std::vector<plan::Plan>> plans = loadPlans(options.study, options.machine, console);
   if (!plans) return kError;
-  std::optional<llvm::json::Value> lock;
-  if (!openLock(options, console, lock)) return kError;
+  auto lock = openLock(options, console);
+  if (!lock) return console.error(lock.takeError());
   int code = kSuccess;
   for (const plan::Plan& plan : *plans) {
-    code = worse(code, runOne(plan, options, lock, console));
+    code = worse(code, runOne(plan, options, *lock, console));
     if (code == kInterrupted) break;
   }
   return code;

@@ -85,14 +85,6 @@ StudyWords studyWords(const std::string& path, const std::string& study) {
   return words;
 }
 
-std::vector<std::string> builtInSystems() {
-  source::SourceManager sources;
-  std::vector<std::string> out;
-  if (const std::optional<ast::Module> module = moduleOf("systems", sources))
-    for (const ast::SystemDecl& system : module->systems) out.push_back(system.name.name);
-  return out;
-}
-
 std::vector<std::string> workloadWords(const std::string& module) {
   source::SourceManager sources;
   std::vector<std::string> out;

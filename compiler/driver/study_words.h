@@ -19,9 +19,6 @@ struct StudyWords {
 /// Of the file at `path`, as far as it can be read; mistakes in it do not matter. `study` picks one, "" takes all.
 StudyWords studyWords(const std::string& path, const std::string& study);
 
-/// The machines that every study knows: those of std.systems.
-std::vector<std::string> builtInSystems();
-
 /// The workloads of a built-in module ("std.image") or a file.
 std::vector<std::string> workloadWords(const std::string& module);
 

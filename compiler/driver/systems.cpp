@@ -33,19 +33,47 @@ std::vector<check::System> builtIn() {
   return systems;
 }
 
-}  // namespace
-
+/// A program or folder beside this program, wherever that was moved to.
 std::string besideThis(const char* name) {
   std::error_code failed;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
   return failed ? name : (self.parent_path() / name).lexically_normal().string();
 }
 
+/// The null cards that `--null-gpus` asks for, if it does. The error says how the option is written, or what is
+/// missing.
 llvm::Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions& options) {
   if (options.null_gpus.empty()) return std::nullopt;
   const char* folder = std::getenv("EXPC_NULLGPU_FOLDER");  // for tests
   return machine::nullGpusFrom(options.null_gpus, folder ? folder : besideThis("../lib/nullgpu"));
 }
+
+/// This machine: its slots (`--devices`) count as `gpus`; without a GPU nothing is known of one.
+llvm::Expected<check::System> localSystem(const MachineOptions& options) {
+  auto null_gpus = nullGpusOf(options);
+  if (!null_gpus) return null_gpus.takeError();
+  const machine::Machine machine = machine::probe(*null_gpus);
+  llvm::Expected<std::vector<machine::Slot>> slots = machine::slots(machine, options.devices);
+  if (!slots) return slots.takeError();
+  check::System system = check::System::unknown("local");
+  system.set("gpus", count(slots->size()));
+  system.set("nodes", count(1));
+  system.set("gpu.present", check::Value::boolean(slots->front().gpu));
+  if (machine.sockets > 0) system.set("sockets", count(machine.sockets));
+  if (machine.cores > 0) system.set("cores", count(machine.cores));
+  if (machine.memory_bytes > 0) system.set("memory", bytes(machine.memory_bytes));
+  uint64_t memory = 0;
+  for (const machine::Slot& slot : *slots)
+    for (const machine::Gpu& gpu : machine.gpus) {
+      if (!slot.gpu || gpu.index != slot.index) continue;
+      system.set("gpu.name", check::Value::text(gpu.name));
+      memory = memory == 0 ? gpu.memory_bytes : std::min(memory, gpu.memory_bytes);
+    }
+  if (memory > 0) system.set("gpu.memory", bytes(memory));
+  return system;
+}
+
+}  // namespace
 
 llvm::Expected<engine::Resources> resourcesOf(const MachineOptions& options, const std::string& worker) {
   engine::Resources resources;
@@ -74,39 +102,14 @@ llvm::Expected<engine::Resources> nullResourcesOf(const check::System& system, c
   return resourcesOf(options, worker);
 }
 
-std::optional<check::System> localSystem(const MachineOptions& options, const Console& console) {
-  auto null_gpus = nullGpusOf(options);
-  if (!null_gpus) {
-    console.error(null_gpus.takeError());
-    return std::nullopt;
-  }
-  const machine::Machine machine = machine::probe(*null_gpus);
-  llvm::Expected<std::vector<machine::Slot>> slots = machine::slots(machine, options.devices);
-  if (!slots) {
-    console.error(slots.takeError());
-    return std::nullopt;
-  }
-  check::System system = check::System::unknown("local");
-  system.set("gpus", count(slots->size()));
-  system.set("nodes", count(1));
-  system.set("gpu.present", check::Value::boolean(slots->front().gpu));
-  if (machine.sockets > 0) system.set("sockets", count(machine.sockets));
-  if (machine.cores > 0) system.set("cores", count(machine.cores));
-  if (machine.memory_bytes > 0) system.set("memory", bytes(machine.memory_bytes));
-  uint64_t memory = 0;
-  for (const machine::Slot& slot : *slots)
-    for (const machine::Gpu& gpu : machine.gpus) {
-      if (!slot.gpu || gpu.index != slot.index) continue;
-      system.set("gpu.name", check::Value::text(gpu.name));
-      memory = memory == 0 ? gpu.memory_bytes : std::min(memory, gpu.memory_bytes);
-    }
-  if (memory > 0) system.set("gpu.memory", bytes(memory));
-  return system;
-}
-
 std::optional<check::System> findSystem(const check::Program& program, const std::string& name,
                                         const MachineOptions& options, const Console& console) {
-  if (name == "local") return localSystem(options, console);
+  if (name == "local") {
+    llvm::Expected<check::System> local = localSystem(options);
+    if (local) return std::move(*local);
+    console.error(local.takeError());
+    return std::nullopt;
+  }
   if (!options.devices.empty()) {
     console.error(fmt::format("--devices are slots of this machine, and --system {} is another", name));
     return std::nullopt;
@@ -124,6 +127,12 @@ std::optional<check::System> findSystem(const check::Program& program, const std
   if (auto best = diag::closest(name, names)) hint = fmt::format("; did you mean '{}'?", *best);
   console.error(fmt::format("there is no system '{}'{} (there are {})", name, hint, fmt::join(names, ", ")));
   return std::nullopt;
+}
+
+std::vector<std::string> builtInSystems() {
+  std::vector<std::string> names;
+  for (const check::System& system : builtIn()) names.push_back(system.name);
+  return names;
 }
 
 }  // namespace expc::driver

@@ -11,13 +11,6 @@
 
 namespace expc::driver {
 
-/// A program or folder beside this program, wherever that was moved to.
-std::string besideThis(const char* name);
-
-/// The null cards that `--null-gpus` asks for, if it does. The error says how the option is written, or what is
-/// missing.
-llvm::Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions& options);
-
 /// What trials run on by these options, with `worker` for built-in workloads, or where that is "" those beside this
 /// program.
 llvm::Expected<engine::Resources> resourcesOf(const MachineOptions& options, const std::string& worker);
@@ -25,13 +18,13 @@ llvm::Expected<engine::Resources> resourcesOf(const MachineOptions& options, con
 /// Null cards as a system has GPUs. The error names the property that it does not say.
 llvm::Expected<engine::Resources> nullResourcesOf(const check::System& system, const std::string& worker);
 
-/// This machine, as rules with `system` and estimates see it: its slots (`--devices`) count as `gpus`; without a GPU
-/// nothing is known of one. Nothing after saying what is wrong with `options`.
-std::optional<check::System> localSystem(const MachineOptions& options, const Console& console);
-
-/// The machine called `name`: "local", one that the study's file declares or imports ("box", "systems.proxima"), or one
-/// of std.systems without its module ("proxima"). Nothing after saying which ones there are.
+/// The machine called `name`: "local", as `options` say and rules with `system` and estimates see it, one that the
+/// study's file declares or imports ("box", "systems.proxima"), or one of std.systems without its module ("proxima").
+/// Nothing after saying which ones there are.
 std::optional<check::System> findSystem(const check::Program& program, const std::string& name,
                                         const MachineOptions& options, const Console& console);
+
+/// The names of the machines of std.systems.
+std::vector<std::string> builtInSystems();
 
 }  // namespace expc::driver
