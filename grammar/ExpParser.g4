@@ -8,6 +8,8 @@ options { tokenVocab = ExpLexer; }
 
 file            : declaration* EOF;
 valueFile       : value EOF;
+settingFile     : assigned (COMMA value)* EOF;
+pointFile       : assigned (COMMA assigned | assignment)* EOF;
 
 declaration     : importDecl | unitDecl | enumDecl | letDecl | metricDecl | workloadDecl | systemDecl | referenceDecl
                 | confidenceDecl | designDecl | presetDecl | studyDecl;
@@ -31,7 +33,8 @@ inputsDecl      : INPUTS COPY? text (COMMA text)*;
 outputsDecl     : OUTPUTS sum;
 prepareDecl     : PREPARE textList (TIMEOUT sum)?;
 expectDecl      : EXPECT condition;
-paramDecl       : PARAM word COLON refinedType (ASSIGN value)? (WHEN condition)?;
+paramDecl       : PARAM word COLON refinedType (ASSIGN value)? (WHEN condition)? paramTrait?;
+paramTrait      : WITH word word WHEN condition;
 metricDecl      : METRIC word (DOT STAR | (COLON refinedType)? (ASSIGN value)? (metricTrait | metricSource)*);
 metricTrait     : IDENTIFIER;
 metricSource    : FROM sum;
@@ -81,6 +84,7 @@ onlyClause      : ONLY factorName IN value;
 criteriaClause  : (KEEP | REMOVE) CRITERION (words | WITH CONFIDENCE | STAR);
 presetDesign    : DESIGN (word? designBody | (DOT anyWord)+ ASSIGN value);
 assignment      : word (DOT anyWord)* ASSIGN value;
+assigned        : (DESIGN | factorName) (DOT anyWord)* ASSIGN value;
 
 // ---- types
 type            : name ((SLASH name)+ | LPAREN refinedType RPAREN)? | tupleType | recordType;

@@ -173,6 +173,7 @@ struct ParamDecl {
   TypeExpr type;
   ExprPtr default_value;  // null: the study must give it
   ExprPtr when;           // may be null
+  ExprPtr strong;         // where more of it share the same work; may be null
 };
 
 /// In a workload or a file: `metric step_time : Time lower timed`; `metric profiler.*` stands for all of a module. In a

@@ -15,7 +15,7 @@ const Study* Program::findStudy(std::string_view name) const {
   return nullptr;
 }
 
-ModuleScope& rootScope(Program& program) { return *program.scopes.back(); }
+ModuleScope& rootScope(const Program& program) { return *program.scopes.back(); }
 
 const System* Program::findSystem(std::string_view name) const {
   for (const auto& system : systems)
@@ -62,7 +62,7 @@ Program check(source::SourceManager& sources, load::Modules modules, diag::Emitt
   // Behind a syntax error stand declarations that the parser dropped; what they would break is noise.
   diag::Collector unread;
   diag::Emitter silent(unread);
-  Context context{sources, program.modules.parsed ? emitter : silent, program, &program.names};
+  Checking context{{sources, program.modules.parsed ? emitter : silent, &program.names}, program};
   for (auto& scope : program.scopes) noteImports(context, *scope);
   for (auto& scope : program.scopes) declareModule(context, *scope);
   for (auto scope = program.scopes.rbegin(); scope != program.scopes.rend(); ++scope) declareSystems(context, **scope);

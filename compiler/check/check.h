@@ -48,38 +48,4 @@ Program check(source::SourceManager& sources, load::Modules modules, diag::Emitt
 /// Whether the root file declares something to import, so that it needs no study.
 bool declaresAnything(const Program& program);
 
-/// Resolves one `-D` text ("gpus=2", "precision={fp32,bf16}", "size=64px", "design.timed.repeat=20") against a study:
-/// by the declared type, a factor's value selects levels. Nothing after reporting (E0601 for a malformed one, else
-/// E02xx, E03xx).
-std::optional<Change> resolveOverride(const Program& program, const Study& study, const std::string& text,
-                                      diag::Emitter& emitter);
-
-/// A condition over the study's parameters, as in `--where 'gpus > 1'`; null after reporting. `option` is what it was
-/// given to.
-FormulaPtr resolveCondition(const Program& program, const Study& study, const std::string& option,
-                            const std::string& text, diag::Emitter& emitter);
-
-/// "precision=fp32 gpus=2" (or with commas) as levels by factor, nothing where a factor is not named; nothing at all
-/// after reporting.
-std::optional<std::vector<std::optional<unsigned>>> resolvePoint(const Program& program, const Study& study,
-                                                                 const std::string& text, diag::Emitter& emitter);
-
-/// A study after presets and overrides, in this order: default < study < presets < overrides.
-struct Selected {
-  const Study* study = nullptr;
-  /// By use and parameter (Use::arguments), and what gave the value: "" for the study itself or a default, else the
-  /// preset's name or the -D text.
-  std::vector<std::vector<std::optional<Value>>> arguments;
-  std::vector<std::string> given_by;          // by parameter
-  std::vector<source::Range> given_at;        // by parameter, where given_by says something
-  std::vector<std::vector<unsigned>> levels;  // kept levels of each factor, in declared order
-  std::vector<const Criterion*> criteria;     // the study's, then presets'
-  Design design;
-
-  /// The study as it stands.
-  static Selected whole(const Study& study);
-  /// Applies one change. Reports criteria of one name from two presets and a selection without any level (E0603).
-  bool apply(const Change& change, diag::Emitter& emitter);
-};
-
 }  // namespace expc::check

@@ -141,9 +141,9 @@ TEST_CASE("and and or look right only where they must") {
 }
 
 TEST_CASE("text that is shown is squeezed") {
-  CHECK(check::squeeze("  a \n\t b // tail\n c ") == "a b c");
-  CHECK(check::squeeze("mnist( \"a  // b\" )") == "mnist( \"a  // b\" )");
-  CHECK(check::squeeze("\"a\\\"  b\"  c") == "\"a\\\"  b\" c");
+  CHECK(source::squeeze("  a \n\t b // tail\n c ") == "a b c");
+  CHECK(source::squeeze("mnist( \"a  // b\" )") == "mnist( \"a  // b\" )");
+  CHECK(source::squeeze("\"a\\\"  b\"  c") == "\"a\\\"  b\" c");
   CHECK(load::relativeTo("", "./data/x") == "data/x");
   CHECK(load::relativeTo("shared", "x") == "shared/x");
   CHECK(load::relativeTo("shared", "/x") == "/x");

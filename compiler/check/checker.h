@@ -1,6 +1,6 @@
 #pragma once
 
-// Internal to check: what its parts share.
+// What the parts of check share, and select asks.
 
 #include <set>
 
@@ -11,22 +11,27 @@
 
 namespace expc::check {
 
+/// What building formulas takes.
 struct Context {
   source::SourceManager& sources;
   diag::Emitter& emitter;
-  Program& program;
   Names* names = nullptr;  // where uses of names are noted; may be null
   Expressions expressions{sources, emitter, names};
-  std::set<std::string> used_references = {}, reported_references = {};
 
   /// Grows where something cannot be used, reported here or where it is declared.
   size_t problems() const { return emitter.errors() + expressions.refusals(); }
 };
 
-ModuleScope& rootScope(Program& program);
+/// A program while it is checked.
+struct Checking : Context {
+  Program& program;
+  std::set<std::string> used_references = {}, reported_references = {};
+};
+
+ModuleScope& rootScope(const Program& program);
 
 /// Declares the enums, lets and workloads of one module; those it imports are complete.
-void declareModule(Context& context, ModuleScope& scope);
+void declareModule(Checking& context, ModuleScope& scope);
 
 struct TypeAndRefinement {
   Type type;
@@ -36,7 +41,7 @@ struct TypeAndRefinement {
 TypeAndRefinement resolveType(Context& context, const ast::TypeExpr& type, ModuleScope& scope);
 
 /// Checks one study of the root file.
-std::unique_ptr<Study> checkStudy(Context& context, ModuleScope& scope, const ast::StudyDecl& declaration);
+std::unique_ptr<Study> checkStudy(Checking& context, ModuleScope& scope, const ast::StudyDecl& declaration);
 
 /// What can be judged: a metric of the study, or a comparison with the metric that it compares.
 struct Subject {
@@ -44,16 +49,15 @@ struct Subject {
   std::optional<unsigned> comparison;
 };
 
-/// A study while it is checked: the declaration, its place for expressions, and where things were declared.
-struct StudyContext {
+/// What names mean inside a study: its declaration, and where things were declared.
+struct StudyScope {
   Context& context;
   ModuleScope& scope;
   const ast::StudyDecl* declaration;
-  Study& study;
+  const Study& study;
   NameMap<LetEntry> lets = {};
   NameMap<source::Range> declared_references = {};  // all of the file, fitting or not
   std::optional<double> confidence = {};            // of criteria that say nothing of it
-  bool stray = false;  // an argument or a factor names no parameter: it may be the one that is missing elsewhere
 
   Place place(bool system = false) { return {&scope, &study.workload->parameters, &lets, &study, system}; }
   diag::Emitter& emitter() { return context.emitter; }
@@ -78,6 +82,13 @@ struct StudyContext {
   int factor(const ast::Identifier& name);
   /// What a name means where something is judged or shown; nothing after a report.
   std::optional<Subject> subject(const ast::Identifier& word);
+};
+
+/// A study while it is checked.
+struct StudyContext : StudyScope {
+  Checking& context;
+  Study& study;
+  bool stray = false;  // an argument or a factor names no parameter: it may be the one that is missing elsewhere
 };
 
 std::string_view spelled(Bound::Relation relation);
@@ -112,19 +123,19 @@ void checkNoArgumentMissing(StudyContext& context);
 /// Reads the references of the file whose names this study has.
 void checkReferences(StudyContext& context);
 /// Warns of references of the root file that no study took.
-void checkReferencesUsed(Context& context, const ast::Module& module);
+void checkReferencesUsed(Checking& context, const ast::Module& module);
 /// The machines that a file declares; Program::systems gets them.
-void declareSystems(Context& context, ModuleScope& scope);
+void declareSystems(Checking& context, ModuleScope& scope);
 /// Reports conditions that stand on a metric, a comparison, …; appends to study.comparisons.
 void checkComparisons(StudyContext& context);
 /// One criterion of the study or of a preset; nothing after a report.
-std::optional<Criterion> checkCriterion(StudyContext& context, const ast::CriterionDecl& declaration);
+std::optional<Criterion> checkCriterion(StudyScope& context, const ast::CriterionDecl& declaration);
 /// `confidence 95%`; nothing after a report.
-std::optional<double> checkConfidence(StudyContext& context, const ast::Expr& expr);
+std::optional<double> checkConfidence(StudyScope& context, const ast::Expr& expr);
 /// A design or the part of one that a preset gives; nothing if there is none or after a report.
-std::optional<Design> checkDesign(StudyContext& context, const std::vector<ast::DesignDecl>& designs, bool partial);
+std::optional<Design> checkDesign(StudyScope& context, const std::vector<ast::DesignDecl>& designs, bool partial);
 /// `design.timed.repeat = 20`: the same settings, by path. With `known_kind` only in a block that is designed already.
-bool checkDesignSetting(StudyContext& context, const ast::QualifiedName& path, const ast::Expr& value, bool known_kind,
+bool checkDesignSetting(StudyScope& context, const ast::QualifiedName& path, const ast::Expr& value, bool known_kind,
                         Design& design);
 /// That every measured kind has a design with all it needs, and the other way round.
 /// `before`: the number of problems when the study began.
@@ -133,6 +144,6 @@ void checkDesignCovers(StudyContext& context, size_t before);
 void checkMeasures(StudyContext& context);
 void checkOutputs(StudyContext& context);
 /// A preset, or an override in the shape of one.
-std::optional<Change> checkPreset(StudyContext& context, const ast::PresetDecl& declaration, bool is_override);
+std::optional<Change> checkPreset(StudyScope& context, const ast::PresetDecl& declaration, bool is_override);
 
 }  // namespace expc::check

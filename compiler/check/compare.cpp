@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "compiler/check/checker.h"
+#include "compiler/formula/order.h"
 
 namespace expc::check {
 namespace {
@@ -45,29 +46,22 @@ class Comparisons {
       : context_(context),
         emitter_(context.emitter()),
         study_(context.study),
-        declared_(context.declaration->compares),
-        states_(declared_.size(), State::New) {}
+        declared_(context.declaration->compares) {}
 
   void run() {
-    for (size_t i = 0; i < declared_.size(); ++i) check(i);
+    const auto needs = [&](size_t at, auto visit) {
+      if (const ast::Identifier* word = argument(declared_[at]))
+        for (size_t i = 0; i < declared_.size(); ++i)
+          if (declared_[i].name.name == word->name) visit(i);
+    };
+    inOrder(
+        declared_.size(), needs, [&](size_t at) { one(declared_[at]); },
+        [&](size_t at) {
+          context_.emitter().emit(declared_[at].name.range, errors::LetCycle, "comparison", declared_[at].name.name);
+        });
   }
 
  private:
-  enum class State { New, Active, Done };
-
-  void check(size_t index) {
-    const ast::CompareDecl& declaration = declared_[index];
-    if (states_[index] == State::Done) return;
-    if (states_[index] == State::Active)
-      return emitter_.emit(declaration.name.range, errors::LetCycle, "comparison", declaration.name.name);
-    states_[index] = State::Active;
-    if (const ast::Identifier* word = argument(declaration))
-      for (size_t i = 0; i < declared_.size(); ++i)
-        if (declared_[i].name.name == word->name) check(i);
-    states_[index] = State::Done;
-    one(declaration);
-  }
-
   /// The name in `speedup(name)`, or null.
   static const ast::Identifier* argument(const ast::CompareDecl& declaration) {
     const auto& arguments = declaration.call.arguments;
@@ -278,35 +272,46 @@ class Comparisons {
     return good;
   }
 
-  /// Strong scaling holds the work of a step, weak scaling each device's share of it. Workloads that can do either have
-  /// a parameter `global_batch`, whose 0 leaves the images of a step to `batch`, which is each device's.
+  /// Strong scaling shares the same work, weak scaling gives each the same. A workload says of a parameter where it is
+  /// strong, and the arguments decide.
   void namesScaling(const ast::CompareDecl& declaration, const Factor& factor) {
-    if (declaration.call.arguments.size() != 2 || factor.name != "gpus") return;
+    if (declaration.call.arguments.size() != 2 || factor.lockstep()) return;
     const ast::Expr& how = *declaration.call.arguments[1].value;
     const bool strong = scaling(declaration) == "strong";
-    const int whole = study_.workload->findParameter("global_batch"), share = study_.workload->findParameter("batch");
-    if (whole < 0 || share < 0 || study_.factor_of[whole] >= 0) return;
     for (const Use& use : study_.uses) {
-      if (use.parameter_of[whole] < 0 || !use.arguments[whole] || !use.arguments[whole]->asNumber()) continue;
-      const bool fixed = use.arguments[whole]->asNumber()->sign() > 0;
-      if (fixed == strong) continue;
-      auto builder = context_.emitter().build(
-          how.range, ScalingMismatch, declaration.name.name, strong ? "strong" : "weak",
-          strong ? fmt::format("a step of more {} has more images in all", factor.name)
-                 : fmt::format("'global_batch' gives each of more {} fewer images", factor.name));
-      const source::Range given = use.argument_ranges[strong ? share : whole];
-      const char* way = strong ? "'batch' is for each rank: 'global_batch' keeps the images of a step"
-                               : "'batch' in its place keeps each rank's images";
-      builder.note(given.isValid() ? given : use.range, "{}", way).emit();
+      const int real = use.parameter_of[factor.parameters[0]];
+      const FormulaPtr condition = real < 0 ? nullptr : use.workload->parameters[real].strong;
+      const auto shared = condition ? holds(*condition, use) : std::nullopt;
+      if (!shared || *shared == strong) continue;
+      context_.emitter()
+          .build(how.range, ScalingMismatch, declaration.name.name, strong ? "strong" : "weak",
+                 fmt::format("more '{}' {} the same work", factor.name, strong ? "do not share" : "share"))
+          .note(condition->range, "it is shared where '{}'", squeeze(context_.context.sources.text(condition->range)))
+          .emit();
       return;
     }
+  }
+
+  /// Whether a condition of a workload holds with the arguments of a use; nothing where factors decide.
+  std::optional<bool> holds(const Formula& condition, const Use& use) const {
+    std::vector<const Value*> values(use.workload->parameters.size());
+    std::vector<bool> fixed(values.size(), true);
+    for (size_t i = 0; i < use.parameter_of.size(); ++i) {
+      if (use.parameter_of[i] < 0) continue;
+      fixed[use.parameter_of[i]] = study_.factor_of[i] < 0;
+      if (use.arguments[i]) values[use.parameter_of[i]] = &*use.arguments[i];
+    }
+    for (unsigned read : parametersOf(condition))
+      if (!fixed[read]) return std::nullopt;
+    const Outcome outcome = evaluate(condition, {values.data(), values.size()});
+    const Value* value = std::get_if<Value>(&outcome);
+    return value ? std::optional(value->asBool()) : std::nullopt;
   }
 
   StudyContext& context_;
   diag::Emitter& emitter_;
   Study& study_;
   const std::vector<ast::CompareDecl>& declared_;
-  std::vector<State> states_;
 };
 
 }  // namespace

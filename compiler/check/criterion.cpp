@@ -24,7 +24,7 @@ constexpr size_t kMaxQuantifiers = 64;
 
 class CriterionChecker {
  public:
-  CriterionChecker(StudyContext& context, const ast::CriterionDecl& declaration)
+  CriterionChecker(StudyScope& context, const ast::CriterionDecl& declaration)
       : context_(context), emitter_(context.emitter()), study_(context.study), declaration_(declaration) {}
 
   std::optional<Criterion> run() {
@@ -386,7 +386,7 @@ class CriterionChecker {
           .emit();
   }
 
-  StudyContext& context_;
+  StudyScope& context_;
   diag::Emitter& emitter_;
   const Study& study_;
   const ast::CriterionDecl& declaration_;
@@ -397,7 +397,7 @@ class CriterionChecker {
 
 }  // namespace
 
-std::optional<double> checkConfidence(StudyContext& context, const ast::Expr& expr) {
+std::optional<double> checkConfidence(StudyScope& context, const ast::Expr& expr) {
   auto value = context.expressions().constant(expr, context.place(), Type::number(Dimension::share()), "a confidence");
   if (!value) return std::nullopt;
   const Rational& share = *value->asNumber();
@@ -406,7 +406,7 @@ std::optional<double> checkConfidence(StudyContext& context, const ast::Expr& ex
   return std::nullopt;
 }
 
-std::optional<Criterion> checkCriterion(StudyContext& context, const ast::CriterionDecl& declaration) {
+std::optional<Criterion> checkCriterion(StudyScope& context, const ast::CriterionDecl& declaration) {
   return CriterionChecker(context, declaration).run();
 }
 

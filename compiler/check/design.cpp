@@ -32,7 +32,7 @@ const std::vector<SettingRule>& rulesOf(TrialKind kind) { return kind == TrialKi
 
 class DesignChecker {
  public:
-  DesignChecker(StudyContext& context, Design& design)
+  DesignChecker(StudyScope& context, Design& design)
       : context_(context), emitter_(context.emitter()), study_(context.study), design_(design) {}
 
   void block(const ast::DesignKindBlock& block) {
@@ -198,7 +198,7 @@ class DesignChecker {
       diag::unknownName(emitter_, expr.range, "order", expressions().written(expr.range), {"blocks"});
   }
 
-  StudyContext& context_;
+  StudyScope& context_;
   diag::Emitter& emitter_;
   const Study& study_;
   Design& design_;
@@ -206,7 +206,7 @@ class DesignChecker {
 
 }  // namespace
 
-std::optional<Design> checkDesign(StudyContext& context, const std::vector<ast::DesignDecl>& designs, bool partial) {
+std::optional<Design> checkDesign(StudyScope& context, const std::vector<ast::DesignDecl>& designs, bool partial) {
   if (designs.empty()) {
     if (!partial)
       context.emitter()
@@ -247,7 +247,7 @@ std::vector<std::string> designed(const Study& study) {
 
 }  // namespace
 
-bool checkDesignSetting(StudyContext& context, const ast::QualifiedName& path, const ast::Expr& value, bool known_kind,
+bool checkDesignSetting(StudyScope& context, const ast::QualifiedName& path, const ast::Expr& value, bool known_kind,
                         Design& design) {
   size_t before = context.emitter().errors();
   DesignChecker checker(context, design);

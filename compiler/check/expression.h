@@ -21,8 +21,7 @@ const ast::Identifier* wordOf(const ast::Expr& expr);
 /// The parts of a name from `first` on, with dots between.
 std::string joined(const ast::QualifiedName& name, size_t first = 0);
 
-/// Source text with comments gone and white space squeezed to single blanks.
-std::string squeeze(std::string_view text);
+using source::squeeze;
 
 /// Turns expressions into formulas: names resolved, types and units checked, constants folded.
 class Expressions {

@@ -5,6 +5,7 @@
 
 #include "compiler/check/named.h"
 #include "compiler/check/union.h"
+#include "compiler/formula/order.h"
 
 namespace expc::check {
 namespace {
@@ -161,43 +162,26 @@ class FactorChecker {
 };
 
 /// What decides whether each parameter has a value: its own `when` and that of its factor.
-class CycleFinder {
- public:
-  explicit CycleFinder(StudyContext& context) : context_(context), study_(context.study) {
-    states_.assign(study_.workload->parameters.size(), State::New);
-  }
-
-  void run() {
-    for (unsigned i = 0; i < states_.size(); ++i)
-      if (!visit(i)) return;
-  }
-
- private:
-  enum class State { New, Active, Done };
-
-  bool visit(unsigned parameter) {
-    if (states_[parameter] == State::Done) return true;
-    int factor = study_.factor_of[parameter];
-    if (states_[parameter] == State::Active) {
-      source::Range range = factor >= 0 ? study_.factors[factor].range : study_.workload->parameters[parameter].range;
-      context_.emitter().emit(range, WhenCycle, study_.workload->parameters[parameter].name);
-      return false;
-    }
-    states_[parameter] = State::Active;
-    std::vector<FormulaPtr> conditions = {study_.workload->parameters[parameter].when};
-    if (factor >= 0) conditions.push_back(study_.factors[factor].active);
-    for (const FormulaPtr& condition : conditions)
+void refuseCycles(StudyContext& context) {
+  const Study& study = context.study;
+  const std::vector<Parameter>& parameters = study.workload->parameters;
+  bool refused = false;
+  const auto needs = [&](size_t parameter, auto visit) {
+    const int factor = study.factor_of[parameter];
+    for (const FormulaPtr& condition :
+         {parameters[parameter].when, factor < 0 ? nullptr : study.factors[factor].active})
       if (condition)
-        for (unsigned read : parametersOf(*condition))
-          if (!visit(read)) return false;
-    states_[parameter] = State::Done;
-    return true;
-  }
-
-  StudyContext& context_;
-  const Study& study_;
-  std::vector<State> states_;
-};
+        for (unsigned read : parametersOf(*condition)) visit(read);
+  };
+  inOrder(
+      parameters.size(), needs, [](size_t) {},
+      [&](size_t parameter) {
+        if (std::exchange(refused, true)) return;
+        const int factor = study.factor_of[parameter];
+        context.emitter().emit(factor < 0 ? parameters[parameter].range : study.factors[factor].range, WhenCycle,
+                               parameters[parameter].name);
+      });
+}
 
 /// The factor that several workloads make.
 void addWorkloadFactor(Study& study) {
@@ -218,8 +202,8 @@ void addWorkloadFactor(Study& study) {
 
 }  // namespace
 
-std::optional<std::vector<Value>> StudyContext::levelValues(const ast::Expr& expr, const Factor& factor,
-                                                            std::string_view what) {
+std::optional<std::vector<Value>> StudyScope::levelValues(const ast::Expr& expr, const Factor& factor,
+                                                          std::string_view what) {
   const auto& parameters = study.workload->parameters;
   if (!factor.lockstep()) {
     auto value = expressions().constant(expr, place(), parameters[factor.parameters[0]].type, what);
@@ -241,8 +225,8 @@ std::optional<std::vector<Value>> StudyContext::levelValues(const ast::Expr& exp
   return values;
 }
 
-std::optional<Expressions::Levels> StudyContext::levels(const ast::Expr& expr, const Factor& factor,
-                                                        std::string_view what) {
+std::optional<Expressions::Levels> StudyScope::levels(const ast::Expr& expr, const Factor& factor,
+                                                      std::string_view what) {
   if (!factor.lockstep())
     return expressions().levels(expr, place(), study.workload->parameters[factor.parameters[0]].type, what);
   std::vector<const ast::Expr*> elements = {&expr};
@@ -266,7 +250,7 @@ std::optional<Expressions::Levels> StudyContext::levels(const ast::Expr& expr, c
   return good ? std::optional(std::move(result)) : std::nullopt;
 }
 
-std::optional<unsigned> StudyContext::level(const ast::Expr& expr, unsigned index, std::string_view what) {
+std::optional<unsigned> StudyScope::level(const ast::Expr& expr, unsigned index, std::string_view what) {
   const Factor& factor = study.factors[index];
   if (factor.levels.empty()) return std::nullopt;  // reported there
   auto values = levelValues(expr, factor, what);
@@ -280,9 +264,9 @@ std::optional<unsigned> StudyContext::level(const ast::Expr& expr, unsigned inde
   return std::nullopt;
 }
 
-std::vector<std::string> StudyContext::factorNames() const { return namesOf(study.factors); }
+std::vector<std::string> StudyScope::factorNames() const { return namesOf(study.factors); }
 
-int StudyContext::factor(const ast::Identifier& name) {
+int StudyScope::factor(const ast::Identifier& name) {
   if (int index = study.findFactor(name.name); index >= 0) {
     note(name, study.factors[index].range);
     return index;
@@ -310,7 +294,7 @@ int StudyContext::factor(const ast::Identifier& name) {
 void checkFactors(StudyContext& context) {
   addWorkloadFactor(context.study);
   for (const ast::FactorDecl& declaration : context.declaration->factors) FactorChecker(context, declaration).run();
-  CycleFinder(context).run();
+  refuseCycles(context);
 }
 
 }  // namespace expc::check

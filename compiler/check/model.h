@@ -34,6 +34,7 @@ struct Parameter {
   std::optional<Refinement> refinement;
   std::optional<Value> fallback;  // the default
   FormulaPtr when;                // over earlier parameters; null: always active
+  FormulaPtr strong;              // where more of it share the same work; null: nothing is known
   source::Range range;
 };
 

@@ -11,7 +11,7 @@ EXPC_DIAGNOSTIC(UnknownLevel, Error, "{0} is no level of the factor '{1}'", std:
 EXPC_DIAGNOSTIC(AssignsFactor, Error, "'{0}' is a factor of this study, so it takes levels", std::string_view);
 
 /// The declared levels that `expr` picks.
-std::optional<Only> pick(StudyContext& context, unsigned index, const ast::Expr& expr) {
+std::optional<Only> pick(StudyScope& context, unsigned index, const ast::Expr& expr) {
   const Factor& factor = context.study.factors[index];
   auto levels = context.levels(expr, factor, fmt::format("a level of '{}'", factor.name));
   if (!levels) return std::nullopt;
@@ -37,7 +37,7 @@ std::optional<Only> pick(StudyContext& context, unsigned index, const ast::Expr&
 
 class PresetChecker {
  public:
-  PresetChecker(StudyContext& context, const ast::PresetDecl& declaration, bool is_override)
+  PresetChecker(StudyScope& context, const ast::PresetDecl& declaration, bool is_override)
       : context_(context), study_(context.study), declaration_(declaration), is_override_(is_override) {}
 
   std::optional<Change> run() {
@@ -158,7 +158,7 @@ class PresetChecker {
     if (auto criterion = checkCriterion(context_, declaration)) change_.criteria.push_back(std::move(*criterion));
   }
 
-  StudyContext& context_;
+  StudyScope& context_;
   const Study& study_;
   const ast::PresetDecl& declaration_;
   bool is_override_;
@@ -168,7 +168,15 @@ class PresetChecker {
 
 }  // namespace
 
-std::optional<Change> checkPreset(StudyContext& context, const ast::PresetDecl& declaration, bool is_override) {
+bool Change::drops(const Criterion& criterion) const {
+  auto named = [&](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), criterion.name) != names.end();
+  };
+  if (removes_all || named(removed) || (removes_confident && criterion.confidence)) return true;
+  return (keeps_confident || !kept.empty()) && !named(kept) && !(keeps_confident && criterion.confidence);
+}
+
+std::optional<Change> checkPreset(StudyScope& context, const ast::PresetDecl& declaration, bool is_override) {
   return PresetChecker(context, declaration, is_override).run();
 }
 

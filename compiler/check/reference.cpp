@@ -114,7 +114,9 @@ class ReferenceReader {
 
   /// Formulas read the cells of a column by this name.
   void readsAs(std::string name, const Type& type, size_t column) {
-    row_.push_back({std::move(name), "", type, {}, {}, {}, {}});
+    Parameter& cell = row_.emplace_back();
+    cell.name = std::move(name);
+    cell.type = type;
     column_of_.push_back(column);
   }
 
@@ -308,7 +310,7 @@ void checkReferences(StudyContext& context) {
     if (name->parts.size() > 1) importReference(context, written, *name);
 }
 
-void checkReferencesUsed(Context& context, const ast::Module& module) {
+void checkReferencesUsed(Checking& context, const ast::Module& module) {
   if (module.studies.empty()) return;
   for (const ast::ReferenceDecl& declaration : module.references)
     if (!context.used_references.contains(declaration.name.name))

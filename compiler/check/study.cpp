@@ -5,6 +5,7 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
+#include "compiler/formula/order.h"
 
 namespace expc::check {
 namespace {
@@ -84,7 +85,7 @@ void checkCriteria(StudyContext& context) {
 
 }  // namespace
 
-void StudyContext::unknownSubject(const ast::Identifier& name, std::string_view what) {
+void StudyScope::unknownSubject(const ast::Identifier& name, std::string_view what) {
   if (refused(name, {SymbolKind::Comparison, SymbolKind::Metric})) return;
   for (const Use& use : study.uses) {
     const int metric = study.uses.size() > 1 ? use.workload->findMetric(name.name) : -1;
@@ -99,7 +100,7 @@ void StudyContext::unknownSubject(const ast::Identifier& name, std::string_view 
                     fmt::format(" of the study '{}'", study.name));
 }
 
-std::optional<Subject> StudyContext::subject(const ast::Identifier& word) {
+std::optional<Subject> StudyScope::subject(const ast::Identifier& word) {
   if (const int found = study.findComparison(word.name); found >= 0) {
     note(word, study.comparisons[found].range);
     return Subject{study.comparisons[found].metric, static_cast<unsigned>(found)};
@@ -112,7 +113,7 @@ std::optional<Subject> StudyContext::subject(const ast::Identifier& word) {
   return std::nullopt;
 }
 
-void StudyContext::declareLets() {
+void StudyScope::declareLets() {
   for (const ast::LetDecl& let : declaration->lets) {
     if (int index = study.workload->findParameter(let.name.name); index >= 0)
       diag::duplicateName(emitter(), let.name.range, "let", let.name.name, study.workload->parameters[index].range);
@@ -146,7 +147,7 @@ static void checkParts(StudyContext& context, size_t before) {
   checkDesignCovers(context, before);
 }
 
-std::unique_ptr<Study> checkStudy(Context& context, ModuleScope& scope, const ast::StudyDecl& declaration) {
+std::unique_ptr<Study> checkStudy(Checking& context, ModuleScope& scope, const ast::StudyDecl& declaration) {
   const size_t before = context.problems();
   auto study = std::make_unique<Study>();
   study->name = declaration.name.name;
@@ -154,7 +155,7 @@ std::unique_ptr<Study> checkStudy(Context& context, ModuleScope& scope, const as
   study->range = declaration.name.range;
   study->declaration = &declaration;
   study->valid = false;
-  if (StudyContext inside{context, scope, &declaration, *study}; checkUses(inside)) {
+  if (StudyContext inside{{context, scope, &declaration, *study}, context, *study}; checkUses(inside)) {
     checkParts(inside, before);
     study->valid = study->workload->valid && context.problems() == before;
     return study;
@@ -162,8 +163,8 @@ std::unique_ptr<Study> checkStudy(Context& context, ModuleScope& scope, const as
   // Without its workloads nothing of a study can be judged, but many of its names have a meaning.
   diag::Collector unread;
   diag::Emitter silent(unread);
-  Context quiet{context.sources, silent, context.program, context.names};
-  StudyContext inside{quiet, scope, &declaration, *study};
+  Checking quiet{{context.sources, silent, context.names}, context.program};
+  StudyContext inside{{quiet, scope, &declaration, *study}, quiet, *study};
   standIn(inside);
   checkParts(inside, 0);
   return study;

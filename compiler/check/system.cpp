@@ -35,7 +35,7 @@ void checkSystem(Context& context, ModuleScope& scope, const ast::SystemDecl& de
 
 }  // namespace
 
-void declareSystems(Context& context, ModuleScope& scope) {
+void declareSystems(Checking& context, ModuleScope& scope) {
   for (const ast::SystemDecl& declaration : scope.ast->systems) {
     auto system = std::make_unique<System>(System::unknown(scope.file->prefix + declaration.name.name));
     system->doc = declaration.doc;

@@ -91,7 +91,7 @@ class Uniter {
         }
         if (!known) {
           Parameter parameter = *at->second;
-          parameter.when = nullptr;
+          parameter.when = parameter.strong = nullptr;
           workload_->parameters.push_back(std::move(parameter));
         }
         at = open.erase(at);

@@ -44,7 +44,7 @@ void declareUnits(Context& context, ModuleScope& scope) {
   }
 }
 
-void declareEnums(Context& context, ModuleScope& scope) {
+void declareEnums(Checking& context, ModuleScope& scope) {
   std::vector<std::pair<const ast::EnumDecl*, EnumType*>> fresh;
   for (const ast::EnumDecl& declaration : scope.ast->enums) {
     auto type = std::make_unique<EnumType>();
@@ -167,7 +167,7 @@ void checkEstimate(Context& context, Place place, const ast::EstimateDecl& decla
   workload.estimates.push_back({static_cast<unsigned>(metric), std::move(value), std::move(when), name.range});
 }
 
-void declareWorkload(Context& context, ModuleScope& scope, const ast::WorkloadDecl& declaration) {
+void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadDecl& declaration) {
   auto workload = std::make_unique<Workload>();
   size_t errors_before = context.emitter.errors();
   workload->name = scope.file->prefix + declaration.name.name;
@@ -190,6 +190,10 @@ void declareWorkload(Context& context, ModuleScope& scope, const ast::WorkloadDe
   declareLets(context, declaration, place);
   for (const ast::ParamDecl& param : declaration.params)
     if (param.when) checkWhen(context, place, param, *workload);
+  for (const ast::ParamDecl& param : declaration.params)
+    if (param.strong)
+      workload->parameters[workload->findParameter(param.name.name)].strong =
+          context.expressions.condition(*param.strong, place, "the condition of 'strong'");
   const bool outputs = !declaration.outputs || checkOutputsClause(context, scope, declaration);
   for (const ast::MetricDecl& declared : declaration.metrics) {
     if (declared.all) takeMetrics(context, scope, declaration, declared.name, outputs, *workload);
@@ -248,7 +252,7 @@ std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration
   return rule;
 }
 
-void declareModule(Context& context, ModuleScope& scope) {
+void declareModule(Checking& context, ModuleScope& scope) {
   declareUnits(context, scope);
   declareEnums(context, scope);
   for (const ast::LetDecl& declaration : scope.ast->lets) declareLet(context.emitter, "let", declaration, scope.lets);

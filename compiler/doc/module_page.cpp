@@ -7,30 +7,6 @@ namespace expc::doc {
 
 namespace {
 
-/// Source text on one line: comments are left out, blanks between words are single.
-std::string oneLine(std::string_view text) {
-  std::string out;
-  bool in_text = false, gap = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (!in_text && text.substr(i, 2) == "//") {
-      i = std::min(text.find('\n', i), text.size());
-      gap = true;
-      continue;
-    }
-    const char c = text[i];
-    if (!in_text && (c == ' ' || c == '\t' || c == '\n' || c == '\r')) {
-      gap = true;
-      continue;
-    }
-    if (gap && !out.empty()) out += ' ';
-    gap = false;
-    out += c;
-    if (c == '\\' && in_text && i + 1 < text.size()) out += text[++i];
-    if (c == '"') in_text = !in_text;
-  }
-  return out;
-}
-
 std::string joined(const std::vector<std::string>& parts, std::string_view between) {
   std::string out;
   for (const std::string& part : parts) out += (out.empty() ? "" : std::string(between)) + part;
@@ -55,7 +31,7 @@ class Collector {
  public:
   explicit Collector(const source::SourceManager& sources) : sources_(sources) {}
 
-  std::string text(source::Range range) const { return oneLine(sources_.text(range)); }
+  std::string text(source::Range range) const { return source::squeeze(sources_.text(range)); }
   std::string text(const ast::ExprPtr& expr) const { return expr ? text(expr->range) : ""; }
 
   /// The type without its refinement.
@@ -64,7 +40,7 @@ class Collector {
     if (!type.refinement) return text(range);
     std::string_view whole = sources_.text(source::Range{range.file, range.begin, type.refinement->range.begin});
     const size_t in = whole.rfind("in");
-    return oneLine(whole.substr(0, in));
+    return source::squeeze(whole.substr(0, in));
   }
 
   EnumPage enumeration(const ast::EnumDecl& decl) const {

@@ -43,12 +43,10 @@ std::string explainHint(const std::vector<diag::Kind>& kinds) {
 std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, const MachineOptions& machine,
                                                   const Console& console) {
   Compilation compilation;
-  open(options, load::FileSystem::real(), console, compilation);
-  if (compilation.program && compilation.emitter.errors() == 0) {
-    const auto system = findSystem(*compilation.program, options.system.value_or("local"), machine, console);
-    if (!system) return std::nullopt;
-    compilation.plans = lower::compileAll(*compilation.program, selectionOf(options), &*system, compilation.emitter);
-  }
+  if (!openWithoutErrors(options, console, compilation)) return std::nullopt;
+  const auto system = findSystem(*compilation.program, options.system.value_or("local"), machine, console);
+  if (!system) return std::nullopt;
+  compilation.plans = lower::compileAll(*compilation.program, selectionOf(options), &*system, compilation.emitter);
   finish(compilation);
   showDiagnostics(compilation, console);
   if (compilation.failed) return std::nullopt;
@@ -57,7 +55,7 @@ std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, c
 
 }  // namespace
 
-lower::Selection selectionOf(const StudyOptions& options) {
+select::Selection selectionOf(const StudyOptions& options) {
   return {options.study, options.presets, options.overrides};
 }
 
@@ -76,6 +74,14 @@ void open(const StudyOptions& options, const load::FileSystem& files, const Cons
   compilation.program =
       check::check(compilation.sources, load::load(compilation.sources, *root, files, compilation.emitter),
                    compilation.emitter, compilation.lookups->function());
+}
+
+bool openWithoutErrors(const StudyOptions& options, const Console& console, Compilation& compilation) {
+  open(options, load::FileSystem::real(), console, compilation);
+  if (compilation.program && compilation.emitter.errors() == 0) return true;
+  finish(compilation);
+  showDiagnostics(compilation, console);
+  return false;
 }
 
 void verify(const StudyOptions& options, const load::FileSystem& files, const Console& console,

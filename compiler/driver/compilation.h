@@ -23,11 +23,14 @@ struct Compilation {
   bool failed = false;
 };
 
-lower::Selection selectionOf(const StudyOptions& options);
+select::Selection selectionOf(const StudyOptions& options);
 
 /// Reads and checks the file that `options` names. A root file that cannot be read is said on `console`, and leaves no
 /// program.
 void open(const StudyOptions& options, const load::FileSystem& files, const Console& console, Compilation& compilation);
+
+/// The same for a command that goes on only with what has no errors; false after showing why not.
+bool openWithoutErrors(const StudyOptions& options, const Console& console, Compilation& compilation);
 
 /// Reads and checks the studies that `options` selects, with all that can be known before a run. It never looks at the
 /// machine, unless `options` name one.

@@ -6,7 +6,7 @@
 
 #include "compiler/check/expression.h"
 #include "compiler/driver/plan_modes.h"
-#include "compiler/expand/lints.h"
+#include "compiler/survey/grid_lints.h"
 #include "runtime/report/layout.h"
 
 namespace expc::driver {
@@ -104,7 +104,7 @@ class Explainer {
         break;
     }
     const check::Rule& rule = study_.rules[obstacle.rule];
-    text += fmt::format("  the rule {} removes it ({}): {} {}\n", expand::ruleName(rule, sources_), place(rule.range),
+    text += fmt::format("  the rule {} removes it ({}): {} {}\n", lower::ruleName(rule, sources_), place(rule.range),
                         rule.kind == ast::RuleKind::Require ? "require" : "exclude", rule.text);
     if (!rule.because.empty()) text += fmt::format("  because \"{}\"\n", rule.because);
     expand::Assignment at(prepared_.selected());
@@ -126,7 +126,7 @@ class Explainer {
   }
 
   std::string origin(unsigned parameter, expand::Levels point, const check::Use& use) const {
-    const check::Selected& selected = prepared_.selected();
+    const select::Selected& selected = prepared_.selected();
     const int factor = study_.factor_of[parameter];
     if (factor >= 0 && point[static_cast<size_t>(factor)] != expand::kAbsent)
       return fmt::format("factor, {}", place(study_.factors[static_cast<size_t>(factor)].range));
@@ -145,7 +145,7 @@ class Explainer {
     const check::FormulaPtr& when = study_.workload->parameters[parameter].when;
     if (!when) return "its factor is not";
     if (study_.hasWorkloadFactor()) return "by its 'when', or not a parameter of this workload";
-    return fmt::format("when {} ({})", check::squeeze(sources_.text(when->range)), place(when->range));
+    return fmt::format("when {} ({})", source::squeeze(sources_.text(when->range)), place(when->range));
   }
 
   lower::Prepared& prepared_;
@@ -168,7 +168,7 @@ bool explainPoint(lower::Prepared& prepared, const std::string& point, const Con
     }
     levels = std::move(found[0]);
   } else {
-    auto named = check::resolvePoint(prepared.program(), prepared.study(), point, emitter);
+    auto named = select::resolvePoint(prepared.program(), prepared.study(), point, emitter);
     auto complete = named ? explainer.complete(*named, point, emitter) : std::nullopt;
     if (!complete) return false;
     levels = std::move(*complete);

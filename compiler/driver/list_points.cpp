@@ -25,25 +25,26 @@ std::string row(lower::Prepared& prepared, expand::Levels point, size_t width) {
 
 }  // namespace
 
-report::PlanCounts countsOf(const lower::Prepared& prepared) {
-  const lower::Outline& outline = prepared.outline();
+report::PlanCounts countsOf(const lower::Outline& outline) {
   return {outline.points, outline.available, outline.expected_infeasible, outline.comparison_cells,
           outline.criterion_cells};
 }
 
-bool listPoints(lower::Prepared& prepared, const check::FormulaPtr& where, const PlanOptions& options,
+bool listPoints(lower::Prepared& prepared, const expand::Condition* where, const PlanOptions& options,
                 const Console& console) {
-  std::optional<expand::Condition> condition;
-  if (where) condition.emplace(prepared.space(), where, expand::View::Study);
   const bool lines = options.format == PlanFormat::JsonLines;
   const uint64_t shown = options.page.value_or(1), first = (shown - 1) * kPerPage;
   std::vector<std::vector<unsigned>> page;
   std::string text, line;
   uint64_t found = 0;
-  bool open = !lines || console.print(report::planLinesHeader(prepared.outline().head, countsOf(prepared)) + "\n");
+  bool open = true;
+  if (lines) {
+    const lower::Outline outline = lower::outlineOf(prepared);
+    open = console.print(report::planLinesHeader(outline.head, countsOf(outline)) + "\n");
+  }
   prepared.space().forEach([&](expand::Levels point) {
     // A point at which the condition has no value does not satisfy it.
-    if (condition && !condition->holds(point)) return true;
+    if (where && !where->holds(point)) return true;
     if (lines) {
       prepared.line(point, line);
       text += line += '\n';

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <map>
 
-#include "compiler/lower/outline.h"
-#include "compiler/lower/prepared.h"
+#include "compiler/lower/digest.h"
+#include "compiler/lower/lower.h"
 #include "runtime/engine/command_files.h"
 #include "runtime/engine/data.h"
 #include "runtime/plan/json.h"
@@ -117,7 +117,7 @@ llvm::Expected<llvm::json::Object> dataOf(const plan::Plan& head) {
 }
 
 llvm::Expected<llvm::json::Object> lockOf(const lower::Prepared& prepared, bool with_data) {
-  const plan::Plan& head = prepared.outline().head;
+  const plan::Plan head = lower::outlineOf(prepared).head;
   llvm::json::Object data;
   if (with_data) {
     auto found = dataOf(head);
@@ -249,7 +249,7 @@ std::string lockPath(const std::string& study_file) { return study_file + ".lock
 llvm::Expected<llvm::json::Value> makeLock(const check::Program& program, bool data, diag::Emitter& emitter) {
   llvm::json::Object studies;
   for (const auto& study : program.studies) {
-    const lower::Selection whole{study->name, {}, {}};
+    const select::Selection whole{study->name, {}, {}};
     auto prepared = lower::Prepared::of(program, *study, whole, nullptr, emitter);
     if (!prepared) return llvm::createStringError("the study has errors");
     auto lock = lockOf(*prepared, data);

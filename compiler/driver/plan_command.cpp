@@ -74,12 +74,13 @@ bool showText(const plan::Plan& plan, const PlanOptions& options, const Console&
 }
 
 bool showSummary(lower::Prepared& prepared, const Console& console) {
-  const report::PlanCounts counts = countsOf(prepared);
+  const lower::Outline outline = lower::outlineOf(prepared);
+  const report::PlanCounts counts = countsOf(outline);
   report::PlanExtras extras;
   extras.width = console.width();
   extras.colour = console.colourOut();
   extras.counts = &counts;
-  return console.print(report::planText(prepared.outline().head, extras));
+  return console.print(report::planText(outline.head, extras));
 }
 
 /// One study in the form that was asked for; false when standard output took no more.
@@ -87,13 +88,9 @@ bool showStudy(lower::Prepared& prepared, const PlanOptions& options, Compilatio
                const Console& console) {
   if (options.explain) return explainPoint(prepared, *options.explain, console, compilation.emitter);
   if (options.where || options.page || options.format == PlanFormat::JsonLines) {
-    check::FormulaPtr where;
-    if (options.where) {
-      where =
-          check::resolveCondition(prepared.program(), prepared.study(), "--where", *options.where, compilation.emitter);
-      if (!where) return true;
-    }
-    return listPoints(prepared, where, options, console);
+    const auto where = options.where ? prepared.condition(*options.where, compilation.emitter) : nullptr;
+    if (options.where && !where) return true;
+    return listPoints(prepared, where.get(), options, console);
   }
   if (options.format == PlanFormat::Text && prepared.survey().points > kWholePlan && !options.all_points)
     return showSummary(prepared, console);
@@ -107,12 +104,7 @@ bool showStudy(lower::Prepared& prepared, const PlanOptions& options, Compilatio
 
 int plan(const PlanOptions& options, const Console& console) {
   Compilation compilation;
-  open(options.study, load::FileSystem::real(), console, compilation);
-  if (!compilation.program || compilation.emitter.errors() > 0) {
-    finish(compilation);
-    showDiagnostics(compilation, console);
-    return kError;
-  }
+  if (!openWithoutErrors(options.study, console, compilation)) return kError;
   const bool restricted = options.study.study || !options.study.presets.empty() || !options.study.overrides.empty();
   if (restricted && (options.lock || !options.diff.empty())) {
     console.error("a lock is of the whole file: leave out --study, --preset and -D");
@@ -123,20 +115,17 @@ int plan(const PlanOptions& options, const Console& console) {
   const auto system =
       findSystem(*compilation.program, options.study.system.value_or("local"), options.machine, console);
   if (!system) return kError;
-  const auto studies = lower::chosenStudies(*compilation.program, selectionOf(options.study), compilation.emitter);
-  if (options.format == PlanFormat::Json && studies.size() > 1) {
+  const size_t studies = options.study.study ? 1 : compilation.program->studies.size();
+  if (options.format == PlanFormat::Json && studies > 1) {
     console.error(fmt::format("{} holds {} studies and a plan is of one: choose it with --study NAME",
-                              options.study.file, studies.size()));
+                              options.study.file, studies));
     return kUsage;
   }
-  std::vector<std::unique_ptr<lower::Prepared>> prepared;
-  for (const check::Study* study : studies)
-    if (auto one = lower::Prepared::of(*compilation.program, *study, selectionOf(options.study), &*system,
-                                       compilation.emitter))
-      prepared.push_back(std::move(one));
+  const auto prepared =
+      lower::Prepared::all(*compilation.program, selectionOf(options.study), &*system, compilation.emitter);
   bool open = true;
   if (compilation.emitter.errors() == 0)
-    for (auto& one : prepared) open = open && showStudy(*one, options, compilation, console);
+    for (const auto& one : prepared) open = open && showStudy(*one, options, compilation, console);
   const bool failed_before = compilation.emitter.errors() > 0;
   finish(compilation);
   showDiagnostics(compilation, console);

@@ -7,8 +7,7 @@
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/systems.h"
 #include "compiler/driver/verdicts.h"
-#include "compiler/expand/condition.h"
-#include "compiler/lower/prepared.h"
+#include "compiler/lower/lower.h"
 #include "runtime/engine/rehearse.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/rehearsal_text.h"
@@ -21,13 +20,11 @@ using rehearsal::Outcome;
 
 /// Leaves the points at which the condition holds. False after a report.
 bool restrict(plan::Plan& plan, lower::Prepared& prepared, const std::string& where, diag::Emitter& emitter) {
-  const check::FormulaPtr formula =
-      check::resolveCondition(prepared.program(), prepared.study(), "--where", where, emitter);
-  if (!formula) return false;
-  const expand::Condition condition(prepared.space(), formula, expand::View::Study);
+  const auto condition = prepared.condition(where, emitter);
+  if (!condition) return false;
   std::set<std::string> ids;
   prepared.space().forEach([&](expand::Levels point) {
-    if (condition.holds(point)) ids.insert(std::string(prepared.writer().id(point)));
+    if (condition->holds(point)) ids.insert(std::string(prepared.writer().id(point)));
     return true;
   });
   std::erase_if(plan.points, [&](const plan::Point& point) { return ids.count(point.id) == 0; });
@@ -39,9 +36,9 @@ std::optional<std::vector<plan::Plan>> plansFor(const check::System& system, con
                                                 Compilation& compilation, const Console& console) {
   std::vector<plan::Plan> plans;
   diag::Emitter& emitter = compilation.emitter;
-  for (const check::Study* study : lower::chosenStudies(*compilation.program, selectionOf(options.study), emitter)) {
-    auto prepared = lower::Prepared::of(*compilation.program, *study, selectionOf(options.study), &system, emitter);
-    auto plan = prepared ? lower::planOf(*prepared, emitter) : std::nullopt;
+  for (const auto& prepared :
+       lower::Prepared::all(*compilation.program, selectionOf(options.study), &system, emitter)) {
+    auto plan = lower::planOf(*prepared, emitter);
     if (plan && (!options.where || restrict(*plan, *prepared, *options.where, emitter)))
       plans.push_back(std::move(*plan));
   }
@@ -101,12 +98,7 @@ int rehearse(const RehearseOptions& options, const Console& console) {
     return kUsage;
   }
   Compilation compilation;
-  open(options.study, load::FileSystem::real(), console, compilation);
-  if (!compilation.program || compilation.emitter.errors() > 0) {
-    finish(compilation);
-    showDiagnostics(compilation, console);
-    return kError;
-  }
+  if (!openWithoutErrors(options.study, console, compilation)) return kError;
   MachineOptions machine;
   machine.null_gpus = options.null_gpus;
   const auto system = findSystem(*compilation.program, options.study.system.value_or("local"), machine, console);

@@ -4,7 +4,7 @@
 
 namespace expc::expand {
 
-Assignment::Assignment(const check::Selected& selected, const check::System* system, const check::Lookup* lookup)
+Assignment::Assignment(const select::Selected& selected, const check::System* system, const check::Lookup* lookup)
     : selected_(selected), system_(system), lookup_(lookup), levels_(selected.study->factors.size(), kOpen) {
   size_t count = selected.study->workload->parameters.size();
   study_.resize(count);
@@ -53,6 +53,16 @@ check::Outcome Assignment::evaluate(const check::Formula& formula, View view) co
   return check::evaluate(formula, {values.data(), values.size(), system_ ? &system_->values : nullptr, lookup_});
 }
 
+std::optional<uint64_t> keyOf(const check::Study& study, std::span<const unsigned> factors, Levels levels) {
+  uint64_t key = 0;
+  for (unsigned factor : factors) {
+    const uint64_t radix = study.factors[factor].levels.size() + 1;
+    const uint64_t digit = levels[factor] == kAbsent ? radix - 1 : levels[factor];
+    if (__builtin_mul_overflow(key, radix, &key) || __builtin_add_overflow(key, digit, &key)) return std::nullopt;
+  }
+  return key;
+}
+
 std::string labelOf(const check::Study& study, Levels levels) {
   std::string text;
   for (size_t factor = 0; factor < levels.size(); ++factor) {
@@ -64,7 +74,7 @@ std::string labelOf(const check::Study& study, Levels levels) {
   return text;
 }
 
-void reportAt(const check::Failure& failure, const check::Selected& selected, const Assignment& at,
+void reportAt(const check::Failure& failure, const select::Selected& selected, const Assignment& at,
               diag::Emitter& emitter) {
   std::string label = at.label();
   bool inactive = failure.kind == check::Failure::Kind::Inactive;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/check/check.h"
 #include "compiler/expand/levels.h"
+#include "compiler/select/select.h"
 
 namespace expc::expand {
 
@@ -21,7 +21,7 @@ std::string labelOf(const check::Study& study, Levels levels);
 /// The values of a study's parameters at one point, or at the chosen part of one.
 class Assignment {
  public:
-  explicit Assignment(const check::Selected& selected, const check::System* system = nullptr,
+  explicit Assignment(const select::Selected& selected, const check::System* system = nullptr,
                       const check::Lookup* lookup = nullptr);
 
   /// Chooses a level, kAbsent or kOpen. What depends on it must be settled again.
@@ -45,7 +45,7 @@ class Assignment {
  private:
   std::optional<check::Failure> settleOne(unsigned parameter);
 
-  const check::Selected& selected_;
+  const select::Selected& selected_;
   const check::System* system_;
   const check::Lookup* lookup_;
   std::vector<unsigned> levels_;                       // by factor
@@ -54,7 +54,7 @@ class Assignment {
 };
 
 /// Reports why a formula has no value at a point.
-void reportAt(const check::Failure& failure, const check::Selected& selected, const Assignment& at,
+void reportAt(const check::Failure& failure, const select::Selected& selected, const Assignment& at,
               diag::Emitter& emitter);
 
 }  // namespace expc::expand

@@ -3,7 +3,7 @@
 #include <random>
 #include <set>
 
-#include "compiler/expand/lints.h"
+#include "compiler/survey/grid_lints.h"
 #include "tests/study_fixture.h"
 
 using namespace expc;
@@ -18,7 +18,7 @@ using Slugs = std::vector<std::string>;
 struct Expanded {
   explicit Expanded(const std::string& body) : fixture(check::jobStudy(body + " measure step_time, accuracy")) {
     REQUIRE_MESSAGE(fixture.emitter.errors() == 0, fixture.text());
-    selected = check::Selected::whole(*fixture.program.studies[0]);
+    selected = select::Selected::whole(*fixture.program.studies[0]);
     compile();
   }
   void compile() { space = expand::Space::compile(selected, fixture.emitter); }
@@ -28,7 +28,7 @@ struct Expanded {
     expand::Walker::Options options;
     options.count_removed = true;
     expand::Walker walker(*space, options);
-    expand::Seen seen(*space);
+    lower::Seen seen(*space);
     auto end = walker.run([&](expand::Levels point) {
       seen.add(point);
       result.emplace_back(point.begin(), point.end());
@@ -38,9 +38,9 @@ struct Expanded {
     product = walker.product();
     removed = walker.removed();
     if (result.empty())
-      expand::lintEmpty(*space, fixture.emitter);
+      lower::lintEmpty(*space, fixture.emitter);
     else
-      expand::lintGrid(*space, seen, fixture.emitter);
+      lower::lintGrid(*space, seen, fixture.emitter);
     return result;
   }
   uint64_t removedInAll() const {
@@ -68,7 +68,7 @@ struct Expanded {
   }
 
   check::Fixture fixture;
-  check::Selected selected;
+  select::Selected selected;
   std::unique_ptr<expand::Space> space;
   uint64_t product = 0;
   std::vector<expand::Walker::Removed> removed;

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
+
+#include "compiler/check/model.h"
 
 namespace expc::expand {
 
@@ -11,5 +15,8 @@ using Levels = std::span<const unsigned>;
 inline constexpr unsigned kAbsent = ~0u;
 /// A factor that is not chosen yet.
 inline constexpr unsigned kOpen = ~0u - 1;
+
+/// A number for the levels of some factors, another one for others; nothing where it would not fit.
+std::optional<uint64_t> keyOf(const check::Study& study, std::span<const unsigned> factors, Levels levels);
 
 }  // namespace expc::expand

@@ -5,11 +5,12 @@
 
 #include "compiler/check/errors.h"
 #include "compiler/expand/walk.h"
+#include "compiler/formula/order.h"
 
 namespace expc::expand {
 namespace {
 
-bool equalArguments(const check::Selected& selected, unsigned parameter) {
+bool equalArguments(const select::Selected& selected, unsigned parameter) {
   const auto& first = selected.arguments[0][parameter];
   return std::all_of(selected.arguments.begin(), selected.arguments.end(),
                      [&](const auto& use) { return use[parameter] == first; });
@@ -17,7 +18,7 @@ bool equalArguments(const check::Selected& selected, unsigned parameter) {
 
 }  // namespace
 
-Space::Space(const check::Selected& selected) : selected_(selected) {
+Space::Space(const select::Selected& selected) : selected_(selected) {
   for (unsigned factor = 0; factor < width(); ++factor) {
     kept_.emplace_back(study().factors[factor].levels.size(), false);
     for (unsigned level : selected.levels[factor]) kept_[factor][level] = true;
@@ -28,19 +29,19 @@ Space::Space(const check::Selected& selected) : selected_(selected) {
   when_.resize(study().workload->parameters.size());
 }
 
-/// Depth first over what activity reads; check has refused cycles.
+/// Each after those that its activity reads; check has refused cycles.
 void Space::orderFactors() {
-  std::vector<bool> seen(width());
   position_.assign(width(), 0);
-  auto visit = [&](auto& self, unsigned factor) -> void {
-    if (seen[factor]) return;
-    seen[factor] = true;
+  const auto needs = [&](size_t factor, auto visit) {
     if (const check::Formula* active = study().factors[factor].active.get())
-      for (unsigned read : readsOf(*active).factors) self(self, read);
-    position_[factor] = static_cast<unsigned>(order_.size());
-    order_.push_back(factor);
+      for (unsigned read : readsOf(*active).factors)
+        if (read != factor) visit(read);
   };
-  for (unsigned factor = 0; factor < width(); ++factor) visit(visit, factor);
+  const auto place = [&](size_t factor) {
+    position_[factor] = static_cast<unsigned>(order_.size());
+    order_.push_back(static_cast<unsigned>(factor));
+  };
+  check::inOrder(width(), needs, place, [](size_t) {});
 }
 
 Space::Reads Space::readsOf(const check::Formula& formula) const {
@@ -68,7 +69,7 @@ Space::Reads Space::readsOf(const check::Formula& formula) const {
   return reads;
 }
 
-std::unique_ptr<Space> Space::compile(const check::Selected& selected, diag::Emitter& emitter) {
+std::unique_ptr<Space> Space::compile(const select::Selected& selected, diag::Emitter& emitter) {
   std::unique_ptr<Space> space(new Space(selected));
   const check::Study& study = *selected.study;
   bool good = true;

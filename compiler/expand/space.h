@@ -39,9 +39,9 @@ class Space {
  public:
   /// Null after reporting a rule or a `when` that has no value where the selection keeps its levels (E0210, E0211,
   /// E0223), whatever other rules exclude.
-  static std::unique_ptr<Space> compile(const check::Selected& selected, diag::Emitter& emitter);
+  static std::unique_ptr<Space> compile(const select::Selected& selected, diag::Emitter& emitter);
 
-  const check::Selected& selected() const { return selected_; }
+  const select::Selected& selected() const { return selected_; }
   const check::Study& study() const { return *selected_.study; }
   size_t width() const { return study().factors.size(); }
   /// The factors as they are walked: as declared, but each after those that its activity reads.
@@ -90,7 +90,7 @@ class Space {
 
  private:
   friend class Walker;
-  explicit Space(const check::Selected& selected);
+  explicit Space(const select::Selected& selected);
   void orderFactors();
   /// Whether all rules look at no more than kMaxRuleWork; false after reporting the one that is too much. It is asked
   /// before any is compiled.
@@ -98,7 +98,7 @@ class Space {
   /// At how many combinations of levels a formula is evaluated at most to know all its values.
   uint64_t combinations(const check::Formula& formula) const;
 
-  const check::Selected& selected_;
+  const select::Selected& selected_;
   std::vector<unsigned> order_, position_;            // position_: by factor, its place in order_
   std::vector<std::vector<bool>> kept_;               // by factor and level
   std::vector<bool> differs_;                         // by parameter: its argument depends on the workload

@@ -43,18 +43,13 @@ Counter::Counter(const Space& space, const std::vector<std::vector<unsigned>>& k
 
 uint64_t Counter::rest(size_t depth, std::vector<unsigned>& levels) {
   if (!conditional_[depth]) return plain_[depth];
-  uint64_t key = 0;
-  for (unsigned factor : relevant_[depth]) {
-    uint64_t radix = space_.study().factors[factor].levels.size() + 1;
-    uint64_t digit = levels[factor] == kAbsent ? radix - 1 : levels[factor];
-    if (__builtin_mul_overflow(key, radix, &key) || __builtin_add_overflow(key, digit, &key))
-      return count(depth, levels);
-  }
+  const auto key = keyOf(space_.study(), relevant_[depth], levels);
+  if (!key) return count(depth, levels);
   auto& known = known_[depth];
-  if (auto found = known.find(key); found != known.end()) return found->second;
+  if (auto found = known.find(*key); found != known.end()) return found->second;
   uint64_t result = count(depth, levels);
   if (known.size() == kMaxKnown) known.clear();
-  known.emplace(key, result);
+  known.emplace(*key, result);
   return result;
 }
 

@@ -106,7 +106,7 @@ Columns columnsOf(const File& file, const Statement& statement) {
       break;
     case Token::Param:
       finder.kind(LineKind::Param, finder.at({Token::Colon}));
-      finder.at({Token::When}, kClause);
+      finder.at({Token::When, Token::With}, kClause);
       break;
     case Token::Metric:
       finder.kind(LineKind::Metric, finder.at({Token::Colon, Token::Assign}));

@@ -68,6 +68,7 @@ TEST_CASE("commands, systems and references") {
           "  param e : list(int) = [1, 2]\n}\n");
   becomes("workload w { let a=1 let abc=2 metric m:Time lower }",
           "workload w {\n  let a   = 1\n  let abc = 2\n  metric m : Time lower\n}\n");
+  stays("workload w {\n  param n   : int = 1  with strong scaling when all > 0\n  param all : int = 0  when true\n}\n");
   stays("system box { gpus = 4  gpu.memory = 94GB }\n");
   stays("system box {\n  gpus       = 4\n  gpu.memory = 94GB\n}\n");
   stays("unit row\nunit krow  = 1000row\nunit dozen = 12\n");

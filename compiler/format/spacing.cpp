@@ -35,12 +35,12 @@ bool beginsOperand(const Piece& piece) {
 bool beginsClause(const Piece& piece) {
   switch (piece.token) {
     case Token::With:
-      return piece.rule == Rule::CriterionDecl;
+      return piece.rule == Rule::CriterionDecl || piece.rule == Rule::ParamTrait;
     case Token::Baseline:
     case Token::When:
     case Token::Because:
     case Token::Always:
-      return piece.rule != Rule::AnyWord;
+      return piece.rule != Rule::AnyWord && piece.rule != Rule::ParamTrait;
     case Token::Allow:
       return piece.rule == Rule::CompareDecl;
     case Token::From:

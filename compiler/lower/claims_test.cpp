@@ -13,7 +13,7 @@ namespace {
 using Slugs = std::vector<std::string>;
 
 plan::Plan planOf(const std::string& text, std::map<std::string, std::string> files = {},
-                  const lower::Selection& selection = {}) {
+                  const select::Selection& selection = {}) {
   check::Fixture fixture(text, std::move(files));
   auto plan = lower::compile(fixture.program, selection, nullptr, fixture.emitter);
   REQUIRE_MESSAGE(plan.has_value(), fixture.text());

@@ -1,10 +1,12 @@
+#include "compiler/lower/digest.h"
+
 #include <algorithm>
 #include <array>
 
 #include "compiler/lower/command.h"
-#include "compiler/lower/outline.h"
 #include "compiler/survey/values.h"
 #include "runtime/plan/json.h"
+#include "runtime/plan/plan.h"
 
 namespace expc::lower {
 namespace {
@@ -249,7 +251,7 @@ class Digester {
   }
 
   const check::Study& study_;
-  const check::Selected& selected_;
+  const select::Selected& selected_;
   const Survey& survey_;
 };
 

@@ -12,7 +12,7 @@ using namespace expc;
 namespace {
 
 /// A plan of the only study, with no error allowed.
-plan::Plan planOf(const std::string& text, const lower::Selection& selection = {}, std::optional<int> gpus = {}) {
+plan::Plan planOf(const std::string& text, const select::Selection& selection = {}, std::optional<int> gpus = {}) {
   check::Fixture fixture(text);
   check::System system = check::System::unknown("here");
   if (gpus) system.set("gpus", check::Value::number(*gpus));
@@ -21,7 +21,7 @@ plan::Plan planOf(const std::string& text, const lower::Selection& selection = {
   return *plan;
 }
 
-std::vector<std::string> slugsOf(const std::string& text, const lower::Selection& selection = {}) {
+std::vector<std::string> slugsOf(const std::string& text, const select::Selection& selection = {}) {
   check::Fixture fixture(text);
   CHECK_MESSAGE(fixture.emitter.errors() == 0, fixture.text());
   lower::verify(fixture.program, selection, fixture.emitter);

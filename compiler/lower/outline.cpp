@@ -1,5 +1,3 @@
-#include "compiler/lower/outline.h"
-
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
@@ -8,6 +6,8 @@
 #include <set>
 
 #include "compiler/lower/command.h"
+#include "compiler/lower/digest.h"
+#include "compiler/lower/lower.h"
 #include "compiler/survey/terms.h"
 #include "compiler/survey/values.h"
 
@@ -33,19 +33,18 @@ std::string shortened(const std::vector<std::string>& labels) {
 
 class Outliner {
  public:
-  Outliner(const check::Program& program, const expand::Space& space, const Survey& survey, const Selection& selection)
-      : program_(program),
-        sources_(*program.sources),
-        space_(space),
-        selected_(space.selected()),
-        study_(space.study()),
-        survey_(survey),
-        selection_(selection),
+  explicit Outliner(const Prepared& prepared)
+      : prepared_(prepared),
+        sources_(*prepared.program().sources),
+        space_(prepared.space()),
+        selected_(prepared.selected()),
+        study_(prepared.study()),
+        survey_(prepared.survey()),
         plan_(outline_.head) {}
 
-  Outline run(const check::System* system) {
+  Outline run() {
     header();
-    if (system) describe(*system);
+    if (prepared_.system()) describe(*prepared_.system());
     for (unsigned i = 0; i < study_.factors.size(); ++i) plan_.factors.push_back(factor(i));
     removed();
     design();
@@ -78,10 +77,10 @@ class Outliner {
   void header() {
     plan_.study = study_.name;
     plan_.doc = study_.doc;
-    plan_.source = program_.modules.root().path;
+    plan_.source = prepared_.program().modules.root().path;
     plan_.root = rootOf(plan_.source);
-    plan_.presets = selection_.presets;
-    plan_.overrides = selection_.overrides;
+    plan_.presets = prepared_.selection().presets;
+    plan_.overrides = prepared_.selection().overrides;
     for (const check::Use& use : study_.uses) {
       plan::Workload workload{use.label, use.workload->name, use.workload->version, std::nullopt};
       if (use.workload->command) workload.command = commandOf(*use.workload);
@@ -117,7 +116,7 @@ class Outliner {
       const check::Rule& rule = study_.rules[i];
       source::Position position = sources_.position(rule.range.file, rule.range.begin);
       plan::RemovedGroup group;
-      group.rule = expand::ruleName(rule, sources_);
+      group.rule = ruleName(rule, sources_);
       group.because = rule.because;
       group.location = fmt::format("{}:{}:{}", sources_.name(rule.range.file), position.line, position.column);
       group.count = removed.count;
@@ -265,22 +264,18 @@ class Outliner {
     return text;
   }
 
-  const check::Program& program_;
+  const Prepared& prepared_;
   const source::SourceManager& sources_;
   const expand::Space& space_;
-  const check::Selected& selected_;
+  const select::Selected& selected_;
   const check::Study& study_;
   const Survey& survey_;
-  const Selection& selection_;
   Outline outline_;
   plan::Plan& plan_;
 };
 
 }  // namespace
 
-Outline outlineOf(const check::Program& program, const expand::Space& space, const Survey& survey,
-                  const Selection& selection, const check::System* system) {
-  return Outliner(program, space, survey, selection).run(system);
-}
+Outline outlineOf(const Prepared& prepared) { return Outliner(prepared).run(); }
 
 }  // namespace expc::lower

@@ -12,7 +12,7 @@ PlanBuilder::PlanBuilder(Prepared& prepared)
     : prepared_(prepared), space_(prepared.space()), study_(prepared.study()), pairs_(prepared.space()) {}
 
 plan::Plan PlanBuilder::build() {
-  plan_ = prepared_.outline().head;
+  plan_ = outlineOf(prepared_).head;
   points();
   references();
   controls();
@@ -22,7 +22,7 @@ plan::Plan PlanBuilder::build() {
 }
 
 void PlanBuilder::points() {
-  const check::Selected& selected = prepared_.selected();
+  const select::Selected& selected = prepared_.selected();
   expand::Assignment at(selected);
   space_.forEach([&](expand::Levels levels) {
     levels_.insert(levels_.end(), levels.begin(), levels.end());

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "compiler/lower/prepared.h"
+#include "compiler/lower/lower.h"
 
 namespace expc::lower {
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "compiler/lower/prepared.h"
+#include "compiler/lower/lower.h"
 #include "compiler/survey/lints.h"
 #include "runtime/plan/json.h"
 #include "tests/study_fixture.h"
@@ -15,7 +15,7 @@ using namespace expc;
 namespace {
 
 struct Lowered {
-  explicit Lowered(const std::string& text, const lower::Selection& selection = {}, const std::string& machine = "",
+  explicit Lowered(const std::string& text, const select::Selection& selection = {}, const std::string& machine = "",
                    std::map<std::string, std::string> files = {})
       : fixture(text, std::move(files)) {
     REQUIRE_MESSAGE(fixture.emitter.errors() == 0, fixture.text());
@@ -127,7 +127,7 @@ TEST_CASE("options stand for every parameter, and neither their order nor one mo
   CHECK(Lowered(study("options \"--{name}={value}\"", n + lr)).ids() != ids);
   CHECK(Lowered(study("\"options\", \"${n}\", \"${lr_max}\"", n + lr)).ids() != ids);
   const auto arguments = [&](const std::string& command) {
-    return Lowered(study(command, n + lr)).prepared->outline().head.workloads[0].command->arguments;
+    return lower::outlineOf(*Lowered(study(command, n + lr)).prepared).head.workloads[0].command->arguments;
   };
   using List = std::vector<std::string>;
   CHECK(arguments("options") == List{"run", "--lr_max", "${lr_max}", "--n", "${n}"});
@@ -148,10 +148,10 @@ TEST_CASE("order of declarations, a new level and a condition elsewhere change n
     auto ids = study.ids();
     if (round == 0) {
       first = ids;
-      digest = study.prepared->outline().head.digest;
+      digest = lower::outlineOf(*study.prepared).head.digest;
     }
     CHECK(ids == first);
-    CHECK(study.prepared->outline().head.digest == digest);
+    CHECK(lower::outlineOf(*study.prepared).head.digest == digest);
     std::shuffle(parts.begin(), parts.end(), random);
   }
   auto more =
@@ -191,7 +191,7 @@ TEST_CASE("a system marks points by its rules and the workload's estimates, and 
   text.replace(text.find("forall gpus where gpus == 1"), 27, "forall * where gpus * 3 < batch");
   Lowered here(text, {}, "small");
   REQUIRE_MESSAGE(here.prepared, here.fixture.text());
-  const lower::Outline& outline = here.prepared->outline();
+  const lower::Outline outline = lower::outlineOf(*here.prepared);
   CHECK(outline.points == 9);
   CHECK(outline.available == 6);
   CHECK(outline.expected_infeasible == 1);  // 4 * 3 GB + 2 GB on one device
@@ -204,10 +204,10 @@ TEST_CASE("a system marks points by its rules and the workload's estimates, and 
   REQUIRE(plan->criteria[2].cells.size() == 1);
   CHECK(std::get<plan::ConstantTerm>(plan->criteria[2].cells[0].term->node).value == 1);
   Lowered bare(text, {}, "bare");
-  CHECK(bare.prepared->outline().expected_infeasible == 0);
+  CHECK(lower::outlineOf(*bare.prepared).expected_infeasible == 0);
   Lowered nowhere(text);
-  CHECK(nowhere.prepared->outline().available == 9);
-  CHECK(nowhere.prepared->outline().head.digest == outline.head.digest);
+  CHECK(lower::outlineOf(*nowhere.prepared).available == 9);
+  CHECK(lower::outlineOf(*nowhere.prepared).head.digest == outline.head.digest);
   // A claim that is left without any point that fits.
   std::string tight = text;
   tight.replace(tight.find("gpu.memory = 10GB"), 17, "gpu.memory = 1GB ");

@@ -31,7 +31,7 @@ std::optional<PointCounts> countPoints(const check::Study& study, uint64_t most)
   if (!study.valid || productOf(study) > most) return std::nullopt;
   diag::Collector ignored;
   diag::Emitter emitter(ignored);
-  const check::Selected whole = check::Selected::whole(study);
+  const select::Selected whole = select::Selected::whole(study);
   const std::unique_ptr<expand::Space> space = expand::Space::compile(whole, emitter);
   if (!space) return std::nullopt;
   PointCounts counts;

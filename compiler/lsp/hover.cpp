@@ -22,7 +22,7 @@ namespace {
 /// Text as it is written, on one line; shortened where it is long.
 std::string written(const Analysis& analysis, source::Range range) {
   constexpr size_t kMost = 160;
-  std::string text = check::squeeze(analysis.sources.text(range));
+  std::string text = source::squeeze(analysis.sources.text(range));
   if (text.size() <= kMost) return text;
   size_t cut = kMost;
   while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) --cut;

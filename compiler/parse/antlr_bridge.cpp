@@ -42,10 +42,19 @@ Tree read(const source::SourceManager& sources, source::FileId file, Rule start,
   parser.addParseListener(&builder);
   parser.setErrorHandler(std::make_shared<bridge::Strategy>(sources, reporter, builder, place));
   try {
-    if (start == Rule::ValueFile)
-      parser.valueFile();
-    else
-      parser.file();
+    switch (start) {
+      case Rule::ValueFile:
+        parser.valueFile();
+        break;
+      case Rule::SettingFile:
+        parser.settingFile();
+        break;
+      case Rule::PointFile:
+        parser.pointFile();
+        break;
+      default:
+        parser.file();
+    }
   } catch (const TooManyErrorsReached&) {
     tree.nodes.clear();  // rules were left half-way
   }

@@ -97,7 +97,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
     builder_.markBroken();
     if (!isStatement(rule)) std::rethrow_exception(error);
     reported_ = false;
-    if (rule == Rule::File || rule == Rule::ValueFile) {
+    if (isWholeFile(rule)) {
       while (parser->getCurrentToken()->getType() != antlr4::Token::EOF) parser->getTokenStream()->consume();
       return;
     }

@@ -22,10 +22,13 @@ bool isBlock(Rule rule) {
   }
 }
 
+bool isWholeFile(Rule rule) {
+  return rule == Rule::File || rule == Rule::ValueFile || rule == Rule::SettingFile || rule == Rule::PointFile;
+}
+
 bool isStatement(Rule rule) {
+  if (isWholeFile(rule)) return true;
   switch (rule) {
-    case Rule::File:
-    case Rule::ValueFile:
     case Rule::Declaration:
     case Rule::WorkloadItem:
     case Rule::SystemItem:

@@ -11,6 +11,8 @@ bool isBlock(Rule rule);
 
 /// The rules that catch an error inside them, so that the next statement is read again.
 bool isStatement(Rule rule);
+/// Whether it is a rule that parsing starts at.
+bool isWholeFile(Rule rule);
 
 /// The block as the table of words (compiler/language) calls it; None where no head begins a statement.
 uint8_t wordsBlock(Rule block);

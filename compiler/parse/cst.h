@@ -17,15 +17,15 @@ namespace expc::parse {
 // clang-format off
 // X(enumerator): the rules of ExpParser.g4, in the grammar's order.
 #define EXPC_PARSE_RULES(X) \
-  X(File) X(ValueFile) X(Declaration) X(ImportDecl) X(UnitDecl) X(EnumDecl) X(EnumLevel) X(EnumField) X(LetDecl) \
-  X(WorkloadDecl) X(CommandClause) X(TextList) X(CommandArgument) X(WorkloadBody) X(WorkloadItem) X(VersionDecl) \
-  X(InputsDecl) X(OutputsDecl) X(PrepareDecl) X(ExpectDecl) X(ParamDecl) \
+  X(File) X(ValueFile) X(SettingFile) X(PointFile) X(Declaration) X(ImportDecl) X(UnitDecl) X(EnumDecl) X(EnumLevel) \
+  X(EnumField) X(LetDecl) X(WorkloadDecl) X(CommandClause) X(TextList) X(CommandArgument) X(WorkloadBody) \
+  X(WorkloadItem) X(VersionDecl) X(InputsDecl) X(OutputsDecl) X(PrepareDecl) X(ExpectDecl) X(ParamDecl) X(ParamTrait) \
   X(MetricDecl) X(MetricTrait) X(MetricSource) X(EstimateDecl) X(RuleDecl) X(SystemDecl) X(SystemBody) X(SystemItem) \
   X(ReferenceDecl) X(ReferenceBody) X(ReferenceItem) X(StudyDecl) X(StudyBody) X(StudyItem) X(WorkloadUse) \
   X(FactorDecl) X(FactorClause) X(MeasureDecl) X(CompareDecl) X(ControlDecl) X(CriterionDecl) X(Quantifier) X(Claim) \
   X(Relation) X(ConfidenceDecl) X(TableDecl) X(PlotDecl) X(DesignDecl) X(DesignBody) X(DesignItem) X(KindBody) X(Setting) \
   X(SettingValue) X(PresetDecl) X(PresetBody) X(PresetItem) X(OnlyClause) X(CriteriaClause) X(PresetDesign) \
-  X(Assignment) X(Type) X(TupleType) X(RecordType) X(RecordField) X(RefinedType) X(Refinement) X(Value) X(Set) \
+  X(Assignment) X(Assigned) X(Type) X(TupleType) X(RecordType) X(RecordField) X(RefinedType) X(Refinement) X(Value) X(Set) \
   X(Condition) X(Conjunction) X(Negation) X(Comparison) X(RangeTail) X(Comparator) X(Operand) X(Members) X(Sum) \
   X(Product) X(Coalescing) X(Unary) X(Postfix) X(Primary) X(Group) X(List) X(Arguments) X(Selectors) X(Argument) \
   X(Number) X(Text) X(Name) X(FactorName) X(FactorNames) X(Words) X(Word) X(AnyWord)

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "compiler/ast/ast.h"
 #include "compiler/diag/diagnostic.h"
 #include "compiler/source/source.h"
@@ -10,10 +13,23 @@ namespace expc::parse {
 /// a caller that finds `emitter.errors()` raised should not check it: what follows would mostly be consequences.
 ast::Module parse(const source::SourceManager& sources, source::FileId file, diag::Emitter& emitter);
 
-/// Parses a file that holds one expression or set, such as the value of `-D gpus=2`; null after an error.
+/// Parses a file that holds one expression or set, such as a condition of `--where`; null after an error.
 ast::ExprPtr parseExpression(const source::SourceManager& sources, source::FileId file, diag::Emitter& emitter);
 
 /// Where the bytes [begin, end) of the value of the text at `literal` stand in its source, whatever escapes it has.
 source::Range writtenRange(const source::SourceManager& sources, source::Range literal, size_t begin, size_t end);
+
+/// `precision = fp32`, `(loader, layout) = (dali, nhwc)` or `design.timed.repeat = 20`, as `-D` has it. More values
+/// after commas are left out, and `several` is set.
+struct Setting {
+  ast::Assignment assignment;
+  bool several = false;
+};
+/// Parses a file that holds one setting; nothing after an error.
+std::optional<Setting> parseSetting(const source::SourceManager& sources, source::FileId file, diag::Emitter& emitter);
+
+/// Parses a file that holds the levels of a point, with blanks or commas between; empty after an error.
+std::vector<ast::Assignment> parsePoint(const source::SourceManager& sources, source::FileId file,
+                                        diag::Emitter& emitter);
 
 }  // namespace expc::parse

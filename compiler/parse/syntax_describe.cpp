@@ -31,12 +31,13 @@ std::string nameIn(Rule rule, Token previous) {
       {Rule::PresetDecl, "preset"}};
   // … and what it calls by its name.
   static constexpr std::pair<Rule, std::string_view> kOther[] = {
-      {Rule::EnumLevel, "level"},     {Rule::ReferenceItem, "parameter or metric"},
-      {Rule::EstimateDecl, "metric"}, {Rule::RecordField, "field"},
-      {Rule::Claim, "reference"},     {Rule::MeasureDecl, "metric"},
-      {Rule::TableDecl, "metric"},    {Rule::PlotDecl, "metric or comparison"},
-      {Rule::Quantifier, "factor"},   {Rule::OnlyClause, "factor"},
-      {Rule::FactorNames, "factor"},  {Rule::CriteriaClause, "criterion"}};
+      {Rule::EnumLevel, "level"},         {Rule::ReferenceItem, "parameter or metric"},
+      {Rule::EstimateDecl, "metric"},     {Rule::RecordField, "field"},
+      {Rule::Claim, "reference"},         {Rule::MeasureDecl, "metric"},
+      {Rule::TableDecl, "metric"},        {Rule::PlotDecl, "metric or comparison"},
+      {Rule::Quantifier, "factor"},       {Rule::OnlyClause, "factor"},
+      {Rule::FactorNames, "factor"},      {Rule::PointFile, "factor"},
+      {Rule::CriteriaClause, "criterion"}};
   if (rule == Rule::Setting || rule == Rule::DesignItem) return "a setting";
   for (const auto& [named, what] : kOwn)
     if (named == rule) return fmt::format("the {}'s name", what);

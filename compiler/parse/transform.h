@@ -26,6 +26,8 @@ class Transform {
   ast::Module module();
   /// Null when the input held no whole expression.
   ast::ExprPtr wholeValue();
+  /// The assignments of the command line; empty when there is something else.
+  std::vector<ast::Assignment> wholeAssignments();
 
  private:
   /// An expression with its depth.

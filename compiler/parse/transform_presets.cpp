@@ -63,16 +63,25 @@ void Transform::presetDesign(uint32_t index, ast::PresetDecl& preset) {
   preset.designs.push_back(std::move(out));
 }
 
-/// `index` is an assignment or a presetDesign that is one: parts, '=' and a value.
+/// `index` is an assignment, an assigned or a presetDesign that is one: parts, '=' and a value.
 ast::Assignment Transform::assignment(uint32_t index) {
   ast::Assignment out;
   out.range = range(index);
   for (uint32_t part : children(index)) {
     if (isToken(part, Token::Assign)) break;
-    if (!isToken(part, Token::Dot)) out.target.parts.push_back(identifier(part));
+    if (isToken(part, Token::Dot)) continue;
+    out.target.parts.push_back(isRule(part, Rule::FactorName) ? factorName(part) : identifier(part));
   }
   out.target.range = source::join(out.target.parts.front().range, out.target.parts.back().range);
   out.value = expression(child(index, Rule::Value));
+  return out;
+}
+
+std::vector<ast::Assignment> Transform::wholeAssignments() {
+  std::vector<ast::Assignment> out;
+  if (tree_.nodes.empty() || broken(0)) return out;
+  for (uint32_t one : children(0))
+    if (isRule(one, Rule::Assigned) || isRule(one, Rule::Assignment)) out.push_back(assignment(one));
   return out;
 }
 

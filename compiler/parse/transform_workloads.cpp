@@ -90,6 +90,13 @@ void Transform::read(uint32_t index, ast::ParamDecl& out) {
   out.type = type(child(index, Rule::RefinedType));
   out.default_value = expressionIn(index, Rule::Value);
   out.when = expressionIn(index, Rule::Condition);
+  const uint32_t trait = child(index, Rule::ParamTrait);
+  if (trait == kNone) return;
+  const std::vector<uint32_t> words = children(trait, Rule::Word);
+  if (text(words[0]) == "strong" && text(words[1]) == "scaling")
+    out.strong = expressionIn(trait, Rule::Condition);
+  else
+    reporter_.syntaxError(source::join(range(words[0]), range(words[1])), "'strong scaling' after 'with'");
 }
 
 void Transform::read(uint32_t index, ast::EstimateDecl& out) {

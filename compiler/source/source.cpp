@@ -56,4 +56,30 @@ std::string_view SourceManager::line(FileId file, uint32_t offset, uint32_t* lin
   return std::string_view(entry.text).substr(begin, end - begin);
 }
 
+std::string squeeze(std::string_view text) {
+  std::string result;
+  bool blank = false, quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (!quoted && c == '/' && i + 1 < text.size() && text[i + 1] == '/') {
+      while (i < text.size() && text[i] != '\n') ++i;
+      blank = true;
+      continue;
+    }
+    if (!quoted && (c == ' ' || c == '\t' || c == '\n' || c == '\r')) {
+      blank = true;
+      continue;
+    }
+    if (blank && !result.empty()) result += ' ';
+    blank = false;
+    result += c;
+    if (quoted && c == '\\' && i + 1 < text.size()) {
+      result += text[++i];
+    } else if (c == '"') {
+      quoted = !quoted;
+    }
+  }
+  return result;
+}
+
 }  // namespace expc::source

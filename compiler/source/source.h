@@ -56,4 +56,7 @@ class SourceManager {
   std::vector<std::unique_ptr<File>> files_;
 };
 
+/// Source text on one line: comments are gone, and white space is squeezed to single blanks.
+std::string squeeze(std::string_view text);
+
 }  // namespace expc::source

@@ -93,15 +93,10 @@ bool Machine::judgesMemory() const {
 
 /// Points that agree in the factors that the estimate reads share its value.
 std::optional<double> Machine::bytesAt(Estimate& estimate, expand::Levels point) {
-  uint64_t key = 0;
-  for (unsigned factor : estimate.factors) {
-    const uint64_t radix = space_.study().factors[factor].levels.size() + 1;
-    const uint64_t digit = point[factor] == expand::kAbsent ? radix - 1 : point[factor];
-    if (__builtin_mul_overflow(key, radix, &key) || __builtin_add_overflow(key, digit, &key))
-      return evaluate(estimate, point);
-  }
+  const auto key = expand::keyOf(space_.study(), estimate.factors, point);
+  if (!key) return evaluate(estimate, point);
   if (estimate.known.size() == kMaxKnown) estimate.known.clear();
-  auto [at, fresh] = estimate.known.try_emplace(key);
+  auto [at, fresh] = estimate.known.try_emplace(*key);
   if (fresh) at->second = evaluate(estimate, point);
   return at->second;
 }

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/expand/lints.h"
+#include "compiler/survey/grid_lints.h"
 
 namespace expc::lower {
 namespace {
@@ -82,7 +82,7 @@ std::string text(const Missing& missing, const check::Study& study, const source
     case Obstacle::Kind::Rule: {
       const check::Rule& rule = study.rules[obstacle.rule];
       std::string because = rule.because.empty() ? "" : fmt::format(" ({})", rule.because);
-      return fmt::format("the rule of {} removes it{}", expand::ruleName(rule, sources), because);
+      return fmt::format("the rule of {} removes it{}", ruleName(rule, sources), because);
     }
     default:
       return fmt::format("'{}' does not vary there", study.factors[obstacle.factor].name);

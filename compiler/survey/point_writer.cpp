@@ -41,7 +41,7 @@ void append(std::string& to, const std::string& text) {
 
 }  // namespace
 
-std::string pointIdSlowly(const check::Selected& selected, const expand::Assignment& settled) {
+std::string pointIdSlowly(const select::Selected& selected, const expand::Assignment& settled) {
   const check::Use& use = selected.study->uses[settled.use()];
   llvm::json::Object parameters;
   for (unsigned i = 0; i < use.parameter_of.size(); ++i) {
@@ -54,7 +54,7 @@ std::string pointIdSlowly(const check::Selected& selected, const expand::Assignm
   return plan::shortHash(plan::canonicalJson(std::move(document)));
 }
 
-llvm::json::Object parametersOf(const check::Selected& selected, const expand::Assignment& settled) {
+llvm::json::Object parametersOf(const select::Selected& selected, const expand::Assignment& settled) {
   const check::Use& use = selected.study->uses[settled.use()];
   llvm::json::Object parameters;
   for (unsigned i = 0; i < use.parameter_of.size(); ++i)

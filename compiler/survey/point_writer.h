@@ -12,9 +12,9 @@
 namespace expc::lower {
 
 /// The slow and obvious way to a point's id, for the tests: canonical JSON of what the point means, hashed.
-std::string pointIdSlowly(const check::Selected& selected, const expand::Assignment& settled);
+std::string pointIdSlowly(const select::Selected& selected, const expand::Assignment& settled);
 /// Every active parameter with its value.
-llvm::json::Object parametersOf(const check::Selected& selected, const expand::Assignment& settled);
+llvm::json::Object parametersOf(const select::Selected& selected, const expand::Assignment& settled);
 
 /// Writes points as text without building a document for each: the text of every level is made once, and a point's
 /// text is put together from these. Not for several threads.

@@ -152,7 +152,7 @@ class Surveyor {
     auto end = walker.run([&](expand::Levels point) { return visit(point); });
     switch (end) {
       case expand::Space::End::TooMany:
-        expand::reportTooMany(study_, expand::kMaxPoints, walker.exhausted(), emitter);
+        reportTooMany(study_, expand::kMaxPoints, walker.exhausted(), emitter);
         return std::nullopt;
       case expand::Space::End::Failed:
         space_.reportFailure(emitter);

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/expand/lints.h"
+#include "compiler/expand/walk.h"
+#include "compiler/survey/grid_lints.h"
 #include "compiler/survey/machine.h"
 #include "compiler/survey/point_writer.h"
 #include "compiler/survey/question.h"
@@ -37,7 +38,7 @@ struct Survey {
 
   uint64_t product = 0, points = 0, available = 0, expected_infeasible = 0;
   std::vector<expand::Walker::Removed> removed;  // by rule of the study
-  expand::Seen seen;
+  Seen seen;
   std::vector<OfComparison> comparisons;  // by comparison of the study
   std::vector<OfCriterion> criteria;      // by criterion of the selection
   uint64_t ids_sum = 0, ids_mix = 0;      // of all ids, whatever their order; with `writer`

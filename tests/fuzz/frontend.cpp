@@ -51,7 +51,7 @@ void compileText(const std::string& text) {
   if (!file) return;
   const check::Program program = check::check(sources, load::load(sources, *file, noFiles(), emitter), emitter);
   if (small(program)) {
-    lower::Selection selection;
+    select::Selection selection;
     selection.overrides = overrides(text);
     lower::verify(program, selection, emitter);
     check::System system = check::System::unknown("fuzz");

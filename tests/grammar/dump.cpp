@@ -213,6 +213,7 @@ class ModuleDumper {
       line("param {} : {}", param.name.name, type(param.type));
       optional("default", param.default_value);
       optional("when", param.when);
+      optional("strong", param.strong);
       ++depth_;
       doc(param.doc);
       --depth_;

@@ -1,9 +1,9 @@
-#include "compiler/expand/lints.h"
+#include "compiler/survey/grid_lints.h"
 
 #include <algorithm>
 #include <set>
 
-namespace expc::expand {
+namespace expc::lower {
 namespace {
 
 EXPC_DIAGNOSTIC(TooManyPoints, Error, "the study '{0}' has more than {1} {2}", std::string_view, uint64_t,
@@ -17,14 +17,15 @@ constexpr size_t kShownLevels = 5;
 constexpr uint64_t kMaxJudged = 5'000'000;  // so many combinations are looked at in any case
 
 /// Whether a rule breaks at some combination of the factors that it reads. True where that cannot be told.
-bool canRemove(const Space& whole, const Space::Rule& rule) {
+bool canRemove(const expand::Space& whole, const expand::Space::Rule& rule) {
   // What only asks about arguments guards presets and overrides.
   const check::Rule& declared = whole.study().rules[rule.index];
   if (rule.condition->factors().empty() && !declared.parameters.empty()) return true;
-  return rule.condition->ever(rule.wanted ? Condition::Answer::No : Condition::Answer::Yes).value_or(true);
+  return rule.condition->ever(rule.wanted ? expand::Condition::Answer::No : expand::Condition::Answer::Yes)
+      .value_or(true);
 }
 
-void lintLevels(const Space& whole, unsigned factor, const Seen& seen, diag::Emitter& emitter) {
+void lintLevels(const expand::Space& whole, unsigned factor, const Seen& seen, diag::Emitter& emitter) {
   const check::Factor& declared = whole.study().factors[factor];
   std::vector<unsigned> missing;
   std::string labels;
@@ -41,7 +42,7 @@ void lintLevels(const Space& whole, unsigned factor, const Seen& seen, diag::Emi
   if (declared.active) builder.note(declared.active->range, "'{}' varies only where this holds", declared.name);
   auto kept = whole.selected().levels;
   kept[factor] = missing;
-  if (auto rules = minimalConflict(whole, kept, factor)) noteConflict(builder, whole, *rules);
+  if (auto rules = expand::minimalConflict(whole, kept, factor)) noteConflict(builder, whole, *rules);
   builder.emit();
 }
 
@@ -52,7 +53,7 @@ std::string ruleName(const check::Rule& rule, const source::SourceManager& sourc
   return fmt::format("line {}", sources.position(rule.range.file, rule.range.begin).line);
 }
 
-Seen::Seen(const Space& space) {
+Seen::Seen(const expand::Space& space) {
   for (const check::Factor& factor : space.study().factors) counts_.emplace_back(factor.levels.size(), 0);
 }
 
@@ -64,9 +65,9 @@ void reportTooMany(const check::Study& study, uint64_t most, bool exhausted, dia
       .emit();
 }
 
-void noteConflict(diag::Builder& builder, const Space& space, const std::vector<unsigned>& rules) {
+void noteConflict(diag::Builder& builder, const expand::Space& space, const std::vector<unsigned>& rules) {
   std::set<unsigned> conditional;
-  for (const Space::Rule& rule : space.rules()) {
+  for (const expand::Space::Rule& rule : space.rules()) {
     if (std::find(rules.begin(), rules.end(), rule.index) == rules.end()) continue;
     const check::Rule& declared = space.study().rules[rule.index];
     std::string because = declared.because.empty() ? "" : fmt::format(" because \"{}\"", declared.because);
@@ -81,14 +82,14 @@ void noteConflict(diag::Builder& builder, const Space& space, const std::vector<
   }
 }
 
-void lintEmpty(const Space& whole, diag::Emitter& emitter) {
+void lintEmpty(const expand::Space& whole, diag::Emitter& emitter) {
   auto builder = emitter.build(whole.study().range, EmptyGrid, whole.study().name);
-  if (auto rules = minimalConflict(whole, whole.selected().levels)) noteConflict(builder, whole, *rules);
+  if (auto rules = expand::minimalConflict(whole, whole.selected().levels)) noteConflict(builder, whole, *rules);
   builder.emit();
 }
 
-void lintGrid(const Space& whole, const Seen& seen, diag::Emitter& emitter) {
-  for (const Space::Rule& rule : whole.rules()) {
+void lintGrid(const expand::Space& whole, const Seen& seen, diag::Emitter& emitter) {
+  for (const expand::Space::Rule& rule : whole.rules()) {
     const check::Rule& declared = whole.study().rules[rule.index];
     if (!declared.of_workload && !canRemove(whole, rule))
       emitter.emit(declared.range, UselessRule, declared.name.empty() ? declared.text : declared.name);
@@ -96,4 +97,4 @@ void lintGrid(const Space& whole, const Seen& seen, diag::Emitter& emitter) {
   for (unsigned factor = 0; factor < whole.width(); ++factor) lintLevels(whole, factor, seen, emitter);
 }
 
-}  // namespace expc::expand
+}  // namespace expc::lower

@@ -5,7 +5,7 @@
 
 #include "compiler/expand/walk.h"
 
-namespace expc::expand {
+namespace expc::lower {
 
 /// Name of a rule for people: its own, or "line 12".
 std::string ruleName(const check::Rule& rule, const source::SourceManager& sources);
@@ -13,10 +13,10 @@ std::string ruleName(const check::Rule& rule, const source::SourceManager& sourc
 /// At how many points each level occurs.
 class Seen {
  public:
-  explicit Seen(const Space& space);
-  void add(Levels levels) {
+  explicit Seen(const expand::Space& space);
+  void add(expand::Levels levels) {
     for (size_t factor = 0; factor < levels.size(); ++factor)
-      if (levels[factor] != kAbsent) ++counts_[factor][levels[factor]];
+      if (levels[factor] != expand::kAbsent) ++counts_[factor][levels[factor]];
   }
   uint64_t count(unsigned factor, unsigned level) const { return counts_[factor][level]; }
 
@@ -28,11 +28,11 @@ class Seen {
 void reportTooMany(const check::Study& study, uint64_t most, bool exhausted, diag::Emitter& emitter);
 
 /// Notes at the rules to blame for a selection without any point, and at the `when`s that they depend on.
-void noteConflict(diag::Builder& builder, const Space& space, const std::vector<unsigned>& rules);
+void noteConflict(diag::Builder& builder, const expand::Space& space, const std::vector<unsigned>& rules);
 
 /// Reports on the whole study: no point at all, with a smallest set of rules to blame (E0401).
-void lintEmpty(const Space& whole, diag::Emitter& emitter);
+void lintEmpty(const expand::Space& whole, diag::Emitter& emitter);
 /// A rule that removes nothing (W0402); a level that never occurs (W0403).
-void lintGrid(const Space& whole, const Seen& seen, diag::Emitter& emitter);
+void lintGrid(const expand::Space& whole, const Seen& seen, diag::Emitter& emitter);
 
-}  // namespace expc::expand
+}  // namespace expc::lower

@@ -2,14 +2,9 @@
 
 #include <llvm/Support/JSON.h>
 
-#include "compiler/lower/lower.h"
 #include "compiler/survey/survey.h"
 
 namespace expc::lower {
-
-/// Everything of a plan that does not grow with the number of points, its digest included.
-Outline outlineOf(const check::Program& program, const expand::Space& space, const Survey& survey,
-                  const Selection& selection, const check::System* system);
 
 /// What a selected study means: by section its lowered declarations as they follow each other, and sums of the ids of
 /// its points. Not where they stand, how they are written, or what any machine can run.

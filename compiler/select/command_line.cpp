@@ -1,0 +1,108 @@
+// What the command line says about a study: overrides (-D), conditions (--where) and points (--explain).
+
+#include "compiler/check/checker.h"
+#include "compiler/parse/load.h"
+#include "compiler/parse/parse.h"
+#include "compiler/select/select.h"
+
+namespace expc::select {
+namespace {
+
+EXPC_DIAGNOSTIC(BadOverride, Error, "-D {0}: {1}", std::string_view, std::string);
+EXPC_DIAGNOSTIC(BadPoint, Error, "'{0}' names no point: {1}", std::string_view, std::string);
+
+/// The names of a checked study, for texts that come after its file.
+class Names {
+ public:
+  Names(const check::Program& program, const check::Study& study, diag::Emitter& emitter)
+      : context_{*program.sources, emitter},
+        scope_{context_, check::rootScope(program), study.declaration, study, {}, {}} {
+    scope_.declareLets();
+  }
+  check::StudyScope& scope() { return scope_; }
+
+ private:
+  check::Context context_;
+  check::StudyScope scope_;
+};
+
+/// A level for each assignment; false after a report.
+bool choose(check::StudyScope& scope, const ast::Assignment& assignment, const std::string& text,
+            std::vector<std::optional<unsigned>>& levels) {
+  if (assignment.target.parts.size() != 1) {
+    scope.emitter().emit({}, BadPoint, text, "write FACTOR=LEVEL for each factor, as in 'precision=fp32 gpus=2'");
+    return false;
+  }
+  const int factor = scope.factor(assignment.target.parts[0]);
+  if (factor < 0) return false;
+  const auto level = scope.level(*assignment.value, static_cast<unsigned>(factor), "the level");
+  if (!level) return false;
+  if (levels[factor] && *levels[factor] != *level) {
+    scope.emitter().emit({}, BadPoint, text, fmt::format("it has two levels of '{}'", assignment.target.parts[0].name));
+    return false;
+  }
+  levels[factor] = *level;
+  return true;
+}
+
+}  // namespace
+
+std::optional<check::Change> resolveOverride(const check::Program& program, const check::Study& study,
+                                             const std::string& text, diag::Emitter& emitter) {
+  source::SourceManager& sources = *program.sources;
+  if (text.find('=') == std::string::npos) {
+    emitter.emit({}, BadOverride, text, "write NAME=VALUE, as in 'gpus=2' or 'design.timed.repeat=20'");
+    return std::nullopt;
+  }
+  const auto file = parse::load(sources, "-D", text, emitter);
+  auto setting = file ? parse::parseSetting(sources, *file, emitter) : std::nullopt;
+  if (!setting) return std::nullopt;
+  if (setting->several) {
+    const size_t equals = text.find('=') + 1;
+    emitter.emit({}, BadOverride, text,
+                 fmt::format("several levels stand in braces, quoted for the shell: -D '{}{{{}}}'",
+                             text.substr(0, equals), text.substr(equals)));
+    return std::nullopt;
+  }
+  ast::PresetDecl preset;
+  preset.range = setting->assignment.target.range;
+  preset.name = {text, preset.range};
+  preset.assignments.push_back(std::move(setting->assignment));
+  Names names(program, study, emitter);
+  return check::checkPreset(names.scope(), preset, true);
+}
+
+check::FormulaPtr resolveCondition(const check::Program& program, const check::Study& study, const std::string& option,
+                                   const std::string& text, diag::Emitter& emitter) {
+  const auto file = parse::load(*program.sources, option, text, emitter);
+  const ast::ExprPtr expr = file ? parse::parseExpression(*program.sources, *file, emitter) : nullptr;
+  if (!expr) return nullptr;
+  Names names(program, study, emitter);
+  return names.scope().expressions().condition(*expr, names.scope().place(), "the condition");
+}
+
+std::optional<std::vector<std::optional<unsigned>>> resolvePoint(const check::Program& program,
+                                                                 const check::Study& study, const std::string& text,
+                                                                 diag::Emitter& emitter) {
+  std::vector<std::optional<unsigned>> levels(study.factors.size());
+  if (text.find_first_not_of(' ') == std::string::npos) return levels;
+  if (text.find('=') == std::string::npos) {
+    emitter.emit({}, BadPoint, text, "write an id, or FACTOR=LEVEL for each factor, as in 'precision=fp32 gpus=2'");
+    return std::nullopt;
+  }
+  // After a blank a factor in lockstep could be the arguments of the level before it; as expc shows a point, it is not.
+  std::string separated = text;
+  for (const check::Factor& factor : study.factors)
+    if (const size_t at = separated.find(" " + factor.name);
+        factor.lockstep() && at != std::string::npos && at > 0 && separated[at - 1] != ',')
+      separated[at] = ',';
+  const auto file = parse::load(*program.sources, "--explain", separated, emitter);
+  const std::vector<ast::Assignment> assignments =
+      file ? parse::parsePoint(*program.sources, *file, emitter) : std::vector<ast::Assignment>();
+  Names names(program, study, emitter);
+  for (const ast::Assignment& assignment : assignments)
+    if (!choose(names.scope(), assignment, text, levels)) return std::nullopt;
+  return assignments.empty() ? std::nullopt : std::optional(std::move(levels));
+}
+
+}  // namespace expc::select
