@@ -63,19 +63,22 @@ struct PlanOptions {
   std::string results = "results";
 };
 
-struct RunOptions {
+struct ReportOptions {
   StudyOptions study;
   MachineOptions machine;
   std::string results = "results";
+  std::string html;  // "": in the results folder
+  bool json = false;
+};
+
+struct RunOptions : ReportOptions {
   std::string worker;  // "": beside this program
-  std::string html;    // "": in the results folder
   std::optional<double> timeout_seconds;
   double heat_up_seconds = 2;
   bool keep_trials = false;
   std::string traces;  // "": none
   bool verdicts_ok = false;
   bool try_infeasible = false;  // also points whose estimated memory does not fit
-  bool json = false;
 };
 
 struct RehearseOptions {
@@ -86,14 +89,6 @@ struct RehearseOptions {
   std::string worker;  // "": beside this program
   std::optional<double> timeout_seconds;
   bool again = false;
-  bool json = false;
-};
-
-struct ReportOptions {
-  StudyOptions study;
-  MachineOptions machine;
-  std::string results = "results";
-  std::string html;
   bool json = false;
 };
 
@@ -126,6 +121,10 @@ struct DataOptions {
   bool json = false;
 };
 
+struct LspOptions {
+  bool stdio = false;  // changes nothing
+};
+
 /// Each returns the process's exit code (exit_codes.h).
 int check(const CheckOptions& options, const Console& console);
 int explain(const ExplainOptions& options, const Console& console);
@@ -136,7 +135,7 @@ int run(const RunOptions& options, const Console& console);
 int rehearse(const RehearseOptions& options, const Console& console);
 int report(const ReportOptions& options, const Console& console);
 int format(const FmtOptions& options, const Console& console);
-int lsp(const Console& console);
+int lsp(const LspOptions& options, const Console& console);
 int makeData(const MakeOptions& options, const Console& console);
 int packData(const PackOptions& options, const Console& console);
 int dataInfo(const DataOptions& options, const Console& console);

@@ -6,7 +6,7 @@
 
 namespace expc::driver {
 
-int lsp(const Console& console) {
+int lsp(const LspOptions&, const Console& console) {
   if (isatty(STDIN_FILENO) == 1)
     console.message(
         "expc lsp speaks with an editor over standard input and output; docs/editors.md says how to set one up");

@@ -2,24 +2,20 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "compiler/driver/choice.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/completion.h"
 #include "compiler/driver/exit_codes.h"
-#include "compiler/driver/tools.h"
+#include "compiler/driver/subcommand.h"
 #include "compiler/driver/version.h"
 
 namespace {
 
 using namespace expc::driver;
-
-constexpr const char* kRehearseExitCodes =
-    "Exit codes: 0 every point runs, or does not fit where that is expected, 1 error, 2 usage, 3 some point fails or "
-    "unexpectedly does not fit, 5 nothing can be rehearsed, 130 interrupted.";
 
 void addStudyOptions(CLI::App& command, StudyOptions& options, const char* file_help) {
   command.add_option("file", options.file, file_help)->required()->type_name("FILE");
@@ -45,6 +41,13 @@ void addSystem(CLI::App& command, StudyOptions& options, const char* otherwise) 
       ->type_name("NAME");
 }
 
+void addWhere(CLI::App& command, std::optional<std::string>& where) {
+  command
+      .add_option("--where", where,
+                  "Only points that satisfy a condition over factors and parameters: --where 'gpus > 1'")
+      ->type_name("CONDITION");
+}
+
 void addMachine(CLI::App& command, MachineOptions& options) {
   command
       .add_option("--devices", options.devices,
@@ -64,9 +67,112 @@ void addResults(CLI::App& command, std::string& results) {
       ->capture_default_str();
 }
 
-void addJson(CLI::App& command, bool& json) {
-  addChoice<bool>(command, "--format", json, {{"text", false}, {"json", true}}, "How to print (default text)")
+/// What `run` and `report` have in common.
+void addReporting(CLI::App& command, ReportOptions& options) {
+  addStudyOptions(command, options.study, "Study file (.exp) or a plan (expc plan --format json)");
+  addMachine(command, options.machine);
+  addResults(command, options.results);
+  addJson(command, options.json);
+  command.add_option("--html", options.html, "Where to write the report page (default: in the results folder)")
+      ->type_name("FILE");
+}
+
+void addCheck(CLI::App& app, Asked& asked) {
+  auto [command, options] =
+      addCommand(app, asked, "check", "Report every mistake in a study that can be known before a run", check);
+  command.footer(kPlainExitCodes);
+  addStudyOptions(command, options.study, "Study file (.exp)");
+  addSystem(command, options.study, "none, the machine is not looked at");
+  addChoice<CheckFormat>(command, "--format", options.format,
+                         {{"text", CheckFormat::Text}, {"json", CheckFormat::Json}, {"sarif", CheckFormat::Sarif}},
+                         "How to print diagnostics (default text); sarif is SARIF 2.1.0, for editors and code review")
       ->type_name("FORMAT");
+  CLI::Option* fix =
+      command.add_flag("--fix", options.fix, "Carry out the changes that are certain, then report what is left");
+  command.add_flag("--diff", options.diff, "With --fix: show the changes and write nothing")->needs(fix);
+}
+
+void addPlan(CLI::App& app, Asked& asked) {
+  auto [command, options] =
+      addCommand(app, asked, "plan", "Show every point and trial, what each rule removed, and what it costs", plan);
+  command.footer(kPlainExitCodes);
+  addStudyOptions(command, options.study, "Study file (.exp)");
+  addChoice<PlanFormat>(command, "--format", options.format,
+                        {{"text", PlanFormat::Text}, {"json", PlanFormat::Json}, {"jsonl", PlanFormat::JsonLines}},
+                        "How to print (default text); json is what `expc run` accepts, jsonl has a line for each point")
+      ->type_name("FORMAT");
+  command.add_flag("--all", options.all_points, "Print every point, also where there are many");
+  addWhere(command, options.where);
+  command.add_option("--page", options.page, "Which page of the points to print, 50 on each")
+      ->type_name("N")
+      ->check([](const std::string& page) {
+        return page.find_first_not_of("0") == std::string::npos ? "pages are counted from 1" : std::string();
+      });
+  command.add_flag("--lock", options.lock, "Write FILE.lock, which `expc run` holds the study to from then on");
+  command.add_option("--diff", options.diff, "Say what changed since a lock was written")->type_name("LOCK");
+  command
+      .add_option("--explain", options.explain,
+                  "Say where each value of a point comes from, or what removed it: an id, or 'precision=fp32 gpus=2'")
+      ->type_name("POINT");
+  for (const char* mode : {"--lock", "--diff", "--explain"})
+    for (const char* other : {"--lock", "--diff", "--explain", "--where", "--page"})
+      if (std::string_view(mode) != other) command.get_option(mode)->excludes(command.get_option(other));
+  addSystem(command, options.study, "local");
+  addMachine(command, options.machine);
+  addResults(command, options.results);
+}
+
+void addRun(CLI::App& app, Asked& asked) {
+  auto [command, options] = addCommand(app, asked, "run", "Measure what is still missing, then judge and report", run);
+  addReporting(command, options);
+  command
+      .add_option("--worker", options.worker,
+                  "The program that runs trials (default: beside expc, expc-worker, or expc-worker-cuda for GPUs)")
+      ->type_name("PATH");
+  command.add_option("--timeout", options.timeout_seconds, "Seconds after which a trial ends as a timeout")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--heat-up", options.heat_up_seconds, "Seconds of load before the first trial of a session")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  command.add_flag("--keep-trials", options.keep_trials,
+                   "Keep the folder of every trial of a command, not only of those that went wrong");
+  command
+      .add_option("--trace", options.traces,
+                  "Also trace a few steps of one profile trial of each point into this folder, for Perfetto")
+      ->type_name("DIR");
+  command.add_flag("--try-infeasible", options.try_infeasible,
+                   "Also start points whose estimated memory is more than the system has");
+  command.add_flag("--verdicts-ok", options.verdicts_ok,
+                   "Exit with 0 when every criterion has a verdict, whatever it is");
+}
+
+void addRehearse(CLI::App& app, Asked& asked) {
+  auto [command, options] = addCommand(
+      app, asked, "rehearse",
+      "Try a few steps of every point on GPUs that compute nothing: does it run, does it fit, what does it do",
+      rehearse);
+  command.footer(
+      "Exit codes: 0 every point runs, or does not fit where that is expected, 1 error, 2 usage, 3 some point fails or "
+      "unexpectedly does not fit, 5 nothing can be rehearsed, 130 interrupted.");
+  addStudyOptions(command, options.study, "Study file (.exp)");
+  addSystem(command, options.study, "none, --null-gpus says which cards");
+  command
+      .add_option("--null-gpus", options.null_gpus,
+                  "The cards in place of a system's: N, N with the memory of each, or those found here")
+      ->type_name("N[xMEMORY]|found")
+      ->excludes("--system");
+  addWhere(command, options.where);
+  addResults(command, options.results);
+  addJson(command, options.json);
+  command
+      .add_option("--worker", options.worker, "The program that runs trials (default: expc-worker-cuda, beside expc)")
+      ->type_name("PATH");
+  command.add_option("--timeout", options.timeout_seconds, "Seconds after which a point has failed (default 1800)")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber);
+  command.add_flag("--again", options.again, "Also rehearse points that this worker has rehearsed on such cards");
 }
 
 }  // namespace
@@ -74,6 +180,7 @@ void addJson(CLI::App& command, bool& json) {
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write, not the end of a run
 
+  Asked asked;
   CLI::App app{"expc: performance studies as source code", "expc"};
   app.set_version_flag("--version", "expc " + std::string(kVersion));
   app.require_subcommand(1);
@@ -86,127 +193,14 @@ int main(int argc, char** argv) {
                         "Whether to colour what is printed (default auto: in a terminal, without NO_COLOR)")
       ->type_name("WHEN");
   app.fallthrough();
-
-  CheckOptions check_options;
-  CLI::App* check_command =
-      app.add_subcommand("check", "Report every mistake in a study that can be known before a run");
-  check_command->footer(kPlainExitCodes);
-  addStudyOptions(*check_command, check_options.study, "Study file (.exp)");
-  addSystem(*check_command, check_options.study, "none, the machine is not looked at");
-  addChoice<CheckFormat>(*check_command, "--format", check_options.format,
-                         {{"text", CheckFormat::Text}, {"json", CheckFormat::Json}, {"sarif", CheckFormat::Sarif}},
-                         "How to print diagnostics (default text); sarif is SARIF 2.1.0, for editors and code review")
-      ->type_name("FORMAT");
-  CLI::Option* fix_flag = check_command->add_flag("--fix", check_options.fix,
-                                                  "Carry out the changes that are certain, then report what is left");
-  check_command->add_flag("--diff", check_options.diff, "With --fix: show the changes and write nothing")
-      ->needs(fix_flag);
-
-  PlanOptions plan_options;
-  CLI::App* plan_command =
-      app.add_subcommand("plan", "Show every point and trial, what each rule removed, and what it costs");
-  plan_command->footer(kPlainExitCodes);
-  addStudyOptions(*plan_command, plan_options.study, "Study file (.exp)");
-  addChoice<PlanFormat>(*plan_command, "--format", plan_options.format,
-                        {{"text", PlanFormat::Text}, {"json", PlanFormat::Json}, {"jsonl", PlanFormat::JsonLines}},
-                        "How to print (default text); json is what `expc run` accepts, jsonl has a line for each point")
-      ->type_name("FORMAT");
-  plan_command->add_flag("--all", plan_options.all_points, "Print every point, also where there are many");
-  plan_command
-      ->add_option("--where", plan_options.where,
-                   "Only points that satisfy a condition over factors and parameters: --where 'gpus > 1'")
-      ->type_name("CONDITION");
-  plan_command->add_option("--page", plan_options.page, "Which page of the points to print, 50 on each")
-      ->type_name("N")
-      ->check([](const std::string& page) {
-        return page.find_first_not_of("0") == std::string::npos ? "pages are counted from 1" : std::string();
-      });
-  plan_command->add_flag("--lock", plan_options.lock,
-                         "Write FILE.lock, which `expc run` holds the study to from then on");
-  plan_command->add_option("--diff", plan_options.diff, "Say what changed since a lock was written")->type_name("LOCK");
-  plan_command
-      ->add_option("--explain", plan_options.explain,
-                   "Say where each value of a point comes from, or what removed it: an id, or 'precision=fp32 gpus=2'")
-      ->type_name("POINT");
-  for (const char* mode : {"--lock", "--diff", "--explain"})
-    for (const char* other : {"--lock", "--diff", "--explain", "--where", "--page"})
-      if (std::string_view(mode) != other) plan_command->get_option(mode)->excludes(plan_command->get_option(other));
-  addSystem(*plan_command, plan_options.study, "local");
-  addMachine(*plan_command, plan_options.machine);
-  addResults(*plan_command, plan_options.results);
-
-  RunOptions run_options;
-  CLI::App* run_command = app.add_subcommand("run", "Measure what is still missing, then judge and report");
-  addStudyOptions(*run_command, run_options.study, "Study file (.exp) or a plan (expc plan --format json)");
-  addMachine(*run_command, run_options.machine);
-  addResults(*run_command, run_options.results);
-  addJson(*run_command, run_options.json);
-  run_command
-      ->add_option("--worker", run_options.worker,
-                   "The program that runs trials (default: beside expc, expc-worker, or expc-worker-cuda for GPUs)")
-      ->type_name("PATH");
-  run_command->add_option("--html", run_options.html, "Where to write the report page (default: in the results folder)")
-      ->type_name("FILE");
-  run_command->add_option("--timeout", run_options.timeout_seconds, "Seconds after which a trial ends as a timeout")
-      ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber);
-  run_command
-      ->add_option("--heat-up", run_options.heat_up_seconds, "Seconds of load before the first trial of a session")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("SECONDS")
-      ->capture_default_str();
-  run_command->add_flag("--keep-trials", run_options.keep_trials,
-                        "Keep the folder of every trial of a command, not only of those that went wrong");
-  run_command
-      ->add_option("--trace", run_options.traces,
-                   "Also trace a few steps of one profile trial of each point into this folder, for Perfetto")
-      ->type_name("DIR");
-  run_command->add_flag("--try-infeasible", run_options.try_infeasible,
-                        "Also start points whose estimated memory is more than the system has");
-  run_command->add_flag("--verdicts-ok", run_options.verdicts_ok,
-                        "Exit with 0 when every criterion has a verdict, whatever it is");
-
-  RehearseOptions rehearse_options;
-  CLI::App* rehearse_command = app.add_subcommand(
-      "rehearse",
-      "Try a few steps of every point on GPUs that compute nothing: does it run, does it fit, what does it do");
-  rehearse_command->footer(kRehearseExitCodes);
-  addStudyOptions(*rehearse_command, rehearse_options.study, "Study file (.exp)");
-  addSystem(*rehearse_command, rehearse_options.study, "none, --null-gpus says which cards");
-  rehearse_command
-      ->add_option("--null-gpus", rehearse_options.null_gpus,
-                   "The cards in place of a system's: N, N with the memory of each, or those found here")
-      ->type_name("N[xMEMORY]|found")
-      ->excludes("--system");
-  rehearse_command
-      ->add_option("--where", rehearse_options.where,
-                   "Only points that satisfy a condition over factors and parameters: --where 'gpus > 1'")
-      ->type_name("CONDITION");
-  addResults(*rehearse_command, rehearse_options.results);
-  addJson(*rehearse_command, rehearse_options.json);
-  rehearse_command
-      ->add_option("--worker", rehearse_options.worker,
-                   "The program that runs trials (default: expc-worker-cuda, beside expc)")
-      ->type_name("PATH");
-  rehearse_command
-      ->add_option("--timeout", rehearse_options.timeout_seconds,
-                   "Seconds after which a point has failed (default 1800)")
-      ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber);
-  rehearse_command->add_flag("--again", rehearse_options.again,
-                             "Also rehearse points that this worker has rehearsed on such cards");
-
-  ReportOptions report_options;
-  CLI::App* report_command = app.add_subcommand("report", "Judge and report what is stored; measures nothing");
-  addStudyOptions(*report_command, report_options.study, "Study file (.exp) or a plan (expc plan --format json)");
-  addMachine(*report_command, report_options.machine);
-  addResults(*report_command, report_options.results);
-  addJson(*report_command, report_options.json);
-  report_command
-      ->add_option("--html", report_options.html, "Where to write the report page (default: in the results folder)")
-      ->type_name("FILE");
-
-  Tools tools(app);
+  addCheck(app, asked);
+  addPlan(app, asked);
+  addRun(app, asked);
+  addRehearse(app, asked);
+  auto [reporting, options] =
+      addCommand(app, asked, "report", "Judge and report what is stored; measures nothing", report);
+  addReporting(reporting, options);
+  addTools(app, asked);
 
   // What a shell asks while a line is typed; the words are no command line of ours.
   if (argc >= 2 && std::string_view(argv[1]) == "complete-words")
@@ -218,12 +212,5 @@ int main(int argc, char** argv) {
     const int code = app.exit(error);
     return code == 0 ? kSuccess : kUsage;
   }
-
-  const Console console(colour);
-  if (*check_command) return check(check_options, console);
-  if (*plan_command) return plan(plan_options, console);
-  if (*run_command) return run(run_options, console);
-  if (*rehearse_command) return rehearse(rehearse_options, console);
-  if (*report_command) return report(report_options, console);
-  return tools.run(console);
+  return asked(Console(colour));
 }

@@ -1,0 +1,62 @@
+#pragma once
+
+// What subcommands are declared with.
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/driver/console.h"
+
+namespace expc::driver {
+
+/// What the command line asks for: set by the subcommand on it, and called when all of it is read.
+using Asked = std::function<int(const Console&)>;
+
+/// Adds a subcommand that calls `run` with its options, which what is added to it fills.
+template <typename Options>
+std::pair<CLI::App&, Options&> addCommand(CLI::App& parent, Asked& asked, const char* name, const char* help,
+                                          int (*run)(const Options&, const Console&)) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = parent.add_subcommand(name, help);
+  command->callback(
+      [&asked, options, run] { asked = [options, run](const Console& console) { return run(*options, console); }; });
+  return {*command, *options};
+}
+
+/// An option that takes one of a few words. Help and errors list them in the order given, and completion finds them.
+template <typename T>
+CLI::Option* addChoice(CLI::App& command, const std::string& name, T& value,
+                       const std::vector<std::pair<std::string, T>>& choices, const std::string& help) {
+  std::vector<std::string> words;
+  for (const auto& [word, meaning] : choices) words.push_back(word);
+  return command
+      .add_option_function<std::string>(
+          name,
+          [&value, choices](const std::string& given) {
+            for (const auto& [word, meaning] : choices)
+              if (word == given) value = meaning;
+          },
+          help)
+      ->check(CLI::IsMember(words));
+}
+
+/// `--format text` or `json`.
+inline void addJson(CLI::App& command, bool& json) {
+  addChoice<bool>(command, "--format", json, {{"text", false}, {"json", true}}, "How to print (default text)")
+      ->type_name("FORMAT");
+}
+
+/// The end of the help of commands that reach no verdicts.
+inline constexpr const char* kPlainExitCodes = "Exit codes: 0 success, 1 error, 2 usage.";
+
+/// The subcommands that help to write studies: they neither measure nor judge.
+void addTools(CLI::App& app, Asked& asked);
+
+/// `expc data` and its subcommands.
+void addDataTools(CLI::App& app, Asked& asked);
+
+}  // namespace expc::driver
