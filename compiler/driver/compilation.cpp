@@ -39,6 +39,12 @@ std::string explainHint(const std::vector<diag::Kind>& kinds) {
                      others.empty() ? "" : fmt::format(" (also{})", others.substr(1)));
 }
 
+/// Sorts what was said; what there is to say is complete then.
+void finish(Compilation& compilation) {
+  compilation.failed |= compilation.emitter.errors() > 0;
+  diag::sortAndDeduplicate(compilation.diagnostics.diagnostics);
+}
+
 /// For this machine's slots.
 std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, const MachineOptions& machine,
                                                   const Console& console) {
@@ -46,11 +52,9 @@ std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, c
   if (!openWithoutErrors(options, console, compilation)) return std::nullopt;
   const auto system = findSystem(*compilation.program, options.system.value_or("local"), machine, console);
   if (!system) return std::nullopt;
-  compilation.plans = lower::compileAll(*compilation.program, selectionOf(options), &*system, compilation.emitter);
-  finish(compilation);
-  showDiagnostics(compilation, console);
-  if (compilation.failed) return std::nullopt;
-  return std::move(compilation.plans);
+  auto plans = lower::compileAll(*compilation.program, selectionOf(options), &*system, compilation.emitter);
+  if (!showDiagnostics(compilation, console)) return std::nullopt;
+  return plans;
 }
 
 }  // namespace
@@ -79,7 +83,6 @@ void open(const StudyOptions& options, const load::FileSystem& files, const Cons
 bool openWithoutErrors(const StudyOptions& options, const Console& console, Compilation& compilation) {
   open(options, load::FileSystem::real(), console, compilation);
   if (compilation.program && compilation.emitter.errors() == 0) return true;
-  finish(compilation);
   showDiagnostics(compilation, console);
   return false;
 }
@@ -97,12 +100,8 @@ void verify(const StudyOptions& options, const load::FileSystem& files, const Co
   finish(compilation);
 }
 
-void finish(Compilation& compilation) {
-  compilation.failed |= compilation.emitter.errors() > 0;
-  diag::sortAndDeduplicate(compilation.diagnostics.diagnostics);
-}
-
-void showDiagnostics(const Compilation& compilation, const Console& console) {
+bool showDiagnostics(Compilation& compilation, const Console& console) {
+  finish(compilation);
   if (compilation.lookups)
     for (const std::string& note : compilation.lookups->notes()) console.message("note: " + note);
   size_t errors = 0, warnings = 0;
@@ -115,12 +114,13 @@ void showDiagnostics(const Compilation& compilation, const Console& console) {
     console.message(diag::renderText(compilation.sources, diagnostic, console.colourErr()));
     (diagnostic.severity == diag::Severity::Error ? errors : warnings)++;
   }
-  if (errors + warnings == 0) return;
+  if (errors + warnings == 0) return !compilation.failed;
   std::vector<std::string> counts;
   if (errors > 0) counts.push_back(report::counted(errors, "error"));
   if (warnings > 0) counts.push_back(report::counted(warnings, "warning"));
   console.message(report::joined(counts));
   console.message(explainHint(kinds));
+  return !compilation.failed;
 }
 
 std::optional<std::vector<plan::Plan>> loadPlans(const StudyOptions& options, const MachineOptions& machine,

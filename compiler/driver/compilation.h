@@ -19,7 +19,6 @@ struct Compilation {
   diag::Emitter emitter{diagnostics};
   std::optional<FileLookups> lookups;
   std::optional<check::Program> program;  // of a file that could be read
-  std::vector<plan::Plan> plans;          // only those without an error
   bool failed = false;
 };
 
@@ -37,11 +36,8 @@ bool openWithoutErrors(const StudyOptions& options, const Console& console, Comp
 void verify(const StudyOptions& options, const load::FileSystem& files, const Console& console,
             Compilation& compilation);
 
-/// Sorts what was said; what there is to say is complete then.
-void finish(Compilation& compilation);
-
-/// Diagnostics by position, each once: as text on standard error, with a closing count.
-void showDiagnostics(const Compilation& compilation, const Console& console);
+/// Diagnostics by position, each once: as text on standard error, with a closing count. False where there was an error.
+bool showDiagnostics(Compilation& compilation, const Console& console);
 
 /// The plans of a study file (compiled for this machine's slots) or of a plan file; nothing after saying why.
 std::optional<std::vector<plan::Plan>> loadPlans(const StudyOptions& options, const MachineOptions& machine,

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "compiler/diag/render.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/exit_codes.h"
@@ -54,7 +53,6 @@ class Formatter {
   int run() {
     for (const std::string& name : options_.paths) addPath(name);
     for (const std::string& name : files_) formatFile(name);
-    diag::sortAndDeduplicate(compilation_.diagnostics.diagnostics);
     showDiagnostics(compilation_, console_);
     if (options_.check && changed_ > 0)
       console_.message(fmt::format("{} of {} would change: run `expc fmt` on {}", changed_,

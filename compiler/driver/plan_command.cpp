@@ -18,48 +18,37 @@ namespace {
 constexpr uint64_t kWholePlan = 2000;
 constexpr size_t kShownChanges = 20;
 
-int outputClosed(const Console&) { return kError; }
+/// The lock of the file as it is; nothing after saying what is wrong.
+std::optional<llvm::json::Value> lockNow(Compilation& compilation, const Console& console) {
+  llvm::Expected<llvm::json::Value> lock = makeLock(*compilation.program, true, compilation.emitter);
+  const bool good = showDiagnostics(compilation, console);
+  if (lock) return std::move(*lock);
+  if (good)
+    console.error(lock.takeError());
+  else
+    llvm::consumeError(lock.takeError());
+  return std::nullopt;
+}
 
 int writeLockFile(const PlanOptions& options, Compilation& compilation, const Console& console) {
-  llvm::Expected<llvm::json::Value> lock = makeLock(*compilation.program, true, compilation.emitter);
-  finish(compilation);
-  showDiagnostics(compilation, console);
-  if (!lock) {
-    if (compilation.failed)
-      llvm::consumeError(lock.takeError());
-    else
-      console.error(lock.takeError());
-    return kError;
-  }
+  const auto lock = lockNow(compilation, console);
+  if (!lock) return kError;
   const std::string path = lockPath(options.study.file);
-  if (llvm::Error error = writeLock(path, *lock)) {
-    console.error(fmt::format("cannot write {}: {}", path, llvm::toString(std::move(error))));
-    return kError;
-  }
-  return console.print(fmt::format("wrote {}\n", path)) ? kSuccess : outputClosed(console);
+  if (llvm::Error error = writeLock(path, *lock))
+    return console.error(fmt::format("cannot write {}: {}", path, llvm::toString(std::move(error))));
+  return console.print(fmt::format("wrote {}\n", path)) ? kSuccess : kError;
 }
 
 int showChanges(const PlanOptions& options, Compilation& compilation, const Console& console) {
   llvm::Expected<llvm::json::Value> before = readLock(options.diff);
-  if (!before) {
-    console.error(before.takeError());
-    return kError;
-  }
-  llvm::Expected<llvm::json::Value> after = makeLock(*compilation.program, true, compilation.emitter);
-  finish(compilation);
-  showDiagnostics(compilation, console);
-  if (!after) {
-    if (compilation.failed)
-      llvm::consumeError(after.takeError());
-    else
-      console.error(after.takeError());
-    return kError;
-  }
+  if (!before) return console.error(before.takeError());
+  const auto after = lockNow(compilation, console);
+  if (!after) return kError;
   std::string text;
   for (const std::string& line : compareLocks(*before, *after, options.all_points ? SIZE_MAX : kShownChanges))
     text += line + "\n";
   if (text.empty()) text = fmt::format("nothing changed since {}\n", options.diff);
-  return console.print(text) ? kSuccess : outputClosed(console);
+  return console.print(text) ? kSuccess : kError;
 }
 
 bool showText(const plan::Plan& plan, const PlanOptions& options, const Console& console) {
@@ -106,31 +95,22 @@ int plan(const PlanOptions& options, const Console& console) {
   Compilation compilation;
   if (!openWithoutErrors(options.study, console, compilation)) return kError;
   const bool restricted = options.study.study || !options.study.presets.empty() || !options.study.overrides.empty();
-  if (restricted && (options.lock || !options.diff.empty())) {
-    console.error("a lock is of the whole file: leave out --study, --preset and -D");
-    return kUsage;
-  }
+  if (restricted && (options.lock || !options.diff.empty()))
+    return console.usage("a lock is of the whole file: leave out --study, --preset and -D");
   if (options.lock) return writeLockFile(options, compilation, console);
   if (!options.diff.empty()) return showChanges(options, compilation, console);
   const auto system =
       findSystem(*compilation.program, options.study.system.value_or("local"), options.machine, console);
   if (!system) return kError;
   const size_t studies = options.study.study ? 1 : compilation.program->studies.size();
-  if (options.format == PlanFormat::Json && studies > 1) {
-    console.error(fmt::format("{} holds {} studies and a plan is of one: choose it with --study NAME",
-                              options.study.file, studies));
-    return kUsage;
-  }
+  if (options.format == PlanFormat::Json && studies > 1)
+    return console.usage(fmt::format("{} holds {} studies and a plan is of one: choose it with --study NAME",
+                                     options.study.file, studies));
   const auto prepared =
       lower::Prepared::all(*compilation.program, selectionOf(options.study), &*system, compilation.emitter);
-  bool open = true;
-  if (compilation.emitter.errors() == 0)
-    for (const auto& one : prepared) open = open && showStudy(*one, options, compilation, console);
-  const bool failed_before = compilation.emitter.errors() > 0;
-  finish(compilation);
-  showDiagnostics(compilation, console);
-  if (!open && !failed_before) return compilation.failed ? kError : outputClosed(console);
-  return compilation.failed ? kError : kSuccess;
+  bool good = compilation.emitter.errors() == 0;
+  for (const auto& one : prepared) good = good && showStudy(*one, options, compilation, console);
+  return showDiagnostics(compilation, console) && good ? kSuccess : kError;
 }
 
 }  // namespace expc::driver

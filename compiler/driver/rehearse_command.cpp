@@ -42,9 +42,7 @@ std::optional<std::vector<plan::Plan>> plansFor(const check::System& system, con
     if (plan && (!options.where || restrict(*plan, *prepared, *options.where, emitter)))
       plans.push_back(std::move(*plan));
   }
-  finish(compilation);
-  showDiagnostics(compilation, console);
-  if (compilation.failed) return std::nullopt;
+  if (!showDiagnostics(compilation, console)) return std::nullopt;
   return plans;
 }
 
@@ -74,10 +72,7 @@ int rehearseOne(const plan::Plan& plan, const engine::Resources& resources, cons
   asked.again = options.again;
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress();
   llvm::Expected<engine::RehearsalOutcome> outcome = engine::rehearse(plan, asked, *progress);
-  if (!outcome) {
-    console.error(outcome.takeError());
-    return kError;
-  }
+  if (!outcome) return console.error(outcome.takeError());
   report::RehearsalTextOptions text;
   text.width = console.width();
   text.colour = console.colourOut();
@@ -91,12 +86,9 @@ int rehearseOne(const plan::Plan& plan, const engine::Resources& resources, cons
 }  // namespace
 
 int rehearse(const RehearseOptions& options, const Console& console) {
-  if (!options.study.system && options.null_gpus.empty()) {
-    console.error(
-        "a rehearsal needs to know the cards: name a machine with --system proxima, or cards with --null-gpus "
-        "4x94GB");
-    return kUsage;
-  }
+  if (!options.study.system && options.null_gpus.empty())
+    return console.usage(
+        "a rehearsal needs to know the cards: name a machine with --system proxima, or cards with --null-gpus 4x94GB");
   Compilation compilation;
   if (!openWithoutErrors(options.study, console, compilation)) return kError;
   MachineOptions machine;
@@ -105,10 +97,7 @@ int rehearse(const RehearseOptions& options, const Console& console) {
   if (!system) return kError;
   auto resources =
       options.study.system ? nullResourcesOf(*system, options.worker) : resourcesOf(machine, options.worker);
-  if (!resources) {
-    console.error(resources.takeError());
-    return kError;
-  }
+  if (!resources) return console.error(resources.takeError());
   const auto plans = plansFor(*system, options, compilation, console);
   if (!plans) return kError;
   int code = kSuccess;

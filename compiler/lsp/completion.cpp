@@ -200,7 +200,7 @@ void Completion::heads() {
     default:
       break;
   }
-  words(Role::Head, Kind::Keyword, parse::wordsBlock(context_.block));
+  words(Role::Head, Kind::Keyword, parse::blockOf(context_.block).words);
 }
 
 /// The words that go on with the statement are those that the grammar lets come next. Words of expressions are left to

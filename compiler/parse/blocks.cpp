@@ -1,57 +1,39 @@
 #include "compiler/parse/blocks.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
+#include <array>
 
 #include "compiler/language/words.h"
 
 namespace expc::parse {
 
-bool isBlock(Rule rule) {
-  switch (rule) {
-    case Rule::File:
-    case Rule::WorkloadBody:
-    case Rule::SystemBody:
-    case Rule::ReferenceBody:
-    case Rule::StudyBody:
-    case Rule::PresetBody:
-    case Rule::DesignBody:
-    case Rule::KindBody:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool isWholeFile(Rule rule) {
-  return rule == Rule::File || rule == Rule::ValueFile || rule == Rule::SettingFile || rule == Rule::PointFile;
-}
-
-bool isStatement(Rule rule) {
-  if (isWholeFile(rule)) return true;
-  switch (rule) {
-    case Rule::Declaration:
-    case Rule::WorkloadItem:
-    case Rule::SystemItem:
-    case Rule::ReferenceItem:
-    case Rule::StudyItem:
-    case Rule::DesignItem:
-    case Rule::Setting:
-    case Rule::PresetItem:
-      return true;
-    default:
-      return false;
-  }
-}
-
 namespace {
 
-/// The heads that the table of words gives to `blocks`; where assignments or settings stand, whatever may be a name
-/// too.
-std::vector<Token> heads(uint8_t blocks, bool names) {
+constexpr Block kBlocks[] = {
+    {Rule::File, "file", language::File, false, ""},
+    {Rule::WorkloadBody, "workload", language::Workload, false, ""},
+    {Rule::SystemBody, "system", language::None, true, "a property, such as 'gpus = 4',"},
+    {Rule::ReferenceBody, "reference", language::None, true,
+     "a name and what it is read from, such as 'time = column(total_time_s) * 1s',"},
+    {Rule::StudyBody, "study", language::Study, false, ""},
+    {Rule::PresetBody, "preset", language::Preset, true, ""},
+    {Rule::DesignBody, "design", language::None, true,
+     "a setting, such as 'repeat 10', or a kind of trial, such as 'timed { … }',"},
+    {Rule::KindBody, "kind of trial", language::None, true, "a setting, such as 'repeat 10',"}};
+
+const Block* find(Rule rule) {
+  const Block* found = std::ranges::find(kBlocks, rule, &Block::rule);
+  return found == std::end(kBlocks) ? nullptr : found;
+}
+
+/// The heads that the table of words gives to a block; where assignments or settings stand, whatever may be a name too.
+std::vector<Token> heads(const Block& block) {
   std::vector<Token> result;
-  for (const language::Word* word : language::words(language::Role::Head, blocks))
+  for (const language::Word* word : language::words(language::Role::Head, block.words))
     result.push_back(tokenOf(word->text));
-  if (!names) return result;
+  if (!block.names) return result;
   result.push_back(Token::Identifier);
   for (int token = static_cast<int>(Token::As); token <= static_cast<int>(Token::Allow); ++token)
     result.push_back(static_cast<Token>(token));
@@ -60,54 +42,40 @@ std::vector<Token> heads(uint8_t blocks, bool names) {
 
 }  // namespace
 
-uint8_t wordsBlock(Rule block) {
-  switch (block) {
-    case Rule::File:
-      return language::File;
-    case Rule::WorkloadBody:
-      return language::Workload;
-    case Rule::StudyBody:
-      return language::Study;
-    case Rule::PresetBody:
-      return language::Preset;
-    default:
-      return language::None;
-  }
+bool isBlock(Rule rule) { return find(rule) != nullptr; }
+
+const Block& blockOf(Rule rule) {
+  const Block* found = find(rule);
+  return found ? *found : kBlocks[0];
+}
+
+bool isWholeFile(Rule rule) {
+  return rule == Rule::File || rule == Rule::ValueFile || rule == Rule::SettingFile || rule == Rule::PointFile;
+}
+
+bool isStatement(Rule rule) {
+  static constexpr Rule kStatements[] = {Rule::Declaration, Rule::WorkloadItem, Rule::SystemItem, Rule::ReferenceItem,
+                                         Rule::StudyItem,   Rule::DesignItem,   Rule::Setting,    Rule::PresetItem};
+  return isWholeFile(rule) || llvm::is_contained(kStatements, rule);
 }
 
 const std::vector<Token>& headsOf(Rule block) {
-  static const std::vector<Token> file = heads(language::File, false), workload = heads(language::Workload, false),
-                                  study = heads(language::Study, false), preset = heads(language::Preset, true),
-                                  names = heads(language::None, true);
-  switch (block) {
-    case Rule::WorkloadBody:
-      return workload;
-    case Rule::StudyBody:
-      return study;
-    case Rule::PresetBody:
-      return preset;
-    case Rule::SystemBody:
-    case Rule::ReferenceBody:
-    case Rule::DesignBody:
-    case Rule::KindBody:
-      return names;
-    default:
-      return file;
-  }
+  static const auto all = [] {
+    std::array<std::vector<Token>, std::size(kBlocks)> out;
+    std::ranges::transform(kBlocks, out.begin(), heads);
+    return out;
+  }();
+  return all[static_cast<size_t>(&blockOf(block) - kBlocks)];
 }
 
-bool isHead(Rule block, Token token) {
-  const std::vector<Token>& heads = headsOf(block);
-  return std::find(heads.begin(), heads.end(), token) != heads.end();
-}
+bool isHead(Rule block, Token token) { return llvm::is_contained(headsOf(block), token); }
 
 bool endsBlock(Rule block, Token token, Token after) {
   if (block == Rule::File) return false;
   if (token == Token::Study || token == Token::Enum || token == Token::Import || token == Token::Reference) return true;
   // `system box` declares; `system.gpus` is a value.
   if (token == Token::System) return isWord(after);
-  const bool words = headsOf(block).front() == Token::Identifier;
-  return words && isHeadWord(token);
+  return headsOf(block).front() == Token::Identifier && isHeadWord(token);
 }
 
 }  // namespace expc::parse

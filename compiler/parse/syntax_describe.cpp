@@ -165,44 +165,12 @@ std::string describeExpected(const Situation& situation) {
   return situation.expected.empty() ? "something else" : listOf(situation);
 }
 
-std::string_view blockName(Rule block) {
-  switch (block) {
-    case Rule::File:
-      return "file";
-    case Rule::WorkloadBody:
-      return "workload";
-    case Rule::SystemBody:
-      return "system";
-    case Rule::ReferenceBody:
-      return "reference";
-    case Rule::StudyBody:
-      return "study";
-    case Rule::PresetBody:
-      return "preset";
-    case Rule::KindBody:
-      return "kind of trial";
-    default:
-      return "design";
-  }
-}
-
-std::string describeStatements(Rule block) {
-  switch (block) {
-    case Rule::SystemBody:
-      return "a property, such as 'gpus = 4',";
-    case Rule::ReferenceBody:
-      return "a name and what it is read from, such as 'time = column(total_time_s) * 1s',";
-    case Rule::KindBody:
-      return "a setting, such as 'repeat 10',";
-    case Rule::DesignBody:
-      return "a setting, such as 'repeat 10', or a kind of trial, such as 'timed { … }',";
-    default:
-      break;
-  }
-  std::vector<std::string> heads = language::texts(language::Role::Head, wordsBlock(block));
-  if (block == Rule::PresetBody) heads.insert(heads.begin(), "an assignment");
+std::string describeStatements(const Block& block) {
+  if (!block.statements.empty()) return std::string(block.statements);
+  std::vector<std::string> heads = language::texts(language::Role::Head, block.words);
+  if (block.names) heads.insert(heads.begin(), "an assignment");
   return fmt::format("a {} ({})",
-                     block == Rule::File ? "declaration" : fmt::format("statement of a {}", blockName(block)),
+                     block.rule == Rule::File ? "declaration" : fmt::format("statement of a {}", block.name),
                      diag::list(heads, "or"));
 }
 

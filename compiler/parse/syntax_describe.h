@@ -1,8 +1,8 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
+#include "compiler/parse/blocks.h"
 #include "compiler/parse/syntax_errors.h"
 
 namespace expc::parse {
@@ -11,9 +11,7 @@ namespace expc::parse {
 /// needs one.
 std::string describeExpected(const Situation& situation);
 
-/// "study"
-std::string_view blockName(Rule block);
 /// "a statement of a study (workload, …)"
-std::string describeStatements(Rule block);
+std::string describeStatements(const Block& block);
 
 }  // namespace expc::parse

@@ -96,7 +96,7 @@ void reportNoStatement(Reporter& reporter, Rule block, const Situation& situatio
   const std::string shown = describeFound(reporter, found, false);
   const bool named = headsOf(block).front() == Token::Identifier;  // what stands there begins with a name of its own
   if (found.token == Token::Comma && named) {
-    if (auto builder = reporter.unexpected(range, fmt::format("no ',' in a {}", blockName(block)), shown))
+    if (auto builder = reporter.unexpected(range, fmt::format("no ',' in a {}", blockOf(block).name), shown))
       builder->fix(range, apart(reporter.text(), range, "")).emit();
     return;
   }
@@ -109,7 +109,8 @@ void reportNoStatement(Reporter& reporter, Rule block, const Situation& situatio
   const std::string meant = hint(reporter.text(), situation);
   auto near = meant.empty() ? suggestion(reporter, found, words) : std::nullopt;
   if (found.token == Token::Assign && !begins && !named) near = "==";
-  std::string expected = near ? fmt::format("a statement of a {}", blockName(block)) : describeStatements(block);
+  std::string expected =
+      near ? fmt::format("a statement of a {}", blockOf(block).name) : describeStatements(blockOf(block));
   if (expected.back() == ',') expected.pop_back();
   // On a line that has begun, what is wrong is what goes on and not a new statement.
   std::optional<diag::Builder> builder =
@@ -122,7 +123,7 @@ void reportNoStatement(Reporter& reporter, Rule block, const Situation& situatio
 void reportUnclosed(Reporter& reporter, Rule block, const Located& open, const Situation& situation) {
   source::Range range = rangeOf(reporter, situation.found);
   if (onLaterLine(reporter, situation)) range.begin = range.end = situation.previous.end;
-  if (auto builder = reporter.unexpected(range, fmt::format("'}}' to close the {}", blockName(block)),
+  if (auto builder = reporter.unexpected(range, fmt::format("'}}' to close the {}", blockOf(block).name),
                                          describeFound(reporter, situation.found, false)))
     builder->note(rangeOf(reporter, open), "it was opened here").emit();
 }

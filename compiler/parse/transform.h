@@ -144,17 +144,14 @@ class Transform {
   void read(uint32_t index, ast::DesignSetting& out);
   void read(uint32_t index, ast::TableDecl& out);
   void read(uint32_t index, ast::PlotDecl& out);
-  void read(uint32_t index, ast::PresetDecl& out) { out = presetDecl(index); }
   /// The levels of a factor, of `only`: a list or a record in their place is reported.
   ast::ExprPtr levels(uint32_t value);
   void claim(uint32_t index, ast::CriterionDecl& criterion);
-  void designBody(uint32_t index, ast::DesignDecl& design);
 
   // ---- presets
-  ast::PresetDecl presetDecl(uint32_t index);
-  void presetItem(uint32_t index, ast::PresetDecl& preset);
-  ast::CriteriaClause criteriaClause(uint32_t index);
-  void presetDesign(uint32_t index, ast::PresetDecl& preset);
+  void read(uint32_t index, ast::PresetDecl& out);
+  void read(uint32_t index, ast::OnlyClause& out);
+  void read(uint32_t index, ast::CriteriaClause& out);
   ast::Assignment assignment(uint32_t index);
 
   const source::SourceManager& sources_;

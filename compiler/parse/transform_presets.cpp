@@ -2,65 +2,31 @@
 
 namespace expc::parse {
 
-ast::PresetDecl Transform::presetDecl(uint32_t index) {
-  ast::PresetDecl out;
-  out.range = range(index);
-  out.doc = doc(index);
-  out.name = identifier(child(index, Rule::Word));
-  for (uint32_t item : children(child(index, Rule::PresetBody), Rule::PresetItem)) {
-    const uint32_t inner = node(item).child;
-    if (!broken(item) && !broken(inner)) presetItem(inner, out);
-  }
-  return out;
-}
-
-void Transform::presetItem(uint32_t index, ast::PresetDecl& preset) {
-  switch (node(index).rule) {
-    case Rule::OnlyClause:
-      preset.only.push_back(
-          {range(index), factorName(child(index, Rule::FactorName)), levels(child(index, Rule::Value))});
-      break;
-    case Rule::CriteriaClause:
-      preset.claims.push_back(criteriaClause(index));
-      break;
-    case Rule::CriterionDecl:
-      add(index, preset.criteria);
-      break;
-    case Rule::PresetDesign:
-      presetDesign(index, preset);
-      break;
-    case Rule::Assignment:
-      preset.assignments.push_back(assignment(index));
-      break;
-    default:
-      break;
+void Transform::read(uint32_t index, ast::PresetDecl& out) {
+  for (uint32_t item : statements(child(index, Rule::PresetBody), Rule::PresetItem)) {
+    take(item, Rule::OnlyClause, out.only);
+    take(item, Rule::CriteriaClause, out.claims);
+    take(item, Rule::CriterionDecl, out.criteria);
+    // `design { … }` merges into the study's, `design.timed.repeat = 20` sets one thing of it.
+    const bool block = child(item, Rule::DesignBody) != kNone;
+    if (block) add(item, out.designs);
+    if (isRule(item, Rule::Assignment) || (isRule(item, Rule::PresetDesign) && !block))
+      out.assignments.push_back(assignment(item));
   }
 }
 
-ast::CriteriaClause Transform::criteriaClause(uint32_t index) {
+void Transform::read(uint32_t index, ast::OnlyClause& out) {
+  out.factor = factorName(child(index, Rule::FactorName));
+  out.levels = levels(child(index, Rule::Value));
+}
+
+void Transform::read(uint32_t index, ast::CriteriaClause& out) {
   using Which = ast::CriteriaClause::Which;
-  ast::CriteriaClause out;
-  out.range = range(index);
   out.keep = has(index, Token::Keep);
   out.which = has(index, Token::Star) ? Which::All : has(index, Token::With) ? Which::Confident : Which::Named;
   if (const uint32_t words = child(index, Rule::Words); words != kNone) out.criteria = identifiers(words);
   if (out.keep && out.which == Which::All)
     reporter_.syntaxError(out.range, "'remove criterion *', or the names of criteria to keep");
-  return out;
-}
-
-/// `design { … }`, which merges into the study's, or `design.timed.repeat = 20`.
-void Transform::presetDesign(uint32_t index, ast::PresetDecl& preset) {
-  const uint32_t body = child(index, Rule::DesignBody);
-  if (body == kNone) {
-    preset.assignments.push_back(assignment(index));
-    return;
-  }
-  ast::DesignDecl out;
-  out.range = range(index);
-  if (const uint32_t shape = child(index, Rule::Word); shape != kNone) out.shape = identifier(shape);
-  designBody(body, out);
-  preset.designs.push_back(std::move(out));
 }
 
 /// `index` is an assignment, an assigned or a presetDesign that is one: parts, '=' and a value.

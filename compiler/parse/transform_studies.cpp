@@ -94,17 +94,13 @@ void Transform::read(uint32_t index, ast::ControlDecl& out) {
 
 void Transform::read(uint32_t index, ast::DesignDecl& out) {
   if (const uint32_t shape = child(index, Rule::Word); shape != kNone) out.shape = identifier(shape);
-  designBody(child(index, Rule::DesignBody), out);
-}
-
-void Transform::designBody(uint32_t index, ast::DesignDecl& design) {
-  for (uint32_t item : statements(index, Rule::DesignItem)) {
+  for (uint32_t item : statements(child(index, Rule::DesignBody), Rule::DesignItem)) {
     const uint32_t body = child(item, Rule::KindBody);
     if (body == kNone) {
-      add(item, design.settings);
+      add(item, out.settings);
       continue;
     }
-    ast::DesignKindBlock& block = design.kinds.emplace_back();
+    ast::DesignKindBlock& block = out.kinds.emplace_back();
     block.range = range(item);
     block.kind = identifier(child(item, Rule::Word));
     for (uint32_t setting : statements(body, Rule::Setting)) add(setting, block.settings);
