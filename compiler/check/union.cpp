@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
+
+#include "compiler/formula/order.h"
 
 namespace expc::check {
 namespace {
@@ -68,39 +71,41 @@ class Uniter {
 
   /// Every name once, after those that some `when` of it reads.
   bool order() {
-    std::vector<std::pair<const Workload*, const Parameter*>> open;
+    std::vector<std::string_view> names;
     for (const Use& use : study_.uses)
-      for (const Parameter& parameter : use.workload->parameters) open.emplace_back(use.workload, &parameter);
-    auto ready = [&](std::string_view name) {
-      for (const Use& use : study_.uses) {
-        int index = use.workload->findParameter(name);
-        if (index < 0 || !use.workload->parameters[index].when) continue;
-        for (unsigned read : parametersOf(*use.workload->parameters[index].when))
-          if (workload_->findParameter(use.workload->parameters[read].name) < 0) return false;
-      }
-      return true;
+      for (const Parameter& parameter : use.workload->parameters)
+        if (std::ranges::find(names, parameter.name) == names.end()) names.push_back(parameter.name);
+    const auto needs = [&](size_t at, auto visit) {
+      for (const Use& use : study_.uses)
+        if (const int index = use.workload->findParameter(names[at]); index >= 0)
+          if (const FormulaPtr& when = use.workload->parameters[index].when)
+            for (unsigned read : parametersOf(*when))
+              visit(std::ranges::find(names, use.workload->parameters[read].name) - names.begin());
     };
-    while (!open.empty()) {
-      size_t size = open.size();
-      for (auto at = open.begin(); at != open.end();) {
-        bool known = workload_->findParameter(at->second->name) >= 0;
-        if (known ? !agrees(*at->first, *at->second) : !ready(at->second->name)) {
-          if (known) return false;
-          ++at;
-          continue;
-        }
-        if (!known) {
-          Parameter parameter = *at->second;
-          parameter.when = parameter.strong = nullptr;
-          workload_->parameters.push_back(std::move(parameter));
-        }
-        at = open.erase(at);
+    bool good = true;
+    inOrder(
+        names.size(), needs, [&](size_t at) { good = good && unite(names[at]); },
+        [&](size_t at) {
+          if (std::exchange(good, false))
+            context_.emitter().emit(
+                study_.range, errors::NotSupported,
+                fmt::format("a study whose workloads make '{}' depend on what depends on it", names[at]));
+        });
+    return good;
+  }
+
+  /// One parameter from those of this name; false after reporting that they do not agree.
+  bool unite(std::string_view name) {
+    for (const Use& use : study_.uses) {
+      const int index = use.workload->findParameter(name);
+      if (index < 0) continue;
+      const Parameter& parameter = use.workload->parameters[index];
+      if (workload_->findParameter(name) >= 0) {
+        if (!agrees(*use.workload, parameter)) return false;
+        continue;
       }
-      if (open.size() < size) continue;
-      context_.emitter().emit(
-          study_.range, errors::NotSupported,
-          fmt::format("a study whose workloads make '{}' depend on what depends on it", open.front().second->name));
-      return false;
+      workload_->parameters.push_back(parameter);
+      workload_->parameters.back().when = workload_->parameters.back().strong = nullptr;
     }
     return true;
   }

@@ -20,7 +20,6 @@ class PlanBuilder {
 
   std::string id(expand::Levels point) { return std::string(prepared_.writer().id(point)); }
   expand::Levels point(size_t index) const { return {levels_.data() + index * space_.width(), space_.width()}; }
-  bool runs(const check::Comparison* comparison, expand::Levels point);
   plan::Cell cell(const check::Comparison* comparison, const check::Metric& metric, expand::Levels point);
 
   Prepared& prepared_;

@@ -43,14 +43,6 @@ plan::Bound bandAround(double value, const check::Criterion& criterion, const st
 
 }  // namespace
 
-bool PlanBuilder::runs(const check::Comparison* comparison, expand::Levels point) {
-  if (!comparison) return prepared_.machine().unavailable(point).empty();
-  bool all = true;
-  pairs_.reads(*comparison, point,
-               [&](expand::Levels read) { all = all && prepared_.machine().unavailable(read).empty(); });
-  return all;
-}
-
 plan::Cell PlanBuilder::cell(const check::Comparison* comparison, const check::Metric& metric, expand::Levels point) {
   plan::Cell cell;
   for (unsigned factor = 0; factor < point.size(); ++factor)
@@ -61,7 +53,7 @@ plan::Cell PlanBuilder::cell(const check::Comparison* comparison, const check::M
     cell.term = metricTerm(metric, cell.points[0]);
     return cell;
   }
-  pairs_.reads(*comparison, point, [&](expand::Levels read) {
+  pairs_.reads(comparison, point, [&](expand::Levels read) {
     std::string name = id(read);
     if (std::find(cell.points.begin(), cell.points.end(), name) == cell.points.end()) cell.points.push_back(name);
   });
@@ -73,28 +65,20 @@ plan::Cell PlanBuilder::cell(const check::Comparison* comparison, const check::M
 void PlanBuilder::comparison(size_t index) {
   const check::Comparison& declared = study_.comparisons[index];
   for (size_t i = 0; i < plan_.points.size(); ++i)
-    if (pairs_.value(declared, point(i)).found == Pairs::Found::One && runs(&declared, point(i)))
+    if (pairs_.value(declared, point(i)).found == Pairs::Found::One && prepared_.machine().runs(&declared, point(i)))
       plan_.comparisons[index].cells.push_back(cell(&declared, study_.metrics[declared.metric], point(i)));
 }
 
 void PlanBuilder::criterion(size_t index) {
   const check::Criterion& declared = *prepared_.selected().criteria[index];
   plan::Criterion& criterion = plan_.criteria[index];
-  Question question(space_, declared);
-  auto compared = question.comparison();
-  const check::Comparison* comparison = compared ? &study_.comparisons[*compared] : nullptr;
-  std::vector<Pairs::Answer> values(study_.comparisons.size());
-  std::optional<PublishedValues> published;
-  if (declared.like) published.emplace(space_, study_.references[*declared.like]);
-
+  Question question(space_, declared, prepared_.machine());
+  const check::Comparison* comparison = question.comparison();
   std::vector<expand::Levels> points;
   for (size_t i = 0; i < plan_.points.size(); ++i) {
     expand::Levels at = point(i);
-    if (comparison) values[*compared] = pairs_.value(*comparison, at);
-    if (question.asks(at, values) != Question::Answer::Yes || !runs(comparison, at)) continue;
-    if (declared.feasible && !fits(prepared_.machine(), pairs_, comparison, at)) continue;
-    std::optional<double> value;
-    if (published && !(value = published->of(declared, pairs_, at))) continue;
+    if (question.at(at, comparison ? pairs_.value(*comparison, at) : Pairs::Answer()) != Question::Answer::Cell)
+      continue;
     if (declared.infeasible) {
       criterion.cells.push_back(cell(nullptr, {}, at));
       criterion.cells.back().term = constantTerm(1);
@@ -102,7 +86,7 @@ void PlanBuilder::criterion(size_t index) {
     } else {
       criterion.cells.push_back(cell(comparison, study_.metrics[*declared.metric], at));
     }
-    if (value)
+    if (const auto value = question.published())
       criterion.cells.back().bound =
           bandAround(*value, declared, study_.references[*declared.like].name, criterion.unit);
     points.push_back(at);

@@ -7,12 +7,31 @@
 
 #include "compiler/lower/lower.h"
 #include "compiler/survey/lints.h"
+#include "compiler/survey/values.h"
 #include "runtime/plan/json.h"
 #include "tests/study_fixture.h"
 
 using namespace expc;
 
 namespace {
+
+/// The slow and obvious way to a point's id: canonical JSON of what the point means, hashed.
+std::string idOf(const select::Selected& selected, const expand::Assignment& settled) {
+  const check::Use& use = selected.study->uses[settled.use()];
+  const check::Workload& workload = *use.workload;
+  llvm::json::Object parameters, document{{"version", workload.version}};
+  for (unsigned i = 0; i < use.parameter_of.size(); ++i) {
+    const check::Value* value = use.parameter_of[i] >= 0 ? settled.value(i) : nullptr;
+    if (value && *value != workload.parameters[use.parameter_of[i]].fallback)
+      parameters[selected.study->workload->parameters[i].name] = lower::toExactJson(*value);
+  }
+  if (workload.command)
+    document["command"] = lower::argumentsJson(workload.command->program);
+  else
+    document["workload"] = workload.name;
+  document["parameters"] = std::move(parameters);
+  return plan::shortHash(plan::canonicalJson(std::move(document)));
+}
 
 struct Lowered {
   explicit Lowered(const std::string& text, const select::Selection& selection = {}, const std::string& machine = "",
@@ -40,7 +59,7 @@ struct Lowered {
       std::string id(prepared->writer().id(point));
       at.set(point);
       REQUIRE(!at.settle());
-      CHECK(id == lower::pointIdSlowly(prepared->selected(), at));
+      CHECK(id == idOf(prepared->selected(), at));
       prepared->line(point, line);
       auto document = plan::parseJson(line);
       REQUIRE(static_cast<bool>(document));

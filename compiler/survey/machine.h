@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "compiler/expand/space.h"
+#include "compiler/survey/pairs.h"
 
 namespace expc::lower {
 
@@ -25,8 +25,14 @@ class Machine {
   /// The workload's estimates at a point, in bytes, by the metric's name. What has no value there is left out.
   std::map<std::string, double> estimates(expand::Levels point);
 
-  bool judgesAvailability() const { return !rules_.empty(); }
-  bool judgesMemory() const;
+  /// Whether the system can run every point that a comparison reads where it has a value; without one, the point.
+  bool runs(const check::Comparison* comparison, expand::Levels point) const;
+  /// Why the first of these is expected to run out of memory, and which it is; "" where none is.
+  struct Infeasible {
+    std::string why;
+    std::vector<unsigned> point;
+  };
+  Infeasible infeasible(const check::Comparison* comparison, expand::Levels point);
 
   /// The place of the estimate that made the last answer of expectedInfeasible.
   source::Range estimateRange() const { return range_; }
@@ -51,6 +57,7 @@ class Machine {
   std::optional<double> evaluate(const Estimate& estimate, expand::Levels point);
 
   const expand::Space& space_;
+  Pairs pairs_;
   std::vector<Rule> rules_;
   std::vector<Estimate> estimates_;
   expand::Assignment at_;

@@ -127,14 +127,11 @@ Pairs::Answer Pairs::value(const check::Comparison& comparison, expand::Levels p
   return outer;
 }
 
-void Pairs::reads(const check::Comparison& comparison, expand::Levels point,
+void Pairs::reads(const check::Comparison* comparison, expand::Levels point,
                   llvm::function_ref<void(expand::Levels)> visit) const {
-  std::vector<unsigned> other = partner(comparison, point).partner;
-  if (!comparison.inner) {
-    visit(point);
-    return visit(other);
-  }
-  const check::Comparison& inner = space_.study().comparisons[*comparison.inner];
+  if (!comparison) return visit(point);
+  const std::vector<unsigned> other = partner(*comparison, point).partner;
+  const check::Comparison* inner = comparison->inner ? &space_.study().comparisons[*comparison->inner] : nullptr;
   reads(inner, point, visit);
   reads(inner, other, visit);
 }

@@ -41,8 +41,9 @@ class Pairs {
   /// Whether a comparison has a value at `point`: it and those inside it have partners. The answer's partner is that of
   /// the outermost.
   Answer value(const check::Comparison& comparison, expand::Levels point) const;
-  /// Calls `visit` for every point that the value at `point` reads, treated ones first; it must exist.
-  void reads(const check::Comparison& comparison, expand::Levels point,
+  /// Calls `visit` for every point that the value at `point` reads, treated ones first; it must exist. Without a
+  /// comparison that is the point itself.
+  void reads(const check::Comparison* comparison, expand::Levels point,
              llvm::function_ref<void(expand::Levels)> visit) const;
 
  private:

@@ -41,19 +41,6 @@ void append(std::string& to, const std::string& text) {
 
 }  // namespace
 
-std::string pointIdSlowly(const select::Selected& selected, const expand::Assignment& settled) {
-  const check::Use& use = selected.study->uses[settled.use()];
-  llvm::json::Object parameters;
-  for (unsigned i = 0; i < use.parameter_of.size(); ++i) {
-    const check::Value* value = use.parameter_of[i] >= 0 ? settled.value(i) : nullptr;
-    if (value && !isDefault(use, i, *value))
-      parameters[selected.study->workload->parameters[i].name] = toExactJson(*value);
-  }
-  llvm::json::Object document = identity(*use.workload);
-  document["parameters"] = std::move(parameters);
-  return plan::shortHash(plan::canonicalJson(std::move(document)));
-}
-
 llvm::json::Object parametersOf(const select::Selected& selected, const expand::Assignment& settled) {
   const check::Use& use = selected.study->uses[settled.use()];
   llvm::json::Object parameters;

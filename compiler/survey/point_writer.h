@@ -11,8 +11,6 @@
 
 namespace expc::lower {
 
-/// The slow and obvious way to a point's id, for the tests: canonical JSON of what the point means, hashed.
-std::string pointIdSlowly(const select::Selected& selected, const expand::Assignment& settled);
 /// Every active parameter with its value.
 llvm::json::Object parametersOf(const select::Selected& selected, const expand::Assignment& settled);
 

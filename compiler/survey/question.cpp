@@ -7,25 +7,39 @@
 
 namespace expc::lower {
 
-Question::Question(const expand::Space& space, const check::Criterion& criterion) : criterion_(criterion) {
+Question::Question(const expand::Space& space, const check::Criterion& criterion, Machine& machine)
+    : criterion_(criterion), machine_(machine), pairs_(space) {
+  const check::Study& study = space.study();
+  if (criterion.comparison && !criterion.infeasible) comparison_ = &study.comparisons[*criterion.comparison];
+  if (criterion.like) published_ = std::make_unique<PublishedValues>(space, study.references[*criterion.like]);
   for (const check::Quantifier& quantifier : criterion.quantifiers)
     where_.push_back(
         quantifier.where ? std::make_unique<expand::Condition>(space, quantifier.where, expand::View::Study) : nullptr);
 }
 
-Question::Answer Question::asks(expand::Levels point, const std::vector<Pairs::Answer>& values) const {
+/// By its levels and conditions alone: No, Failed, Dropped or Cell.
+Question::Answer Question::selects(expand::Levels point) const {
   for (const check::Pin& pin : criterion_.pins)
     if (point[pin.factor] != pin.level) return Answer::No;
-  bool dropped = false;
+  Answer selected = Answer::Cell;
   for (size_t i = 0; i < where_.size(); ++i) {
     expand::Condition::Answer answer = where_[i] ? where_[i]->at(point) : expand::Condition::Answer::Yes;
     if (answer == expand::Condition::Answer::None) return Answer::Failed;
     if (answer == expand::Condition::Answer::Yes) continue;
     if (criterion_.quantifiers[i].kind == ast::QuantifierKind::ForAll) return Answer::No;
-    dropped = true;
+    selected = Answer::Dropped;
   }
-  if (comparison() && values[*comparison()].found != Pairs::Found::One) return Answer::No;
-  return dropped ? Answer::Dropped : Answer::Yes;
+  return selected;
+}
+
+Question::Answer Question::at(expand::Levels point, const Pairs::Answer& value) {
+  const Answer selected = selects(point);
+  if (selected == Answer::Failed) return selected;
+  if (comparison_ && value.found != Pairs::Found::One) return Answer::No;
+  if (selected != Answer::Cell) return selected;
+  if (published_ && !(value_ = published_->of(criterion_, pairs_, point))) return Answer::Unpublished;
+  if (criterion_.feasible && !machine_.infeasible(comparison_, point).why.empty()) return Answer::Unfit;
+  return machine_.runs(comparison_, point) ? Answer::Cell : Answer::Unavailable;
 }
 
 void Question::reportFailure(expand::Levels point, diag::Emitter& emitter) const {

@@ -4,30 +4,45 @@
 #include <memory>
 #include <vector>
 
-#include "compiler/survey/pairs.h"
+#include "compiler/survey/machine.h"
+#include "compiler/survey/published.h"
 
 namespace expc::lower {
 
-/// Which points a criterion asks about.
+/// Which points a criterion asks about, and which of them are its cells.
 class Question {
  public:
-  Question(const expand::Space& space, const check::Criterion& criterion);
+  Question(const expand::Space& space, const check::Criterion& criterion, Machine& machine);
 
-  /// Dropped: only the `where` of an `exists` leaves it out. Failed: a `where` has no value there.
-  enum class Answer { No, Yes, Dropped, Failed };
-  /// `values` says what each comparison of the study has at `point` (Pairs::value).
-  Answer asks(expand::Levels point, const std::vector<Pairs::Answer>& values) const;
+  enum class Answer {
+    No,           // not asked about
+    Failed,       // a `where` has no value there
+    Dropped,      // only the `where` of an `exists` leaves it out
+    Unpublished,  // the reference has nothing for it
+    Unfit,        // `where feasible` leaves it out: it is expected to run out of memory
+    Unavailable,  // the system cannot run what it reads
+    Cell
+  };
+  /// `value` says what the comparison that it judges has at `point` (Pairs::value).
+  Answer at(expand::Levels point, const Pairs::Answer& value);
   void reportFailure(expand::Levels point, diag::Emitter& emitter) const;
 
   const check::Criterion& criterion() const { return criterion_; }
-  /// The comparison that it judges, as an index into Study::comparisons.
-  std::optional<unsigned> comparison() const {
-    return criterion_.infeasible ? std::optional<unsigned>() : criterion_.comparison;
-  }
+  /// The comparison that it judges; null where it judges none.
+  const check::Comparison* comparison() const { return comparison_; }
+  /// What is published for the last point that was asked about.
+  std::optional<double> published() const { return value_; }
 
  private:
+  Answer selects(expand::Levels point) const;
+
   const check::Criterion& criterion_;
+  const check::Comparison* comparison_ = nullptr;
+  Machine& machine_;
+  Pairs pairs_;
   std::vector<std::unique_ptr<expand::Condition>> where_;  // by quantifier; null without one
+  std::unique_ptr<PublishedValues> published_;             // null without a reference
+  std::optional<double> value_;
 };
 
 /// The tree of a criterion's quantifiers without its leaves: enough to know what a design can decide, and small where

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "compiler/survey/published.h"
 #include "compiler/survey/values.h"
 
 namespace expc::lower {
@@ -133,10 +132,7 @@ class Surveyor {
     survey_.comparisons.resize(study_.comparisons.size());
     values_.resize(study_.comparisons.size());
     for (const check::Criterion* criterion : space.selected().criteria) {
-      questions_.emplace_back(space, *criterion);
-      published_.emplace_back();
-      if (criterion->like)
-        published_.back() = std::make_unique<PublishedValues>(space, study_.references[*criterion->like]);
+      questions_.emplace_back(space, *criterion, machine);
       Survey::OfCriterion& of = survey_.criteria.emplace_back(*criterion);
       for (const check::Factor& factor : study_.factors) {
         of.levels.emplace_back(factor.levels.size() + 1, 0);
@@ -190,16 +186,16 @@ class Surveyor {
       survey_.ids_mix += hash * (hash >> 32 | 1);
     }
     for (unsigned i = 0; i < values_.size(); ++i) compare(i, point);
+    static const Pairs::Answer kNone;
     for (size_t i = 0; i < questions_.size(); ++i) {
-      Question::Answer answer = questions_[i].asks(point, values_);
+      const auto compared = questions_[i].comparison();
+      const auto answer = questions_[i].at(point, compared ? values_[compared - study_.comparisons.data()] : kNone);
       if (answer == Question::Answer::Failed) {
         failed_ = &questions_[i];
         failed_at_.assign(point.begin(), point.end());
         return false;
       }
-      if (answer == Question::Answer::Yes || answer == Question::Answer::Dropped)
-        mark(survey_.criteria[i], point, answer == Question::Answer::Yes);
-      if (answer == Question::Answer::Yes) ask(i, point, runs);
+      if (answer != Question::Answer::No) count(i, point, answer);
     }
     return true;
   }
@@ -220,16 +216,9 @@ class Surveyor {
         return;
       case Pairs::Found::One:
         ++of.pairs;
-        of.cells += runs(comparison, point);
+        of.cells += machine_.runs(&comparison, point);
         return;
     }
-  }
-
-  bool runs(const check::Comparison& comparison, expand::Levels point) const {
-    bool all = true;
-    if (machine_.judgesAvailability())
-      pairs_.reads(comparison, point, [&](expand::Levels read) { all = all && machine_.unavailable(read).empty(); });
-    return all;
   }
 
   static void mark(Survey::OfCriterion& of, expand::Levels point, bool once) {
@@ -239,36 +228,20 @@ class Surveyor {
         if (auto& asked = of.asked[factor][point[factor]]; asked != Once) asked = once ? Once : OnlyDropped;
   }
 
-  void ask(size_t index, expand::Levels point, bool point_runs) {
+  void count(size_t index, expand::Levels point, Question::Answer answer) {
+    using enum Question::Answer;
     Survey::OfCriterion& of = survey_.criteria[index];
-    if (published_[index] && !published_[index]->of(questions_[index].criterion(), pairs_, point)) {
-      if (++of.unpublished == 1) of.example.assign(point.begin(), point.end());
-      return;
-    }
-    auto compared = questions_[index].comparison();
-    const check::Comparison* comparison = compared ? &study_.comparisons[*compared] : nullptr;
-    if (questions_[index].criterion().feasible && !fits(machine_, pairs_, comparison, point)) return;
-    of.shape.add(point);
-    if (comparison ? !runs(*comparison, point) : !point_runs) return;
+    mark(of, point, answer != Dropped);
+    if (answer == Unpublished && ++of.unpublished == 1) of.example.assign(point.begin(), point.end());
+    if (answer == Unavailable || answer == Cell) of.shape.add(point);
+    if (answer != Cell) return;
     ++of.cells;
     for (size_t factor = 0; factor < point.size(); ++factor)
       of.levels[factor][point[factor] == expand::kAbsent ? of.levels[factor].size() - 1 : point[factor]] = 1;
-    if (!machine_.judgesMemory()) return;
-    bool infeasible = false;
-    auto look = [&](expand::Levels read) {
-      const std::string why = machine_.expectedInfeasible(read);
-      if (why.empty()) return;
-      infeasible = true;
-      if (of.estimate.empty()) {
-        of.estimate = fmt::format("at {} {}", expand::labelOf(study_, read), why);
-        of.estimate_range = machine_.estimateRange();
-      }
-    };
-    if (comparison)
-      pairs_.reads(*comparison, point, look);
-    else
-      look(point);
-    of.infeasible += infeasible;
+    const Machine::Infeasible found = machine_.infeasible(questions_[index].comparison(), point);
+    if (found.why.empty() || ++of.infeasible > 1) return;
+    of.estimate = fmt::format("at {} {}", expand::labelOf(study_, found.point), found.why);
+    of.estimate_range = machine_.estimateRange();
   }
 
   const expand::Space& space_;
@@ -279,8 +252,7 @@ class Surveyor {
   PathReader paths_;
   ValueFinder values_known_;
   std::vector<Question> questions_;
-  std::vector<std::unique_ptr<PublishedValues>> published_;  // by criterion; null without a reference
-  std::vector<Pairs::Answer> values_;                        // by comparison, at the point in hand
+  std::vector<Pairs::Answer> values_;  // by comparison, at the point in hand
   Survey survey_;
   const Question* failed_ = nullptr;
   std::vector<unsigned> failed_at_;
@@ -291,14 +263,6 @@ class Surveyor {
 std::optional<Survey> surveyOf(const expand::Space& space, Machine& machine, PointWriter* writer,
                                diag::Emitter& emitter) {
   return Surveyor(space, machine, writer).run(emitter);
-}
-
-bool fits(Machine& machine, const Pairs& pairs, const check::Comparison* comparison, expand::Levels point) {
-  if (!machine.judgesMemory()) return true;
-  if (!comparison) return machine.expectedInfeasible(point).empty();
-  bool all = true;
-  pairs.reads(*comparison, point, [&](expand::Levels read) { all = all && machine.expectedInfeasible(read).empty(); });
-  return all;
 }
 
 std::string whyWithout(const Survey::OfComparison& comparison, const check::Study& study,

@@ -49,9 +49,6 @@ struct Survey {
 std::optional<Survey> surveyOf(const expand::Space& space, Machine& machine, PointWriter* writer,
                                diag::Emitter& emitter);
 
-/// Whether no point that a cell reads is expected to run out of memory; without a comparison it reads its own.
-bool fits(Machine& machine, const Pairs& pairs, const check::Comparison* comparison, expand::Levels point);
-
 /// Why points of a comparison have no partner: "2: the rule of slow removes it; 1: …", without the number where there
 /// is one reason.
 std::string whyWithout(const Survey::OfComparison& comparison, const check::Study& study,
