@@ -1,6 +1,8 @@
-// What may be typed next, by the kind of block.
+// What may be typed next: names by what the grammar was reading, words by what it lets come.
 
 #include "compiler/lsp/completion.h"
+
+#include <algorithm>
 
 #include "compiler/parse/blocks.h"
 
@@ -23,222 +25,200 @@ Completion::Completion(const Query& query, bool snippets)
       root_(&query.analysis.program.modules.root()) {
   const source::FileId root = query.analysis.root;
   file_ = fileOf(root_);
-  if (context_.study != parse::kNone) study_ = names().declaredAt({root, context_.study, 0});
-  if (context_.workload != parse::kNone) workload_ = names().declaredAt({root, context_.workload, 0});
+  if (context_.study != parse::kNone) study_ = symbols().declaredAt({root, context_.study, 0});
+  if (context_.workload != parse::kNone) workload_ = symbols().declaredAt({root, context_.workload, 0});
   if (workload_) workloads_.insert(*workload_);
-  // Also where the line with the workload is the one that cannot be read yet.
-  const Tokens& tokens = context_.study_tokens;
-  for (size_t at = 0; at + 1 < tokens.size(); ++at) {
-    if (tokens[at].kind != Token::Workload) continue;
-    size_t first = at + 1;
-    if (first + 2 < tokens.size() && tokens[first + 1].kind == Token::Assign) first += 2;
-    std::vector<std::string_view> name;
-    for (size_t part = first; part < tokens.size() && name.size() < 2; part += 2) {
-      name.push_back(text(tokens[part]));
-      if (part + 2 >= tokens.size() || tokens[part + 1].kind != Token::Dot) break;
-    }
-    if (const auto found = findWorkload(name)) workloads_.insert(*found);
-  }
   if (const ast::StudyDecl* around = declaredStudy()) addWorkloads(*around);
 }
 
+const Completion::Slot* Completion::slotOf(Rule rule, Token after) {
+  using C = Completion;
+  static constexpr auto kCondition = [](C& c) { c.condition(false); };
+  static constexpr auto kFormula = [](C& c) { c.condition(true); };
+  static constexpr auto kMetrics = [](C& c) { c.metrics(false); };
+  static constexpr auto kSubjects = [](C& c) { c.metrics(true); };
+  static constexpr auto kFactors = [](C& c) { c.factors(); };
+  static constexpr auto kTypes = [](C& c) { c.types(); };
+  static constexpr auto kWorkloads = [](C& c) { c.imported(SymbolKind::Workload); };
+  static constexpr auto kLets = [](C& c) { c.lets(); };
+  static constexpr Slot kSlots[] = {
+      {Rule::ImportDecl, Token::Import, [](C& c) { c.modules("std."); }},
+      {Rule::LetDecl, Token::Assign, kCondition, Reach::Condition},
+      {Rule::Type, Token::EndOfFile, kTypes},
+      {Rule::Type, Token::Slash, kTypes},
+      {Rule::ParamDecl, Token::Assign, [](C& c) { c.values(c.typeBehindColon()); }},
+      {Rule::ParamDecl, Token::When, kCondition, Reach::Condition},
+      {Rule::MetricDecl, Token::Assign, kFormula, Reach::Condition},
+      {Rule::MetricDecl, Token::From,
+       [](C& c) {
+         c.words(Role::Taken, Kind::Function);
+         c.words(Role::Source, Kind::Function);
+       }},
+      {Rule::EstimateDecl, Token::Estimate, kMetrics},
+      {Rule::EstimateDecl, Token::Assign, kCondition, Reach::Condition},
+      {Rule::EstimateDecl, Token::When, kCondition, Reach::Condition},
+      {Rule::RuleDecl, Token::Require, kCondition, Reach::Condition},
+      {Rule::RuleDecl, Token::Exclude, kCondition, Reach::Condition},
+      {Rule::WorkloadUse, Token::Workload, kWorkloads},
+      {Rule::WorkloadUse, Token::Assign, kWorkloads},
+      {Rule::WorkloadUse, Token::LeftParen, [](C& c) { c.arguments(); }, Reach::Operands},
+      {Rule::FactorDecl, Token::Factor, [](C& c) { c.newFactors(); }},
+      {Rule::FactorDecl, Token::In, [](C& c) { c.values(c.typeOf(c.nameBefore(Token::In))); }, Reach::Operands},
+      {Rule::FactorDecl, Token::Baseline,
+       [](C& c) {
+         const std::vector<std::string> factor = c.nameBefore(Token::In);
+         c.direct_ ? c.levelsOf(factor) : c.values(c.typeOf(factor));
+       },
+       Reach::Operands},
+      {Rule::FactorDecl, Token::When, kCondition, Reach::Condition},
+      {Rule::FactorName, Token::LeftParen,
+       [](C& c) {
+         if (c.kindAt(0) == Token::Factor) c.parameters();
+       },
+       Reach::Operands},
+      {Rule::MeasureDecl, Token::Measure, kMetrics},
+      {Rule::CompareDecl, Token::Assign, [](C& c) { c.comparison(); }, Reach::Operands},
+      {Rule::CompareDecl, Token::Over, kFactors},
+      {Rule::CompareDecl, Token::Against,
+       [](C& c) {
+         c.levelsOf(c.nameBefore(Token::Against));
+         c.words({"previous"});
+       }},
+      {Rule::CompareDecl, Token::Allow,
+       [](C& c) { c.propose("W0406", Kind::Keyword, "", "Some points of the comparison have no partner."); }},
+      {Rule::Selectors, Token::LeftBracket, [](C& c) { c.selectors(); }, Reach::Operands},
+      {Rule::CriterionDecl, Token::Colon, kSubjects},
+      {Rule::Quantifier, Token::ForAll, kFactors},
+      {Rule::Quantifier, Token::Exists, kFactors},
+      {Rule::Quantifier, Token::Where, kCondition, Reach::Condition},
+      {Rule::Claim, Token::Like, [](C& c) { c.imported(SymbolKind::Reference); }},
+      {Rule::Claim, Token::Equal, kLets},
+      {Rule::Claim, Token::Less, kLets},
+      {Rule::Claim, Token::LessEqual, kLets},
+      {Rule::Claim, Token::Greater, kLets},
+      {Rule::Claim, Token::GreaterEqual, kLets},
+      {Rule::TableDecl, Token::Table, kSubjects},
+      {Rule::TableDecl, Token::By, kFactors},
+      {Rule::PlotDecl, Token::Plot, kSubjects},
+      {Rule::PlotDecl, Token::Over, kFactors},
+      {Rule::PlotDecl, Token::By, kFactors},
+      {Rule::DesignDecl, Token::Design, [](C& c) { c.words({"full"}); }},
+      {Rule::DesignItem, Token::Identifier,
+       [](C& c) {
+         if (c.last() == "order") c.words({"blocks"});
+       }},
+      {Rule::SettingValue, Token::Until,
+       [](C& c) {
+         if (c.direct_) c.words({"half_width"}, Kind::Function);
+         if (c.context_.brackets > 0) c.metrics(true);
+       },
+       Reach::Operands},
+      {Rule::OnlyClause, Token::Only, kFactors},
+      {Rule::OnlyClause, Token::In, [](C& c) { c.levelsOf(c.nameBefore(Token::In)); }, Reach::Operands},
+      {Rule::CriteriaClause, Token::Criterion, [](C& c) { c.declared(SymbolKind::Criterion, c.study_); }},
+      {Rule::Assignment, Token::Assign, [](C& c) { c.values(c.typeOf({std::string(c.textAt(0))})); }},
+      {Rule::ReferenceItem, Token::Assign, [](C& c) { c.words({"column"}, Kind::Function); }, Reach::Operands},
+  };
+  const auto* found =
+      std::ranges::find_if(kSlots, [&](const Slot& slot) { return slot.rule == rule && slot.after == after; });
+  return found == std::end(kSlots) ? nullptr : found;
+}
+
 llvm::json::Value Completion::run() {
-  if (context_.inside != Context::Inside::Code || number() || member()) return std::move(items_);
-  if (context_.in_enum) return std::move(items_);  // names of the user's
-  if (context_.block == Rule::SystemBody) {
-    words(Role::Property, Kind::Property);
-    return std::move(items_);
-  }
-  if (context_.block == Rule::ReferenceBody) {
-    reference();
-    return std::move(items_);
-  }
-  switch (context_.block) {
-    case Rule::StudyBody:
-      study();
-      break;
-    case Rule::WorkloadBody:
-      workload();
-      break;
-    case Rule::DesignBody:
-    case Rule::KindBody:
-      design();
-      break;
-    case Rule::PresetBody:
-      preset();
-      break;
-    default:
-      file();
-  }
+  // The names in an enum are the user's.
+  if (context_.inside != Context::Inside::Code || number() || member() || context_.in_enum) return std::move(items_);
+  names();
   follow();
-  // A new line may go on with the statement above it or begin one.
-  if (context_.line_start && context_.brackets == 0) heads();
+  // A new line may go on with the statement above it or begin one; items that begin with a name share lines.
+  const bool item_ended = parse::isHead(context_.block, Token::Identifier) && afterOperand() &&
+                          next(Token::Identifier) && (size() > 1 || context_.block == Rule::ReferenceBody);
+  if (context_.brackets == 0 && (context_.statement.empty() || context_.line_start || item_ended)) heads();
   return std::move(items_);
 }
 
-void Completion::file() {
-  switch (kindAt(0)) {
-    case Token::EndOfFile:
-      return heads();
-    case Token::Import:
-      return import();
-    case Token::Let:
-      if (lastOf({"="})) condition(3, false);
-      return;
-    default:
-      return;
-  }
+bool Completion::next(Token token) const {
+  return std::ranges::find(context_.expected, token) != context_.expected.end();
 }
 
-void Completion::workload() {
-  switch (kindAt(0)) {
-    case Token::EndOfFile:
-      return heads();
-    case Token::Param:
-      return paramDecl();
-    case Token::Metric:
-      return metricDecl();
-    case Token::Let:
-      if (lastOf({"="})) condition(3, false);
-      return;
-    case Token::Require:
-    case Token::Exclude:
-      return condition(1, false);
-    default:
-      if (textAt(0) != "estimate") return;
-      if (size() == 1) return metrics(false);
-      if (lastOf({"=", "when"})) condition(lastOf({"=", "when"}).value() + 1, false);
-  }
-}
-
-void Completion::study() {
-  switch (kindAt(0)) {
-    case Token::EndOfFile:
-      return heads();
-    case Token::Workload:
-      return workloadUse();
-    case Token::Factor:
-      return factor();
-    case Token::Let:
-      if (lastOf({"="})) condition(3, false);
-      return;
-    case Token::Require:
-    case Token::Exclude:
-      return condition(1, false);
-    case Token::Measure:
-      if (size() == 1 || lastKind() == Token::Comma) metrics(false);
-      return;
-    case Token::Metric:
-      if (lastOf({"="})) condition(3, true);
-      if (size() > 3) words(Role::Trait, Kind::Keyword);
-      return;
-    case Token::Compare:
-      return compare();
-    case Token::Control:
-      return control();
-    case Token::Criterion:
-      return criterion();
-    case Token::Table:
-    case Token::Plot:
-      return output();
-    case Token::Design:
-      if (size() == 1) clauses({"full"});
-      return;
-    default:
-      return;
-  }
-}
-
-void Completion::design() {
-  if (size() == 0) return heads();
-  if (textAt(0) == "order" && size() == 1) return clauses({"blocks"});
-  if (const auto until = lastOf({"until"})) {
-    if (const auto open = openBracket(); open && textAt(*open - (*open > 0)) == "half_width") return metrics(true);
-    word(*language::find("half_width"), Kind::Function);
+/// Names by the innermost rule that has a slot here.
+void Completion::names() {
+  for (const auto& [rule, begin] : context_.rules) {
+    if (parse::isBlock(rule)) return;
+    const Slot* slot = slotOf(rule, Token::EndOfFile);
+    direct_ = begin >= context_.word.begin;
+    unsigned depth = 0;
+    for (size_t at = 0; at < size(); ++at) {
+      if (context_.statement[at].range.begin < begin) continue;
+      if (parse::closes(kindAt(at)) && depth > 0) --depth;
+      if (const Slot* found = depth == 0 ? slotOf(rule, kindAt(at)) : nullptr) {
+        slot = found;
+        direct_ = at + 1 == size();
+      }
+      if (parse::opens(kindAt(at))) ++depth;
+    }
+    direct_ |= depth == 0 && lastKind() == Token::Comma;
+    if (!slot || (!direct_ && slot->reach == Reach::List)) continue;
+    if (direct_ || !afterOperand()) return slot->offer(*this);
+    if (slot->reach == Reach::Condition) words({"and", "or", "in", "not"});
     return;
   }
-  if (size() > 1 && context_.brackets == 0) heads();
 }
 
-void Completion::preset() {
-  switch (kindAt(0)) {
-    case Token::EndOfFile:
-      return heads();
-    case Token::Only:
-      return only();
-    case Token::Criterion:
-      return criterion();
-    case Token::Remove:
-      if (size() == 2 || lastKind() == Token::Comma) declared(SymbolKind::Criterion, study_);
-      return;
-    default:
-      return assignment();
+/// The words that go on with the statement are those that the grammar lets come next. Where any name may stand, words
+/// that could be names are not told one by one.
+void Completion::follow() {
+  if (context_.statement.empty()) return;
+  if (context_.expected.size() == 1)
+    if (const language::Word* only = language::find(parse::spelling(context_.expected[0]))) word(*only, Kind::Keyword);
+  const bool name = next(Token::Identifier);
+  for (const Token token : context_.expected) {
+    const language::Word* found = language::find(Role::Clause, parse::spelling(token));
+    const bool operation = token == Token::In && next(Token::And);
+    if (found && !(name && parse::isWord(token)) && !operation) word(*found, Kind::Keyword);
   }
+  const bool trait = kindAt(0) == Token::Metric && size() > 2 && context_.brackets == 0 && name && afterOperand();
+  if (trait) words(Role::Trait, Kind::Keyword);
 }
-
-void Completion::reference() {
-  if (lastOf({"="})) return word(*language::find("column"), Kind::Function);
-  for (const ast::StudyDecl& study : root_->ast.studies) addWorkloads(study);
-  metrics(false);
-  parameters({});
-}
-
-// ---- proposing
-// -------------------------------------------------------------------------------------------------------
 
 void Completion::heads() {
   switch (context_.block) {
     case Rule::DesignBody:
       words(Role::Kind, Kind::Keyword);
-      words(Role::Setting, Kind::Property, language::Design);
-      return;
+      return words(Role::Setting, Kind::Property, language::Design);
     case Rule::KindBody:
       return words(Role::Setting, Kind::Property, language::Stepped | language::Whole);
+    case Rule::SystemBody:
+      return words(Role::Property, Kind::Property);
+    case Rule::ReferenceBody:
+      for (const ast::StudyDecl& study : root_->ast.studies) addWorkloads(study);
+      metrics(false);
+      return parameters();
     case Rule::PresetBody:
-      parameters({});
-      break;
+      parameters();
+      [[fallthrough]];
     default:
-      break;
+      words(Role::Head, Kind::Keyword, parse::blockOf(context_.block).words);
   }
-  words(Role::Head, Kind::Keyword, parse::blockOf(context_.block).words);
 }
 
-/// The words that go on with the statement are those that the grammar lets come next. Words of expressions are left to
-/// condition(), and where any name may stand, words that could be names are not told one by one.
-void Completion::follow() {
-  const auto next = [&](Token token) {
-    return std::find(context_.expected.begin(), context_.expected.end(), token) != context_.expected.end();
-  };
-  if (context_.statement.empty()) return;
-  if (context_.expected.size() == 1)
-    if (const language::Word* only = language::find(parse::spelling(context_.expected[0]))) word(*only, Kind::Keyword);
-  for (const Token token : context_.expected) {
-    const language::Word* found = language::find(Role::Clause, parse::spelling(token));
-    const bool name = parse::isWord(token) && next(Token::Identifier);
-    const bool operation = token == Token::In && next(Token::And);
-    if (found && !name && !operation) word(*found, Kind::Keyword);
-  }
-}
+// ---- proposing
 
 void Completion::words(Role role, Kind kind, uint8_t blocks) {
   for (const language::Word& one : language::words(role))
     if (blocks == language::Anywhere || one.blocks & blocks) word(one, kind);
 }
 
-void Completion::word(const language::Word& word, Kind kind) { propose(word.text, kind, "", word.doc, word.snippet); }
-
-void Completion::clauses(std::initializer_list<std::string_view> names) {
-  for (const std::string_view name : names) word(*language::find(name), Kind::Keyword);
+void Completion::words(std::initializer_list<std::string_view> texts, Kind kind) {
+  for (const std::string_view text : texts) word(*language::find(text), kind);
 }
 
 void Completion::propose(std::string_view label, Kind kind, std::string_view detail, std::string_view doc,
-                         std::string_view snippet, std::optional<source::Range> range) {
+                         std::string_view snippet) {
   if (!seen_.insert(std::string(label)).second) return;
   const bool filled = snippets_ && !snippet.empty();
   llvm::json::Object item{{"label", clean(label)}, {"kind", static_cast<int>(kind)}};
-  item["textEdit"] =
-      llvm::json::Object{{"range", rangeJson(query_.workspace, query_.analysis, range.value_or(context_.word))},
-                         {"newText", clean(filled ? snippet : label)}};
+  item["textEdit"] = llvm::json::Object{{"range", rangeJson(query_.workspace, query_.analysis, context_.word)},
+                                        {"newText", clean(filled ? snippet : label)}};
   if (filled) item["insertTextFormat"] = 2;
   if (!detail.empty()) item["detail"] = clean(detail);
   if (!doc.empty()) item["documentation"] = llvm::json::Object{{"kind", "markdown"}, {"value", clean(doc)}};

@@ -1,6 +1,6 @@
 #pragma once
 
-// Internal to the completion: proposals for a place, told from the tokens before it and from what is declared.
+// Internal to the completion: proposals for a place, told from what the grammar was reading and from what is declared.
 
 #include <optional>
 
@@ -29,60 +29,60 @@ class Completion {
     Enum = 13,
     Keyword = 14,
     Snippet = 15,
-    File = 17,
     EnumMember = 20,
     Constant = 21,
     Struct = 22,
     Event = 23
   };
-  using Tokens = std::vector<parse::LexedToken>;
 
-  // ---- by the kind of block (completion.cpp)
-  void file();
-  void workload();
-  void study();
-  void design();
-  void preset();
-  void reference();
+  /// How far behind its token a slot reaches: to the items of a list, to wherever an operand may stand, in brackets
+  /// too, or with such a place to the words that go on behind an operand.
+  enum class Reach { List, Operands, Condition };
+  /// What may stand behind a token of a rule, outside of brackets. EndOfFile stands for the beginning of the rule.
+  struct Slot {
+    parse::Rule rule;
+    parse::Token after;
+    void (*offer)(Completion&);
+    Reach reach = Reach::List;
+  };
 
-  // ---- by the statement (completion_statements.cpp)
-  void import();
-  void paramDecl();
-  void metricDecl();
-  void workloadUse();
-  void factor();
-  void compare();
-  void criterion();
-  void control();
-  void output();
-  void only();
-  void assignment();
+  // ---- by what the grammar was reading (completion.cpp)
+  static const Slot* slotOf(parse::Rule rule, parse::Token after);
+  void names();
+  void follow();
+  void heads();
+  bool next(parse::Token token) const;
 
   // ---- what may stand in a place (completion_places.cpp)
-  bool number();                              // a unit is being typed
-  bool member();                              // a name after a dot
-  void condition(size_t from, bool metrics);  // an expression that began at that token of the statement
+  bool number();                 // a unit is being typed
+  bool member();                 // a name after a dot
+  void condition(bool metrics);  // an operand of an expression
+  void comparison();
+  void arguments();  // of a workload
+  void newFactors();
   void values(const check::Type& type);
-  void units(const check::Type& type, std::string_view digits, source::Range range);
   void factors();
-  void parameters(const std::vector<std::string>& without);
+  void parameters(const std::vector<std::string>& without = {});
   void metrics(bool comparisons);
-  void levelsOf(std::string_view factor);
-  void selectors(size_t open);
-  void withImported(check::SymbolKind kind);  // of this file, and of others behind the module's name
+  void levelsOf(const std::vector<std::string>& factor);
+  void selectors();
+  void imported(check::SymbolKind kind);  // of this file, and of others behind the module's name
   void types();
-  void functions();
+  void modules(std::string_view prefix);
   void lets();
   /// What is declared inside of `parent`, behind the name of its module and a dot if that is given.
   void declared(check::SymbolKind kind, std::optional<unsigned> parent, const std::string& module = "");
 
   // ---- symbols (completion_places.cpp)
-  const check::Names& names() const { return query_.analysis.names(); }
+  const check::Names& symbols() const { return query_.analysis.names(); }
   const ast::StudyDecl* declaredStudy() const;  // of study_, or null
   std::optional<unsigned> fileOf(const load::Module* file) const;
   std::optional<unsigned> importedAs(std::string_view name) const;
-  std::optional<unsigned> findWorkload(const std::vector<std::string_view>& name) const;
   void addWorkloads(const ast::StudyDecl& study);
+  /// The type of a name in sight, or of a lockstep one's parts; of type Error if it is unknown.
+  check::Type typeOf(const std::vector<std::string>& name) const;
+  /// The type in `param NAME : TYPE`, if it has values of its own.
+  check::Type typeBehindColon() const;
 
   // ---- the statement so far (completion_places.cpp)
   std::string_view text(const parse::LexedToken& token) const { return query_.analysis.sources.text(token.range); }
@@ -91,29 +91,24 @@ class Completion {
   parse::Token kindAt(size_t index) const {
     return index < size() ? context_.statement[index].kind : parse::Token::EndOfFile;
   }
-  std::string_view last(size_t back = 0) const { return back < size() ? textAt(size() - 1 - back) : ""; }
-  parse::Token lastKind(size_t back = 0) const {
-    return back < size() ? kindAt(size() - 1 - back) : parse::Token::EndOfFile;
-  }
+  std::string_view last(size_t back = 0) const { return textAt(size() - 1 - back); }
+  parse::Token lastKind(size_t back = 0) const { return kindAt(size() - 1 - back); }
+  /// Whether an operand ends before the place, so that none can begin there.
+  bool afterOperand() const;
   /// The innermost bracket that is open, or nothing.
   std::optional<size_t> openBracket() const;
-  /// The last of these words that stands outside of brackets, or nothing.
-  std::optional<size_t> lastOf(std::initializer_list<std::string_view> words) const;
-  /// The name that ends before token `end`, with a lockstep one in its usual form.
-  std::string nameBefore(size_t end) const;
-  /// The type of a name in sight; of type Error if it is unknown.
-  check::Type typeOf(std::string_view name) const;
-  /// The type that stands in tokens from `first` on.
-  check::Type typeAt(size_t first) const;
+  /// The name that ends before token `end`, or the parts of a lockstep one.
+  std::vector<std::string> nameBefore(size_t end) const;
+  /// That before the first token of a kind.
+  std::vector<std::string> nameBefore(parse::Token kind) const;
 
   // ---- proposing (completion.cpp)
-  void heads();
-  void follow();
   void words(language::Role role, Kind kind, uint8_t blocks = language::Anywhere);
-  void word(const language::Word& word, Kind kind);
-  void clauses(std::initializer_list<std::string_view> names);
+  void words(std::initializer_list<std::string_view> texts, Kind kind = Kind::Keyword);
+  void word(const language::Word& word, Kind kind) { propose(word.text, kind, "", word.doc, word.snippet); }
   void propose(std::string_view label, Kind kind, std::string_view detail, std::string_view doc,
-               std::string_view snippet = "", std::optional<source::Range> range = std::nullopt);
+               std::string_view snippet = "");
+
   const Query& query_;
   bool snippets_;
   Context context_;
@@ -121,6 +116,7 @@ class Completion {
   std::optional<unsigned> file_;              // symbols: the document, …
   std::optional<unsigned> study_, workload_;  // … what holds the place, as far as it could be read, …
   std::set<unsigned> workloads_;              // … the workloads whose names are in sight
+  bool direct_ = false;  // nothing but items of a list stands between the slot's token and the place
   llvm::json::Array items_;
   std::set<std::string> seen_;
 };

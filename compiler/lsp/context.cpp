@@ -33,9 +33,8 @@ void typed(const source::SourceManager& sources, const std::vector<LexedToken>& 
 unsigned openBrackets(const std::vector<LexedToken>& tokens) {
   unsigned open = 0;
   for (const LexedToken& token : tokens) {
-    const Token kind = token.kind;
-    if (kind == Token::LeftParen || kind == Token::LeftBracket || kind == Token::LeftBrace) ++open;
-    if ((kind == Token::RightParen || kind == Token::RightBracket || kind == Token::RightBrace) && open > 0) --open;
+    if (parse::opens(token.kind)) ++open;
+    if (parse::closes(token.kind) && open > 0) --open;
   }
   return open;
 }
@@ -46,9 +45,8 @@ Context contextAt(const source::SourceManager& sources, const std::vector<LexedT
   Context context;
   typed(sources, tokens, offset, context);
   const uint32_t end = context.word.begin;
-  const parse::Place place = parse::placeAt(sources, context.word.file, end);
-  context.expected = place.expected;
-  uint32_t statement = end, study = end;
+  parse::Place place = parse::placeAt(sources, context.word.file, end);
+  uint32_t statement = end;
   bool in_block = false;
   for (const auto& [rule, begin] : place.rules) {
     if (!in_block && statement == end && parse::isStatement(rule) && !parse::isBlock(rule)) statement = begin;
@@ -57,7 +55,6 @@ Context contextAt(const source::SourceManager& sources, const std::vector<LexedT
       context.block = rule;
     }
     context.in_enum |= rule == Rule::EnumDecl;
-    if (rule == Rule::StudyDecl) study = begin;
     if (rule == Rule::StudyDecl || rule == Rule::WorkloadDecl)
       for (const LexedToken& token : tokens)  // its name is the token behind its head
         if (token.range.begin > begin && !token.isComment()) {
@@ -67,12 +64,10 @@ Context contextAt(const source::SourceManager& sources, const std::vector<LexedT
   }
   for (const LexedToken& token : tokens) {
     if (token.range.begin >= end) break;
-    if (token.isComment()) continue;
-    if (token.range.begin >= statement)
-      context.statement.push_back(token);
-    else if (token.range.begin >= study)
-      context.study_tokens.push_back(token);
+    if (!token.isComment() && token.range.begin >= statement) context.statement.push_back(token);
   }
+  context.rules = std::move(place.rules);
+  context.expected = std::move(place.expected);
   context.brackets = openBrackets(context.statement);
   context.in_enum &= context.brackets > 0;
   return context;

@@ -17,15 +17,14 @@ struct Context {
   parse::Rule block = parse::Rule::File;  // the innermost rule that holds
                                           // statements: File, StudyBody, …
   bool in_enum = false;                   // in the braces of an enum, whose names are the user's
-  std::vector<parse::Token> expected;     // what the grammar lets come next
+  std::vector<parse::Place::Open> rules;  // what the grammar is reading, from the innermost outwards
+  std::vector<parse::Token> expected;     // and what it lets come next
   uint32_t study = parse::kNone;          // where the name of the study stands that holds the place
   uint32_t workload = parse::kNone;       // or that of the workload declaration
 
   /// The statement so far, from its head on; empty where one may begin. The
   /// word that is being typed is not among them.
   std::vector<parse::LexedToken> statement;
-  /// The tokens of the study from its head to the place, without the statement.
-  std::vector<parse::LexedToken> study_tokens;
   source::Range word;       // what is being typed: letters left of the place, or a
                             // number with letters; may be empty
   bool line_start = false;  // nothing but the word stands before the place on its line

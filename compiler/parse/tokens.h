@@ -16,6 +16,14 @@ struct LexedToken {
   bool isComment() const { return kind == Token::Comment || kind == Token::Doc; }
 };
 
+/// A bracket of any kind.
+inline bool opens(Token kind) {
+  return kind == Token::LeftParen || kind == Token::LeftBracket || kind == Token::LeftBrace;
+}
+inline bool closes(Token kind) {
+  return kind == Token::RightParen || kind == Token::RightBracket || kind == Token::RightBrace;
+}
+
 /// All tokens of a file that load() took in, in order; the last is EndOfFile. Only white space (and a byte order mark)
 /// lies between them. Reports nothing: a text that is not closed is UnterminatedString. Apart from comments and errors
 /// they are those that parseTree() (antlr_bridge.h) hangs into its tree, at the same offsets.
