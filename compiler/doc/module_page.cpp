@@ -1,17 +1,13 @@
 #include "compiler/doc/module_page.h"
 
+#include <llvm/ADT/StringExtras.h>
+
 #include <algorithm>
 #include <set>
 
 namespace expc::doc {
 
 namespace {
-
-std::string joined(const std::vector<std::string>& parts, std::string_view between) {
-  std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : std::string(between)) + part;
-  return out;
-}
 
 /// The file's first comment, up to the first line that is none.
 std::string openingComment(std::string_view text) {
@@ -27,12 +23,113 @@ std::string openingComment(std::string_view text) {
   return out;
 }
 
+constexpr Column kParameters[] = {{"parameter"},
+                                  {"type", " : "},
+                                  {"range", " in "},
+                                  {"default", " = ", true, "must be given"},
+                                  {"active when", "  when "}};
+constexpr Column kMetrics[] = {
+    {"metric"},    {"type", " : "},         {"better", " ", false}, {"from trials", " ", false},
+    {"is", " = "}, {"read from", "  from "}};
+constexpr Column kRules[] = {{"rule"}, {"condition"}, {"because", "", false}};
+constexpr Column kNames[] = {{"name"}, {"value", " = "}};
+constexpr Column kUnits[] = {{"unit"}, {"value", " = "}};
+constexpr Column kEstimates[] = {{"metric"}, {"value", " = "}, {"active when", "  when "}};
+constexpr Column kEnums[] = {{"enum"}, {"levels", "", false}};
+constexpr Column kProperties[] = {{"property"}, {"value", " = "}};
+constexpr Column kReferences[] = {{"reference"}, {"value", " from "}};
+constexpr Column kFactors[] = {{"factor"}, {"levels", " in "}, {"active when", "  when "}};
+
+/// Turns declarations into rows.
 class Collector {
  public:
   explicit Collector(const source::SourceManager& sources) : sources_(sources) {}
 
   std::string text(source::Range range) const { return source::squeeze(sources_.text(range)); }
   std::string text(const ast::ExprPtr& expr) const { return expr ? text(expr->range) : ""; }
+
+  std::vector<std::string> cells(const ast::LetDecl& let) const { return {let.name.name, text(let.value)}; }
+  std::vector<std::string> cells(const ast::ReferenceDecl& table) const {
+    return {table.name.name, text(table.path.range)};
+  }
+  std::vector<std::string> cells(const ast::EstimateDecl& estimate) const {
+    return {estimate.metric.name, text(estimate.value), text(estimate.when)};
+  }
+  std::vector<std::string> cells(const ast::FactorDecl& factor) const {
+    return {factor.name.name, text(factor.levels), text(factor.when)};
+  }
+  std::vector<std::string> cells(const ast::Assignment& property) const {
+    return {text(property.target.range), text(property.value)};
+  }
+  std::vector<std::string> cells(const ast::ParamDecl& param) const {
+    return {param.name.name, typeName(param.type), text(param.type.refinement), text(param.default_value),
+            text(param.when)};
+  }
+  std::vector<std::string> cells(const ast::MetricDecl& metric) const {
+    if (metric.all) return {metric.name.name + ".*", "", "", "", "", ""};
+    std::string kind = metric.kind ? metric.kind->name : metric.derived ? "" : "timed";
+    if (metric.exact) kind += kind.empty() ? "exact" : " exact";
+    if (metric.series) kind += kind.empty() ? "series" : " series";
+    return {metric.name.name,
+            metric.type ? text(metric.type->range) : "",
+            metric.direction ? metric.direction->name : "",
+            kind,
+            text(metric.derived),
+            text(metric.source)};
+  }
+  std::vector<std::string> cells(const ast::RuleDecl& rule) const {
+    return {rule.name ? rule.name->name : "", word(rule) + text(rule.condition), rule.because.value_or("")};
+  }
+  std::vector<std::string> cells(const ast::EnumDecl& decl) const {
+    std::vector<std::string> levels;
+    for (const ast::EnumLevel& level : decl.levels) levels.push_back("`" + levelText(level) + "`");
+    return {decl.name.name, (decl.ordered ? "in order: " : "") + llvm::join(levels, ", ")};
+  }
+
+  template <typename Declared>
+  Table table(std::string_view title, std::span<const Column> columns, const std::vector<Declared>& all) const {
+    Table out{title, columns, {}};
+    for (const Declared& declared : all) {
+      Row row{cells(declared), "", "", "", ""};
+      if constexpr (requires { declared.doc; }) row.doc = declared.doc;
+      for (size_t at = 1; at < columns.size(); ++at)
+        if (!columns[at].lead.empty() && !row.cells[at].empty())
+          row.after += std::string(columns[at].lead) + row.cells[at];
+      finish(row, declared);
+      out.rows.push_back(std::move(row));
+    }
+    return out;
+  }
+
+ private:
+  /// What rows of one kind have besides.
+  template <typename Declared>
+  void finish(Row&, const Declared&) const {}
+  void finish(Row& row, const ast::MetricDecl& metric) const {
+    if (metric.all) row.doc = "All metrics of the module " + metric.name.name + ".";
+  }
+  void finish(Row& row, const ast::RuleDecl& rule) const {
+    row.before = word(rule);
+    row.after = (rule.name ? ": " : "") + text(rule.condition);
+    if (rule.because) row.because = "because " + *rule.because;
+  }
+  void finish(Row& row, const ast::EnumDecl& decl) const {
+    std::vector<std::string> levels;
+    for (const ast::EnumLevel& level : decl.levels) levels.push_back(levelText(level));
+    row.before = decl.ordered ? "ordered " : "";
+    row.after = " { " + llvm::join(levels, ", ") + " }";
+  }
+
+  static std::string word(const ast::RuleDecl& rule) {
+    return rule.kind == ast::RuleKind::Exclude ? "exclude " : "require ";
+  }
+
+  std::string levelText(const ast::EnumLevel& level) const {
+    std::vector<std::string> fields;
+    for (const ast::EnumField& field : level.fields)
+      fields.push_back((field.name ? field.name->name + " : " : "") + text(field.type->range));
+    return level.name.name + (fields.empty() ? "" : "(" + llvm::join(fields, ", ") + ")");
+  }
 
   /// The type without its refinement.
   std::string typeName(const ast::TypeExpr& type) const {
@@ -43,107 +140,73 @@ class Collector {
     return source::squeeze(whole.substr(0, in));
   }
 
-  EnumPage enumeration(const ast::EnumDecl& decl) const {
-    EnumPage out{decl.name.name, decl.doc, decl.ordered, {}};
-    for (const ast::EnumLevel& level : decl.levels) {
-      std::vector<std::string> fields;
-      for (const ast::EnumField& field : level.fields)
-        fields.push_back((field.name ? field.name->name + " : " : "") + text(field.type->range));
-      out.levels.push_back(level.name.name + (fields.empty() ? "" : "(" + joined(fields, ", ") + ")"));
-    }
-    return out;
-  }
+  const source::SourceManager& sources_;
+};
 
-  Entry let(const ast::LetDecl& decl) const {
-    Entry out;
-    out.name = decl.name.name;
-    out.type = text(decl.value);
-    out.doc = decl.doc;
-    return out;
-  }
+/// Collects the sections of a page.
+class Writer {
+ public:
+  Writer(const source::SourceManager& sources, std::string prefix) : collect_(sources), prefix_(std::move(prefix)) {}
 
-  Entry parameter(const ast::ParamDecl& decl) const {
-    Entry out;
-    out.name = decl.name.name;
-    out.type = typeName(decl.type);
-    out.range = text(decl.type.refinement);
-    out.fallback = text(decl.default_value);
-    out.when = text(decl.when);
-    out.doc = decl.doc;
-    return out;
-  }
-
-  Entry metric(const ast::MetricDecl& decl) const {
-    Entry out;
-    out.name = decl.name.name;
-    if (decl.all) return {out.name + ".*", "", "", "", "", "", "", "", "All metrics of the module " + out.name + "."};
-    if (decl.type) {
-      out.type = typeName(*decl.type);
-      out.range = text(decl.type->refinement);
+  std::vector<Section> run(const ast::Module& module) {
+    for (const ast::WorkloadDecl& decl : module.workloads) workload(decl);
+    all("Enums", kEnums, module.enums);
+    all("Units", kUnits, module.units);
+    all("Values", kNames, module.lets);
+    all("Metrics", kMetrics, module.metrics);
+    for (const ast::SystemDecl& decl : module.systems) system(decl);
+    all("References", kReferences, module.references);
+    for (const ast::StudyDecl& decl : module.studies) {
+      begin("study", "", decl);
+      add("Factors", kFactors, decl.factors);
     }
-    out.fallback = text(decl.derived);
-    out.source = text(decl.source);
-    if (decl.direction) out.direction = decl.direction->name;
-    out.kind = decl.kind ? decl.kind->name : decl.derived ? "" : "timed";
-    if (decl.exact) out.kind += out.kind.empty() ? "exact" : " exact";
-    if (decl.series) out.kind += out.kind.empty() ? "series" : " series";
-    out.doc = decl.doc;
-    return out;
-  }
-
-  WorkloadPage workload(const ast::WorkloadDecl& decl) const {
-    WorkloadPage out;
-    out.name = decl.name.name;
-    out.doc = decl.doc;
-    out.version = decl.version.value_or(1);
-    if (decl.command) {
-      std::vector<std::string> arguments;
-      for (const ast::CommandArgument& argument : decl.command->arguments) arguments.push_back(text(argument.range));
-      out.command = joined(arguments, " ");
-    }
-    for (const ast::ParamDecl& param : decl.params) out.parameters.push_back(parameter(param));
-    for (const ast::MetricDecl& entry : decl.metrics) out.metrics.push_back(metric(entry));
-    for (const ast::LetDecl& named : decl.lets) out.lets.push_back(let(named));
-    for (const ast::EstimateDecl& estimate : decl.estimates) {
-      Entry entry;
-      entry.name = estimate.metric.name;
-      entry.type = text(estimate.value);
-      entry.when = text(estimate.when);
-      entry.doc = estimate.doc;
-      out.estimates.push_back(std::move(entry));
-    }
-    for (const ast::RuleDecl& rule : decl.rules)
-      out.rules.push_back({rule.name ? rule.name->name : "", rule.doc, text(rule.condition), rule.because.value_or(""),
-                           rule.kind == ast::RuleKind::Exclude});
-    return out;
-  }
-
-  SystemPage system(const ast::SystemDecl& decl) const {
-    SystemPage out{decl.name.name, decl.doc, {}};
-    for (const ast::Assignment& property : decl.properties) {
-      Entry entry;
-      entry.name = text(property.target.range);
-      entry.type = text(property.value);
-      out.properties.push_back(std::move(entry));
-    }
-    return out;
-  }
-
-  StudyPage study(const ast::StudyDecl& decl) const {
-    StudyPage out{decl.name.name, decl.doc, {}};
-    for (const ast::FactorDecl& factor : decl.factors) {
-      Entry entry;
-      entry.name = factor.name.name;
-      entry.range = text(factor.levels);
-      entry.when = text(factor.when);
-      entry.doc = factor.doc;
-      out.factors.push_back(std::move(entry));
-    }
-    return out;
+    return std::move(sections_);
   }
 
  private:
-  const source::SourceManager& sources_;
+  template <typename Declared>
+  Section& begin(std::string_view kind, const std::string& prefix, const Declared& decl) {
+    return sections_.emplace_back(Section{kind, prefix, decl.name.name, decl.doc, 0, "", {}});
+  }
+  template <typename Declared>
+  void add(std::string_view title, std::span<const Column> columns, const std::vector<Declared>& all) {
+    if (!all.empty()) sections_.back().tables.push_back(collect_.table(title, columns, all));
+  }
+  template <typename Declared>
+  void all(std::string_view title, std::span<const Column> columns, const std::vector<Declared>& all) {
+    if (all.empty()) return;
+    sections_.emplace_back().name = title;
+    add("", columns, all);
+  }
+
+  void workload(const ast::WorkloadDecl& decl) {
+    Section& section = begin("workload", prefix_, decl);
+    section.version = decl.version.value_or(1);
+    std::vector<std::string> arguments;
+    if (decl.command)
+      for (const ast::CommandArgument& argument : decl.command->arguments)
+        arguments.push_back(collect_.text(argument.range));
+    section.command = llvm::join(arguments, " ");
+    add("Parameters", kParameters, decl.params);
+    add("Metrics", kMetrics, decl.metrics);
+    add("Rules", kRules, decl.rules);
+    add("Names in its conditions and estimates", kNames, decl.lets);
+    add("Expected before a run", kEstimates, decl.estimates);
+  }
+
+  void system(const ast::SystemDecl& decl) {
+    begin("system", prefix_, decl);
+    add("", kProperties, decl.properties);
+    size_t widest = 0;
+    for (const ast::Assignment& property : decl.properties)
+      widest = std::max(widest, collect_.text(property.target.range).size());
+    for (Table& table : sections_.back().tables)
+      for (Row& row : table.rows) row.after.insert(0, widest - row.cells[0].size(), ' ');
+  }
+
+  const Collector collect_;
+  std::string prefix_;
+  std::vector<Section> sections_;
 };
 
 /// Up to the first full stop that ends a sentence.
@@ -154,75 +217,47 @@ std::string firstSentence(std::string text) {
   return text;
 }
 
-}  // namespace
-
-std::string Entry::signature() const {
-  std::string out;
-  if (!type.empty()) out += ": " + type;
-  if (!range.empty()) out += " in " + range;
-  if (!direction.empty()) out += " " + direction;
-  if (!kind.empty()) out += " " + kind;
-  if (!fallback.empty()) out += " = " + fallback;
-  if (!source.empty()) out += "  from " + source;
-  if (!when.empty()) out += "  when " + when;
-  return out;
-}
-
-std::string ModulePage::summary() const {
+std::string summaryOf(const std::string& doc, const ast::Module& module) {
   if (!doc.empty()) return firstSentence(doc);
-  if (workloads.size() == 1 && !workloads[0].doc.empty())
-    return workloads[0].name + ": " + firstSentence(workloads[0].doc);
+  if (module.workloads.size() == 1 && !module.workloads[0].doc.empty())
+    return module.workloads[0].name.name + ": " + firstSentence(module.workloads[0].doc);
   std::vector<std::string> names;
-  for (const WorkloadPage& workload : workloads) names.push_back(workload.name);
-  for (const SystemPage& system : systems) names.push_back(system.name);
-  for (const StudyPage& study : studies) names.push_back(study.name);
-  for (const EnumPage& entry : enums) names.push_back(entry.name);
-  for (const Entry& unit : units) names.push_back(unit.name);
-  for (const Entry& let : lets) names.push_back(let.name);
-  return joined(names, ", ");
+  const auto add = [&](const auto& all) {
+    for (const auto& declared : all) names.push_back(declared.name.name);
+  };
+  add(module.workloads);
+  add(module.systems);
+  add(module.studies);
+  add(module.enums);
+  add(module.units);
+  add(module.lets);
+  return llvm::join(names, ", ");
 }
+
+}  // namespace
 
 ModulePage modulePage(const source::SourceManager& sources, const ast::Module& module, std::string title,
                       std::string prefix) {
-  const Collector collect(sources);
   ModulePage out;
   out.title = std::move(title);
-  out.prefix = std::move(prefix);
   out.doc = openingComment(sources.text(module.file));
-  for (const ast::EnumDecl& decl : module.enums) out.enums.push_back(collect.enumeration(decl));
-  for (const ast::WorkloadDecl& decl : module.workloads) out.workloads.push_back(collect.workload(decl));
-  for (const ast::LetDecl& decl : module.units) out.units.push_back(collect.let(decl));
-  for (const ast::LetDecl& decl : module.lets) out.lets.push_back(collect.let(decl));
-  for (const ast::MetricDecl& decl : module.metrics) out.metrics.push_back(collect.metric(decl));
-  for (const ast::SystemDecl& decl : module.systems) out.systems.push_back(collect.system(decl));
-  for (const ast::ReferenceDecl& decl : module.references) {
-    Entry entry;
-    entry.name = decl.name.name;
-    entry.type = collect.text(decl.path.range);
-    entry.doc = decl.doc;
-    out.references.push_back(std::move(entry));
-  }
-  for (const ast::StudyDecl& decl : module.studies) out.studies.push_back(collect.study(decl));
+  out.summary = summaryOf(out.doc, module);
+  for (const ast::WorkloadDecl& decl : module.workloads) out.workloads.push_back(decl.name.name);
+  out.sections = Writer(sources, std::move(prefix)).run(module);
   return out;
 }
 
-bool keepWorkload(ModulePage& page, std::string_view name) {
-  const auto at = std::find_if(page.workloads.begin(), page.workloads.end(),
-                               [&](const WorkloadPage& workload) { return workload.name == name; });
-  if (at == page.workloads.end()) return false;
-  WorkloadPage workload = std::move(*at);
+void keepWorkload(ModulePage& page, std::string_view name) {
+  std::erase_if(page.sections, [&](const Section& section) {
+    return section.kind.empty() ? section.name != "Enums" : section.kind != "workload" || section.name != name;
+  });
   std::set<std::string> types;
-  for (const Entry& parameter : workload.parameters) types.insert(parameter.type);
-  std::erase_if(page.enums, [&](const EnumPage& entry) { return !types.contains(entry.name); });
-  page.workloads.clear();
-  page.workloads.push_back(std::move(workload));
-  page.units.clear();
-  page.lets.clear();
-  page.metrics.clear();
-  page.systems.clear();
-  page.references.clear();
-  page.studies.clear();
-  return true;
+  for (const Table& table : page.sections[0].tables)
+    if (table.title == "Parameters")
+      for (const Row& row : table.rows) types.insert(row.cells[1]);
+  for (Section& section : page.sections)
+    if (section.kind.empty())
+      std::erase_if(section.tables[0].rows, [&](const Row& row) { return !types.contains(row.cells[0]); });
 }
 
 }  // namespace expc::doc

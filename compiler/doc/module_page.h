@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,72 +10,52 @@
 
 namespace expc::doc {
 
-/// One thing that is declared: `size`, `: Pixels in 16px..1024px = 224px`, and what its comment says.
-struct Entry {
-  std::string name;
-  std::string type;       // of parameters and metrics: "Pixels", "Images / Time"; of lets: the value
-  std::string range;      // "16px..1024px"
-  std::string fallback;   // the default, "" where it must be given; of derived metrics what they are
-  std::string source;     // of a command's metrics: "regex(…)"
-  std::string when;       // "method == lora"
-  std::string direction;  // of metrics: "lower", "higher"
-  std::string kind;       // of metrics: "timed", "quality", "profile"; with "exact", "series"
+/// A column of a table.
+struct Column {
+  std::string_view head;
+  std::string_view lead = {};     // what stands before its values where a thing is written on one line: " in "
+  bool code = true;               // its values are quoted from the module
+  std::string_view missing = {};  // what a table says where there is no value
+};
+
+/// One thing that is declared: `size`, ` : Pixels in 16px..1024px = 224px`, and what its comment says.
+struct Row {
+  std::vector<std::string> cells;  // by column, the name first
   std::string doc;
-
-  /// As it is declared, on one line, without its name.
-  std::string signature() const;
+  std::string before, after;  // what stands around its name where it is written on one line
+  std::string because;        // of rules
 };
 
-struct EnumPage {
-  std::string name, doc;
-  bool ordered = false;
-  std::vector<std::string> levels;  // "mnist(path)"
+struct Table {
+  std::string_view title;
+  std::span<const Column> columns;  // the last one, of comments, is not among them
+  std::vector<Row> rows;
 };
 
-struct RulePage {
-  std::string name, doc, condition, because;
-  bool exclude = false;
-};
-
-struct WorkloadPage {
-  std::string name, doc;
-  int version = 1;
+/// A workload, a system or a study with its parts; or all enums, values, … of a module, which have no kind.
+struct Section {
+  std::string_view kind;
+  std::string prefix, name;  // `image.` and `mobilenet_v2`
+  std::string doc;
+  int version = 0;      // of workloads
   std::string command;  // its arguments, "" for a built-in one
-  std::vector<Entry> parameters, metrics, lets, estimates;
-  std::vector<RulePage> rules;
-};
-
-struct SystemPage {
-  std::string name, doc;
-  std::vector<Entry> properties;  // name and type (the value)
-};
-
-struct StudyPage {
-  std::string name, doc;
-  std::vector<Entry> factors;  // name and range (the levels)
+  std::vector<Table> tables;
 };
 
 /// Everything of one file that another one can use, and its studies.
 struct ModulePage {
-  std::string title;   // "std.image", "shared/jobs.exp"
-  std::string prefix;  // what stands before a name where it is imported: "image."
-  std::string doc;     // the `//` comment that the file begins with
-  std::vector<EnumPage> enums;
-  std::vector<WorkloadPage> workloads;
-  std::vector<Entry> units, lets;
-  std::vector<Entry> metrics;  // for workloads that take them all
-  std::vector<SystemPage> systems;
-  std::vector<Entry> references;
-  std::vector<StudyPage> studies;
-
-  /// The first sentence of its comment, else what it declares: "workload mobilenet_v2".
-  std::string summary() const;
+  std::string title;    // "std.image", "shared/jobs.exp"
+  std::string doc;      // the `//` comment that the file begins with
+  std::string summary;  // its first sentence, else what the module declares: "workload mobilenet_v2"
+  std::vector<std::string> workloads;
+  std::vector<Section> sections;
 };
 
+/// `prefix` is what stands before a name where the module is imported: "image."
 ModulePage modulePage(const source::SourceManager& sources, const ast::Module& module, std::string title,
                       std::string prefix);
 
-/// The page with one workload and the enums that its parameters use; empty if it has no workload of that name.
-bool keepWorkload(ModulePage& page, std::string_view name);
+/// Leaves one of the page's workloads and the enums that its parameters use.
+void keepWorkload(ModulePage& page, std::string_view name);
 
 }  // namespace expc::doc

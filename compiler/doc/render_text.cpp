@@ -14,24 +14,8 @@ class TextRenderer {
 
   std::string render(const ModulePage& page) {
     out_ = paint("1", page.title) + "\n\n";
-    prose(page.doc, 0);
-    for (const WorkloadPage& workload : page.workloads) add(page, workload);
-    if (!page.enums.empty()) heading("Enums");
-    for (const EnumPage& entry : page.enums) add(entry);
-    entries("Units", page.units, " = ");
-    entries("Values", page.lets, " = ");
-    list("Metrics", page.metrics);
-    for (const SystemPage& system : page.systems) {
-      declared("system", page.prefix + system.name, "");
-      prose(system.doc, 2);
-      aligned(system.properties);
-    }
-    entries("References", page.references, " from ");
-    for (const StudyPage& study : page.studies) {
-      declared("study", study.name, "");
-      prose(study.doc, 2);
-      list("Factors", study.factors);
-    }
+    comment(page.doc, 0);
+    for (const Section& section : page.sections) add(section);
     while (out_.ends_with("\n\n")) out_.pop_back();
     return std::move(out_);
   }
@@ -40,92 +24,40 @@ class TextRenderer {
   std::string paint(std::string_view code, std::string_view text) const {
     return style_.colour && !text.empty() ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
   }
-  void heading(std::string_view text) { out_ += paint("1", text) + "\n\n"; }
-  void declared(std::string_view what, std::string_view name, std::string_view rest) {
-    out_ += fmt::format("{} {}{}\n", what, paint("1", name), rest);
-    out_ += "\n";
+
+  void add(const Section& section) {
+    const bool one = !section.kind.empty();
+    out_ += fmt::format("{}{}{}", section.kind, one ? " " : "", paint("1", section.prefix + section.name));
+    out_ += section.version > 0 ? fmt::format("  version {}\n\n", section.version) : "\n\n";
+    comment(section.doc, 2);
+    if (!section.command.empty()) out_ += fmt::format("  runs {}\n\n", section.command);
+    for (const Table& table : section.tables) {
+      if (!table.title.empty()) out_ += fmt::format("  {}\n", paint("1", table.title));
+      for (const Row& row : table.rows) {
+        out_ += fmt::format("{:{}}{}{}{}\n", "", one ? 4 : 2, row.before, paint("36", row.cells[0]), row.after);
+        wrapped(row.doc, one ? 8 : 6);
+        wrapped(row.because, one ? 8 : 6);
+      }
+      out_ += "\n";
+    }
   }
 
-  /// A comment, wrapped and indented, and an empty line; nothing where there is none.
-  void prose(const std::string& text, unsigned indent, bool gap = true) {
+  /// A comment and an empty line; nothing where there is none.
+  void comment(const std::string& text, unsigned indent) {
+    wrapped(text, indent);
+    if (!text.empty()) out_ += "\n";
+  }
+
+  void wrapped(const std::string& text, unsigned indent) {
     if (text.empty()) return;
     const explain::TextStyle inner{style_.width > indent + 20 ? style_.width - indent : 20, style_.colour};
-    const std::string wrapped = explain::renderMarkdown(text, inner);
-    for (size_t at = 0; at < wrapped.size();) {
-      const size_t end = std::min(wrapped.find('\n', at), wrapped.size());
-      if (end > at) out_ += std::string(indent, ' ') + wrapped.substr(at, end - at);
+    const std::string lines = explain::renderMarkdown(text, inner);
+    for (size_t at = 0; at < lines.size();) {
+      const size_t end = std::min(lines.find('\n', at), lines.size());
+      if (end > at) out_ += std::string(indent, ' ') + lines.substr(at, end - at);
       out_ += "\n";
       at = end + 1;
     }
-    if (gap) out_ += "\n";
-  }
-
-  void list(std::string_view title, const std::vector<Entry>& entries) {
-    if (entries.empty()) return;
-    out_ += "  " + paint("1", title) + "\n";
-    for (const Entry& entry : entries) {
-      const std::string signature = entry.signature();
-      const bool spaced = signature.starts_with(':');
-      out_ += fmt::format("    {}{}{}\n", paint("36", entry.name), spaced ? " " : "", signature);
-      prose(entry.doc, 8, false);
-    }
-    out_ += "\n";
-  }
-
-  void aligned(const std::vector<Entry>& entries) {
-    size_t widest = 0;
-    for (const Entry& entry : entries) widest = std::max(widest, entry.name.size());
-    for (const Entry& entry : entries)
-      out_ += fmt::format("    {}{} = {}\n", paint("36", entry.name), std::string(widest - entry.name.size(), ' '),
-                          entry.type);
-    out_ += "\n";
-  }
-
-  void entries(std::string_view title, const std::vector<Entry>& entries, std::string_view between) {
-    if (entries.empty()) return;
-    heading(title);
-    for (const Entry& entry : entries) {
-      out_ += fmt::format("  {}{}{}\n", paint("36", entry.name), entry.type.empty() ? "" : between, entry.type);
-      prose(entry.doc, 6, false);
-    }
-    out_ += "\n";
-  }
-
-  void formulas(std::string_view title, const std::vector<Entry>& entries) {
-    if (entries.empty()) return;
-    out_ += "  " + paint("1", title) + "\n";
-    for (const Entry& entry : entries) {
-      out_ += fmt::format("    {} = {}{}\n", paint("36", entry.name), entry.type,
-                          entry.when.empty() ? "" : "  when " + entry.when);
-      prose(entry.doc, 8, false);
-    }
-    out_ += "\n";
-  }
-
-  void add(const ModulePage& page, const WorkloadPage& workload) {
-    declared("workload", page.prefix + workload.name, fmt::format("  version {}", workload.version));
-    prose(workload.doc, 2);
-    if (!workload.command.empty()) out_ += fmt::format("  runs {}\n\n", workload.command);
-    list("Parameters", workload.parameters);
-    list("Metrics", workload.metrics);
-    if (!workload.rules.empty()) out_ += "  " + paint("1", "Rules") + "\n";
-    for (const RulePage& rule : workload.rules) {
-      out_ += fmt::format("    {} {}{}{}\n", rule.exclude ? "exclude" : "require", paint("36", rule.name),
-                          rule.name.empty() ? "" : ": ", rule.condition);
-      prose(rule.doc, 8, false);
-      if (!rule.because.empty()) prose("because " + rule.because, 8, false);
-    }
-    if (!workload.rules.empty()) out_ += "\n";
-    formulas("Names in its conditions and estimates", workload.lets);
-    formulas("Expected before a run", workload.estimates);
-  }
-
-  void add(const EnumPage& entry) {
-    std::string levels;
-    for (const std::string& level : entry.levels) levels += (levels.empty() ? "" : ", ") + level;
-    out_ += fmt::format("  {}{} {{ {} }}\n", entry.ordered ? "ordered " : "", paint("36", entry.name), levels);
-    prose(entry.doc, 6, false);
-    out_ += "\n";
   }
 
   explain::TextStyle style_;

@@ -43,7 +43,7 @@ std::string listing(const Console& console) {
   for (std::string_view name : stdlib::names()) widest = std::max(widest, name.size() + 4);
   std::string out;
   for (std::string_view name : stdlib::names())
-    out += fmt::format("{:<{}}  {}\n", fmt::format("std.{}", name), widest, builtIn(name, console)->summary());
+    out += fmt::format("{:<{}}  {}\n", fmt::format("std.{}", name), widest, builtIn(name, console)->summary);
   return out;
 }
 
@@ -77,13 +77,13 @@ int doc(const DocOptions& options, const Console& console) {
     std::optional<doc::ModulePage> page = pageNamed(*options.module, console);
     if (!page) return kError;
     if (options.workload) {
-      std::vector<std::string> names;
-      for (const doc::WorkloadPage& workload : page->workloads) names.push_back(workload.name);
-      if (!doc::keepWorkload(*page, *options.workload)) {
+      const std::vector<std::string>& names = page->workloads;
+      if (std::ranges::find(names, *options.workload) == names.end()) {
         const std::string all = names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
         return console.error(fmt::format("{} has no workload '{}'; {}", page->title, *options.workload,
                                          diag::didYouMean(*options.workload, names, "it has " + all)));
       }
+      doc::keepWorkload(*page, *options.workload);
     }
     text = options.markdown ? doc::renderMarkdown(*page)
                             : doc::renderText(*page, {std::min(console.width(), kMaxWidth), console.colourOut()});
