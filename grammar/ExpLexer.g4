@@ -104,9 +104,11 @@ DOC        : '///' ~[\r\n]* -> channel(HIDDEN);
 COMMENT    : '//' ~[\r\n]* -> channel(HIDDEN);
 WHITESPACE : [ \t\r\n]+ -> skip;
 
-UNEXPECTED : .;
+// What begins no token: what is meant by 'text' and by a comment with # as one, other characters as long as they go on.
+UNEXPECTED : '\'' ~['\r\n]* '\'' | '#' ~[\r\n]* | STRANGE+ | .;
 
 fragment DIGIT     : [0-9];
 fragment LETTER    : [a-zA-Z_];
 fragment SUFFIX    : '%' | [a-zA-Z] (LETTER | DIGIT)* ('/' [a-zA-Z] (LETTER | DIGIT)*)?;
+fragment STRANGE   : [$%&@\\^`|~] | [\u0001-\u0008\u000B\u000C\u000E-\u001F\u007F-\u00FF];
 fragment CHARACTER : '\\' ~[\r\n] | ~["\\\r\n];

@@ -22,10 +22,11 @@ bool isBidirectional(char32_t code) {
 template <typename Visit>
 void forEachCharacter(std::string_view text, Visit visit) {
   for (size_t at = 0; at < text.size();) {
-    const std::string_view sequence = text.substr(at, std::max(utf8Length(text.substr(at)), 1u));
-    const auto* begin = reinterpret_cast<const llvm::UTF8*>(sequence.data());
+    const auto* begin = reinterpret_cast<const llvm::UTF8*>(text.data() + at);
+    const auto* past = begin;
     llvm::UTF32 code = 0;
-    const auto read = llvm::convertUTF8Sequence(&begin, begin + sequence.size(), &code, llvm::strictConversion);
+    const auto read = llvm::convertUTF8Sequence(&past, begin + (text.size() - at), &code, llvm::strictConversion);
+    const std::string_view sequence = text.substr(at, std::max<size_t>(past - begin, 1));
     if (read != llvm::conversionOK || (isControl(code) && code != '\t') || isBidirectional(code)) {
       visit(sequence, kReplacement, 1u);
     } else {
@@ -37,11 +38,6 @@ void forEachCharacter(std::string_view text, Visit visit) {
 }
 
 }  // namespace
-
-unsigned utf8Length(std::string_view text) {
-  const auto* begin = reinterpret_cast<const llvm::UTF8*>(text.data());
-  return llvm::isLegalUTF8Sequence(begin, begin + text.size()) ? llvm::getNumBytesForUTF8(*begin) : 0;
-}
 
 DisplayLine displayLine(std::string_view line) {
   DisplayLine out;

@@ -19,8 +19,4 @@ DisplayLine displayLine(std::string_view line);
 /// `text` with control characters and bytes that are no UTF-8 replaced by U+FFFD; newlines become spaces.
 std::string printable(std::string_view text);
 
-/// Length of the UTF-8 sequence at the front of `text` (which is not empty), 0 if it is not valid UTF-8 (overlong
-/// forms, surrogates and code points past U+10FFFF are not).
-unsigned utf8Length(std::string_view text);
-
 }  // namespace expc::diag

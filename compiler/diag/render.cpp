@@ -27,11 +27,6 @@ std::string_view word(Severity severity) {
   return severity == Severity::Error ? "error" : severity == Severity::Warning ? "warning" : "note";
 }
 
-std::string place(const source::SourceManager& sources, source::Range range) {
-  source::Position where = sources.position(range.file, range.begin);
-  return fmt::format("{}:{}:{}", sources.name(range.file), where.line, where.column);
-}
-
 /// Cuts a long line to a window around the carets. `first` and `last` are screen columns of the marked part.
 void clip(std::string& text, uint32_t& first, uint32_t& last, const DisplayLine& line) {
   if (line.columns.back() <= kMaxLineColumns) return;
@@ -94,6 +89,11 @@ void addRange(llvm::json::Object& object, const source::SourceManager& sources, 
 }
 
 }  // namespace
+
+std::string place(const source::SourceManager& sources, source::Range range) {
+  source::Position where = sources.position(range.file, range.begin);
+  return fmt::format("{}:{}:{}", sources.name(range.file), where.line, where.column);
+}
 
 std::string renderText(const source::SourceManager& sources, const Diagnostic& diagnostic, bool colour) {
   Style style{colour};

@@ -10,6 +10,9 @@
 
 namespace expc::diag {
 
+/// "study.exp:7:19"
+std::string place(const source::SourceManager& sources, source::Range range);
+
 /// A diagnostic as people read it, ending in a newline:
 ///   study.exp:7:19: error[E0203]: unknown level 'fp8'
 ///     7 |   factor precision in { fp8 }

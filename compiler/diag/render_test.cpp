@@ -142,13 +142,10 @@ TEST_CASE("the closest name is suggested only when it is near") {
 }
 
 TEST_CASE("UTF-8 is judged strictly") {
-  CHECK(utf8Length("a") == 1);
-  CHECK(utf8Length("é") == 2);
-  CHECK(utf8Length("日") == 3);
-  CHECK(utf8Length("😀") == 4);
-  CHECK(utf8Length("\x80") == 0);
-  CHECK(utf8Length("\xC0\x80") == 0);
-  CHECK(utf8Length("\xED\xA0\x80") == 0);
-  CHECK(utf8Length("\xF4\x90\x80\x80") == 0);
-  CHECK(utf8Length("\xE6\x97") == 0);
+  CHECK(printable("aé日😀") == "aé日😀");
+  CHECK(printable("\x80") == "\uFFFD");
+  CHECK(printable("\xC0\x80") == "\uFFFD\uFFFD");
+  CHECK(printable("\xED\xA0\x80") == "\uFFFD\uFFFD\uFFFD");
+  CHECK(printable("\xF4\x90\x80\x80") == "\uFFFD\uFFFD\uFFFD\uFFFD");
+  CHECK(printable("\xE6\x97") == "\uFFFD\uFFFD");
 }

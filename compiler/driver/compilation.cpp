@@ -74,10 +74,9 @@ void open(const StudyOptions& options, const load::FileSystem& files, const Cons
   const std::optional<source::FileId> root =
       parse::load(compilation.sources, options.file, std::move(*text), compilation.emitter);
   if (!root) return;
-  compilation.lookups.emplace(options.file);
   compilation.program =
       check::check(compilation.sources, load::load(compilation.sources, *root, files, compilation.emitter),
-                   compilation.emitter, compilation.lookups->function());
+                   compilation.emitter, fileLookups(options.file, compilation.notes));
 }
 
 bool openWithoutErrors(const StudyOptions& options, const Console& console, Compilation& compilation) {
@@ -102,8 +101,7 @@ void verify(const StudyOptions& options, const load::FileSystem& files, const Co
 
 bool showDiagnostics(Compilation& compilation, const Console& console) {
   finish(compilation);
-  if (compilation.lookups)
-    for (const std::string& note : compilation.lookups->notes()) console.message("note: " + note);
+  for (const std::string& note : compilation.notes) console.message("note: " + note);
   size_t errors = 0, warnings = 0;
   std::vector<diag::Kind> kinds;  // each once, those of errors first
   for (const diag::Severity severity : {diag::Severity::Error, diag::Severity::Warning})

@@ -5,7 +5,6 @@
 
 #include "compiler/diag/diagnostic.h"
 #include "compiler/driver/commands.h"
-#include "compiler/driver/lookups.h"
 #include "compiler/lower/lower.h"
 #include "compiler/source/source.h"
 #include "runtime/plan/plan.h"
@@ -17,7 +16,7 @@ struct Compilation {
   source::SourceManager sources;
   diag::Collector diagnostics;
   diag::Emitter emitter{diagnostics};
-  std::optional<FileLookups> lookups;
+  std::vector<std::string> notes;         // of what could not be looked up in files
   std::optional<check::Program> program;  // of a file that could be read
   bool failed = false;
 };

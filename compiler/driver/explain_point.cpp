@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compiler/check/expression.h"
+#include "compiler/diag/render.h"
 #include "compiler/driver/plan_modes.h"
 #include "compiler/survey/grid_lints.h"
 #include "runtime/report/layout.h"
@@ -119,11 +120,7 @@ class Explainer {
   }
 
  private:
-  std::string place(source::Range range) const {
-    if (!range.isValid()) return "";
-    const source::Position position = sources_.position(range.file, range.begin);
-    return fmt::format("{}:{}:{}", sources_.name(range.file), position.line, position.column);
-  }
+  std::string place(source::Range range) const { return range.isValid() ? diag::place(sources_, range) : ""; }
 
   std::string origin(unsigned parameter, expand::Levels point, const check::Use& use) const {
     const select::Selected& selected = prepared_.selected();

@@ -8,6 +8,7 @@
 
 #include "compiler/diag/columns.h"
 #include "compiler/diag/fixes.h"
+#include "compiler/diag/render.h"
 #include "compiler/driver/replacement.h"
 #include "compiler/format/diff.h"
 #include "runtime/report/layout.h"
@@ -72,13 +73,11 @@ class Overlay {
 
 /// "study.exp:3:10: replaced `&&` by `and` (E0102)"
 std::string describe(const source::SourceManager& sources, const diag::FixIt& edit, diag::Kind kind) {
-  const source::Position place = sources.position(edit.range.file, edit.range.begin);
   const std::string before = diag::printable(sources.text(edit.range)), after = diag::printable(edit.replacement);
   const std::string what = before.empty()  ? fmt::format("inserted `{}`", after)
                            : after.empty() ? fmt::format("removed `{}`", before)
                                            : fmt::format("replaced `{}` by `{}`", before, after);
-  return fmt::format("{}:{}:{}: {} ({} {})", sources.name(edit.range.file), place.line, place.column, what,
-                     diag::code(kind), diag::slug(kind));
+  return fmt::format("{}: {} ({} {})", diag::place(sources, edit.range), what, diag::code(kind), diag::slug(kind));
 }
 
 /// Changes what can be changed at once; says in `said` what that was. False when there was nothing.

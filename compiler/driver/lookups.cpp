@@ -36,18 +36,16 @@ std::optional<text::Template> templateNamed(const std::string& name) {
   return std::nullopt;
 }
 
-}  // namespace
-
-class FileLookups::Files {
+class Files {
  public:
-  explicit Files(const std::string& study) : root_(llvm::sys::path::parent_path(study)) {}
+  Files(const std::string& study, std::vector<std::string>& notes)
+      : root_(llvm::sys::path::parent_path(study)), notes_(notes) {}
 
   std::optional<Rational> ask(std::string_view function, std::span<const Value> arguments) {
     if (function == "config") return config(arguments[0], text(arguments[1]));
     if (function == "row_tokens") return rowTokens(arguments);
     return std::nullopt;
   }
-  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   static const std::string& text(const Value& value) { return std::get<std::string>(value.node); }
@@ -156,17 +154,15 @@ class FileLookups::Files {
   std::string root_;
   llvm::StringMap<llvm::json::Object> sizes_;
   llvm::StringMap<std::optional<text::RowLengths>> lengths_;
-  std::vector<std::string> notes_;
+  std::vector<std::string>& notes_;
 };
 
-FileLookups::FileLookups(const std::string& study) : files_(std::make_shared<Files>(study)) {}
+}  // namespace
 
-check::Lookup FileLookups::function() const {
-  return [files = files_](std::string_view function, std::span<const Value> arguments) {
+check::Lookup fileLookups(const std::string& study, std::vector<std::string>& notes) {
+  return [files = std::make_shared<Files>(study, notes)](std::string_view function, std::span<const Value> arguments) {
     return files->ask(function, arguments);
   };
 }
-
-const std::vector<std::string>& FileLookups::notes() const { return files_->notes(); }
 
 }  // namespace expc::driver

@@ -42,38 +42,18 @@ Tree read(const source::SourceManager& sources, source::FileId file, Rule start,
   parser.addParseListener(&builder);
   parser.setErrorHandler(std::make_shared<bridge::Strategy>(sources, reporter, builder, place));
   try {
-    switch (start) {
-      case Rule::ValueFile:
-        parser.valueFile();
-        break;
-      case Rule::SettingFile:
-        parser.settingFile();
-        break;
-      case Rule::PointFile:
-        parser.pointFile();
-        break;
-      default:
-        parser.file();
-    }
+    if (start == Rule::ValueFile)
+      parser.valueFile();
+    else if (start == Rule::SettingFile)
+      parser.settingFile();
+    else if (start == Rule::PointFile)
+      parser.pointFile();
+    else
+      parser.file();
   } catch (const TooManyErrorsReached&) {
     tree.nodes.clear();  // rules were left half-way
   }
   return tree;
-}
-
-/// As the token reader does for the parser, comments apart.
-void settleWords(std::string_view text, std::vector<LexedToken>& tokens) {
-  ContextualWords words;
-  Token previous = Token::EndOfFile;
-  for (size_t at = 0; at < tokens.size(); ++at) {
-    LexedToken& token = tokens[at];
-    if (token.isComment()) continue;
-    size_t next = at + 1;
-    while (next < tokens.size() && tokens[next].isComment()) ++next;
-    token.kind = words.settle(previous, token.kind, text.substr(token.range.begin, token.range.end - token.range.begin),
-                              next < tokens.size() ? tokens[next].kind : Token::EndOfFile);
-    previous = token.kind;
-  }
 }
 
 }  // namespace
@@ -110,7 +90,13 @@ std::vector<LexedToken> tokens(const source::SourceManager& sources, source::Fil
     out.push_back(entry);
     if (entry.kind == Token::EndOfFile) break;
   }
-  settleWords(text, out);
+  std::vector<Word> words;  // as the token reader does for the parser
+  for (const LexedToken& token : out)
+    if (!token.isComment()) words.push_back({token.kind, sources.text(token.range)});
+  settleWords(words);
+  auto settled = words.begin();
+  for (LexedToken& token : out)
+    if (!token.isComment()) token.kind = (settled++)->token;
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <antlr4-runtime.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "ExpLexer.h"
 #include "compiler/language/words.h"
@@ -84,53 +85,38 @@ class TokenReader {
 
   /// False when the parser must not see them.
   bool read() {
-    for (;;) {
+    for (Token kind = Token::Unexpected; kind != Token::EndOfFile;) {
       std::unique_ptr<antlr4::Token> token = lexer_.nextToken();
-      const Token kind = kindOf(token->getType());
-      if (kind != Token::Unexpected) flushUnexpected();
-      if (reporter_.exhausted()) return false;
-      if (kind == Token::Comment) continue;
-      if (kind == Token::Doc) {
-        addDoc(located(token.get()));
-        continue;
-      }
-      if (kind == Token::Unexpected) {
-        addUnexpected(std::move(token));
-        continue;
-      }
+      kind = kindOf(token->getType());
       if (kind == Token::Number) splitNumber(text_, token.get(), stream_, lexer_);
+      const Located place = located(token.get());
+      if (kind == Token::Doc) addDoc(place);
+      if (kind == Token::Comment || kind == Token::Doc) continue;
       if (kind == Token::UnterminatedString) {
-        const Located place = located(token.get());
         reporter_.emit({tree_.file, place.begin, place.end}, UnterminatedString);
-        static_cast<antlr4::CommonToken&>(*token).setType(ExpLexer::STRING);
+        setType(*token, Token::String);
       }
-      if (!withinLimits(kind, located(token.get()).begin)) return false;
-      push(std::move(token));
-      if (kind == Token::EndOfFile) break;
+      if (kind == Token::Unexpected && !keepUnexpected(*token, place)) continue;
+      if (reporter_.exhausted() || !withinLimits(kind, place.begin)) return false;
+      if (!doc_.empty()) tree_.docs[static_cast<uint32_t>(tokens_.size())] = std::exchange(doc_, "");
+      tokens_.push_back(std::move(token));
     }
-    settleWords();
-    return true;
+    std::vector<Word> words;
+    for (const auto& token : tokens_) {
+      const Located place = located(token.get());
+      words.push_back({place.token, text_.substr(place.begin, place.end - place.begin)});
+    }
+    settleWords(words);
+    for (size_t at = 0; at < words.size(); ++at)
+      if (words[at].token != Token::EndOfFile) setType(*tokens_[at], words[at].token);
+    return !reporter_.exhausted();
   }
 
   std::vector<std::unique_ptr<antlr4::Token>> take() { return std::move(tokens_); }
 
  private:
-  void push(std::unique_ptr<antlr4::Token> token) {
-    if (!doc_.empty()) tree_.docs[static_cast<uint32_t>(tokens_.size())] = std::move(doc_);
-    doc_.clear();
-    tokens_.push_back(std::move(token));
-  }
-
-  void settleWords() {
-    ContextualWords words;
-    Located previous;
-    for (size_t at = 0; at + 1 < tokens_.size(); ++at) {
-      const Located place = located(tokens_[at].get());
-      const std::string_view written = text_.substr(place.begin, place.end - place.begin);
-      const Token settled = words.settle(previous.token, place.token, written, kindOf(tokens_[at + 1]->getType()));
-      if (settled != place.token) static_cast<antlr4::CommonToken&>(*tokens_[at]).setType(static_cast<size_t>(settled));
-      previous = located(tokens_[at].get());
-    }
+  static void setType(antlr4::Token& token, Token kind) {
+    static_cast<antlr4::CommonToken&>(token).setType(static_cast<size_t>(kind));
   }
 
   void addDoc(const Located& place) {
@@ -142,53 +128,17 @@ class TokenReader {
     doc_ += line;
   }
 
-  /// Characters that begin no token are gathered into one report. They stay in
-  /// the stream, so that the parser does not take what is around them for one
-  /// statement; `&&`, `||`, `!` and 'text' as what they mean, `;` and comments
-  /// with
-  /// `#` not at all.
-  void addUnexpected(std::unique_ptr<antlr4::Token> token) {
-    const Located place = located(token.get());
-    const char sign = text_[place.begin];
-    const size_t close = closeOf(sign, place.begin);
-    const bool alone = sign == ';' || close != std::string_view::npos;
-    if (alone || !unexpected_ || unexpected_end_ != place.begin) {
-      flushUnexpected();
-      unexpected_ = std::move(token);
-      unexpected_begin_ = place.begin;
-    }
-    unexpected_end_ = place.end;
-    if (!alone) return;
-    if (close != std::string_view::npos) {
-      unexpected_end_ = static_cast<uint32_t>(place.begin + close + 1);
-      stream_.seek(unexpected_end_);
-    }
-    flushUnexpected();
-  }
-
-  /// Where 'text' or a comment with # ends on its line, counted from its
-  /// beginning; npos for other signs.
-  size_t closeOf(char sign, uint32_t begin) const {
-    if (sign != '\'' && sign != '#') return std::string_view::npos;
-    const std::string_view rest = text_.substr(begin);
-    const std::string_view line = rest.substr(0, rest.find_first_of("\r\n"));
-    return sign == '#' ? line.size() - 1 : line.find('\'', 1);
-  }
-
-  void flushUnexpected() {
-    if (!unexpected_) return;
-    const std::string_view written = text_.substr(unexpected_begin_, unexpected_end_ - unexpected_begin_);
-    reportCharacters(reporter_, unexpected_begin_, unexpected_end_);
-    auto& token = static_cast<antlr4::CommonToken&>(*unexpected_);
-    token.setStopIndex(unexpected_end_ - 1);
-    token.setType(written == "&&" || written == "&"                                         ? ExpLexer::AND
-                  : written == "||" || written == "|"                                       ? ExpLexer::OR
-                  : written == "!"                                                          ? ExpLexer::NOT
-                  : written.front() == '\'' && written.back() == '\'' && written.size() > 1 ? ExpLexer::STRING
-                                                                                            : ExpLexer::UNEXPECTED);
-    const bool dropped = written.front() == ';' || written.front() == '#';
-    if (!dropped) push(std::move(unexpected_));
-    unexpected_.reset();
+  /// Reports characters that begin no token. They stay in the stream, so that the parser does not take what is around
+  /// them for one statement; `&&`, `||`, `!` and 'text' as what they mean. False for `;` and comments with `#`, which
+  /// do not.
+  bool keepUnexpected(antlr4::Token& token, const Located& place) {
+    const std::string_view written = text_.substr(place.begin, place.end - place.begin);
+    reportCharacters(reporter_, place.begin, place.end);
+    if (written == "&&" || written == "&") setType(token, Token::And);
+    if (written == "||" || written == "|") setType(token, Token::Or);
+    if (written == "!") setType(token, Token::Not);
+    if (written.front() == '\'' && written.size() > 1) setType(token, Token::String);
+    return written.front() != ';' && written.front() != '#';
   }
 
   bool withinLimits(Token kind, uint32_t begin) {
@@ -210,8 +160,6 @@ class TokenReader {
   std::vector<std::unique_ptr<antlr4::Token>> tokens_;
   std::string doc_;
   size_t depth_ = 0;
-  std::unique_ptr<antlr4::Token> unexpected_;
-  uint32_t unexpected_begin_ = 0, unexpected_end_ = 0;
 };
 
 }  // namespace expc::parse::bridge

@@ -25,19 +25,30 @@ bool endsOperand(Token token) {
   return token == Token::Number || token == Token::RightParen || token == Token::RightBracket || isWord(token);
 }
 
-}  // namespace
-
-Token ContextualWords::settle(Token previous, Token token, std::string_view text, Token next) {
+/// `head` begins the statement.
+Token settled(Token head, Token previous, const Word& word, Token next) {
+  const Token token = word.token;
   if (token == Token::Workload && wantsOperand(previous) && !isWord(next) && next != Token::System)
     return Token::Identifier;
-  if (isHeadWord(token)) head_ = token;
   if (token != Token::Identifier) return token;
-  if (text == "keep" && next == Token::Criterion)
+  if (word.text == "keep" && next == Token::Criterion)
     return wantsOperand(previous) || previous == Token::Assign || previous == Token::In ? token : Token::Keep;
-  if (head_ != Token::Criterion) return token;
-  if (text == "infeasible" && previous == Token::Colon && !llvm::is_contained(kGoOn, next)) return Token::Infeasible;
+  if (head != Token::Criterion) return token;
+  if (word.text == "infeasible" && previous == Token::Colon && !llvm::is_contained(kGoOn, next))
+    return Token::Infeasible;
   const bool clause = endsOperand(previous) && next != Token::Assign && next != Token::Dot;
-  return clause && text == "always" ? Token::Always : clause && text == "give" ? Token::Give : token;
+  return clause && word.text == "always" ? Token::Always : clause && word.text == "give" ? Token::Give : token;
+}
+
+}  // namespace
+
+void settleWords(std::vector<Word>& words) {
+  Token head = Token::EndOfFile, previous = Token::EndOfFile;
+  for (size_t at = 0; at < words.size(); ++at) {
+    const Token next = at + 1 < words.size() ? words[at + 1].token : Token::EndOfFile;
+    previous = words[at].token = settled(head, previous, words[at], next);
+    if (isHeadWord(previous)) head = previous;
+  }
 }
 
 }  // namespace expc::parse

@@ -1,6 +1,8 @@
 #include "compiler/parse/load.h"
 
-#include "compiler/diag/columns.h"
+#include <llvm/Support/ConvertUTF.h>
+
+#include <algorithm>
 
 namespace expc::parse {
 
@@ -17,20 +19,17 @@ std::optional<source::FileId> load(source::SourceManager& sources, std::string n
   }
   source::FileId file = sources.add(std::move(name), std::move(text));
   std::string_view all = sources.text(file);
-  for (size_t at = 0; at < all.size();) {
-    const unsigned length = diag::utf8Length(all.substr(at));
-    const source::Range here{file, static_cast<uint32_t>(at), static_cast<uint32_t>(at + 1)};
-    if (length == 0) {
-      emitter.emit(here, InvalidUtf8, at, static_cast<unsigned char>(all[at]));
-      return std::nullopt;
-    }
-    if (all[at] == '\0') {
-      emitter.emit(here, NulByte, at);
-      return std::nullopt;
-    }
-    at += length;
-  }
-  return file;
+  const auto* begin = reinterpret_cast<const llvm::UTF8*>(all.data());
+  const auto* legal = begin;
+  llvm::isLegalUTF8String(&legal, begin + all.size());
+  const size_t at = std::min(all.find('\0'), static_cast<size_t>(legal - begin));
+  if (at == all.size()) return file;
+  const source::Range here{file, static_cast<uint32_t>(at), static_cast<uint32_t>(at + 1)};
+  if (all[at] == '\0')
+    emitter.emit(here, NulByte, at);
+  else
+    emitter.emit(here, InvalidUtf8, at, static_cast<unsigned char>(all[at]));
+  return std::nullopt;
 }
 
 }  // namespace expc::parse
