@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "compiler/driver/console.h"
+#include "compiler/select/select.h"
+#include "runtime/engine/engine.h"
+#include "runtime/engine/rehearse.h"
 
 namespace expc::driver {
 
 /// What selects a study and changes it; shared by check, plan, run and report.
-struct StudyOptions {
-  std::string file;  // .exp, or a plan written by `expc plan --format json` where that is accepted
-  std::optional<std::string> study;
-  std::vector<std::string> presets;
-  std::vector<std::string> overrides;  // -D name=value
-  std::optional<std::string> system;   // "local", "proxima": what rules with `system` ask about
+struct StudyOptions : select::Selection {
+  std::string file;                   // .exp, or a plan written by `expc plan --format json` where that is accepted
+  std::optional<std::string> system;  // "local", "proxima": what rules with `system` ask about
 };
 
 /// What of this machine is used; shared by plan, run and report.
@@ -72,13 +72,9 @@ struct ReportOptions {
 };
 
 struct RunOptions : ReportOptions {
-  std::string worker;  // "": beside this program
-  std::optional<double> timeout_seconds;
-  double heat_up_seconds = 2;
-  bool keep_trials = false;
-  std::string traces;  // "": none
+  engine::EngineOptions
+      engine;  // with `worker` "": beside this program; `results` and what is of the machine are above
   bool verdicts_ok = false;
-  bool try_infeasible = false;  // also points whose estimated memory does not fit
 };
 
 struct RehearseOptions {
@@ -86,9 +82,7 @@ struct RehearseOptions {
   std::string null_gpus;             // as MachineOptions has it; where no system is named
   std::optional<std::string> where;  // only points that satisfy this condition
   std::string results = "results";
-  std::string worker;  // "": beside this program
-  std::optional<double> timeout_seconds;
-  bool again = false;
+  engine::RehearsalOptions engine;  // as RunOptions has it
   bool json = false;
 };
 

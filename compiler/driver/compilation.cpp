@@ -52,16 +52,12 @@ std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, c
   if (!openWithoutErrors(options, console, compilation)) return std::nullopt;
   const auto system = findSystem(*compilation.program, options.system.value_or("local"), machine, console);
   if (!system) return std::nullopt;
-  auto plans = lower::compileAll(*compilation.program, selectionOf(options), &*system, compilation.emitter);
+  auto plans = lower::compileAll(*compilation.program, options, &*system, compilation.emitter);
   if (!showDiagnostics(compilation, console)) return std::nullopt;
   return plans;
 }
 
 }  // namespace
-
-select::Selection selectionOf(const StudyOptions& options) {
-  return {options.study, options.presets, options.overrides};
-}
 
 void open(const StudyOptions& options, const load::FileSystem& files, const Console& console,
           Compilation& compilation) {
@@ -95,7 +91,7 @@ void verify(const StudyOptions& options, const load::FileSystem& files, const Co
     compilation.failed |= !system;
   }
   if (compilation.program)
-    lower::verify(*compilation.program, selectionOf(options), compilation.emitter, system ? &*system : nullptr);
+    lower::verify(*compilation.program, options, compilation.emitter, system ? &*system : nullptr);
   finish(compilation);
 }
 
@@ -126,7 +122,7 @@ std::optional<std::vector<plan::Plan>> loadPlans(const StudyOptions& options, co
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer = llvm::MemoryBuffer::getFile(options.file);
   if (!buffer || !looksLikePlan((*buffer)->getBuffer())) return compileFor(options, machine, console);
 
-  if (options.study || !options.presets.empty() || !options.overrides.empty()) {
+  if (options.study || !options.plain()) {
     console.error(fmt::format(
         "{} is a plan: --study, --preset and -D were decided when it was made; repeat `expc plan` with them",
         options.file));

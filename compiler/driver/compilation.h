@@ -21,8 +21,6 @@ struct Compilation {
   bool failed = false;
 };
 
-select::Selection selectionOf(const StudyOptions& options);
-
 /// Reads and checks the file that `options` names. A root file that cannot be read is said on `console`, and leaves no
 /// program.
 void open(const StudyOptions& options, const load::FileSystem& files, const Console& console, Compilation& compilation);

@@ -126,23 +126,24 @@ void addRun(CLI::App& app, Asked& asked) {
   auto [command, options] = addCommand(app, asked, "run", "Measure what is still missing, then judge and report", run);
   addReporting(command, options);
   command
-      .add_option("--worker", options.worker,
+      .add_option("--worker", options.engine.worker,
                   "The program that runs trials (default: beside expc, expc-worker, or expc-worker-cuda for GPUs)")
       ->type_name("PATH");
-  command.add_option("--timeout", options.timeout_seconds, "Seconds after which a trial ends as a timeout")
+  command.add_option("--timeout", options.engine.timeout_seconds, "Seconds after which a trial ends as a timeout")
       ->type_name("SECONDS")
       ->check(CLI::PositiveNumber);
-  command.add_option("--heat-up", options.heat_up_seconds, "Seconds of load before the first trial of a session")
+  command
+      .add_option("--heat-up", options.engine.heat_up_seconds, "Seconds of load before the first trial of a session")
       ->check(CLI::NonNegativeNumber)
       ->type_name("SECONDS")
       ->capture_default_str();
-  command.add_flag("--keep-trials", options.keep_trials,
+  command.add_flag("--keep-trials", options.engine.keep_trial_folders,
                    "Keep the folder of every trial of a command, not only of those that went wrong");
   command
-      .add_option("--trace", options.traces,
+      .add_option("--trace", options.engine.traces,
                   "Also trace a few steps of one profile trial of each point into this folder, for Perfetto")
       ->type_name("DIR");
-  command.add_flag("--try-infeasible", options.try_infeasible,
+  command.add_flag("--try-infeasible", options.engine.try_infeasible,
                    "Also start points whose estimated memory is more than the system has");
   command.add_flag("--verdicts-ok", options.verdicts_ok,
                    "Exit with 0 when every criterion has a verdict, whatever it is");
@@ -167,12 +168,15 @@ void addRehearse(CLI::App& app, Asked& asked) {
   addResults(command, options.results);
   addJson(command, options.json);
   command
-      .add_option("--worker", options.worker, "The program that runs trials (default: expc-worker-cuda, beside expc)")
+      .add_option("--worker", options.engine.worker,
+                  "The program that runs trials (default: expc-worker-cuda, beside expc)")
       ->type_name("PATH");
-  command.add_option("--timeout", options.timeout_seconds, "Seconds after which a point has failed (default 1800)")
+  command
+      .add_option("--timeout", options.engine.timeout_seconds, "Seconds after which a point has failed (default 1800)")
       ->type_name("SECONDS")
       ->check(CLI::PositiveNumber);
-  command.add_flag("--again", options.again, "Also rehearse points that this worker has rehearsed on such cards");
+  command.add_flag("--again", options.engine.again,
+                   "Also rehearse points that this worker has rehearsed on such cards");
 }
 
 }  // namespace

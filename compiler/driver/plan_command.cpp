@@ -94,7 +94,7 @@ bool showStudy(lower::Prepared& prepared, const PlanOptions& options, Compilatio
 int plan(const PlanOptions& options, const Console& console) {
   Compilation compilation;
   if (!openWithoutErrors(options.study, console, compilation)) return kError;
-  const bool restricted = options.study.study || !options.study.presets.empty() || !options.study.overrides.empty();
+  const bool restricted = options.study.study || !options.study.plain();
   if (restricted && (options.lock || !options.diff.empty()))
     return console.usage("a lock is of the whole file: leave out --study, --preset and -D");
   if (options.lock) return writeLockFile(options, compilation, console);
@@ -106,8 +106,7 @@ int plan(const PlanOptions& options, const Console& console) {
   if (options.format == PlanFormat::Json && studies > 1)
     return console.usage(fmt::format("{} holds {} studies and a plan is of one: choose it with --study NAME",
                                      options.study.file, studies));
-  const auto prepared =
-      lower::Prepared::all(*compilation.program, selectionOf(options.study), &*system, compilation.emitter);
+  const auto prepared = lower::Prepared::all(*compilation.program, options.study, &*system, compilation.emitter);
   bool good = compilation.emitter.errors() == 0;
   for (const auto& one : prepared) good = good && showStudy(*one, options, compilation, console);
   return showDiagnostics(compilation, console) && good ? kSuccess : kError;

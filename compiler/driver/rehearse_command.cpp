@@ -36,8 +36,7 @@ std::optional<std::vector<plan::Plan>> plansFor(const check::System& system, con
                                                 Compilation& compilation, const Console& console) {
   std::vector<plan::Plan> plans;
   diag::Emitter& emitter = compilation.emitter;
-  for (const auto& prepared :
-       lower::Prepared::all(*compilation.program, selectionOf(options.study), &system, emitter)) {
+  for (const auto& prepared : lower::Prepared::all(*compilation.program, options.study, &system, emitter)) {
     auto plan = lower::planOf(*prepared, emitter);
     if (plan && (!options.where || restrict(*plan, *prepared, *options.where, emitter)))
       plans.push_back(std::move(*plan));
@@ -65,11 +64,9 @@ int rehearseOne(const plan::Plan& plan, const engine::Resources& resources, cons
     console.message(fmt::format("study {}: no point satisfies {}", plan.study, options.where.value_or("its rules")));
     return kNothingRan;
   }
-  engine::RehearsalOptions asked;
+  engine::RehearsalOptions asked = options.engine;
   static_cast<engine::Resources&>(asked) = resources;
   asked.results = options.results;
-  asked.timeout_seconds = options.timeout_seconds;
-  asked.again = options.again;
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress();
   llvm::Expected<engine::RehearsalOutcome> outcome = engine::rehearse(plan, asked, *progress);
   if (!outcome) return console.error(outcome.takeError());
@@ -95,8 +92,8 @@ int rehearse(const RehearseOptions& options, const Console& console) {
   machine.null_gpus = options.null_gpus;
   const auto system = findSystem(*compilation.program, options.study.system.value_or("local"), machine, console);
   if (!system) return kError;
-  auto resources =
-      options.study.system ? nullResourcesOf(*system, options.worker) : resourcesOf(machine, options.worker);
+  auto resources = options.study.system ? nullResourcesOf(*system, options.engine.worker)
+                                        : resourcesOf(machine, options.engine.worker);
   if (!resources) return console.error(resources.takeError());
   const auto plans = plansFor(*system, options, compilation, console);
   if (!plans) return kError;

@@ -9,9 +9,8 @@ int report(const ReportOptions& options, const Console& console) {
   const std::optional<std::vector<plan::Plan>> plans = loadPlans(options.study, options.machine, console);
   if (!plans) return kError;
   int code = kSuccess;
-  VerdictOptions verdicts{options.results, options.html, options.json};
-  if (!options.machine.null_gpus.empty()) verdicts.null_cards = true;
-  for (const plan::Plan& plan : *plans) code = worse(code, showVerdicts(plan, verdicts, console));
+  const auto null_cards = options.machine.null_gpus.empty() ? std::nullopt : std::optional(true);
+  for (const plan::Plan& plan : *plans) code = worse(code, showVerdicts(plan, options, null_cards, console));
   return code;
 }
 

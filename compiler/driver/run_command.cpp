@@ -38,23 +38,18 @@ llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& opti
 
 int runOne(const plan::Plan& plan, const RunOptions& options, const std::optional<llvm::json::Value>& lock,
            const Console& console) {
-  auto resources = resourcesOf(options.machine, options.worker);
+  auto resources = resourcesOf(options.machine, options.engine.worker);
   if (!resources) return console.error(resources.takeError());
-  engine::EngineOptions engine_options;
+  engine::EngineOptions engine_options = options.engine;
   static_cast<engine::Resources&>(engine_options) = std::move(*resources);
   if (lock) engine_options.locked_data = lockedData(*lock, plan.study);
   engine_options.results = options.results;
-  engine_options.keep_trial_folders = options.keep_trials;
-  engine_options.traces = options.traces;
-  engine_options.timeout_seconds = options.timeout_seconds;
-  engine_options.heat_up_seconds = options.heat_up_seconds;
-  engine_options.try_infeasible = options.try_infeasible;
 
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress();
   llvm::Expected<engine::RunOutcome> outcome = engine::run(plan, engine_options, *progress);
   if (!outcome) return console.error(outcome.takeError());
   if (outcome->ending == engine::Ending::Interrupted) return kInterrupted;
-  const int code = showVerdicts(plan, {options.results, options.html, options.json, outcome->null_cards}, console);
+  const int code = showVerdicts(plan, options, outcome->null_cards, console);
   const bool has_verdicts = code == kSomeFail || code == kSomeUndecided;
   return options.verdicts_ok && has_verdicts ? kSuccess : code;
 }

@@ -16,19 +16,20 @@ namespace expc::driver {
 
 namespace {
 
-llvm::Expected<store::Results> loadResults(const plan::Plan& plan, const VerdictOptions& options,
-                                           const Console& console) {
+llvm::Expected<store::Results> loadResults(const plan::Plan& plan, const std::string& folder,
+                                           std::optional<bool> null_cards, const Console& console) {
   std::vector<std::string> messages;
-  llvm::Expected<store::Store> store = store::Store::openForReading(options.results, messages);
+  llvm::Expected<store::Store> store = store::Store::openForReading(folder, messages);
   if (!store) return store.takeError();
   for (const std::string& message : messages) console.message(message);
-  return options.null_cards ? store->loadLatest(plan, *options.null_cards) : store->load(plan);
+  return null_cards ? store->loadLatest(plan, *null_cards) : store->load(plan);
 }
 
 }  // namespace
 
-int showVerdicts(const plan::Plan& plan, const VerdictOptions& options, const Console& console) {
-  llvm::Expected<store::Results> results = loadResults(plan, options, console);
+int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::optional<bool> null_cards,
+                 const Console& console) {
+  llvm::Expected<store::Results> results = loadResults(plan, options.results, null_cards, console);
   if (!results) return console.error(results.takeError());
   const analysis::Judgement judgement = analysis::judge(plan, *results);
 
