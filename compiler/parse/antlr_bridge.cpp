@@ -1,5 +1,4 @@
-// The only file of ours that sees ANTLR, with antlr_tokens.h and
-// antlr_strategy.h, which are parts of it.
+// The only file of ours that sees ANTLR, with antlr_tokens.h and antlr_strategy.h, which are parts of it.
 
 #include "compiler/parse/antlr_bridge.h"
 

@@ -1,8 +1,7 @@
 #pragma once
 
-// A part of antlr_bridge.cpp, which alone includes it: what the generated
-// parser tells while it runs becomes the concrete tree and reports of our own;
-// errors are caught at statements.
+// A part of antlr_bridge.cpp, which alone includes it: what the generated parser tells while it runs becomes the
+// concrete tree and reports of our own; errors are caught at statements.
 
 #include <antlr4-runtime.h>
 
@@ -76,8 +75,7 @@ class TreeBuilder : public antlr4::tree::ParseTreeListener {
 
 class Strategy : public antlr4::DefaultErrorStrategy {
  public:
-  /// `place` is told where the parser stands when it first asks for what is
-  /// behind the last token; may be null.
+  /// `place` is told where the parser stands when it first asks for what is behind the last token; may be null.
   Strategy(const source::SourceManager& sources, Reporter& reporter, TreeBuilder& builder, Place* place)
       : sources_(sources), reporter_(reporter), builder_(builder), place_(place) {}
 
@@ -90,8 +88,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
     reported_ = true;
   }
 
-  /// Lets the error rise to the statement it is in, then skips what is left of
-  /// that.
+  /// Lets the error rise to the statement it is in, then skips what is left of that.
   void recover(antlr4::Parser* parser, std::exception_ptr error) override {
     const Rule rule = ruleOf(parser->getContext());
     builder_.markBroken();
@@ -105,8 +102,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
     atEnd(parser, false);
   }
 
-  /// A block goes on with a statement or ends; whatever else stands there is
-  /// reported and skipped.
+  /// A block goes on with a statement or ends; whatever else stands there is reported and skipped.
   void sync(antlr4::Parser* parser) override {
     atEnd(parser);
     const Rule block = ruleOf(parser->getContext());
@@ -130,8 +126,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
     if (isBlock(rule) && rule != Rule::File) {
       const bool opening = parser->getContext()->start == parser->getCurrentToken();
       if (!opening) {
-        // The statements are read, the brace is not there: the block is whole
-        // without it.
+        // The statements are read, the brace is not there: the block is whole without it.
         antlr4::Token* open = parser->getContext()->start;
         const size_t at = parser->getCurrentToken()->getTokenIndex();
         const bool opened = located(open).token == Token::LeftBrace;  // else its absence has been reported
@@ -149,8 +144,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
   }
 
  private:
-  /// Where the text ends is what follows the last token: rules that nothing was
-  /// read of are left only afterwards.
+  /// Where the text ends is what follows the last token: rules that nothing was read of are left only afterwards.
   void atEnd(antlr4::Parser* parser, bool understood = true) {
     if (!place_ || !place_->rules.empty() || lookAhead(parser) != Token::EndOfFile) return;
     for (auto* context = parser->getContext(); context != nullptr;
@@ -163,6 +157,9 @@ class Strategy : public antlr4::DefaultErrorStrategy {
   static Token lookAhead(antlr4::Parser* parser, ssize_t ahead = 1) {
     return kindOf(parser->getTokenStream()->LA(ahead));
   }
+
+  /// Null where there is none.
+  static antlr4::Token* before(antlr4::Parser* parser, ssize_t back = 1) { return parser->getTokenStream()->LT(-back); }
 
   void throwIfExhausted() {
     if (reporter_.exhausted()) throw TooManyErrorsReached{};
@@ -181,11 +178,9 @@ class Strategy : public antlr4::DefaultErrorStrategy {
       out.rules.push_back(ruleOf(context));
     const antlr4::misc::IntervalSet expected = parser->getExpectedTokens();
     for (ssize_t type : expected.toList()) out.expected.push_back(kindOf(static_cast<size_t>(type)));
-    antlr4::Token* found = parser->getCurrentToken();
-    out.found = located(found);
-    const size_t at = found->getTokenIndex() == INVALID_INDEX ? 0 : found->getTokenIndex();
-    if (at > 0) out.previous = located(parser->getTokenStream()->get(at - 1));
-    if (at > 1) out.earlier = located(parser->getTokenStream()->get(at - 2));
+    out.found = located(parser->getCurrentToken());
+    if (antlr4::Token* previous = before(parser)) out.previous = located(previous);
+    if (antlr4::Token* earlier = before(parser, 2)) out.earlier = located(earlier);
     return out;
   }
 
@@ -219,10 +214,9 @@ class Strategy : public antlr4::DefaultErrorStrategy {
     return true;
   }
 
-  /// Skips to where a statement of `block` can begin or the block ends.
-  /// Brackets in `open` were opened before the error; a statement's head ends
-  /// them, since they hold expressions. Those met on the way are skipped with
-  /// what is in them.
+  /// Skips to where a statement of `block` can begin or the block ends. Brackets in `open` were opened before the
+  /// error; a statement's head ends them, since they hold expressions. Those met on the way are skipped with what is in
+  /// them.
   void skip(antlr4::Parser* parser, Rule block, std::vector<Token> open, uint32_t column) {
     const size_t before = open.size();
     bool first = true;
@@ -235,8 +229,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
           (open.empty() || isReserved(next) || beginsLineOf(parser, block, column)) && !afterDot(parser) &&
           (!isWord(next) || beginsItem(parser, block)))
         return;
-      // So does a line that stands as far left as the statement: it is reported
-      // on its own, should it be wrong.
+      // So does a line that stands as far left as the statement: it is reported on its own, should it be wrong.
       if (!first && outside && open.empty() && startsLine(parser) && columnOf(parser->getCurrentToken()) <= column)
         return;
       if (!track(open, next) && block != Rule::File) return;
@@ -247,14 +240,13 @@ class Strategy : public antlr4::DefaultErrorStrategy {
   uint32_t columnOf(antlr4::Token* token) { return sources_.position(reporter_.file(), located(token).begin).column; }
 
   bool startsLine(antlr4::Parser* parser) {
-    antlr4::Token* token = parser->getCurrentToken();
-    if (token->getTokenIndex() == 0) return true;
-    const uint32_t end = located(parser->getTokenStream()->get(token->getTokenIndex() - 1)).end;
-    return reporter_.text(end, located(token).begin).find('\n') != std::string_view::npos;
+    antlr4::Token* previous = before(parser);
+    const uint32_t begin = located(parser->getCurrentToken()).begin;
+    return !previous || reporter_.text(located(previous).end, begin).find('\n') != std::string_view::npos;
   }
 
-  /// Whether a word begins a line as far left as the statement, with what only
-  /// a head is followed by: a bracket that is open then was forgotten.
+  /// Whether a word begins a line as far left as the statement, with what only a head is followed by: a bracket that is
+  /// open then was forgotten.
   bool beginsLineOf(antlr4::Parser* parser, Rule block, uint32_t column) {
     return startsLine(parser) && columnOf(parser->getCurrentToken()) <= column && isEntry(parser, block);
   }
@@ -266,13 +258,12 @@ class Strategy : public antlr4::DefaultErrorStrategy {
     return after == Token::LeftBrace || after == Token::Number;
   }
 
-  /// Whether a word is the head of an assignment or a setting rather than a
-  /// part of what is skipped.
+  /// Whether a word is the head of an assignment or a setting rather than a part of what is skipped.
   bool beginsItem(antlr4::Parser* parser, Rule block) { return startsLine(parser) || isEntry(parser, block); }
 
   static bool afterDot(antlr4::Parser* parser) {
-    const size_t at = parser->getCurrentToken()->getTokenIndex();
-    return at > 0 && kindOf(parser->getTokenStream()->get(at - 1)->getType()) == Token::Dot;
+    antlr4::Token* previous = before(parser);
+    return previous && kindOf(previous->getType()) == Token::Dot;
   }
 
   const source::SourceManager& sources_;

@@ -1,7 +1,6 @@
 #pragma once
 
-// A part of antlr_bridge.cpp, which alone includes it: from bytes to the tokens
-// that the generated parser reads.
+// A part of antlr_bridge.cpp, which alone includes it: from bytes to the tokens that the generated parser reads.
 
 #include <antlr4-runtime.h>
 
@@ -56,8 +55,8 @@ class ByteStream : public antlr4::CharStream {
   size_t at_ = 0;
 };
 
-/// `80GiB/gpus` is a division; only times stand below the stroke of a unit.
-/// Cuts the token off there and lets the lexer go on behind it.
+/// `80GiB/gpus` is a division; only times stand below the stroke of a unit. Cuts the token off there and lets the lexer
+/// go on behind it.
 inline void splitNumber(std::string_view text, antlr4::Token* number, ByteStream& stream, ExpLexer& lexer) {
   const Located place = located(number);
   const std::string_view written = text.substr(place.begin, place.end - place.begin);
@@ -72,8 +71,8 @@ inline void splitNumber(std::string_view text, antlr4::Token* number, ByteStream
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// Reads all tokens: mends what the lexer cannot decide, reports what is none,
-/// keeps doc comments aside, checks the limits.
+/// Reads all tokens: mends what the lexer cannot decide, reports what is none, keeps doc comments aside, checks the
+/// limits.
 class TokenReader {
  public:
   /// Reads the file's text before `end`.

@@ -19,8 +19,7 @@ struct Place {
                                 // cannot be understood
 };
 
-/// Reads the text before `end` as a file. What is wrong before is passed over
-/// as it is when a file is checked.
+/// Reads the text before `end` as a file. What is wrong before is passed over as it is when a file is checked.
 Place placeAt(const source::SourceManager& sources, source::FileId file, uint32_t end);
 
 }  // namespace expc::parse

@@ -10,15 +10,13 @@
 
 namespace expc::parse {
 
-/// Thrown through the generated parser when enough was reported; caught in the
-/// bridge.
+/// Thrown through the generated parser when enough was reported; caught in the bridge.
 struct TooManyErrorsReached {};
 
 /// `text` in quotes, on one line and not too long.
 std::string quote(std::string_view text);
 
-/// Hands parse errors on, up to a limit: what comes after many errors mostly
-/// follows from them.
+/// Hands parse errors on, up to a limit: what comes after many errors mostly follows from them.
 class Reporter {
  public:
   static constexpr size_t kLimit = 20;
