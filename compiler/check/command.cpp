@@ -15,11 +15,6 @@ EXPC_DIAGNOSTIC(UnusedParameter, Warning, "no argument of the command holds the 
 /// What the runtime fills in beside parameters (docs/language.md).
 const std::vector<std::string> kOfTrial = {"seed", "trial", "steps", "warmup", "epochs", "trial_folder"};
 
-void replaceAll(std::string& text, std::string_view what, const std::string& with) {
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
-    text.replace(at, what.size(), with);
-}
-
 /// The form of `options` for one parameter.
 std::string filledIn(std::string text, const std::string& name) {
   std::string dashed = name;

@@ -61,42 +61,41 @@ bool Expressions::fits(const Formula& formula, const Type& type, std::string_vie
   return !formula.isConstant() || allows(formula.constant, formula.range, type, std::nullopt, what);
 }
 
+std::optional<Value> Expressions::valueOf(const Formula& formula, std::string_view what) {
+  if (formula.isConstant()) return formula.constant;
+  emitter_.emit(formula.range, NotConstant, what);
+  return std::nullopt;
+}
+
 std::optional<Value> Expressions::constant(const ast::Expr& expr, const Place& place, const Type& expected,
                                            std::string_view what) {
   FormulaPtr formula = asNumber(build(expr, place, &expected), expected);
   if (formula->type.isError() || expected.isError() || !fits(*formula, expected, what)) return std::nullopt;
-  if (!formula->isConstant()) {
-    emitter_.emit(expr.range, NotConstant, what);
-    return std::nullopt;
-  }
-  return formula->constant;
+  return valueOf(*formula, what);
 }
 
 std::optional<Value> Expressions::number(const ast::Expr& expr, const Place& place, std::string_view what) {
   FormulaPtr formula = build(expr, place);
   if (formula->type.isError() || !want(*formula, Type::Kind::Number, what)) return std::nullopt;
-  if (!formula->isConstant()) {
-    emitter_.emit(expr.range, NotConstant, what);
-    return std::nullopt;
-  }
-  return formula->constant;
+  return valueOf(*formula, what);
 }
 
 std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, const Place& place, const Type& expected,
                                                        std::string_view what) {
   Levels result;
+  const auto add = [&](const ast::Expr& element, bool as_written) {
+    auto value = constant(element, place, expected, what);
+    if (!value) return false;
+    std::string label = as_written || !value->asNumber() ? written(element.range) : value->toString();
+    result.levels.push_back({{std::move(*value)}, label, element.range});
+    result.declared.push_back(std::move(label));
+    return true;
+  };
   if (auto* set = std::get_if<ast::SetExpr>(&expr.node)) {
     bool good = true;
-    for (const ast::ExprPtr& element : set->elements) {
-      auto value = constant(*element, place, expected, what);
-      good &= value.has_value();
-      if (!value) continue;
-      // A literal keeps its unit as it was written; anything computed shows its value.
-      bool literal = std::holds_alternative<ast::NumberLiteral>(element->node) || !value->asNumber();
-      std::string label = literal ? written(element->range) : value->toString();
-      result.levels.push_back({{std::move(*value)}, label, element->range});
-      result.declared.push_back(label);
-    }
+    // A literal keeps its unit as it was written; anything computed shows its value.
+    for (const ast::ExprPtr& element : set->elements)
+      good &= add(*element, std::holds_alternative<ast::NumberLiteral>(element->node));
     if (!good) return std::nullopt;
   } else if (auto* range = std::get_if<ast::RangeExpr>(&expr.node)) {
     auto lower = constant(*range->lower, place, expected, what);
@@ -118,12 +117,8 @@ std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, co
       result.levels.push_back({{std::move(value)}, std::move(label), expr.range});
     }
     result.declared.push_back(written(expr.range));
-  } else {
-    auto value = constant(expr, place, expected, what);
-    if (!value) return std::nullopt;
-    std::string label = written(expr.range);
-    result.levels.push_back({{std::move(*value)}, label, expr.range});
-    result.declared.push_back(label);
+  } else if (!add(expr, true)) {
+    return std::nullopt;
   }
   return result;
 }

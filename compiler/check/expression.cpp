@@ -267,6 +267,7 @@ void Expressions::unknown(const ast::Identifier& word, const Place& place) {
     return;
   }
   const std::vector<std::string> first = place.metrics      ? place.metrics->names()
+                                         : place.columns    ? place.columns->calls()
                                          : place.parameters ? namesOf(*place.parameters)
                                                             : std::vector<std::string>();
   diag::unknownName(emitter_, word.range, place.metrics ? "metric" : "name", word.name,
@@ -323,7 +324,7 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
       !(wants_level && expected->enumeration->find(callee) >= 0)) {
     return callee == "choose" ? choose(call, range, place, expected) : extreme(call, range, place);
   }
-  if (call.callee.parts.size() == 1 && place.columns && callee == "column") return column(call, range, place);
+  if (call.callee.parts.size() == 1 && place.columns && callee == "column") return column(call, range, place, expected);
   if (call.callee.parts.size() == 1 && !wants_level && findLookup(callee) >= 0) return lookup(call, range, place);
   if (place.metrics && callee == "epochs_to") return epochsTo(call, range, place);
   if (place.metrics && !wants_level) {

@@ -23,6 +23,9 @@ std::string joined(const ast::QualifiedName& name, size_t first = 0);
 
 using source::squeeze;
 
+/// Puts `with` in the place of every `what`.
+void replaceAll(std::string& text, std::string_view what, std::string_view with);
+
 /// Turns expressions into formulas: names resolved, types and units checked, constants folded.
 class Expressions {
  public:
@@ -68,6 +71,10 @@ class Expressions {
   /// What is written at a place, on one line without comments.
   std::string written(source::Range range) const { return squeeze(sources_.text(range)); }
 
+  /// The cell of a column of the place, as a value of `type`; of type Error after reporting that there is none.
+  /// `in_quotes`: whether `range` lies inside of quotes.
+  FormulaPtr cell(const std::string& column, source::Range range, bool in_quotes, const Place& place, const Type& type);
+
   /// Only notes what the names in an expression mean, where nobody knows what belongs there.
   void lookUp(const ast::Expr& expr, const Place& place);
 
@@ -103,7 +110,7 @@ class Expressions {
   bool takes(const ast::CallExpr& call, source::Range range, bool fits, std::string_view number, std::string_view each);
   /// Whether a value of the function `word` is like the first one; `type` is what all of them are.
   bool alike(const Formula& value, const Formula*& first, Type& type, std::string_view word);
-  FormulaPtr column(const ast::CallExpr& call, source::Range range, const Place& place);
+  FormulaPtr column(const ast::CallExpr& call, source::Range range, const Place& place, const Type* expected);
   /// Null where no metric has the name.
   FormulaPtr metric(const ast::Identifier& word, const Place& place, bool series);
   FormulaPtr epochsTo(const ast::CallExpr& call, source::Range range, const Place& place);
@@ -132,6 +139,8 @@ class Expressions {
   /// Looks up the names in the arguments of what was refused.
   FormulaPtr refused(const ast::CallExpr& call, source::Range range, const Place& place);
   bool want(const Formula& formula, Type::Kind kind, std::string_view what);
+  /// The value of what must be constant.
+  std::optional<Value> valueOf(const Formula& formula, std::string_view what);
   /// Whether two sides are of one type; a constant share becomes the plain number that the other side is.
   bool agree(FormulaPtr& left, FormulaPtr& right);
   /// A constant share as the plain number that it is, where one is wanted: 5% is 0.05.

@@ -30,6 +30,18 @@ const Formula* foreignPart(const Formula& formula) {
   return nullptr;
 }
 
+/// What every metric says of itself.
+Metric named(const ast::MetricDecl& declaration) {
+  Metric metric;
+  metric.name = declaration.name.name;
+  metric.doc = declaration.doc;
+  metric.range = declaration.name.range;
+  metric.exact = declaration.exact;
+  if (declaration.direction)
+    metric.better = declaration.direction->name == "higher" ? Direction::Higher : Direction::Lower;
+  return metric;
+}
+
 /// A derived metric may say what its plain number is: a Share or a Ratio.
 bool relabel(Context& context, const ast::MetricDecl& declaration, ModuleScope& scope, Metric& metric) {
   auto [type, allowed] = resolveType(context, *declaration.type, scope);
@@ -83,14 +95,8 @@ void DerivedMetrics::declare(size_t index) {
 }
 
 std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) {
-  Metric metric;
-  metric.name = declaration.name.name;
-  metric.doc = declaration.doc;
-  metric.range = declaration.name.range;
+  Metric metric = named(declaration);
   metric.text = context_.expressions.written(declaration.derived->range);
-  metric.exact = declaration.exact;
-  if (declaration.direction)
-    metric.better = declaration.direction->name == "higher" ? Direction::Higher : Direction::Lower;
   FormulaPtr value = context_.expressions.build(*declaration.derived, place_);
   if (value->type.isError()) return std::nullopt;
   const Formula* foreign = foreignPart(*value);
@@ -150,11 +156,7 @@ bool DerivedMetrics::use(const Metric& metric, source::Range range) {
 }
 
 std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const ast::MetricDecl& declaration) {
-  Metric metric;
-  metric.name = declaration.name.name;
-  metric.doc = declaration.doc;
-  metric.range = declaration.name.range;
-  metric.exact = declaration.exact;
+  Metric metric = named(declaration);
   metric.series = declaration.series;
   auto incomplete = [&](std::string_view why) {
     context.emitter.emit(declaration.name.range, IncompleteMetric, metric.name, why);
@@ -173,7 +175,6 @@ std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const as
     metric.dimension = type.dimension;
     metric.refinement = std::move(allowed);
   }
-  metric.better = declaration.direction->name == "higher" ? Direction::Higher : Direction::Lower;
   if (declaration.kind) {
     const std::string& kind = declaration.kind->name;
     metric.kind = static_cast<TrialKind>(language::indexOf(language::Role::Kind, kind));

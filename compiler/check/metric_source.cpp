@@ -242,11 +242,7 @@ void checkMetricSource(Context& context, ModuleScope& scope, const ast::Workload
   if (workload.outputs) {
     metric.source = checker.read(*workload.outputs);
     if (!metric.source) return;
-    constexpr std::string_view kName = "{name}";
-    std::string& where = metric.source->where;
-    for (size_t at = where.find(kName); at != std::string::npos; at = where.find(kName, at + metric.name.size()))
-      where.replace(at, kName.size(), metric.name);
-    return;
+    return replaceAll(metric.source->where, "{name}", metric.name);
   }
   context.emitter.build(metric.range, MissingSource, metric.name)
       .note({},
@@ -261,16 +257,16 @@ std::optional<Expectation> checkExpectation(Context& context, ModuleScope& scope
   wanted.expected = true;
   wanted.outputs = workload.outputs.get();
   Expectation expectation;
-  expectation.text = squeeze(context.sources.text(expr.range));
+  expectation.text = context.expressions.written(expr.range);
   auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
   const auto relation = binary ? relationOf(binary->op) : std::nullopt;
   if (relation) {
     auto limit = context.expressions.number(*binary->right, {&scope}, "what is expected");
     if (!limit) return std::nullopt;
     wanted.dimension = std::get<Value::Number>(limit->node).dimension;
-    const std::string_view written = context.sources.text(binary->right->range);
-    expectation.bound = Bound{*relation, *limit->asNumber(), *limit->asNumber(),
-                              fmt::format("{} {}", spelled(*relation), squeeze(written))};
+    const std::string written = context.expressions.written(binary->right->range);
+    expectation.bound =
+        Bound{*relation, *limit->asNumber(), *limit->asNumber(), fmt::format("{} {}", spelled(*relation), written)};
   }
   wanted.number = relation.has_value();
   auto source = SourceChecker(context, scope, std::move(wanted)).read(relation ? *binary->left : expr);

@@ -59,8 +59,8 @@ class Once {
   NameMap<source::Range> first_;
 };
 
-/// Adds a `let` or a unit that nothing has read yet; reports one of a name that is there.
-void declareLet(diag::Emitter& emitter, std::string_view what, const ast::LetDecl& declaration,
+/// Adds a `let`, a unit or a column that nothing has read yet; false after reporting one of a name that is there.
+bool declareLet(diag::Emitter& emitter, std::string_view what, const ast::LetDecl& declaration,
                 NameMap<LetEntry>& entries);
 
 }  // namespace expc::check

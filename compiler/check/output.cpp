@@ -13,8 +13,7 @@ EXPC_DIAGNOSTIC(MeasuredTwice, Warning, "'{0}' is measured twice", std::string_v
 
 /// Appends a metric unless it is there.
 void measure(Study& study, unsigned metric) {
-  if (std::find(study.measured.begin(), study.measured.end(), metric) == study.measured.end())
-    study.measured.push_back(metric);
+  if (std::ranges::count(study.measured, metric) == 0) study.measured.push_back(metric);
 }
 
 bool checkSubject(StudyContext& context, const ast::Identifier& word) {
@@ -25,34 +24,33 @@ bool checkSubject(StudyContext& context, const ast::Identifier& word) {
   return !metric.series;
 }
 
-bool outputFactors(StudyContext& context, const std::vector<ast::Identifier>& names, std::vector<unsigned>& factors) {
-  bool good = true;
+/// A table, or a plot over the first of the factors.
+void addOutput(StudyContext& context, const ast::Identifier& subject, const std::vector<ast::Identifier>& names,
+               bool plot) {
+  Output output{plot, subject.name, std::nullopt, {}};
+  bool good = checkSubject(context, subject);
   Once seen;
   for (const ast::Identifier& name : names) {
     const int index = context.factor(name);
     good &= seen.add(context.emitter(), "factor", name) && index >= 0;
-    if (index >= 0) factors.push_back(static_cast<unsigned>(index));
+    if (index >= 0) output.by.push_back(static_cast<unsigned>(index));
   }
-  return good;
+  if (!good) return;
+  if (plot) {
+    output.over = output.by.front();
+    output.by.erase(output.by.begin());
+  }
+  context.study.outputs.push_back(std::move(output));
 }
 
 }  // namespace
 
 void checkOutputs(StudyContext& context) {
-  for (const ast::TableDecl& table : context.declaration->tables) {
-    Output output{false, table.metric.name, std::nullopt, {}};
-    bool good = checkSubject(context, table.metric);
-    if (outputFactors(context, table.by, output.by) && good) context.study.outputs.push_back(std::move(output));
-  }
+  for (const ast::TableDecl& table : context.declaration->tables) addOutput(context, table.metric, table.by, false);
   for (const ast::PlotDecl& plot : context.declaration->plots) {
-    Output output{true, plot.subject.name, std::nullopt, {}};
-    bool good = checkSubject(context, plot.subject);
     std::vector<ast::Identifier> names = {plot.over};
     names.insert(names.end(), plot.by.begin(), plot.by.end());
-    if (!outputFactors(context, names, output.by) || !good) continue;
-    output.over = output.by.front();
-    output.by.erase(output.by.begin());
-    context.study.outputs.push_back(std::move(output));
+    addOutput(context, plot.subject, names, true);
   }
 }
 

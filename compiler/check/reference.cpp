@@ -5,6 +5,7 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/csv.h"
+#include "compiler/check/named.h"
 #include "compiler/parse/parse.h"
 
 namespace expc::check {
@@ -24,9 +25,9 @@ struct Column {
 
 /// The columns as the language writes them: what is no word stands in quotes.
 std::vector<std::string> quoted(std::vector<std::string> columns) {
+  const auto inWord = [](unsigned char c) { return c == '_' || std::isalnum(c); };
   for (std::string& column : columns)
-    if (!std::all_of(column.begin(), column.end(), [](unsigned char c) { return c == '_' || std::isalnum(c); }))
-      column = fmt::format("\"{}\"", column);
+    if (!std::ranges::all_of(column, inWord)) column = fmt::format("\"{}\"", column);
   return columns;
 }
 
@@ -72,9 +73,11 @@ class ReferenceReader {
   }
 
   /// What the names on the left stand for; what stands on the right reads the header's columns and other names.
-  bool bind(const std::vector<std::string>& header) {
-    for (size_t i = 0; i < header.size(); ++i) readsAs(fmt::format("column({})", header[i]), Type::number(), i);
+  bool bind(std::vector<std::string> header) {
+    cells_.header = std::move(header);
     NameMap<LetEntry> values;
+    Place place{&scope_, nullptr, &values};
+    place.columns = &cells_;
     for (const ast::LetDecl& declared : declaration_.columns) {
       Column& column = columns_.emplace_back();
       column.parameter = study_.workload->findParameter(declared.name.name);
@@ -86,47 +89,15 @@ class ReferenceReader {
                             study_.metrics[column.metric].range);
         return false;
       }
-      if (const ast::Identifier* cell = asItStands(declared, column.type)) {
-        auto found = std::find(header.begin(), header.end(), cell->name);
-        if (found == header.end()) {
-          diag::unknownName(context_.emitter(), cell->range, "column", cell->name, quoted(header),
-                            fmt::format(" of {}", published_.source));
-          return false;
-        }
-        readsAs(declared.value ? "" : declared.name.name, column.type, static_cast<size_t>(found - header.begin()));
-        column.value = std::make_shared<const Formula>(
-            formulaOf(Formula::Op::Parameter, column.type, {}, {}, static_cast<unsigned>(row_.size() - 1)));
-      }
-      if (auto [at, fresh] = values.emplace(declared.name.name, LetEntry{&declared, LetEntry::State::New, nullptr});
-          !fresh) {
-        diag::duplicateName(context_.emitter(), declared.name.range, "column", declared.name.name,
-                            at->second.declaration->name.range);
-        return false;
-      }
+      if (!declareLet(context_.emitter(), "column", declared, values)) return false;
+      if (declared.value) continue;
+      column.value = context_.expressions().cell(declared.name.name, declared.name.range, false, place, column.type);
+      if (column.value->type.isError()) return false;
+      values[declared.name.name] = {&declared, LetEntry::State::Done, column.value};
     }
-    std::erase_if(values, [](const auto& value) { return !value.second.declaration->value; });
-    Place place{&scope_, &row_, &values};
-    place.columns = &header;
     for (size_t i = 0; i < columns_.size(); ++i)
       if (!columns_[i].value && !compute(declaration_.columns[i], place, columns_[i])) return false;
     return true;
-  }
-
-  /// Formulas read the cells of a column by this name.
-  void readsAs(std::string name, const Type& type, size_t column) {
-    Parameter& cell = row_.emplace_back();
-    cell.name = std::move(name);
-    cell.type = type;
-    column_of_.push_back(column);
-  }
-
-  /// The column whose cells a name takes without computing: `gpus`, and `layout = column(order)` of what is no number.
-  static const ast::Identifier* asItStands(const ast::LetDecl& declared, const Type& type) {
-    if (!declared.value) return &declared.name;
-    auto* call = type.kind == Type::Kind::Number ? nullptr : std::get_if<ast::CallExpr>(&declared.value->node);
-    if (!call || joined(call->callee) != "column" || call->arguments.size() != 1) return nullptr;
-    auto* name = std::get_if<ast::NameExpr>(&call->arguments[0].value->node);
-    return name && name->name.parts.size() == 1 ? &name->name.parts[0] : nullptr;
   }
 
   bool compute(const ast::LetDecl& declared, const Place& place, Column& column) {
@@ -146,13 +117,11 @@ class ReferenceReader {
 
   bool row(const std::vector<std::string>& cells, size_t line) {
     if (cells.size() == 1 && cells[0].empty()) return true;  // a blank line
-    std::vector<std::optional<Value>> values(row_.size());
-    std::vector<const Value*> row(row_.size(), nullptr);
-    for (const Column& column : columns_)
-      for (unsigned read : parametersOf(*column.value)) {
-        if (!readCell(column_of_[read], row_[read].type, cells, line, values[read])) return false;
-        if (values[read]) row[read] = &*values[read];
-      }
+    std::vector<std::optional<Value>> values;
+    std::vector<const Value*> row;
+    for (const Columns::Cell& cell : cells_.cells)
+      if (!readCell(cell, cells, line, values.emplace_back())) return false;
+    for (const std::optional<Value>& value : values) row.push_back(value ? &*value : nullptr);
     Published::Row published;
     for (const Column& column : columns_) {
       Outcome outcome = evaluate(*column.value, {row.data(), row.size()});
@@ -171,9 +140,10 @@ class ReferenceReader {
     return true;
   }
 
-  bool readCell(size_t column, const Type& type, const std::vector<std::string>& cells, size_t line,
+  bool readCell(const Columns::Cell& wanted, const std::vector<std::string>& cells, size_t line,
                 std::optional<Value>& value) {
-    const std::string cell = column < cells.size() ? cells[column] : "";
+    const Type& type = wanted.type;
+    const std::string cell = wanted.column < cells.size() ? cells[wanted.column] : "";
     if (cell.empty()) return true;
     if (!(value = parse(cell, type)))
       refuse(declaration_.path.range, fmt::format("has '{}' in line {}, which is no {}", cell, line,
@@ -208,8 +178,7 @@ class ReferenceReader {
   const ast::ReferenceDecl& declaration_;
   const std::string& text_;
   Published published_;
-  std::vector<Parameter> row_;  // what formulas read: the header's columns, then the names that are columns themselves
-  std::vector<size_t> column_of_;  // of each of these
+  Columns cells_;
   std::vector<Column> columns_;
 };
 
@@ -244,10 +213,8 @@ void readReference(StudyContext& context, ModuleScope& scope, size_t index, std:
   const ast::ReferenceDecl& declaration = scope.ast->references[index];
   if (const ast::Identifier* unknown = missing(context, declaration)) {
     if (!claimed) return;
-    std::vector<std::string> names;
-    for (const Parameter& parameter : context.study.workload->parameters) names.push_back(parameter.name);
-    for (const Metric& metric : context.study.metrics) names.push_back(metric.name);
-    diag::unknownName(context.emitter(), unknown->range, "parameter or metric", unknown->name, names,
+    diag::unknownName(context.emitter(), unknown->range, "parameter or metric", unknown->name,
+                      namesOf(context.study.workload->parameters, context.study.metrics),
                       fmt::format(" of the study '{}'", context.study.name));
     return;
   }
@@ -263,37 +230,50 @@ void importReference(StudyContext& context, const std::string& written, const as
   context.declared_references.emplace(written, name.range);
   ModuleScope* module = context.expressions().scopeOf(name, context.scope);
   if (!module) return;
-  std::vector<std::string> names;
   const auto& declared = module->ast->references;
-  for (size_t i = 0; i < declared.size(); ++i) {
-    if (declared[i].name.name == name.parts[1].name) return readReference(context, *module, i, written, true);
-    names.push_back(declared[i].name.name);
-  }
-  diag::unknownName(context.emitter(), name.parts[1].range, "reference", name.parts[1].name, names,
+  const int index = findNamed(declared, name.parts[1].name);
+  if (index >= 0) return readReference(context, *module, static_cast<size_t>(index), written, true);
+  diag::unknownName(context.emitter(), name.parts[1].range, "reference", name.parts[1].name, namesOf(declared),
                     fmt::format(" of {}", module->file->path));
 }
 
 }  // namespace
 
-FormulaPtr Expressions::column(const ast::CallExpr& call, source::Range range, const Place& place) {
-  auto* name = call.arguments.size() == 1 && !call.arguments[0].name
-                   ? std::get_if<ast::NameExpr>(&call.arguments[0].value->node)
-                   : nullptr;
-  auto* text = call.arguments.size() == 1 ? std::get_if<ast::StringLiteral>(&call.arguments[0].value->node) : nullptr;
-  if (!text && (!name || name->name.parts.size() != 1)) {
-    const std::string found = call.arguments.empty() ? "none" : squeeze(sources_.text(call.arguments[0].value->range));
-    emitter_.emit(range, errors::WrongArguments, "column", "the name of one column", found);
+std::vector<std::string> Columns::calls() const {
+  std::vector<std::string> texts;
+  for (const std::string& column : header) texts.push_back(fmt::format("column({})", column));
+  return texts;
+}
+
+FormulaPtr Expressions::column(const ast::CallExpr& call, source::Range range, const Place& place,
+                               const Type* expected) {
+  const bool one = call.arguments.size() == 1 && !call.arguments[0].name;
+  const ast::Expr* argument = call.arguments.empty() ? nullptr : call.arguments[0].value.get();
+  auto* text = one ? std::get_if<ast::StringLiteral>(&argument->node) : nullptr;
+  const ast::Identifier* word = one ? wordOf(*argument) : nullptr;
+  if (!text && !word) {
+    emitter_.emit(range, errors::WrongArguments, "column", "the name of one column",
+                  argument ? written(argument->range) : "none");
     return error(range);
   }
-  const std::string& wanted = text ? text->value : name->name.parts[0].name;
-  auto found = std::find(place.columns->begin(), place.columns->end(), wanted);
-  if (found == place.columns->end()) {
-    const source::Range written = call.arguments[0].value->range;
-    diag::unknownName(emitter_, text ? parse::writtenRange(sources_, written, 0, wanted.size()) : written, "column",
-                      wanted, text ? *place.columns : quoted(*place.columns));
+  // What is no number has no arithmetic: its cells are values of the type that is wanted.
+  const bool number = !expected || expected->isError() || expected->kind == Type::Kind::Number;
+  const Type type = number ? Type::number() : *expected;
+  if (word) return cell(word->name, argument->range, false, place, type);
+  return cell(text->value, parse::writtenRange(sources_, argument->range, 0, text->value.size()), true, place, type);
+}
+
+FormulaPtr Expressions::cell(const std::string& column, source::Range range, bool in_quotes, const Place& place,
+                             const Type& type) {
+  const std::vector<std::string>& header = place.columns->header;
+  const int index = findNamed(header, column);
+  if (index < 0) {
+    diag::unknownName(emitter_, range, "column", column, in_quotes ? header : quoted(header));
     return error(range);
   }
-  return make(Formula::Op::Parameter, Type::number(), range, {}, static_cast<unsigned>(found - place.columns->begin()));
+  auto& cells = place.columns->cells;
+  cells.push_back({static_cast<size_t>(index), type});
+  return make(Formula::Op::Parameter, type, range, {}, static_cast<unsigned>(cells.size() - 1));
 }
 
 void checkReferences(StudyContext& context) {

@@ -38,6 +38,18 @@ struct ModuleScope {
 
 class DerivedMetrics;
 
+/// A table whose columns formulas read: as their parameters, each by the type that it was asked for.
+struct Columns {
+  struct Cell {
+    size_t column = 0;
+    Type type;
+  };
+  /// "column(total)", …, for suggestions.
+  std::vector<std::string> calls() const;
+  std::vector<std::string> header = {};
+  std::vector<Cell> cells = {};  // by parameter of the formulas
+};
+
 /// Where an expression stands: what its names can mean.
 struct Place {
   ModuleScope* module = nullptr;
@@ -46,7 +58,7 @@ struct Place {
   const Study* study = nullptr;                        // for better errors
   bool system = false;                                 // `system.gpus` may be written
   bool lookups = false;                                // `config(…)` may be written (lookup.h)
-  const std::vector<std::string>* columns = nullptr;   // `column(…)` may be written: the first parameters are these
+  Columns* columns = nullptr;                          // `column(…)` may be written, of these
   unsigned* feasible = nullptr;                        // `feasible` may be written: how often it was
   DerivedMetrics* metrics = nullptr;                   // of a derived metric: those it may read (metrics.h)
   source::Range workload = {};                         // the name of the one that is being declared

@@ -13,4 +13,9 @@ std::string joined(const ast::QualifiedName& name, size_t first) {
   return text;
 }
 
+void replaceAll(std::string& text, std::string_view what, std::string_view with) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
+    text.replace(at, what.size(), with);
+}
+
 }  // namespace expc::check

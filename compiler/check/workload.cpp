@@ -222,11 +222,12 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
 
 }  // namespace
 
-void declareLet(diag::Emitter& emitter, std::string_view what, const ast::LetDecl& declaration,
+bool declareLet(diag::Emitter& emitter, std::string_view what, const ast::LetDecl& declaration,
                 NameMap<LetEntry>& entries) {
   const ast::Identifier& name = declaration.name;
   const auto [at, fresh] = entries.emplace(name.name, LetEntry{&declaration});
   if (!fresh) diag::duplicateName(emitter, name.range, what, name.name, at->second.declaration->name.range);
+  return fresh;
 }
 
 std::string_view toString(TrialKind kind) {

@@ -3,6 +3,8 @@
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Support/Path.h>
 
+#include <algorithm>
+
 #include "compiler/diag/closest.h"
 #include "compiler/diag/names.h"
 #include "compiler/parse/load.h"
@@ -63,12 +65,9 @@ class Loader {
     const auto* text = std::get_if<ast::StringLiteral>(&import.target);
     const Module* target =
         text ? openFile(module, import, text->value) : openStdlib(std::get<ast::QualifiedName>(import.target), import);
-    auto [at, fresh] = module.imports.emplace(name, target);
-    if (!fresh)
+    if (!module.imports.emplace(name, target).second)
       diag::duplicateName(emitter_, import.alias ? import.alias->range : import.target_range, "module", name,
-                          ranges_[{&module, name}]);
-    else
-      ranges_[{&module, name}] = import.target_range;
+                          std::ranges::find(module.ast.imports, name, boundName)->target_range);
   }
 
   const Module* openStdlib(const ast::QualifiedName& path, const ast::Import& import) {
@@ -98,11 +97,10 @@ class Loader {
   const Module* openFile(Module& module, const ast::Import& import, const std::string& written) {
     std::string relative = relativeTo(module.directory, written);
     std::string key = lexical(relative);
-    for (const std::string& open : active_)
-      if (open == key) {
-        emitter_.emit(import.target_range, ImportCycle, written);
-        return nullptr;
-      }
+    if (std::ranges::count(active_, key) > 0) {
+      emitter_.emit(import.target_range, ImportCycle, written);
+      return nullptr;
+    }
     if (auto known = loaded_.find(key); known != loaded_.end()) return known->second;
     if (active_.size() >= kMaxDepth) {
       emitter_.emit(import.target_range, ImportUnreadable, written,
@@ -145,7 +143,6 @@ class Loader {
   Modules modules_;
   std::vector<std::string> active_;
   std::map<std::string, const Module*> loaded_;
-  std::map<std::pair<const Module*, std::string>, source::Range> ranges_;
 };
 
 }  // namespace

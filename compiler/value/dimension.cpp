@@ -9,23 +9,7 @@
 namespace expc::check {
 namespace {
 
-struct NamedUnit {
-  std::string_view name;
-  Dimension dimension;
-  Rational scale;
-};
-
 Dimension power() { return *Dimension::of(Dimension::Energy).over(Dimension::of(Dimension::Time)); }
-
-const std::vector<NamedUnit>& units() {
-  static const std::vector<NamedUnit> all = [] {
-    std::vector<NamedUnit> result;
-    for (const language::Unit& unit : language::units())
-      result.push_back({unit.text, *findDimension(unit.type), *Rational::make(unit.above, unit.below)});
-    return result;
-  }();
-  return all;
-}
 
 constexpr std::array<std::string_view, Dimension::kBases> kTypeNames = {"Time",   "Bytes",  "Pixels",    "Images",
                                                                         "Tokens", "Energy", "Operations"};
@@ -86,10 +70,8 @@ std::string Dimension::typeName() const {
 }
 
 std::string Dimension::planName() const {
-  if (flavor == Flavor::Ratio) return "ratio";
-  if (flavor == Flavor::Share) return "share";
-  if (isPure()) return "number";
-  std::string text = *this == power() ? "power" : compose(*this, kTypeNames, "/", "*");
+  std::string text = typeName();
+  std::erase(text, ' ');
   for (char& c : text)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return text;
@@ -142,12 +124,11 @@ std::optional<Unit> findUnit(std::string_view text, const UnitSource& declared) 
   while (true) {
     size_t slash = text.find('/');
     std::string_view part = text.substr(0, slash);
-    const auto built_in =
-        std::find_if(units().begin(), units().end(), [&](const NamedUnit& unit) { return unit.name == part; });
-    const std::optional<Unit> found = built_in != units().end()
-                                          ? std::optional(Unit{built_in->dimension, built_in->scale})
-                                      : declared ? declared(part)
-                                                 : std::nullopt;
+    std::optional<Unit> found;
+    if (const language::Unit* built_in = language::findUnit(part))
+      found = Unit{*findDimension(built_in->type), *Rational::make(built_in->above, built_in->below)};
+    else if (declared)
+      found = declared(part);
     if (!found) return std::nullopt;
     if (!result) {
       result = found;
@@ -163,8 +144,8 @@ std::optional<Unit> findUnit(std::string_view text, const UnitSource& declared) 
 }
 
 std::optional<Dimension> findDimension(std::string_view type_name) {
-  for (size_t i = 0; i < kTypeNames.size(); ++i)
-    if (kTypeNames[i] == type_name) return Dimension::of(static_cast<Dimension::Base>(i));
+  if (const auto base = std::ranges::find(kTypeNames, type_name); base != kTypeNames.end())
+    return Dimension::of(static_cast<Dimension::Base>(base - kTypeNames.begin()));
   if (type_name == "Power") return power();
   if (type_name == "Ratio") return Dimension::ratio();
   if (type_name == "Share") return Dimension::share();

@@ -2,7 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace expc::check {
+
+/// "a, b", each behind its name where the parts have names.
+template <typename Part>
+static std::string listed(const std::vector<Part>& parts, std::string (Part::*text)() const,
+                          const std::vector<std::string>& names = {}, std::string_view between = "") {
+  std::string result;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) result += ", ";
+    if (!names.empty()) result.append(names[i]).append(between);
+    result += (parts[i].*text)();
+  }
+  return result;
+}
 
 bool Type::agreesWith(const Type& other) const {
   if (isError() || other.isError()) return true;
@@ -38,38 +53,27 @@ std::string Type::name() const {
     case Kind::List:
       return fmt::format("list({})", composite->parts[0].name());
     case Kind::Tuple:
-    case Kind::Record: {
-      std::string text;
-      for (size_t i = 0; i < composite->parts.size(); ++i) {
-        text += text.empty() ? "" : ", ";
-        if (kind == Kind::Record) text += composite->fields[i] + " : ";
-        text += composite->parts[i].name();
-      }
-      return kind == Kind::Tuple ? "(" + text + ")" : "{ " + text + " }";
-    }
+      return "(" + listed(composite->parts, &Type::name) + ")";
+    case Kind::Record:
+      return "{ " + listed(composite->parts, &Type::name, composite->fields, " : ") + " }";
   }
   return "?";
 }
 
-Type Type::list(Type element) {
-  return {
-      Kind::List, false, {}, nullptr, std::make_shared<const CompositeType>(CompositeType{{}, {std::move(element)}})};
+static Type made(Type::Kind kind, std::vector<std::string> fields, std::vector<Type> parts) {
+  CompositeType composite{std::move(fields), std::move(parts)};
+  return {kind, false, {}, nullptr, std::make_shared<const CompositeType>(std::move(composite))};
 }
-Type Type::tuple(std::vector<Type> parts) {
-  return {Kind::Tuple, false, {}, nullptr, std::make_shared<const CompositeType>(CompositeType{{}, std::move(parts)})};
-}
+
+Type Type::list(Type element) { return made(Kind::List, {}, {std::move(element)}); }
+Type Type::tuple(std::vector<Type> parts) { return made(Kind::Tuple, {}, std::move(parts)); }
 Type Type::record(std::vector<std::string> fields, std::vector<Type> parts) {
-  return {Kind::Record,
-          false,
-          {},
-          nullptr,
-          std::make_shared<const CompositeType>(CompositeType{std::move(fields), std::move(parts)})};
+  return made(Kind::Record, std::move(fields), std::move(parts));
 }
 
 int EnumType::find(std::string_view level) const {
-  for (size_t i = 0; i < levels.size(); ++i)
-    if (levels[i].name == level) return static_cast<int>(i);
-  return -1;
+  const auto found = std::ranges::find(levels, level, &Level::name);
+  return found == levels.end() ? -1 : static_cast<int>(found - levels.begin());
 }
 
 Value Value::level(const EnumType& type, unsigned level, std::vector<Value> payload) {
@@ -83,22 +87,18 @@ const Rational* Value::asNumber() const {
 
 bool Value::operator==(const Value& other) const {
   if (node.index() != other.node.index()) return false;
-  if (auto* sequence = std::get_if<SequenceValue>(&node)) {
-    const SequenceValue& theirs = std::get<SequenceValue>(other.node);
-    return sequence->tuple == theirs.tuple && sequence->parts == theirs.parts;
-  }
-  if (auto* record = std::get_if<RecordValue>(&node)) {
-    const RecordValue& theirs = std::get<RecordValue>(other.node);
-    return record->fields == theirs.fields && record->parts == theirs.parts;
-  }
-  const EnumValue* mine = std::get_if<EnumValue>(&node);
-  if (!mine) {
-    if (auto* flag = std::get_if<bool>(&node)) return *flag == std::get<bool>(other.node);
-    if (auto* number = std::get_if<Number>(&node)) return *number == std::get<Number>(other.node);
-    return std::get<std::string>(node) == std::get<std::string>(other.node);
-  }
-  const EnumValue& theirs = std::get<EnumValue>(other.node);
-  return mine->type == theirs.type && mine->level == theirs.level && mine->payload == theirs.payload;
+  const auto equals = [&](const auto& mine) {
+    const auto& theirs = std::get<std::decay_t<decltype(mine)>>(other.node);
+    if constexpr (requires { mine.payload; })
+      return mine.type == theirs.type && mine.level == theirs.level && mine.payload == theirs.payload;
+    else if constexpr (requires { mine.tuple; })
+      return mine.tuple == theirs.tuple && mine.parts == theirs.parts;
+    else if constexpr (requires { mine.fields; })
+      return mine.fields == theirs.fields && mine.parts == theirs.parts;
+    else
+      return mine == theirs;
+  };
+  return std::visit(equals, node);
 }
 
 std::string Value::toString() const {
@@ -110,21 +110,14 @@ std::string Value::toString() const {
     return number->value.toString() + number->dimension.baseUnit();
   }
   if (auto* sequence = std::get_if<SequenceValue>(&node)) {
-    std::string result;
-    for (const Value& part : sequence->parts) result += (result.empty() ? "" : ", ") + part.toString();
-    return sequence->tuple ? "(" + result + ")" : "[" + result + "]";
+    const std::string parts = listed(sequence->parts, &Value::toString);
+    return sequence->tuple ? "(" + parts + ")" : "[" + parts + "]";
   }
-  if (auto* record = std::get_if<RecordValue>(&node)) {
-    std::string result;
-    for (size_t i = 0; i < record->parts.size(); ++i)
-      result += (result.empty() ? "" : ", ") + record->fields[i] + " = " + record->parts[i].toString();
-    return "{ " + result + " }";
-  }
+  if (auto* record = std::get_if<RecordValue>(&node))
+    return "{ " + listed(record->parts, &Value::toString, record->fields, " = ") + " }";
   const EnumValue& level = std::get<EnumValue>(node);
-  std::string result = level.type->levels[level.level].name;
-  for (size_t i = 0; i < level.payload.size(); ++i) result += (i == 0 ? "(" : ", ") + level.payload[i].toString();
-  if (!level.payload.empty()) result += ")";
-  return result;
+  const std::string& name = level.type->levels[level.level].name;
+  return level.payload.empty() ? name : name + "(" + listed(level.payload, &Value::toString) + ")";
 }
 
 }  // namespace expc::check
