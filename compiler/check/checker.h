@@ -58,9 +58,9 @@ struct StudyScope {
   NameMap<LetEntry> lets = {};
   NameMap<source::Range> declared_references = {};  // all of the file, fitting or not
   std::optional<double> confidence = {};            // of criteria that say nothing of it
+  diag::Emitter& emitter = context.emitter;
 
   Place place(bool system = false) { return {&scope, &study.workload->parameters, &lets, &study, system}; }
-  diag::Emitter& emitter() { return context.emitter; }
   Expressions& expressions() { return context.expressions; }
   /// Fills `lets` from the declaration.
   void declareLets();

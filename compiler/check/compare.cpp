@@ -27,7 +27,7 @@ std::optional<Function> findFunction(StudyContext& context, const ast::Qualified
   const ast::Identifier& last = callee.parts.back();
   const int index = callee.parts.size() == 1 ? language::indexOf(language::Role::Comparison, last.name) : -1;
   if (index >= 0) return static_cast<Function>(index);
-  diag::unknownName(context.emitter(), last.range, "comparison function", last.name,
+  diag::unknownName(context.emitter, last.range, "comparison function", last.name,
                     language::texts(language::Role::Comparison));
   return std::nullopt;
 }
@@ -43,10 +43,7 @@ bool canBeNonPositive(const Metric& metric) {
 class Comparisons {
  public:
   explicit Comparisons(StudyContext& context)
-      : context_(context),
-        emitter_(context.emitter()),
-        study_(context.study),
-        declared_(context.declaration->compares) {}
+      : context_(context), emitter_(context.emitter), study_(context.study), declared_(context.declaration->compares) {}
 
   void run() {
     const auto needs = [&](size_t at, auto visit) {
@@ -57,7 +54,7 @@ class Comparisons {
     inOrder(
         declared_.size(), needs, [&](size_t at) { one(declared_[at]); },
         [&](size_t at) {
-          context_.emitter().emit(declared_[at].name.range, errors::LetCycle, "comparison", declared_[at].name.name);
+          context_.emitter.emit(declared_[at].name.range, errors::LetCycle, "comparison", declared_[at].name.name);
         });
   }
 
@@ -283,10 +280,10 @@ class Comparisons {
       const FormulaPtr condition = real < 0 ? nullptr : use.workload->parameters[real].strong;
       const auto shared = condition ? holds(*condition, use) : std::nullopt;
       if (!shared || *shared == strong) continue;
-      context_.emitter()
+      context_.emitter
           .build(how.range, ScalingMismatch, declaration.name.name, strong ? "strong" : "weak",
                  fmt::format("more '{}' {} the same work", factor.name, strong ? "do not share" : "share"))
-          .note(condition->range, "it is shared where '{}'", squeeze(context_.context.sources.text(condition->range)))
+          .note(condition->range, "it is shared where '{}'", context_.expressions().written(condition->range))
           .emit();
       return;
     }

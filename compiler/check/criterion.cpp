@@ -25,7 +25,7 @@ constexpr size_t kMaxQuantifiers = 64;
 class CriterionChecker {
  public:
   CriterionChecker(StudyScope& context, const ast::CriterionDecl& declaration)
-      : context_(context), emitter_(context.emitter()), study_(context.study), declaration_(declaration) {}
+      : context_(context), emitter_(context.emitter), study_(context.study), declaration_(declaration) {}
 
   std::optional<Criterion> run() {
     const size_t before = context_.context.problems();
@@ -402,7 +402,7 @@ std::optional<double> checkConfidence(StudyScope& context, const ast::Expr& expr
   if (!value) return std::nullopt;
   const Rational& share = *value->asNumber();
   if (*Rational::make(1, 2) < share && share < Rational(1)) return share.toDouble();
-  context.emitter().emit(expr.range, ConfidenceRange, value->toString());
+  context.emitter.emit(expr.range, ConfidenceRange, value->toString());
   return std::nullopt;
 }
 

@@ -33,7 +33,7 @@ const std::vector<SettingRule>& rulesOf(TrialKind kind) { return kind == TrialKi
 class DesignChecker {
  public:
   DesignChecker(StudyScope& context, Design& design)
-      : context_(context), emitter_(context.emitter()), study_(context.study), design_(design) {}
+      : context_(context), emitter_(context.emitter), study_(context.study), design_(design) {}
 
   void block(const ast::DesignKindBlock& block) {
     auto kind = kindOf(block.kind);
@@ -209,17 +209,15 @@ class DesignChecker {
 std::optional<Design> checkDesign(StudyScope& context, const std::vector<ast::DesignDecl>& designs, bool partial) {
   if (designs.empty()) {
     if (!partial)
-      context.emitter()
-          .build(context.study.range, MissingDesign, context.study.name)
+      context.emitter.build(context.study.range, MissingDesign, context.study.name)
           .note({}, "write 'design full {{ timed {{ repeat 10  steps 300  warmup 30 }}  order blocks  seed 7 }}'")
           .emit();
     return std::nullopt;
   }
   const ast::DesignDecl& declaration = designs[0];
-  if (designs.size() > 1)
-    diag::duplicateName(context.emitter(), designs[1].range, "block", "design", declaration.range);
+  if (designs.size() > 1) diag::duplicateName(context.emitter, designs[1].range, "block", "design", declaration.range);
   if (declaration.shape && declaration.shape->name != "full")
-    diag::unknownName(context.emitter(), declaration.shape->range, "shape of a design", declaration.shape->name,
+    diag::unknownName(context.emitter, declaration.shape->range, "shape of a design", declaration.shape->name,
                       {"full"});
   const size_t before = context.context.problems();
   Design design;
@@ -249,7 +247,7 @@ std::vector<std::string> designed(const Study& study) {
 
 bool checkDesignSetting(StudyScope& context, const ast::QualifiedName& path, const ast::Expr& value, bool known_kind,
                         Design& design) {
-  size_t before = context.emitter().errors();
+  size_t before = context.emitter.errors();
   DesignChecker checker(context, design);
   design.range = path.range;
   if (path.parts.size() == 2) {
@@ -259,16 +257,16 @@ bool checkDesignSetting(StudyScope& context, const ast::QualifiedName& path, con
     const auto kind = checker.kindOf(block);
     if (!kind) return false;
     if (const auto kinds = designed(context.study); known_kind && findNamed(kinds, block.name) < 0) {
-      diag::unknownName(context.emitter(), block.range, "block", block.name, kinds, " of the design");
+      diag::unknownName(context.emitter, block.range, "block", block.name, kinds, " of the design");
       return false;
     }
     design.kinds[*kind].range = block.range;
     checker.inKind(*kind, path.parts[2], value);
   } else {
-    diag::unknownName(context.emitter(), path.range, "setting", context.expressions().written(path.range),
+    diag::unknownName(context.emitter, path.range, "setting", context.expressions().written(path.range),
                       {"design.timed.repeat", "design.quality.repeat", "design.seed", "design.budget"});
   }
-  return context.emitter().errors() == before;
+  return context.emitter.errors() == before;
 }
 
 namespace {
@@ -292,8 +290,7 @@ void claimsHaveTrials(StudyContext& context, const Design& design, const Design*
   if (!design.kinds.empty() || (more && !more->kinds.empty())) return;
   const auto claim = std::ranges::find_if(criteria, &Criterion::infeasible);
   if (claim != criteria.end())
-    context.emitter()
-        .build(claim->range, KindWithoutDesign, claim->name, toString(TrialKind::Timed))
+    context.emitter.build(claim->range, KindWithoutDesign, claim->name, toString(TrialKind::Timed))
         .note(design.range, "write 'timed {{ repeat 1 }}' here: what runs out of memory is found by trying it")
         .emit();
 }
@@ -311,8 +308,7 @@ void checkDesignCovers(StudyContext& context, size_t before) {
     const Metric& metric = study.metrics[index];
     used[metric.kind] = true;
     if (design.kinds.contains(metric.kind)) continue;
-    context.emitter()
-        .build(design.range, KindWithoutDesign, metric.name, toString(metric.kind))
+    context.emitter.build(design.range, KindWithoutDesign, metric.name, toString(metric.kind))
         .note(metric.range, "the metric is declared here")
         .emit();
   }
@@ -324,15 +320,15 @@ void checkDesignCovers(StudyContext& context, size_t before) {
       const Metric& metric = study.metrics[*criterion.metric];
       used[metric.kind] = true;
       if (!design.kinds.contains(metric.kind) && !has(preset.design, metric.kind))
-        context.emitter().emit(criterion.range, KindWithoutDesign, metric.name, toString(metric.kind));
+        context.emitter.emit(criterion.range, KindWithoutDesign, metric.name, toString(metric.kind));
     }
   }
   const auto complete = [&](TrialKind kind, const Design::Kind& block) {
     for (const SettingRule& rule : rulesOf(kind))
       if (needs(study, rule, block) && !block.settings.contains(std::string(rule.name)))
-        context.emitter().emit(block.range, MissingSetting, toString(kind), rule.name);
+        context.emitter.emit(block.range, MissingSetting, toString(kind), rule.name);
     if (!used[kind] && context.context.problems() == before)
-      context.emitter().emit(block.range, UnusedDesign, toString(kind));
+      context.emitter.emit(block.range, UnusedDesign, toString(kind));
   };
   for (const auto& [kind, block] : design.kinds) complete(kind, block);
   // A kind that only a preset designs must be complete there.

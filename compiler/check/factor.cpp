@@ -44,14 +44,14 @@ class FactorChecker {
     factor_.name = name.name;
     factor_.range = name.range;
     if (int first = study_.findFactor(name.name); first >= 0)
-      return diag::duplicateName(context_.emitter(), name.range, "factor", name.name, study_.factors[first].range);
+      return diag::duplicateName(context_.emitter, name.range, "factor", name.name, study_.factors[first].range);
     if (!parameters()) {
       if (declaration_.when) active();
       return;
     }
     if (study_.factors.size() == kMaxFactors) {
-      context_.emitter().emit(name.range, errors::NotSupported,
-                              fmt::format("a study with more than {} factors", kMaxFactors));
+      context_.emitter.emit(name.range, errors::NotSupported,
+                            fmt::format("a study with more than {} factors", kMaxFactors));
       return;
     }
     levels();
@@ -68,7 +68,7 @@ class FactorChecker {
     for (const ast::Identifier& name : names) {
       int index = study_.workload->findParameter(name.name);
       if (index < 0) {
-        diag::unknownName(context_.emitter(), name.range, "parameter", name.name, namesOf(study_.workload->parameters),
+        diag::unknownName(context_.emitter, name.range, "parameter", name.name, namesOf(study_.workload->parameters),
                           " of " + study_.workload->name);
         context_.stray = true;
         return false;
@@ -79,13 +79,12 @@ class FactorChecker {
           std::find(factor_.parameters.begin(), factor_.parameters.end(), parameter) != factor_.parameters.end();
       if (twice || study_.factor_of[index] >= 0) {
         source::Range first = twice ? names[0].range : study_.factors[study_.factor_of[index]].range;
-        diag::duplicateName(context_.emitter(), name.range, "factor", name.name, first);
+        diag::duplicateName(context_.emitter, name.range, "factor", name.name, first);
         return false;
       }
       for (const Use& use : study_.uses)
         if (use.argument_ranges[parameter].isValid()) {
-          context_.emitter()
-              .build(name.range, FactorIsArgument, name.name)
+          context_.emitter.build(name.range, FactorIsArgument, name.name)
               .note(use.argument_ranges[parameter], "it is fixed here; a factor varies, an argument does not")
               .emit();
           break;
@@ -106,8 +105,7 @@ class FactorChecker {
       auto [at, end] = known.equal_range(label);
       at = std::find_if(at, end, [&](const auto& one) { return factor_.levels[one.second].values == level.values; });
       if (at != end) {
-        context_.emitter()
-            .build(level.range, DuplicateLevel, level.label, factor_.name)
+        context_.emitter.build(level.range, DuplicateLevel, level.label, factor_.name)
             .note(factor_.levels[at->second].range, "the first one is here")
             .emit();
         continue;
@@ -142,8 +140,7 @@ class FactorChecker {
     for (size_t i = 0; i < factor_.levels.size(); ++i)
       if (factor_.levels[i].values == *baseline) factor_.baseline = static_cast<unsigned>(i);
     if (factor_.baseline) return;
-    context_.emitter()
-        .build(declaration_.baseline->range, BaselineNotLevel, labelOf(*baseline), factor_.name)
+    context_.emitter.build(declaration_.baseline->range, BaselineNotLevel, labelOf(*baseline), factor_.name)
         .note(declaration_.levels->range, "its levels are here")
         .emit();
   }
@@ -178,8 +175,8 @@ void refuseCycles(StudyContext& context) {
       [&](size_t parameter) {
         if (std::exchange(refused, true)) return;
         const int factor = study.factor_of[parameter];
-        context.emitter().emit(factor < 0 ? parameters[parameter].range : study.factors[factor].range, WhenCycle,
-                               parameters[parameter].name);
+        context.emitter.emit(factor < 0 ? parameters[parameter].range : study.factors[factor].range, WhenCycle,
+                             parameters[parameter].name);
       });
 }
 
@@ -211,7 +208,7 @@ std::optional<std::vector<Value>> StudyScope::levelValues(const ast::Expr& expr,
   }
   auto* tuple = std::get_if<ast::TupleExpr>(&expr.node);
   if (!tuple || tuple->elements.size() != factor.parameters.size()) {
-    emitter().emit(expr.range, LockstepShape, what, factor.parameters.size(), factor.name);
+    emitter.emit(expr.range, LockstepShape, what, factor.parameters.size(), factor.name);
     return std::nullopt;
   }
   std::vector<Value> values;
@@ -242,7 +239,7 @@ std::optional<Expressions::Levels> StudyScope::levels(const ast::Expr& expr, con
     if (!values) continue;
     std::vector<std::string> parts;
     for (const ast::ExprPtr& part : std::get<ast::TupleExpr>(element->node).elements)
-      parts.push_back(squeeze(context.sources.text(part->range)));
+      parts.push_back(context.expressions.written(part->range));
     std::string label = tupleOf(parts);
     result.levels.push_back({std::move(*values), label, element->range});
     result.declared.push_back(label);
@@ -257,8 +254,7 @@ std::optional<unsigned> StudyScope::level(const ast::Expr& expr, unsigned index,
   if (!values) return std::nullopt;
   for (size_t i = 0; i < factor.levels.size(); ++i)
     if (factor.levels[i].values == *values) return static_cast<unsigned>(i);
-  emitter()
-      .build(expr.range, UnknownLevel, labelOf(*values), factor.name)
+  emitter.build(expr.range, UnknownLevel, labelOf(*values), factor.name)
       .note(factor.range, "its levels are {}", diag::list(factor.declared))
       .emit();
   return std::nullopt;
@@ -276,17 +272,15 @@ int StudyScope::factor(const ast::Identifier& name) {
   if (parameter >= 0) note(name, study.workload->parameters[parameter].range);
   if (parameter >= 0 && study.factor_of[parameter] >= 0) {
     const Factor& lockstep = study.factors[study.factor_of[parameter]];
-    emitter()
-        .build(name.range, diag::UnknownName, "factor", name.name, "")
+    emitter.build(name.range, diag::UnknownName, "factor", name.name, "")
         .note(lockstep.range, "it is varied in lockstep: write '{}'", lockstep.name)
         .emit();
   } else if (parameter >= 0) {
-    emitter()
-        .build(name.range, diag::UnknownName, "factor", name.name, "")
+    emitter.build(name.range, diag::UnknownName, "factor", name.name, "")
         .note({}, "it is a parameter that this study does not vary")
         .emit();
   } else {
-    diag::unknownName(emitter(), name.range, "factor", name.name, factorNames());
+    diag::unknownName(emitter, name.range, "factor", name.name, factorNames());
   }
   return -1;
 }

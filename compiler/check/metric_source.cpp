@@ -47,6 +47,23 @@ std::optional<std::string> outputsFile(const ast::Expr* outputs, std::string_vie
   return fileOf(*call->arguments[0].value);
 }
 
+/// A way to read a number.
+struct Reader {
+  std::string_view word;
+  From from;
+  size_t texts;                    // how many it takes
+  std::string_view takes;          // the same for people
+  std::vector<std::string> named;  // its arguments with names
+};
+
+const std::vector<Reader> kReaders = {
+    {"regex", From::Regex, 1, "a pattern", {"unit", "file"}},
+    {"json", From::Json, 2, "a file and a JSON pointer", {"unit"}},
+    {"csv", From::Csv, 2, "a file and a column", {"unit", "column"}},
+    {"stdout", From::Lines, 0, "no text: its last line is the number", {"unit"}},
+    {"size", From::Size, 1, "a file or folder", {}},
+    {"same", From::Same, 2, "the file that is written and the one that it must be like", {}}};
+
 class SourceChecker {
  public:
   SourceChecker(Context& context, ModuleScope& scope, Wanted wanted)
@@ -61,25 +78,24 @@ class SourceChecker {
     const std::string word = joined(callee);
     if (const int take = language::indexOf(language::Role::Taken, word); call && take >= 0)
       return oneOf(expr, *call, static_cast<MetricSource::Take>(take));
-    if (word != "stdout" && !call) return unknown(callee.range, word);
-    arguments_ = {};
-    if (!collect(call ? *call : kBare, word)) return std::nullopt;
-    if (word == "regex") return regex(expr.range);
-    if (word == "json") return json(expr.range);
-    if (word == "csv") return csv(expr.range);
-    if (word == "stdout") return lines(expr.range);
-    if (word == "size") return size(expr.range);
-    if (word == "same" && wanted_.expected) return same(expr.range);
-    return unknown(callee.range, word);
+    const auto reader = std::ranges::find(kReaders, word, &Reader::word);
+    const bool known = reader != kReaders.end() && (call || reader->from == From::Lines) &&
+                       (wanted_.expected || reader->from != From::Same);
+    if (!known) return unknown(callee.range, word);
+    texts_.clear();
+    named_.clear();
+    unit_ = 1;
+    if (!collect(call ? *call : kBare, *reader) || !complete(expr.range, *reader)) return std::nullopt;
+    if (texts_.size() != reader->texts)
+      return refuse(context_, expr.range, fmt::format("'{}' takes {}", reader->word, reader->takes));
+    texts_.resize(2);
+    if (!suits(expr.range, reader->from)) return std::nullopt;
+    if (reader->from == From::Regex) texts_ = {named_, texts_[0]};
+    if (reader->from == From::Same) texts_[1] = load::relativeTo(scope_.file->directory, texts_[1]);
+    return MetricSource{reader->from, texts_[0], texts_[1], unit_, {}};
   }
 
  private:
-  struct Arguments {
-    std::vector<std::string> texts;
-    std::optional<std::string> column, file;
-    std::optional<Rational> unit;
-  };
-
   std::nullopt_t unknown(source::Range range, const std::string& word) {
     std::vector<std::string> names = language::texts(language::Role::Source);
     if (wanted_.expected) names.push_back("same");
@@ -103,14 +119,11 @@ class SourceChecker {
     return source;
   }
 
-  bool collect(const ast::CallExpr& call, const std::string& reader) {
+  bool collect(const ast::CallExpr& call, const Reader& reader) {
     for (const ast::CallArgument& argument : call.arguments) {
       const std::string name = argument.name ? argument.name->name : "";
-      std::vector<std::string> known;
-      if (reader != "size" && reader != "same") known.push_back("unit");
-      if (reader == "csv" || reader == "regex") known.push_back(reader == "csv" ? "column" : "file");
-      if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end()) {
-        diag::unknownName(context_.emitter, argument.name->range, "argument", name, known);
+      if (argument.name && std::ranges::count(reader.named, name) == 0) {
+        diag::unknownName(context_.emitter, argument.name->range, "argument", name, reader.named);
         return false;
       }
       if (name == "unit") {
@@ -119,13 +132,13 @@ class SourceChecker {
       }
       auto text = fileOf(*argument.value);
       if (!text) {
-        refuse(context_, argument.value->range, fmt::format("'{}' takes texts here", reader));
+        refuse(context_, argument.value->range, fmt::format("'{}' takes texts here", reader.word));
         return false;
       }
       if (name.empty())
-        arguments_.texts.push_back(std::move(*text));
+        texts_.push_back(std::move(*text));
       else
-        (name == "column" ? arguments_.column : arguments_.file) = std::move(text);
+        named_ = std::move(*text);
     }
     return true;
   }
@@ -134,74 +147,48 @@ class SourceChecker {
   bool unit(const ast::Expr& expr) {
     auto value = context_.expressions.constant(expr, {&scope_}, Type::number(wanted_.dimension), "the unit");
     if (!value) return false;
-    if (value->asNumber()->sign() <= 0) {
-      refuse(context_, expr.range, "a unit must be above zero");
-      return false;
+    unit_ = *value->asNumber();
+    if (unit_.sign() <= 0) refuse(context_, expr.range, "a unit must be above zero");
+    return unit_.sign() > 0;
+  }
+
+  /// Adds what need not be said: the file of `outputs`, and where in it something of the metric's name stands.
+  bool complete(source::Range range, const Reader& reader) {
+    const bool json = reader.from == From::Json;
+    if (!json && reader.from != From::Csv) return true;
+    if (json ? texts_.size() == 1 && texts_[0].starts_with("/") : texts_.empty()) {
+      auto file = outputsFile(wanted_.outputs, reader.word);
+      if (file) texts_.insert(texts_.begin(), std::move(*file));
+      if (json && texts_.size() == 1) {
+        refuse(context_, range, "'json' takes a file, and 'outputs' names none");
+        return false;
+      }
     }
-    arguments_.unit = *value->asNumber();
+    if (texts_.size() == 1 && !named_.empty()) texts_.push_back(named_);
+    if (texts_.size() == 1 && !wanted_.name.empty()) texts_.push_back((json ? "/" : "") + wanted_.name);
     return true;
   }
 
-  MetricSource made(From from, std::string file, std::string where) const {
-    return {from, std::move(file), std::move(where), arguments_.unit.value_or(1), {}};
-  }
-
-  std::optional<MetricSource> regex(source::Range range) {
-    if (arguments_.texts.size() != 1) return refuse(context_, range, "'regex' takes a pattern");
-    if (wanted_.number && arguments_.texts[0].find('(') == std::string::npos)
-      return refuse(context_, range, "the pattern needs a group '(…)' around the number");
-    return made(From::Regex, arguments_.file.value_or(""), arguments_.texts[0]);
-  }
-
-  std::optional<MetricSource> json(source::Range range) {
-    std::vector<std::string>& texts = arguments_.texts;
-    if (texts.size() == 1 && texts[0].starts_with("/")) {
-      auto file = outputsFile(wanted_.outputs, "json");
-      if (!file) return refuse(context_, range, "'json' takes a file, and 'outputs' names none");
-      texts.insert(texts.begin(), std::move(*file));
-    }
-    if (texts.size() == 1 && !wanted_.name.empty()) texts.push_back("/" + wanted_.name);
-    if (texts.size() != 2) return refuse(context_, range, "'json' takes a file and a JSON pointer");
-    if (!texts[1].empty() && texts[1][0] != '/') return refuse(context_, range, "a JSON pointer begins with '/'");
-    return made(From::Json, texts[0], texts[1]);
-  }
-
-  std::optional<MetricSource> csv(source::Range range) {
-    std::vector<std::string>& texts = arguments_.texts;
-    if (texts.empty())
-      if (auto file = outputsFile(wanted_.outputs, "csv")) texts.push_back(std::move(*file));
-    if (texts.size() == 1 && arguments_.column) texts.push_back(*arguments_.column);
-    if (texts.size() == 1 && !wanted_.name.empty()) texts.push_back(wanted_.name);
-    if (texts.size() != 2) return refuse(context_, range, "'csv' takes a file and a column");
-    return made(From::Csv, texts[0], texts[1]);
-  }
-
-  std::optional<MetricSource> lines(source::Range range) {
-    if (!arguments_.texts.empty())
-      return refuse(context_, range, "'stdout' takes no text: its last line is the number");
-    return made(From::Lines, "", "");
-  }
-
-  std::optional<MetricSource> size(source::Range range) {
-    if (arguments_.texts.size() != 1) return refuse(context_, range, "'size' takes a file or folder");
-    const Dimension bytes = Dimension::of(Dimension::Bytes);
-    if (wanted_.dimension == bytes || !wanted_.number) return made(From::Size, arguments_.texts[0], "");
-    context_.emitter.emit(range, errors::UnitMismatch, "the size of a file", "Bytes",
-                          wanted_.expected ? "what it is compared with" : fmt::format("'{}'", wanted_.name),
-                          wanted_.dimension.typeName());
-    return std::nullopt;
-  }
-
-  std::optional<MetricSource> same(source::Range range) {
-    if (arguments_.texts.size() != 2)
-      return refuse(context_, range, "'same' takes the file that is written and the one that it must be like");
-    return made(From::Same, arguments_.texts[0], load::relativeTo(scope_.file->directory, arguments_.texts[1]));
+  bool suits(source::Range range, From from) {
+    const bool grouped = from != From::Regex || !wanted_.number || texts_[0].find('(') != std::string::npos;
+    if (!grouped) refuse(context_, range, "the pattern needs a group '(…)' around the number");
+    const bool pointer = from != From::Json || texts_[1].empty() || texts_[1][0] == '/';
+    if (!pointer) refuse(context_, range, "a JSON pointer begins with '/'");
+    const bool bytes = from != From::Size || !wanted_.number || wanted_.dimension == Dimension::of(Dimension::Bytes);
+    if (!bytes)
+      context_.emitter.emit(range, errors::UnitMismatch, "the size of a file", "Bytes",
+                            wanted_.expected ? "what it is compared with" : fmt::format("'{}'", wanted_.name),
+                            wanted_.dimension.typeName());
+    return grouped && pointer && bytes;
   }
 
   Context& context_;
   ModuleScope& scope_;
   Wanted wanted_;
-  Arguments arguments_;
+  // Of the way that is read:
+  std::vector<std::string> texts_;
+  std::string named_;  // the file or the column that has a name
+  Rational unit_ = 1;
 };
 
 /// What the runtime sees of any program that it starts.

@@ -109,7 +109,7 @@ FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, source::Range ra
   FormulaPtr right = build(*binary.right, place, &left->type);
   if (left->type.isError() || right->type.isError() || !agree(left, right)) return error(range);
   if (left->isConstant()) {
-    emitter_.build(binary.left->range, UselessCoalesce, squeeze(sources_.text(binary.left->range)))
+    emitter_.build(binary.left->range, UselessCoalesce, written(binary.left->range))
         .note(binary.right->range, "what stands after '\?\?' is never used")
         .emit();
     return left;

@@ -20,7 +20,7 @@ bool checkSubject(StudyContext& context, const ast::Identifier& word) {
   const auto subject = context.subject(word);
   if (!subject || subject->comparison) return subject.has_value();
   const Metric& metric = context.study.metrics[subject->metric];
-  if (metric.series) errors::seriesValue(context.emitter(), word.range, word.name, metric.range);
+  if (metric.series) errors::seriesValue(context.emitter, word.range, word.name, metric.range);
   return !metric.series;
 }
 
@@ -32,7 +32,7 @@ void addOutput(StudyContext& context, const ast::Identifier& subject, const std:
   Once seen;
   for (const ast::Identifier& name : names) {
     const int index = context.factor(name);
-    good &= seen.add(context.emitter(), "factor", name) && index >= 0;
+    good &= seen.add(context.emitter, "factor", name) && index >= 0;
     if (index >= 0) output.by.push_back(static_cast<unsigned>(index));
   }
   if (!good) return;
@@ -67,7 +67,7 @@ void checkMeasures(StudyContext& context) {
       }
       context.note(name, study.metrics[metric].range);
       if (auto [at, fresh] = seen.emplace(name.name, name.range); !fresh)
-        context.emitter().build(name.range, MeasuredTwice, name.name).note(at->second, "the first time is here").emit();
+        context.emitter.build(name.range, MeasuredTwice, name.name).note(at->second, "the first time is here").emit();
       measure(study, static_cast<unsigned>(metric));
     }
   for (const Comparison& comparison : study.comparisons) measure(study, comparison.metric);
@@ -75,8 +75,7 @@ void checkMeasures(StudyContext& context) {
     if (int metric = study.findMetric(output.subject); metric >= 0) measure(study, static_cast<unsigned>(metric));
   bool nothing = study.measured.empty() && study.criteria.empty() && context.declaration->criteria.empty();
   if (nothing && context.context.problems() == before)
-    context.emitter()
-        .build(study.range, NothingMeasured, study.name)
+    context.emitter.build(study.range, NothingMeasured, study.name)
         .note({}, "write 'measure' and what {} yields, such as '{}'", study.workload->name,
               study.metrics.empty() ? "step_time" : study.metrics[0].name)
         .emit();

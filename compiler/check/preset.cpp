@@ -21,8 +21,7 @@ std::optional<Only> pick(StudyScope& context, unsigned index, const ast::Expr& e
     auto found = std::find_if(factor.levels.begin(), factor.levels.end(),
                               [&](const Level& level) { return level.values == wanted.values; });
     if (found == factor.levels.end()) {
-      context.emitter()
-          .build(wanted.range, UnknownLevel, wanted.label, factor.name)
+      context.emitter.build(wanted.range, UnknownLevel, wanted.label, factor.name)
           .note(factor.range, "its levels are {}", diag::list(factor.declared))
           .emit();
       good = false;
@@ -73,12 +72,12 @@ class PresetChecker {
     if (factor < 0 && index < 0) {
       std::vector<std::string> names;
       for (const Parameter& parameter : study_.workload->parameters) names.push_back(parameter.name);
-      diag::unknownName(context_.emitter(), target.range, "parameter",
-                        squeeze(context_.context.sources.text(target.range)), names, " of " + study_.workload->name);
+      diag::unknownName(context_.emitter, target.range, "parameter", context_.expressions().written(target.range),
+                        names, " of " + study_.workload->name);
       return;
     }
     if (auto [at, fresh] = assigned_.emplace(name.name, name.range); !fresh)
-      return diag::duplicateName(context_.emitter(), name.range, "argument", name.name, at->second);
+      return diag::duplicateName(context_.emitter, name.range, "argument", name.name, at->second);
     if (factor >= 0) return levels(assignment, static_cast<unsigned>(factor));
     const Type& type = study_.workload->parameters[index].type;
     std::string what = fmt::format("'{}'", name.name);
@@ -104,8 +103,7 @@ class PresetChecker {
     const bool set =
         std::holds_alternative<ast::SetExpr>(value.node) || std::holds_alternative<ast::RangeExpr>(value.node);
     const std::string_view written = context_.context.sources.text(value.range);
-    context_.emitter()
-        .build(assignment.range, AssignsFactor, name)
+    context_.emitter.build(assignment.range, AssignsFactor, name)
         .note(study_.factors[factor].range, "the factor is declared here")
         .fix(assignment.range,
              set ? fmt::format("only {} in {}", name, written) : fmt::format("only {} in {{ {} }}", name, written))
@@ -116,7 +114,7 @@ class PresetChecker {
     int factor = context_.factor(clause.factor);
     if (factor < 0) return;
     if (auto [at, fresh] = only_.emplace(clause.factor.name, clause.factor.range); !fresh)
-      return diag::duplicateName(context_.emitter(), clause.factor.range, "'only' for", clause.factor.name, at->second);
+      return diag::duplicateName(context_.emitter, clause.factor.range, "'only' for", clause.factor.name, at->second);
     if (auto picked = pick(context_, static_cast<unsigned>(factor), *clause.levels))
       change_.only.push_back(std::move(*picked));
   }
@@ -140,11 +138,11 @@ class PresetChecker {
     if (found == all.end()) {
       std::vector<std::string> names;
       for (const ast::Identifier* one : all) names.push_back(one->name);
-      return diag::unknownName(context_.emitter(), name.range, "criterion", name.name, names);
+      return diag::unknownName(context_.emitter, name.range, "criterion", name.name, names);
     }
     context_.note(name, (*found)->range);
     if (auto [at, fresh] = chosen_.emplace(name.name, name.range); !fresh)
-      return diag::duplicateName(context_.emitter(), name.range, "choice of", name.name, at->second);
+      return diag::duplicateName(context_.emitter, name.range, "choice of", name.name, at->second);
     (keep ? change_.kept : change_.removed).push_back(name.name);
   }
 
@@ -152,9 +150,9 @@ class PresetChecker {
     const std::string& name = declaration.name.name;
     for (const Criterion& known : study_.criteria)
       if (known.name == name && !change_.drops(known))
-        diag::duplicateName(context_.emitter(), declaration.name.range, "criterion", name, known.range);
+        diag::duplicateName(context_.emitter, declaration.name.range, "criterion", name, known.range);
     if (auto [at, fresh] = added_.emplace(name, declaration.name.range); !fresh)
-      diag::duplicateName(context_.emitter(), declaration.name.range, "criterion", name, at->second);
+      diag::duplicateName(context_.emitter, declaration.name.range, "criterion", name, at->second);
     if (auto criterion = checkCriterion(context_, declaration)) change_.criteria.push_back(std::move(*criterion));
   }
 

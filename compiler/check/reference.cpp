@@ -68,7 +68,7 @@ class ReferenceReader {
   std::nullopt_t refuse(source::Range range, std::string why) {
     // Once for all the studies that read it.
     if (context_.context.reported_references.insert(published_.name).second)
-      context_.emitter().build(range, BadReference, published_.name, std::move(why)).emit();
+      context_.emitter.build(range, BadReference, published_.name, std::move(why)).emit();
     return std::nullopt;
   }
 
@@ -85,11 +85,11 @@ class ReferenceReader {
       column.type = column.parameter >= 0 ? study_.workload->parameters[column.parameter].type
                                           : Type::number(study_.metrics[column.metric].dimension);
       if (column.metric >= 0 && study_.metrics[column.metric].series) {
-        errors::seriesValue(context_.emitter(), declared.name.range, declared.name.name,
+        errors::seriesValue(context_.emitter, declared.name.range, declared.name.name,
                             study_.metrics[column.metric].range);
         return false;
       }
-      if (!declareLet(context_.emitter(), "column", declared, values)) return false;
+      if (!declareLet(context_.emitter, "column", declared, values)) return false;
       if (declared.value) continue;
       column.value = context_.expressions().cell(declared.name.name, declared.name.range, false, place, column.type);
       if (column.value->type.isError()) return false;
@@ -106,8 +106,8 @@ class ReferenceReader {
     if (type.isError()) return false;
     if (type.agreesWith(column.type)) return true;
     auto builder =
-        context_.emitter().build(declared.value->range, errors::UnitMismatch, fmt::format("'{}'", declared.name.name),
-                                 column.type.name(), "its column", type.name());
+        context_.emitter.build(declared.value->range, errors::UnitMismatch, fmt::format("'{}'", declared.name.name),
+                               column.type.name(), "its column", type.name());
     const std::string unit = column.type.kind == Type::Kind::Number ? column.type.dimension.baseUnit() : "";
     if (!unit.empty())
       builder.note({}, "the cells are plain numbers: write what one is, as in 'column(…) * 1{}'", unit);
@@ -213,7 +213,7 @@ void readReference(StudyContext& context, ModuleScope& scope, size_t index, std:
   const ast::ReferenceDecl& declaration = scope.ast->references[index];
   if (const ast::Identifier* unknown = missing(context, declaration)) {
     if (!claimed) return;
-    diag::unknownName(context.emitter(), unknown->range, "parameter or metric", unknown->name,
+    diag::unknownName(context.emitter, unknown->range, "parameter or metric", unknown->name,
                       namesOf(context.study.workload->parameters, context.study.metrics),
                       fmt::format(" of the study '{}'", context.study.name));
     return;
@@ -233,7 +233,7 @@ void importReference(StudyContext& context, const std::string& written, const as
   const auto& declared = module->ast->references;
   const int index = findNamed(declared, name.parts[1].name);
   if (index >= 0) return readReference(context, *module, static_cast<size_t>(index), written, true);
-  diag::unknownName(context.emitter(), name.parts[1].range, "reference", name.parts[1].name, namesOf(declared),
+  diag::unknownName(context.emitter, name.parts[1].range, "reference", name.parts[1].name, namesOf(declared),
                     fmt::format(" of {}", module->file->path));
 }
 
@@ -284,7 +284,7 @@ void checkReferences(StudyContext& context) {
     if (fresh)
       readReference(context, context.scope, i, name.name, names.contains(name.name));
     else
-      diag::duplicateName(context.emitter(), name.range, "reference", name.name, at->second);
+      diag::duplicateName(context.emitter, name.range, "reference", name.name, at->second);
   }
   for (const auto& [written, name] : names)
     if (name->parts.size() > 1) importReference(context, written, *name);

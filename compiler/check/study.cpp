@@ -15,7 +15,7 @@ void checkRules(StudyContext& context) {
   study.rules = study.workload->rules;
   Once names;
   for (const ast::RuleDecl& declaration : context.declaration->rules) {
-    if (declaration.name) names.add(context.emitter(), "rule", *declaration.name);
+    if (declaration.name) names.add(context.emitter, "rule", *declaration.name);
     if (auto rule = checkRule(context.context, declaration, context.place(true)))
       study.rules.push_back(std::move(*rule));
   }
@@ -24,8 +24,7 @@ void checkRules(StudyContext& context) {
 void checkMetrics(StudyContext& context) {
   for (const ast::MetricDecl& declaration : context.declaration->metrics)
     if (!declaration.derived)
-      context.emitter()
-          .build(declaration.name.range, errors::NotSupported, "a measured metric in a study")
+      context.emitter.build(declaration.name.range, errors::NotSupported, "a measured metric in a study")
           .note({}, "a workload declares what is measured; a study derives: 'metric share = launch_time / wall'")
           .emit();
   DerivedMetrics(context.context, context.declaration->metrics, context.study.metrics, context.place()).declareAll();
@@ -35,7 +34,7 @@ void checkControls(StudyContext& context) {
   Once names;
   for (const ast::ControlDecl& declaration : context.declaration->controls) {
     const ast::Identifier& name = declaration.name;
-    if (!names.add(context.emitter(), "control", name)) continue;
+    if (!names.add(context.emitter, "control", name)) continue;
     Control control{name.name, {}, name.range};
     Once bound;
     bool good = true;
@@ -43,7 +42,7 @@ void checkControls(StudyContext& context) {
       assert(selector.name && "the parser wants a name in each selector");
       const int factor = context.factor(*selector.name);
       std::optional<unsigned> level;
-      if (bound.add(context.emitter(), "level of", *selector.name) && factor >= 0)
+      if (bound.add(context.emitter, "level of", *selector.name) && factor >= 0)
         level = context.level(*selector.value, static_cast<unsigned>(factor), "the level");
       good &= level.has_value();
       if (level) control.pins.push_back({static_cast<unsigned>(factor), *level});
@@ -58,7 +57,7 @@ void checkPresets(StudyContext& context) {
   for (const ast::PresetDecl& declaration : context.declaration->presets) all.push_back(&declaration);
   for (const ast::PresetDecl* declaration : all) {
     if (const Change* first = context.study.findPreset(declaration->name.name)) {
-      diag::duplicateName(context.emitter(), declaration->name.range, "preset", declaration->name.name, first->range);
+      diag::duplicateName(context.emitter, declaration->name.range, "preset", declaration->name.name, first->range);
       continue;
     }
     if (auto preset = checkPreset(context, *declaration, false)) context.study.presets.push_back(std::move(*preset));
@@ -71,14 +70,14 @@ void declareConfidence(StudyContext& context) {
   const auto& declared = own.empty() ? context.scope.ast->confidences : own;
   if (declared.empty()) return;
   if (declared.size() > 1)
-    diag::duplicateName(context.emitter(), declared[1].range, "statement", "confidence", declared[0].range);
+    diag::duplicateName(context.emitter, declared[1].range, "statement", "confidence", declared[0].range);
   context.confidence = checkConfidence(context, *declared[0].value);
 }
 
 void checkCriteria(StudyContext& context) {
   Once names;
   for (const ast::CriterionDecl& declaration : context.declaration->criteria) {
-    names.add(context.emitter(), "criterion", declaration.name);
+    names.add(context.emitter, "criterion", declaration.name);
     if (auto criterion = checkCriterion(context, declaration)) context.study.criteria.push_back(std::move(*criterion));
   }
 }
@@ -90,13 +89,12 @@ void StudyScope::unknownSubject(const ast::Identifier& name, std::string_view wh
   for (const Use& use : study.uses) {
     const int metric = study.uses.size() > 1 ? use.workload->findMetric(name.name) : -1;
     if (metric < 0) continue;
-    return emitter()
-        .build(name.range, diag::UnknownName, what, name.name, "")
+    return emitter.build(name.range, diag::UnknownName, what, name.name, "")
         .note(use.workload->metrics[metric].range,
               "the workload '{}' has it, but a study measures only what all of its workloads have", use.label)
         .emit();
   }
-  diag::unknownName(emitter(), name.range, what, name.name, namesOf(study.comparisons, study.metrics),
+  diag::unknownName(emitter, name.range, what, name.name, namesOf(study.comparisons, study.metrics),
                     fmt::format(" of the study '{}'", study.name));
 }
 
@@ -116,9 +114,9 @@ std::optional<Subject> StudyScope::subject(const ast::Identifier& word) {
 void StudyScope::declareLets() {
   for (const ast::LetDecl& let : declaration->lets) {
     if (int index = study.workload->findParameter(let.name.name); index >= 0)
-      diag::duplicateName(emitter(), let.name.range, "let", let.name.name, study.workload->parameters[index].range);
+      diag::duplicateName(emitter, let.name.range, "let", let.name.name, study.workload->parameters[index].range);
     else
-      declareLet(emitter(), "let", let, lets);
+      declareLet(emitter, "let", let, lets);
   }
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
-#include <utility>
 
+#include "compiler/check/named.h"
 #include "compiler/formula/order.h"
 
 namespace expc::check {
@@ -34,10 +34,10 @@ FormulaPtr remap(const FormulaPtr& formula, Op leaf, const std::vector<int>& to)
 
 class Uniter {
  public:
-  explicit Uniter(StudyContext& context) : context_(context), study_(context.study) {}
+  explicit Uniter(StudyContext& context) : context_(context), emitter_(context.emitter), study_(context.study) {}
 
   const Workload* run() {
-    size_t before = context_.emitter().errors();
+    size_t before = emitter_.errors();
     workload_ = std::make_unique<Workload>();
     workload_->range = study_.range;
     for (const Use& use : study_.uses) {
@@ -48,7 +48,7 @@ class Uniter {
     if (!order()) return nullptr;
     for (unsigned use = 0; use < study_.uses.size(); ++use) adopt(use);
     metrics();
-    if (context_.emitter().errors() != before) return nullptr;
+    if (emitter_.errors() != before) return nullptr;
     context_.context.program.workloads.push_back(std::move(workload_));
     return context_.context.program.workloads.back().get();
   }
@@ -71,50 +71,41 @@ class Uniter {
 
   /// Every name once, after those that some `when` of it reads.
   bool order() {
-    std::vector<std::string_view> names;
+    std::vector<Parameter> all;
     for (const Use& use : study_.uses)
       for (const Parameter& parameter : use.workload->parameters)
-        if (std::ranges::find(names, parameter.name) == names.end()) names.push_back(parameter.name);
-    const auto needs = [&](size_t at, auto visit) {
-      for (const Use& use : study_.uses)
-        if (const int index = use.workload->findParameter(names[at]); index >= 0)
-          if (const FormulaPtr& when = use.workload->parameters[index].when)
-            for (unsigned read : parametersOf(*when))
-              visit(std::ranges::find(names, use.workload->parameters[read].name) - names.begin());
-    };
+        if (findNamed(all, parameter.name) < 0) all.push_back(parameter);
     bool good = true;
     inOrder(
-        names.size(), needs, [&](size_t at) { good = good && unite(names[at]); },
+        all.size(),
+        [&](size_t at, auto needs) {
+          for (const Use& use : study_.uses) {
+            const int index = use.workload->findParameter(all[at].name);
+            if (index < 0 || !use.workload->parameters[index].when) continue;
+            for (unsigned read : parametersOf(*use.workload->parameters[index].when))
+              needs(static_cast<size_t>(findNamed(all, use.workload->parameters[read].name)));
+          }
+        },
         [&](size_t at) {
-          if (std::exchange(good, false))
-            context_.emitter().emit(
-                study_.range, errors::NotSupported,
-                fmt::format("a study whose workloads make '{}' depend on what depends on it", names[at]));
+          workload_->parameters.push_back(all[at]);
+          workload_->parameters.back().when = workload_->parameters.back().strong = nullptr;
+        },
+        [&](size_t at) {
+          if (good)
+            emitter_.emit(study_.range, errors::NotSupported,
+                          fmt::format("a study whose workloads make '{}' depend on what depends on it", all[at].name));
+          good = false;
         });
+    for (const Use& use : study_.uses)
+      for (const Parameter& parameter : use.workload->parameters) good = good && agrees(use, parameter);
     return good;
   }
 
-  /// One parameter from those of this name; false after reporting that they do not agree.
-  bool unite(std::string_view name) {
-    for (const Use& use : study_.uses) {
-      const int index = use.workload->findParameter(name);
-      if (index < 0) continue;
-      const Parameter& parameter = use.workload->parameters[index];
-      if (workload_->findParameter(name) >= 0) {
-        if (!agrees(*use.workload, parameter)) return false;
-        continue;
-      }
-      workload_->parameters.push_back(parameter);
-      workload_->parameters.back().when = workload_->parameters.back().strong = nullptr;
-    }
-    return true;
-  }
-
-  bool agrees(const Workload& workload, const Parameter& parameter) {
+  bool agrees(const Use& use, const Parameter& parameter) {
     Parameter& known = workload_->parameters[workload_->findParameter(parameter.name)];
     if (known.name == "workload") {
-      context_.emitter().emit(parameter.range, errors::NotSupported,
-                              "a parameter called 'workload' in a study with several workloads");
+      emitter_.emit(parameter.range, errors::NotSupported,
+                    "a parameter called 'workload' in a study with several workloads");
       return false;
     }
     if (parameter.type.isError() || (parameter.type.agreesWith(known.type) && parameter.type.kind == known.type.kind)) {
@@ -122,20 +113,13 @@ class Uniter {
       if (!parameter.type.whole) known.type.whole = false;
       return true;
     }
-    auto first = std::find_if(study_.uses.begin(), study_.uses.end(),
-                              [&](const Use& use) { return use.workload->findParameter(parameter.name) >= 0; });
-    context_.emitter()
-        .build(rangeOf(workload), WorkloadsDiffer, parameter.name, first->workload->name, workload.name)
+    const auto first = std::ranges::find_if(
+        study_.uses, [&](const Use& use) { return use.workload->findParameter(parameter.name) >= 0; });
+    emitter_.build(use.range, WorkloadsDiffer, parameter.name, first->workload->name, use.workload->name)
         .note(known.range, "it is declared here, as {}", known.type.name())
         .note(parameter.range, "and here, as {}", parameter.type.name())
         .emit();
     return false;
-  }
-
-  source::Range rangeOf(const Workload& workload) const {
-    return std::find_if(study_.uses.begin(), study_.uses.end(),
-                        [&](const Use& use) { return use.workload == &workload; })
-        ->range;
   }
 
   /// Whether a point runs a workload, or with NotEqual another one.
@@ -209,8 +193,7 @@ class Uniter {
   bool same(const Metric& left, const Metric& right, const Use& use) {
     const std::string_view difference = differenceOf(left, right, *use.workload);
     if (difference.empty()) return true;
-    context_.emitter()
-        .build(use.range, WorkloadsDiffer, left.name, study_.uses[0].label, use.label)
+    emitter_.build(use.range, WorkloadsDiffer, left.name, study_.uses[0].label, use.label)
         .note(left.range, "it is declared here")
         .note(right.range, "and here, {}", difference)
         .emit();
@@ -243,6 +226,7 @@ class Uniter {
   }
 
   StudyContext& context_;
+  diag::Emitter& emitter_;
   Study& study_;
   std::unique_ptr<Workload> workload_;
   const EnumType* type_ = nullptr;

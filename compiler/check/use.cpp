@@ -31,8 +31,8 @@ constexpr size_t kMaxWorkloads = 256;
 bool findUses(StudyContext& context) {
   const auto& declared = context.declaration->workloads;
   if (declared.size() > kMaxWorkloads) {
-    context.emitter().emit(declared[kMaxWorkloads].name.range, errors::NotSupported,
-                           fmt::format("a study with more than {} workloads", kMaxWorkloads));
+    context.emitter.emit(declared[kMaxWorkloads].name.range, errors::NotSupported,
+                         fmt::format("a study with more than {} workloads", kMaxWorkloads));
     return false;
   }
   Once labels;
@@ -43,15 +43,14 @@ bool findUses(StudyContext& context) {
     use.workload = findWorkload(context.context, context.scope, declaration.name);
     good &= use.workload != nullptr;
     if (declared.size() > 1 && !declaration.label) {
-      context.emitter()
-          .build(declaration.name.range, MissingLabel)
+      context.emitter.build(declaration.name.range, MissingLabel)
           .note({}, "write 'workload ours = {}(…)'", joined(declaration.name))
           .emit();
       good = false;
     } else if (declared.size() > 1) {
       use.label = declaration.label->name;
       use.range = declaration.label->range;
-      good &= labels.add(context.emitter(), "workload", *declaration.label);
+      good &= labels.add(context.emitter, "workload", *declaration.label);
     }
     context.study.uses.push_back(std::move(use));
   }
@@ -67,14 +66,14 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, 
     if (int index = use.parameter_of[i]; index >= 0) use.arguments[i] = real.parameters[index].fallback;
   for (const ast::CallArgument& argument : declaration.arguments) {
     if (!argument.name) {
-      context.emitter().emit(argument.value->range, errors::TypeMismatch, "an argument of a workload", "'name = value'",
-                             "a bare value");
+      context.emitter.emit(argument.value->range, errors::TypeMismatch, "an argument of a workload", "'name = value'",
+                           "a bare value");
       continue;
     }
     const ast::Identifier& name = *argument.name;
     int index = real.findParameter(name.name);
     if (index < 0) {
-      diag::unknownName(context.emitter(), name.range, "parameter", name.name, namesOf(real.parameters),
+      diag::unknownName(context.emitter, name.range, "parameter", name.name, namesOf(real.parameters),
                         " of " + real.name);
       context.expressions().lookUp(*argument.value, context.place());
       context.stray = true;
@@ -83,7 +82,7 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, 
     context.note(name, real.parameters[index].range);
     size_t at = static_cast<size_t>(workload.findParameter(name.name));
     if (use.argument_ranges[at].isValid()) {
-      diag::duplicateName(context.emitter(), name.range, "argument", name.name, use.argument_ranges[at]);
+      diag::duplicateName(context.emitter, name.range, "argument", name.name, use.argument_ranges[at]);
       continue;
     }
     use.argument_ranges[at] = name.range;
@@ -116,8 +115,7 @@ bool joinUses(StudyContext& context) {
 bool checkUses(StudyContext& context) {
   Study& study = context.study;
   if (context.declaration->workloads.empty()) {
-    context.emitter()
-        .build(context.declaration->name.range, NoWorkload, study.name)
+    context.emitter.build(context.declaration->name.range, NoWorkload, study.name)
         .note({}, "write 'workload image.mobilenet_v2(…)' in it")
         .emit();
     return false;
@@ -156,8 +154,7 @@ void checkNoArgumentMissing(StudyContext& context) {
     }
     if (missing.empty()) continue;
     source::Range range = context.declaration->workloads[static_cast<size_t>(&use - study.uses.data())].name.range;
-    context.emitter()
-        .build(range, MissingArgument, use.workload->name, diag::list(missing))
+    context.emitter.build(range, MissingArgument, use.workload->name, diag::list(missing))
         .note(use.workload->range, "the workload is declared here; what has no default must be an argument or a factor")
         .emit();
   }

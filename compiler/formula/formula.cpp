@@ -69,31 +69,20 @@ struct Evaluator {
     if (!left) return left;
     auto right = run(*formula.operands[1]);
     if (!right) return right;
-    switch (formula.op) {
-      case Op::Equal:
-        return Value::boolean(*left == *right);
-      case Op::NotEqual:
-        return Value::boolean(*left != *right);
-      case Op::Less:
-        return Value::boolean(order(*left, *right) < 0);
-      case Op::LessEqual:
-        return Value::boolean(order(*left, *right) <= 0);
-      case Op::Greater:
-        return Value::boolean(order(*left, *right) > 0);
-      case Op::GreaterEqual:
-        return Value::boolean(order(*left, *right) >= 0);
-      case Op::InList:
-        return Value::boolean(std::ranges::count(std::get<SequenceValue>(right->node).parts, *left) > 0);
-      case Op::Add:
-        return number(*left->asNumber() + *right->asNumber(), formula);
-      case Op::Subtract:
-        return number(*left->asNumber() - *right->asNumber(), formula);
-      case Op::Multiply:
-        return number(*left->asNumber() * *right->asNumber(), formula);
-      default:
-        if (right->asNumber()->sign() == 0) return fail(Failure::Kind::DivisionByZero, formula.range);
-        return number(*left->asNumber() / *right->asNumber(), formula);
+    const Op op = formula.op;
+    if (op == Op::Equal || op == Op::NotEqual) return Value::boolean((*left == *right) == (op == Op::Equal));
+    if (op == Op::InList)
+      return Value::boolean(std::ranges::count(std::get<SequenceValue>(right->node).parts, *left) > 0);
+    if (op < Op::InSet) {
+      const int sign = order(*left, *right);
+      return Value::boolean(op == Op::Less        ? sign < 0
+                            : op == Op::LessEqual ? sign <= 0
+                            : op == Op::Greater   ? sign > 0
+                                                  : sign >= 0);
     }
+    const Rational &a = *left->asNumber(), &b = *right->asNumber();
+    if (op == Op::Divide && b.sign() == 0) return fail(Failure::Kind::DivisionByZero, formula.range);
+    return number(op == Op::Add ? a + b : op == Op::Subtract ? a - b : op == Op::Multiply ? a * b : a / b, formula);
   }
 
   std::optional<Value> inSet(const Formula& formula) {

@@ -30,7 +30,7 @@ class Names {
 bool choose(check::StudyScope& scope, const ast::Assignment& assignment, const std::string& text,
             std::vector<std::optional<unsigned>>& levels) {
   if (assignment.target.parts.size() != 1) {
-    scope.emitter().emit({}, BadPoint, text, "write FACTOR=LEVEL for each factor, as in 'precision=fp32 gpus=2'");
+    scope.emitter.emit({}, BadPoint, text, "write FACTOR=LEVEL for each factor, as in 'precision=fp32 gpus=2'");
     return false;
   }
   const int factor = scope.factor(assignment.target.parts[0]);
@@ -38,7 +38,7 @@ bool choose(check::StudyScope& scope, const ast::Assignment& assignment, const s
   const auto level = scope.level(*assignment.value, static_cast<unsigned>(factor), "the level");
   if (!level) return false;
   if (levels[factor] && *levels[factor] != *level) {
-    scope.emitter().emit({}, BadPoint, text, fmt::format("it has two levels of '{}'", assignment.target.parts[0].name));
+    scope.emitter.emit({}, BadPoint, text, fmt::format("it has two levels of '{}'", assignment.target.parts[0].name));
     return false;
   }
   levels[factor] = *level;
