@@ -68,6 +68,11 @@ struct StudyScope {
   std::optional<std::vector<Value>> levelValues(const ast::Expr& expr, const Factor& factor, std::string_view what);
   /// What a set, a range or a single value stands for as levels of `factor`; nothing after a report.
   std::optional<Expressions::Levels> levels(const ast::Expr& expr, const Factor& factor, std::string_view what);
+  /// The declared level of these values; nothing after a report that calls it `label`.
+  std::optional<unsigned> levelOf(const std::vector<Value>& values, const Factor& factor, source::Range range,
+                                  const std::string& label);
+  /// Whether each of the study's workloads takes a value for a parameter; reports the first that does not.
+  bool allowed(const Value& value, unsigned parameter, source::Range range, std::string_view what);
   /// The declared level that `expr` is; nothing after a report.
   std::optional<unsigned> level(const ast::Expr& expr, unsigned factor, std::string_view what);
   bool refused(const ast::Identifier& word, std::initializer_list<SymbolKind> kinds) {
@@ -90,6 +95,14 @@ struct StudyContext : StudyScope {
   Study& study;
   bool stray = false;  // an argument or a factor names no parameter: it may be the one that is missing elsewhere
 };
+
+/// The workload of a study with several: a parameter `workload` (an enum of the labels) first, then every parameter of
+/// any of them, active where one that has it is chosen; the metrics that all have; rules and estimates that hold where
+/// theirs is chosen. Sets Use::parameter_of. Null after reporting what does not fit together. Owned by the program.
+const Workload* unite(StudyContext& context);
+
+/// `left and right`, either of which may be null (true).
+FormulaPtr both(FormulaPtr left, FormulaPtr right);
 
 std::string_view spelled(Bound::Relation relation);
 

@@ -14,7 +14,6 @@ EXPC_DIAGNOSTIC(EfficiencyOfNonRate, Error, "efficiency takes a rate, but '{0}' 
                 std::string);
 EXPC_DIAGNOSTIC(EfficiencyOverNonNumber, Error, "efficiency needs levels that count something, but {0}", std::string);
 EXPC_DIAGNOSTIC(NoDirection, Error, "whether more of '{0}' is better is not said", std::string_view);
-EXPC_DIAGNOSTIC(NotASeries, Error, "'{0}' is no series", std::string_view);
 EXPC_DIAGNOSTIC(ComparedTwice, Error, "'{0}' compares over '{1}' already", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(RatioOfNonPositive, Error, "'{0}' can be zero or negative, so a ratio of it means nothing",
                 std::string_view);
@@ -191,7 +190,7 @@ class Comparisons {
       if (metric.series)
         errors::seriesValue(emitter_, range, metric.name, metric.range);
       else
-        emitter_.build(range, NotASeries, metric.name).note(metric.range, "it has one value a trial").emit();
+        emitter_.build(range, errors::NotASeries, metric.name).note(metric.range, "it has one value a trial").emit();
       return false;
     }
     if (comparison.function == Function::MaxGap) return true;

@@ -9,7 +9,6 @@ namespace expc::check {
 namespace {
 
 EXPC_DIAGNOSTIC(WrongArguments, Error, "the record has no value for '{0}'", std::string_view);
-EXPC_DIAGNOSTIC(NotAValue, Error, "{0} is no value here", std::string);
 
 }  // namespace
 
@@ -56,7 +55,7 @@ FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, sour
     formula.operands.push_back(std::move(element));
   }
   if (!tuple && types.empty() && !fits) {
-    emitter_.emit(range, NotAValue, "an empty list of unknown type");
+    emitter_.emit(range, errors::NotAValue, "an empty list of unknown type");
     return error(range);
   }
   formula.type = tuple ? Type::tuple(std::move(types)) : fits ? *expected : Type::list(types[0]);
@@ -66,7 +65,7 @@ FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, sour
 FormulaPtr Expressions::record(const std::vector<ast::CallArgument>& fields, source::Range range, const Place& place,
                                const Type* expected) {
   if (!expected || expected->kind != Type::Kind::Record) {
-    emitter_.emit(range, NotAValue, "a record");
+    emitter_.emit(range, errors::NotAValue, "a record");
     return error(range);
   }
   const CompositeType& type = *expected->composite;

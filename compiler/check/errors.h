@@ -13,6 +13,8 @@ EXPC_DIAGNOSTIC(UnitMismatch, Error, "{0} is {1}, but {2} is {3}", std::string_v
                 std::string_view);
 EXPC_DIAGNOSTIC(NumberTooLarge, Error, "the number {0} cannot be held exactly", std::string_view);
 EXPC_DIAGNOSTIC(NotSupported, Error, "{0} is not supported", std::string_view);
+EXPC_DIAGNOSTIC(NotAValue, Error, "{0} is no value here", std::string);
+EXPC_DIAGNOSTIC(NotASeries, Error, "'{0}' is no series", std::string_view);
 EXPC_DIAGNOSTIC(SeriesValue, Error, "'{0}' is a series, not one value", std::string_view);
 EXPC_DIAGNOSTIC(OutOfRange, Error, "{0} is {1}, but must be {2}", std::string_view, std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(LetCycle, Error, "the {0} '{1}' depends on itself", std::string_view, std::string_view);

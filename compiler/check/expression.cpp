@@ -15,8 +15,6 @@ namespace {
 EXPC_DIAGNOSTIC(UnknownUnit, Error, "unknown unit '{0}'", std::string_view);
 EXPC_DIAGNOSTIC(UnknownLevel, Error, "'{0}' is no level of {1}", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(ExpressionTooLarge, Error, "this expression is too large");
-EXPC_DIAGNOSTIC(NotASeries, Error, "'{0}' is no series", std::string_view);
-EXPC_DIAGNOSTIC(NotAValue, Error, "{0} is no value here", std::string);
 EXPC_DIAGNOSTIC(MisplacedSystem, Error, "only rules may ask about 'system'");
 
 constexpr unsigned kMaxLetDepth = 100;
@@ -98,7 +96,7 @@ FormulaPtr Expressions::build(const ast::Expr& expr, const Place& place, const T
   std::string_view what = std::holds_alternative<ast::SetExpr>(expr.node)     ? "a set"
                           : std::holds_alternative<ast::RangeExpr>(expr.node) ? "a range"
                                                                               : "a selection with '[…]'";
-  emitter_.emit(expr.range, NotAValue, std::string(what));
+  emitter_.emit(expr.range, errors::NotAValue, std::string(what));
   return error(expr.range);
 }
 
@@ -136,11 +134,10 @@ FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, source::Range
     const std::vector<std::string> names = namesOf(language::unitNames(), place.module->units);
     const source::Range written{range.file, range.end - static_cast<uint32_t>(literal.unit.size()), range.end};
     auto builder = emitter_.build(written, UnknownUnit, literal.unit);
-    if (auto best = diag::closest(literal.unit, names)) {
+    if (auto best = diag::closest(literal.unit, names))
       builder.guess(written, *best);
-    } else {
+    else
       builder.note({}, "the units are {}", diag::list(names));
-    }
     builder.emit();
     return error(range);
   }
@@ -197,15 +194,8 @@ FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, con
     return make(Formula::Op::Parameter, (*place.parameters)[index].type, range, {}, static_cast<unsigned>(index));
   }
   if (place.lets)
-    if (auto found = place.lets->find(word.name); found != place.lets->end()) {
-      note(word.range, found->second.declaration->name.range);
-      const FormulaPtr named = let(found->second, place);
-      return named->looks_up && !place.lookups ? misplacedLookup(word.name, range) : at(named, range);
-    }
-  if (auto found = place.module->lets.find(word.name); found != place.module->lets.end()) {
-    note(word.range, found->second.declaration->name.range);
-    return at(let(found->second, {place.module}), range);
-  }
+    if (FormulaPtr named = letOf(*place.lets, word, range, place)) return named;
+  if (FormulaPtr named = letOf(place.module->lets, word, range, {place.module})) return named;
   // Where nobody knows what belongs, a name that means nothing is no mistake.
   if (!expected || !expected->isError()) unknown(word, place);
   return error(range);
@@ -217,13 +207,10 @@ FormulaPtr Expressions::qualified(const ast::NameExpr& name, source::Range range
   if (findParameter(place, parts[0].name) >= 0) return field(name, range, place);
   ModuleScope* module = scopeOf(name.name, *place.module);
   if (!module) return error(range);
-  auto found = parts.size() == 2 ? module->lets.find(parts[1].name) : module->lets.end();
-  if (found == module->lets.end()) {
-    diag::unknownName(emitter_, parts[1].range, "value", parts[1].name, namesOf(module->lets));
-    return error(range);
-  }
-  note(parts[1].range, found->second.declaration->name.range);
-  return at(let(found->second, {module}), range);
+  FormulaPtr named = parts.size() == 2 ? letOf(module->lets, parts[1], range, {module}) : nullptr;
+  if (named) return named;
+  diag::unknownName(emitter_, parts[1].range, "value", parts[1].name, namesOf(module->lets));
+  return error(range);
 }
 
 FormulaPtr Expressions::systemProperty(const ast::QualifiedName& name, source::Range range, const Place& place) {
@@ -261,7 +248,7 @@ void Expressions::unknown(const ast::Identifier& word, const Place& place) {
   if (comparison >= 0 || metric >= 0) {
     const std::string_view measured = metric >= 0 ? "metric" : "comparison";
     note(word.range, metric >= 0 ? study->workload->metrics[metric].range : study->comparisons[comparison].range);
-    emitter_.build(word.range, NotAValue, fmt::format("the {} '{}'", measured, word.name))
+    emitter_.build(word.range, errors::NotAValue, fmt::format("the {} '{}'", measured, word.name))
         .note({}, "it is known only after a run; criteria judge it")
         .emit();
     return;
@@ -300,9 +287,7 @@ FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type)
   if (index < 0) {
     const std::vector<std::string> names = namesOf(type.levels);
     auto builder = emitter_.build(word.range, UnknownLevel, word.name, type.name);
-    if (auto best = diag::closest(word.name, names)) {
-      builder.guess(word.range, *best);
-    }
+    if (auto best = diag::closest(word.name, names)) builder.guess(word.range, *best);
     builder.note(type.range, "{} has the levels {}", type.name, diag::list(names)).emit();
     return error(word.range);
   }
@@ -320,21 +305,21 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
                                 const Type* expected) {
   const bool wants_level = expected && expected->kind == Type::Kind::Enum;
   const std::string& callee = call.callee.parts[0].name;
-  if (call.callee.parts.size() == 1 && language::find(language::Role::Choice, callee) &&
-      !(wants_level && expected->enumeration->find(callee) >= 0)) {
+  const bool bare = call.callee.parts.size() == 1;
+  const bool choice = bare && language::find(language::Role::Choice, callee);
+  if (choice && !(wants_level && expected->enumeration->find(callee) >= 0))
     return callee == "choose" ? choose(call, range, place, expected) : extreme(call, range, place);
-  }
-  if (call.callee.parts.size() == 1 && place.columns && callee == "column") return column(call, range, place, expected);
-  if (call.callee.parts.size() == 1 && !wants_level && findLookup(callee) >= 0) return lookup(call, range, place);
+  if (bare && place.columns && callee == "column") return column(call, range, place, expected);
+  if (bare && !wants_level && findLookup(callee) >= 0) return lookup(call, range, place);
   if (place.metrics && callee == "epochs_to") return epochsTo(call, range, place);
   if (place.metrics && !wants_level) {
     diag::unknownName(emitter_, call.callee.range, "function of metrics", joined(call.callee),
                       {"epochs_to", "max", "min"});
     return refused(call, range, place);
   }
-  if (!wants_level || call.callee.parts.size() != 1) {
+  if (!wants_level || !bare) {
     if (!expected || !expected->isError())
-      emitter_.emit(range, NotAValue, fmt::format("the call '{}(…)'", call.callee.parts.back().name));
+      emitter_.emit(range, errors::NotAValue, fmt::format("the call '{}(…)'", call.callee.parts.back().name));
     return refused(call, range, place);
   }
   const EnumType& type = *expected->enumeration;
@@ -390,7 +375,7 @@ FormulaPtr Expressions::metric(const ast::Identifier& word, const Place& place, 
     if (metric.series)
       errors::seriesValue(emitter_, word.range, metric.name, metric.range);
     else
-      emitter_.build(word.range, NotASeries, metric.name)
+      emitter_.build(word.range, errors::NotASeries, metric.name)
           .note(metric.range,
                 "it has one value in each trial; a series is declared 'metric {} : Series' or with the trait 'series'",
                 metric.name)
@@ -432,6 +417,15 @@ FormulaPtr Expressions::refused(const ast::CallExpr& call, source::Range range, 
 void Expressions::lookUp(const ast::Expr& expr, const Place& place) {
   const Type unknown = Type::error();
   build(expr, place, &unknown);
+}
+
+FormulaPtr Expressions::letOf(NameMap<LetEntry>& lets, const ast::Identifier& word, source::Range range,
+                              const Place& place) {
+  const auto found = lets.find(word.name);
+  if (found == lets.end()) return nullptr;
+  note(word.range, found->second.declaration->name.range);
+  const FormulaPtr named = let(found->second, place);
+  return named->looks_up && !place.lookups ? misplacedLookup(word.name, range) : at(named, range);
 }
 
 FormulaPtr Expressions::let(LetEntry& entry, const Place& place) {

@@ -41,8 +41,8 @@ class Expressions {
   /// `refused` is set where its declaration was.
   std::optional<Unit> unit(std::string_view name, ModuleScope& scope, bool* refused = nullptr);
 
-  /// Resolves a `let` if nothing has used it yet, so that its mistakes are reported.
-  void resolveLet(LetEntry& entry, const Place& place) { let(entry, place); }
+  /// What a `let` or a unit stands for. Resolves it if nothing has used it yet, so that its mistakes are reported.
+  FormulaPtr let(LetEntry& entry, const Place& place);
 
   /// A boolean formula, or null after a report.
   FormulaPtr condition(const ast::Expr& expr, const Place& place, std::string_view what);
@@ -115,7 +115,8 @@ class Expressions {
   FormulaPtr metric(const ast::Identifier& word, const Place& place, bool series);
   FormulaPtr epochsTo(const ast::CallExpr& call, source::Range range, const Place& place);
   FormulaPtr misplacedLookup(std::string_view name, source::Range range);
-  FormulaPtr let(LetEntry& entry, const Place& place);
+  /// What the one of `lets` that is called so stands for, at the place where it is declared; null where there is none.
+  FormulaPtr letOf(NameMap<LetEntry>& lets, const ast::Identifier& word, source::Range range, const Place& place);
   /// Whether names are defined by each other in too long a chain; reports it.
   bool tooDeep(source::Range range);
   FormulaPtr unary(const ast::UnaryExpr& unary, source::Range range, const Place& place);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "compiler/check/checker.h"
 #include "compiler/check/named.h"
-#include "compiler/check/union.h"
 #include "compiler/formula/order.h"
 
 namespace expc::check {
@@ -20,18 +20,9 @@ EXPC_DIAGNOSTIC(WhenCycle, Error, "whether '{0}' is active depends on itself", s
 
 constexpr size_t kMaxFactors = 256;
 
-std::string tupleOf(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return "(" + text + ")";
-}
-
 /// What a level is called where it is not written: "2", "(dali, nhwc)".
 std::string labelOf(const std::vector<Value>& values) {
-  if (values.size() == 1) return values[0].toString();
-  std::vector<std::string> parts;
-  for (const Value& value : values) parts.push_back(value.toString());
-  return tupleOf(parts);
+  return values.size() == 1 ? values[0].toString() : Value{SequenceValue{true, values}}.toString();
 }
 
 class FactorChecker {
@@ -75,8 +66,7 @@ class FactorChecker {
       }
       unsigned parameter = static_cast<unsigned>(index);
       context_.note(name, study_.workload->parameters[parameter].range);
-      bool twice =
-          std::find(factor_.parameters.begin(), factor_.parameters.end(), parameter) != factor_.parameters.end();
+      const bool twice = std::ranges::count(factor_.parameters, parameter) > 0;
       if (twice || study_.factor_of[index] >= 0) {
         source::Range first = twice ? names[0].range : study_.factors[study_.factor_of[index]].range;
         diag::duplicateName(context_.emitter, name.range, "factor", name.name, first);
@@ -122,13 +112,7 @@ class FactorChecker {
 
   bool allowed(const Level& level, std::string_view what) {
     for (size_t i = 0; i < factor_.parameters.size(); ++i)
-      for (const Use& use : study_.uses) {
-        int real = use.parameter_of[factor_.parameters[i]];
-        if (real < 0) continue;
-        const Parameter& parameter = use.workload->parameters[real];
-        if (!context_.expressions().allows(level.values[i], level.range, parameter.type, parameter.refinement, what))
-          return false;
-      }
+      if (!context_.allowed(level.values[i], factor_.parameters[i], level.range, what)) return false;
     return true;
   }
 
@@ -137,9 +121,11 @@ class FactorChecker {
     auto baseline =
         context_.levelValues(*declaration_.baseline, factor_, fmt::format("the baseline of '{}'", factor_.name));
     if (!baseline) return;
-    for (size_t i = 0; i < factor_.levels.size(); ++i)
-      if (factor_.levels[i].values == *baseline) factor_.baseline = static_cast<unsigned>(i);
-    if (factor_.baseline) return;
+    const auto found = std::ranges::find(factor_.levels, *baseline, &Level::values);
+    if (found != factor_.levels.end()) {
+      factor_.baseline = static_cast<unsigned>(found - factor_.levels.begin());
+      return;
+    }
     context_.emitter.build(declaration_.baseline->range, BaselineNotLevel, labelOf(*baseline), factor_.name)
         .note(declaration_.levels->range, "its levels are here")
         .emit();
@@ -240,7 +226,7 @@ std::optional<Expressions::Levels> StudyScope::levels(const ast::Expr& expr, con
     std::vector<std::string> parts;
     for (const ast::ExprPtr& part : std::get<ast::TupleExpr>(element->node).elements)
       parts.push_back(context.expressions.written(part->range));
-    std::string label = tupleOf(parts);
+    std::string label = fmt::format("({})", fmt::join(parts, ", "));
     result.levels.push_back({std::move(*values), label, element->range});
     result.declared.push_back(label);
   }
@@ -251,13 +237,26 @@ std::optional<unsigned> StudyScope::level(const ast::Expr& expr, unsigned index,
   const Factor& factor = study.factors[index];
   if (factor.levels.empty()) return std::nullopt;  // reported there
   auto values = levelValues(expr, factor, what);
-  if (!values) return std::nullopt;
-  for (size_t i = 0; i < factor.levels.size(); ++i)
-    if (factor.levels[i].values == *values) return static_cast<unsigned>(i);
-  emitter.build(expr.range, UnknownLevel, labelOf(*values), factor.name)
+  return values ? levelOf(*values, factor, expr.range, labelOf(*values)) : std::nullopt;
+}
+
+std::optional<unsigned> StudyScope::levelOf(const std::vector<Value>& values, const Factor& factor, source::Range range,
+                                            const std::string& label) {
+  const auto found = std::ranges::find(factor.levels, values, &Level::values);
+  if (found != factor.levels.end()) return static_cast<unsigned>(found - factor.levels.begin());
+  emitter.build(range, UnknownLevel, label, factor.name)
       .note(factor.range, "its levels are {}", diag::list(factor.declared))
       .emit();
   return std::nullopt;
+}
+
+bool StudyScope::allowed(const Value& value, unsigned parameter, source::Range range, std::string_view what) {
+  return std::ranges::all_of(study.uses, [&](const Use& use) {
+    const int real = use.parameter_of[parameter];
+    if (real < 0) return true;
+    const Parameter& own = use.workload->parameters[real];
+    return expressions().allows(value, range, own.type, own.refinement, what);
+  });
 }
 
 std::vector<std::string> StudyScope::factorNames() const { return namesOf(study.factors); }
@@ -270,18 +269,16 @@ int StudyScope::factor(const ast::Identifier& name) {
   if (refused(name, {SymbolKind::Factor})) return -1;
   int parameter = study.workload->findParameter(name.name);
   if (parameter >= 0) note(name, study.workload->parameters[parameter].range);
-  if (parameter >= 0 && study.factor_of[parameter] >= 0) {
-    const Factor& lockstep = study.factors[study.factor_of[parameter]];
-    emitter.build(name.range, diag::UnknownName, "factor", name.name, "")
-        .note(lockstep.range, "it is varied in lockstep: write '{}'", lockstep.name)
-        .emit();
-  } else if (parameter >= 0) {
-    emitter.build(name.range, diag::UnknownName, "factor", name.name, "")
-        .note({}, "it is a parameter that this study does not vary")
-        .emit();
-  } else {
+  if (parameter < 0) {
     diag::unknownName(emitter, name.range, "factor", name.name, factorNames());
+    return -1;
   }
+  auto builder = emitter.build(name.range, diag::UnknownName, "factor", name.name, "");
+  if (const int at = study.factor_of[parameter]; at >= 0)
+    builder.note(study.factors[at].range, "it is varied in lockstep: write '{}'", study.factors[at].name);
+  else
+    builder.note({}, "it is a parameter that this study does not vary");
+  builder.emit();
   return -1;
 }
 

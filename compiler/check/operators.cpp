@@ -79,29 +79,17 @@ FormulaPtr Expressions::unary(const ast::UnaryExpr& unary, source::Range range, 
 }
 
 FormulaPtr Expressions::binary(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
-  using ast::BinaryOp;
-  switch (binary.op) {
-    case BinaryOp::Or:
-    case BinaryOp::And: {
-      std::string_view what = binary.op == BinaryOp::Or ? "a side of 'or'" : "a side of 'and'";
-      FormulaPtr left = build(*binary.left, place), right = build(*binary.right, place);
-      bool good = want(*left, Type::Kind::Bool, what);
-      good &= want(*right, Type::Kind::Bool, what);
-      return good ? make(opOf(binary.op), Type::boolean(), range, {left, right}) : error(range);
-    }
-    case BinaryOp::In:
-    case BinaryOp::NotIn:
-      return membership(binary, range, place);
-    case BinaryOp::Coalesce:
-      return coalesce(binary, range, place);
-    case BinaryOp::Add:
-    case BinaryOp::Subtract:
-    case BinaryOp::Multiply:
-    case BinaryOp::Divide:
-      return arithmetic(binary, range, place);
-    default:
-      return equality(binary, range, place);
-  }
+  using enum ast::BinaryOp;
+  const ast::BinaryOp op = binary.op;
+  if (op == In || op == NotIn) return membership(binary, range, place);
+  if (op == Coalesce) return coalesce(binary, range, place);
+  if (op == Add || op == Subtract || op == Multiply || op == Divide) return arithmetic(binary, range, place);
+  if (op != Or && op != And) return equality(binary, range, place);
+  const std::string_view what = op == Or ? "a side of 'or'" : "a side of 'and'";
+  FormulaPtr left = build(*binary.left, place), right = build(*binary.right, place);
+  bool good = want(*left, Type::Kind::Bool, what);
+  good &= want(*right, Type::Kind::Bool, what);
+  return good ? make(opOf(op), Type::boolean(), range, {left, right}) : error(range);
 }
 
 FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, source::Range range, const Place& place) {

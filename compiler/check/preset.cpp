@@ -1,13 +1,13 @@
-// Presets, and overrides in their shape (override.cpp makes them so).
+// Presets, and overrides in their shape.
 
 #include <algorithm>
 
 #include "compiler/check/checker.h"
+#include "compiler/check/named.h"
 
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(UnknownLevel, Error, "{0} is no level of the factor '{1}'", std::string, std::string_view);
 EXPC_DIAGNOSTIC(AssignsFactor, Error, "'{0}' is a factor of this study, so it takes levels", std::string_view);
 
 /// The declared levels that `expr` picks.
@@ -18,16 +18,9 @@ std::optional<Only> pick(StudyScope& context, unsigned index, const ast::Expr& e
   Only only{index, {}, expr.range};
   bool good = true;
   for (const Level& wanted : levels->levels) {
-    auto found = std::find_if(factor.levels.begin(), factor.levels.end(),
-                              [&](const Level& level) { return level.values == wanted.values; });
-    if (found == factor.levels.end()) {
-      context.emitter.build(wanted.range, UnknownLevel, wanted.label, factor.name)
-          .note(factor.range, "its levels are {}", diag::list(factor.declared))
-          .emit();
-      good = false;
-      continue;
-    }
-    only.levels.push_back(static_cast<unsigned>(found - factor.levels.begin()));
+    const auto found = context.levelOf(wanted.values, factor, wanted.range, wanted.label);
+    good &= found.has_value();
+    if (found) only.levels.push_back(*found);
   }
   std::sort(only.levels.begin(), only.levels.end());
   only.levels.erase(std::unique(only.levels.begin(), only.levels.end()), only.levels.end());
@@ -70,27 +63,18 @@ class PresetChecker {
       return;
     }
     if (factor < 0 && index < 0) {
-      std::vector<std::string> names;
-      for (const Parameter& parameter : study_.workload->parameters) names.push_back(parameter.name);
       diag::unknownName(context_.emitter, target.range, "parameter", context_.expressions().written(target.range),
-                        names, " of " + study_.workload->name);
+                        namesOf(study_.workload->parameters), " of " + study_.workload->name);
       return;
     }
-    if (auto [at, fresh] = assigned_.emplace(name.name, name.range); !fresh)
-      return diag::duplicateName(context_.emitter, name.range, "argument", name.name, at->second);
+    if (!assigned_.add(context_.emitter, "argument", name)) return;
     if (factor >= 0) return levels(assignment, static_cast<unsigned>(factor));
     const Type& type = study_.workload->parameters[index].type;
     std::string what = fmt::format("'{}'", name.name);
     auto value = context_.expressions().constant(*assignment.value, context_.place(), type, what);
-    if (!value) return;
-    for (const Use& use : study_.uses) {
-      int real = use.parameter_of[index];
-      if (real < 0) continue;
-      const Parameter& parameter = use.workload->parameters[real];
-      if (!context_.expressions().allows(*value, assignment.value->range, parameter.type, parameter.refinement, what))
-        return;
-    }
-    change_.assigned.push_back({static_cast<unsigned>(index), std::move(*value), assignment.range});
+    const auto parameter = static_cast<unsigned>(index);
+    if (value && context_.allowed(*value, parameter, assignment.value->range, what))
+      change_.assigned.push_back({parameter, std::move(*value), assignment.range});
   }
 
   void levels(const ast::Assignment& assignment, unsigned factor) {
@@ -113,8 +97,7 @@ class PresetChecker {
   void only(const ast::OnlyClause& clause) {
     int factor = context_.factor(clause.factor);
     if (factor < 0) return;
-    if (auto [at, fresh] = only_.emplace(clause.factor.name, clause.factor.range); !fresh)
-      return diag::duplicateName(context_.emitter, clause.factor.range, "'only' for", clause.factor.name, at->second);
+    if (!only_.add(context_.emitter, "'only' for", clause.factor)) return;
     if (auto picked = pick(context_, static_cast<unsigned>(factor), *clause.levels))
       change_.only.push_back(std::move(*picked));
   }
@@ -128,21 +111,15 @@ class PresetChecker {
   }
 
   void choose(const ast::Identifier& name, bool keep) {
-    std::vector<const ast::Identifier*> all;
-    for (const ast::CriterionDecl& criterion : context_.declaration->criteria) all.push_back(&criterion.name);
+    std::vector<ast::Identifier> all;
+    for (const ast::CriterionDecl& criterion : context_.declaration->criteria) all.push_back(criterion.name);
     for (const auto* presets : {&context_.declaration->presets, &context_.scope.ast->presets})
       for (const ast::PresetDecl& preset : *presets)
-        for (const ast::CriterionDecl& criterion : preset.criteria) all.push_back(&criterion.name);
-    const auto found =
-        std::find_if(all.begin(), all.end(), [&](const ast::Identifier* one) { return one->name == name.name; });
-    if (found == all.end()) {
-      std::vector<std::string> names;
-      for (const ast::Identifier* one : all) names.push_back(one->name);
-      return diag::unknownName(context_.emitter, name.range, "criterion", name.name, names);
-    }
-    context_.note(name, (*found)->range);
-    if (auto [at, fresh] = chosen_.emplace(name.name, name.range); !fresh)
-      return diag::duplicateName(context_.emitter, name.range, "choice of", name.name, at->second);
+        for (const ast::CriterionDecl& criterion : preset.criteria) all.push_back(criterion.name);
+    const int found = findNamed(all, name.name);
+    if (found < 0) return diag::unknownName(context_.emitter, name.range, "criterion", name.name, namesOf(all));
+    context_.note(name, all[static_cast<size_t>(found)].range);
+    if (!chosen_.add(context_.emitter, "choice of", name)) return;
     (keep ? change_.kept : change_.removed).push_back(name.name);
   }
 
@@ -151,8 +128,7 @@ class PresetChecker {
     for (const Criterion& known : study_.criteria)
       if (known.name == name && !change_.drops(known))
         diag::duplicateName(context_.emitter, declaration.name.range, "criterion", name, known.range);
-    if (auto [at, fresh] = added_.emplace(name, declaration.name.range); !fresh)
-      diag::duplicateName(context_.emitter, declaration.name.range, "criterion", name, at->second);
+    added_.add(context_.emitter, "criterion", declaration.name);
     if (auto criterion = checkCriterion(context_, declaration)) change_.criteria.push_back(std::move(*criterion));
   }
 
@@ -161,7 +137,7 @@ class PresetChecker {
   const ast::PresetDecl& declaration_;
   bool is_override_;
   Change change_;
-  NameMap<source::Range> assigned_, only_, chosen_, added_;
+  Once assigned_, only_, chosen_, added_;
 };
 
 }  // namespace

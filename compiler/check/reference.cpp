@@ -1,10 +1,12 @@
 // Published values: a CSV file whose columns are parameters and metrics of a study.
 
+#include <csv.h>
+
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "compiler/check/checker.h"
-#include "compiler/check/csv.h"
 #include "compiler/check/named.h"
 #include "compiler/parse/parse.h"
 
@@ -15,6 +17,19 @@ EXPC_DIAGNOSTIC(BadReference, Error, "the reference '{0}' {1}", std::string_view
 EXPC_DIAGNOSTIC(UnusedReference, Warning, "the reference '{0}' fits no study of this file", std::string_view);
 
 constexpr size_t kMaxReference = 1 << 20;
+
+using Cells = std::vector<std::vector<std::string>>;
+
+struct Rows {
+  Cells done;
+  std::vector<std::string> open;
+};
+void addCell(void* text, size_t size, void* rows) {
+  static_cast<Rows*>(rows)->open.emplace_back(static_cast<const char*>(text), size);
+}
+void endRow(int, void* rows) {
+  static_cast<Rows*>(rows)->done.push_back(std::exchange(static_cast<Rows*>(rows)->open, {}));
+}
 
 /// What a row gives for one name of the study.
 struct Column {
@@ -54,13 +69,10 @@ class ReferenceReader {
     published_.range = declaration_.name.range;
     if (text_.size() > kMaxReference)
       return refuse(declaration_.path.range, fmt::format("is larger than {} bytes", kMaxReference));
-    std::string problem;
-    auto table = readCsv(text_, problem);
-    if (!table || table->empty())
-      return refuse(declaration_.path.range, table ? "is empty" : "cannot be read: " + problem);
-    if (!bind(table->front())) return std::nullopt;
-    for (size_t line = 1; line < table->size(); ++line)
-      if (!row((*table)[line], line + 1)) return std::nullopt;
+    const Cells table = read();
+    if (table.empty() || !bind(table.front())) return std::nullopt;
+    for (size_t line = 1; line < table.size(); ++line)
+      if (!row(table[line], line + 1)) return std::nullopt;
     return std::move(published_);
   }
 
@@ -70,6 +82,25 @@ class ReferenceReader {
     if (context_.context.reported_references.insert(published_.name).second)
       context_.emitter.build(range, BadReference, published_.name, std::move(why)).emit();
     return std::nullopt;
+  }
+
+  /// The rows of the file as RFC 4180 has it (quotes, doubled quotes, CRLF or LF); none after a report.
+  Cells read() {
+    std::string_view text = text_;
+    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // what Excel puts first
+    csv_parser parser;
+    csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI);
+    Rows rows;
+    const size_t read = csv_parse(&parser, text.data(), text.size(), addCell, endRow, &rows);
+    const bool closed = csv_fini(&parser, addCell, endRow, &rows) == 0;
+    csv_free(&parser);
+    if (read == text.size() && closed && !rows.done.empty()) return std::move(rows.done);
+    refuse(declaration_.path.range,
+           read < text.size()
+               ? fmt::format("cannot be read: row {}: a quote stands inside a cell", rows.done.size() + 1)
+           : closed ? "is empty"
+                    : "cannot be read: its last quote is never closed");
+    return {};
   }
 
   /// What the names on the left stand for; what stands on the right reads the header's columns and other names.
@@ -152,24 +183,14 @@ class ReferenceReader {
   }
 
   static std::optional<Value> parse(const std::string& cell, const Type& type) {
-    switch (type.kind) {
-      case Type::Kind::Bool:
-        if (cell == "true" || cell == "false") return Value::boolean(cell == "true");
-        return std::nullopt;
-      case Type::Kind::Number: {
-        auto number = numberIn(cell);
-        return number ? std::optional(Value::number(*number, type.dimension)) : std::nullopt;
-      }
-      case Type::Kind::String:
-        return Value::text(cell);
-      case Type::Kind::Enum: {
-        int level = type.enumeration->find(cell);
-        bool plain = level >= 0 && type.enumeration->levels[level].fields.empty();
-        return plain ? std::optional(Value::level(*type.enumeration, static_cast<unsigned>(level))) : std::nullopt;
-      }
-      default:
-        return std::nullopt;
-    }
+    using Kind = Type::Kind;
+    if (type.kind == Kind::String) return Value::text(cell);
+    if (type.kind == Kind::Bool && (cell == "true" || cell == "false")) return Value::boolean(cell == "true");
+    if (const auto number = type.kind == Kind::Number ? numberIn(cell) : std::nullopt)
+      return Value::number(*number, type.dimension);
+    const int level = type.kind == Kind::Enum ? type.enumeration->find(cell) : -1;
+    if (level < 0 || !type.enumeration->levels[level].fields.empty()) return std::nullopt;
+    return Value::level(*type.enumeration, static_cast<unsigned>(level));
   }
 
   StudyContext& context_;

@@ -126,7 +126,7 @@ static void checkParts(StudyContext& context, size_t before) {
   study.factor_of.assign(study.workload->parameters.size(), -1);
   context.declareLets();
   // Lets of a study may read parameters; a level or an argument that uses such a let is reported as not constant.
-  for (auto& [name, entry] : context.lets) context.expressions().resolveLet(entry, context.place());
+  for (auto& [name, entry] : context.lets) context.expressions().let(entry, context.place());
   checkAllArguments(context);
   checkFactors(context);
   checkNoArgumentMissing(context);

@@ -1,8 +1,7 @@
-#include "compiler/check/union.h"
-
 #include <algorithm>
 #include <cassert>
 
+#include "compiler/check/checker.h"
 #include "compiler/check/named.h"
 #include "compiler/formula/order.h"
 

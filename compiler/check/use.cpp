@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/check/checker.h"
 #include "compiler/check/named.h"
-#include "compiler/check/union.h"
 
 namespace expc::check {
 namespace {

@@ -33,7 +33,7 @@ void declareUnits(Context& context, ModuleScope& scope) {
     declareLet(context.emitter, "unit", declaration, scope.units);
   }
   for (auto& [name, entry] : scope.units) {
-    context.expressions.resolveLet(entry, {&scope});
+    context.expressions.let(entry, {&scope});
     const Formula& one = *entry.formula;
     const std::string what = fmt::format("the unit '{}'", name);
     if (one.type.isError()) continue;
@@ -99,7 +99,7 @@ void declareLets(Context& context, const ast::WorkloadDecl& declaration, Place p
       declareLet(context.emitter, "let", let, *place.lets);
   }
   place.lookups = true;  // one that an estimate uses may
-  for (auto& [name, entry] : *place.lets) context.expressions.resolveLet(entry, place);
+  for (auto& [name, entry] : *place.lets) context.expressions.let(entry, place);
 }
 
 /// `when` reads only what comes before, so that activity is decided in one pass.
@@ -257,7 +257,7 @@ void declareModule(Checking& context, ModuleScope& scope) {
   declareUnits(context, scope);
   declareEnums(context, scope);
   for (const ast::LetDecl& declaration : scope.ast->lets) declareLet(context.emitter, "let", declaration, scope.lets);
-  for (auto& [name, entry] : scope.lets) context.expressions.resolveLet(entry, {&scope});
+  for (auto& [name, entry] : scope.lets) context.expressions.let(entry, {&scope});
   for (const ast::MetricDecl& declaration : scope.ast->metrics) {
     if (declaration.all || declaration.derived)
       context.emitter.emit(declaration.range, errors::NotSupported,

@@ -166,48 +166,29 @@ struct Evaluator {
                  : fail(Failure::Kind::NotFound, formula.range);
   }
 
+  std::optional<Value> constant(const Formula& formula) { return formula.constant; }
+
+  std::optional<Value> metric(const Formula&) {
+    assert(false && "metrics have values in trials only");
+    return std::nullopt;
+  }
+
+  std::optional<Value> coalesce(const Formula& formula) {
+    auto value = run(*formula.operands[0]);
+    const bool absent = failure.kind == Failure::Kind::Inactive || failure.kind == Failure::Kind::NotFound;
+    return value || !absent ? value : run(*formula.operands[1]);
+  }
+
   std::optional<Value> run(const Formula& formula) {
-    switch (formula.op) {
-      case Op::Constant:
-        return formula.constant;
-      case Op::Parameter:
-        return parameter(formula);
-      case Op::Metric:
-      case Op::EpochsTo:
-        assert(false && "metrics have values in trials only");
-        return std::nullopt;
-      case Op::System:
-        return system(formula);
-      case Op::Lookup:
-        return lookup(formula);
-      case Op::Coalesce: {
-        auto value = run(*formula.operands[0]);
-        const bool absent = failure.kind == Failure::Kind::Inactive || failure.kind == Failure::Kind::NotFound;
-        if (value || !absent) return value;
-        return run(*formula.operands[1]);
-      }
-      case Op::Choose:
-        return choose(formula);
-      case Op::Max:
-      case Op::Min:
-        return extreme(formula);
-      case Op::Not:
-      case Op::Negate:
-      case Op::Field:
-        return unary(formula);
-      case Op::Or:
-      case Op::And:
-        return logic(formula);
-      case Op::InSet:
-        return inSet(formula);
-      case Op::InRange:
-        return inRange(formula);
-      case Op::Variant:
-      case Op::Sequence:
-        return composite(formula);
-      default:
-        return binary(formula);
-    }
+    using E = Evaluator;
+    // In the order of Formula::Op.
+    static constexpr std::optional<Value> (E::* kBy[])(const Formula&) = {
+        &E::constant, &E::parameter, &E::metric, &E::metric,    &E::system, &E::lookup,   &E::choose,  &E::extreme,
+        &E::extreme,  &E::coalesce,  &E::unary,  &E::unary,     &E::logic,  &E::logic,    &E::binary,  &E::binary,
+        &E::binary,   &E::binary,    &E::binary, &E::binary,    &E::inSet,  &E::binary,   &E::inRange, &E::binary,
+        &E::binary,   &E::binary,    &E::binary, &E::composite, &E::unary,  &E::composite};
+    static_assert(std::size(kBy) == static_cast<size_t>(Op::Sequence) + 1);
+    return (this->*kBy[static_cast<size_t>(formula.op)])(formula);
   }
 };
 

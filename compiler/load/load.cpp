@@ -79,12 +79,10 @@ class Loader {
       std::vector<std::string> names;
       for (std::string_view name : stdlib::names()) names.push_back("std." + std::string(name));
       auto builder = emitter_.build(import.target_range, UnknownModule, text);
-      if (auto best = diag::closest(text, names)) {
+      if (auto best = diag::closest(text, names))
         builder.guess(import.target_range, *best);
-      } else {
-        builder.note({}, "built in {} {}; a file is imported by its path in quotes", names.size() == 1 ? "is" : "are",
-                     diag::list(names));
-      }
+      else
+        builder.note({}, "built in are {}; a file is imported by its path in quotes", diag::list(names));
       builder.emit();
       return nullptr;
     }

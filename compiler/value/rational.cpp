@@ -1,5 +1,6 @@
 #include "compiler/value/rational.h"
 
+#include <charconv>
 #include <limits>
 
 namespace expc::check {
@@ -65,17 +66,14 @@ std::optional<Rational> Rational::parse(std::string_view digits) {
   if (!any) return std::nullopt;
   if (at < digits.size()) {
     if (digits[at] != 'e' && digits[at] != 'E') return std::nullopt;
-    ++at;
-    bool negative = false;
-    if (at < digits.size() && (digits[at] == '+' || digits[at] == '-')) negative = digits[at++] == '-';
-    if (at == digits.size()) return std::nullopt;
+    std::string_view written = digits.substr(at + 1);
+    if (written.starts_with('+') && !written.starts_with("+-")) written.remove_prefix(1);
     int exponent = 0;
-    for (; at < digits.size(); ++at) {
-      if (digits[at] < '0' || digits[at] > '9') return std::nullopt;
-      exponent = exponent * 10 + (digits[at] - '0');
-      if (exponent > 1000) return mantissa == 0 ? std::optional<Rational>(Rational(0)) : std::nullopt;
-    }
-    scale += negative ? -exponent : exponent;
+    const auto [end, problem] = std::from_chars(written.data(), written.data() + written.size(), exponent);
+    if (end != written.data() + written.size() || problem == std::errc::invalid_argument) return std::nullopt;
+    const bool huge = problem != std::errc() || exponent > 1000 || exponent < -1000;
+    if (huge && mantissa != 0) return std::nullopt;
+    scale += huge ? 0 : exponent;
   }
   if (mantissa == 0) return Rational(0);
   while (scale < 0 && mantissa % 10 == 0) {
