@@ -29,147 +29,109 @@ struct Match {
   size_t before, after;
 };
 
-/// Patience: lines that occur once on each side are anchors, of which the longest rising sequence is kept; what lies
-/// between anchors is matched in the same way.
-class Matcher {
- public:
-  Matcher(const Lines& before, const Lines& after) : before_(before), after_(after) {}
-
-  std::vector<Match> run() {
-    match(0, before_.size(), 0, after_.size());
-    return std::move(matches_);
+/// Of pairs in the order of `before`, the longest sequence in which `after` rises too.
+std::vector<Match> longestRising(const std::vector<Match>& pairs) {
+  std::vector<size_t> ends;  // for each length: the pair that ends such a sequence lowest
+  std::vector<size_t> previous(pairs.size());
+  for (size_t at = 0; at < pairs.size(); ++at) {
+    const auto place = std::lower_bound(ends.begin(), ends.end(), pairs[at].after,
+                                        [&](size_t end, size_t after) { return pairs[end].after < after; });
+    previous[at] = place == ends.begin() ? pairs.size() : *(place - 1);
+    if (place == ends.end())
+      ends.push_back(at);
+    else
+      *place = at;
   }
+  std::vector<Match> out;
+  for (size_t at = ends.empty() ? pairs.size() : ends.back(); at < pairs.size(); at = previous[at])
+    out.push_back(pairs[at]);
+  std::reverse(out.begin(), out.end());
+  return out;
+}
 
- private:
-  void match(size_t b0, size_t b1, size_t a0, size_t a1) {
-    for (; b0 < b1 && a0 < a1 && before_[b0] == after_[a0]; ++b0, ++a0) matches_.push_back({b0, a0});
-    size_t same = 0;
-    while (b0 + same < b1 && a0 + same < a1 && before_[b1 - 1 - same] == after_[a1 - 1 - same]) ++same;
-    b1 -= same;
-    a1 -= same;
-    for (const Match& anchor : anchors(b0, b1, a0, a1)) {
-      if (anchor.before < b0 || anchor.after < a0) continue;
-      match(b0, anchor.before, a0, anchor.after);
-      matches_.push_back(anchor);
-      b0 = anchor.before + 1;
-      a0 = anchor.after + 1;
-    }
-    for (size_t at = 0; at < same; ++at) matches_.push_back({b1 + at, a1 + at});
+/// Lines that occur once on each side are pairs, or, where there are none, the first of a text with the first of it,
+/// and so on. Of these as many stay as stand in one order; what lies between them is matched in the same way.
+void match(const Lines& before, const Lines& after, Match begin, Match end, std::vector<Match>& out) {
+  struct Alike {
+    std::vector<size_t> after;
+    size_t before = 0;
+  };
+  std::unordered_map<std::string_view, Alike> places;
+  std::vector<Match> pairs, once;
+  for (size_t at = begin.after; at < end.after; ++at) places[after[at]].after.push_back(at);
+  for (size_t at = begin.before; at < end.before; ++at) {
+    Alike& alike = places[before[at]];
+    if (alike.before < alike.after.size()) pairs.push_back({at, alike.after[alike.before]});
+    ++alike.before;
   }
-
-  std::vector<Match> anchors(size_t b0, size_t b1, size_t a0, size_t a1) const {
-    struct Place {
-      size_t in_before = 0, in_after = 0, before = 0, after = 0;
-    };
-    std::unordered_map<std::string_view, Place> places;
-    for (size_t at = b0; at < b1; ++at) {
-      Place& place = places[before_[at]];
-      ++place.in_before;
-      place.before = at;
-    }
-    for (size_t at = a0; at < a1; ++at) {
-      Place& place = places[after_[at]];
-      ++place.in_after;
-      place.after = at;
-    }
-    std::vector<Match> once;
-    for (size_t at = b0; at < b1; ++at) {
-      const Place& place = places[before_[at]];
-      if (place.in_before == 1 && place.in_after == 1) once.push_back({at, place.after});
-    }
-    return longestRising(once);
+  for (const Match& pair : pairs)
+    if (const Alike& alike = places[before[pair.before]]; alike.before == 1 && alike.after.size() == 1)
+      once.push_back(pair);
+  if (pairs.empty()) return;
+  for (const Match& pair : longestRising(once.empty() ? pairs : once)) {
+    match(before, after, begin, pair, out);
+    out.push_back(pair);
+    begin = {pair.before + 1, pair.after + 1};
   }
+  match(before, after, begin, end, out);
+}
 
-  /// Of pairs in the order of `before`, the longest sequence in which `after` rises too.
-  static std::vector<Match> longestRising(const std::vector<Match>& pairs) {
-    std::vector<size_t> ends;  // for each length: the pair that ends such a sequence lowest
-    std::vector<size_t> previous(pairs.size());
-    for (size_t at = 0; at < pairs.size(); ++at) {
-      const auto place = std::lower_bound(ends.begin(), ends.end(), pairs[at].after,
-                                          [&](size_t end, size_t after) { return pairs[end].after < after; });
-      previous[at] = place == ends.begin() ? pairs.size() : *(place - 1);
-      if (place == ends.end())
-        ends.push_back(at);
-      else
-        *place = at;
-    }
-    std::vector<Match> out;
-    for (size_t at = ends.empty() ? pairs.size() : ends.back(); at < pairs.size(); at = previous[at])
-      out.push_back(pairs[at]);
-    std::reverse(out.begin(), out.end());
-    return out;
-  }
-
-  const Lines& before_;
-  const Lines& after_;
-  std::vector<Match> matches_;
+/// A line of the diff: `-`, `+`, or a blank where it stays.
+struct Edit {
+  char sign;
+  std::string_view line;
 };
 
-/// Collects the lines of one hunk.
-struct Hunk {
-  size_t before = 0, after = 0;  // where it begins
-  size_t before_count = 0, after_count = 0;
-  std::string text;
-
-  void add(char sign, std::string_view line) {
-    text += sign;
-    text += line;
-    if (!line.ends_with('\n')) text += "\n\\ No newline at end of file\n";
-    if (sign != '+') ++before_count;
-    if (sign != '-') ++after_count;
+std::vector<Edit> edits(const Lines& before, const Lines& after) {
+  std::vector<Edit> out;
+  std::vector<Match> stay;
+  match(before, after, {0, 0}, {before.size(), after.size()}, stay);
+  stay.push_back({before.size(), after.size()});
+  size_t b = 0, a = 0;
+  for (const Match& one : stay) {
+    for (; b < one.before; ++b) out.push_back({'-', before[b]});
+    for (; a < one.after; ++a) out.push_back({'+', after[a]});
+    if (b < before.size()) out.push_back({' ', before[b]});
+    ++b;
+    ++a;
   }
+  return out;
+}
 
-  /// A side without lines is numbered by the line before it.
-  std::string print() const {
-    const auto side = [](size_t begin, size_t count) {
-      return count == 1 ? fmt::format("{}", begin + 1) : fmt::format("{},{}", count == 0 ? begin : begin + 1, count);
-    };
-    return fmt::format("@@ -{} +{} @@\n{}", side(before, before_count), side(after, after_count), text);
-  }
-};
+/// The numbers of a side's lines; one without lines is numbered by the line before it.
+std::string side(size_t begin, size_t count) {
+  return count == 1 ? fmt::format("{}", begin + 1) : fmt::format("{},{}", count == 0 ? begin : begin + 1, count);
+}
 
 }  // namespace
 
 std::string unifiedDiff(std::string_view name, std::string_view before, std::string_view after) {
   if (before == after) return "";
-  const Lines old_lines = linesOf(before), new_lines = linesOf(after);
-  std::vector<Match> matches = Matcher(old_lines, new_lines).run();
-  matches.push_back({old_lines.size(), new_lines.size()});
-
+  const std::vector<Edit> all = edits(linesOf(before), linesOf(after));
   std::string out = fmt::format("--- {}\n+++ {}\n", name, name);
-  Hunk hunk;
-  bool open = false;
-  size_t b = 0, a = 0;
-  for (size_t at = 0; at < matches.size();) {
-    const bool changed = matches[at].before > b || matches[at].after > a;
-    if (changed && !open) {
-      const size_t context = std::min({kContext, b, a});
-      hunk = {b - context, a - context, 0, 0, ""};
-      for (size_t line = b - context; line < b; ++line) hunk.add(' ', old_lines[line]);
-      open = true;
+  size_t b = 0, a = 0;  // lines of each side before `at`
+  for (size_t at = 0; at < all.size();) {
+    const auto changed = [&](size_t edit) { return edit < all.size() && all[edit].sign != ' '; };
+    size_t first = at;
+    while (first < all.size() && !changed(first)) ++first;
+    if (first == all.size()) break;
+    size_t last = first;  // changes whose context meets share a hunk
+    for (size_t next = first; next <= last + 2 * kContext + 1; ++next)
+      if (changed(next)) last = next;
+    const size_t begin = first - std::min(first - at, kContext);
+    const size_t end = std::min(last + 1 + kContext, all.size());
+    b += begin - at;
+    a += begin - at;
+    const size_t old_b = b, old_a = a;
+    std::string text;
+    for (at = begin; at < end; ++at) {
+      text += all[at].sign;
+      text += all[at].line;
+      if (!all[at].line.ends_with('\n')) text += "\n\\ No newline at end of file\n";
+      if (all[at].sign != '+') ++b;
+      if (all[at].sign != '-') ++a;
     }
-    for (; b < matches[at].before; ++b) hunk.add('-', old_lines[b]);
-    for (; a < matches[at].after; ++a) hunk.add('+', new_lines[a]);
-    // The lines that stay up to the next change.
-    size_t stay = 0;
-    while (at + stay + 1 < matches.size() && matches[at + stay].before == b + stay &&
-           matches[at + stay].after == a + stay)
-      ++stay;
-    const bool last =
-        at + stay + 1 >= matches.size() && matches.back().before == b + stay && matches.back().after == a + stay;
-    if (open) {
-      const bool joins = !last && stay <= 2 * kContext;
-      for (size_t line = 0; line < (joins ? stay : std::min(stay, kContext)); ++line)
-        hunk.add(' ', old_lines[b + line]);
-      if (!joins) {
-        out += hunk.print();
-        open = false;
-      }
-    }
-    b += stay;
-    a += stay;
-    at += stay;
-    if (last) break;
+    out += fmt::format("@@ -{} +{} @@\n{}", side(old_b, b - old_b), side(old_a, a - old_a), text);
   }
   return out;
 }
