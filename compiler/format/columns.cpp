@@ -1,6 +1,6 @@
 #include "compiler/format/columns.h"
 
-#include <initializer_list>
+#include <algorithm>
 
 namespace expc::format {
 
@@ -12,144 +12,101 @@ namespace {
 // The columns of one kind of line; the numbers only tell them apart.
 enum Column : unsigned { kMain, kClause, kTableBy, kPlotOver, kPlotBy };
 
-/// Finds columns in one statement, looking outside of brackets only.
-class Finder {
- public:
-  Finder(const File& file, const Statement& statement) : file_(file), statement_(statement) {}
-
-  Columns take() { return std::move(out_); }
-
-  /// A column begins at the first of `tokens` past the last column.
-  bool at(std::initializer_list<Token> tokens, unsigned column = kMain) {
-    const uint32_t found = find(tokens);
-    if (found < statement_.end) out_.starts.push_back({found, column});
-    return found < statement_.end;
-  }
-  /// A column begins after `token`.
-  bool after(Token token) {
-    const uint32_t found = find({token});
-    if (found + 1 < statement_.end) out_.starts.push_back({found + 1, kMain});
-    return found + 1 < statement_.end;
-  }
-  void afterHead() {
-    if (statement_.begin + 1 < statement_.end) out_.starts.push_back({statement_.begin + 1, kMain});
-  }
-
-  void kind(LineKind kind) { out_.kind = kind; }
-  /// Of this kind if a first column was found.
-  void kind(LineKind kind, bool found) {
-    if (found) out_.kind = kind;
-  }
-
- private:
-  uint32_t find(std::initializer_list<Token> tokens) const {
-    uint32_t at = out_.starts.empty() ? statement_.begin + 1 : out_.starts.back().piece + 1;
-    for (; at < statement_.end; ++at) {
-      const Piece& piece = file_.pieces[at];
-      for (Token token : tokens)
-        if (piece.token == token && piece.rule != Rule::AnyWord) return at;
-      if (piece.opens()) at = piece.partner;
-    }
-    return statement_.end;
-  }
-
-  const File& file_;
-  const Statement& statement_;
-  Columns out_;
+/// A column begins at one of two tokens past the last column, or behind it.
+struct Stop {
+  Token token = Token::EndOfFile, other = Token::EndOfFile;
+  unsigned column = kMain;
+  bool behind = false;
 };
 
-/// `name = value`, `name value`, by what follows the dotted name.
-void findInPair(Finder& finder, const File& file, const Statement& statement) {
-  uint32_t next = statement.begin + 1;
-  while (next + 1 < statement.end && file.pieces[next].token == Token::Dot) next += 2;
-  if (next >= statement.end) return;
-  if (file.pieces[next].token == Token::Assign) {
-    finder.kind(LineKind::Assignment, finder.at({Token::Assign}));
-  } else if (statement.rule == Rule::DesignBody || statement.rule == Rule::KindBody) {
-    finder.kind(LineKind::Setting);
-    finder.afterHead();
+/// The columns of statements that begin with a word; only those in which the first is found are aligned.
+struct Shape {
+  Token head;
+  Token alike;
+  Stop stops[3];
+};
+
+constexpr Stop kAssign{Token::Assign}, kIn{Token::In}, kBehindColon{.token = Token::Colon, .behind = true};
+constexpr Stop kWhen{.token = Token::When, .column = kClause};
+constexpr Stop kBaselineOrWhen{Token::Baseline, Token::When, kClause};
+
+constexpr Shape kShapes[] = {
+    {Token::Unit, Token::Let, {kAssign}},
+    {Token::Let, Token::Let, {kAssign}},
+    {Token::Workload, Token::Workload, {kAssign}},
+    {Token::Param, Token::Param, {{Token::Colon}, {Token::When, Token::With, kClause}}},
+    {Token::Metric, Token::Metric, {{Token::Colon, Token::Assign}, {.token = Token::From, .column = kClause}}},
+    {Token::Estimate, Token::Estimate, {kAssign, kWhen}},
+    {Token::Require, Token::Require, {kBehindColon}},
+    {Token::Exclude, Token::Require, {kBehindColon}},
+    {Token::Factor, Token::Factor, {kIn, kBaselineOrWhen, kBaselineOrWhen}},
+    {Token::Compare, Token::Compare, {kAssign, {.token = Token::Over, .column = kClause}}},
+    {Token::Control, Token::Compare, {kAssign}},  // as long a word: they line up as one table
+    {Token::Criterion, Token::Criterion, {kBehindColon}},
+    {Token::Table, Token::Table, {{.token = Token::Table, .behind = true}, {.token = Token::By, .column = kTableBy}}},
+    {Token::Plot,
+     Token::Table,
+     {{.token = Token::Plot, .behind = true},
+      {.token = Token::Over, .column = kPlotOver},
+      {.token = Token::By, .column = kPlotBy}}},
+    {Token::Only, Token::Only, {kIn}},
+};
+
+/// The first of a stop's tokens from `at` on, outside of brackets.
+uint32_t find(const File& file, const Statement& statement, uint32_t at, const Stop& stop) {
+  for (; at < statement.end; ++at) {
+    const Piece& piece = file.pieces[at];
+    if ((piece.token == stop.token || piece.token == stop.other) && piece.rule != Rule::AnyWord) break;
+    if (piece.opens()) at = piece.partner;
   }
+  return at;
 }
 
-void findInKindBlock(Finder& finder, const Statement& statement) {
-  finder.kind(LineKind::KindBlock);
-  finder.afterHead();
+Columns ofShape(const File& file, const Statement& statement, const Shape& shape) {
+  Columns out{shape.alike, {}};
+  uint32_t from = statement.begin;
+  for (const Stop& stop : shape.stops) {
+    if (stop.token == Token::EndOfFile) break;
+    const uint32_t found = find(file, statement, from, stop) + (stop.behind ? 1 : 0);
+    if (found < statement.end) {
+      out.starts.push_back({found, stop.column});
+      from = found + 1;
+    } else if (out.starts.empty()) {
+      return {};
+    }
+  }
+  return out;
+}
+
+/// `name = value`, `name value`, by what follows the dotted name.
+Columns ofPair(const File& file, const Statement& statement) {
+  uint32_t next = statement.begin + 1;
+  while (next + 1 < statement.end && file.pieces[next].token == Token::Dot) next += 2;
+  if (next >= statement.end) return {};
+  if (file.pieces[next].token == Token::Assign) return {Token::Assign, {{next, kMain}}};
+  if (statement.rule != Rule::DesignBody && statement.rule != Rule::KindBody) return {};
+  return {Token::Number, {{statement.begin + 1, kMain}}};
+}
+
+/// `timed { repeat 10  steps 5 }`: its settings.
+Columns ofKind(const Statement& statement) {
+  if (statement.body->rule != Rule::KindBody || statement.body->statements.empty()) return {};
+  Columns out{Token::LeftBrace, {{statement.begin + 1, kMain}}};
+  for (size_t at = 1; at < statement.body->statements.size(); ++at)
+    out.starts.push_back({statement.body->statements[at].begin, kMain});
+  return out;
 }
 
 }  // namespace
 
 Columns columnsOf(const File& file, const Statement& statement) {
-  Finder finder(file, statement);
-  if (statement.body) {
-    if (statement.body->rule != Rule::KindBody || statement.body->statements.empty()) return {};
-    findInKindBlock(finder, statement);
-    Columns out = finder.take();
-    for (size_t at = 1; at < statement.body->statements.size(); ++at)
-      out.starts.push_back({statement.body->statements[at].begin, kMain});
-    return out;
-  }
+  if (statement.body) return ofKind(statement);
   const Token head = file.pieces[statement.begin].token;
-  if (parse::isWord(head) && file.pieces[statement.begin + 1].token == Token::Assign) {
-    findInPair(finder, file, statement);  // a preset's argument, whatever its name is
-    return finder.take();
-  }
-  switch (head) {
-    case Token::Unit:
-    case Token::Let:
-      finder.kind(LineKind::Let, finder.at({Token::Assign}));
-      break;
-    case Token::Control:
-      finder.kind(LineKind::Compare, finder.at({Token::Assign}));  // as long a word: they line up as one table
-      break;
-    case Token::Workload:
-      finder.kind(LineKind::Workload, finder.at({Token::Assign}));
-      break;
-    case Token::Param:
-      finder.kind(LineKind::Param, finder.at({Token::Colon}));
-      finder.at({Token::When, Token::With}, kClause);
-      break;
-    case Token::Metric:
-      finder.kind(LineKind::Metric, finder.at({Token::Colon, Token::Assign}));
-      finder.at({Token::From}, kClause);
-      break;
-    case Token::Estimate:
-      finder.kind(LineKind::Estimate, finder.at({Token::Assign}));
-      finder.at({Token::When}, kClause);
-      break;
-    case Token::Require:
-    case Token::Exclude:
-      finder.kind(LineKind::Rule, finder.after(Token::Colon));
-      break;
-    case Token::Factor:
-      finder.kind(LineKind::Factor, finder.at({Token::In}));
-      while (finder.at({Token::Baseline, Token::When}, kClause)) continue;
-      break;
-    case Token::Compare:
-      finder.kind(LineKind::Compare, finder.at({Token::Assign}));
-      finder.at({Token::Over}, kClause);
-      break;
-    case Token::Criterion:
-      finder.kind(LineKind::Criterion, finder.after(Token::Colon));
-      break;
-    case Token::Table:
-      finder.kind(LineKind::Output);
-      finder.afterHead();
-      finder.at({Token::By}, kTableBy);
-      break;
-    case Token::Plot:
-      finder.kind(LineKind::Output);
-      finder.afterHead();
-      finder.at({Token::Over}, kPlotOver);
-      finder.at({Token::By}, kPlotBy);
-      break;
-    case Token::Only:
-      finder.kind(LineKind::Only, finder.at({Token::In}));
-      break;
-    default:
-      if (parse::isWord(head)) findInPair(finder, file, statement);
-      break;
-  }
-  return finder.take();
+  const bool assigns = parse::isWord(head) && file.pieces[statement.begin + 1].token == Token::Assign;
+  const auto* shape = std::ranges::find(kShapes, head, &Shape::head);
+  // A preset's argument, whatever its name is.
+  if (!assigns && shape != std::end(kShapes)) return ofShape(file, statement, *shape);
+  return parse::isWord(head) ? ofPair(file, statement) : Columns{};
 }
 
 }  // namespace expc::format

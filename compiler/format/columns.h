@@ -14,8 +14,8 @@ struct ColumnStart {
 };
 
 struct Columns {
-  LineKind kind = LineKind::Other;
-  std::vector<ColumnStart> starts;  // in order
+  parse::Token alike = parse::Token::EndOfFile;  // as in Line
+  std::vector<ColumnStart> starts;               // in order
 };
 
 /// The columns of a statement that stands on one line: `factor NAME`, `in SET`, `baseline X`.

@@ -157,7 +157,7 @@ class Layout {
     comments(begin, indent);
     beginLine(indent);
     keepBlank(begin);
-    line_.kind = columns.kind;
+    line_.alike = columns.alike;
     uint32_t from = begin;
     unsigned gap = 0, column = 0;
     const auto add = [&](uint32_t to) { line_.cells.push_back({flatText(from, to), gap, column}); };

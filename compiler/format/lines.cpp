@@ -68,8 +68,8 @@ unsigned Line::width() const { return cells.empty() ? indent : endOf(*this, cell
 void alignColumns(std::vector<Line>& lines) {
   for (size_t first = 0; first < lines.size();) {
     size_t last = first + 1;
-    if (lines[first].kind != LineKind::Other)
-      while (last < lines.size() && lines[last].kind == lines[first].kind &&
+    if (lines[first].alike != parse::Token::EndOfFile)
+      while (last < lines.size() && lines[last].alike == lines[first].alike &&
              lines[last].indent == lines[first].indent && !lines[last].blank_before)
         ++last;
     if (last - first > 1) alignRun(&lines[first], &lines[first] + (last - first));

@@ -5,32 +5,13 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/parse/cst.h"
+
 namespace expc::format {
 
 constexpr unsigned kIndent = 2;
 constexpr unsigned kContinuation = 4;
 constexpr unsigned kMaxWidth = 120;
-
-/// What lines must be to have their columns aligned: neighbours of one kind.
-enum class LineKind {
-  Other,  // never aligned
-  Import,
-  Let,
-  Param,
-  Metric,
-  Estimate,
-  Rule,
-  Factor,
-  Workload,
-  Compare,  // and control
-  Criterion,
-  Output,  // table and plot
-  Only,
-  Assignment,
-  Column,   // of a reference
-  Setting,  // of a design
-  KindBlock
-};
 
 /// A part of a line whose beginning is aligned with that of cells in the same place and of the same column.
 struct Cell {
@@ -42,14 +23,16 @@ struct Cell {
 struct Line {
   unsigned indent = 0;
   bool blank_before = false;
-  LineKind kind = LineKind::Other;
+  /// Neighbours with one token here have their columns aligned: the head that they share, or a sign that is typical of
+  /// them; EndOfFile where they never are.
+  parse::Token alike = parse::Token::EndOfFile;
   std::vector<Cell> cells;
   std::string_view comment;  // at the end; the whole line where there are no cells
 
   unsigned width() const;  // without the comment
 };
 
-/// Widens gaps so that the columns of neighbouring lines of one kind begin in one place. A line that would pass
+/// Widens gaps so that the columns of neighbouring lines that are alike begin in one place. A line that would pass
 /// kMaxWidth stays out.
 void alignColumns(std::vector<Line>& lines);
 

@@ -144,14 +144,6 @@ class Reader {
 
 }  // namespace
 
-bool Piece::opens() const {
-  return token == Token::LeftParen || token == Token::LeftBracket || token == Token::LeftBrace;
-}
-
-bool Piece::closes() const {
-  return token == Token::RightParen || token == Token::RightBracket || token == Token::RightBrace;
-}
-
 bool File::startsLine(uint32_t piece) const {
   return pieces[piece].breaks_before > 0 || !pieces[piece].leading.empty() ||
          (piece > 0 && pieces[piece - 1].trailing.has_value());

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/parse/cst.h"
+#include "compiler/parse/tokens.h"
 #include "compiler/source/source.h"
 
 namespace expc::format {
@@ -32,8 +32,8 @@ struct Piece {
   bool begins_statement = false;
   bool brace_of_block = false;
 
-  bool opens() const;
-  bool closes() const;
+  bool opens() const { return parse::opens(token); }
+  bool closes() const { return parse::closes(token); }
 };
 
 struct Statement;
