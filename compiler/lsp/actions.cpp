@@ -25,9 +25,7 @@ std::string title(const Query& query, const diag::Diagnostic& diagnostic) {
 
 llvm::json::Array edits(const Query& query, const std::vector<diag::FixIt>& fixes) {
   llvm::json::Array result;
-  for (const diag::FixIt& fix : fixes)
-    result.push_back(llvm::json::Object{{"range", rangeJson(query.workspace, query.analysis, fix.range)},
-                                        {"newText", clean(fix.replacement)}});
+  for (const diag::FixIt& fix : fixes) result.push_back(editJson(query, fix.range, fix.replacement));
   return result;
 }
 
@@ -39,10 +37,7 @@ bool allHere(const Query& query, const diag::Diagnostic& diagnostic) {
 
 llvm::json::Object action(const Query& query, std::string title, std::string_view kind, llvm::json::Array edits) {
   return llvm::json::Object{
-      {"title", clean(title)},
-      {"kind", llvm::StringRef(kind)},
-      {"edit", llvm::json::Object{{"changes", llvm::json::Object{{llvm::json::ObjectKey(clean(query.document.uri())),
-                                                                  std::move(edits)}}}}}};
+      {"title", clean(title)}, {"kind", llvm::StringRef(kind)}, {"edit", changesJson(query, std::move(edits))}};
 }
 
 }  // namespace
@@ -55,12 +50,8 @@ llvm::json::Value actions(const Query& query, uint32_t end) {
     llvm::json::Object mend = action(query, title(query, diagnostic), "quickfix", edits(query, diagnostic.fixes));
     // Editors carry out what is preferred without a look at it.
     if (diagnostic.fixes[0].applicability == diag::Applicability::Certain) mend["isPreferred"] = true;
-    mend["diagnostics"] =
-        llvm::json::Array{llvm::json::Object{{"range", rangeJson(query.workspace, query.analysis, diagnostic.range)},
-                                             {"severity", diagnostic.severity == diag::Severity::Error ? 1 : 2},
-                                             {"code", llvm::StringRef(diag::code(diagnostic.kind))},
-                                             {"source", "expc"},
-                                             {"message", clean(diagnostic.message)}}};
+    mend["diagnostics"] = llvm::json::Array{
+        diagnosticJson(query.workspace, query.analysis, diagnostic, diagnostic.range, diagnostic.message)};
     result.push_back(std::move(mend));
   }
   const diag::FixSet all =

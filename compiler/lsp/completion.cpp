@@ -13,14 +13,13 @@ using language::Role;
 using parse::Rule;
 using parse::Token;
 
-llvm::json::Value completion(const Query& query, bool snippets) {
+llvm::json::Value completion(const Query& query) {
   if (!query.analysis.loaded) return llvm::json::Array{};
-  return Completion(query, snippets).run();
+  return Completion(query).run();
 }
 
-Completion::Completion(const Query& query, bool snippets)
+Completion::Completion(const Query& query)
     : query_(query),
-      snippets_(snippets),
       context_(contextAt(query.analysis.sources, query.analysis.tokens, query.offset)),
       root_(&query.analysis.program.modules.root()) {
   const source::FileId root = query.analysis.root;
@@ -215,10 +214,9 @@ void Completion::words(std::initializer_list<std::string_view> texts, Kind kind)
 void Completion::propose(std::string_view label, Kind kind, std::string_view detail, std::string_view doc,
                          std::string_view snippet) {
   if (!seen_.insert(std::string(label)).second) return;
-  const bool filled = snippets_ && !snippet.empty();
+  const bool filled = query_.workspace.snippets && !snippet.empty();
   llvm::json::Object item{{"label", clean(label)}, {"kind", static_cast<int>(kind)}};
-  item["textEdit"] = llvm::json::Object{{"range", rangeJson(query_.workspace, query_.analysis, context_.word)},
-                                        {"newText", clean(filled ? snippet : label)}};
+  item["textEdit"] = editJson(query_, context_.word, filled ? snippet : label);
   if (filled) item["insertTextFormat"] = 2;
   if (!detail.empty()) item["detail"] = clean(detail);
   if (!doc.empty()) item["documentation"] = llvm::json::Object{{"kind", "markdown"}, {"value", clean(doc)}};

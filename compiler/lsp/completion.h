@@ -12,7 +12,7 @@ namespace expc::lsp {
 
 class Completion {
  public:
-  Completion(const Query& query, bool snippets);
+  explicit Completion(const Query& query);
   llvm::json::Value run();
 
  private:
@@ -35,8 +35,8 @@ class Completion {
     Event = 23
   };
 
-  /// How far behind its token a slot reaches: to the items of a list, to wherever an operand may stand, in brackets
-  /// too, or with such a place to the words that go on behind an operand.
+  /// How far behind its token a slot reaches: to the items of a list; to wherever an operand may begin, in brackets
+  /// too; or also to where a condition goes on with `and`, `or`, `in` or `not`.
   enum class Reach { List, Operands, Condition };
   /// What may stand behind a token of a rule, outside of brackets. EndOfFile stands for the beginning of the rule.
   struct Slot {
@@ -110,7 +110,6 @@ class Completion {
                std::string_view snippet = "");
 
   const Query& query_;
-  bool snippets_;
   Context context_;
   const load::Module* root_;
   std::optional<unsigned> file_;              // symbols: the document, …

@@ -57,11 +57,7 @@ class Publisher {
  private:
   llvm::json::Object base(const diag::Diagnostic& diagnostic, source::Range range, std::string message) {
     if (!range.isValid()) range = {analysis_.root, 0, 0};
-    llvm::json::Object result{{"range", rangeJson(workspace_, analysis_, range)},
-                              {"severity", diagnostic.severity == diag::Severity::Error ? 1 : 2},
-                              {"code", llvm::StringRef(diag::code(diagnostic.kind))},
-                              {"source", "expc"},
-                              {"message", clean(message)}};
+    llvm::json::Object result = diagnosticJson(workspace_, analysis_, diagnostic, range, message);
     if (const auto page = workspace_.explanation(diagnostic.kind))
       result["codeDescription"] = llvm::json::Object{{"href", *page}};
     if (isUnnecessary(diagnostic.kind)) result["tags"] = llvm::json::Array{kUnnecessary};

@@ -7,13 +7,6 @@
 namespace expc::lsp {
 namespace {
 
-uint64_t productOf(const check::Study& study) {
-  uint64_t product = 1;
-  for (const check::Factor& factor : study.factors)
-    if (__builtin_mul_overflow(product, static_cast<uint64_t>(factor.levels.size()), &product)) return UINT64_MAX;
-  return product;
-}
-
 /// The part of a declaration that tells most beside its name; invalid where there is none.
 template <typename Declared>
 source::Range tellingPart(const Declared&) {
@@ -26,6 +19,13 @@ source::Range tellingPart(const ast::CompareDecl& compare) { return compare.call
 source::Range tellingPart(const ast::WorkloadUse& use) { return use.name.range; }
 
 }  // namespace
+
+uint64_t productOf(const check::Study& study) {
+  uint64_t product = 1;
+  for (const check::Factor& factor : study.factors)
+    if (__builtin_mul_overflow(product, static_cast<uint64_t>(factor.levels.size()), &product)) return UINT64_MAX;
+  return product;
+}
 
 std::optional<PointCounts> countPoints(const check::Study& study, uint64_t most) {
   if (!study.valid || productOf(study) > most) return std::nullopt;

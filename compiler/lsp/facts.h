@@ -16,6 +16,8 @@ struct PointCounts {
   std::vector<std::vector<uint64_t>> levels;  // by factor and level
 };
 
+/// The combinations of levels before the rules; UINT64_MAX where they are more.
+uint64_t productOf(const check::Study& study);
 /// Nothing for a study with an error inside, or with more than `most` combinations of levels.
 std::optional<PointCounts> countPoints(const check::Study& study, uint64_t most);
 

@@ -27,7 +27,7 @@ struct Query {
 };
 
 llvm::json::Value hover(const Query& query);
-llvm::json::Value completion(const Query& query, bool snippets);
+llvm::json::Value completion(const Query& query);
 llvm::json::Value definition(const Query& query);
 /// In all open documents and what they import.
 llvm::json::Value references(const Query& query, bool with_declaration);
@@ -47,8 +47,13 @@ llvm::json::Array diagnostics(Workspace& workspace, const Document& document, An
 // ---- the protocol's shapes
 // -------------------------------------------------------------------------------------------
 
-llvm::json::Value toJson(Position position);
 llvm::json::Value rangeJson(Workspace& workspace, Analysis& analysis, source::Range range);
+/// Puts a text in the place of another, or proposes to.
+llvm::json::Value editJson(const Query& query, source::Range range, std::string_view text);
+/// Edits of the document that is asked about.
+llvm::json::Value changesJson(const Query& query, llvm::json::Array edits);
+llvm::json::Object diagnosticJson(Workspace& workspace, Analysis& analysis, const diag::Diagnostic& diagnostic,
+                                  source::Range range, std::string_view message);
 /// Null where an editor cannot open the file.
 llvm::json::Value locationJson(Workspace& workspace, Analysis& analysis, source::Range range);
 /// Text from files and messages, fit for JSON.

@@ -23,12 +23,9 @@ llvm::json::Value formatting(const Query& query) {
   size_t back = 0;
   while (back < shorter - front && old[old.size() - 1 - back] == (*formatted)[formatted->size() - 1 - back]) ++back;
   while (back > 0 && old[old.size() - back - 1] != '\n') --back;
-  const LineIndex& lines = query.document.lines();
-  const Encoding encoding = query.workspace.encoding;
-  return llvm::json::Array{
-      llvm::json::Object{{"range", llvm::json::Object{{"start", toJson(lines.position(front, encoding))},
-                                                      {"end", toJson(lines.position(old.size() - back, encoding))}}},
-                         {"newText", clean(formatted->substr(front, formatted->size() - back - front))}}};
+  const source::Range range{query.analysis.root, static_cast<uint32_t>(front),
+                            static_cast<uint32_t>(old.size() - back)};
+  return llvm::json::Array{editJson(query, range, formatted->substr(front, formatted->size() - back - front))};
 }
 
 }  // namespace expc::lsp

@@ -146,18 +146,14 @@ class Hover {
 
   std::string describe(const ast::MetricDecl& metric) {
     const check::Metric* checked = checkedMetric();
-    if (metric.derived) {
-      Page page(written(analysis_, metric.range));
-      page.doc(metric.doc);
-      if (checked) page.code("type", checked->dimension.typeName());
-      if (metric.direction) page.fact("better", metric.direction->name);
-      return page.text();
-    }
     const std::string type = metric.type ? written(analysis_, metric.type->range) : "?";
-    Page page(fmt::format("metric {} : {}", metric.name.name, type));
+    Page page(metric.derived ? written(analysis_, metric.range)
+                             : fmt::format("metric {} : {}", metric.name.name, type));
     page.doc(metric.doc);
-    if (checked) page.code("unit", unitOf(checked->dimension));
+    if (checked && metric.derived) page.code("type", checked->dimension.typeName());
+    if (checked && !metric.derived) page.code("unit", unitOf(checked->dimension));
     if (metric.direction) page.fact("better", metric.direction->name);
+    if (metric.derived) return page.text();
     page.fact("yielded by", (metric.kind ? metric.kind->name : "timed") + " trials");
     if (metric.exact) page.fact("compared", "exactly");
     if (metric.series) page.fact("a series", "a value for each epoch or logged step");
@@ -282,6 +278,32 @@ const language::Word* propertyAt(const Query& query, const parse::LexedToken& to
   return language::find(language::Role::Property, name);
 }
 
+/// What a word of the language means, "" if it is none.
+std::string ofWord(const Query& query, const parse::LexedToken& token) {
+  const language::Word* word = propertyAt(query, token);
+  if (!word) word = language::find(query.analysis.sources.text(token.range));
+  return word ? fmt::format("```exp\n{}\n```\n\n{}", word->text, word->doc) : "";
+}
+
+/// What the units of a number are: "1GiB = 1073741824B", and of which type; "" where it has none or one's own.
+std::string ofNumber(llvm::StringRef number) {
+  std::string lines, types;
+  llvm::SmallVector<llvm::StringRef, 2> names;
+  number.drop_while([](char sign) { return llvm::isDigit(sign) || sign == '.'; }).split(names, '/');
+  for (const llvm::StringRef name : names) {
+    const language::Unit* unit = language::findUnit(name);
+    if (!unit) return "";
+    const auto base = std::ranges::find_if(language::units(), [&](const language::Unit& other) {
+      return other.type == unit->type && other.above == other.below;
+    });
+    lines +=
+        fmt::format("1{} = {}{}", unit->text, unit->above, unit->below == 1 ? "" : fmt::format("/{}", unit->below));
+    lines += base == language::units().end() ? "\n" : fmt::format("{}\n", base->text);
+    types += fmt::format("{}`{}`", types.empty() ? "" : " / ", unit->type);
+  }
+  return fmt::format("```exp\n{}```\n\n{}", lines, types);
+}
+
 }  // namespace
 
 llvm::json::Value hover(const Query& query) {
@@ -290,17 +312,12 @@ llvm::json::Value hover(const Query& query) {
   if (const Symbol* symbol = query.symbol()) {
     text = Hover(query, *symbol).text();
     range = query.name()->range;
-  } else if (const parse::LexedToken* token = tokenAt(query.analysis, query.offset);
-             token && (parse::isReserved(token->kind) || parse::isWord(token->kind))) {
-    const std::string_view written = query.analysis.sources.text(token->range);
-    const language::Word* word = propertyAt(query, *token);
-    if (!word) word = language::find(written);
-    if (!word) return nullptr;
-    text = fmt::format("```exp\n{}\n```\n\n{}", word->text, word->doc);
+  } else if (const parse::LexedToken* token = tokenAt(query.analysis, query.offset)) {
     range = token->range;
-  } else {
-    return nullptr;
+    if (token->kind == parse::Token::Number) text = ofNumber(query.analysis.sources.text(range));
+    if (parse::isReserved(token->kind) || parse::isWord(token->kind)) text = ofWord(query, *token);
   }
+  if (text.empty()) return nullptr;
   return llvm::json::Object{{"contents", llvm::json::Object{{"kind", "markdown"}, {"value", clean(text)}}},
                             {"range", rangeJson(query.workspace, query.analysis, range)}};
 }

@@ -159,10 +159,8 @@ llvm::Expected<llvm::json::Value> rename(const Query& query, const std::string& 
   llvm::json::Array edits;
   for (const Occurrence& other : names.occurrences())
     if (&names.symbols()[other.symbol] == symbol && other.range.file == query.analysis.root)
-      edits.push_back(
-          llvm::json::Object{{"range", rangeJson(query.workspace, query.analysis, other.range)}, {"newText", name}});
-  return llvm::json::Object{
-      {"changes", llvm::json::Object{{llvm::json::ObjectKey(clean(query.document.uri())), std::move(edits)}}}};
+      edits.push_back(editJson(query, other.range, name));
+  return changesJson(query, std::move(edits));
 }
 
 }  // namespace expc::lsp

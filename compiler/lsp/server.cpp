@@ -116,7 +116,7 @@ void Server::request(const Message& message) {
     state_ = State::ShutDown;
     return answer(id, nullptr);
   }
-  answer(id, dispatch(message.method, asObject(message.params)));
+  answer(id, ask(message.method, asObject(message.params)));
 }
 
 void Server::notification(const Message& message) {
@@ -167,7 +167,7 @@ Server::Result Server::initialize(const llvm::json::Object& params) {
   state_ = State::Running;
   if (const llvm::json::Object* capabilities = params.getObject("capabilities")) {
     if (offersUtf8(*capabilities)) workspace_.encoding = Encoding::Utf8;
-    snippets_ = offers(*capabilities, {"textDocument", "completion", "completionItem", "snippetSupport"});
+    workspace_.snippets = offers(*capabilities, {"textDocument", "completion", "completionItem", "snippetSupport"});
     watch_files_ = offers(*capabilities, {"workspace", "didChangeWatchedFiles", "dynamicRegistration"});
   }
   llvm::json::Object server{
@@ -202,17 +202,6 @@ void Server::initialized() {
                                                {"method", "workspace/didChangeWatchedFiles"},
                                                {"registerOptions",
                                                 llvm::json::Object{{"watchers", {llvm::json::Object(watcher)}}}}}}}}}});
-}
-
-Server::Result Server::dispatch(const std::string& method, const llvm::json::Object& params) {
-  static const std::set<std::string> kQuestions = {
-      "textDocument/hover",      "textDocument/completion",        "textDocument/definition",
-      "textDocument/references", "textDocument/documentHighlight", "textDocument/prepareRename",
-      "textDocument/rename",     "textDocument/documentSymbol",    "textDocument/codeAction",
-      "textDocument/formatting",
-  };
-  if (kQuestions.contains(method)) return ask(method, params);
-  return protocolError(kMethodNotFound, fmt::format("there is no method '{}'", clean(method)));
 }
 
 }  // namespace expc::lsp

@@ -54,7 +54,6 @@ class Server {
   // ---- the life of a server (server.cpp)
   Result initialize(const llvm::json::Object& params);
   void initialized();
-  Result dispatch(const std::string& method, const llvm::json::Object& params);
 
   // ---- texts (server_documents.cpp)
   void didOpen(const llvm::json::Object& params);
@@ -65,14 +64,12 @@ class Server {
 
   // ---- questions (server_questions.cpp)
   Result ask(const std::string& method, const llvm::json::Object& params);
-  static llvm::json::Value wanted(llvm::json::Value actions, const llvm::json::Object* context);
 
   Workspace workspace_;
   std::string version_;
   Send send_;
   State state_ = State::New;
   std::optional<int> exit_code_;
-  bool snippets_ = false;
   bool watch_files_ = false;
   std::deque<Message> queue_;
   struct Stale {
@@ -97,5 +94,7 @@ llvm::Error protocolError(ErrorCode code, const std::string& text);
 
 /// Reads a place; nothing where it is none.
 std::optional<Position> positionFrom(const llvm::json::Value* value);
+/// Or two of them, where a range begins and ends.
+std::optional<std::pair<Position, Position>> rangeFrom(const llvm::json::Value* value);
 
 }  // namespace expc::lsp

@@ -22,6 +22,13 @@ std::optional<Position> positionFrom(const llvm::json::Value* value) {
   return Position{static_cast<uint32_t>(std::min(*line, kMost)), static_cast<uint32_t>(std::min(*character, kMost))};
 }
 
+std::optional<std::pair<Position, Position>> rangeFrom(const llvm::json::Value* value) {
+  const llvm::json::Object* ends = value ? value->getAsObject() : nullptr;
+  const auto begin = ends ? positionFrom(ends->get("start")) : std::nullopt;
+  const auto end = ends ? positionFrom(ends->get("end")) : std::nullopt;
+  return begin && end ? std::optional(std::pair(*begin, *end)) : std::nullopt;
+}
+
 void Server::didOpen(const llvm::json::Object& params) {
   const std::optional<std::string> uri = uriFrom(params);
   if (!uri) return;
@@ -43,15 +50,10 @@ void Server::didChange(const llvm::json::Object& params) {
     const llvm::json::Object* change = value.getAsObject();
     const auto text = change ? change->getString("text") : std::nullopt;
     if (!text) continue;
-    const llvm::json::Value* range = change->get("range");
-    if (!range) {
+    if (!change->get("range"))
       document->replaceAll(text->str());
-      continue;
-    }
-    const llvm::json::Object* ends = range->getAsObject();
-    const auto begin = ends ? positionFrom(ends->get("start")) : std::nullopt;
-    const auto end = ends ? positionFrom(ends->get("end")) : std::nullopt;
-    if (begin && end) document->replace(*begin, *end, *text, workspace_.encoding);
+    else if (const auto ends = rangeFrom(change->get("range")))
+      document->replace(ends->first, ends->second, *text, workspace_.encoding);
   }
   workspace_.changed();
   markStale(document->path());

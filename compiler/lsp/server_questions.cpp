@@ -1,51 +1,19 @@
-// What an editor asks about a place of a document.
+// What an editor asks about a document.
 
 #include <fmt/format.h>
+
+#include <map>
 
 #include "compiler/lsp/server.h"
 
 namespace expc::lsp {
+namespace {
 
-Server::Result Server::ask(const std::string& method, const llvm::json::Object& params) {
-  const llvm::json::Object* named = params.getObject("textDocument");
-  const auto uri = named ? named->getString("uri") : std::nullopt;
-  if (!uri) return protocolError(kInvalidParams, fmt::format("{} names a textDocument", method));
-  const Document* document = workspace_.find(uri->str());
-  if (!document) return protocolError(kInvalidParams, fmt::format("{} is not open", clean(uri->str())));
-  Query query{workspace_, *document, workspace_.analyse(*document)};
-  if (method == "textDocument/documentSymbol") return outline(query);
-  if (method == "textDocument/formatting") return formatting(query);
-  if (method == "textDocument/codeAction") {
-    const llvm::json::Object* range = params.getObject("range");
-    const auto begin = range ? positionFrom(range->get("start")) : std::nullopt;
-    const auto end = range ? positionFrom(range->get("end")) : std::nullopt;
-    if (!begin || !end) return protocolError(kInvalidParams, "a range has a start and an end");
-    query.offset = static_cast<uint32_t>(document->lines().offset(*begin, workspace_.encoding));
-    // What was published of the grid is worth mending too.
-    workspace_.verify(query.analysis, workspace_.limits.typing);
-    llvm::json::Value all = actions(query, static_cast<uint32_t>(document->lines().offset(*end, workspace_.encoding)));
-    return wanted(std::move(all), params.getObject("context"));
-  }
-  const std::optional<Position> position = positionFrom(params.get("position"));
-  if (!position) return protocolError(kInvalidParams, fmt::format("{} names a position", method));
-  query.offset = static_cast<uint32_t>(document->lines().offset(*position, workspace_.encoding));
-  if (method == "textDocument/completion") return completion(query, snippets_);
-  if (!query.analysis.loaded) return nullptr;
-  if (method == "textDocument/hover") return hover(query);
-  if (method == "textDocument/definition") return definition(query);
-  if (method == "textDocument/documentHighlight") return highlights(query);
-  if (method == "textDocument/prepareRename") return prepareRename(query);
-  if (method == "textDocument/references") {
-    const llvm::json::Object* context = params.getObject("context");
-    return references(query, context && context->getBoolean("includeDeclaration").value_or(false));
-  }
-  const auto name = params.getString("newName");
-  if (!name) return protocolError(kInvalidParams, "rename takes a newName");
-  return rename(query, name->str());
-}
+using Result = llvm::Expected<llvm::json::Value>;
+using Params = llvm::json::Object;
 
 /// Only the kinds of action that the client asks for; a kind covers those below it (`source` covers `source.fixAll`).
-llvm::json::Value Server::wanted(llvm::json::Value actions, const llvm::json::Object* context) {
+llvm::json::Value wanted(llvm::json::Value actions, const llvm::json::Object* context) {
   const llvm::json::Array* kinds = context ? context->getArray("only") : nullptr;
   if (!kinds) return actions;
   llvm::json::Array kept;
@@ -59,6 +27,66 @@ llvm::json::Value Server::wanted(llvm::json::Value actions, const llvm::json::Ob
     }
   }
   return kept;
+}
+
+Result actionsIn(const Query& query, const Params& params) {
+  const auto ends = rangeFrom(params.get("range"));
+  if (!ends) return protocolError(kInvalidParams, "a range has a start and an end");
+  const auto offset = [&](Position position) {
+    return static_cast<uint32_t>(query.document.lines().offset(position, query.workspace.encoding));
+  };
+  // What was published of the grid is worth mending too.
+  query.workspace.verify(query.analysis, query.workspace.limits.typing);
+  const Query from{query.workspace, query.document, query.analysis, offset(ends->first)};
+  return wanted(actions(from, offset(ends->second)), params.getObject("context"));
+}
+
+Result referencesTo(const Query& query, const Params& params) {
+  const llvm::json::Object* context = params.getObject("context");
+  return references(query, context && context->getBoolean("includeDeclaration").value_or(false));
+}
+
+Result renameTo(const Query& query, const Params& params) {
+  const auto name = params.getString("newName");
+  if (!name) return protocolError(kInvalidParams, "rename takes a newName");
+  return rename(query, name->str());
+}
+
+/// A question that needs no more than the place.
+template <llvm::json::Value (*Answer)(const Query&)>
+Result plain(const Query& query, const Params&) {
+  return Answer(query);
+}
+
+using Questions = std::map<std::string_view, Result (*)(const Query&, const Params&)>;
+const Questions kOfDocument = {{"textDocument/documentSymbol", plain<outline>},
+                               {"textDocument/formatting", plain<formatting>},
+                               {"textDocument/codeAction", actionsIn}};
+const Questions kOfPlace = {{"textDocument/completion", plain<completion>},
+                            {"textDocument/hover", plain<hover>},
+                            {"textDocument/definition", plain<definition>},
+                            {"textDocument/documentHighlight", plain<highlights>},
+                            {"textDocument/prepareRename", plain<prepareRename>},
+                            {"textDocument/references", referencesTo},
+                            {"textDocument/rename", renameTo}};
+
+}  // namespace
+
+Server::Result Server::ask(const std::string& method, const llvm::json::Object& params) {
+  const auto whole = kOfDocument.find(method), placed = kOfPlace.find(method);
+  if (whole == kOfDocument.end() && placed == kOfPlace.end())
+    return protocolError(kMethodNotFound, fmt::format("there is no method '{}'", clean(method)));
+  const llvm::json::Object* named = params.getObject("textDocument");
+  const auto uri = named ? named->getString("uri") : std::nullopt;
+  if (!uri) return protocolError(kInvalidParams, fmt::format("{} names a textDocument", method));
+  const Document* document = workspace_.find(uri->str());
+  if (!document) return protocolError(kInvalidParams, fmt::format("{} is not open", clean(uri->str())));
+  Query query{workspace_, *document, workspace_.analyse(*document)};
+  if (whole != kOfDocument.end()) return whole->second(query, params);
+  const std::optional<Position> position = positionFrom(params.get("position"));
+  if (!position) return protocolError(kInvalidParams, fmt::format("{} names a position", method));
+  query.offset = static_cast<uint32_t>(document->lines().offset(*position, workspace_.encoding));
+  return placed->second(query, params);
 }
 
 }  // namespace expc::lsp

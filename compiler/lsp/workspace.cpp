@@ -5,6 +5,7 @@
 
 #include "compiler/explain/explain.h"
 #include "compiler/lower/lower.h"
+#include "compiler/lsp/facts.h"
 #include "compiler/lsp/library.h"
 #include "compiler/lsp/uri.h"
 #include "compiler/parse/load.h"
@@ -15,15 +16,10 @@ namespace {
 
 constexpr std::string_view kLibrary = "<stdlib>/";
 
-/// The size of the largest product of levels.
+/// The size of the largest grid.
 uint64_t combinations(const check::Program& program) {
   uint64_t most = 0;
-  for (const auto& study : program.studies) {
-    uint64_t product = 1;
-    for (const check::Factor& factor : study->factors)
-      if (__builtin_mul_overflow(product, std::max<uint64_t>(factor.levels.size(), 1), &product)) product = UINT64_MAX;
-    most = std::max(most, product);
-  }
+  for (const auto& study : program.studies) most = std::max(most, productOf(*study));
   return most;
 }
 

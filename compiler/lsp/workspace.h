@@ -39,7 +39,9 @@ class Workspace {
   /// filled when one is first asked for; "" if they cannot be shown.
   Workspace(load::FileSystem disk, std::string library) : disk_(std::move(disk)), library_(std::move(library)) {}
 
+  // What the client takes.
   Encoding encoding = Encoding::Utf16;
+  bool snippets = false;
 
   /// The largest grids (combinations of levels) that are walked.
   struct Limits {

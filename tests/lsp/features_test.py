@@ -156,6 +156,13 @@ class Hover(Features):
         self.assertIn("otherwise", self.hover("let a = cho|ose(true, 1, 2)"))
         self.assertIn("the largest", self.hover("let a = m|ax(1, 2)"))
 
+    def test_units(self):
+        self.assertIn("1GiB = 1073741824B", self.hover("let a = 4Gi|B"))
+        rate = self.hover("let a = 5img/m|s")
+        self.assertIn("1img = 1img\n1ms = 1/1000s\n", rate)
+        self.assertIn("`Images` / `Time`", rate)
+        self.assertIsNone(self.hover("let a = 4|2"))
+
     def test_while_the_file_is_wrong(self):
         text = in_study("workload jobs.train", "workload jobs.tain").replace("forall gpus", "forall gp|us")
         self.assertIn("factor gpus in 1..4", self.hover(text))
