@@ -100,14 +100,7 @@ class TokenReader {
       if (!doc_.empty()) tree_.docs[static_cast<uint32_t>(tokens_.size())] = std::exchange(doc_, "");
       tokens_.push_back(std::move(token));
     }
-    std::vector<Word> words;
-    for (const auto& token : tokens_) {
-      const Located place = located(token.get());
-      words.push_back({place.token, text_.substr(place.begin, place.end - place.begin)});
-    }
-    settleWords(words);
-    for (size_t at = 0; at < words.size(); ++at)
-      if (words[at].token != Token::EndOfFile) setType(*tokens_[at], words[at].token);
+    settle();
     return !reporter_.exhausted();
   }
 
@@ -116,6 +109,17 @@ class TokenReader {
  private:
   static void setType(antlr4::Token& token, Token kind) {
     static_cast<antlr4::CommonToken&>(token).setType(static_cast<size_t>(kind));
+  }
+
+  void settle() {
+    std::vector<Word> words;
+    for (const auto& token : tokens_) {
+      const Located place = located(token.get());
+      words.push_back({place.token, text_.substr(place.begin, place.end - place.begin)});
+    }
+    settleWords(words);
+    for (size_t at = 0; at < words.size(); ++at)
+      if (words[at].token != Token::EndOfFile) setType(*tokens_[at], words[at].token);
   }
 
   void addDoc(const Located& place) {
