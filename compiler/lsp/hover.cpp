@@ -93,13 +93,8 @@ class Hover {
 
   std::string describe(const ast::EnumLevel& level) {
     std::string text = level.name.name;
-    std::string fields;
-    for (const ast::EnumField& field : level.fields) {
-      fields += fields.empty() ? "" : ", ";
-      if (field.name) fields += field.name->name + " : ";
-      if (field.type) fields += written(analysis_, field.type->range);
-    }
-    if (!fields.empty()) text += "(" + fields + ")";
+    if (!level.fields.empty())
+      text = written(analysis_, source::join(level.name.range, level.fields.back().type->range)) + ")";
     Page page(text);
     const auto& owner = *std::get<const ast::EnumDecl*>(parentOf(symbol_)->declaration);
     page.fact("level of", fmt::format("`{}`{}", owner.name.name, owner.ordered ? ", which is ordered" : ""));

@@ -60,6 +60,7 @@ class Server {
   void didChange(const llvm::json::Object& params);
   void didSave(const llvm::json::Object& params);
   void didClose(const llvm::json::Object& params);
+  Document* named(const llvm::json::Object& params);
   void markStale(const std::string& path);
 
   // ---- questions (server_questions.cpp)

@@ -40,9 +40,14 @@ void Server::didOpen(const llvm::json::Object& params) {
   stale_[*uri].saved = true;
 }
 
-void Server::didChange(const llvm::json::Object& params) {
+/// The open document that a message is about; null where it names none.
+Document* Server::named(const llvm::json::Object& params) {
   const std::optional<std::string> uri = uriFrom(params);
-  Document* document = uri ? workspace_.find(*uri) : nullptr;
+  return uri ? workspace_.find(*uri) : nullptr;
+}
+
+void Server::didChange(const llvm::json::Object& params) {
+  Document* document = named(params);
   const llvm::json::Array* changes = params.getArray("contentChanges");
   if (!document || !changes) return;
   document->setVersion(params.getObject("textDocument")->getInteger("version").value_or(document->version()));
@@ -60,25 +65,22 @@ void Server::didChange(const llvm::json::Object& params) {
 }
 
 void Server::didSave(const llvm::json::Object& params) {
-  const std::optional<std::string> uri = uriFrom(params);
-  Document* document = uri ? workspace_.find(*uri) : nullptr;
+  Document* document = named(params);
   if (!document) return;
   workspace_.changed();
   markStale(document->path());
-  stale_[*uri].saved = true;
+  stale_[document->uri()].saved = true;
 }
 
 void Server::didClose(const llvm::json::Object& params) {
-  const std::optional<std::string> uri = uriFrom(params);
-  Document* document = uri ? workspace_.find(*uri) : nullptr;
+  Document* document = named(params);
   if (!document) return;
-  const std::string path = document->path();
-  stale_.erase(*uri);
-  markStale(path);  // its importers read the file on the disk again
-  stale_.erase(*uri);
-  workspace_.close(*uri);
+  const std::string uri = document->uri();
+  markStale(document->path());  // its importers read the file on the disk again
+  stale_.erase(uri);
+  workspace_.close(uri);
   notify("textDocument/publishDiagnostics",
-         llvm::json::Object{{"uri", clean(*uri)}, {"diagnostics", llvm::json::Array{}}});
+         llvm::json::Object{{"uri", clean(uri)}, {"diagnostics", llvm::json::Array{}}});
 }
 
 /// The document itself and the open ones that import it.
