@@ -1,6 +1,7 @@
 #include "compiler/check/check.h"
 
 #include "compiler/check/checker.h"
+#include "compiler/check/named.h"
 
 namespace expc::check {
 
@@ -10,17 +11,15 @@ Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
 
 const Study* Program::findStudy(std::string_view name) const {
-  for (const auto& study : studies)
-    if (study->name == name) return study.get();
-  return nullptr;
+  const int index = findNamed(studies, name);
+  return index < 0 ? nullptr : studies[static_cast<size_t>(index)].get();
 }
 
 ModuleScope& rootScope(const Program& program) { return *program.scopes.back(); }
 
 const System* Program::findSystem(std::string_view name) const {
-  for (const auto& system : systems)
-    if (system->name == name) return system.get();
-  return nullptr;
+  const int index = findNamed(systems, name);
+  return index < 0 ? nullptr : systems[static_cast<size_t>(index)].get();
 }
 
 bool declaresAnything(const Program& program) {

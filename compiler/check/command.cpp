@@ -77,33 +77,28 @@ class CommandChecker {
         continue;
       }
       size_t end = value.compare(at, 2, "${") == 0 ? value.find('}', at) : std::string::npos;
-      if (end == std::string::npos) {
-        context_.emitter.build(text.range, BadCommand, declaration_.name.name, "has a '$' that begins no parameter")
+      if (end == std::string::npos)
+        return context_.emitter
+            .build(text.range, BadCommand, declaration_.name.name, "has a '$' that begins no parameter")
             .note({}, "write '${{gpus}}', or '$$' for a dollar sign")
             .emit();
-        return;
-      }
       placeholder(parse::writtenRange(context_.sources, text.range, at + 2, end), value.substr(at + 2, end - at - 2));
       at = end;
     }
   }
 
   void placeholder(source::Range range, const std::string& name) {
-    if (int index = workload_.findParameter(name); index >= 0) {
+    if (int index = workload_.findParameter(name); index >= 0)
       passed_[static_cast<size_t>(index)] = true;
-      return;
-    }
-    if (std::find(names_.begin(), names_.end(), name) != names_.end()) return;
-    diag::unknownName(context_.emitter, range, "parameter", name, namesOf(workload_.parameters, names_));
+    else if (std::ranges::count(names_, name) == 0)
+      diag::unknownName(context_.emitter, range, "parameter", name, namesOf(workload_.parameters, names_));
   }
 
   void checkOptions(const ast::Command& written, const ast::CommandArgument& argument, CommandArgument& made) {
-    if (&written != &*declaration_.command || told_all_) {
-      context_.emitter.emit(argument.range, BadCommand, declaration_.name.name,
-                            told_all_ ? "has 'options' twice, which stands for all parameters"
-                                      : "has 'options' in its preparation, which must name what it is told");
-      return;
-    }
+    if (&written != &*declaration_.command || told_all_)
+      return context_.emitter.emit(argument.range, BadCommand, declaration_.name.name,
+                                   told_all_ ? "has 'options' twice, which stands for all parameters"
+                                             : "has 'options' in its preparation, which must name what it is told");
     told_all_ = true;
     if (made.texts.empty()) made.texts = {"--{name}", "{value}"};
     const std::string &first = made.texts.front(), &last = made.texts.back();
@@ -130,8 +125,7 @@ class CommandChecker {
 
   /// By name, so that the order of declarations means nothing.
   void fillOptions(Command::Program& program) {
-    const auto options = std::find_if(program.arguments.begin(), program.arguments.end(),
-                                      [](const CommandArgument& argument) { return argument.options; });
+    const auto options = std::ranges::find_if(program.arguments, &CommandArgument::options);
     for (size_t i = 0; i < passed_.size(); ++i)
       if (!passed_[i]) options->parameters.push_back(workload_.parameters[i].name);
     std::sort(options->parameters.begin(), options->parameters.end());

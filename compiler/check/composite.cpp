@@ -1,9 +1,8 @@
 // Lists, tuples and records in expressions.
 
-#include <algorithm>
-
 #include "compiler/check/errors.h"
 #include "compiler/check/expression.h"
+#include "compiler/check/named.h"
 
 namespace expc::check {
 namespace {
@@ -25,12 +24,12 @@ FormulaPtr Expressions::field(const ast::NameExpr& name, source::Range range, co
       return error(range);
     }
     const CompositeType& type = *record->type.composite;
-    auto found = std::find(type.fields.begin(), type.fields.end(), parts[i].name);
-    if (found == type.fields.end()) {
+    const int found = findNamed(type.fields, parts[i].name);
+    if (found < 0) {
       diag::unknownName(emitter_, parts[i].range, "field", parts[i].name, type.fields);
       return error(range);
     }
-    const auto part = static_cast<unsigned>(found - type.fields.begin());
+    const auto part = static_cast<unsigned>(found);
     record = make(Formula::Op::Field, type.parts[part], range, {record}, part);
   }
   return record;
@@ -72,12 +71,12 @@ FormulaPtr Expressions::record(const std::vector<ast::CallArgument>& fields, sou
   Formula formula = formulaOf(Formula::Op::Sequence, *expected, range, std::vector<FormulaPtr>(type.fields.size()));
   formula.constant = {RecordValue{type.fields, {}}};
   for (const ast::CallArgument& field : fields) {
-    auto found = std::find(type.fields.begin(), type.fields.end(), field.name->name);
-    if (found == type.fields.end()) {
+    const int found = findNamed(type.fields, field.name->name);
+    if (found < 0) {
       diag::unknownName(emitter_, field.name->range, "field", field.name->name, type.fields);
       return error(range);
     }
-    size_t index = static_cast<size_t>(found - type.fields.begin());
+    const auto index = static_cast<size_t>(found);
     if (formula.operands[index]) {
       diag::duplicateName(emitter_, field.name->range, "field", field.name->name, formula.operands[index]->range);
       return error(range);

@@ -276,11 +276,10 @@ bool needs(const Study& study, const SettingRule& rule, const Design::Kind& bloc
   if (rule.name == "steps" && block.settings.contains("epochs")) return false;
   if (!rule.needed || rule.name == "repeat") return rule.needed;
   std::string told = fmt::format("${{{}}}", rule.name);
-  return std::any_of(study.uses.begin(), study.uses.end(), [&](const Use& use) {
-    if (!use.workload->command) return true;
-    const std::vector<std::string> arguments = argumentTexts(use.workload->command->program);
-    return std::any_of(arguments.begin(), arguments.end(),
-                       [&](const std::string& argument) { return argument.find(told) != std::string::npos; });
+  const auto tells = [&](const std::string& argument) { return argument.find(told) != std::string::npos; };
+  return std::ranges::any_of(study.uses, [&](const Use& use) {
+    const auto& command = use.workload->command;
+    return !command || std::ranges::any_of(argumentTexts(command->program), tells);
   });
 }
 

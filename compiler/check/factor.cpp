@@ -40,11 +40,9 @@ class FactorChecker {
       if (declaration_.when) active();
       return;
     }
-    if (study_.factors.size() == kMaxFactors) {
-      context_.emitter.emit(name.range, errors::NotSupported,
-                            fmt::format("a study with more than {} factors", kMaxFactors));
-      return;
-    }
+    if (study_.factors.size() == kMaxFactors)
+      return context_.emitter.emit(name.range, errors::NotSupported,
+                                   fmt::format("a study with more than {} factors", kMaxFactors));
     levels();
     baseline();
     active();

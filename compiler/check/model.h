@@ -300,7 +300,7 @@ struct Published {
 struct Study {
   std::string name, doc;
   /// The workload; of several their union, with a parameter `workload` first and each one's parameters active where it
-  /// is chosen (compiler/check/union.h).
+  /// is chosen.
   const Workload* workload = nullptr;
   std::vector<Use> uses;           // at least one
   std::vector<Metric> metrics;     // the workload's, then the study's derived ones

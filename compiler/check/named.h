@@ -13,13 +13,15 @@
 
 namespace expc::check {
 
-/// The name of a thing, a declaration, an entry of a map, or a name itself.
+/// The name of a thing, of what points to one, a declaration, an entry of a map, or a name itself.
 template <typename Named>
 std::string_view nameOf(const Named& thing) {
   if constexpr (std::convertible_to<const Named&, std::string_view>)
     return thing;
   else if constexpr (requires { thing.first; })
     return thing.first;
+  else if constexpr (requires { *thing; })
+    return nameOf(*thing);
   else
     return nameOf(thing.name);
 }

@@ -62,11 +62,10 @@ class PresetChecker {
       context_.factor(name);  // says that it is varied in lockstep
       return;
     }
-    if (factor < 0 && index < 0) {
-      diag::unknownName(context_.emitter, target.range, "parameter", context_.expressions().written(target.range),
-                        namesOf(study_.workload->parameters), " of " + study_.workload->name);
-      return;
-    }
+    if (factor < 0 && index < 0)
+      return diag::unknownName(context_.emitter, target.range, "parameter",
+                               context_.expressions().written(target.range), namesOf(study_.workload->parameters),
+                               " of " + study_.workload->name);
     if (!assigned_.add(context_.emitter, "argument", name)) return;
     if (factor >= 0) return levels(assignment, static_cast<unsigned>(factor));
     const Type& type = study_.workload->parameters[index].type;

@@ -56,11 +56,10 @@ void checkPresets(StudyContext& context) {
   for (const ast::PresetDecl& declaration : context.scope.ast->presets) all.push_back(&declaration);
   for (const ast::PresetDecl& declaration : context.declaration->presets) all.push_back(&declaration);
   for (const ast::PresetDecl* declaration : all) {
-    if (const Change* first = context.study.findPreset(declaration->name.name)) {
+    if (const Change* first = context.study.findPreset(declaration->name.name))
       diag::duplicateName(context.emitter, declaration->name.range, "preset", declaration->name.name, first->range);
-      continue;
-    }
-    if (auto preset = checkPreset(context, *declaration, false)) context.study.presets.push_back(std::move(*preset));
+    else if (auto preset = checkPreset(context, *declaration, false))
+      context.study.presets.push_back(std::move(*preset));
   }
 }
 
@@ -181,7 +180,7 @@ namespace {
 
 /// Appends a metric after those that it reads, each once.
 void want(const Study& study, unsigned metric, std::vector<unsigned>& result) {
-  if (std::find(result.begin(), result.end(), metric) != result.end()) return;
+  if (std::ranges::count(result, metric) > 0) return;
   if (study.metrics[metric].derived)
     for (unsigned read : metricsOf(*study.metrics[metric].derived)) want(study, read, result);
   result.push_back(metric);

@@ -108,12 +108,10 @@ void checkWhen(Context& context, const Place& place, const ast::ParamDecl& decla
   FormulaPtr when = context.expressions.condition(*declaration.when, place, "the condition of 'when'");
   if (!when) return;
   std::vector<unsigned> read = parametersOf(*when);
-  if (!read.empty() && static_cast<int>(read.back()) >= index) {
-    context.emitter.build(when->range, MisplacedWhen, declaration.name.name)
+  if (!read.empty() && static_cast<int>(read.back()) >= index)
+    return context.emitter.build(when->range, MisplacedWhen, declaration.name.name)
         .note(workload.parameters[read.back()].range, "'{}' is declared here", workload.parameters[read.back()].name)
         .emit();
-    return;
-  }
   workload.parameters[index].when = std::move(when);
 }
 
@@ -152,18 +150,14 @@ void checkEstimate(Context& context, Place place, const ast::EstimateDecl& decla
   }
   context.expressions.note(name.range, workload.metrics[metric].range);
   Dimension bytes = Dimension::of(Dimension::Bytes);
-  if (workload.metrics[metric].dimension != bytes) {
-    context.emitter.build(name.range, BadEstimate, name.name, workload.metrics[metric].dimension.typeName())
+  if (workload.metrics[metric].dimension != bytes)
+    return context.emitter.build(name.range, BadEstimate, name.name, workload.metrics[metric].dimension.typeName())
         .note(workload.metrics[metric].range, "the metric is declared here")
         .emit();
-    return;
-  }
   if (value->type.isError() || (declaration.when && !when)) return;
-  if (!value->type.agreesWith(Type::number(bytes))) {
-    context.emitter.emit(declaration.value->range, errors::UnitMismatch, fmt::format("'{}'", name.name), "Bytes",
-                         "its estimate", value->type.name());
-    return;
-  }
+  if (!value->type.agreesWith(Type::number(bytes)))
+    return context.emitter.emit(declaration.value->range, errors::UnitMismatch, fmt::format("'{}'", name.name), "Bytes",
+                                "its estimate", value->type.name());
   workload.estimates.push_back({static_cast<unsigned>(metric), std::move(value), std::move(when), name.range});
 }
 

@@ -20,8 +20,7 @@ const std::vector<LookupFunction>& lookupFunctions() {
 
 int findLookup(std::string_view name) {
   const auto& all = lookupFunctions();
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const LookupFunction& known) { return known.name == name; });
+  const auto found = std::ranges::find(all, name, &LookupFunction::name);
   return found == all.end() ? -1 : static_cast<int>(found - all.begin());
 }
 
