@@ -1,6 +1,7 @@
 #include "compiler/format/lines.h"
 
 #include <algorithm>
+#include <map>
 
 #include "compiler/format/pieces.h"
 
@@ -36,17 +37,10 @@ void alignRun(Line* first, Line* last) {
   size_t cells = 0;
   for (Line* line = first; line != last; ++line) cells = std::max(cells, line->cells.size());
   for (size_t cell = 1; cell < cells; ++cell) {
-    std::vector<unsigned> columns;
+    std::map<unsigned, std::vector<Line*>> members;  // by column
     for (Line* line = first; line != last; ++line)
-      if (cell < line->cells.size()) columns.push_back(line->cells[cell].column);
-    std::sort(columns.begin(), columns.end());
-    columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
-    for (unsigned column : columns) {
-      std::vector<Line*> members;
-      for (Line* line = first; line != last; ++line)
-        if (cell < line->cells.size() && line->cells[cell].column == column) members.push_back(line);
-      alignCell(std::move(members), cell);
-    }
+      if (cell < line->cells.size()) members[line->cells[cell].column].push_back(line);
+    for (auto& [column, lines] : members) alignCell(std::move(lines), cell);
   }
 }
 
