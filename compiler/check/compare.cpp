@@ -76,7 +76,7 @@ class Comparisons {
       return diag::duplicateName(emitter_, comparison.range, "comparison", comparison.name,
                                  study_.comparisons[first].range);
     auto function = findFunction(context_, declaration.call.callee);
-    bool subject = arguments(declaration, function) && this->subject(*argument(declaration), comparison);
+    const auto subject = arguments(declaration, function) ? context_.subject(*argument(declaration)) : std::nullopt;
     bool over = this->over(declaration, comparison);
     if (declaration.allowed) allow(*declaration.allowed, comparison);
     if (!over) return;
@@ -84,6 +84,8 @@ class Comparisons {
     if (factor.levels.empty()) return;  // reported there
     if (!against(declaration, factor, comparison) || !function || !subject) return;
     comparison.function = *function;
+    comparison.inner = subject->comparison;
+    comparison.metric = subject->metric;
     if (!suits(declaration, factor, comparison)) return;
     bool keeps = *function == Function::Difference || *function == Function::MaxGap;
     Dimension of = comparison.inner ? study_.comparisons[*comparison.inner].dimension
@@ -129,14 +131,6 @@ class Comparisons {
     comparison.incomplete = code.name == known;
     if (!comparison.incomplete)
       diag::unknownName(emitter_, code.range, "warning", code.name, {known}, " of a comparison");
-  }
-
-  bool subject(const ast::Identifier& word, Comparison& comparison) {
-    const auto subject = context_.subject(word);
-    if (!subject) return false;
-    comparison.inner = subject->comparison;
-    comparison.metric = subject->metric;
-    return true;
   }
 
   bool over(const ast::CompareDecl& declaration, Comparison& comparison) {

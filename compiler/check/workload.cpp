@@ -16,21 +16,18 @@ EXPC_DIAGNOSTIC(BadVersion, Error, "a workload's version is a whole number from 
 void declareUnits(Context& context, ModuleScope& scope) {
   for (const ast::LetDecl& declaration : scope.ast->units) {
     const ast::Identifier& name = declaration.name;
-    if (auto built_in = findUnit(name.name)) {
+    const bool exponent = (name.name[0] == 'e' || name.name[0] == 'E') && name.name.size() > 1 && name.name[1] >= '0' &&
+                          name.name[1] <= '9';
+    if (auto built_in = findUnit(name.name))
       context.emitter.build(name.range, diag::DuplicateName, "unit", name.name)
           .note({}, "it is built in; its type is {}", built_in->dimension.typeName())
           .emit();
-      continue;
-    }
-    const bool exponent = (name.name[0] == 'e' || name.name[0] == 'E') && name.name.size() > 1 && name.name[1] >= '0' &&
-                          name.name[1] <= '9';
-    if (name.name[0] == '_' || exponent) {
+    else if (name.name[0] == '_' || exponent)
       context.emitter.build(name.range, errors::NotSupported, fmt::format("a unit called '{}'", name.name))
           .note({}, "behind a number it would be read as something else: '5{}'", name.name)
           .emit();
-      continue;
-    }
-    declareLet(context.emitter, "unit", declaration, scope.units);
+    else
+      declareLet(context.emitter, "unit", declaration, scope.units);
   }
   for (auto& [name, entry] : scope.units) {
     context.expressions.let(entry, {&scope});
@@ -171,12 +168,11 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
   if (workload->version < 1) context.emitter.emit(declaration.version_range, BadVersion, workload->version);
   for (const ast::ParamDecl& param : declaration.params) {
     Parameter parameter = checkParameter(context, scope, param);
-    if (int first = workload->findParameter(parameter.name); first >= 0) {
+    if (int first = workload->findParameter(parameter.name); first >= 0)
       diag::duplicateName(context.emitter, parameter.range, "parameter", parameter.name,
                           workload->parameters[first].range);
-      continue;
-    }
-    workload->parameters.push_back(std::move(parameter));
+    else
+      workload->parameters.push_back(std::move(parameter));
   }
   NameMap<LetEntry> lets;
   Place place{&scope, &workload->parameters, &lets};
