@@ -195,6 +195,11 @@ FormulaPtr Expressions::arithmetic(const ast::BinaryExpr& binary, source::Range 
                   describe(right->type));
     return error(range);
   }
+  if (const Rational* divisor = right->constant.asNumber();
+      op == Op::Divide && right->isConstant() && divisor->sign() == 0) {
+    reportFailure({Failure::Kind::DivisionByZero, range}, "", "", emitter_);
+    return error(range);
+  }
   return make(op, Type::number(*dimension), range, {left, right});
 }
 

@@ -13,7 +13,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Reading make(double value, bool timed_out) {
   if (!std::isnan(value)) return {value, timed_out, ""};
-  return {std::nullopt, timed_out, timed_out ? "both timed out, which says nothing of their ratio" : "0 divided by 0"};
+  const char* both = timed_out ? "both timed out" : "neither series gets to its bound";
+  return {std::nullopt, timed_out, std::string(both) + ", which says nothing of their ratio"};
 }
 
 /// Two operands of what needs no quotient; NaN comes of infinities that cannot be weighed against each other.
@@ -62,7 +63,9 @@ double operand(const Reading& reading) { return *reading.value == -kInfinity ? 0
 Reading divide(const Reading& numerator, const Reading& denominator) {
   if (!numerator.value) return numerator;
   if (!denominator.value) return denominator;
-  return make(operand(numerator) / operand(denominator), numerator.timed_out || denominator.timed_out);
+  const bool timed_out = numerator.timed_out || denominator.timed_out;
+  if (*denominator.value == 0 && !timed_out) return {std::nullopt, false, "a division by zero"};
+  return make(operand(numerator) / operand(denominator), timed_out);
 }
 
 Reading ratio(const Reading& numerator, const Reading& denominator) {

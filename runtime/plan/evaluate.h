@@ -23,9 +23,9 @@ struct Reading {
 using Lookup = std::function<Reading(const MetricTerm&)>;
 
 /// The value of `term`, perhaps infinite. Without one, `why` says what is missing: a metric, a positive operand of a
-/// ratio, or a sense (two members of a pair that both timed out cannot be told apart). In quotients and ratios the
-/// worst of a metric that is better when higher is 0: rates are positive. A series that never gets to the bound of a
-/// FirstTerm gives +inf.
+/// ratio, a divisor other than zero, or a sense (two members of a pair that both timed out cannot be told apart). In
+/// quotients and ratios the worst of a metric that is better when higher is 0: rates are positive. A series that never
+/// gets to the bound of a FirstTerm gives +inf.
 Reading evaluate(const Term& term, const Lookup& lookup);
 
 /// Every metric term in `term`, the operands of FirstTerm and GapTerm included.

@@ -66,8 +66,8 @@ TEST_CASE("sums, products and series compute what they say") {
   CHECK(std::isinf(*seriesOf(gap("late", "other")).value));
   CHECK(seriesOf(gap("rising", "none")).why == "the series of m have no place in common");
   // Neither of a pair got there: no ratio.
-  CHECK_FALSE(
-      seriesOf(term(OperationTerm{OperationTerm::Op::Ratio, {first("rising", 0.99), first("other", 0.99)}})).value);
+  CHECK(seriesOf(term(OperationTerm{OperationTerm::Op::Ratio, {first("rising", 0.99), first("other", 0.99)}})).why ==
+        "neither series gets to its bound, which says nothing of their ratio");
   CHECK(metricTerms(*term(OperationTerm{OperationTerm::Op::Sum, {gap("a", "b"), first("c", 1)}})).size() == 3);
 }
 
@@ -78,7 +78,9 @@ TEST_CASE("a term without a value says why") {
         "a ratio needs values above 0");
   CHECK(value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", -6}, {"b", 2}}).why ==
         "a ratio needs values above 0");
-  CHECK(value(term(OperationTerm{OperationTerm::Op::Quotient, {a, b}}), {{"a", 0}, {"b", 0}}).why == "0 divided by 0");
+  for (const double above : {6, 0})
+    CHECK(value(term(OperationTerm{OperationTerm::Op::Quotient, {a, b}}), {{"a", above}, {"b", 0}}).why ==
+          "a division by zero");
   CHECK(value(a, {{"a", NAN}}).why == "m is not a number");
 }
 
