@@ -58,6 +58,7 @@ struct StudyScope {
   NameMap<LetEntry> lets = {};
   NameMap<source::Range> declared_references = {};  // all of the file, fitting or not
   std::optional<double> confidence = {};            // of criteria that say nothing of it
+  std::set<std::string> not_varied = {};            // what refused factors would have varied
   diag::Emitter& emitter = context.emitter;
 
   Place place(bool system = false) { return {&scope, &study.workload->parameters, &lets, &study, system}; }

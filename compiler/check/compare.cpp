@@ -8,8 +8,6 @@ namespace {
 
 EXPC_DIAGNOSTIC(CompareWithoutBaseline, Error, "'{0}' compares over '{1}', which has no baseline", std::string_view,
                 std::string_view);
-EXPC_DIAGNOSTIC(CompareOverNonFactor, Error, "'{0}' compares over '{1}', which is no factor", std::string_view,
-                std::string_view);
 EXPC_DIAGNOSTIC(EfficiencyOfNonRate, Error, "efficiency takes a rate, but '{0}' is of type {1}", std::string_view,
                 std::string);
 EXPC_DIAGNOSTIC(EfficiencyOverNonNumber, Error, "efficiency needs levels that count something, but {0}", std::string);
@@ -134,18 +132,9 @@ class Comparisons {
   }
 
   bool over(const ast::CompareDecl& declaration, Comparison& comparison) {
-    int index = study_.findFactor(declaration.over.name);
-    if (index >= 0) {
-      context_.note(declaration.over, study_.factors[index].range);
-      comparison.over = static_cast<unsigned>(index);
-      return true;
-    }
-    if (context_.refused(declaration.over, {SymbolKind::Factor})) return false;
-    auto builder = emitter_.build(declaration.over.range, CompareOverNonFactor, comparison.name, declaration.over.name);
-    std::vector<std::string> names = context_.factorNames();
-    if (!names.empty()) builder.note({}, "the factors are {}", diag::list(names));
-    builder.emit();
-    return false;
+    const int index = context_.factor(declaration.over);
+    if (index >= 0) comparison.over = static_cast<unsigned>(index);
+    return index >= 0;
   }
 
   /// Sets what the treated points are compared with.
@@ -154,6 +143,7 @@ class Comparisons {
       comparison.against = *factor.baseline;
       return true;
     }
+    if (!declaration.against && factor.baseline_refused) return context_.expressions().refuse();
     if (!declaration.against) {
       auto builder = emitter_.build(declaration.over.range, CompareWithoutBaseline, comparison.name, factor.name);
       if (study_.hasWorkloadFactor() && comparison.over == 0)

@@ -276,8 +276,7 @@ bool Expressions::refused(const ast::Identifier& word, const Place& place, std::
     for (const SymbolKind kind : kinds)
       if (const auto found = names_ ? names_->find(kind, word.name, names_->declaredAt(owner)) : std::nullopt) {
         note(word.range, names_->symbols()[*found].range);
-        ++refusals_;
-        return true;
+        return !refuse();
       }
   return false;
 }

@@ -82,6 +82,11 @@ class Expressions {
   /// refused there, which was reported. Then its use is noted and counted.
   bool refused(const ast::Identifier& word, const Place& place, std::initializer_list<SymbolKind> kinds);
   size_t refusals() const { return refusals_; }
+  /// Counts a refusal whose cause was reported elsewhere; false.
+  bool refuse() {
+    ++refusals_;
+    return false;
+  }
 
   /// Notes that the name at `range` means what is declared at `declared`.
   void note(source::Range range, source::Range declared) {

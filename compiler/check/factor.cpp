@@ -5,6 +5,7 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
+#include "compiler/diag/closest.h"
 #include "compiler/formula/order.h"
 
 namespace expc::check {
@@ -57,8 +58,9 @@ class FactorChecker {
     for (const ast::Identifier& name : names) {
       int index = study_.workload->findParameter(name.name);
       if (index < 0) {
-        diag::unknownName(context_.emitter, name.range, "parameter", name.name, namesOf(study_.workload->parameters),
-                          " of " + study_.workload->name);
+        const std::vector<std::string> known = namesOf(study_.workload->parameters);
+        diag::unknownName(context_.emitter, name.range, "parameter", name.name, known, " of " + study_.workload->name);
+        if (const auto meant = diag::closest(name.name, known)) context_.not_varied.insert(*meant);
         context_.stray = true;
         return false;
       }
@@ -68,6 +70,7 @@ class FactorChecker {
       if (twice || study_.factor_of[index] >= 0) {
         source::Range first = twice ? names[0].range : study_.factors[study_.factor_of[index]].range;
         diag::duplicateName(context_.emitter, name.range, "factor", name.name, first);
+        for (const ast::Identifier& part : names) context_.not_varied.insert(part.name);
         return false;
       }
       for (const Use& use : study_.uses)
@@ -115,11 +118,14 @@ class FactorChecker {
   }
 
   void baseline() {
-    if (!declaration_.baseline || factor_.levels.empty()) return;  // of no levels was reported
+    if (!declaration_.baseline) return;
+    factor_.baseline_refused = true;
+    if (factor_.levels.empty()) return;  // of no levels was reported
     auto baseline =
         context_.levelValues(*declaration_.baseline, factor_, fmt::format("the baseline of '{}'", factor_.name));
     if (!baseline) return;
     const auto found = std::ranges::find(factor_.levels, *baseline, &Level::values);
+    factor_.baseline_refused = found == factor_.levels.end();
     if (found != factor_.levels.end()) {
       factor_.baseline = static_cast<unsigned>(found - factor_.levels.begin());
       return;
@@ -269,6 +275,10 @@ int StudyScope::factor(const ast::Identifier& name) {
   if (parameter >= 0) note(name, study.workload->parameters[parameter].range);
   if (parameter < 0) {
     diag::unknownName(emitter, name.range, "factor", name.name, factorNames());
+    return -1;
+  }
+  if (not_varied.contains(name.name)) {
+    expressions().refuse();
     return -1;
   }
   auto builder = emitter.build(name.range, diag::UnknownName, "factor", name.name, "");

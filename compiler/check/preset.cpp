@@ -13,6 +13,7 @@ EXPC_DIAGNOSTIC(AssignsFactor, Error, "'{0}' is a factor of this study, so it ta
 /// The declared levels that `expr` picks.
 std::optional<Only> pick(StudyScope& context, unsigned index, const ast::Expr& expr) {
   const Factor& factor = context.study.factors[index];
+  if (factor.levels.empty()) return std::nullopt;  // reported there
   auto levels = context.levels(expr, factor, fmt::format("a level of '{}'", factor.name));
   if (!levels) return std::nullopt;
   Only only{index, {}, expr.range};

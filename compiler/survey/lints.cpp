@@ -135,8 +135,10 @@ void lintCriteria(const expand::Space& whole, const Survey& survey, diag::Emitte
         criterion.infeasible || !criterion.comparison ||
         (survey.comparisons[*criterion.comparison].pairs > 0 && survey.comparisons[*criterion.comparison].several == 0);
     if (!paired) continue;
-    if (survey.criteria[i].shape.cells() + survey.criteria[i].unpublished > 0) {
-      lintAbsent(whole, criterion, survey.criteria[i], emitter);
+    // What a machine has no memory for is not asked there; that is what `where feasible` says.
+    const Survey::OfCriterion& of = survey.criteria[i];
+    if (of.shape.cells() + of.unpublished + of.unfit > 0) {
+      lintAbsent(whole, criterion, of, emitter);
       continue;
     }
     emitter.build(criterion.range, EmptyCriterion, criterion.name)

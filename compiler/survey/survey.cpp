@@ -233,6 +233,7 @@ class Surveyor {
     Survey::OfCriterion& of = survey_.criteria[index];
     mark(of, point, answer != Dropped);
     if (answer == Unpublished && ++of.unpublished == 1) of.example.assign(point.begin(), point.end());
+    of.unfit += answer == Unfit;
     if (answer == Unavailable || answer == Cell) of.shape.add(point);
     if (answer != Cell) return;
     ++of.cells;

@@ -24,6 +24,7 @@ struct Survey {
     explicit OfCriterion(const check::Criterion& criterion) : shape(criterion) {}
     Shape shape;               // of all that it asks about
     uint64_t unpublished = 0;  // left out of these: the reference has nothing for them
+    uint64_t unfit = 0;        // left out by `where feasible`
     std::vector<unsigned> example;
     uint64_t cells = 0;       // that the system can run
     uint64_t infeasible = 0;  // of these, expected to run out of memory

@@ -65,7 +65,7 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
   result.domain = criterion.domain;
   if (criterion.not_asked || criterion.cells.empty()) {
     result.verdict = Verdict::NotAsked;
-    result.why = "this restricted study has no point that it speaks about";
+    result.why = "the selection or the system leaves no point that it speaks about";
     return result;
   }
   if (criterion.infeasible) {

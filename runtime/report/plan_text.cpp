@@ -212,7 +212,7 @@ class PlanPrinter : TerminalText {
       line(paint_.bold(criterion.name) + ": " + printable(criterion.text), 2, 6);
       if (!criterion.doc.empty()) line(printable(criterion.doc), 6, 6);
       if (criterion.not_asked) {
-        line("not asked: the restricted study has no point for it" +
+        line("not asked: the selection or the system leaves it no point" +
                  (criterion.domain.empty() ? std::string() : " (" + printable(criterion.domain) + ")"),
              6, 6);
         continue;

@@ -55,7 +55,7 @@ TEST_CASE("a plan says what is planned, what is not, and why") {
   has(text, "Trials  40, about 7 min 11 s (from stored trials), budget 24 h");
   has(text, "timed         7       5      35  steps 20, warmup 5  step_time, host_memory_peak");
   has(text, "expected resolution ±1.3 % at 1 % noise (7 blocks, 95 %)");
-  has(text, "not asked: the restricted study has no point for it");
+  has(text, "not asked: the selection or the system leaves it no point");
   CHECK(text.find('\033') == std::string::npos);
   extras.colour = true;
   has(planText(plan::examplePlan(), extras), "\033[1mstudy precision\033[0m");
