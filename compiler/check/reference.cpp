@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "compiler/check/checker.h"
@@ -70,7 +72,12 @@ class ReferenceReader {
     if (text_.size() > kMaxReference)
       return refuse(declaration_.path.range, fmt::format("is larger than {} bytes", kMaxReference));
     const Cells table = read();
-    if (table.empty() || !bind(table.front())) return std::nullopt;
+    if (table.empty()) return std::nullopt;
+    std::set<std::string> headings;
+    for (const std::string& heading : table.front())
+      if (!heading.empty() && !headings.insert(heading).second)
+        return refuse(declaration_.path.range, fmt::format("has two columns '{}'", heading));
+    if (!bind(table.front())) return std::nullopt;
     for (size_t line = 1; line < table.size(); ++line)
       if (!row(table[line], line + 1)) return std::nullopt;
     return std::move(published_);
@@ -83,6 +90,8 @@ class ReferenceReader {
       context_.emitter.build(range, BadReference, published_.name, std::move(why)).emit();
     return std::nullopt;
   }
+
+  bool refuseFile(std::string why) { return refuse(declaration_.path.range, std::move(why)), false; }
 
   /// The rows of the file as RFC 4180 has it (quotes, doubled quotes, CRLF or LF); none after a report.
   Cells read() {
@@ -148,6 +157,9 @@ class ReferenceReader {
 
   bool row(const std::vector<std::string>& cells, size_t line) {
     if (cells.size() == 1 && cells[0].empty()) return true;  // a blank line
+    if (cells.size() != cells_.header.size())
+      return refuseFile(fmt::format("has {} cell{} in line {}, but {} in its heading", cells.size(),
+                                    cells.size() == 1 ? "" : "s", line, cells_.header.size()));
     std::vector<std::optional<Value>> values;
     std::vector<const Value*> row;
     for (const Columns::Cell& cell : cells_.cells)
@@ -162,10 +174,22 @@ class ReferenceReader {
         return false;
       }
       Value& value = std::get<Value>(outcome);
+      if (column.type.whole && !value.asNumber()->isInteger())
+        return refuseFile(fmt::format("has {} for '{}' in line {}, which is no whole number", value.toString(),
+                                      study_.workload->parameters[column.parameter].name, line));
       if (column.parameter >= 0)
         published.parameters.emplace_back(static_cast<unsigned>(column.parameter), std::move(value));
       else
         published.metrics.emplace_back(static_cast<unsigned>(column.metric), *value.asNumber());
+    }
+    std::string key;
+    for (const auto& [parameter, value] : published.parameters)
+      key += fmt::format("{} {}\n", parameter, value.toString());
+    for (const auto& [metric, value] : published.metrics) {
+      const auto& [first, line_of_first] = values_.try_emplace({key, metric}, value, line).first->second;
+      if (first != value)
+        return refuseFile(fmt::format("gives two values of '{}' for the same parameters, in lines {} and {}",
+                                      study_.metrics[metric].name, line_of_first, line));
     }
     published_.rows.push_back(std::move(published));
     return true;
@@ -199,6 +223,8 @@ class ReferenceReader {
   const ast::ReferenceDecl& declaration_;
   const std::string& text_;
   Published published_;
+  /// What rows publish of a metric, with the line, by the values of their parameters.
+  std::map<std::pair<std::string, unsigned>, std::pair<Rational, size_t>> values_;
   Columns cells_;
   std::vector<Column> columns_;
 };
