@@ -16,7 +16,7 @@ namespace {
 EXPC_DIAGNOSTIC(BadPoint, Error, "'{0}' names no point: {1}", std::string_view, std::string_view);
 
 bool looksLikeId(const std::string& text) {
-  return text.size() >= 4 && text.size() <= 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return !text.empty() && text.size() <= 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
 /// Labels and reasons are a study's own text: no control character of theirs reaches the terminal.
