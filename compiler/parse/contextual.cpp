@@ -28,7 +28,10 @@ bool endsOperand(Token token) {
 /// `head` begins the statement.
 Token settled(Token head, Token previous, const Word& word, Token next) {
   const Token token = word.token;
-  if (token == Token::Workload && wantsOperand(previous) && !isWord(next) && next != Token::System)
+  const bool compared = next == Token::Equal || next == Token::NotEqual || next == Token::In || next == Token::Not;
+  const bool begins = previous == Token::EndOfFile;  // a condition of the command line
+  if (token == Token::Workload &&
+      (begins ? compared : wantsOperand(previous) && !isWord(next) && next != Token::System))
     return Token::Identifier;
   if (token != Token::Identifier) return token;
   if (word.text == "keep" && next == Token::Criterion)

@@ -259,6 +259,8 @@ TEST_CASE("'workload' names the factor that several workloads make") {
   CHECK(study.criteria.at(0).quantifiers.at(0).factors.at(0).name == "workload");
   CHECK(ast::dump(*study.rules.at(1).condition) == "(and (in workload (set ours)) (== gpus 2))");
   CHECK(study.tables.at(0).by.at(1).name == "workload");
+  CHECK(expr("workload == ours") == "(== workload ours)");
+  CHECK(expr("workload not in { ours }") == "(not-in workload (set ours))");
 }
 
 TEST_CASE("doc comments belong to the next declaration") {
