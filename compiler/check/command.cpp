@@ -39,8 +39,12 @@ class CommandChecker {
       command.preparation = program(*declaration_.prepare);
     }
     names_.insert(names_.end(), kOfTrial.begin(), kOfTrial.end());
+    const size_t before = context_.emitter.errors();
     command.program = program(*declaration_.command);
-    told_all_ ? fillOptions(command.program) : unused();
+    if (told_all_)
+      fillOptions(command.program);
+    else if (context_.emitter.errors() == before)  // a name that is wrong may be the one that is missing
+      unused();
     inputs(command);
     for (const ast::ExprPtr& expr : declaration_.expectations)
       if (auto expectation = checkExpectation(context_, scope_, declaration_, *expr)) {
