@@ -8,6 +8,7 @@
 #include "compiler/check/named.h"
 #include "compiler/diag/closest.h"
 #include "compiler/formula/lookup.h"
+#include "stdlib/stdlib.h"
 
 namespace expc::check {
 namespace {
@@ -237,7 +238,13 @@ ModuleScope* Expressions::module(const ast::Identifier& word, ModuleScope& scope
   }
   // Most likely it is the one whose import failed, and that was said.
   const bool failed = std::ranges::any_of(scope.imports, [](const auto& import) { return !import.second; });
-  if (!failed) diag::unknownName(emitter_, word.range, "module", word.name, namesOf(scope.imports));
+  if (!failed && (stdlib::module(word.name) || scope.imports.empty()))
+    emitter_.build(word.range, diag::UnknownName, "module", word.name, "")
+        .note({}, "{}",
+              stdlib::module(word.name) ? fmt::format("write 'import std.{}'", word.name) : "nothing is imported")
+        .emit();
+  else if (!failed)
+    diag::unknownName(emitter_, word.range, "module", word.name, namesOf(scope.imports));
   return nullptr;
 }
 
@@ -250,6 +257,12 @@ void Expressions::unknown(const ast::Identifier& word, const Place& place) {
     note(word.range, metric >= 0 ? study->workload->metrics[metric].range : study->comparisons[comparison].range);
     emitter_.build(word.range, errors::NotAValue, fmt::format("the {} '{}'", measured, word.name))
         .note({}, "it is known only after a run; criteria judge it")
+        .emit();
+    return;
+  }
+  if (unit(word.name, *place.module)) {
+    emitter_.build(word.range, diag::UnknownName, "name", word.name, "")
+        .note({}, "it is a unit: one is written '1{}'", word.name)
         .emit();
     return;
   }

@@ -4,6 +4,7 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
+#include "stdlib/stdlib.h"
 
 namespace expc::check {
 namespace {
@@ -20,6 +21,13 @@ const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::Qu
     context.expressions.note(last.range, found->second->range);
     return found->second;
   }
+  for (std::string_view module : stdlib::names())
+    if (stdlib::module(module)->find(fmt::format("\nworkload {} ", last.name)) != std::string_view::npos) {
+      context.emitter.build(last.range, diag::UnknownName, "workload", last.name, "")
+          .note({}, "write 'import std.{0}' and '{0}.{1}'", module, last.name)
+          .emit();
+      return nullptr;
+    }
   diag::unknownName(context.emitter, last.range, "workload", last.name, namesOf(where->workloads));
   return nullptr;
 }

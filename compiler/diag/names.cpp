@@ -25,7 +25,7 @@ void unknownName(Emitter& emitter, source::Range range, std::string_view what, s
   if (auto best = closest(name, candidates)) {
     builder.guess(range, *best);
   } else if (candidates.empty()) {
-    builder.note({}, "there is none");
+    builder.note({}, "there is no {} to choose from", what);
   } else if (candidates.size() <= 20) {
     builder.note({}, "there {} {}", candidates.size() == 1 ? "is" : "are", list(candidates));
   }

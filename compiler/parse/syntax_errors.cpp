@@ -61,6 +61,13 @@ std::string apart(std::string_view text, source::Range range, std::string word) 
   return word;
 }
 
+/// What the command line says is no file.
+std::string fitting(const Situation& situation, std::string text) {
+  constexpr std::string_view kEnd = "the end of the file";
+  const size_t at = situation.rules.back() == Rule::File ? std::string::npos : text.find(kEnd);
+  return at == std::string::npos ? text : text.replace(at, kEnd.size(), "the end");
+}
+
 /// Where nothing was read before, too.
 bool onLaterLine(const Reporter& reporter, const Situation& situation) {
   return situation.previous.token == Token::EndOfFile ||
@@ -73,7 +80,7 @@ void reportUnexpected(Reporter& reporter, const Situation& situation) {
   const Located& found = situation.found;
   const bool first = situation.previous.token == Token::EndOfFile;
   const bool later_line = !first && onLaterLine(reporter, situation);
-  std::string expected = describeExpected(situation);
+  std::string expected = fitting(situation, describeExpected(situation));
   if (!first) expected += " after " + describe(reporter, situation.previous);
   if (expected.back() == ',') expected.pop_back();
   source::Range range = rangeOf(reporter, found);
@@ -82,8 +89,8 @@ void reportUnexpected(Reporter& reporter, const Situation& situation) {
   std::vector<Token> words = situation.expected;
   if (situation.rules.front() == Rule::WorkloadBody) words.insert(words.end(), {Token::Command, Token::Timeout});
   const std::string meant = hint(reporter.text(), situation);
-  std::optional<diag::Builder> builder =
-      reporter.unexpected(range, expected, describeFound(reporter, found, wantsName(situation) && !later_line) + meant);
+  const std::string shown = fitting(situation, describeFound(reporter, found, wantsName(situation) && !later_line));
+  std::optional<diag::Builder> builder = reporter.unexpected(range, expected, shown + meant);
   if (!builder) return;
   const auto near = meant.empty() ? suggestion(reporter, found, words) : std::nullopt;
   if (near) builder->guess(rangeOf(reporter, found), *near);
@@ -108,7 +115,7 @@ void reportNoStatement(Reporter& reporter, Rule block, const Situation& situatio
       if (word.text.size() > 2 || !begins) words.push_back(tokenOf(word.text));
   const std::string meant = hint(reporter.text(), situation);
   auto near = meant.empty() ? suggestion(reporter, found, words) : std::nullopt;
-  if (found.token == Token::Assign && !begins && !named) near = "==";
+  if (found.token == Token::Assign && !begins && !named && meant.empty()) near = "==";
   std::string expected =
       near ? fmt::format("a statement of a {}", blockOf(block).name) : describeStatements(blockOf(block));
   if (expected.back() == ',') expected.pop_back();
@@ -152,6 +159,11 @@ void reportCharacters(Reporter& reporter, uint32_t begin, uint32_t end) {
       return mend(text, why, fmt::format("\"{}\"", inner));
   } else if (text == "?") {
     why = "; '?\?' gives a value where a factor is not active";
+  } else if (text == "%") {
+    std::string_view before = reporter.text(0, begin);
+    before = before.substr(0, before.find_last_not_of(' ') + 1);
+    before.remove_prefix(before.find_last_not_of("0123456789.") + 1);
+    if (!before.empty()) why = fmt::format("; a unit is written without a space: '{}%'", before);
   } else if (static_cast<unsigned char>(text.front()) >= 0x80) {
     why = "; names and signs are ASCII, other characters stand in texts and comments";
   }

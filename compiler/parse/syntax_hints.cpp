@@ -27,20 +27,23 @@ std::string signHint(Token previous, std::string_view rest) {
 }
 
 /// Words that other languages have.
-std::string wordHint(std::string_view word) {
+std::string wordHint(std::string_view word, const Situation& situation) {
+  if (word == "if" && situation.within(Rule::CriterionDecl))
+    return "; a condition follows 'where', as in 'forall * where a > 1'";
+  if ((word == "vs" || word == "versus") && situation.expects(Token::Over)) return "; did you mean 'over'?";
   static constexpr std::pair<std::string_view, std::string_view> kMeant[] = {
-      {"if", "a condition follows 'when'"},
-      {"unless", "a condition follows 'when', as in 'when not a'"},
-      {"is", "a comparison is written '=='"},
-      {"to", "a range is written 1..4"},
-      {"step", "a step follows 'by': 0..100 by 10"},
-      {"vs", "did you mean 'against'?"},
-      {"versus", "did you mean 'against'?"},
-      {"since", "did you mean 'because'?"},
-      {"else", "a value for a factor that is not active follows '?\?'"}};
+      {"if", "a condition follows 'when'"},          {"unless", "a condition follows 'when', as in 'when not a'"},
+      {"is", "a comparison is written '=='"},        {"to", "a range is written 1..4"},
+      {"step", "a step follows 'by': 0..100 by 10"}, {"vs", "did you mean 'against'?"},
+      {"versus", "did you mean 'against'?"},         {"base", "did you mean 'baseline'?"},
+      {"since", "did you mean 'because'?"},          {"else", "a value for a factor that is not active follows '?\?'"}};
   for (auto [foreign, meant] : kMeant)
     if (word == foreign) return fmt::format("; {}", meant);
   return "";
+}
+
+bool isOrder(Token token) {
+  return token == Token::Less || token == Token::LessEqual || token == Token::Greater || token == Token::GreaterEqual;
 }
 
 /// What the construct that is being read asks for.
@@ -54,13 +57,21 @@ std::string constructHint(const Situation& situation, std::string_view before) {
     return "; files are listed without brackets: inputs \"a\", \"b\"";
   if (situation.within(Rule::ReferenceBody) && found == Token::Colon)
     return "; what a name is read from follows '=': time = column(total_time_s) * 1s";
-  if (situation.rules.front() == Rule::Group && found == Token::Assign) return "; a comparison is written '=='";
+  const bool alone = situation.rules.back() == Rule::ValueFile;  // a condition of the command line
+  if ((situation.rules.front() == Rule::Group || alone) && found == Token::Assign)
+    return "; a comparison is written '=='";
   if (before == "list" && (found == Token::LeftBracket || found == Token::Less || isWord(found)))
     return "; a type of lists is written list(int)";
   if (found == Token::LeftParen && language::find(language::Role::Source, before))
     return fmt::format("; what a metric is read from follows 'from': from {}(…)", before);
   if (situation.rules.front() == Rule::Claim && diag::closest(before, {"infeasible"}))
     return "; did you mean 'infeasible'?";
+  if (isOrder(found) && isOrder(situation.earlier.token)) return "; comparisons do not chain: write 'x within a..b'";
+  const bool in_study = situation.rules.front() == Rule::StudyBody;
+  if (in_study && found == Token::String && situation.previous.token != Token::String)
+    return "; a reason follows 'because'";
+  if (in_study && found == Token::Comma && situation.previous.token == Token::Number)
+    return "; several levels stand in braces: { 32, 64 }";
   if (situation.rules.front() != Rule::WorkloadBody) return "";
   if (found == Token::Timeout) return "; 'timeout' stands behind the command: command [\"python\"] timeout 2h";
   if (found == Token::Command) return "; 'command' stands behind the workload's name: workload w command [\"python\"]";
@@ -87,7 +98,7 @@ std::string hint(std::string_view file, const Situation& situation) {
     if (std::string unit = unitHint(textOf(earlier), before); !unit.empty()) return unit;
   if (std::string sign = signHint(previous.token, file.substr(found.begin)); !sign.empty()) return sign;
   if (std::string meant = constructHint(situation, before); !meant.empty()) return meant;
-  return found.token == Token::Identifier ? wordHint(text) : "";
+  return found.token == Token::Identifier ? wordHint(text, situation) : "";
 }
 
 }  // namespace expc::parse

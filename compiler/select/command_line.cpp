@@ -78,7 +78,7 @@ check::FormulaPtr resolveCondition(const check::Program& program, const check::S
   const ast::ExprPtr expr = file ? parse::parseExpression(*program.sources, *file, emitter) : nullptr;
   if (!expr) return nullptr;
   Names names(program, study, emitter);
-  return names.scope().expressions().condition(*expr, names.scope().place(), "the condition");
+  return names.scope().expressions().condition(*expr, names.scope().place(), option);
 }
 
 std::optional<std::vector<std::optional<unsigned>>> resolvePoint(const check::Program& program,
