@@ -90,6 +90,22 @@ TEST_CASE("a derived metric says what it lacks") {
   CHECK(result.why.find("launch_time is not measured on this device") != std::string::npos);
 }
 
+TEST_CASE("what is divided by zero has no value, and decides nothing") {
+  const plan::Plan plan = derived();
+  Records records;
+  for (int b = 1; b <= 7; ++b) addTimed(records, "fp64-1", b, 0, 0.1);
+  plan::Cell cell;
+  cell.labels = {"fp64", "1"};
+  cell.term = metric("launch_share", "fp64-1");
+  cell.points = {"fp64-1"};
+  for (const auto confidence : {std::optional<double>(), std::optional(0.95)}) {
+    const CriterionResult result = judged(plan, criterion({cell}, atLeast(0.5, "50%"), "", confidence), records);
+    CHECK(word(result.verdict) == "inconclusive");
+    CHECK(result.why.find("launch_share cannot be computed: a division by zero") != std::string::npos);
+  }
+  CHECK_FALSE(judge(plan, records.results).find("fp64-1", "launch_share"));
+}
+
 TEST_CASE("a comparison may read a derived metric") {
   plan::Plan plan = derived();
   Records records;
