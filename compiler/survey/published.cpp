@@ -10,7 +10,7 @@
 namespace expc::lower {
 namespace {
 
-/// What is divided by zero is not published.
+/// What is too large for a number is not published.
 std::optional<double> finite(const plan::Reading& reading) {
   return reading.value && std::isfinite(*reading.value) ? reading.value : std::nullopt;
 }

@@ -16,7 +16,7 @@ import ranks  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 UNITS = {"px": 1, "tok": 1, "": 1}
 
-PARAM = re.compile(r"^\s*param\s+(\w+)\s*:\s*(\w+)(?:\s+in\s+\S+(?:\s+by\s+\S+)?)?(?:\s*=\s*(\S+))?(?:\s+when\s+.*)?\s*$")
+PARAM = re.compile(r"^\s*param\s+(\w+)\s*:\s*(\w+)(?:\s+in\s+\S+(?:\s+by\s+\S+)?)?(?:\s*=\s*(\S+))?(?:\s+(?:when|with)\s+.*)?\s*$")
 METRIC = re.compile(r"^\s*metric\s+(\w+)\s*:\s*(\w+(?:\s*/\s*\w+)?)\s+(lower|higher)\s+(timed|quality|profile)(\s+exact)?(\s+series)?\s*$")
 ENUM = re.compile(r"^enum\s+(\w+)\s*\{([^}]*)\}", re.M)
 
