@@ -260,7 +260,7 @@ void Expressions::unknown(const ast::Identifier& word, const Place& place) {
         .emit();
     return;
   }
-  if (unit(word.name, *place.module)) {
+  if (findUnit(word.name) || place.module->units.contains(word.name)) {
     emitter_.build(word.range, diag::UnknownName, "name", word.name, "")
         .note({}, "it is a unit: one is written '1{}'", word.name)
         .emit();

@@ -22,7 +22,8 @@ void Transform::read(uint32_t index, ast::StudyDecl& out) {
   for (const ast::ConfidenceDecl& confidence : out.confidences)
     for (const ast::CriterionDecl& criterion : out.criteria)
       if (!criterion.confidence && criterion.range.end < confidence.range.begin &&
-          sources_.text(source::join(criterion.range, confidence.range)).find('\n') == std::string_view::npos)
+          reporter_.text(criterion.range.end, confidence.range.begin).find_first_not_of(" \t") ==
+              std::string_view::npos)
         reporter_.syntaxError(confidence.range, "'with' before the confidence of a criterion");
   // What compares nothing that is called was reported.
   std::erase_if(out.compares, [](const ast::CompareDecl& compare) { return compare.call.callee.parts.empty(); });
