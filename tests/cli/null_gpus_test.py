@@ -4,18 +4,11 @@ test makes up, and trials are run by `expc-worker-null`; tests/null_gpu has the 
 
 usage: null_gpus_test.py --expc PATH --null-worker PATH --fake-nvml PATH
 """
-import argparse
 import json
-import os
-import pathlib
 import re
-import shutil
 import sqlite3
-import subprocess
-import tempfile
-import unittest
 
-OPTIONS = None
+import null_cards
 
 STUDY = """import std.null
 
@@ -35,29 +28,11 @@ study tiny {
 NOTICE = "NULL CARDS: all numbers here come from cards that compute nothing"
 
 
-class NullGpus(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="expc-null-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        (self.folder / "tiny.exp").write_text(STUDY, encoding="utf-8")
-        libraries = self.folder / "nullgpu"
-        libraries.mkdir()
-        shutil.copy(OPTIONS.fake_nvml, libraries / "libnvidia-ml.so.1")
-        # Something that can be preloaded; the null worker wants nothing of it.
-        shutil.copy(OPTIONS.fake_nvml, libraries / "libnullgpu_preload.so")
-        self.environment = {"EXPC_NULLGPU_FOLDER": str(libraries), "EXPC_FAKE_UUID": "GPU-6e756c6c-000"}
-
-    def expc(self, *arguments, code=0, **variables):
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(("EXPC_", "NULLGPU_", "CUDA_"))}
-        result = subprocess.run([OPTIONS.expc, *map(str, arguments)], capture_output=True, text=True, timeout=300,
-                                cwd=self.folder, stdin=subprocess.DEVNULL,
-                                env={**clean, **self.environment, **variables})
-        self.assertEqual(result.returncode, code, f"expc {arguments}\n{result.stdout}\n{result.stderr}")
-        return result
+class NullGpus(null_cards.NullCards):
+    STUDY = STUDY
 
     def run_study(self, *arguments, code, **variables):
-        return self.expc("run", "tiny.exp", "--worker", OPTIONS.null_worker, "--heat-up", "0", *arguments, code=code,
+        return self.expc("run", "tiny.exp", "--worker", self.OPTIONS.null_worker, "--heat-up", "0", *arguments, code=code,
                          **variables)
 
     def test_missing_libraries_and_wrong_words_have_one_line_with_the_way_out(self):
@@ -95,7 +70,7 @@ class NullGpus(unittest.TestCase):
             self.assertGreater(store.execute("SELECT count(*) FROM trial").fetchone()[0], 0)
 
     def test_a_rehearsal_and_a_measurement_in_one_folder_are_never_mixed(self):
-        real = {"EXPC_NVML_LIBRARY": OPTIONS.fake_nvml, "EXPC_FAKE_UUID": "GPU-11111111-000"}
+        real = {"EXPC_NVML_LIBRARY": self.OPTIONS.fake_nvml, "EXPC_FAKE_UUID": "GPU-11111111-000"}
         self.run_study("--null-gpus", "2", code=4)
         # What null cards took says nothing about how long a measurement takes.
         self.assertIn("from stored trials", self.expc("plan", "tiny.exp", "--null-gpus", "2").stdout)
@@ -111,7 +86,7 @@ class NullGpus(unittest.TestCase):
         self.assertIn(NOTICE, self.expc("report", "tiny.exp", "--null-gpus", "2", code=4).stdout)
 
     def test_cards_that_the_machine_shows_are_used_only_when_asked_for(self):
-        shown = {"EXPC_NVML_LIBRARY": OPTIONS.fake_nvml}
+        shown = {"EXPC_NVML_LIBRARY": self.OPTIONS.fake_nvml}
         done = self.run_study("--devices", "1", code=0, **shown)
         self.assertIn("are not used (--null-gpus found uses them)", done.stderr)
         self.assertNotIn("NULL CARDS", done.stdout)
@@ -121,9 +96,4 @@ class NullGpus(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--expc", required=True)
-    parser.add_argument("--null-worker", required=True)
-    parser.add_argument("--fake-nvml", required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    unittest.main(argv=[__file__, *rest])
+    null_cards.main()

@@ -4,18 +4,13 @@ tests/null_gpu/rehearse_test.py rehearses with the CUDA worker.
 
 usage: rehearse_test.py --expc PATH --null-worker PATH --fake-nvml PATH
 """
-import argparse
 import json
-import os
-import pathlib
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
-import unittest
 
-OPTIONS = None
+import null_cards
 
 STUDY = """import std.null
 
@@ -37,32 +32,16 @@ study tiny {
 """
 
 
-class Rehearse(unittest.TestCase):
+class Rehearse(null_cards.NullCards):
+    STUDY = STUDY
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="expc-rehearse-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        (self.folder / "tiny.exp").write_text(STUDY, encoding="utf-8")
-        libraries = self.folder / "nullgpu"
-        libraries.mkdir()
-        for name in ("libnvidia-ml.so.1", "libnullgpu_preload.so"):  # the null worker wants nothing of the second
-            shutil.copy(OPTIONS.fake_nvml, libraries / name)
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(("EXPC_", "NULLGPU_", "CUDA_"))}
-        self.environment = {**clean, "EXPC_NULLGPU_FOLDER": str(libraries), "EXPC_FAKE_UUID": "GPU-6e756c6c-000"}
+        super().setUp()
         self.file = self.folder / "results/rehearsals/tiny.json"
-
-    def command(self, *arguments):
-        return [OPTIONS.expc, *map(str, arguments)]
-
-    def expc(self, *arguments, code=0):
-        result = subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=300, cwd=self.folder,
-                                stdin=subprocess.DEVNULL, env=self.environment)
-        self.assertEqual(result.returncode, code, f"expc {arguments}\n{result.stdout}\n{result.stderr}")
-        return result
 
     def rehearse(self, *arguments, code=0, cards=("--system", "box"), preset="good"):
         presets = ("--preset", preset) if preset else ()
-        return self.expc("rehearse", "tiny.exp", *presets, *cards, "--worker", OPTIONS.null_worker, *arguments, code=code)
+        return self.expc("rehearse", "tiny.exp", *presets, *cards, "--worker", self.OPTIONS.null_worker, *arguments, code=code)
 
     def kept(self):
         document = json.loads(self.file.read_text())
@@ -123,7 +102,7 @@ class Rehearse(unittest.TestCase):
         self.assertIn("Rehearsed  9 points on 2 cards of 1.00 GiB", plan)
         self.assertIn("1 point failed: the worker: null.idle was asked to fail", plan)
         run = ("tiny.exp", "--preset", "good", "--devices", "cpu:1")
-        measured = self.expc("run", *run, "--worker", OPTIONS.null_worker, "--heat-up", "0", code=0).stdout
+        measured = self.expc("run", *run, "--worker", self.OPTIONS.null_worker, "--heat-up", "0", code=0).stdout
         self.assertNotIn("Rehearsed", measured)
         page = (self.folder / "results/tiny.html").read_text()
         self.assertIn('<section id="rehearsed">', page)
@@ -155,7 +134,7 @@ class Rehearse(unittest.TestCase):
         """A rehearsal in which points take long, once the first has ended."""
         (self.folder / "tiny.exp").write_text(STUDY.replace("duration = 10ms", "duration = 3s"), encoding="utf-8")
         process = subprocess.Popen(self.command("rehearse", "tiny.exp", "--preset", "good", "--system", "box", "--worker",
-                                                OPTIONS.null_worker), cwd=self.folder, stdin=subprocess.DEVNULL,
+                                                self.OPTIONS.null_worker), cwd=self.folder, stdin=subprocess.DEVNULL,
                                    env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.kill)
         deadline = time.monotonic() + 120
@@ -187,9 +166,4 @@ class Rehearse(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--expc", required=True)
-    parser.add_argument("--null-worker", required=True)
-    parser.add_argument("--fake-nvml", required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    unittest.main(argv=[__file__, *rest])
+    null_cards.main()

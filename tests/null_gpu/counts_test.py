@@ -4,7 +4,6 @@ that the documentation does not name (docs/layers/workloads.md).
 
 usage: counts_test.py EXPC_WORKER_CUDA NULL_GPU_FOLDER [TEST...]
 """
-import contextlib
 import pathlib
 import sys
 import tempfile
@@ -24,14 +23,9 @@ MEMORY, MEMORY_SLACK = ("device_memory_allocated", "device_memory_reserved"), 0.
 
 
 def setUpModule():
-    global SERVER, SAID, STACK, MODEL
-    STACK = contextlib.ExitStack()
-    SERVER, SAID = STACK.enter_context(null_gpu.server(WORKER, FOLDER))
-    MODEL = tiny_llama.write(pathlib.Path(STACK.enter_context(tempfile.TemporaryDirectory())) / "model")
-
-
-def tearDownModule():
-    STACK.close()
+    global SERVER, SAID, MODEL
+    SERVER, SAID = unittest.enterModuleContext(null_gpu.server(WORKER, FOLDER))
+    MODEL = tiny_llama.write(pathlib.Path(unittest.enterModuleContext(tempfile.TemporaryDirectory())) / "model")
 
 
 def rehearsal(spec, steps=STEPS):

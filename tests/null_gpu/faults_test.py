@@ -3,7 +3,6 @@
 
 usage: faults_test.py EXPC_WORKER_CUDA NULL_GPU_FOLDER [TEST...]
 """
-import contextlib
 import json
 import pathlib
 import signal
@@ -24,14 +23,9 @@ KINDS = {"timed": {"steps": 4, "warmup": 1}, "profile": {"steps": 3, "warmup": 1
 
 
 def setUpModule():
-    global SERVER, SAID, STACK, MODEL
-    STACK = contextlib.ExitStack()
-    SERVER, SAID = STACK.enter_context(null_gpu.server(WORKER, FOLDER))
-    MODEL = tiny_llama.write(pathlib.Path(STACK.enter_context(tempfile.TemporaryDirectory())) / "model")
-
-
-def tearDownModule():
-    STACK.close()
+    global SERVER, SAID, MODEL
+    SERVER, SAID = unittest.enterModuleContext(null_gpu.server(WORKER, FOLDER))
+    MODEL = tiny_llama.write(pathlib.Path(unittest.enterModuleContext(tempfile.TemporaryDirectory())) / "model")
 
 
 def image(kind="timed", count=1, **parameters):

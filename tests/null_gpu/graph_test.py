@@ -3,7 +3,6 @@
 
 usage: graph_test.py EXPC_WORKER_CUDA NULL_GPU_FOLDER [TEST...]
 """
-import contextlib
 import json
 import pathlib
 import sys
@@ -19,13 +18,8 @@ FULL = 8        # images in a batch
 
 
 def setUpModule():
-    global SERVER, SAID, STACK
-    STACK = contextlib.ExitStack()
-    SERVER, SAID = STACK.enter_context(null_gpu.server(WORKER, FOLDER))
-
-
-def tearDownModule():
-    STACK.close()
+    global SERVER, SAID
+    SERVER, SAID = unittest.enterModuleContext(null_gpu.server(WORKER, FOLDER))
 
 
 def image(kind="timed", count=1, settings=None, images=64, **parameters):

@@ -3,7 +3,6 @@
 
 usage: measures_test.py EXPC_WORKER_CUDA NULL_GPU_FOLDER [TEST...]
 """
-import contextlib
 import json
 import pathlib
 import sys
@@ -18,13 +17,8 @@ MOST_WATTS = 500  # of one null card; all of them idle take twice that
 
 
 def setUpModule():
-    global SERVER, SAID, STACK
-    STACK = contextlib.ExitStack()
-    SERVER, SAID = STACK.enter_context(null_gpu.server(WORKER, FOLDER, cards=CARDS))
-
-
-def tearDownModule():
-    STACK.close()
+    global SERVER, SAID
+    SERVER, SAID = unittest.enterModuleContext(null_gpu.server(WORKER, FOLDER, cards=CARDS))
 
 
 def image(kind="timed", count=1, steps=4, **parameters):
