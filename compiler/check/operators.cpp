@@ -42,6 +42,13 @@ void Expressions::mismatch(source::Range range, std::string_view what, const Typ
   bool ratio_and_share = expected.dimension.flavor != Flavor::Plain && found.dimension.flavor != Flavor::Plain &&
                          expected.dimension != found.dimension;
   if (ratio_and_share) builder.note({}, "'x' writes a Ratio (1.2x), '%' a Share (95%); they never mix");
+  const bool numbers = expected.kind == Type::Kind::Number && found.kind == Type::Kind::Number;
+  if (numbers && found.dimension.isPlain() && !expected.dimension.isPlain()) {
+    const std::string unit = expected.dimension.baseUnit();
+    builder.note({}, "write a unit behind the number, as in '1{}'", unit.empty() ? "%" : unit);
+  }
+  if (expected.kind == Type::Kind::Enum && found.kind == Type::Kind::String)
+    builder.note({}, "a level is a name, without quotes");
   builder.emit();
 }
 
