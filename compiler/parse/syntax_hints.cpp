@@ -53,6 +53,8 @@ std::string constructHint(const Situation& situation, std::string_view before) {
     return "; the program and each argument are texts of their own, and no shell reads them";
   if (situation.within(Rule::SettingValue) && situation.within(Rule::List))
     return "; the settings of a kind of trial stand in braces: timed { repeat 10 }";
+  if (situation.within(Rule::KindBody) && found == Token::LeftBrace && language::find(language::Role::Kind, before))
+    return fmt::format("; close the trials above by '}}' before '{}'", before);
   if (situation.within(Rule::InputsDecl) && found == Token::LeftBracket)
     return "; files are listed without brackets: inputs \"a\", \"b\"";
   if (situation.within(Rule::ReferenceBody) && found == Token::Colon)
