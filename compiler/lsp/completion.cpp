@@ -47,6 +47,11 @@ const Completion::Slot* Completion::slotOf(Rule rule, Token after) {
       {Rule::Type, Token::Slash, kTypes},
       {Rule::ParamDecl, Token::Assign, [](C& c) { c.values(c.typeBehindColon()); }},
       {Rule::ParamDecl, Token::When, kCondition, Reach::Condition},
+      {Rule::ParamTrait, Token::With,
+       [](C& c) {
+         c.propose("strong scaling when", Kind::Keyword, "", "Where more of it share the same work, as of devices.");
+       }},
+      {Rule::ParamTrait, Token::When, kCondition, Reach::Condition},
       {Rule::MetricDecl, Token::Assign, kFormula, Reach::Condition},
       {Rule::MetricDecl, Token::From,
        [](C& c) {

@@ -297,6 +297,7 @@ class Completion(Features):
         self.offers(JOBS.replace(": method = none", ": |"), "int", "Time", "method")
         self.offers(JOBS.replace(": method = none", ": method = |"), "lora")
         self.offers(JOBS.replace("Time lower timed", "Time |"), "lower", "higher", "timed", "exact")
+        self.offers(JOBS.replace(": method = none", ": method = none  with |"), "strong scaling when")
 
     def test_nothing_in_comments_texts_and_enums(self):
         self.assertEqual(self.labels("// stu|"), [])
