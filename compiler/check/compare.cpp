@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "compiler/check/checker.h"
+#include "compiler/check/named.h"
 #include "compiler/formula/order.h"
 
 namespace expc::check {
@@ -143,8 +144,11 @@ class Comparisons {
       comparison.against = *factor.baseline;
       return true;
     }
-    if (!declaration.against && factor.baseline_refused) return context_.expressions().refuse();
     if (!declaration.against) {
+      // A baseline that is declared and not there was refused.
+      const std::vector<ast::FactorDecl>& factors = context_.declaration->factors;
+      const int declared = findNamed(factors, factor.name);
+      if (declared >= 0 && factors[static_cast<size_t>(declared)].baseline) return context_.expressions().refuse();
       auto builder = emitter_.build(declaration.over.range, CompareWithoutBaseline, comparison.name, factor.name);
       if (study_.hasWorkloadFactor() && comparison.over == 0)
         builder.note({}, "say which one it is compared with: 'against {}'", factor.levels.back().label);

@@ -118,14 +118,11 @@ class FactorChecker {
   }
 
   void baseline() {
-    if (!declaration_.baseline) return;
-    factor_.baseline_refused = true;
-    if (factor_.levels.empty()) return;  // of no levels was reported
+    if (!declaration_.baseline || factor_.levels.empty()) return;  // of no levels was reported
     auto baseline =
         context_.levelValues(*declaration_.baseline, factor_, fmt::format("the baseline of '{}'", factor_.name));
     if (!baseline) return;
     const auto found = std::ranges::find(factor_.levels, *baseline, &Level::values);
-    factor_.baseline_refused = found == factor_.levels.end();
     if (found != factor_.levels.end()) {
       factor_.baseline = static_cast<unsigned>(found - factor_.levels.begin());
       return;

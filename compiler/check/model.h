@@ -162,7 +162,6 @@ struct Factor {
   std::vector<unsigned> parameters;  // one, or those in lockstep
   std::vector<Level> levels;
   std::optional<unsigned> baseline;
-  bool baseline_refused = false;      // reported where it is declared
   std::vector<std::string> declared;  // labels as written: {"1..4"} or {"fp64", "fp32"}
   /// Where it varies: its own `when` and, of a simple factor, that of its parameter. Null: everywhere. The one rule of
   /// activity: where it does not hold, the factor has no level and its parameters no value in expressions; a parameter

@@ -44,6 +44,15 @@ void Space::orderFactors() {
   check::inOrder(width(), needs, place, [](size_t) {});
 }
 
+std::vector<const check::Value*> Space::varied(unsigned parameter) const {
+  std::vector<const check::Value*> values;
+  if (study().factor_of[parameter] < 0) return values;
+  const check::Factor& factor = study().factors[study().factor_of[parameter]];
+  const auto slot = std::ranges::find(factor.parameters, parameter) - factor.parameters.begin();
+  for (const check::Level& level : factor.levels) values.push_back(&level.values[slot]);
+  return values;
+}
+
 Space::Reads Space::readsOf(const check::Formula& formula) const {
   std::set<unsigned> parameters, looked, factors;
   auto visit = [&](auto& self, const check::Formula& read, bool settled) -> void {

@@ -81,6 +81,9 @@ class Space {
   /// After Failed: reports the rule or `when` that has no value (one too large to be looked at beforehand).
   void reportFailure(diag::Emitter& emitter) const;
 
+  /// The values of a parameter at the levels of the factor that varies it, in order; none where nothing does.
+  std::vector<const check::Value*> varied(unsigned parameter) const;
+
   /// What a formula depends on: parameters (ascending, with those that their `when`s read) and factors (through
   /// activity too, in walking order).
   struct Reads {

@@ -46,10 +46,10 @@ std::string nameIn(Rule rule, Token previous) {
   return "a name";
 }
 
-std::string describeToken(Token token) {
+std::string describeToken(const Situation& situation, Token token) {
   switch (token) {
     case Token::EndOfFile:
-      return "the end of the file";
+      return std::string(situation.end());
     case Token::Number:
       return "a number";
     case Token::String:
@@ -66,7 +66,7 @@ std::string listOf(const Situation& situation) {
   std::vector<std::string> shown;
   const bool names = situation.expects(Token::Identifier);
   for (Token token : situation.expected)
-    if (!names || !isWord(token) || token == Token::Identifier) shown.push_back(describeToken(token));
+    if (!names || !isWord(token) || token == Token::Identifier) shown.push_back(describeToken(situation, token));
   return diag::list(shown, "or");
 }
 

@@ -20,8 +20,9 @@ source::Range rangeOf(const Reporter& reporter, const Located& token) {
   return {reporter.file(), token.begin, token.end};
 }
 
-std::string describeFound(const Reporter& reporter, const Located& found, bool wants_name) {
-  if (found.token == Token::EndOfFile) return "the end of the file";
+std::string describeFound(const Reporter& reporter, const Situation& situation, bool wants_name) {
+  const Located& found = situation.found;
+  if (found.token == Token::EndOfFile) return std::string(situation.end());
   const std::string_view text = reporter.text(found.begin, found.end);
   if (found.token == Token::String || found.token == Token::UnterminatedString)
     return fmt::format("the text {}", diag::printable(text).substr(0, 200));
@@ -61,13 +62,6 @@ std::string apart(std::string_view text, source::Range range, std::string word) 
   return word;
 }
 
-/// What the command line says is no file.
-std::string fitting(const Situation& situation, std::string text) {
-  constexpr std::string_view kEnd = "the end of the file";
-  const size_t at = situation.rules.back() == Rule::File ? std::string::npos : text.find(kEnd);
-  return at == std::string::npos ? text : text.replace(at, kEnd.size(), "the end");
-}
-
 /// Where nothing was read before, too.
 bool onLaterLine(const Reporter& reporter, const Situation& situation) {
   return situation.previous.token == Token::EndOfFile ||
@@ -80,7 +74,7 @@ void reportUnexpected(Reporter& reporter, const Situation& situation) {
   const Located& found = situation.found;
   const bool first = situation.previous.token == Token::EndOfFile;
   const bool later_line = !first && onLaterLine(reporter, situation);
-  std::string expected = fitting(situation, describeExpected(situation));
+  std::string expected = describeExpected(situation);
   if (!first) expected += " after " + describe(reporter, situation.previous);
   if (expected.back() == ',') expected.pop_back();
   source::Range range = rangeOf(reporter, found);
@@ -89,7 +83,7 @@ void reportUnexpected(Reporter& reporter, const Situation& situation) {
   std::vector<Token> words = situation.expected;
   if (situation.rules.front() == Rule::WorkloadBody) words.insert(words.end(), {Token::Command, Token::Timeout});
   const std::string meant = hint(reporter.text(), situation);
-  const std::string shown = fitting(situation, describeFound(reporter, found, wantsName(situation) && !later_line));
+  const std::string shown = describeFound(reporter, situation, wantsName(situation) && !later_line);
   std::optional<diag::Builder> builder = reporter.unexpected(range, expected, shown + meant);
   if (!builder) return;
   const auto near = meant.empty() ? suggestion(reporter, found, words) : std::nullopt;
@@ -100,7 +94,7 @@ void reportUnexpected(Reporter& reporter, const Situation& situation) {
 void reportNoStatement(Reporter& reporter, Rule block, const Situation& situation) {
   const Located& found = situation.found;
   const source::Range range = rangeOf(reporter, found);
-  const std::string shown = describeFound(reporter, found, false);
+  const std::string shown = describeFound(reporter, situation, false);
   const bool named = headsOf(block).front() == Token::Identifier;  // what stands there begins with a name of its own
   if (found.token == Token::Comma && named) {
     if (auto builder = reporter.unexpected(range, fmt::format("no ',' in a {}", blockOf(block).name), shown))
@@ -131,7 +125,7 @@ void reportUnclosed(Reporter& reporter, Rule block, const Located& open, const S
   source::Range range = rangeOf(reporter, situation.found);
   if (onLaterLine(reporter, situation)) range.begin = range.end = situation.previous.end;
   if (auto builder = reporter.unexpected(range, fmt::format("'}}' to close the {}", blockOf(block).name),
-                                         describeFound(reporter, situation.found, false)))
+                                         describeFound(reporter, situation, false)))
     builder->note(rangeOf(reporter, open), "it was opened here").emit();
 }
 

@@ -30,6 +30,10 @@ struct Situation {
 
   bool within(Rule rule) const { return llvm::is_contained(rules, rule); }
   bool expects(Token token) const { return llvm::is_contained(expected, token); }
+  /// What the end is called: a text of the command line is no file.
+  std::string_view end() const {
+    return rules.empty() || rules.back() == Rule::File ? "the end of the file" : "the end";
+  }
 };
 
 /// "expected a level set after 'in', found 'baseline'".

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "compiler/diag/names.h"
+#include "compiler/check/named.h"
 
 namespace expc::select {
 
@@ -84,9 +84,8 @@ std::optional<Selected> select(const check::Program& program, const check::Study
       good &= selected.apply(*preset, emitter);
       continue;
     }
-    std::vector<std::string> names;
-    for (const check::Change& preset : study.presets) names.push_back(preset.name);
-    diag::unknownName(emitter, {}, "preset", name, names, fmt::format(" of the study '{}'", study.name));
+    diag::unknownName(emitter, {}, "preset", name, check::namesOf(study.presets),
+                      fmt::format(" of the study '{}'", study.name));
     good = false;
   }
   for (const std::string& text : selection.overrides) {

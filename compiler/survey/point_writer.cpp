@@ -94,11 +94,7 @@ PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index
       bool says = value && !isDefault(use, parameter, *value);
       entry.id.push_back(says ? member(parameters[parameter].name, toExactJson(*value)) : "");
     };
-    if (entry.factor >= 0) {
-      const check::Factor& factor = study.factors[entry.factor];
-      auto slot = std::find(factor.parameters.begin(), factor.parameters.end(), parameter) - factor.parameters.begin();
-      for (const check::Level& level : factor.levels) add(&level.values[slot]);
-    }
+    for (const check::Value* value : space.varied(parameter)) add(value);
     const auto& given = space.selected().arguments[index][parameter];
     add(given ? &*given : nullptr);
     bool plain = entry.factor < 0 && !entry.when;

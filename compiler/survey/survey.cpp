@@ -54,12 +54,8 @@ class PathReader {
       parameter.paths.emplace_back();
       if (value) collectPaths(*value, study.workload->parameters[index].type, parameter.paths.back());
     };
-    if (parameter.factor >= 0) {
-      const check::Factor& factor = study.factors[parameter.factor];
-      auto slot = std::find(factor.parameters.begin(), factor.parameters.end(), index) - factor.parameters.begin();
-      for (const check::Level& level : factor.levels) add(&level.values[slot]);
-      parameter.levels = factor.levels.size();
-    }
+    for (const check::Value* value : space_.varied(index)) add(value);
+    parameter.levels = parameter.paths.size();
     for (const auto& arguments : space_.selected().arguments) add(arguments[index] ? &*arguments[index] : nullptr);
     parameter.read.resize(parameter.paths.size());
     return parameter;
