@@ -19,7 +19,6 @@ using store::TrialStatus;
 
 // A session is closed by a gap this long (DESIGN §4).
 constexpr double kSessionGapSeconds = 30 * 60;
-constexpr unsigned kMaxRestarts = 3;
 constexpr auto kHeartbeat = std::chrono::seconds(10);
 constexpr auto kTouch = std::chrono::seconds(60);
 
@@ -62,6 +61,11 @@ std::string widthText(const plan::Plan& plan, const analysis::UntilState& state,
   return analysis::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
 }
 
+LocalWorkers localWorkers(const Setup& setup, const std::string& results) {
+  return {setup.built_in ? setup.built_in->path : "", setup.command ? setup.command->path : "", setup.environment,
+          results + "/worker-server.log"};
+}
+
 }  // namespace
 
 std::vector<plan::TrialKind> kindsInOrder(const plan::Plan& plan) {
@@ -100,7 +104,8 @@ Campaign::Campaign(const Setup& setup, const EngineOptions& options, store::Stor
       interrupts_(interrupts),
       listener_(listener),
       outcome_(outcome),
-      traces_(traces) {}
+      traces_(traces),
+      launcher_(localWorkers(setup, options.results), interrupts, [this](std::string text) { say(std::move(text)); }) {}
 
 llvm::Error Campaign::run(store::Results results) {
   results_ = std::move(results);
@@ -120,7 +125,7 @@ llvm::Error Campaign::run(store::Results results) {
     return store_.endRun(*run, now(), outcome);
   };
 
-  if (auto error = startWorkers()) {
+  if (auto error = launcher_.ready()) {
     if (!interrupts_.requested()) return error;
     llvm::consumeError(std::move(error));
     return end(Ending::Interrupted, "interrupted");
@@ -133,8 +138,7 @@ llvm::Error Campaign::run(store::Results results) {
     if (interrupts_.requested() || budgetSpent(plan_, results_)) break;
     if (auto error = runKind(kind)) return error;
   }
-  server_.stop();
-  command_server_.stop();
+  launcher_.stop();
   if (interrupts_.requested()) {
     listener_.finished();
     say(fmt::format("interrupted; {} trial{} of this run {} kept, and the same command continues", outcome_.valid,
@@ -186,48 +190,19 @@ llvm::Error Campaign::openSession() {
   return llvm::Error::success();
 }
 
-llvm::Error Campaign::startWorkers() {
-  for (const plan::Workload& workload : plan_.workloads) {
-    if (serverOf(workload).alive()) continue;
-    if (auto error = startWorker(workload)) return error;
-  }
-  return llvm::Error::success();
-}
-
-llvm::Error Campaign::startWorker(const plan::Workload& workload) {
-  auto server = WorkerServer::start(setup_.workerOf(workload).path, options_.results + "/worker-server.log",
-                                    interrupts_, setup_.environment);
-  if (!server) return server.takeError();
-  serverOf(workload) = std::move(*server);
-  return llvm::Error::success();
-}
-
 llvm::Error Campaign::heatSlots() {
   const double seconds = options_.heat_up_seconds;
   if (seconds <= 0) return llvm::Error::success();
   // A program of the user's heats nothing before it is measured.
   const bool gpus = setup_.slots.front().gpu && setup_.built_in;
   std::thread cores([&] { heatUp(setup_.slots, seconds, interrupts_); });
-  auto cold = gpus ? heatGpus(server_, setup_.machine, setup_.slots, logs() + "/heat-up", seconds, interrupts_,
+  auto cold = gpus ? heatGpus(launcher_, setup_.machine, setup_.slots, logs() + "/heat-up", seconds, interrupts_,
                               [this] { return tick(); })
                    : llvm::Expected<std::string>("");
   cores.join();
   if (!cold) return cold.takeError();
   if (!cold->empty() && !interrupts_.requested()) say("the GPUs are not heated up: " + *cold);
   return llvm::Error::success();
-}
-
-llvm::Error Campaign::restartWorker(const plan::Workload& workload) {
-  if (++restarts_ > kMaxRestarts) {
-    return llvm::createStringError(
-        fmt::format("the worker's launch server died {} times; see {}/worker-server.log. What was measured is kept, "
-                    "and the same command "
-                    "continues",
-                    restarts_, options_.results));
-  }
-  say(fmt::format("the worker's launch server {}: starting it again ({} of {})", serverOf(workload).deathText(),
-                  restarts_, kMaxRestarts));
-  return startWorker(workload);
 }
 
 llvm::Error Campaign::runKind(plan::TrialKind kind) {

@@ -10,11 +10,11 @@
 
 #include "runtime/engine/engine.h"
 #include "runtime/engine/interrupts.h"
+#include "runtime/engine/local_launcher.h"
 #include "runtime/engine/pace.h"
 #include "runtime/engine/setup.h"
 #include "runtime/engine/traces.h"
 #include "runtime/engine/trial_runner.h"
-#include "runtime/engine/worker_client.h"
 #include "runtime/store/store.h"
 
 namespace expc::engine {
@@ -30,14 +30,10 @@ class Campaign {
   enum class BlockEnd { Whole, Interrupted };
 
   llvm::Error openSession();
-  llvm::Error startWorkers();
-  llvm::Error startWorker(const plan::Workload& workload);
   /// Load on every slot, so that the first trial of a session does not find an idle machine's clocks.
   llvm::Error heatSlots();
-  llvm::Error restartWorker(const plan::Workload& workload);
   llvm::Error prepareCommands();
   llvm::Error prepareCommand(const plan::Point& point, const std::string& folder);
-  WorkerServer& serverOf(const plan::Workload& workload) { return workload.command ? command_server_ : server_; }
   llvm::Error runKind(plan::TrialKind kind);
   llvm::Expected<bool> allFailed(plan::TrialKind kind, const store::BlockPlan& block);
   llvm::Expected<std::optional<store::BlockPlan>> unfinishedBlock(plan::TrialKind kind);
@@ -75,8 +71,7 @@ class Campaign {
   Traces& traces_;
   int64_t session_ = 0;
   bool session_is_new_ = false;
-  WorkerServer server_, command_server_;
-  unsigned restarts_ = 0;
+  LocalLauncher launcher_;
   std::chrono::steady_clock::time_point last_heartbeat_{}, last_touch_{};
 };
 

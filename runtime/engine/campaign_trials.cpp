@@ -49,9 +49,7 @@ llvm::Expected<Campaign::BlockEnd> Campaign::runPlace(const store::BlockPlan& bl
   }
   while (!isOver(before, position)) {
     if (interrupts_.requested()) return BlockEnd::Interrupted;
-    if (!serverOf(setup_.workloadOf(*point)).alive()) {
-      if (auto error = restartWorker(setup_.workloadOf(*point))) return error;
-    }
+    if (auto error = launcher_.ready()) return error;
     auto trial = runAttempt(block, position, *point, ++attempt);
     if (!trial) return trial.takeError();
     if (trial->status == TrialStatus::Interrupted) return BlockEnd::Interrupted;
@@ -97,7 +95,7 @@ llvm::Expected<store::Trial> Campaign::runAttempt(const store::BlockPlan& block,
   if (workload.command) {
     if (auto error = makeTrialFolder(launch.spec.folder, setup_.command_files[point.workload])) return error;
   }
-  auto end = runTrial(serverOf(workload), interrupts_, launch, hooks);
+  auto end = runTrial(launcher_, interrupts_, launch, hooks);
   if (!end) return end.takeError();
   if (workload.command) tidy(launch.spec.folder, end->status);
 
@@ -112,7 +110,7 @@ llvm::Expected<store::Trial> Campaign::runAttempt(const store::BlockPlan& block,
   if (const std::string note = placeNote(setup_.machine, point.parameters); !note.empty() && !workload.command)
     trial.notes.push_back(note);
   trial.environment_json = plan::canonicalJson(std::move(end->environment));
-  trial.ended = now();
+  trial.ended = trial.started + end->seconds;
   if (auto error = store_.endTrial(trial)) return error;
   count(trial);
   listener_.trialEnded(note(block, point, trial), trial.status, trial.ended - trial.started, trial.reason);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/engine/trial_runner.h"
+#include "runtime/engine/launcher.h"
 #include "runtime/machine/machine.h"
 #include "runtime/plan/plan.h"
 

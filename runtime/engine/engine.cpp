@@ -132,7 +132,12 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   if (auto error = traces.prepare()) return error;
   auto setup = prepare(plan, absolute, outcome.messages);
   tell();
-  if (!setup) return setup.takeError();
+  if (!setup) {
+    if (!interrupts.requested()) return setup.takeError();
+    llvm::consumeError(setup.takeError());
+    outcome.ending = Ending::Interrupted;
+    return outcome;
+  }
   auto store = store::Store::openForWriting(absolute.results, outcome.messages);
   tell();
   if (!store) return store.takeError();

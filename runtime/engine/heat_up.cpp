@@ -9,23 +9,24 @@
 #include <thread>
 
 #include "runtime/engine/placement.h"
+#include "runtime/engine/trial_runner.h"
 #include "runtime/plan/heat_up.h"
 
 namespace expc::engine {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 
 // The start of CUDA on a machine with many GPUs.
 constexpr double kStartSeconds = 120;
 
-void spin(int core, Clock::time_point end, const Interrupts& interrupts) {
+void spin(int core, Steady::time_point end, const Interrupts& interrupts) {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (core >= 0 && core < CPU_SETSIZE) CPU_SET(core, &set);
   pthread_setaffinity_np(pthread_self(), sizeof set, &set);  // without it the core is still warmed, more or less
   volatile double sink = 1;
-  while (Clock::now() < end && !interrupts.requested()) {
+  while (Steady::now() < end && !interrupts.requested()) {
     double x = sink;
     for (int i = 0; i < 20000; ++i) x = x * 1.0000001 + 1e-9;
     sink = x;
@@ -38,13 +39,13 @@ void heatUp(const std::vector<machine::Slot>& slots, double seconds, const Inter
   if (seconds <= 0) return;
   std::set<int> cores;
   for (const machine::Slot& slot : slots) cores.insert(slot.cores.begin(), slot.cores.end());
-  auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  auto end = Steady::now() + std::chrono::duration_cast<Steady::duration>(std::chrono::duration<double>(seconds));
   std::vector<std::thread> threads;
   for (int core : cores) threads.emplace_back(spin, core, end, std::cref(interrupts));
   for (std::thread& thread : threads) thread.join();
 }
 
-llvm::Expected<std::string> heatGpus(WorkerServer& server, const machine::Machine& machine,
+llvm::Expected<std::string> heatGpus(Launcher& launcher, const machine::Machine& machine,
                                      const std::vector<machine::Slot>& slots, const std::string& log_prefix,
                                      double seconds, const Interrupts& interrupts,
                                      const std::function<llvm::Error()>& tick) {
@@ -57,7 +58,7 @@ llvm::Expected<std::string> heatGpus(WorkerServer& server, const machine::Machin
   std::vector<unsigned> all(slots.size());
   std::iota(all.begin(), all.end(), 0u);
   placeRanks(request, machine, slots, all, /*one_process=*/false);
-  auto end = runTrial(server, interrupts, request, TrialHooks{tick, nullptr});
+  auto end = runTrial(launcher, interrupts, request, TrialHooks{tick, nullptr});
   if (!end) return end.takeError();
   return end->status == store::TrialStatus::Valid ? "" : end->reason;
 }

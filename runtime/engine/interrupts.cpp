@@ -51,4 +51,6 @@ bool Interrupts::requested() const { return count > 0; }
 
 int Interrupts::fd() const { return pipe_ends[0]; }
 
+int Interrupts::currentFd() { return pipe_ends[0]; }
+
 }  // namespace expc::engine

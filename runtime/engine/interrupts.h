@@ -17,6 +17,8 @@ class Interrupts {
   bool requested() const;
   /// Readable once it was requested; for poll.
   int fd() const;
+  /// The same of the object that there is now; -1 if there is none. For what waits and is not handed it.
+  static int currentFd();
 
  private:
   struct sigaction old_[3];

@@ -9,11 +9,13 @@
 #include <fstream>
 #include <map>
 
+#include "runtime/engine/event_lines.h"
 #include "runtime/engine/log_tail.h"
 #include "runtime/engine/pace.h"
+#include "runtime/engine/process_state.h"
 #include "runtime/engine/progress.h"
-#include "runtime/engine/rank.h"
 #include "runtime/engine/schedule.h"
+#include "runtime/engine/test_run.h"
 #include "runtime/engine/timeout.h"
 
 using namespace expc;
@@ -107,19 +109,6 @@ TEST_CASE("a log's tail is its last lines, fit to print") {
   CHECK(logTail(name).empty());
 }
 
-namespace {
-
-/// A rank that has written `text` and closed its pipe.
-Rank rankThatWrote(std::string_view text) {
-  int ends[2];
-  REQUIRE(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
-  REQUIRE(write(ends[1], text.data(), text.size()) == ssize_t(text.size()));
-  close(ends[1]);
-  return Rank(0, 1, ends[0], "");
-}
-
-}  // namespace
-
 TEST_CASE("nonsense on the event pipe is noted, once, and never a crash") {
   for (const char* text :
        {"\n", "{}\n", "{\"v\":1,\"event\":\"result\"}\n", "[[[[\n", "\xff\xfe\n", "{\"v\":9,\"event\":\"started\"}\n",
@@ -128,29 +117,43 @@ TEST_CASE("nonsense on the event pipe is noted, once, and never a crash") {
         "{\"v\":1,\"event\":\"started\"}\n",
         "{\"v\":1,\"eve"}) {
     CAPTURE(text);
-    Rank rank = rankThatWrote(text);
-    CHECK(rank.read().empty());
-    CHECK((rank.weight == Weight::Nonsense));
-    CHECK(rank.reason.find("no event") != std::string::npos);
+    EventLines lines;
+    std::vector<RankReport> reports = lines.add(text);
+    for (RankReport& report : lines.end()) reports.push_back(std::move(report));
+    REQUIRE(reports.size() == 1);
+    CHECK((reports[0].what == RankReport::What::Nonsense));
+    CHECK(reports[0].text.find("no event") != std::string::npos);
+    CHECK(lines.isOver());
+    CHECK(lines.add("more\n").empty());
   }
-  Rank twice =
-      rankThatWrote("{\"v\":1,\"event\":\"result\",\"metrics\":{}}\n{\"v\":1,\"event\":\"result\",\"metrics\":{}}\n");
-  twice.read();
-  CHECK(twice.reason == "sent a second result");
 }
 
-TEST_CASE("how a rank ended weighs against what it said") {
-  Rank said = rankThatWrote("{\"v\":1,\"event\":\"failed\",\"reason\":\"no such file\"}\n");
-  said.read();
-  said.exited(1 << 8);
-  CHECK(said.reason == "no such file");
-  Rank died = rankThatWrote("{\"v\":1,\"event\":\"failed\",\"reason\":\"peer closed\"}\n");
-  died.read();
-  died.exited(11);
-  CHECK(died.reason.find("signal 11") != std::string::npos);
-  Rank well = rankThatWrote("{\"v\":1,\"event\":\"started\"}\n");
-  CHECK(well.read().size() == 1);
-  well.exited(0);
-  CHECK((well.weight == Weight::None));
-  CHECK(well.finished());
+TEST_CASE("events are read whole, however they are cut") {
+  const std::string text = "{\"v\":1,\"event\":\"started\"}\n{\"v\":1,\"event\":\"failed\",\"reason\":\"no file\"}\n";
+  for (size_t cut = 0; cut <= text.size(); ++cut) {
+    EventLines lines;
+    std::vector<RankReport> reports = lines.add(text.substr(0, cut));
+    for (RankReport& report : lines.add(text.substr(cut))) reports.push_back(std::move(report));
+    REQUIRE(reports.size() == 2);
+    CHECK((reports[0].what == RankReport::What::Said));
+    CHECK(reports[1].event.reason == "no file");
+    CHECK(lines.end().empty());
+  }
+}
+
+TEST_CASE("a process that was killed is gone when only its exit status is left, and named while it is not") {
+  const TestFolder proc;
+  const auto write = [&](const char* stat) {
+    std::filesystem::create_directories(proc.path + "/12");
+    std::ofstream(proc.path + "/12/stat") << stat;
+  };
+  CHECK(processState(12, proc.path) == '\0');
+  CHECK(processState(0, proc.path) == '\0');
+  write("12 (a (b) c) D 1 2 3");
+  CHECK(processState(12, proc.path) == 'D');
+  const std::string stuck = llvm::toString(waitUntilGone(12, "rank 0 of a trial", proc.path));
+  CHECK(stuck.find("process 12 (rank 0 of a trial) was killed and is still there, in state D (it waits for a device") !=
+        std::string::npos);
+  write("12 (a) Z 1");
+  CHECK(!waitUntilGone(12, "rank 0", proc.path));
 }

@@ -2,7 +2,7 @@
 
 // The ranks of a trial of a built-in workload on the slots that it was given.
 
-#include "runtime/engine/trial_runner.h"
+#include "runtime/engine/launcher.h"
 #include "runtime/machine/place.h"
 
 namespace expc::engine {

@@ -93,7 +93,7 @@ llvm::Error Campaign::prepareCommand(const plan::Point& point, const std::string
   TrialHooks hooks;
   hooks.tick = [this] { return tick(); };
   hooks.progress = [](const plan::Event&) {};
-  auto end = runTrial(serverOf(workload), interrupts_, request, hooks);
+  auto end = runTrial(launcher_, interrupts_, request, hooks);
   if (!end) return end.takeError();
   if (end->status == store::TrialStatus::Interrupted) return llvm::Error::success();
   if (end->status != store::TrialStatus::Valid)

@@ -11,6 +11,7 @@
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/data.h"
 #include "runtime/engine/interrupts.h"
+#include "runtime/engine/local_launcher.h"
 #include "runtime/engine/placement.h"
 #include "runtime/engine/schedule.h"
 #include "runtime/engine/setup.h"
@@ -49,7 +50,10 @@ class Rehearser {
         folder_(rehearsal::folderOf(options.results)),
         lease_(lease),
         interrupts_(interrupts),
-        listener_(listener) {
+        listener_(listener),
+        launcher_(
+            {setup.built_in ? setup.built_in->path : "", "", setup.environment, folder_ + "/logs/worker-server.log"},
+            interrupts, [&listener](const std::string& text) { listener.message(text); }) {
     cards_.count = static_cast<unsigned>(setup.slots.size());
     for (const machine::Gpu& gpu : setup.machine.gpus)
       cards_.memory = cards_.memory == 0 ? gpu.memory_bytes : std::min(cards_.memory, gpu.memory_bytes);
@@ -69,7 +73,6 @@ class Rehearser {
   TrialNote note(const plan::Point& point) const;
   std::string labelOf(const plan::Point& point) const;
   llvm::Error write(const rehearsal::Point& point);
-  llvm::Error startServer();
   llvm::Error tick();
 
   const Setup& setup_;
@@ -81,7 +84,7 @@ class Rehearser {
   rehearsal::Cards cards_;
   rehearsal::Study known_;  // as in the file
   RehearsalOutcome outcome_;
-  WorkerServer server_;
+  LocalLauncher launcher_;
   unsigned expected_ = 0;  // points to launch
   double spent_seconds_ = 0;
   std::chrono::steady_clock::time_point last_heartbeat_ = std::chrono::steady_clock::now();
@@ -110,7 +113,7 @@ llvm::Expected<RehearsalOutcome> Rehearser::run() {
       if (auto error = rehearse(point)) return error;
     }
   }
-  server_.stop();
+  launcher_.stop();
   listener_.finished();
   outcome_.interrupted = interrupts_.requested();
   return std::move(outcome_);
@@ -171,21 +174,12 @@ std::string Rehearser::missingData(const plan::Point& point) const {
 }
 
 llvm::Expected<TrialEnd> Rehearser::launch(const plan::Point& point, const TrialNote& shown) {
-  if (!server_.alive()) {
-    if (auto error = startServer()) {
-      if (!interrupts_.requested()) return error;
-      llvm::consumeError(std::move(error));
-      TrialEnd none;
-      none.status = TrialStatus::Interrupted;
-      return none;
-    }
-  }
   TrialHooks hooks;
   hooks.tick = [this] { return tick(); };
   hooks.progress = [&](const plan::Event& event) {
     listener_.trialProgress(shown, event.phase, event.done, event.total);
   };
-  return runTrial(server_, interrupts_, request(point), hooks);
+  return runTrial(launcher_, interrupts_, request(point), hooks);
 }
 
 TrialRequest Rehearser::request(const plan::Point& point) const {
@@ -237,14 +231,6 @@ TrialNote Rehearser::note(const plan::Point& point) const {
 llvm::Error Rehearser::write(const rehearsal::Point& point) {
   known_.put(point);
   return rehearsal::write(options_.results, known_);
-}
-
-llvm::Error Rehearser::startServer() {
-  auto server =
-      WorkerServer::start(setup_.built_in->path, folder_ + "/logs/worker-server.log", interrupts_, setup_.environment);
-  if (!server) return server.takeError();
-  server_ = std::move(*server);
-  return llvm::Error::success();
 }
 
 llvm::Error Rehearser::tick() {

@@ -32,10 +32,10 @@ constexpr size_t kMaxDescription = 4 << 20;
 // Where the child finds its end of a channel.
 constexpr int kChannel = 3;
 
-using Clock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 
-int millisecondsUntil(Clock::time_point end) {
-  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+int millisecondsUntil(Steady::time_point end) {
+  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Steady::now()).count();
   return left < 0 ? 0 : int(left) + 1;
 }
 
@@ -98,19 +98,22 @@ llvm::Error missing(const std::string& path, int error) {
                   path, std::strerror(error), way_out));
 }
 
-/// Everything up to the end of file, an excess or the end of patience; false for the last two.
-bool readAll(int fd, std::string& text) {
-  auto end = Clock::now() + kStartPatience;
+enum class Read { Complete, NoAnswer, Interrupted };
+
+/// Everything up to the end of file; no answer where there is too much, or nothing for too long.
+Read readAll(int fd, std::string& text) {
+  auto end = Steady::now() + kStartPatience;
   char buffer[65536];
   while (true) {
-    pollfd waiting{fd, POLLIN, 0};
-    int ready = poll(&waiting, 1, millisecondsUntil(end));
-    if (ready == 0) return false;
-    if (ready < 0) continue;
+    pollfd waiting[] = {{fd, POLLIN, 0}, {Interrupts::currentFd(), POLLIN, 0}};
+    int ready = poll(waiting, 2, millisecondsUntil(end));
+    if (ready == 0) return Read::NoAnswer;
+    if (ready < 0) continue;  // a signal, of which the second descriptor tells
+    if (waiting[1].revents) return Read::Interrupted;
     ssize_t size = read(fd, buffer, sizeof buffer);
-    if (size == 0) return true;
+    if (size == 0) return Read::Complete;
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0 || text.size() + size > kMaxDescription) return false;
+    if (size < 0 || text.size() + size > kMaxDescription) return Read::NoAnswer;
     text.append(buffer, size);
   }
 }
@@ -196,12 +199,14 @@ llvm::Expected<Answer> ask(const std::string& path, const std::vector<std::strin
     return missing(path, process.error);
   }
   Answer answer;
-  bool complete = readAll(ends[0], answer.text);
+  const Read read = readAll(ends[0], answer.text);
   close(ends[0]);
-  if (!complete) kill(-process.pid, SIGKILL);
+  if (read != Read::Complete) kill(-process.pid, SIGKILL);
   while (waitpid(process.pid, &answer.status, 0) < 0 && errno == EINTR) {
   }
-  if (complete) return answer;
+  if (read == Read::Complete) return answer;
+  if (read == Read::Interrupted)
+    return llvm::createStringError(fmt::format("interrupted while the worker '{}' was asked", path));
   return llvm::createStringError(
       fmt::format("the worker '{}' did not answer {} in {} s", path, arguments.front(), kStartPatience.count()));
 }
@@ -252,7 +257,7 @@ WorkerServer::~WorkerServer() { stop(); }
 
 llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const std::string& log,
                                                  const Interrupts& interrupts, const Environment& environment) {
-  int log_fd = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  int log_fd = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (log_fd < 0) {
     return llvm::createStringError(fmt::format(
         "{}: {}; make the results folder writable or choose another with --results DIR", log, std::strerror(errno)));
@@ -272,8 +277,8 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
   WorkerServer server;
   server.fd_ = ends[0];
   server.pid_ = process.pid;
-  auto end = Clock::now() + kStartPatience;
-  while (server.alive() && Clock::now() < end) {
+  auto end = Steady::now() + kStartPatience;
+  while (server.alive() && Steady::now() < end) {
     pollfd waiting[] = {{server.fd_, POLLIN, 0}, {interrupts.fd(), POLLIN, 0}};
     if (poll(waiting, 2, millisecondsUntil(end)) < 0) continue;
     if (waiting[1].revents) return llvm::createStringError("interrupted while the worker started");

@@ -126,7 +126,11 @@ Value toJson(const LaunchReply& reply) {
     object["launch"] = reply.id;
     object["pid"] = reply.pid;
   }
-  if (reply.type == LaunchReply::Type::Exited) object["status"] = reply.status;
+  if (reply.type == LaunchReply::Type::Exited) {
+    object["status"] = reply.status;
+    object["at"] = reply.at;
+    if (!reply.out_of_memory.empty()) object["out_of_memory"] = jsonText(reply.out_of_memory);
+  }
   return object;
 }
 
@@ -141,7 +145,11 @@ llvm::Expected<LaunchReply> launchReplyFromJson(const Value& value) {
     reply.id = in.whole("launch");
     reply.pid = static_cast<int>(in.small("pid", 0, INT32_MAX));
   }
-  if (reply.type == LaunchReply::Type::Exited) reply.status = static_cast<int>(in.small("status", 0, INT32_MAX));
+  if (reply.type == LaunchReply::Type::Exited) {
+    reply.status = static_cast<int>(in.small("status", 0, INT32_MAX));
+    if (in.has("at")) reply.at = in.number("at");
+    if (in.has("out_of_memory")) reply.out_of_memory = in.string("out_of_memory");
+  }
   in.refuseOthers();
   if (errors.any()) return errors.take("the launch reply");
   return reply;

@@ -88,7 +88,10 @@ struct LaunchReply {
   enum class Type { Ready, Started, Exited } type = Type::Ready;
   uint64_t id = 0;
   int pid = 0;
-  int status = 0;  // Exited: as from waitpid
+  // Of Exited:
+  int status = 0;             // as from waitpid
+  double at = 0;              // when it was seen: seconds since the machine was started (CLOCK_BOOTTIME)
+  std::string out_of_memory;  // how it is known that the kernel killed a process of it for memory; "": it is not
 };
 llvm::json::Value toJson(const LaunchRequest& request);
 llvm::Expected<LaunchRequest> launchRequestFromJson(const llvm::json::Value& value);

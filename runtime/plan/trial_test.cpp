@@ -95,14 +95,16 @@ TEST_CASE("launch messages come back") {
   CHECK(refusal(launchRequestFromJson(toJson(request))).find("'RANK' is not NAME=value") != std::string::npos);
   CHECK(refusal(launchRequestFromJson(Value(nullptr))).find("$: expected an object") != std::string::npos);
 
-  for (const LaunchReply& reply :
-       {LaunchReply{LaunchReply::Type::Ready, 0, 0, 0}, LaunchReply{LaunchReply::Type::Started, 7, 99, 0},
-        LaunchReply{LaunchReply::Type::Exited, 7, 99, 139}}) {
+  for (const LaunchReply& reply : {LaunchReply{}, LaunchReply{LaunchReply::Type::Started, 7, 99, 0, 0, ""},
+                                   LaunchReply{LaunchReply::Type::Exited, 7, 99, 139, 1234.5, ""},
+                                   LaunchReply{LaunchReply::Type::Exited, 7, 99, 9, 1234.5, "oom_kill 1"}}) {
     const LaunchReply back = llvm::cantFail(launchReplyFromJson(toJson(reply)));
     CHECK(back.type == reply.type);
     CHECK(back.id == reply.id);
     CHECK(back.pid == reply.pid);
     CHECK(back.status == reply.status);
+    CHECK(back.at == reply.at);
+    CHECK(back.out_of_memory == reply.out_of_memory);
   }
   CHECK(refusal(launchReplyFromJson(Object{{"v", 1}, {"reply", "gone"}})).find("'gone' is none of ready") !=
         std::string::npos);

@@ -44,7 +44,7 @@ def faults_of_the_worker():
     fault("missing_metric", "failed", "lacks the metric")
     fault("out_of_memory", "infeasible", "out of memory, as asked")
     fault("hang", "timeout", "not finished after 0.4 s")
-    fault("late_hang", "timeout", "not finished after 0.4 s")
+    fault("late_hang", "failed", "did not end within 1 s of the result")
 
 
 def a_dead_rank_ends_its_siblings():
@@ -89,6 +89,21 @@ def interrupt(number):
         folder.check_store()
         folder.write(duration="5ms")
         folder.run().expect(0)
+
+
+def a_stopped_engine_finds_what_ended_meanwhile():
+    """Promised: a trial that finished before it was looked at is valid, however late the engine wakes."""
+    with Folder(duration="400ms", timed=1) as folder:
+        engine = start_long(folder, "--timeout", "0.8")
+        engine.send_signal(signal.SIGSTOP)
+        time.sleep(2.5)
+        expect(not workers_of(engine.pid)[1], "the trial ended beside the stopped engine")
+        engine.send_signal(signal.SIGCONT)
+        _, err = engine.communicate(timeout=60)
+        expect(engine.returncode == 0, f"the run goes on\n{err}")
+        expect(folder.query("SELECT DISTINCT status FROM trial") == [("valid",)], f"no trial is taken for late\n{err}")
+        expect(folder.one("SELECT max(ended - started) FROM trial") < 2, "the engine's sleep is not in the trial's time")
+        folder.check_store()
 
 
 def ctrl_c():
@@ -320,7 +335,8 @@ def missing_things():
 
 if __name__ == "__main__":
     harness.parse_options(heat_up=0)
-    code = harness.main([faults_of_the_worker, a_dead_rank_ends_its_siblings, an_unreliable_worker_is_tried_again, ctrl_c, sigterm,
+    code = harness.main([faults_of_the_worker, a_dead_rank_ends_its_siblings, an_unreliable_worker_is_tried_again,
+                         a_stopped_engine_finds_what_ended_meanwhile, ctrl_c, sigterm,
                          ctrl_c_twice, a_killed_engine_leaves_nothing_running, two_engines, a_report_beside_a_run,
                          the_launch_server_dies, the_launch_server_keeps_dying, a_rank_killed_from_outside, a_full_disk,
                          a_file_size_limit, a_read_only_folder, a_damaged_database, a_damaged_lease, missing_things])

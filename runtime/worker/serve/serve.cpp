@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <optional>
 #include <set>
@@ -23,6 +24,12 @@ namespace expc::serve {
 namespace {
 
 constexpr size_t kMaxPacket = 256 << 10;
+
+double bootSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_BOOTTIME, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 struct Packet {
   std::string text;
@@ -166,6 +173,7 @@ void Server::refuse(uint64_t id, int log_fd, const std::string& why) {
   reply.type = plan::LaunchReply::Type::Exited;
   reply.id = id;
   reply.status = W_EXITCODE(127, 0);
+  reply.at = bootSeconds();
   send(reply);
 }
 
@@ -180,10 +188,11 @@ void Server::reap() {
       ++it;
       continue;
     }
+    plan::LaunchReply reply;
+    reply.at = bootSeconds();
     // What the rank left behind goes with it; until it is reaped its number cannot be another's.
     kill(-pid, SIGKILL);
     killStrangers(known());
-    plan::LaunchReply reply;
     reply.type = plan::LaunchReply::Type::Exited;
     reply.id = it->first;
     reply.pid = pid;

@@ -1,0 +1,68 @@
+#pragma once
+
+// What starts the ranks of a trial and tells what becomes of them. It knows no statistics and no store, and decides
+// nothing: how a trial ends is TrialWatch's business. docs/how-to-add-a-launcher.md writes another one.
+
+#include <llvm/Support/Error.h>
+
+#include <string>
+#include <vector>
+
+#include "runtime/plan/trial.h"
+
+namespace expc::engine {
+
+struct TrialRequest {
+  plan::TrialSpec spec;
+  std::vector<std::vector<std::string>> environment;  // "NAME=value" for each rank
+  std::string log_prefix;                             // rank r logs to PREFIX.r.log
+  double timeout_seconds = 0;                         // for TrialWatch; a launcher does not end a trial by itself
+
+  std::string log(unsigned rank) const { return log_prefix + "." + std::to_string(rank) + ".log"; }
+};
+
+/// One thing that a launcher saw of a rank.
+struct RankReport {
+  enum class What {
+    Started,   // it has a process: `pid`
+    Said,      // `event`
+    Nonsense,  // it wrote a line that is no event: `text` says which and why. Nothing more that it says is reported
+    Exited,    // it is gone, with `status`, and all that it said was reported before
+    Lost       // of the whole trial: the launcher lost it, and nothing of it runs any more; `text` says why
+  } what = What::Started;
+  uint64_t trial = 0;  // as `start` returned it
+  unsigned rank = 0;
+  int pid = 0;
+  plan::Event event;
+  std::string text;
+  int status = 0;  // as from waitpid
+  std::string
+      out_of_memory;  // Exited: how it is known that the kernel killed a process of this rank for memory; "": not
+  double at = 0;      // boot time: of an exit when it happened, else when it was seen
+};
+
+struct LauncherDescription {
+  std::string name;    // "local", for messages
+  unsigned lanes = 1;  // how many trials it runs at once
+};
+
+class Launcher {
+ public:
+  virtual ~Launcher() = default;
+  virtual LauncherDescription describe() const = 0;
+
+  /// Starts the ranks; returns a number by which reports name the trial, never given twice. The error is the
+  /// environment's (no descriptors, no log file, no worker), and nothing was started then.
+  virtual llvm::Expected<uint64_t> start(const TrialRequest& request) = 0;
+
+  /// Waits for something to report until the boot time `until`, or until the descriptor `wake` is readable (-1: none).
+  /// Everything that had happened when it was called is in what it returns; it returns soon even where a rank writes
+  /// without end. After the last rank has exited, or was lost, no report names the trial. The error says what cannot be
+  /// mended: no trial may be started beside a process that does not die.
+  virtual llvm::Expected<std::vector<RankReport>> events(double until, int wake) = 0;
+
+  /// Kills what is left of a trial; its ranks' exits are reported as always, or it is lost.
+  virtual void kill(uint64_t trial) = 0;
+};
+
+}  // namespace expc::engine

@@ -1,0 +1,262 @@
+#include "runtime/engine/local_launcher.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "runtime/engine/process_state.h"
+
+namespace expc::engine {
+namespace {
+
+constexpr unsigned kMaxRestarts = 3;
+// A killed rank is gone within this, or the server does not do its work.
+constexpr double kKillGrace = 20;
+// More than a pipe holds: what was in it when the call began is read, and one who writes on and on waits for its turn.
+constexpr size_t kMostRead = 2 << 20;
+constexpr double kLongestWait = 1;
+
+}  // namespace
+
+LocalLauncher::LocalLauncher(LocalWorkers workers, const Interrupts& interrupts, std::function<void(std::string)> say,
+                             const Clock& clock)
+    : interrupts_(interrupts),
+      say_(std::move(say)),
+      clock_(clock),
+      environment_(std::move(workers.environment)),
+      log_(std::move(workers.log)) {
+  built_in_.path = std::move(workers.built_in);
+  command_.path = std::move(workers.command);
+}
+
+LauncherDescription LocalLauncher::describe() const { return {"local", 1}; }
+
+llvm::Error LocalLauncher::ready() {
+  for (Server* server : {&built_in_, &command_})
+    if (!server->path.empty())
+      if (auto error = ready(*server)) return error;
+  return llvm::Error::success();
+}
+
+llvm::Error LocalLauncher::ready(Server& server) {
+  if (server.process.alive()) return llvm::Error::success();
+  if (server.started) {
+    if (++restarts_ > kMaxRestarts) {
+      return llvm::createStringError(
+          fmt::format("the worker's launch server died {} times; see {}. What was measured is kept, and the same "
+                      "command continues",
+                      restarts_, log_));
+    }
+    say_(fmt::format("the worker's launch server {}: starting it again ({} of {})", server.death, restarts_,
+                     kMaxRestarts));
+  }
+  auto process = WorkerServer::start(server.path, log_, interrupts_, environment_);
+  if (!process) return process.takeError();
+  server.process = std::move(*process);
+  server.started = true;
+  server.death.clear();
+  return llvm::Error::success();
+}
+
+void LocalLauncher::stop() {
+  for (Server* server : {&built_in_, &command_}) {
+    server->process.stop();
+    server->started = false;
+  }
+}
+
+llvm::Expected<uint64_t> LocalLauncher::start(const TrialRequest& request) {
+  Server& server = request.spec.command ? command_ : built_in_;
+  // One that died with nothing to do has not been noticed yet.
+  const bool idle =
+      std::none_of(trials_.begin(), trials_.end(), [&](auto& one) { return one.second.server == &server; });
+  while (idle && server.process.receive()) {
+  }
+  if (idle && server.started && !server.process.alive() && server.death.empty())
+    server.death = server.process.deathText();
+  if (auto error = ready(server)) return error;
+  const uint64_t id = next_trial_++;
+  Trial& trial = trials_[id];
+  trial.server = &server;
+  trial.ranks.reserve(request.spec.world_size);
+  for (unsigned number = 0; number < request.spec.world_size; ++number) {
+    if (auto error = launchRank(request, number, trial)) {
+      kill(id);
+      for (Rank& rank : trial.ranks) close(rank.pipe);
+      trials_.erase(id);
+      return error;
+    }
+  }
+  return id;
+}
+
+llvm::Error LocalLauncher::launchRank(const TrialRequest& request, unsigned number, Trial& trial) {
+  const auto failed = [](const std::string& what, int error) {
+    return llvm::createStringError(fmt::format("{}: {}; what was measured before is kept", what, std::strerror(error)));
+  };
+  const std::string log = request.log(number);
+  // Whoever may write to the folder must not lead what we write elsewhere.
+  const int log_fd = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (log_fd < 0) return failed(log, errno);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    const int error = errno;
+    close(log_fd);
+    return failed("no pipe for a rank", error);
+  }
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  static uint64_t next_launch = 1;  // unique over every server of this process
+  plan::LaunchRequest launch;
+  launch.id = next_launch++;
+  launch.rank = number;
+  launch.environment = request.environment[number];
+  launch.spec = request.spec;
+  // A server that is gone is noticed when its socket is read; any other trouble would leave us waiting for nothing.
+  const bool sent = trial.server->process.launch(launch, ends[1], log_fd);
+  const int error = errno;
+  close(ends[1]);
+  close(log_fd);
+  if (!sent && error != EPIPE && error != ECONNRESET) {
+    close(ends[0]);
+    return failed(error == EMSGSIZE ? "the trial's parameters and command are too long to send to the worker"
+                                    : "the worker's launch server cannot be reached",
+                  error);
+  }
+  Rank& rank = trial.ranks.emplace_back();
+  rank.number = number;
+  rank.launch = launch.id;
+  rank.pipe = ends[0];
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<RankReport>> LocalLauncher::events(double until, int wake) {
+  std::vector<RankReport> reports;
+  wait(until, wake);
+  // Pipes first: what a rank said comes before how it ended.
+  for (auto& [id, trial] : trials_)
+    for (Rank& rank : trial.ranks) readPipe(id, rank, reports);
+  giveUpOverdue();
+  for (Server* server : {&built_in_, &command_}) {
+    readServer(*server, reports);
+    if (server->process.alive()) continue;
+    if (auto error = loseTrials(*server, reports)) return error;
+  }
+  return reports;
+}
+
+void LocalLauncher::wait(double until, int wake) {
+  std::vector<pollfd> fds{{wake, POLLIN, 0}};
+  for (const Server* server : {&built_in_, &command_}) fds.push_back({server->process.fd(), POLLIN, 0});
+  for (const auto& [id, trial] : trials_)
+    for (const Rank& rank : trial.ranks) fds.push_back({rank.pipe, POLLIN, 0});
+  const double left = std::clamp(until - clock_.boot(), 0.0, kLongestWait);
+  poll(fds.data(), fds.size(), static_cast<int>(left * 1000) + 1);
+}
+
+RankReport& LocalLauncher::add(std::vector<RankReport>& reports, uint64_t id, unsigned rank, RankReport report) {
+  report.trial = id;
+  report.rank = rank;
+  if (report.at == 0) report.at = clock_.boot();
+  return reports.emplace_back(std::move(report));
+}
+
+void LocalLauncher::readPipe(uint64_t id, Rank& rank, std::vector<RankReport>& reports) {
+  char piece[65536];
+  for (size_t total = 0; rank.pipe >= 0 && total < kMostRead;) {
+    const ssize_t size = read(rank.pipe, piece, sizeof piece);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) return;
+    if (size <= 0) return closePipe(id, rank, reports);
+    total += size;
+    for (RankReport& report : rank.lines.add({piece, static_cast<size_t>(size)}))
+      add(reports, id, rank.number, std::move(report));
+  }
+}
+
+void LocalLauncher::closePipe(uint64_t id, Rank& rank, std::vector<RankReport>& reports) {
+  if (rank.pipe < 0) return;
+  close(rank.pipe);
+  rank.pipe = -1;
+  for (RankReport& report : rank.lines.end()) add(reports, id, rank.number, std::move(report));
+}
+
+void LocalLauncher::readServer(Server& server, std::vector<RankReport>& reports) {
+  while (auto reply = server.process.receive()) takeReply(*reply, reports);
+}
+
+void LocalLauncher::takeReply(const plan::LaunchReply& reply, std::vector<RankReport>& reports) {
+  for (auto found = trials_.begin(); found != trials_.end(); ++found) {
+    auto& [id, trial] = *found;
+    const auto rank =
+        std::find_if(trial.ranks.begin(), trial.ranks.end(), [&](const Rank& one) { return one.launch == reply.id; });
+    if (rank == trial.ranks.end()) continue;
+    RankReport report;
+    report.pid = rank->pid = reply.pid;
+    if (reply.type == plan::LaunchReply::Type::Exited) {
+      readPipe(id, *rank, reports);
+      closePipe(id, *rank, reports);  // its whole group is dead: nothing more can come
+      rank->exited = true;
+      report.what = RankReport::What::Exited;
+      report.status = reply.status;
+      report.out_of_memory = reply.out_of_memory;
+      report.at = reply.at;
+    }
+    add(reports, id, rank->number, std::move(report));
+    if (std::all_of(trial.ranks.begin(), trial.ranks.end(), [](const Rank& one) { return one.exited; }))
+      trials_.erase(found);
+    return;
+  }
+}
+
+void LocalLauncher::kill(uint64_t id) {
+  const auto found = trials_.find(id);
+  if (found == trials_.end()) return;
+  found->second.killed_at = clock_.boot();
+  for (const Rank& rank : found->second.ranks)
+    if (!rank.exited) found->second.server->process.kill(rank.launch);
+}
+
+/// Nothing else can be done with a server that does not kill: its death kills its ranks.
+void LocalLauncher::giveUpOverdue() {
+  for (auto& [id, trial] : trials_) {
+    if (trial.killed_at == 0 || clock_.boot() - trial.killed_at <= kKillGrace || !trial.server->process.alive())
+      continue;
+    trial.server->death =
+        fmt::format("had not ended a trial {:.0f} s after it was told to, and was stopped", kKillGrace);
+    trial.server->process.stop();
+  }
+}
+
+llvm::Error LocalLauncher::loseTrials(Server& server, std::vector<RankReport>& reports) {
+  if (server.started && server.death.empty()) server.death = server.process.deathText();
+  for (auto next = trials_.begin(); next != trials_.end();) {
+    auto& [id, trial] = *next;
+    if (trial.server != &server) {
+      ++next;
+      continue;
+    }
+    for (Rank& rank : trial.ranks) {
+      // Its children die with it; what they have started is in their groups.
+      if (rank.pid > 0 && !rank.exited) ::kill(-rank.pid, SIGKILL);
+      readPipe(id, rank, reports);
+      closePipe(id, rank, reports);
+    }
+    for (const Rank& rank : trial.ranks)
+      if (!rank.exited)
+        if (auto error = waitUntilGone(rank.pid, fmt::format("rank {} of a trial", rank.number))) return error;
+    RankReport report;
+    report.what = RankReport::What::Lost;
+    report.text = "the worker's launch server " + server.death;
+    add(reports, id, 0, std::move(report));
+    next = trials_.erase(next);
+  }
+  return llvm::Error::success();
+}
+
+}  // namespace expc::engine

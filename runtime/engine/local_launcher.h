@@ -1,0 +1,84 @@
+#pragma once
+
+// Runs trials on this machine: through a launch server for each worker program, which forks their ranks.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/engine/clock.h"
+#include "runtime/engine/event_lines.h"
+#include "runtime/engine/interrupts.h"
+#include "runtime/engine/launcher.h"
+#include "runtime/engine/worker_client.h"
+
+namespace expc::engine {
+
+/// The worker programs; "" where no trial needs it.
+struct LocalWorkers {
+  std::string built_in, command;
+  Environment environment;  // beside this process's
+  std::string log;          // where the servers' own output goes
+};
+
+class LocalLauncher final : public Launcher {
+ public:
+  LocalLauncher(LocalWorkers workers, const Interrupts& interrupts, std::function<void(std::string)> say,
+                const Clock& clock = Clock::real());
+
+  LauncherDescription describe() const override;
+  llvm::Expected<uint64_t> start(const TrialRequest& request) override;
+  llvm::Expected<std::vector<RankReport>> events(double until, int wake) override;
+  void kill(uint64_t trial) override;
+
+  /// Starts the servers of all its workers that do not run, as `start` does for one: those that died are started again,
+  /// three times in all. An interrupt while one starts is an error.
+  llvm::Error ready();
+  /// Ends the servers, and with them whatever runs.
+  void stop();
+
+ private:
+  struct Server {
+    std::string path;
+    WorkerServer process;
+    bool started = false;  // and if it does not live now, it died
+    std::string death;     // how
+  };
+  struct Rank {
+    unsigned number = 0;
+    uint64_t launch = 0;
+    int pipe = -1;  // its event pipe, to read from
+    int pid = 0;    // once the server has said so
+    bool exited = false;
+    EventLines lines;
+  };
+  struct Trial {
+    Server* server = nullptr;
+    std::vector<Rank> ranks;
+    double killed_at = 0;  // boot time; 0: not
+  };
+
+  llvm::Error ready(Server& server);
+  llvm::Error launchRank(const TrialRequest& request, unsigned number, Trial& trial);
+  void wait(double until, int wake);
+  void readPipe(uint64_t id, Rank& rank, std::vector<RankReport>& reports);
+  void closePipe(uint64_t id, Rank& rank, std::vector<RankReport>& reports);
+  void readServer(Server& server, std::vector<RankReport>& reports);
+  void takeReply(const plan::LaunchReply& reply, std::vector<RankReport>& reports);
+  void giveUpOverdue();
+  llvm::Error loseTrials(Server& server, std::vector<RankReport>& reports);
+  RankReport& add(std::vector<RankReport>& reports, uint64_t id, unsigned rank, RankReport report);
+
+  const Interrupts& interrupts_;
+  const std::function<void(std::string)> say_;
+  const Clock& clock_;
+  const Environment environment_;
+  const std::string log_;
+  Server built_in_, command_;
+  std::map<uint64_t, Trial> trials_;
+  uint64_t next_trial_ = 1;
+  unsigned restarts_ = 0;
+};
+
+}  // namespace expc::engine
