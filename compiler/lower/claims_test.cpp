@@ -50,11 +50,11 @@ TEST_CASE("a comparison of a comparison has cells where both inner values exist"
   const plan::Cell& cell = growth.cells[0];
   CHECK(cell.labels == std::vector<std::string>{"2", "32"});
   std::vector<std::string> read;
-  for (const std::string& id : cell.points) read.push_back(labelOf(plan, id));
+  for (const plan::Place& place : cell.points) read.push_back(labelOf(plan, place.point));
   CHECK(read == std::vector<std::string>{"gpus=2 batch=32", "gpus=2 batch=16", "gpus=1 batch=32", "gpus=1 batch=16"});
   const auto& outer = std::get<plan::OperationTerm>(cell.term->node);
   const auto& top = std::get<plan::OperationTerm>(outer.operands[0]->node);
-  CHECK(labelOf(plan, std::get<plan::MetricTerm>(top.operands[0]->node).point) == "gpus=2 batch=16");
+  CHECK(labelOf(plan, std::get<plan::MetricTerm>(top.operands[0]->node).place.point) == "gpus=2 batch=16");
   CHECK((cell.estimator == plan::Estimator::PairedRatio));
   const auto& difference = std::get<plan::OperationTerm>(plan.comparisons[2].cells.at(0).term->node);
   CHECK((difference.op == plan::OperationTerm::Op::Difference));
@@ -69,7 +69,7 @@ TEST_CASE("previous is the nearest level before that the study has there") {
   plan::Plan plan = planOf(text);
   std::vector<std::string> pairs;
   for (const plan::Cell& cell : plan.comparisons[0].cells)
-    pairs.push_back(labelOf(plan, cell.points[0]) + " / " + labelOf(plan, cell.points[1]));
+    pairs.push_back(labelOf(plan, cell.points[0].point) + " / " + labelOf(plan, cell.points[1].point));
   CHECK(pairs ==
         std::vector<std::string>{"gpus=2 method=none / gpus=1 method=none", "gpus=4 method=none / gpus=2 method=none",
                                  "gpus=4 method=lora / gpus=1 method=lora", "gpus=8 method=none / gpus=4 method=none",
@@ -87,7 +87,7 @@ TEST_CASE("partners agree on what is active in both; several baselines are an er
                       "compare cost = ratio(step_time) over method compare gap = ratio(step_time) over rank against 8" +
                       kMeasure));
   REQUIRE(plan.comparisons[0].cells.size() == 2);
-  CHECK(plan.comparisons[0].cells[0].points[1] == plan.comparisons[0].cells[1].points[1]);
+  CHECK((plan.comparisons[0].cells[0].points[1] == plan.comparisons[0].cells[1].points[1]));
   CHECK(plan.comparisons[0].without_partner == 0);
   CHECK(plan.comparisons[1].cells.size() == 1);
   CHECK(plan.points[0].levels == std::vector<unsigned>{0, plan::kInactive});
@@ -131,7 +131,7 @@ TEST_CASE("twins: two workloads are a factor") {
   CHECK(plan.points[1].parameters.getBoolean("extra") == true);
   CHECK(plan.points[0].parameters.get("workload") == nullptr);
   REQUIRE(plan.criteria[0].cells.size() == 1);
-  CHECK(plan.criteria[0].cells[0].points == std::vector<std::string>{plan.points[0].id, plan.points[1].id});
+  CHECK((plan.criteria[0].cells[0].points == std::vector<plan::Place>{plan.points[0].id, plan.points[1].id}));
   CHECK(plan.criteria[0].domain == "workload ours");
 }
 
@@ -219,6 +219,6 @@ TEST_CASE("derived metrics and series cross as terms") {
   const auto& first = std::get<plan::FirstTerm>(plan.findMetric("epochs")->derived->node);
   CHECK(first.series.metric == "curve");
   CHECK(first.bound.low == 0.97);
-  CHECK(std::get<plan::GapTerm>(plan.comparisons[0].cells.at(0).term->node).treated.point == plan.points[1].id);
+  CHECK(std::get<plan::GapTerm>(plan.comparisons[0].cells.at(0).term->node).treated.place.point == plan.points[1].id);
   CHECK((plan.comparisons[0].cells[0].estimator == plan::Estimator::Median));
 }

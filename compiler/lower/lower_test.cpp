@@ -148,8 +148,8 @@ TEST_CASE("comparisons point the right way") {
   auto ratio = [](const plan::TermPtr& term) {
     const auto& node = std::get<plan::OperationTerm>(term->node);
     CHECK((node.op == plan::OperationTerm::Op::Ratio));
-    return std::pair(std::get<plan::MetricTerm>(node.operands[0]->node).point,
-                     std::get<plan::MetricTerm>(node.operands[1]->node).point);
+    return std::pair(std::get<plan::MetricTerm>(node.operands[0]->node).place.point,
+                     std::get<plan::MetricTerm>(node.operands[1]->node).place.point);
   };
   CHECK(ratio(plan.comparisons[0].cells.at(0).term) == std::pair(one, two));
   CHECK(plan.comparisons[0].cells.size() == 2);
@@ -158,14 +158,14 @@ TEST_CASE("comparisons point the right way") {
   CHECK(ratio(plan.comparisons[2].cells.at(0).term) == std::pair(one, two));
   const auto& difference = std::get<plan::OperationTerm>(plan.comparisons[3].cells.at(0).term->node);
   CHECK((difference.op == plan::OperationTerm::Op::Difference));
-  CHECK(std::get<plan::MetricTerm>(difference.operands[0]->node).point == two);
+  CHECK(std::get<plan::MetricTerm>(difference.operands[0]->node).place.point == two);
   CHECK(plan.comparisons[3].cells[0].estimator == plan::Estimator::PairedDifference);
   CHECK((plan.comparisons[3].cells[0].kind == plan::TrialKind::Quality));
   const auto& scale = std::get<plan::ScaleTerm>(plan.comparisons[4].cells.at(1).term->node);
   CHECK(scale.factor == 0.25);
   CHECK(ratio(scale.term) == std::pair(four, one));
   CHECK(ratio(plan.comparisons[5].cells.at(1).term) == std::pair(two, four));
-  CHECK(plan.comparisons[5].cells[1].points == std::vector<std::string>{four, two});
+  CHECK((plan.comparisons[5].cells[1].points == std::vector<plan::Place>{four, two}));
   CHECK(plan.comparisons[5].text == "speedup(step_time) over gpus against previous");
 }
 

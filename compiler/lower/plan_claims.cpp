@@ -50,7 +50,7 @@ plan::Cell PlanBuilder::cell(const check::Comparison* comparison, const check::M
   cell.kind = toPlan(metric.kind);
   if (!comparison) {
     cell.points = {id(point)};
-    cell.term = metricTerm(metric, cell.points[0]);
+    cell.term = metricTerm(metric, cell.points[0].point);
     return cell;
   }
   pairs_.reads(comparison, point, [&](expand::Levels read) {

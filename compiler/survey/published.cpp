@@ -82,7 +82,8 @@ std::optional<double> PublishedValues::of(const check::Criterion& criterion, con
   };
   const plan::TermPtr term = comparisonTerm(study, study.comparisons[*criterion.comparison], pairs, point, name);
   const auto published = [&](const plan::MetricTerm& part) {
-    return plan::Reading{of(static_cast<unsigned>(study.findMetric(part.metric)), points[std::stoul(part.point)])};
+    return plan::Reading{
+        of(static_cast<unsigned>(study.findMetric(part.metric)), points[std::stoul(part.place.point)])};
   };
   return finite(plan::evaluate(*term, published));
 }

@@ -26,10 +26,10 @@ plan::Plan adaptive(double half_width, unsigned most = 20, bool relative = true)
 int64_t blocksOf(const plan::Plan& plan, Records& records, double noise) {
   stats::NormalStream normal(7);
   for (int64_t block = 1; block <= 100; ++block) {
-    const auto points = nextBlock(plan, TrialKind::Timed, records.results);
+    const auto points = nextBlock(Index(plan, records.results), TrialKind::Timed);
     if (points.empty()) return block - 1;
     CHECK(points.size() == plan.points.size());
-    for (const std::string& point : points) records.timed(point, block, 0.1 * std::exp(noise * normal.next()));
+    for (const plan::Place& point : points) records.timed(point, block, 0.1 * std::exp(noise * normal.next()));
   }
   FAIL("never ends");
   return 0;
@@ -41,7 +41,7 @@ TEST_CASE("narrow intervals need no more than the least") {
   const plan::Plan plan = adaptive(0.01);
   Records records;
   CHECK(blocksOf(plan, records, 0.001) == 6);
-  const auto states = untilStates(plan, TrialKind::Timed, records.results);
+  const auto states = untilStates(Index(plan, records.results), TrialKind::Timed);
   REQUIRE(states.size() == 1);
   CHECK(states[0].met);
   CHECK(*states[0].widest < 0.01);
@@ -56,7 +56,7 @@ TEST_CASE("wide ones get a block at a time, of all points, up to the most") {
   CHECK(some < 20);
   const plan::Plan strict = adaptive(0.0001);
   CHECK(blocksOf(strict, many, 0.02) == 20);
-  const auto states = untilStates(strict, TrialKind::Timed, many.results);
+  const auto states = untilStates(Index(strict, many.results), TrialKind::Timed);
   CHECK_FALSE(states[0].met);
   CHECK_FALSE(states[0].where.empty());
   const Judgement judgement = judge(strict, many.results);
@@ -81,7 +81,7 @@ TEST_CASE("a metric's own interval can be asked for, relative or in its unit") {
   Records records;
   const int64_t blocks = blocksOf(plan, records, 0.02);
   CHECK(blocks > 6);
-  const auto states = untilStates(plan, TrialKind::Timed, records.results);
+  const auto states = untilStates(Index(plan, records.results), TrialKind::Timed);
   CHECK(*states[0].widest <= 0.002);
   CHECK(blocks < 30);
   CHECK(states[0].where.find("precision=") == 0);
@@ -91,17 +91,17 @@ TEST_CASE("what cannot run does not keep the others running") {
   const plan::Plan plan = adaptive(0.01);
   Records records;
   for (int64_t block = 1; block <= 100; ++block) {
-    const auto points = nextBlock(plan, TrialKind::Timed, records.results);
+    const auto points = nextBlock(Index(plan, records.results), TrialKind::Timed);
     if (points.empty()) break;
     REQUIRE(block < 12);
-    for (const std::string& point : points) {
+    for (const plan::Place& point : points) {
       if (point == "fp32-2")
         records.add(point, TrialKind::Timed, block, TrialStatus::Infeasible);
       else
         records.timed(point, block, 0.1 * (1 + 0.0001 * (block % 3)));
     }
   }
-  CHECK(untilStates(plan, TrialKind::Timed, records.results)[0].met);
+  CHECK(untilStates(Index(plan, records.results), TrialKind::Timed)[0].met);
 }
 
 TEST_CASE("stopping by the width costs little coverage") {

@@ -6,8 +6,6 @@
 #include <set>
 #include <string_view>
 
-#include "runtime/analysis/outcomes.h"
-
 namespace expc::analysis {
 namespace {
 
@@ -133,14 +131,24 @@ class Pair {
   std::optional<double> difference_;
 };
 
-std::optional<Attribution> attributionOf(const Outcomes& outcomes, const std::string& treated,
-                                         const std::string& baseline) {
-  const PointOutcomes& others = outcomes.of(plan::TrialKind::Profile, baseline);
+/// The valid profile trials of each place, by block and session.
+using Profiles = std::map<plan::Place, std::map<std::pair<int64_t, int64_t>, const store::Trial*>>;
+
+Profiles profilesOf(const store::Results& results) {
+  Profiles profiles;
+  for (const store::Trial& trial : results.trials)
+    if (trial.key->kind == plan::TrialKind::Profile && trial.status == store::TrialStatus::Valid)
+      profiles[trial.place()][{trial.block, trial.session}] = &trial;
+  return profiles;
+}
+
+std::optional<Attribution> attributionOf(Profiles& profiles, const plan::Place& treated, const plan::Place& baseline) {
+  const auto& others = profiles[baseline];
   std::vector<Breakdown> treated_side, baseline_side;
-  for (const Outcome& outcome : outcomes.of(plan::TrialKind::Profile, treated).outcomes) {
-    const Outcome* other = others.find(outcome.block, outcome.session);
-    if (!outcome.valid() || !other || !other->valid()) continue;
-    auto one = read(*outcome.trial), two = read(*other->trial);
+  for (const auto& [where, trial] : profiles[treated]) {
+    const auto other = others.find(where);
+    if (other == others.end()) continue;
+    auto one = read(*trial), two = read(*other->second);
     if (!one || !two) continue;
     treated_side.push_back(std::move(*one));
     baseline_side.push_back(std::move(*two));
@@ -148,8 +156,8 @@ std::optional<Attribution> attributionOf(const Outcomes& outcomes, const std::st
   if (treated_side.empty()) return std::nullopt;
   const Breakdown mean = meanOf(treated_side), against = meanOf(baseline_side);
   Attribution attribution;
-  attribution.treated = treated;
-  attribution.baseline = baseline;
+  attribution.treated = treated.point;
+  attribution.baseline = baseline.point;
   attribution.blocks = static_cast<unsigned>(treated_side.size());
   attribution.treated_seconds = mean.seconds;
   attribution.baseline_seconds = against.seconds;
@@ -167,16 +175,16 @@ void addOnce(std::vector<std::string>& names, const std::string& name) {
 }  // namespace
 
 std::vector<Attribution> attribute(const plan::Plan& plan, const store::Results& results) {
-  const Outcomes outcomes(results);
+  Profiles profiles = profilesOf(results);
   std::vector<Attribution> all;
-  std::map<std::pair<std::string, std::string>, std::optional<size_t>> known;
+  std::map<std::pair<plan::Place, plan::Place>, std::optional<size_t>> known;
   for (const plan::Comparison& comparison : plan.comparisons) {
     for (const plan::Cell& cell : comparison.cells) {
       // A comparison of comparisons reads four points: it is no pair.
       if (cell.points.size() != 2 || cell.points[0] == cell.points[1]) continue;
       const auto [at, fresh] = known.try_emplace({cell.points[0], cell.points[1]});
       if (fresh) {
-        if (auto attribution = attributionOf(outcomes, cell.points[0], cell.points[1])) {
+        if (auto attribution = attributionOf(profiles, cell.points[0], cell.points[1])) {
           at->second = all.size();
           all.push_back(std::move(*attribution));
         }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "runtime/analysis/needs.h"
 #include "runtime/analysis/readings.h"
@@ -17,14 +18,6 @@ namespace expc::analysis {
 namespace {
 
 using store::TrialStatus;
-
-std::string labelOf(const plan::Plan& plan, const std::string& place) {
-  const store::PlaceParts parts = store::partsOf(place);
-  const plan::Point* point = plan.findPoint(parts.point);
-  std::string label = point ? plan.label(*point) : "";
-  if (label.empty()) label = "the point";
-  return parts.label.empty() ? label : label + " (control " + parts.label + ")";
-}
 
 /// The first line of what a worker said, short enough for a verdict's line.
 std::string brief(const std::string& reason) {
@@ -44,64 +37,107 @@ bool isExact(const plan::Plan& plan, const plan::Term& term) {
 /// Block values of one cell, with what was lost.
 struct BlockValues {
   std::vector<double> values;  // by block and session
-  std::set<int64_t> tried;     // blocks in which some point of the cell was run
-  std::set<int64_t> complete;
+  unsigned lost = 0;           // blocks in which every point of the cell was tried, without a value
   std::set<int64_t> sessions;
   std::map<std::string, unsigned> losses;  // why, in how many blocks
+  std::string apart;                       // why blocks count for nothing in which not every point was tried
   bool timed_out = false;                  // one of the values
 };
 
-/// Why a block has no value: the first point of the cell that has none.
-std::string whyLost(const Evidence& evidence, const plan::Cell& cell, int64_t block, int64_t session) {
-  for (const std::string& point : cell.points) {
-    const Outcome* outcome = evidence.outcomes.of(cell.kind, point).find(block, session);
-    if (!outcome) return labelOf(evidence.plan, point) + " was not run in the same block and session";
-    if (outcome->ended()) continue;
-    const std::string reason = brief(outcome->trial->reason);
-    const bool memory = outcome->trial->status == TrialStatus::Infeasible;
-    return labelOf(evidence.plan, point) + (memory ? " ran out of memory" : " failed") +
-           (reason.empty() ? "" : ": " + reason);
+/// The points of a cell, and where their outcomes of one block are.
+class Members {
+ public:
+  Members(const Index& index, const plan::Cell& cell) : index_(index), cell_(cell) {
+    for (const plan::Place& place : cell.points) places_.push_back(&index.of(cell.kind, place));
+    at_.resize(places_.size());
   }
-  return "";
+
+  const std::vector<Outcome>& ofFirst() const { return places_.front()->outcomes; }
+  bool triedIn(int64_t block) const {
+    return std::all_of(places_.begin(), places_.end(), [&](const auto* place) { return place->triedIn(block); });
+  }
+  /// From now on everything is about this block and session.
+  void moveTo(int64_t block, int64_t session) {
+    for (size_t i = 0; i < places_.size(); ++i) at_[i] = places_[i]->find(block, session);
+  }
+
+  /// Why the block has no value: the first point that has none; "" if all have one.
+  std::string whyLost() const {
+    for (size_t i = 0; i < places_.size(); ++i) {
+      const std::string label = placeLabel(index_, cell_.points[i]);
+      if (!at_[i]) return label + " was not run in the same block and session";
+      const Outcome& outcome = places_[i]->outcomes[*at_[i]];
+      if (outcome.ended()) continue;
+      if (outcome.superseded)
+        return fmt::format("{} timed out after {:.6g} s, which is less than it is given now", label, outcome.limit);
+      const std::string reason = brief(*outcome.reason);
+      return label + (outcome.status == TrialStatus::Infeasible ? " ran out of memory" : " failed") +
+             (reason.empty() ? "" : ": " + reason);
+    }
+    return "";
+  }
+  bool ended() const {
+    for (size_t i = 0; i < places_.size(); ++i)
+      if (!at_[i] || !places_[i]->outcomes[*at_[i]].ended()) return false;
+    return true;
+  }
+
+  Reading read(const plan::MetricTerm& term) const {
+    const auto member = std::find(cell_.points.begin(), cell_.points.end(), term.place);
+    const auto i = static_cast<size_t>(member - cell_.points.begin());
+    if (member == cell_.points.end() || !at_[i])
+      return {std::nullopt, false, "no trial of " + placeLabel(index_, term.place)};
+    Reading found = readMetric(index_, term.metric, *places_[i], *at_[i]);
+    if (!found.value && found.why.ends_with("is missing from the trials"))
+      found.why += " of " + placeLabel(index_, term.place);
+    return found;
+  }
+
+ private:
+  const Index& index_;
+  const plan::Cell& cell_;
+  std::vector<const PlaceOutcomes*> places_;
+  std::vector<std::optional<size_t>> at_;
+};
+
+/// The value of the cell's term where `members` are.
+Reading valueOf(const plan::Cell& cell, const Members& members) {
+  Reading reading = evaluate(*cell.term, [&](const plan::MetricTerm& term) { return members.read(term); });
+  if (cell.estimator != plan::Estimator::PairedRatio || !reading.value || reading.timed_out) {
+    return reading;
+  }
+  if (*reading.value <= 0) return {std::nullopt, false, "a ratio needs values above 0"};
+  return reading;
 }
 
-BlockValues blockValues(const Evidence& evidence, const plan::Cell& cell) {
-  std::set<std::pair<int64_t, int64_t>> places;
-  for (const std::string& point : cell.points) {
-    for (const Outcome& outcome : evidence.outcomes.of(cell.kind, point).outcomes) {
-      places.insert({outcome.block, outcome.session});
-    }
-  }
+BlockValues blockValues(const Index& index, const plan::Cell& cell) {
   BlockValues result;
-  for (const auto& [block, session] : places) {
-    result.tried.insert(block);
-    std::string why = whyLost(evidence, cell, block, session);
-    if (why.empty()) {
-      Reading reading =
-          evaluate(*cell.term, [&, block = block, session = session](const plan::MetricTerm& term) -> Reading {
-            const Outcome* outcome = evidence.outcomes.of(cell.kind, term.point).find(block, session);
-            if (!outcome || !outcome->ended())
-              return {std::nullopt, false, "no trial of " + labelOf(evidence.plan, term.point)};
-            Reading found = readMetric(evidence.plan, evidence.outcomes, term.metric, *outcome);
-            if (!found.value && found.why.ends_with("is missing from the trials"))
-              found.why += " of " + labelOf(evidence.plan, term.point);
-            return found;
-          });
-      const bool ratio = cell.estimator == plan::Estimator::PairedRatio;
-      if (reading.value && ratio && *reading.value <= 0 && !reading.timed_out) {
-        reading = {std::nullopt, false, "a ratio needs values above 0"};
-      }
-      if (reading.value) {
-        // The worst rate is 0 in a ratio.
-        result.timed_out |= reading.timed_out;
-        result.values.push_back(ratio ? std::max(0.0, *reading.value) : *reading.value);
-        result.complete.insert(block);
-        result.sessions.insert(session);
-        continue;
-      }
-      why = reading.why;
+  Members members(index, cell);
+  const bool ratio = cell.estimator == plan::Estimator::PairedRatio;
+  const std::vector<Outcome>& first = members.ofFirst();
+  bool has_value = false;  // in the block, of some session
+  for (size_t i = 0; i < first.size(); ++i) {
+    const int64_t block = first[i].block, session = first[i].session;
+    members.moveTo(block, session);
+    const Reading reading = members.ended() ? valueOf(cell, members) : Reading{};
+    if (reading.value) {
+      // The worst rate is 0 in a ratio.
+      result.timed_out |= reading.timed_out;
+      result.values.push_back(ratio ? std::max(0.0, *reading.value) : *reading.value);
+      result.sessions.insert(session);
+      has_value = true;
     }
-    ++result.losses[why];
+    if (i + 1 < first.size() && first[i + 1].block == block) continue;
+    if (!has_value) {
+      std::string why = members.ended() ? reading.why : members.whyLost();
+      if (members.triedIn(block)) {
+        ++result.lost;
+        ++result.losses[why];
+      } else {
+        result.apart = std::move(why);
+      }
+    }
+    has_value = false;
   }
   return result;
 }
@@ -124,7 +160,7 @@ stats::NestedIntervals intervalsOf(const plan::Cell& cell, const std::vector<dou
 std::string commonLoss(const BlockValues& values) {
   const auto most = std::max_element(values.losses.begin(), values.losses.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == values.losses.end() ? "" : most->first;
+  return most == values.losses.end() ? values.apart : most->first;
 }
 
 /// Sets the state from what is known of the cell's points alone; Measured if nothing speaks against it.
@@ -135,26 +171,27 @@ void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell&
   };
   result.state = CellState::Measured;
   for (size_t i = 0; i < cell.points.size(); ++i) {
-    const plan::Point* point = evidence.plan.findPoint(store::partsOf(cell.points[i]).point);
-    const std::string label = labelOf(evidence.plan, cell.points[i]);
-    const PointOutcomes& outcomes = evidence.outcomes.of(cell.kind, cell.points[i]);
+    const plan::Point* point = evidence.index.point(cell.points[i].point);
+    const PlaceOutcomes& outcomes = evidence.index.of(cell.kind, cell.points[i]);
     const bool treated = i == 0;
     const unsigned blocks = outcomes.infeasible_blocks;
+    const auto label = [&] { return placeLabel(evidence.index, cell.points[i]); };
     if (outcomes.outcomes.empty()) {
-      std::string why = label + " was not run";
+      std::string why = label() + " was not run";
       if (point && !point->unavailable.empty())
-        why = label + " is not available here: " + point->unavailable;
+        why = label() + " is not available here: " + point->unavailable;
       else if (point && !point->expected_infeasible.empty())
-        why = label + " is expected infeasible, not started: " + point->expected_infeasible;
+        why = label() + " is expected infeasible, not started: " + point->expected_infeasible;
       return set(CellState::NotRun, std::move(why));
     }
+    const std::string reason = brief(outcomes.memory_reason), evidence_text = reason.empty() ? "" : ": " + reason;
     if (blocks >= kInfeasibleBlocks) {
-      const std::string why = fmt::format("{} ran out of memory in {} blocks", label, blocks);
+      const std::string why = fmt::format("{} ran out of memory in {} blocks{}", label(), blocks, evidence_text);
       return set(treated ? CellState::Infeasible : CellState::NoBaseline, treated ? why : "no baseline: " + why);
     }
-    if (treated && blocks > 0 && outcomes.valid() > 0) {
-      return set(CellState::Unstable, fmt::format("{} is unstable: out of memory in {} of {} blocks", label, blocks,
-                                                  outcomes.outcomes.size()));
+    if (treated && blocks > 0 && outcomes.valid > 0) {
+      return set(CellState::Unstable, fmt::format("{} is unstable: out of memory in {} of {} blocks{}", label(), blocks,
+                                                  outcomes.outcomes.size(), evidence_text));
     }
   }
 }
@@ -174,36 +211,43 @@ unsigned plannedOf(const plan::KindDesign& design, unsigned complete) {
   return std::clamp(complete, design.repeat, design.most());
 }
 
-Evidence gather(const plan::Plan& plan, const store::Results& results, const Outcomes& outcomes) {
-  Evidence evidence{plan, outcomes, {}};
-  for (const plan::KindDesign& design : plan.design.kinds) {
-    const std::vector<std::string> points = nextBlock(plan, design.kind, results);
-    evidence.wanted[static_cast<size_t>(design.kind)] = {points.begin(), points.end()};
+bool Evidence::wants(plan::TrialKind kind, const plan::Place& place) const {
+  const std::vector<bool>& numbers = wanted[static_cast<size_t>(kind)];
+  const std::optional<unsigned> number = index.number(place);
+  return number && *number < numbers.size() && numbers[*number];
+}
+
+Evidence gather(const Index& index) {
+  Evidence evidence{index, {}};
+  for (const plan::KindDesign& design : index.plan().design.kinds) {
+    std::vector<bool>& wanted = evidence.wanted[static_cast<size_t>(design.kind)];
+    wanted.resize(index.places());
+    for (const plan::Place& place : nextBlock(index, design.kind)) wanted[*index.number(place)] = true;
   }
   return evidence;
 }
 
 MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence) {
   MeasuredCell result;
-  const BlockValues values = blockValues(evidence, cell);
+  const BlockValues values = blockValues(evidence.index, cell);
+  const plan::Plan& plan = evidence.index.plan();
   Scope& scope = result.estimate.scope;
-  for (const plan::KindDesign& design : evidence.plan.design.kinds) {
+  for (const plan::KindDesign& design : plan.design.kinds) {
     if (design.kind == cell.kind) scope.planned = plannedOf(design, static_cast<unsigned>(values.values.size()));
   }
   scope.complete = static_cast<unsigned>(values.values.size());
-  for (const int64_t block : values.tried) scope.lost += values.complete.count(block) == 0;
+  scope.lost = values.lost;
   scope.sessions = static_cast<unsigned>(values.sessions.size());
   std::set<std::string> hosts;
-  for (const int64_t session : values.sessions) hosts.insert(evidence.outcomes.host(session));
+  for (const int64_t session : values.sessions) hosts.insert(evidence.index.host(session));
   scope.nodes = static_cast<unsigned>(hosts.size());
 
   const bool adaptive =
-      std::any_of(evidence.plan.design.kinds.begin(), evidence.plan.design.kinds.end(),
+      std::any_of(plan.design.kinds.begin(), plan.design.kinds.end(),
                   [&](const plan::KindDesign& design) { return design.kind == cell.kind && !design.until.empty(); });
-  const auto& wanted = evidence.wanted[static_cast<size_t>(cell.kind)];
   result.unfinished = (scope.complete < scope.planned || adaptive) &&
                       std::any_of(cell.points.begin(), cell.points.end(),
-                                  [&](const std::string& point) { return wanted.count(point) != 0; });
+                                  [&](const plan::Place& place) { return evidence.wants(cell.kind, place); });
   result.estimate.values = values.values;
   result.timed_out = values.timed_out;
   judgePoints(evidence, cell, result);
@@ -214,7 +258,7 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
     }
     return result;
   }
-  result.exact = isExact(evidence.plan, *cell.term) && std::isfinite(values.values.front()) &&
+  result.exact = isExact(plan, *cell.term) && std::isfinite(values.values.front()) &&
                  std::equal(values.values.begin() + 1, values.values.end(), values.values.begin());
   result.estimate.constant = result.exact;
   result.intervals =
@@ -224,6 +268,13 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   if (result.state == CellState::Measured && !result.estimate.interval)
     result.estimate.why = tooFew(cell, values, confidence);
   return result;
+}
+
+std::string placeLabel(const Index& index, const plan::Place& place) {
+  const plan::Point* point = index.point(place.point);
+  std::string label = point ? index.plan().label(*point) : "";
+  if (label.empty()) label = "the point";
+  return place.control.empty() ? label : label + " (control " + place.control + ")";
 }
 
 std::string cellLabel(const std::vector<std::string>& factors, const plan::Cell& cell) {

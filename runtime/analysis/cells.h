@@ -3,12 +3,11 @@
 // From records to the estimate of one cell of a comparison or criterion.
 
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "runtime/analysis/index.h"
 #include "runtime/analysis/judgement.h"
-#include "runtime/analysis/outcomes.h"
 #include "runtime/stats/nested_intervals.h"
 
 namespace expc::analysis {
@@ -34,20 +33,25 @@ struct MeasuredCell {
 
 /// What all cells of a judgement share.
 struct Evidence {
-  const plan::Plan& plan;
-  const Outcomes& outcomes;
-  std::set<std::string> wanted[3];  // by TrialKind: places that nextBlock asks for
+  const Index& index;
+  std::vector<bool> wanted[3];  // by TrialKind and the place's number: whether nextBlock asks for it
+
+  bool wants(plan::TrialKind kind, const plan::Place& place) const;
 };
 
 /// How many repetitions a design plans, when `complete` are there: where they adapt, as many as there are within its
 /// limits.
 unsigned plannedOf(const plan::KindDesign& design, unsigned complete);
 
-Evidence gather(const plan::Plan& plan, const store::Results& results, const Outcomes& outcomes);
+Evidence gather(const Index& index);
 
 /// The block values of the cell's term, each inside one block and one session, and what they say at `confidence`. A
-/// timeout is worse than every value.
+/// timeout is worse than every value. A block in which every point of the cell was tried and that gives no value is
+/// lost, as it is for nextBlock.
 MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence);
+
+/// "precision=fp32 gpus=2", "the point" where it has no levels, with " (control NAME)" for one.
+std::string placeLabel(const Index& index, const plan::Place& place);
 
 /// "precision=fp32 gpus=2" from names and labels.
 std::string cellLabel(const std::vector<std::string>& factors, const plan::Cell& cell);

@@ -9,7 +9,6 @@
 
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
-#include "runtime/analysis/needs.h"
 #include "runtime/plan/evaluate.h"
 
 namespace expc::analysis {
@@ -73,9 +72,9 @@ std::map<Subject, std::optional<double>> gapsOf(const plan::Plan& plan) {
 
 /// Control over point, of one metric.
 plan::Cell cellOf(const plan::Control& control, const Subject& subject, plan::TrialKind kind) {
-  const std::string place = store::placeOf(control.point, control.name);
-  const auto metric = [&](const std::string& point) {
-    return std::make_shared<const plan::Term>(plan::Term{plan::MetricTerm{subject.metric, point}});
+  const plan::Place place(control.point, control.name);
+  const auto metric = [&](const plan::Place& read) {
+    return std::make_shared<const plan::Term>(plan::Term{plan::MetricTerm{subject.metric, read}});
   };
   plan::Cell cell;
   cell.kind = kind;
@@ -99,9 +98,8 @@ ControlResult judgeControl(const Evidence& evidence, const plan::Control& contro
   result.ratio = subject.ratio;
   if (gap) result.margin = *gap / 2;
   result.estimate = measure(evidence, cellOf(control, subject, metric.kind), kConfidence).estimate;
-  const plan::Point* point = evidence.plan.findPoint(control.point);
-  const std::string who = fmt::format("{} of {} (control {})", subject.metric,
-                                      point ? evidence.plan.label(*point) : control.point, control.name);
+  const std::string who =
+      fmt::format("{} of {}", subject.metric, placeLabel(evidence.index, {control.point, control.name}));
   if (!result.estimate.interval) {
     result.why = who + " is not judged: " + (result.estimate.why.empty() ? "not run" : result.estimate.why);
     return result;
@@ -125,7 +123,7 @@ ControlResult judgeControl(const Evidence& evidence, const plan::Control& contro
 }  // namespace
 
 void judgeControls(const Evidence& evidence, Judgement& judgement) {
-  const plan::Plan& plan = evidence.plan;
+  const plan::Plan& plan = evidence.index.plan();
   std::map<Subject, std::optional<double>> gaps = gapsOf(plan);
   if (gaps.empty()) {
     for (const plan::Metric& metric : plan.metrics)

@@ -27,8 +27,8 @@ Records measured(double factor, double spread = 0.004) {
   for (int b = 1; b <= 7; ++b) {
     double original = 0;
     for (const store::Trial& trial : records.results.trials)
-      if (trial.point == "fp64-1" && trial.block == b) original = trial.metrics.at("step_time");
-    records.timed("fp64-1", b, original * factor * (1 + spread * ((b * 3) % 7 - 3) / 3.0)).label = "twice";
+      if (trial.place() == "fp64-1" && trial.block == b) original = trial.metrics.at("step_time");
+    records.timed({"fp64-1", "twice"}, b, original * factor * (1 + spread * ((b * 3) % 7 - 3) / 3.0));
   }
   return records;
 }
@@ -100,22 +100,20 @@ TEST_CASE("too few blocks judge nothing") {
 TEST_CASE("a control runs once in every timed block, beside its point") {
   plan::Plan plan = controlled();
   Records records;
-  const auto first = nextBlock(plan, TrialKind::Timed, records.results);
+  const auto first = nextBlock(Index(plan, records.results), TrialKind::Timed);
   CHECK(first.size() == 7);
-  CHECK(first.back() == "fp64-1#twice");
-  CHECK(nextBlock(plan, TrialKind::Quality, records.results).size() == 6);
-  CHECK(remaining(plan, TrialKind::Timed, records.results).trials == 49);
-  const auto runAll = [&](int64_t block, const std::vector<std::string>& wanted) {
-    for (const std::string& place : wanted) {
-      const store::PlaceParts parts = store::partsOf(place);
-      records.timed(parts.point, block, 0.1).label = parts.label;
-    }
+  CHECK(first.back() == plan::Place("fp64-1", "twice"));
+  CHECK(nextBlock(Index(plan, records.results), TrialKind::Quality).size() == 6);
+  CHECK(remaining(Index(plan, records.results), TrialKind::Timed).trials == 49);
+  const auto runAll = [&](int64_t block, const std::vector<plan::Place>& wanted) {
+    for (const plan::Place& place : wanted) records.timed(place, block, 0.1);
   };
-  for (int64_t block = 1; block <= 7; ++block) runAll(block, nextBlock(plan, TrialKind::Timed, records.results));
-  CHECK(nextBlock(plan, TrialKind::Timed, records.results).empty());
+  for (int64_t block = 1; block <= 7; ++block) runAll(block, nextBlock(Index(plan, records.results), TrialKind::Timed));
+  CHECK(nextBlock(Index(plan, records.results), TrialKind::Timed).empty());
   // A lost trial of the control asks for both again.
   records.results.trials.back().status = TrialStatus::Failed;
-  CHECK(nextBlock(plan, TrialKind::Timed, records.results) == std::vector<std::string>{"fp64-1", "fp64-1#twice"});
+  CHECK(nextBlock(Index(plan, records.results), TrialKind::Timed) ==
+        std::vector<plan::Place>{"fp64-1", {"fp64-1", "twice"}});
 }
 
 }  // namespace expc::analysis

@@ -82,7 +82,7 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
   }
   const Decision decision = decide(criterion.claim, evidences, 1 - confidence);
   for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.verdict = cellVerdict(cells[i], decision.cells[i]);
-  const Explainer explain(evidence.plan, criterion, cells);
+  const Explainer explain(evidence.index.plan(), criterion, cells);
   for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.why = explain.cell(i);
   result.verdict = overall(cells, decision.verdict);
   result.why = explain.criterion(result.verdict);

@@ -22,13 +22,13 @@ struct PointFacts {
 };
 
 PointFacts factsOf(const Evidence& evidence, const plan::Cell& cell) {
-  const std::string& id = cell.points.front();
-  const PointOutcomes& outcomes = evidence.outcomes.of(cell.kind, id);
-  const plan::Point* point = evidence.plan.findPoint(id);
-  const std::string label = point && !evidence.plan.label(*point).empty() ? evidence.plan.label(*point) : "the point";
+  const plan::Place& place = cell.points.front();
+  const PlaceOutcomes& outcomes = evidence.index.of(cell.kind, place);
+  const plan::Point* point = evidence.index.point(place.point);
+  const std::string label = placeLabel(evidence.index, place);
   PointFacts facts;
   const unsigned blocks = outcomes.infeasible_blocks;
-  const bool wanted = evidence.wanted[static_cast<size_t>(cell.kind)].count(id) != 0;
+  const bool wanted = evidence.wants(cell.kind, place);
   if (outcomes.outcomes.empty()) {
     facts.why = label + " was not run";
     if (point && !point->unavailable.empty())
@@ -36,9 +36,12 @@ PointFacts factsOf(const Evidence& evidence, const plan::Cell& cell) {
     else if (point && !point->expected_infeasible.empty())
       facts.why = label + " is expected infeasible, not started: " + point->expected_infeasible +
                   " (an estimate is no evidence; --try-infeasible starts it)";
-  } else if (outcomes.valid() > 0) {
+  } else if (outcomes.valid > 0) {
     facts.verdict = Verdict::Fail;
-    facts.why = fmt::format("{} ran well in {} of {} blocks", label, outcomes.valid(), outcomes.outcomes.size());
+    facts.why = fmt::format("{} ran well in {} of {} blocks", label, outcomes.valid, outcomes.outcomes.size());
+    if (blocks > 0)
+      facts.why += fmt::format(", out of memory in {}: it is unstable{}", blocks,
+                               outcomes.memory_reason.empty() ? "" : " (" + outcomes.memory_reason + ")");
   } else if (blocks >= kInfeasibleBlocks) {
     facts.verdict = Verdict::Pass;
     facts.why = fmt::format("{} ran out of memory in {} blocks", label, blocks);
@@ -57,7 +60,7 @@ PointFacts factsOf(const Evidence& evidence, const plan::Cell& cell) {
 }
 
 CellEstimate estimateOf(const Evidence& evidence, const plan::Cell& cell, size_t index, const PointFacts& facts) {
-  const PointOutcomes& outcomes = evidence.outcomes.of(cell.kind, cell.points.front());
+  const PlaceOutcomes& outcomes = evidence.index.of(cell.kind, cell.points.front());
   CellEstimate estimate;
   estimate.cell = static_cast<unsigned>(index);
   estimate.verdict = facts.verdict;
@@ -68,7 +71,7 @@ CellEstimate estimateOf(const Evidence& evidence, const plan::Cell& cell, size_t
   std::set<std::string> hosts;
   for (const Outcome& outcome : outcomes.outcomes) {
     sessions.insert(outcome.session);
-    hosts.insert(evidence.outcomes.host(outcome.session));
+    hosts.insert(evidence.index.host(outcome.session));
   }
   estimate.scope.sessions = static_cast<unsigned>(sessions.size());
   estimate.scope.nodes = static_cast<unsigned>(hosts.size());

@@ -25,7 +25,7 @@ plan::Criterion oom(plan::Claim::Kind kind = plan::Claim::Kind::ForAll) {
   return claim;
 }
 
-void runsOut(Records& records, const std::string& point, int64_t block) {
+void runsOut(Records& records, const plan::Place& point, int64_t block) {
   records.add(point, TrialKind::Timed, block, TrialStatus::Infeasible).reason = "out of memory";
 }
 
@@ -57,7 +57,9 @@ TEST_CASE("infeasible is open after one block, and fails when a trial was valid"
   records.timed("bf16-2", 2, 0.1);
   result = judged(plan, oom(), records);
   CHECK(word(result.verdict) == "fail");
-  CHECK(result.why == "1 of 2 points: precision=bf16 gpus=2 ran well in 1 of 2 blocks");
+  CHECK(result.why ==
+        "1 of 2 points: precision=bf16 gpus=2 ran well in 1 of 2 blocks, out of memory in 1: it is unstable "
+        "(out of memory)");
   plan::Plan both = plan;
   both.criteria.push_back(oom());
   CHECK(exitCode(judge(both, records.results)) == 3);
@@ -77,11 +79,11 @@ TEST_CASE("a claim of infeasibility schedules its points, a second block even wh
   plan.criteria.push_back(oom());
   Records records;
   for (int64_t block = 1; block <= 9; ++block) {
-    const auto points = nextBlock(plan, TrialKind::Timed, records.results);
+    const auto points = nextBlock(Index(plan, records.results), TrialKind::Timed);
     if (points.empty()) break;
     CHECK(points.size() == (block == 1 ? 6 : 2));
-    for (const std::string& point : points) {
-      if (point.starts_with("bf16"))
+    for (const plan::Place& point : points) {
+      if (point.point.starts_with("bf16"))
         runsOut(records, point, block);
       else
         records.timed(point, block, 0.1);
@@ -98,8 +100,8 @@ TEST_CASE("what is expected infeasible is not started, and verdicts say so") {
   for (plan::Point& point : plan.points)
     if (point.id.starts_with("bf16")) point.expected_infeasible = "needs 120 GiB of 96 GB";
   Records records;
-  const auto points = nextBlock(plan, TrialKind::Timed, records.results);
-  CHECK(points == std::vector<std::string>{"fp64-1", "fp64-2", "fp32-1", "fp32-2"});
+  const auto points = nextBlock(Index(plan, records.results), TrialKind::Timed);
+  CHECK(points == std::vector<plan::Place>{"fp64-1", "fp64-2", "fp32-1", "fp32-2"});
   const CriterionResult claim = judged(plan, oom(), records);
   CHECK(word(claim.verdict) == "not run");
   CHECK(claim.why.find("expected infeasible, not started: needs 120 GiB of 96 GB") != std::string::npos);

@@ -16,16 +16,22 @@
 namespace expc::analysis {
 namespace {
 
-PointStatus statusOf(const plan::Point& point, const plan::KindDesign& design, const PointOutcomes& outcomes) {
+PointStatus statusOf(const Evidence& evidence, const plan::Point& point, const plan::KindDesign& design) {
+  const PlaceOutcomes& outcomes = evidence.index.of(design.kind, point.id);
   PointStatus status;
   status.point = point.id;
   status.kind = design.kind;
-  status.valid = outcomes.valid();
-  status.planned = point.startable() ? plannedOf(design, outcomes.ended()) : 0;
+  status.valid = outcomes.valid;
+  status.planned = point.startable() ? plannedOf(design, outcomes.ended) : 0;
   status.failed = outcomes.failed;
   status.timeouts = outcomes.timeouts;
   status.infeasible = outcomes.infeasible_blocks;
   status.last_reason = outcomes.last_reason;
+  status.memory_reason = outcomes.memory_reason;
+  status.limit = outcomes.limit;
+  status.superseded = outcomes.superseded;
+  status.lacking = point.startable() && !outcomes.outcomes.empty() && !outcomes.settledInfeasible() &&
+                   outcomes.ended < design.repeat && !evidence.wants(design.kind, point.id);
   if (outcomes.outcomes.empty() && !point.unavailable.empty())
     status.last_reason = point.unavailable;
   else if (outcomes.outcomes.empty() && !point.expected_infeasible.empty())
@@ -34,8 +40,8 @@ PointStatus statusOf(const plan::Point& point, const plan::KindDesign& design, c
 }
 
 /// The metric at the point; n = 0 if it has no value. Timeouts count in the ranks if the metric was measured at all.
-Summary summarise(const plan::Plan& plan, const Outcomes& all, const plan::Point& point, const plan::Metric& metric) {
-  const PointOutcomes& outcomes = all.of(metric.kind, point.id);
+Summary summarise(const Index& index, const plan::Point& point, const plan::Metric& metric) {
+  const PlaceOutcomes& place = index.of(metric.kind, point.id);
   Summary summary;
   summary.point = point.id;
   summary.metric = metric.name;
@@ -43,14 +49,15 @@ Summary summarise(const plan::Plan& plan, const Outcomes& all, const plan::Point
                                                                : -std::numeric_limits<double>::infinity();
   std::vector<double> ranked;
   bool absent = false;
-  for (const Outcome& outcome : outcomes.outcomes) {
+  for (size_t i = 0; i < place.outcomes.size(); ++i) {
+    const Outcome& outcome = place.outcomes[i];
     if (!outcome.ended()) continue;
-    const Reading reading = readMetric(plan, all, metric.name, outcome);
     if (!outcome.valid()) {
       ranked.push_back(worst);
       ++summary.timeouts;
       continue;
     }
+    const Reading reading = readMetric(index, metric.name, place, i);
     if (!reading.value || std::isnan(*reading.value)) {
       absent = true;
       continue;
@@ -64,7 +71,7 @@ Summary summarise(const plan::Plan& plan, const Outcomes& all, const plan::Point
   if (ranked.empty() || (absent && summary.values.empty())) return summary;
   summary.n = static_cast<unsigned>(ranked.size());
   const stats::NestedIntervals intervals = stats::orderStatistics(ranked);
-  summary.median = *intervals.estimate();
+  summary.median = intervals.estimate();
   summary.interval = intervals.interval(kConfidence);
   const auto [low, high] = std::minmax_element(summary.values.begin(), summary.values.end());
   summary.minimum = summary.values.empty() ? worst : *low;
@@ -72,6 +79,11 @@ Summary summarise(const plan::Plan& plan, const Outcomes& all, const plan::Point
   summary.constant = metric.exact && summary.timeouts + summary.never == 0 && summary.minimum == summary.maximum;
   summary.outliers = stats::tukeyOutliers(summary.values);
   return summary;
+}
+
+/// Whether the metric, or one that it is computed from, was found on this device at the point.
+bool isMeasured(const Index& index, const plan::Point& point, const plan::Metric& metric) {
+  return metric.derived || !index.notOnDevice(index.of(metric.kind, point.id), metric.name);
 }
 
 ComparisonResult compare(const Evidence& evidence, const plan::Comparison& comparison) {
@@ -112,18 +124,18 @@ const Summary* Judgement::find(std::string_view point, std::string_view metric) 
   return found == summaries.end() ? nullptr : &*found;
 }
 
-Judgement judge(const plan::Plan& plan, const store::Results& results) {
-  const Outcomes outcomes(results);
-  const Evidence evidence = gather(plan, results, outcomes);
+Judgement judge(const plan::Plan& plan, const store::Results& results) { return judge(Index(plan, results)); }
+
+Judgement judge(const Index& index) {
+  const plan::Plan& plan = index.plan();
+  const Evidence evidence = gather(index);
   Judgement judgement;
   for (const plan::Point& point : plan.points) {
-    for (const plan::KindDesign& design : plan.design.kinds) {
-      judgement.points.push_back(statusOf(point, design, outcomes.of(design.kind, point.id)));
-    }
+    for (const plan::KindDesign& design : plan.design.kinds)
+      judgement.points.push_back(statusOf(evidence, point, design));
     for (const plan::Metric& metric : plan.metrics) {
-      Summary summary = summarise(plan, outcomes, point, metric);
-      const bool measured = metric.derived || !outcomes.notOnDevice(metric.name);
-      if (summary.n > 0 && measured) judgement.summaries.push_back(std::move(summary));
+      Summary summary = summarise(index, point, metric);
+      if (summary.n > 0 && isMeasured(index, point, metric)) judgement.summaries.push_back(std::move(summary));
     }
   }
   for (const plan::Comparison& comparison : plan.comparisons)
@@ -132,9 +144,9 @@ Judgement judge(const plan::Plan& plan, const store::Results& results) {
     judgement.criteria.push_back(judgeCriterion(evidence, criterion));
   judgeControls(evidence, judgement);
   for (const plan::KindDesign& design : plan.design.kinds) {
-    for (UntilState& state : untilStates(plan, design.kind, results)) judgement.untils.push_back(std::move(state));
+    for (UntilState& state : untilStates(index, design.kind)) judgement.untils.push_back(std::move(state));
   }
-  if (results.onNullCards()) withholdVerdicts(judgement);
+  if (index.onNullCards()) withholdVerdicts(judgement);
   return judgement;
 }
 

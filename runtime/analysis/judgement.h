@@ -13,6 +13,8 @@
 
 namespace expc::analysis {
 
+class Index;
+
 /// The confidence of intervals that no criterion asks for.
 inline constexpr double kConfidence = 0.95;
 
@@ -23,14 +25,15 @@ std::string_view toString(Verdict verdict);
 /// infinite.
 struct Summary {
   std::string point, metric;
-  unsigned n = 0;                               // at least 1: a metric without a value has no summary
-  unsigned timeouts = 0;                        // of n
-  bool constant = false;                        // an exact metric that never varied
-  double median = 0, minimum = 0, maximum = 0;  // the ends of `values`; infinite if there are none
-  std::optional<stats::Interval> interval;      // absent: too few values for the confidence (95 %)
-  std::vector<double> values;                   // measured ones by block order, for dots in charts
-  std::vector<unsigned> outliers;               // indices into values (Tukey); flagged, never dropped
-  unsigned never = 0;                           // of n: a series that never got there (epochs_to): infinite, in no list
+  unsigned n = 0;                           // at least 1: a metric without a value has no summary
+  unsigned timeouts = 0;                    // of n
+  bool constant = false;                    // an exact metric that never varied
+  std::optional<double> median;             // absent where infinities of both signs leave it undefined
+  double minimum = 0, maximum = 0;          // the ends of `values`; infinite if there are none
+  std::optional<stats::Interval> interval;  // absent: too few values for the confidence (95 %)
+  std::vector<double> values;               // measured ones by block order, for dots in charts
+  std::vector<unsigned> outliers;           // indices into values (Tukey); flagged, never dropped
+  unsigned never = 0;                       // of n: a series that never got there (epochs_to): infinite, in no list
 };
 
 /// Pairs (for a cell of one point: trials) that an estimate rests on. Lost: blocks that were tried and gave no value.
@@ -88,13 +91,23 @@ struct UntilState {
   unsigned blocks = 0;           // repetitions so far, and the most there can be
   unsigned most = 0;
   bool met = false;
+  bool over = false;  // met, or no further block can narrow anything that is asked
 };
 
+/// How the trials of a point ended. Trials that failed or timed out are counted with every attempt, the others in
+/// blocks.
 struct PointStatus {
   std::string point;
   plan::TrialKind kind = plan::TrialKind::Timed;
   unsigned planned = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0;
-  std::string last_reason;
+  std::string last_reason = "";    // of the newest that did not end well
+  std::string memory_reason = "";  // of the newest that ran out of memory
+  double limit = 0;                // seconds: the largest that a timeout met
+  unsigned superseded = 0;         // timeouts under a limit that is larger now: no values, and to be run again
+  bool lacking = false;            // some repetitions are not there, and none is asked for any more
+
+  /// Out of memory in some blocks, and not in others.
+  bool unstable() const { return infeasible > 0 && valid > 0; }
 };
 
 struct Judgement {
@@ -108,11 +121,12 @@ struct Judgement {
   const Summary* find(std::string_view point, std::string_view metric) const;
 };
 
-/// What `results` say of `plan`, by DESIGN §5. Pure, and independent of the order of the records. What null cards
-/// measured decides nothing: every criterion and control that it could decide is open. Comparisons have
+/// What the records of an index say of its plan, by DESIGN §5. Pure, and independent of the order of the records. What
+/// null cards measured decides nothing: every criterion and control that it could decide is open. Comparisons have
 /// intervals at kConfidence; a criterion's cells at its own confidence. Fail of a forall and pass of an exists are
 /// decided with Holm over the cells, so a cell whose printed interval violates the bound can still be inconclusive; its
 /// `why` says so.
+Judgement judge(const Index& index);
 Judgement judge(const plan::Plan& plan, const store::Results& results);
 
 /// DESIGN §5: 0 all pass, 3 some fail (infeasible counts as fail), 4 some undecided or not run, 5 nothing ran (no trial

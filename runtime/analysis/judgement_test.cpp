@@ -83,7 +83,7 @@ TEST_CASE("the order of the records changes nothing") {
     }
     for (const Summary& summary : judgement.summaries) {
       for (const double value : summary.values) all += " " + std::to_string(value);
-      all += std::to_string(summary.median);
+      all += std::to_string(summary.median.value_or(NAN));
     }
     for (const PointStatus& status : judgement.points) all += status.last_reason + std::to_string(status.valid);
     for (const CellEstimate& cell : judgement.comparisons[0].cells) all += std::to_string(*cell.estimate);

@@ -146,7 +146,7 @@ TEST_CASE("not run, partly not run, unavailable, not asked") {
   plan.criteria.push_back(criterion(gainCells(), atLeast(1.2, "1.2x"), "x", 0.95));
   Records one;
   one.pairs(7, 1.5);
-  std::erase_if(one.results.trials, [](const store::Trial& trial) { return trial.point.back() == '2'; });
+  std::erase_if(one.results.trials, [](const store::Trial& trial) { return trial.key->place.point.back() == '2'; });
   const CriterionResult result = judge(plan, one.results).criteria[0];
   CHECK(word(result.verdict) == "inconclusive");
   CHECK(word(result.cells[0].verdict) == "pass");

@@ -1,93 +1,16 @@
 #include "runtime/analysis/needs.h"
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <set>
+#include <fmt/format.h>
 
-#include "runtime/analysis/cells.h"
-#include "runtime/analysis/outcomes.h"
+#include <algorithm>
+#include <set>
 
 namespace expc::analysis {
 namespace {
 
 unsigned shortOf(unsigned target, unsigned have) { return target > have ? target - have : 0; }
 
-/// How many more blocks each point of a plan needs, for one kind of trial.
-class Deficits {
- public:
-  Deficits(const plan::Plan& plan, plan::TrialKind kind, const Outcomes& outcomes, unsigned repeat)
-      : kind_(kind), outcomes_(outcomes), repeat_(repeat), limit_(repeat + (repeat + 1) / 2) {
-    for (const plan::Point& point : plan.points) {
-      if (!point.startable() || outcomes_.of(kind_, point.id).infeasible_blocks >= kInfeasibleBlocks) continue;
-      need_[point.id] = ofPoint(point.id);
-    }
-    if (hasControls(plan, kind)) addControls(plan);
-    for (const plan::Comparison& comparison : plan.comparisons) addCells(comparison.cells);
-    for (const plan::Criterion& criterion : plan.criteria) addCells(criterion.cells);
-  }
-
-  bool any() const {
-    return std::any_of(need_.begin(), need_.end(), [](const auto& entry) { return entry.second > 0; });
-  }
-  unsigned of(std::string_view point) const {
-    const auto found = need_.find(point);
-    return found == need_.end() ? 0 : found->second;
-  }
-
- private:
-  unsigned ofPoint(std::string_view point) const {
-    const PointOutcomes& outcomes = outcomes_.of(kind_, point);
-    return std::min(shortOf(repeat_, outcomes.ended()), shortOf(limit_, outcomes.outcomes.size()));
-  }
-
-  unsigned ofCell(const plan::Cell& cell) const {
-    unsigned complete = 0;
-    std::set<int64_t> tried;
-    for (const Outcome& outcome : outcomes_.of(kind_, cell.points.front()).outcomes) {
-      const auto all = [&](auto holds) {
-        return std::all_of(cell.points.begin(), cell.points.end(), [&](const std::string& point) {
-          const auto& others = outcomes_.of(kind_, point).outcomes;
-          return std::any_of(others.begin(), others.end(), holds);
-        });
-      };
-      const auto in_block = [&](const Outcome& other) { return other.block == outcome.block; };
-      if (all(in_block)) tried.insert(outcome.block);
-      complete += all(
-          [&](const Outcome& other) { return in_block(other) && other.session == outcome.session && other.ended(); });
-    }
-    return std::min(shortOf(repeat_, complete), shortOf(limit_, static_cast<unsigned>(tried.size())));
-  }
-
-  void addControls(const plan::Plan& plan) {
-    for (const plan::Control& control : plan.controls) {
-      const std::string place = store::placeOf(control.point, control.name);
-      const auto point = need_.find(control.point);
-      if (point == need_.end() || outcomes_.of(kind_, place).infeasible_blocks >= kInfeasibleBlocks) continue;
-      plan::Cell pair;
-      pair.points = {control.point, place};
-      const unsigned deficit = ofCell(pair);
-      need_[place] = std::max(ofPoint(place), deficit);
-      point->second = std::max(point->second, deficit);
-    }
-  }
-
-  void addCells(const std::vector<plan::Cell>& cells) {
-    for (const plan::Cell& cell : cells) {
-      if (cell.kind != kind_ || cell.points.size() < 2) continue;
-      const bool possible = std::all_of(cell.points.begin(), cell.points.end(),
-                                        [&](const std::string& point) { return need_.count(point) != 0; });
-      if (!possible) continue;
-      const unsigned deficit = ofCell(cell);
-      for (const std::string& point : cell.points) need_[point] = std::max(need_[point], deficit);
-    }
-  }
-
-  plan::TrialKind kind_;
-  const Outcomes& outcomes_;
-  unsigned repeat_ = 0, limit_ = 0;
-  std::map<std::string, unsigned, std::less<>> need_;  // places that can run
-};
+bool adapts(const plan::KindDesign& design) { return design.most() > design.repeat; }
 
 const plan::KindDesign* designOf(const plan::Plan& plan, plan::TrialKind kind) {
   const auto design = std::find_if(plan.design.kinds.begin(), plan.design.kinds.end(),
@@ -95,134 +18,176 @@ const plan::KindDesign* designOf(const plan::Plan& plan, plan::TrialKind kind) {
   return design == plan.design.kinds.end() ? nullptr : &*design;
 }
 
-/// Every place of the plan, in the order of blocks before they are shuffled.
-std::vector<std::string> places(const plan::Plan& plan) {
-  std::vector<std::string> all;
-  for (const plan::Point& point : plan.points) all.push_back(point.id);
-  for (const plan::Control& control : plan.controls) all.push_back(store::placeOf(control.point, control.name));
-  return all;
-}
-
-/// The half-width of a cell's interval in the sense of `until`; nothing while there is no interval.
-std::optional<double> halfWidth(const MeasuredCell& cell, bool relative) {
-  const CellEstimate& estimate = cell.estimate;
-  if (!estimate.estimate || !estimate.interval) return std::nullopt;
-  const double width =
-      std::max(*estimate.estimate - estimate.interval->low, estimate.interval->high - *estimate.estimate);
-  if (!relative) return width;
-  if (*estimate.estimate == 0) return width == 0 ? std::optional<double>(0) : std::nullopt;
-  return width / std::abs(*estimate.estimate);
-}
-
-/// The cells whose intervals an `until` speaks of, with the names of their labels.
-std::pair<std::vector<plan::Cell>, std::vector<std::string>> subjectCells(const plan::Plan& plan,
-                                                                          const std::string& subject) {
-  for (const plan::Comparison& comparison : plan.comparisons) {
-    if (comparison.name == subject) return {comparison.cells, comparison.factors};
+/// What has ended and was tried, of places and groups, blocks under way included.
+class Progress {
+ public:
+  Progress(const Index& index, plan::TrialKind kind, std::span<const BlockUnderWay> under_way)
+      : index_(index), kind_(kind) {
+    for (unsigned number = 0; number < index.places(); ++number)
+      places_.push_back({index.of(kind, number).ended, index.of(kind, number).tried});
+    for (const Group& group : index.groups(kind)) groups_.push_back({group.complete, group.tried});
+    for (const BlockUnderWay& block : under_way) foresee(block);
   }
-  std::vector<plan::Cell> cells;
-  std::vector<std::string> factors;
-  for (const plan::Factor& factor : plan.factors) factors.push_back(factor.name);
-  const plan::Metric* metric = plan.findMetric(subject);
-  for (const plan::Point& point : plan.points) {
-    if (!metric) break;
-    plan::Cell cell;
-    for (size_t i = 0; i < plan.factors.size(); ++i) cell.labels.push_back(plan.levelLabel(point, i));
-    cell.term = std::make_shared<const plan::Term>(plan::Term{plan::MetricTerm{subject, point.id}});
-    cell.kind = metric->kind;
-    cell.points = {point.id};
-    cells.push_back(std::move(cell));
-  }
-  return {std::move(cells), std::move(factors)};
-}
 
-/// Sets `widest`, `where` and `met`.
-void measureUntil(const Evidence& evidence, UntilState& state) {
-  const auto [cells, factors] = subjectCells(evidence.plan, state.until.subject);
-  double widest = 0;
-  for (const plan::Cell& cell : cells) {
-    if (cell.kind != state.kind) continue;
-    const MeasuredCell measured = measure(evidence, cell, kConfidence);
-    if (measured.state != CellState::Measured && measured.state != CellState::Lost) continue;
-    const std::optional<double> width = halfWidth(measured, state.until.relative);
-    if (width && *width < widest) continue;
-    state.where = cellLabel(factors, cell);
-    if (!width) return;
-    widest = *width;
-  }
-  state.widest = widest;
-  state.met = widest <= state.until.half_width;
-}
+  struct Count {
+    unsigned ended = 0, tried = 0;
+  };
+  const Count& ofPlace(unsigned number) const { return places_[number]; }
+  const Count& ofGroup(size_t group) const { return groups_[group]; }
 
-std::vector<UntilState> untilStatesOf(const plan::Plan& plan, const plan::KindDesign& design,
-                                      const Outcomes& outcomes) {
-  std::vector<UntilState> states;
-  const Evidence evidence{plan, outcomes, {}};
-  unsigned blocks = 0;
-  for (const plan::Point& point : plan.points) blocks = std::max(blocks, outcomes.of(design.kind, point.id).ended());
-  for (const plan::Until& until : design.until) {
-    UntilState state;
-    state.kind = design.kind;
-    state.until = until;
-    state.blocks = blocks;
-    state.most = design.most();
-    measureUntil(evidence, state);
-    states.push_back(std::move(state));
+ private:
+  /// Counts what the block will have when its trials that are not over end well.
+  void foresee(const BlockUnderWay& block) {
+    std::set<unsigned> numbers;
+    for (const plan::Place& place : block.places)
+      if (const std::optional<unsigned> number = index_.number(place)) numbers.insert(*number);
+    for (const unsigned number : numbers) {
+      const Fact fact = factOf(number, block.block);
+      places_[number].ended += !fact.ended && !fact.out_of_memory;
+      places_[number].tried += !fact.tried;
+    }
+    const std::vector<Group>& groups = index_.groups(kind_);
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const std::vector<unsigned>& members = groups[i].places;
+      if (!std::includes(numbers.begin(), numbers.end(), members.begin(), members.end())) continue;
+      bool ended = true, tried = true, out_of_memory = false;
+      for (const unsigned member : members) {
+        const Fact fact = factOf(member, block.block);
+        ended = ended && fact.ended;
+        tried = tried && fact.tried;
+        out_of_memory = out_of_memory || fact.out_of_memory;
+      }
+      groups_[i].ended += !ended && !out_of_memory;
+      groups_[i].tried += !tried;
+    }
   }
-  return states;
+
+  /// What is known of a place in a block already.
+  struct Fact {
+    bool ended = false, tried = false, out_of_memory = false;
+  };
+  Fact factOf(unsigned number, int64_t block) const {
+    const PlaceOutcomes& place = index_.of(kind_, number);
+    Fact fact;
+    for (auto at = place.firstOf(block); at != place.outcomes.end() && at->block == block; ++at) {
+      fact.ended = fact.ended || at->ended();
+      fact.tried = fact.tried || at->tried();
+      fact.out_of_memory = fact.out_of_memory || at->status == store::TrialStatus::Infeasible;
+    }
+    return fact;
+  }
+
+  const Index& index_;
+  plan::TrialKind kind_;
+  std::vector<Count> places_, groups_;
+};
+
+/// How many more blocks each place needs for a number of repetitions.
+class Deficits {
+ public:
+  /// Without `most`: also of what was given up, however often it was tried.
+  Deficits(const Index& index, plan::TrialKind kind, const Progress& progress, unsigned repeat,
+           std::optional<unsigned> most)
+      : repeat_(repeat), most_(most), need_(index.places()) {
+    std::vector<bool> possible(index.places());
+    for (unsigned number = 0; number < index.places(); ++number) {
+      possible[number] = index.asked(kind, number) && (!most || !index.givenUp(kind, number));
+      if (possible[number]) need_[number] = lacking(progress.ofPlace(number));
+    }
+    const std::vector<Group>& groups = index.groups(kind);
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const std::vector<unsigned>& members = groups[i].places;
+      if (!std::all_of(members.begin(), members.end(), [&](unsigned member) { return possible[member]; })) continue;
+      const unsigned deficit = lacking(progress.ofGroup(i));
+      for (const unsigned member : members) need_[member] = std::max(need_[member], deficit);
+    }
+  }
+
+  bool any() const {
+    return std::any_of(need_.begin(), need_.end(), [](unsigned need) { return need > 0; });
+  }
+  unsigned largest() const { return need_.empty() ? 0 : *std::max_element(need_.begin(), need_.end()); }
+  unsigned of(unsigned number) const { return need_[number]; }
+
+ private:
+  unsigned lacking(const Progress::Count& count) const {
+    const unsigned need = shortOf(repeat_, count.ended);
+    return most_ ? std::min(need, shortOf(*most_, count.tried)) : need;
+  }
+
+  unsigned repeat_;
+  std::optional<unsigned> most_;
+  std::vector<unsigned> need_;  // by number
+};
+
+/// The most blocks that may be tried for `repeat` repetitions: half as many again, but where they adapt no more than
+/// the most.
+unsigned mostTried(const plan::KindDesign& design, unsigned repeat) {
+  const unsigned most = repeat + (repeat + 1) / 2;
+  return adapts(design) ? std::min(most, design.most()) : most;
 }
 
 /// The deficits that count now: at `repeat`; where all is there and an `until` is not met, at more.
-Deficits deficitsNow(const plan::Plan& plan, const plan::KindDesign& design, const Outcomes& outcomes) {
-  Deficits deficits(plan, design.kind, outcomes, design.repeat);
-  if (deficits.any() || design.most() <= design.repeat) return deficits;
-  // What has been measured says the same at every step, so ask once.
-  const std::vector<UntilState> states = untilStatesOf(plan, design, outcomes);
-  if (std::all_of(states.begin(), states.end(), [](const UntilState& state) { return state.met; })) return deficits;
-  for (unsigned repeat = design.repeat + 1; repeat <= design.most(); ++repeat) {
-    Deficits more(plan, design.kind, outcomes, repeat);
-    if (more.any()) return more;
+Deficits deficitsNow(const Index& index, const plan::KindDesign& design, const Progress& progress) {
+  const auto at = [&](unsigned repeat) {
+    return Deficits(index, design.kind, progress, repeat, mostTried(design, repeat));
+  };
+  Deficits deficits = at(design.repeat);
+  if (deficits.any() || !adapts(design)) return deficits;
+  const std::vector<UntilState> states = untilStates(index, design.kind);
+  if (std::all_of(states.begin(), states.end(), [](const UntilState& state) { return state.over; })) return deficits;
+  // The fewest repetitions that lack something: what is lacking only grows with them.
+  unsigned low = design.repeat, high = design.most();
+  if (!at(high).any()) return deficits;
+  while (high - low > 1) {
+    const unsigned middle = low + (high - low) / 2;
+    (at(middle).any() ? high : low) = middle;
   }
-  return deficits;
+  return at(high);
 }
 
-}  // namespace
-
-bool hasControls(const plan::Plan& plan, plan::TrialKind kind) {
-  if (kind == plan::TrialKind::Timed) return true;
-  return kind == plan::TrialKind::Quality && !designOf(plan, plan::TrialKind::Timed);
-}
-
-std::vector<UntilState> untilStates(const plan::Plan& plan, plan::TrialKind kind, const store::Results& results) {
-  const plan::KindDesign* design = designOf(plan, kind);
-  if (!design || design->until.empty()) return {};
-  return untilStatesOf(plan, *design, Outcomes(results));
-}
-
-std::vector<std::string> nextBlock(const plan::Plan& plan, plan::TrialKind kind, const store::Results& results) {
-  const plan::KindDesign* design = designOf(plan, kind);
-  if (!design) return {};
-  const Outcomes outcomes(results);
-  const Deficits deficits = deficitsNow(plan, *design, outcomes);
-  std::vector<std::string> wanted;
-  for (std::string& place : places(plan)) {
-    if (deficits.of(place) > 0) wanted.push_back(std::move(place));
+/// How many blocks each place still runs in, by number: where repetitions adapt all places go on together.
+std::vector<unsigned> wanted(const Index& index, const plan::KindDesign& design, const Progress& progress) {
+  const Deficits deficits = deficitsNow(index, design, progress);
+  const unsigned blocks = deficits.largest();
+  std::vector<unsigned> wanted;
+  for (unsigned number = 0; number < index.places(); ++number) {
+    unsigned need = deficits.of(number);
+    if (adapts(design) && blocks > 0 && index.asked(design.kind, number) && !index.givenUp(design.kind, number))
+      need = std::max(need, std::min(blocks, shortOf(design.most(), progress.ofPlace(number).tried)));
+    wanted.push_back(need);
   }
   return wanted;
 }
 
-Remaining remaining(const plan::Plan& plan, plan::TrialKind kind, const store::Results& results) {
-  const plan::KindDesign* design = designOf(plan, kind);
+}  // namespace
+
+std::vector<plan::Place> nextBlock(const Index& index, plan::TrialKind kind, std::span<const BlockUnderWay> under_way) {
+  const plan::KindDesign* design = designOf(index.plan(), kind);
+  std::vector<plan::Place> places;
+  if (!design) return places;
+  const std::vector<unsigned> blocks = wanted(index, *design, Progress(index, kind, under_way));
+  for (unsigned number = 0; number < blocks.size(); ++number)
+    if (blocks[number] > 0) places.push_back(index.place(number));
+  return places;
+}
+
+Remaining remaining(const Index& index, plan::TrialKind kind) {
+  const plan::KindDesign* design = designOf(index.plan(), kind);
   Remaining left;
   if (!design) return left;
-  const Outcomes outcomes(results);
-  const Deficits deficits = deficitsNow(plan, *design, outcomes);
-  for (const std::string& place : places(plan)) {
-    const unsigned need = deficits.of(place);
-    left.blocks = std::max(left.blocks, need);
-    left.trials += need;
+  for (const unsigned blocks : wanted(index, *design, Progress(index, kind, {}))) {
+    left.blocks = std::max(left.blocks, blocks);
+    left.trials += blocks;
   }
   return left;
+}
+
+bool lacksTrials(const Index& index) {
+  const auto& kinds = index.plan().design.kinds;
+  return std::any_of(kinds.begin(), kinds.end(), [&](const plan::KindDesign& design) {
+    return Deficits(index, design.kind, Progress(index, design.kind, {}), design.repeat, std::nullopt).any();
+  });
 }
 
 }  // namespace expc::analysis

@@ -1,17 +1,24 @@
 #pragma once
 
-// Which trials a plan still lacks. The engine asks after each block; nothing here looks at verdicts, so stopping cannot
-// bias them.
+// Which trials a plan still lacks. The engine asks when it has room for a block; nothing here looks at verdicts, so
+// stopping cannot bias them.
 
 #include <cstdint>
-#include <string>
+#include <span>
 #include <vector>
 
+#include "runtime/analysis/index.h"
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
-#include "runtime/store/records.h"
 
 namespace expc::analysis {
+
+/// A block that was begun and is not over: its trials are taken for ended well, those that have ended in it for what
+/// they are.
+struct BlockUnderWay {
+  int64_t block = 0;
+  std::vector<plan::Place> places;
+};
 
 /// What is left of one kind of trial if nothing more is lost: for the progress bar.
 struct Remaining {
@@ -19,32 +26,40 @@ struct Remaining {
   uint64_t trials = 0;
 };
 
-/// The places (points in plan order, then controls; store::placeOf) that the next block appended for `kind` must run;
+/// The places (points in plan order, then controls) that the next block of `kind` must run beside those under way;
 /// empty: nothing more to do.
 ///
 /// A point needs `repeat` ended trials, and every cell that reads several points needs `repeat` blocks in which all of
 /// them ended within one session. Valid and timed-out trials count as ended (a timeout is a value, the worst; running
-/// it again would take as long). Lost ones are repeated until ceil(repeat / 2) more blocks than `repeat` have been
-/// tried. A point infeasible in two blocks needs no more, nor does any cell that reads it; a point that is unavailable
-/// on the system, or expected infeasible, is never asked for. What failed for good keeps counting against its cap in
-/// later runs; to try it afresh, leave its failed trials out of `results`. `results.trials` must hold only trials that
-/// count for the plan; their order does not matter.
+/// it again would take as long), but a timeout under a limit that is larger now counts for nothing. Lost ones are
+/// repeated until ceil(repeat / 2) more blocks than `repeat` have been tried; what failed for good keeps counting
+/// against that in later runs, unless they are told otherwise (RunPolicy::retry_failed). A point infeasible in two
+/// blocks, or given up in this run, needs no more, nor does any cell that reads it; one that is unavailable on the
+/// system, expected infeasible, or left out of the run is never asked for.
 ///
 /// A control needs what its point needs, and as many blocks with it; it runs in timed blocks (in quality ones where a
-/// design has no others). Where repetitions adapt (`until`), `repeat` blocks are followed by one more at a time, of all
-/// points, until every `until` is met or there are `repeat_most`.
-std::vector<std::string> nextBlock(const plan::Plan& plan, plan::TrialKind kind, const store::Results& results);
-
-/// How wide the intervals are that `until` speaks of; empty if the kind's repetitions do not adapt. Cells that cannot
-/// run or that ran out of memory are left aside: no repetition makes them narrower.
-std::vector<UntilState> untilStates(const plan::Plan& plan, plan::TrialKind kind, const store::Results& results);
-
-/// Whether trials of `kind` have controls beside them.
-bool hasControls(const plan::Plan& plan, plan::TrialKind kind);
+/// design has no others). Where repetitions adapt (`until`), `repeat` blocks are followed by one more at a time until
+/// every `until` is met or there are `repeat_most`; every block is then of all places that have not been tried so
+/// often, also one that makes up for what was lost, and what is lost is made up for within `repeat_most`.
+std::vector<plan::Place> nextBlock(const Index& index, plan::TrialKind kind,
+                                   std::span<const BlockUnderWay> under_way = {});
 
 /// How many blocks and trials nextBlock will still ask for if every trial ends well (and, where repetitions adapt, if
-/// the next block is the last). Blocks are appended whole, so
-/// `blocks` is the largest need of a point or cell and `trials` the sum over the points.
-Remaining remaining(const plan::Plan& plan, plan::TrialKind kind, const store::Results& results);
+/// the next block is the last). Blocks are appended whole, so `blocks` is the largest need of a point or cell and
+/// `trials` the sum over the points.
+Remaining remaining(const Index& index, plan::TrialKind kind);
+
+/// How wide the intervals are that `until` speaks of; empty if the kind's repetitions do not adapt. Cells that cannot
+/// run or that ran out of memory are left aside, and those without an interval that get no further trial: no repetition
+/// makes them narrower.
+std::vector<UntilState> untilStates(const Index& index, plan::TrialKind kind);
+
+/// Whether some point or pair that can run has not got the repetitions that the design asks for at least, whether or
+/// not it will be tried again.
+bool lacksTrials(const Index& index);
+
+/// How many trials did not end well, and where what: "18 of 33 trials failed: n=3 in 9 blocks (exit code 1)"; "" if
+/// nothing lacks trials.
+std::string shortfallText(const Index& index);
 
 }  // namespace expc::analysis

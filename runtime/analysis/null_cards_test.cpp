@@ -12,7 +12,8 @@ namespace {
 
 /// Every trial of `records` on null cards.
 Records onNullCards(Records records) {
-  for (store::Trial& trial : records.results.trials) trial.environment_class = "null-0123456789abcdef";
+  for (store::Trial& trial : records.results.trials)
+    trial.key = keyOf(trial.place(), trial.key->kind, "null-0123456789abcdef");
   return records;
 }
 
@@ -61,7 +62,7 @@ TEST_CASE("claims about accuracy, about single trials and about memory are open 
 
 TEST_CASE("one trial on null cards is enough to withhold all verdicts") {
   Records records = clearGain();
-  records.results.trials.back().environment_class = "null-0123456789abcdef";
+  records.results.trials.back() = onNullCards(records).results.trials.back();
   CHECK(word(judgedGain(records, 1.2, "x").verdict) == "inconclusive");
 }
 
@@ -71,7 +72,7 @@ TEST_CASE("a control that would leave a verdict untrusted judges nothing, and wh
   plan.criteria.push_back(criterion(gainCells("bf16"), atLeast(1.2, "1.2x"), "x", 0.95));
   plan.controls.push_back({"again", id("fp64", 1)});
   Records records = clearGain();
-  for (int64_t block = 1; block <= 7; ++block) records.timed(id("fp64", 1), block, 5.0).label = "again";
+  for (int64_t block = 1; block <= 7; ++block) records.timed({id("fp64", 1), "again"}, block, 5.0);
   CHECK(!judge(plan, records.results).criteria[0].untrusted.empty());
   const Judgement null = judge(plan, onNullCards(records).results);
   CHECK(null.criteria[0].untrusted.empty());

@@ -1,11 +1,11 @@
 #pragma once
 
-// What became of each point in each block: the view of the records that needs, summaries and verdicts share.
+// What became of one place of a plan in each block: part of the index (index.h).
 
-#include <map>
-#include <set>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "runtime/plan/plan.h"
@@ -13,49 +13,68 @@
 
 namespace expc::analysis {
 
-/// One point in one block and session, whatever the number of attempts. `trial` is the last valid attempt; without one
-/// the last that timed out, was infeasible, or failed, in this order. A pointer into the results.
+/// One place in one block and session, whatever the number of attempts: the last valid attempt; without one the last
+/// that timed out, ran out of memory, or failed, in this order.
 struct Outcome {
   int64_t block = 0, session = 0;
-  const store::Trial* trial = nullptr;
+  int64_t trial = 0;                    // that decided it
+  double limit = 0;                     // seconds: of a timeout, what it met
+  const std::string* reason = nullptr;  // of one that did not end well; kept by the index
+  unsigned attempt = 0;
+  store::TrialStatus status = store::TrialStatus::Failed;
+  bool superseded = false;     // a timeout under a limit that is no longer the place's: no value, and to be run again
+  bool forgiven = false;       // lost before this run, which was told to try it again
+  bool out_of_memory = false;  // some attempt ran out of memory, whatever decided
 
-  bool valid() const { return trial->status == store::TrialStatus::Valid; }
-  /// Has a value: a valid trial, or a timeout, which is worse than every value.
-  bool ended() const { return valid() || trial->status == store::TrialStatus::Timeout; }
+  bool valid() const { return status == store::TrialStatus::Valid; }
+  /// Has a value: a valid trial, or a timeout that counts, which is worse than every value.
+  bool ended() const { return valid() || (status == store::TrialStatus::Timeout && !superseded); }
+  /// Whether it counts against the blocks that may be tried.
+  bool tried() const { return !superseded && !forgiven; }
 };
 
-/// All that is known of a point for one kind of trial.
-struct PointOutcomes {
-  std::vector<Outcome> outcomes;   // by block and session; at most one each
-  unsigned failed = 0;             // trials, all attempts
-  unsigned timeouts = 0;           // trials
-  unsigned infeasible_blocks = 0;  // blocks with an out-of-memory, even if another attempt ended well
-  std::string last_reason;         // of the newest trial that did not end well
+/// All that is known of a place for one kind of trial.
+struct PlaceOutcomes {
+  std::vector<Outcome> outcomes;  // by block and session; at most one each
+  /// For each metric that the index keeps, what each outcome's trial measured; NaN where it has no value.
+  std::vector<std::vector<double>> values;
+  /// The same of metrics that came as series; no vector for a metric that never did.
+  std::vector<std::vector<std::shared_ptr<const std::vector<double>>>> series;
+  /// For each metric that the index keeps: whether a trial said that the device cannot give it, and whether one did.
+  std::vector<bool> not_on_device, measured;
 
-  unsigned valid() const;
-  unsigned ended() const;
-  const Outcome* find(int64_t block, int64_t session) const;
+  unsigned valid = 0, ended = 0, tried = 0;  // outcomes
+  unsigned failed = 0, timeouts = 0;         // trials, all attempts
+  unsigned superseded = 0;                   // outcomes: timeouts under a limit that is no longer the place's
+  unsigned infeasible_blocks = 0;            // blocks with an out-of-memory, even if another attempt ended well
+  unsigned forgiven_infeasible = 0;          // of these, before a run that was told to try them again
+  double limit = 0;                          // the largest that a timeout met
+  unsigned failed_in_a_row = 0;              // trials of this run, none that ended well after them
+  std::string last_reason;                   // of the newest trial that did not end well
+  std::string memory_reason;                 // of the newest that ran out of memory
+  int64_t last_lost = 0, last_memory = 0;    // these trials
+  const std::string* said = nullptr;         // the reason of the last failure of this run
+
+  /// The place in `outcomes`, or nothing.
+  std::optional<size_t> find(int64_t block, int64_t session) const;
+  const Outcome* at(int64_t block, int64_t session) const;
+  /// Where the outcomes of a block begin, or of the next one.
+  std::vector<Outcome>::const_iterator firstOf(int64_t block) const;
+  /// Whether the block was tried, in some session.
+  bool triedIn(int64_t block) const;
+  bool ranOutOfMemoryIn(int64_t block) const;
+  bool endedIn(int64_t block, int64_t session) const;
+  /// What a timeout waited for at least, also where the record does not say what it was given.
+  inline double limitMet(const store::Trial& trial) { return trial.limit > 0 ? trial.limit : trial.seconds; }
+
+  /// Out of memory in this many blocks is a result, so no more is asked for.
+  bool settledInfeasible() const;
 };
+
+/// What a timeout waited for at least, also where the record does not say what it was given.
+inline double limitMet(const store::Trial& trial) { return trial.limit > 0 ? trial.limit : trial.seconds; }
 
 /// Out of memory in this many blocks is a result: infeasible (DESIGN §5).
 inline constexpr unsigned kInfeasibleBlocks = 2;
-
-/// Index over results. Independent of the order of the records, and of trials that appear twice. Points to the results,
-/// which must outlive it.
-class Outcomes {
- public:
-  explicit Outcomes(const store::Results& results);
-  /// `place` is a point's id, or of a control store::placeOf. Never fails: one without trials has empty outcomes.
-  const PointOutcomes& of(plan::TrialKind kind, std::string_view place) const;
-  /// The host of a session; its number as text if the results lack it.
-  std::string host(int64_t session) const;
-  /// Whether workers said that the device cannot give this metric, and none gave it. A timeout is then no value either.
-  bool notOnDevice(const std::string& metric) const { return missing_.count(metric) != 0; }
-
- private:
-  std::map<std::pair<plan::TrialKind, std::string>, PointOutcomes, std::less<>> points_;
-  std::map<int64_t, std::string> hosts_;
-  std::set<std::string> missing_;
-};
 
 }  // namespace expc::analysis

@@ -1,16 +1,16 @@
 #pragma once
 
-// What a metric of a point is in one trial: measured, the last value of a series, or derived from other metrics.
+// What a metric of a place is in one block: measured, the last value of a series, or derived from other metrics.
 
-#include "runtime/analysis/outcomes.h"
+#include "runtime/analysis/index.h"
 #include "runtime/plan/evaluate.h"
 
 namespace expc::analysis {
 
 using plan::Reading;
 
-/// The metric in an outcome that ended. A timeout is worse than every value, also of a derived metric; a metric that
-/// this device cannot give is no value even then.
-Reading readMetric(const plan::Plan& plan, const Outcomes& outcomes, const std::string& metric, const Outcome& outcome);
+/// The metric in the outcome at `at`, which has ended. A timeout is worse than every value, also of a derived metric; a
+/// metric that this device cannot give is no value even then. It must be one that the index keeps.
+Reading readMetric(const Index& index, const std::string& metric, const PlaceOutcomes& place, size_t at);
 
 }  // namespace expc::analysis

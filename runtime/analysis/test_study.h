@@ -18,8 +18,8 @@ using plan::TrialKind;
 using store::TrialStatus;
 
 inline plan::TermPtr term(auto node) { return std::make_shared<plan::Term>(plan::Term{std::move(node)}); }
-inline plan::TermPtr metric(std::string name, std::string point) {
-  return term(plan::MetricTerm{std::move(name), std::move(point)});
+inline plan::TermPtr metric(std::string name, plan::Place place) {
+  return term(plan::MetricTerm{std::move(name), std::move(place)});
 }
 
 /// "fp32-2": the point of precision fp32 on 2 gpus.
@@ -99,11 +99,20 @@ inline Bound atLeast(double value, std::string text) {
 }
 inline Bound atMost(double value, std::string text) { return {Relation::LessEqual, value, 0, "<= " + std::move(text)}; }
 
+/// The key of a trial of which only place and kind, and perhaps the machine, matter.
+inline store::Key keyOf(const plan::Place& place, TrialKind kind, std::string environment_class = "") {
+  store::TrialKey key;
+  key.place = place;
+  key.kind = kind;
+  key.environment_class = std::move(environment_class);
+  return std::make_shared<const store::TrialKey>(std::move(key));
+}
+
 /// Records, a trial at a time; blocks and sessions come into being as they are named.
 struct Records {
   store::Results results;
 
-  store::Trial& add(const std::string& point, TrialKind kind, int64_t block, TrialStatus status,
+  store::Trial& add(const plan::Place& place, TrialKind kind, int64_t block, TrialStatus status,
                     std::map<std::string, double> metrics = {}, int64_t session = 1) {
     bool known = false;
     for (const store::Session& other : results.sessions) known = known || other.id == session;
@@ -115,8 +124,7 @@ struct Records {
     }
     store::Trial trial;
     trial.id = static_cast<int64_t>(results.trials.size()) + 1;
-    trial.point = point;
-    trial.kind = kind;
+    trial.key = keyOf(place, kind);
     trial.block = block;
     trial.session = session;
     trial.status = status;
@@ -124,7 +132,7 @@ struct Records {
     results.trials.push_back(trial);
     return results.trials.back();
   }
-  store::Trial& timed(const std::string& point, int64_t block, double step_time, int64_t session = 1) {
+  store::Trial& timed(const plan::Place& point, int64_t block, double step_time, int64_t session = 1) {
     return add(point, TrialKind::Timed, block, TrialStatus::Valid,
                {{"step_time", step_time}, {"images_per_s", 64 / step_time}, {"memory", 1024.0 * 1024 * 1024}}, session);
   }

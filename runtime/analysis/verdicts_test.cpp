@@ -76,7 +76,7 @@ TEST_CASE("an exists passes when one cell does after Holm") {
   Records records;
   records.pairs(7, 1.5);
   for (store::Trial& trial : records.results.trials) {
-    if (trial.point == "fp32-2") trial.metrics["step_time"] *= 2;
+    if (trial.key->place.point == "fp32-2") trial.metrics["step_time"] *= 2;
   }
   const CriterionResult result = judgedGain(records, 1.2, "1.2x", Kind::Exists);
   CHECK(word(result.verdict) == "pass");
@@ -150,7 +150,7 @@ TEST_CASE("members of different sessions are no pair") {
   Records records;
   records.pairs(6, 1.5);
   for (store::Trial& trial : records.results.trials) {
-    if (trial.point == "fp32-1" && trial.block == 6) trial.session = 2;
+    if (trial.key->place.point == "fp32-1" && trial.block == 6) trial.session = 2;
   }
   const CriterionResult result = judgedGain(records, 1.2, "1.2x");
   CHECK(result.cells[0].scope.complete == 5);
@@ -181,7 +181,7 @@ TEST_CASE("a timeout is worse than every value") {
   records.pairs(8, 1.5);
   const auto time_out = [&](const std::string& point, int64_t block) {
     for (store::Trial& trial : records.results.trials) {
-      if (trial.point == point && trial.block == block) {
+      if (trial.key->place.point == point && trial.block == block) {
         trial.status = TrialStatus::Timeout;
         trial.metrics.clear();
       }
@@ -208,7 +208,7 @@ TEST_CASE("a timeout is worse than every value") {
   Records other;
   other.pairs(7, 1.5);
   for (store::Trial& trial : other.results.trials) {
-    if (trial.point == "fp64-2") trial.status = TrialStatus::Timeout;
+    if (trial.key->place.point == "fp64-2") trial.status = TrialStatus::Timeout;
   }
   result = judgedGain(other, 1.2, "1.2x");
   CHECK(word(result.verdict) == "pass");
@@ -218,7 +218,7 @@ TEST_CASE("a timeout is worse than every value") {
 TEST_CASE("out of memory: infeasible, unstable, and without a baseline") {
   const auto out_of_memory = [](Records& records, const std::string& point, int64_t from, int64_t to) {
     for (store::Trial& trial : records.results.trials) {
-      if (trial.point != point || trial.block < from || trial.block > to) continue;
+      if (trial.key->place.point != point || trial.block < from || trial.block > to) continue;
       trial.status = TrialStatus::Infeasible;
       trial.metrics.clear();
     }

@@ -156,7 +156,7 @@ open('log.csv', 'w').write('step,loss\n1,%d\n2,\n3,0.5\n' % level)
   const auto trials = study.trials();
   REQUIRE(trials.size() == 4);
   for (const store::Trial& trial : trials) {
-    const bool first = trial.point == study.plan.points[0].id;
+    const bool first = trial.key->place.point == study.plan.points[0].id;
     CHECK(trial.metrics.at("step") == doctest::Approx(first ? 0.012 : 0.022));
     CHECK(trial.metrics.at("said") == 99);
     CHECK(trial.metrics.at("launch") == doctest::Approx(first ? 0.001 : 0.002008));
@@ -166,7 +166,7 @@ open('log.csv', 'w').write('step,loss\n1,%d\n2,\n3,0.5\n' % level)
     CHECK(trial.metrics.at("wall") < 10);
     CHECK(trial.metrics.at("cpu_time") > 0);
     CHECK(trial.metrics.at("host_memory_peak") > 1 << 20);
-    CHECK(trial.worker_build == "command-1");
+    CHECK(trial.key->worker_build == "command-1");
     CHECK(has(trial.environment_json, "/python3\""));
   }
   CHECK(study.folders() == 0);
@@ -383,8 +383,8 @@ TEST_CASE("a built-in workload and a command can stand in one plan") {
   REQUIRE(trials.size() == 4);
   CHECK(trials[0].session == trials[3].session);
   for (const store::Trial& trial : trials) {
-    const bool command = trial.point == study.plan.points[0].id;
-    CHECK((trial.worker_build == "command-1") == command);
+    const bool command = trial.key->place.point == study.plan.points[0].id;
+    CHECK((trial.key->worker_build == "command-1") == command);
     CHECK((trial.not_on_device == List{"wall"}) == !command);
   }
   // The command's trials count for a plan that has it alone.
@@ -495,7 +495,7 @@ assert os.getcwd() == sys.argv[2] == os.environ['EXPC_PREPARED']
   const auto trials = study.trials();
   REQUIRE(trials.size() == 8);
   for (const store::Trial& trial : trials) {
-    const plan::Point& point = *study.plan.findPoint(trial.point);
+    const plan::Point& point = *study.plan.findPoint(trial.key->place.point);
     const bool b = *point.parameters.getString("build") == "b";
     CHECK(trial.metrics.at("value") == 10 * *point.parameters.getInteger("level") + b);
   }
@@ -518,7 +518,7 @@ TEST_CASE("old and new program are compared, and a new build measures itself alo
   study.write("new.sh", "#!/bin/sh\necho t 2\n");
   CHECK(study.run().trials == 2);
   for (const store::Trial& trial : study.trials())
-    CHECK(trial.metrics.at("value") == (trial.point == study.plan.points[0].id ? 1 : 2));
+    CHECK(trial.metrics.at("value") == (trial.key->place.point == study.plan.points[0].id ? 1 : 2));
 }
 
 TEST_CASE("folders of valid trials are kept for whoever asks") {

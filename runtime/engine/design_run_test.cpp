@@ -33,9 +33,9 @@ TEST_CASE("a control is a trial of its own in every timed block") {
   REQUIRE(results.trials.size() == 9);
   std::set<int64_t> blocks;
   for (const store::Trial& trial : results.trials) {
-    if (trial.label.empty()) continue;
-    CHECK(trial.label == "twice");
-    CHECK(trial.point == plan.points[0].id);
+    if (trial.key->place.control.empty()) continue;
+    CHECK(trial.key->place.control == "twice");
+    CHECK(trial.key->place.point == plan.points[0].id);
     CHECK(blocks.insert(trial.block).second);
   }
   CHECK(blocks.size() == 3);
@@ -138,9 +138,9 @@ TEST_CASE("profile trials are scheduled like others, with their own settings") {
   CHECK(runPlan(plan, options).valid == 3);
   unsigned profiled = 0;
   for (const store::Trial& trial : resultsOf(plan, options).trials) {
-    if (trial.kind != plan::TrialKind::Profile) continue;
+    if (trial.key->kind != plan::TrialKind::Profile) continue;
     ++profiled;
-    CHECK(trial.settings == R"({"steps":3,"warmup":1})");
+    CHECK(trial.key->settings == R"({"steps":3,"warmup":1})");
     CHECK(trial.not_on_device == std::vector<std::string>{"launch_time"});
   }
   CHECK(profiled == 2);

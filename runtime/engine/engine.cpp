@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 
+#include "runtime/analysis/needs.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/data.h"
+#include "runtime/engine/local_launcher.h"
 #include "runtime/engine/setup.h"
 
 namespace expc::engine {
@@ -39,12 +40,11 @@ llvm::Error settleUnavailable(Setup& setup, std::vector<std::string>& messages) 
 llvm::Error findWorkers(Setup& setup, const Resources& resources) {
   for (const plan::Workload& workload : setup.plan.workloads)
     if (auto error = findWorker(setup, resources, workload)) return error;
-  for (const auto* worker : {&setup.built_in, &setup.command}) {
-    if (!*worker) continue;
-    const char* space = setup.match.worker_build.empty() ? "" : " ";
-    setup.match.worker_build += space + (*worker)->description.build;
-    setup.match.environment_class += space + (*worker)->environment_class;
-  }
+  const auto identity = [](const std::optional<WorkerProgram>& worker) {
+    return worker ? std::optional(store::Worker{worker->description.build, worker->environment_class}) : std::nullopt;
+  };
+  setup.match.built_in = identity(setup.built_in);
+  setup.match.command = identity(setup.command);
   return llvm::Error::success();
 }
 
@@ -101,22 +101,120 @@ llvm::Error digestAll(Setup& setup, const EngineOptions& options, const std::fun
   return digestCommands(setup.plan, setup.command_files, setup.match.data_digests, tick);
 }
 
-llvm::Error recordRun(const Setup& setup, store::Store& store, int64_t session, std::string_view outcome) {
+/// A run that starts no trial has no session of its own.
+llvm::Error recordRun(const Setup& setup, store::Store& store, store::Moment now, std::string_view outcome) {
+  auto session = store.latestSession(setup.machine.host);
+  if (!session) return session.takeError();
+  if (!*session) return llvm::Error::success();
   store::Run run;
   run.study = setup.plan.study;
   run.plan_digest = setup.plan.digest;
   run.plan_json = plan::canonicalJson(plan::toJson(setup.plan));
-  run.session = session;
+  run.session = (*session)->id;
   run.match = setup.match;
-  run.started = now();
-  auto id = store.addRun(run);
+  run.started = now;
+  auto id = store.addRun(std::move(run));
   if (!id) return id.takeError();
-  return store.endRun(*id, now(), outcome);
+  return store.endRun(*id, now, outcome);
 }
 
-}  // namespace
+LocalWorkers localWorkers(const Setup& setup, const std::string& results) {
+  return {setup.built_in ? setup.built_in->path : "", setup.command ? setup.command->path : "", setup.environment,
+          results + "/worker-server.log"};
+}
 
-double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+analysis::RunPolicy policyOf(const EngineOptions& options) {
+  analysis::RunPolicy policy;
+  policy.timeout = options.timeout_seconds;
+  policy.attempts = options.attempts;
+  policy.give_up_after = options.give_up_after;
+  policy.retry_failed = options.retry_failed;
+  policy.fresh = options.fresh;
+  policy.only = options.only;
+  return policy;
+}
+
+/// One call of run(), once the results folder is ours.
+class Execution {
+ public:
+  Execution(const Setup& setup, const EngineOptions& options, const Interrupts& interrupts, store::Store& store,
+            ProgressListener& listener, Traces& traces, RunOutcome& outcome)
+      : setup_(setup),
+        options_(options),
+        interrupts_(interrupts),
+        store_(store),
+        listener_(listener),
+        traces_(traces),
+        outcome_(outcome),
+        index_(setup.plan, analysis::Index::Keep::Untils) {}
+
+  llvm::Error run() {
+    if (auto error = load()) return error;
+    if (!needsTrials(index_)) {
+      const std::string lacking = analysis::shortfallText(index_);
+      outcome_.ending = lacking.empty() ? Ending::NothingToDo : Ending::Incomplete;
+      say(lacking.empty() ? fmt::format("nothing to run: all {} trials are there", outcome_.reused)
+                          : fmt::format("nothing to run: {}; --retry-failed tries them again", lacking));
+      return recordRun(setup_, store_, now(), "nothing to do");
+    }
+    if (setup_.plan.design.budget_seconds && index_.spentSeconds() >= *setup_.plan.design.budget_seconds) {
+      outcome_.ending = Ending::BudgetSpent;
+      say(budgetText(index_));
+      return recordRun(setup_, store_, now(), "budget spent");
+    }
+    return campaign();
+  }
+
+ private:
+  store::Moment now() const { return {options_.clock->wall(), options_.clock->boot()}; }
+
+  void say(std::string text) {
+    listener_.message(text);
+    outcome_.messages.push_back(std::move(text));
+  }
+
+  llvm::Error load() {
+    auto results = store_.load(setup_.plan, setup_.match);
+    if (!results) return results.takeError();
+    for (const store::Session& session : results->sessions) index_.add(session);
+    for (const store::Trial& trial : results->trials) index_.add(trial);
+    outcome_.null_cards = setup_.null_machine != nullptr;
+    for (const std::string& why : results->not_counted_reasons) say("kept, not counted: " + why);
+    index_.startRun(policyOf(options_));
+    outcome_.reused = options_.fresh ? 0 : index_.tally().valid;
+    return llvm::Error::success();
+  }
+
+  llvm::Error campaign() {
+    if (options_.launcher) return campaignOn(*options_.launcher);
+    LocalLauncher launcher(
+        localWorkers(setup_, options_.results), interrupts_, [this](std::string text) { say(std::move(text)); },
+        *options_.clock);
+    if (auto error = launcher.ready()) {
+      if (!interrupts_.requested()) return error;
+      llvm::consumeError(std::move(error));
+      outcome_.ending = Ending::Interrupted;
+      return recordRun(setup_, store_, now(), "interrupted");
+    }
+    return campaignOn(launcher);
+  }
+
+  llvm::Error campaignOn(Launcher& launcher) {
+    const Env env{*options_.clock, interrupts_, launcher, store_, listener_};
+    return Campaign(setup_, options_, env, index_, traces_, outcome_).run();
+  }
+
+  const Setup& setup_;
+  const EngineOptions& options_;
+  const Interrupts& interrupts_;
+  store::Store& store_;
+  ProgressListener& listener_;
+  Traces& traces_;
+  RunOutcome& outcome_;
+  analysis::Index index_;
+};
+
+}  // namespace
 
 llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener) {
   Interrupts interrupts;
@@ -150,41 +248,13 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
     outcome.ending = Ending::Interrupted;
     return outcome;
   }
-  auto results = store->load(setup->plan, setup->match);
-  if (!results) return results.takeError();
-  outcome.null_cards = setup->null_machine != nullptr;
-  outcome.reused = std::count_if(results->trials.begin(), results->trials.end(),
-                                 [](const store::Trial& trial) { return trial.status == store::TrialStatus::Valid; });
-  for (const std::string& why : results->not_counted_reasons) outcome.messages.push_back("kept, not counted: " + why);
-  tell();
-
-  if (!needsTrials(setup->plan, *results)) {
-    outcome.ending = Ending::NothingToDo;
-    outcome.messages.push_back(fmt::format("nothing to run: all {} trials are there", outcome.reused));
-    tell();
-    auto session = store->latestSession();
-    if (!session)
-      error = session.takeError();
-    else if (*session)
-      error = recordRun(*setup, *store, (*session)->id, "nothing to do");
-  } else if (budgetSpent(setup->plan, *results)) {
-    outcome.ending = Ending::BudgetSpent;
-    outcome.messages.push_back(budgetText(setup->plan, *results));
-    tell();
-    auto session = store->latestSession();
-    if (!session)
-      error = session.takeError();
-    else if (*session)
-      error = recordRun(*setup, *store, (*session)->id, "budget spent");
-  } else {
-    error = Campaign(*setup, absolute, *store, interrupts, listener, traces, outcome).run(std::move(*results));
-  }
+  error = Execution(*setup, absolute, interrupts, *store, listener, traces, outcome).run();
   listener.finished();
   if (const std::string text = traces.summary(setup->plan); !text.empty() && !error) {
     listener.message(text);
     outcome.messages.push_back(text);
   }
-  // What was measured is safe whether or not the snapshot can be written; but a reader would miss it, so say so.
+  // What was measured is in the journal whether or not the index can be written.
   llvm::Error closing = store->close();
   if (error) {
     llvm::consumeError(std::move(closing));

@@ -7,14 +7,18 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "runtime/engine/clock.h"
 #include "runtime/engine/progress.h"
 #include "runtime/machine/machine.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::engine {
+
+class Launcher;
 
 /// What trials run on, and by which programs.
 struct Resources {
@@ -29,11 +33,18 @@ struct EngineOptions : Resources {
   std::string results;                             // folder; made if missing
   bool keep_trial_folders = false;                 // of commands whose trial was valid; those of others are kept anyway
   std::string traces;                              // folder for traces of profile trials; "": none
-  std::optional<double> timeout_seconds;           // of every trial; absent: see runtime/engine/timeout.h
-  unsigned attempts = 2;                           // of one place in a block, before it is given up
+  std::optional<double> timeout_seconds;           // of every trial; absent: see analysis::Index::limit
+  unsigned attempts = 2;                           // of one place in a block, before the next place
+  unsigned give_up_after = 0;                      // failures of a point in a row; 0: twice `attempts`
+  bool fail_fast = false;                          // end the run at the first place that used up its attempts
+  bool retry_failed = false;                       // what failed for good in earlier runs may be tried as often again
+  bool fresh = false;                              // nothing that was measured before counts in this run
+  std::optional<std::set<std::string>> only;       // points of which trials are started; absent: all
   double heat_up_seconds = 2;                      // at the start of a session, untimed
   std::map<std::string, std::string> locked_data;  // digests that a lock holds, by data path; others are not held
   bool try_infeasible = false;                     // also start points that are expected infeasible
+  Launcher* launcher = nullptr;                    // where trials run; null: on this machine
+  const Clock* clock = &Clock::real();
 };
 
 enum class Ending {

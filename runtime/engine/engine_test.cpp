@@ -52,8 +52,8 @@ TEST_CASE("a plan runs to its end, in blocks of equal seed, and then has nothing
   std::map<int64_t, std::set<std::string>> points_of;
   std::set<std::vector<unsigned>> orders;
   for (const store::Trial& trial : results.trials) {
-    CHECK(points_of[trial.block].insert(trial.point).second);
-    bool timed = trial.kind == plan::TrialKind::Timed;
+    CHECK(points_of[trial.block].insert(trial.key->place.point).second);
+    bool timed = trial.key->kind == plan::TrialKind::Timed;
     CHECK(trial.metrics.count("step_time") == timed);
     CHECK(trial.not_on_device.size() == timed);
   }

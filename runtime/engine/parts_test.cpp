@@ -11,38 +11,37 @@
 
 #include "runtime/engine/event_lines.h"
 #include "runtime/engine/log_tail.h"
-#include "runtime/engine/pace.h"
 #include "runtime/engine/process_state.h"
 #include "runtime/engine/progress.h"
 #include "runtime/engine/schedule.h"
 #include "runtime/engine/test_run.h"
-#include "runtime/engine/timeout.h"
 
 using namespace expc;
 using namespace expc::engine;
 
-TEST_CASE("order and seed of a block depend on seed, kind and number alone") {
-  std::vector<std::string> points;
-  for (int i = 0; i < 20; ++i) points.push_back(std::to_string(i));
-  uint64_t seed = blockSeed(7, plan::TrialKind::Timed, 0);
-  CHECK(seed == blockSeed(7, plan::TrialKind::Timed, 0));
-  CHECK(seed != blockSeed(8, plan::TrialKind::Timed, 0));
-  CHECK(seed != blockSeed(7, plan::TrialKind::Quality, 0));
-  CHECK(seed != blockSeed(7, plan::TrialKind::Timed, 1));
+TEST_CASE("order and seed of a block depend on seed, study, kind and number alone") {
+  std::vector<plan::Place> places;
+  for (int i = 0; i < 20; ++i) places.push_back(std::to_string(i));
+  uint64_t seed = blockSeed(7, "study", plan::TrialKind::Timed, 0);
+  CHECK(seed == blockSeed(7, "study", plan::TrialKind::Timed, 0));
+  CHECK(seed != blockSeed(8, "study", plan::TrialKind::Timed, 0));
+  CHECK(seed != blockSeed(7, "other", plan::TrialKind::Timed, 0));
+  CHECK(seed != blockSeed(7, "study", plan::TrialKind::Quality, 0));
+  CHECK(seed != blockSeed(7, "study", plan::TrialKind::Timed, 1));
   CHECK(seed < (1ull << 53));
-  auto order = blockOrder(points, seed);
-  CHECK(order == blockOrder(points, seed));
-  CHECK(order != points);
+  auto order = blockOrder(places, seed);
+  CHECK((order == blockOrder(places, seed)));
+  CHECK((order != places));
   std::sort(order.begin(), order.end());
-  std::sort(points.begin(), points.end());
-  CHECK(order == points);
+  std::sort(places.begin(), places.end());
+  CHECK((order == places));
 }
 
 TEST_CASE("every order comes up about equally often") {
   std::map<std::string, int> seen;
   for (uint64_t number = 0; number < 6000; ++number) {
-    auto order = blockOrder({"a", "b", "c"}, blockSeed(1, plan::TrialKind::Timed, number));
-    ++seen[order[0] + order[1] + order[2]];
+    auto order = blockOrder({"a", "b", "c"}, blockSeed(1, "study", plan::TrialKind::Timed, number));
+    ++seen[order[0].point + order[1].point + order[2].point];
   }
   CHECK(seen.size() == 6);
   for (auto& [order, count] : seen) CHECK(std::abs(count - 1000) < 150);  // five standard deviations
@@ -54,32 +53,6 @@ TEST_CASE("slots rotate over blocks and are the same within one") {
   CHECK(slotSet(2, 2, 5) == std::vector<unsigned>{0, 1});
   CHECK(slotSet(2, 4, 1) == std::vector<unsigned>{2, 3});
   CHECK(slotSet(3, 4, 1) == std::vector<unsigned>{0, 1, 3});
-}
-
-TEST_CASE("timeouts follow what was measured") {
-  store::Results results;
-  CHECK(trialTimeout(2.5, results, plan::TrialKind::Timed, "a") == 2.5);
-  CHECK(trialTimeout(std::nullopt, results, plan::TrialKind::Timed, "a") == kDefaultTimeoutSeconds);
-  store::Trial trial;
-  trial.point = "a";
-  trial.status = store::TrialStatus::Valid;
-  trial.ended = 3;
-  results.trials.push_back(trial);
-  CHECK(trialTimeout(std::nullopt, results, plan::TrialKind::Timed, "a") == 60);
-  trial.ended = 400;
-  results.trials.push_back(trial);
-  CHECK(trialTimeout(std::nullopt, results, plan::TrialKind::Timed, "a") == 4000);
-  CHECK(trialTimeout(std::nullopt, results, plan::TrialKind::Timed, "b") == 4000);
-  CHECK(trialTimeout(std::nullopt, results, plan::TrialKind::Quality, "a") == kDefaultTimeoutSeconds);
-}
-
-TEST_CASE("the pace is the median of what similar trials took") {
-  Pace pace;
-  CHECK(!pace.secondsOf(plan::TrialKind::Timed, "a"));
-  for (double seconds : {1.0, 2.0, 9.0}) pace.learn(plan::TrialKind::Timed, "a", seconds);
-  CHECK(*pace.secondsOf(plan::TrialKind::Timed, "a") == 2);
-  CHECK(*pace.secondsOf(plan::TrialKind::Timed, "b") == 2);
-  CHECK(!pace.secondsOf(plan::TrialKind::Quality, "a"));
 }
 
 TEST_CASE("durations read well") {

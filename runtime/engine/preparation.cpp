@@ -8,7 +8,8 @@
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/command_request.h"
 #include "runtime/engine/progress.h"
-#include "runtime/engine/timeout.h"
+#include "runtime/engine/trial_request.h"
+#include "runtime/engine/trial_runner.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/json.h"
 
@@ -59,7 +60,7 @@ llvm::Error markPrepared(const std::string& folder) {
 /// Before the first trial, so that no build runs between two that are compared.
 llvm::Error Campaign::prepareCommands() {
   for (const plan::Point& point : plan_.points) {
-    if (interrupts_.requested()) break;
+    if (env_.interrupts.requested()) break;
     const std::string folder = point.startable() ? preparedFolder(setup_, point, options_.results) : "";
     if (folder.empty() || isPrepared(folder)) continue;
     if (auto error = prepareCommand(point, folder)) return error;
@@ -86,21 +87,22 @@ llvm::Error Campaign::prepareCommand(const plan::Point& point, const std::string
   completeForCommand(request, plan_, point, setup_.slots, all, folder);
   spec.command = plan::Command{preparation.arguments, preparation.timeout_seconds, {}, {}};
   spec.prepared = folder;
-  request.log_prefix = fmt::format("{}/prepare-{}", logs(), name);
-  request.timeout_seconds = preparation.timeout_seconds.value_or(kDefaultTimeoutSeconds);
+  request.log_prefix = fmt::format("{}/prepare-{}", logFolder(options_.results), name);
+  request.timeout_seconds = preparation.timeout_seconds.value_or(analysis::kDefaultTimeoutSeconds);
   if (auto error = makeTrialFolder(folder, setup_.command_files[point.workload])) return error;
-  const double begin = now();
+  const double begin = env_.clock.boot();
   TrialHooks hooks;
   hooks.tick = [this] { return tick(); };
   hooks.progress = [](const plan::Event&) {};
-  auto end = runTrial(launcher_, interrupts_, request, hooks);
+  auto end = runTrial(env_.launcher, env_.interrupts, request, hooks, env_.clock);
   if (!end) return end.takeError();
   if (end->status == store::TrialStatus::Interrupted) return llvm::Error::success();
   if (end->status != store::TrialStatus::Valid)
     return llvm::createStringError(
         fmt::format("the workload {} cannot be prepared for {}: {} (what it wrote is in {}); no trial was started",
                     workload.name, plan_.label(point), end->reason, folder));
-  say(fmt::format("prepared {} for {} in {}", workload.name, plan_.label(point), durationText(now() - begin)));
+  say(fmt::format("prepared {} for {} in {}", workload.name, plan_.label(point),
+                  durationText(env_.clock.boot() - begin)));
   return markPrepared(folder);
 }
 

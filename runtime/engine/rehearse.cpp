@@ -15,7 +15,6 @@
 #include "runtime/engine/placement.h"
 #include "runtime/engine/schedule.h"
 #include "runtime/engine/setup.h"
-#include "runtime/engine/timeout.h"
 #include "runtime/engine/trial_runner.h"
 #include "runtime/plan/devices.h"
 #include "runtime/store/files.h"
@@ -158,7 +157,7 @@ llvm::Error Rehearser::rehearse(const plan::Point& point) {
   }
   seen.rehearsed = std::move(end->rehearsed);
   seen.notes = std::move(end->notes);
-  seen.seconds = now() - seen.at;
+  seen.seconds = end->seconds;
   spent_seconds_ += seen.seconds;
   ++outcome_.rehearsed;
   listener_.trialEnded(shown, end->status, seen.seconds, end->reason);
@@ -193,12 +192,12 @@ TrialRequest Rehearser::request(const plan::Point& point) const {
   spec.settings = llvm::json::Object{{"steps", kSteps}, {"warmup", kWarmup}};
   spec.parameters = point.parameters;
   spec.root = setup_.plan.root;
-  spec.seed = blockSeed(setup_.plan.design.seed, spec.kind, 0);
+  spec.seed = blockSeed(setup_.plan.design.seed, setup_.plan.study, spec.kind, 0);
   spec.rehearsal = true;
   placeRanks(request, setup_.machine, setup_.slots, slotSet(plan::devicesOf(point), setup_.slots.size(), 0),
              setup_.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters));
   request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
-  request.timeout_seconds = options_.timeout_seconds.value_or(kDefaultTimeoutSeconds);
+  request.timeout_seconds = options_.timeout_seconds.value_or(analysis::kDefaultTimeoutSeconds);
   return request;
 }
 
@@ -208,7 +207,7 @@ rehearsal::Point Rehearser::blank(const plan::Point& point) const {
   seen.label = labelOf(point);
   seen.estimates = point.estimates;
   seen.cards = cards_;
-  seen.at = now();
+  seen.at = Clock::real().wall();
   return seen;
 }
 

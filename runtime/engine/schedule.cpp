@@ -31,15 +31,16 @@ class SplitMix {
 
 }  // namespace
 
-uint64_t blockSeed(uint64_t design_seed, plan::TrialKind kind, uint64_t number) {
-  std::string hash = plan::shortHash(fmt::format("block {} {} {}", design_seed, plan::toString(kind), number));
+uint64_t blockSeed(uint64_t design_seed, const std::string& study, plan::TrialKind kind, uint64_t number) {
+  std::string hash =
+      plan::shortHash(fmt::format("block {} {} {} {}", design_seed, plan::toString(kind), number, study));
   return std::stoull(hash, nullptr, 16) >> 11;
 }
 
-std::vector<std::string> blockOrder(std::vector<std::string> points, uint64_t block_seed) {
+std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t block_seed) {
   SplitMix random(block_seed);
-  for (size_t i = points.size(); i > 1; --i) std::swap(points[i - 1], points[random.below(i)]);
-  return points;
+  for (size_t i = places.size(); i > 1; --i) std::swap(places[i - 1], places[random.below(i)]);
+  return places;
 }
 
 std::vector<unsigned> slotSet(unsigned wanted, unsigned available, uint64_t block_number) {

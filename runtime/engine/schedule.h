@@ -1,6 +1,6 @@
 #pragma once
 
-// Order, seeds and devices of a block: functions of the plan's seed, the kind and the block's number alone.
+// Order, seeds and devices of a block: functions of the plan's seed, the study, the kind and the block's number alone.
 
 #include <cstdint>
 #include <string>
@@ -12,10 +12,10 @@ namespace expc::engine {
 
 /// The seed that all trials of a block share (initial weights, data order, dropout): 53 bits, so that any JSON reader
 /// keeps it.
-uint64_t blockSeed(uint64_t design_seed, plan::TrialKind kind, uint64_t number);
+uint64_t blockSeed(uint64_t design_seed, const std::string& study, plan::TrialKind kind, uint64_t number);
 
-/// `points` in the order of a block (Fisher and Yates, from the block's seed).
-std::vector<std::string> blockOrder(std::vector<std::string> points, uint64_t block_seed);
+/// `places` in the order of a block (Fisher and Yates, from the block's seed).
+std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t block_seed);
 
 /// The slots (of `available`) of every trial with `wanted` devices in a block: the same within it, rotating over
 /// blocks; ascending.

@@ -13,7 +13,7 @@ TermPtr metric(std::string name, std::string point) { return term(MetricTerm{std
 
 Reading value(const TermPtr& node, const std::map<std::string, double>& values) {
   return evaluate(*node, [&](const MetricTerm& wanted) -> Reading {
-    const auto found = values.find(wanted.point);
+    const auto found = values.find(wanted.place.point);
     if (found == values.end()) return {std::nullopt, false, "no " + wanted.metric};
     return {found->second, std::isinf(found->second), ""};
   });
@@ -47,9 +47,9 @@ TEST_CASE("sums, products and series compute what they say") {
   const std::vector<double> rising = {0.5, 0.8, 0.97, 0.96}, other = {0.4, 0.9, 0.97}, none;
   const auto seriesOf = [&](const TermPtr& node) {
     return evaluate(*node, [&](const MetricTerm& wanted) -> Reading {
-      if (wanted.point == "late") return {INFINITY, true, ""};
-      if (wanted.point == "plain") return {1.0, false, ""};
-      return {0.0, false, "", wanted.point == "rising" ? &rising : wanted.point == "none" ? &none : &other};
+      if (wanted.place.point == "late") return {INFINITY, true, ""};
+      if (wanted.place.point == "plain") return {1.0, false, ""};
+      return {0.0, false, "", wanted.place.point == "rising" ? &rising : wanted.place.point == "none" ? &none : &other};
     });
   };
   const auto first = [&](const char* point, double bound) {

@@ -8,6 +8,7 @@
 #include <llvm/Support/JSON.h>
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -55,6 +56,16 @@ struct Point {
   bool startable() const { return unavailable.empty() && expected_infeasible.empty(); }
 };
 
+/// What runs at one place of a block: a point, or one of its controls, which is the same point once more.
+struct Place {
+  std::string point;         // its id
+  std::string control = "";  // its name; "": the point itself
+  Place() = default;
+  Place(std::string point, std::string control = "") : point(std::move(point)), control(std::move(control)) {}
+  Place(const char* point) : point(point) {}
+  auto operator<=>(const Place&) const = default;
+};
+
 /// Points that a rule left out, counted by rule; `examples` are the first few as factor labels.
 struct RemovedGroup {
   std::string rule;  // its name, or "line 12"
@@ -74,7 +85,7 @@ struct Metric {
   TrialKind kind = TrialKind::Timed;
   bool exact = false;   // bytes and counts: compared as they are
   bool series = false;  // a value for each epoch or logged step
-  /// Of a derived metric: a term over metrics of the point in question, whose MetricTerms have an empty `point`. Null:
+  /// Of a derived metric: a term over metrics of the point in question, whose MetricTerms have an empty place. Null:
   /// it is measured.
   std::shared_ptr<const struct Term> derived = nullptr;
   std::string text = "";  // of a derived metric: "launch_time / wall"
@@ -98,7 +109,7 @@ struct ConstantTerm {
 /// A metric of a point: measured, derived, or a series (then its last value, but for FirstTerm and GapTerm).
 struct MetricTerm {
   std::string metric;
-  std::string point;  // empty inside Metric::derived: the point in question
+  Place place;  // of no point inside Metric::derived: the point in question
 };
 /// A value computed from others. Ratio compares two values above zero and is estimated on log differences; the others
 /// are plain arithmetic, of two operands or, where the order means nothing, of more.
@@ -138,7 +149,7 @@ struct Cell {
   TermPtr term;
   Estimator estimator = Estimator::Median;
   TrialKind kind = TrialKind::Timed;
-  std::vector<std::string> points;  // every point the term reads, treated first
+  std::vector<Place> points;  // every point the term reads, treated first
   /// What is published for this cell, with the band around it, where the criterion asks for agreement with a reference.
   std::optional<Bound> bound = std::nullopt;
 };

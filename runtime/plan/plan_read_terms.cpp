@@ -26,9 +26,10 @@ Cell PlanReader::readCell(const Value& value, const JsonPath& at, size_t label_c
     cell.term = readTerm(*term, JsonPath{&at, "term", std::nullopt}, Scope{cell.kind, false}, 0);
   else
     in.fail("term", "missing, expected an object");
-  cell.points = in.strings("points");
-  for (const std::string& point : cell.points)
+  for (std::string& point : in.strings("points")) {
     if (!points_.contains(point)) in.fail("points", quoted(point) + " is no point of the plan");
+    cell.points.push_back(std::move(point));
+  }
   if (in.has("bound")) cell.bound = readBound(*in.value("bound"), JsonPath{&at, "bound", std::nullopt});
   in.refuseOthers();
   return cell;
@@ -59,8 +60,8 @@ MetricTerm PlanReader::readMetricTerm(JsonFields& in, Scope scope, bool series) 
                         scope.inside_point ? "this metric" : "the cell", toString(scope.kind)));
   else if (series && !known->second.series)
     in.fail("metric", quoted(metric.metric) + " is no series");
-  if (!scope.inside_point && !points_.contains(metric.point))
-    in.fail("point", quoted(metric.point) + " is no point of the plan");
+  if (!scope.inside_point && !points_.contains(metric.place.point))
+    in.fail("point", quoted(metric.place.point) + " is no point of the plan");
   return metric;
 }
 

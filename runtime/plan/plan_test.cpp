@@ -92,7 +92,7 @@ TEST_CASE("a plan comes back from its text as it was") {
   const auto* ratio = std::get_if<OperationTerm>(&back.comparisons[0].cells[0].term->node);
   REQUIRE(ratio);
   CHECK((ratio->op == OperationTerm::Op::Ratio));
-  CHECK(std::get<MetricTerm>(ratio->operands[0]->node).point == back.points[0].id);
+  CHECK(std::get<MetricTerm>(ratio->operands[0]->node).place.point == back.points[0].id);
   // From the indented form too.
   CHECK(canonicalJson(toJson(llvm::cantFail(planFromJson(llvm::cantFail(parseJson(prettyJson(first))))))) ==
         canonicalJson(first));

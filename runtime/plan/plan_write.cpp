@@ -26,7 +26,7 @@ Value write(const Bound& bound) { return toJson(bound); }
 Object write(const MetricTerm& term) {
   // Inside a derived metric the point is the one in question.
   Object object{{"metric", jsonText(term.metric)}};
-  if (!term.point.empty()) object["point"] = jsonText(term.point);
+  if (!term.place.point.empty()) object["point"] = jsonText(term.place.point);
   return object;
 }
 
@@ -115,7 +115,7 @@ Value write(const Cell& cell) {
                 {"term", write(cell.term)},
                 {"estimator", words::name(words::kEstimator, cell.estimator)},
                 {"kind", words::name(words::kKind, cell.kind)},
-                {"points", jsonTexts(cell.points)}};
+                {"points", list(cell.points, [](const Place& place) { return jsonText(place.point); })}};
   if (cell.bound) object["bound"] = write(*cell.bound);
   return object;
 }

@@ -73,7 +73,7 @@ std::string withoutAttribution(const plan::Plan& plan, const analysis::Judgement
   if (!pairs) return "";
   if (designed) {
     const bool ran = std::any_of(results.trials.begin(), results.trials.end(),
-                                 [](const store::Trial& trial) { return trial.kind == plan::TrialKind::Profile; });
+                                 [](const store::Trial& trial) { return trial.key->kind == plan::TrialKind::Profile; });
     return ran ? "not known: no block has profiles of both levels of a comparison" : "";
   }
   if (!comparisonFails(plan, judgement)) return "";

@@ -63,12 +63,13 @@ plan::Plan largerPlan() {
 /// Seven blocks of every point that can run; the control takes 1.2 times as long as its point.
 store::Results largerResults(const plan::Plan& plan) {
   store::Results results;
-  results.sessions.push_back({1, "node1", "", "", "", "{}", 0, 0});
+  results.sessions.emplace_back();
+  results.sessions.back().id = 1;
+  results.sessions.back().host = "node1";
   const auto add = [&](const plan::Point& point, int64_t block, double step, std::string label) {
     store::Trial trial;
     trial.id = static_cast<int64_t>(results.trials.size()) + 1;
-    trial.point = point.id;
-    trial.label = std::move(label);
+    trial.key = exampleKey({point.id, std::move(label)});
     trial.block = block;
     trial.session = 1;
     trial.status = store::TrialStatus::Valid;

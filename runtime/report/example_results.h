@@ -37,6 +37,16 @@ inline analysis::CellEstimate exampleCell(unsigned cell, double estimate, analys
   return result;
 }
 
+/// A trial of which only what it was of matters, and perhaps the machine.
+inline store::Key exampleKey(const plan::Place& place, plan::TrialKind kind = plan::TrialKind::Timed,
+                             std::string environment_class = "") {
+  store::TrialKey key;
+  key.place = place;
+  key.kind = kind;
+  key.environment_class = std::move(environment_class);
+  return std::make_shared<const store::TrialKey>(std::move(key));
+}
+
 inline Example exampleResults() {
   using analysis::Verdict;
   Example example;
@@ -46,9 +56,14 @@ inline Example exampleResults() {
   for (size_t i = 0; i < plan.points.size(); ++i) {
     const std::string& id = plan.points[i].id;
     const bool ran = plan.points[i].unavailable.empty();
+    example.judgement.points.push_back({.point = id,
+                                        .kind = plan::TrialKind::Timed,
+                                        .planned = 7,
+                                        .valid = ran ? 7u : 0u,
+                                        .failed = i == 4 ? 1u : 0u,
+                                        .last_reason = i == 4 ? "rank 1 died" : ""});
     example.judgement.points.push_back(
-        {id, plan::TrialKind::Timed, 7, ran ? 7u : 0u, i == 4 ? 1u : 0u, 0, 0, i == 4 ? "rank 1 died" : ""});
-    example.judgement.points.push_back({id, plan::TrialKind::Quality, 1, ran ? 1u : 0u, 0, 0, 0, ""});
+        {.point = id, .kind = plan::TrialKind::Quality, .planned = 1, .valid = ran ? 1u : 0u});
     if (!ran) continue;
     example.judgement.summaries.push_back({id, "step_time", 7, 0, false, times[i], times[i] * 0.98, times[i] * 1.02,
                                            stats::Interval{times[i] * 0.984, times[i] * 1.019, 0.984},
@@ -98,21 +113,20 @@ inline Example exampleResults() {
   store::Session session;
   session.id = 1;
   session.host = "node07";
-  session.environment_class = "cpu-4f1c";
-  session.worker_build = "0.1.0+8be2";
+  session.workers = {{"0.1.0+8be2", "cpu-4f1c"}};
   session.environment_json =
       R"({"cpu":{"model":"Example CPU @ 2.4 GHz","cores":2},"kernel":"6.1.0","governor":"performance"})";
-  session.opened = 1763700000;
-  session.last_seen = 1763700600;
+  session.opened.wall = 1763700000;
+  session.last_seen.wall = 1763700600;
   example.results.sessions = {session};
   store::Trial good;
   good.id = 1;
-  good.point = plan.points[0].id;
+  good.key = exampleKey(plan.points[0].id);
   good.status = store::TrialStatus::Valid;
   good.environment_json = R"({"threads":1,"torch":"2.11.0"})";
   store::Trial lost = good;
   lost.id = 2;
-  lost.point = plan.points[4].id;
+  lost.key = exampleKey(plan.points[4].id);
   lost.status = store::TrialStatus::Failed;
   lost.reason = "rank 1 died of signal 11 \033[31m<script>alert(1)</script>";
   lost.log_tail = "loading data/digits\n</pre><script>alert(2)</script>\nSegmentation fault";
@@ -126,8 +140,9 @@ inline Example exampleResults() {
 
 /// The same from null cards, as analysis::judge leaves it.
 inline Example onNullCards(Example example) {
-  for (store::Session& session : example.results.sessions) session.environment_class = "null-4f1c";
-  for (store::Trial& trial : example.results.trials) trial.environment_class = "null-4f1c";
+  for (store::Session& session : example.results.sessions) session.workers = {{"0.1.0+8be2", "null-4f1c"}};
+  for (store::Trial& trial : example.results.trials)
+    trial.key = exampleKey(trial.place(), trial.key->kind, "null-4f1c");
   analysis::withholdVerdicts(example.judgement);
   return example;
 }
@@ -137,8 +152,7 @@ inline Example withProfiles(Example example) {
   for (const unsigned level : {0u, 1u}) {
     store::Trial trial;
     trial.id = 100 + level;
-    trial.point = example.plan.points[2 * level].id;
-    trial.kind = plan::TrialKind::Profile;
+    trial.key = exampleKey(example.plan.points[2 * level].id, plan::TrialKind::Profile);
     trial.status = store::TrialStatus::Valid;
     trial.block = 50;
     trial.session = 1;

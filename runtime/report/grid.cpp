@@ -29,7 +29,8 @@ bool lacksOnDevice(const plan::Plan& plan, const store::Results& results, const 
                        [&](const auto& part) { return lacksOnDevice(plan, results, point, part.metric); });
   }
   return std::any_of(results.trials.begin(), results.trials.end(), [&](const store::Trial& trial) {
-    return trial.point == point && std::count(trial.not_on_device.begin(), trial.not_on_device.end(), metric) > 0;
+    return trial.key->place.point == point &&
+           std::count(trial.not_on_device.begin(), trial.not_on_device.end(), metric) > 0;
   });
 }
 

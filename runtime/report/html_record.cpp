@@ -218,10 +218,10 @@ std::string trialSection(const Page& page) {
   if (!lost.empty()) out += fmt::format("<h3>{} did not end well</h3>", counted(lost.size(), "trial"));
   for (size_t i = 0; i < lost.size() && i < kMaxFailures; ++i) {
     const store::Trial& trial = *lost[i];
-    const plan::Point* point = page.plan.findPoint(trial.point);
+    const plan::Point* point = page.plan.findPoint(trial.key->place.point);
     out += fmt::format("<details class=\"failure\"><summary><b>{}</b> {} {}: {}</summary>",
-                       html(store::toString(trial.status)), toString(trial.kind),
-                       html(point ? page.plan.label(*point) : trial.point), html(trial.reason));
+                       html(store::toString(trial.status)), toString(trial.key->kind),
+                       html(point ? page.plan.label(*point) : trial.key->place.point), html(trial.reason));
     out +=
         trial.log_tail.empty() ? "<p class=\"quiet\">It wrote no log.</p>" : "<pre>" + html(trial.log_tail) + "</pre>";
     out += "</details>";
@@ -250,10 +250,13 @@ std::string environmentSection(const Page& page) {
   std::string out = "<section id=\"environment\"><h2>Environment</h2>";
   if (page.results.sessions.empty()) out += "<p>No session: nothing ran.</p>";
   for (const store::Session& session : page.results.sessions) {
-    out += fmt::format(
-        "<h3>Session {} on {}{}</h3><p class=\"quiet\">{} to {}; worker build {}; environment class {}</p>", session.id,
-        html(session.host), session.onNullCards() ? ", null cards" : "", timeText(session.opened),
-        timeText(session.last_seen), html(session.worker_build), html(session.environment_class));
+    std::string workers;
+    for (const store::Worker& worker : session.workers)
+      workers +=
+          fmt::format("; worker build {}, environment class {}", html(worker.build), html(worker.environment_class));
+    out += fmt::format("<h3>Session {} on {}{}</h3><p class=\"quiet\">{} to {}{}</p>", session.id, html(session.host),
+                       session.onNullCards() ? ", null cards" : "", timeText(session.opened.wall),
+                       timeText(session.last_seen.wall), workers);
     out += environmentTable(session.environment_json);
   }
   out += workerTable(page.results);

@@ -20,7 +20,7 @@ plan::Reading lookUp(const plan::Plan& plan, const std::string& point, const std
 
 std::optional<double> publishedValue(const plan::Plan& plan, const plan::Term& term) {
   if (plan.references.empty() || plan::metricTerms(term).empty()) return std::nullopt;
-  return plan::evaluate(term, [&](const plan::MetricTerm& part) { return lookUp(plan, part.point, part.metric); })
+  return plan::evaluate(term, [&](const plan::MetricTerm& part) { return lookUp(plan, part.place.point, part.metric); })
       .value;
 }
 

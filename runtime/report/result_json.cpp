@@ -48,6 +48,14 @@ Object scope(const analysis::Scope& scope) {
 
 Value published(const std::optional<double>& value) { return value ? number(*value) : Value(nullptr); }
 
+/// "POINT", of a control "POINT#NAME".
+Array placeNames(const std::vector<plan::Place>& places) {
+  Array array;
+  for (const plan::Place& place : places)
+    array.push_back(plan::jsonText(place.control.empty() ? place.point : place.point + "#" + place.control));
+  return array;
+}
+
 Array cells(const plan::Plan& plan, const std::vector<std::string>& factors, const std::vector<plan::Cell>& planned,
             const std::vector<analysis::CellEstimate>& estimates, bool verdicts) {
   Array array;
@@ -55,7 +63,7 @@ Array cells(const plan::Plan& plan, const std::vector<std::string>& factors, con
     if (estimate.cell >= planned.size()) continue;
     const plan::Cell& cell = planned[estimate.cell];
     Object object{{"levels", labels(factors, cell.labels)},
-                  {"points", plan::jsonTexts(cell.points)},
+                  {"points", placeNames(cell.points)},
                   {"estimate", estimate.estimate ? number(*estimate.estimate) : Value(nullptr)},
                   {"interval", interval(estimate.interval)},
                   {"scope", scope(estimate.scope)},
@@ -145,7 +153,7 @@ Array repetitions(const analysis::Judgement& judgement) {
 Array notOnDevice(const store::Results& results, const std::string& point) {
   std::set<std::string> names;
   for (const store::Trial& trial : results.trials)
-    if (trial.point == point) names.insert(trial.not_on_device.begin(), trial.not_on_device.end());
+    if (trial.key->place.point == point) names.insert(trial.not_on_device.begin(), trial.not_on_device.end());
   Array array;
   for (const std::string& name : names) array.push_back(plan::jsonText(name));
   return array;
@@ -165,7 +173,7 @@ Array points(const plan::Plan& plan, const analysis::Judgement& judgement, const
                                     {"timeouts", summary->timeouts},
                                     {"never", summary->never},
                                     {"published", published(publishedValue(plan, point, metric))},
-                                    {"median", number(summary->median)},
+                                    {"median", summary->median ? number(*summary->median) : Value(nullptr)},
                                     {"minimum", number(summary->minimum)},
                                     {"maximum", number(summary->maximum)},
                                     {"interval", interval(summary->interval)},
@@ -226,6 +234,14 @@ Array attributions(const plan::Plan& plan, const store::Results& results) {
   return all;
 }
 
+Array workers(const store::Session& session) {
+  Array array;
+  for (const store::Worker& worker : session.workers)
+    array.push_back(Object{{"build", plan::jsonText(worker.build)},
+                           {"environment_class", plan::jsonText(worker.environment_class)}});
+  return array;
+}
+
 }  // namespace
 
 Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
@@ -243,11 +259,10 @@ Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement, c
   for (const store::Session& session : results.sessions)
     sessions.push_back(Object{{"id", session.id},
                               {"host", plan::jsonText(session.host)},
-                              {"environment_class", plan::jsonText(session.environment_class)},
-                              {"worker_build", plan::jsonText(session.worker_build)},
+                              {"workers", workers(session)},
                               {"null_cards", session.onNullCards()},
-                              {"opened", session.opened},
-                              {"last_seen", session.last_seen}});
+                              {"opened", session.opened.wall},
+                              {"last_seen", session.last_seen.wall}});
   Object object{{"schema", "expc.report/1"},
                 {"study", plan::jsonText(plan.study)},
                 {"source", plan::jsonText(plan.source)},

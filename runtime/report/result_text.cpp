@@ -250,11 +250,12 @@ class ResultPrinter : TerminalText {
     section("Trials that did not end well", fmt::format("{} of {}", lost.size(), results_.trials.size()));
     std::vector<std::pair<std::string, unsigned>> alike;  // those of a point that say the same are one line
     for (const store::Trial* trial : lost) {
-      const plan::Point* point = plan_.findPoint(trial->point);
-      const std::string text = fmt::format("{} {} {}: {}", toString(trial->kind),
-                                           (point ? plan_.label(*point) : trial->point) +
-                                               (trial->label.empty() ? "" : " (control " + trial->label + ")"),
-                                           store::toString(trial->status), trial->reason);
+      const plan::Point* point = plan_.findPoint(trial->key->place.point);
+      const std::string text =
+          fmt::format("{} {} {}: {}", toString(trial->key->kind),
+                      (point ? plan_.label(*point) : trial->key->place.point) +
+                          (trial->key->place.control.empty() ? "" : " (control " + trial->key->place.control + ")"),
+                      store::toString(trial->status), trial->reason);
       const auto same =
           std::find_if(alike.begin(), alike.end(), [&](const auto& entry) { return entry.first == text; });
       if (same == alike.end())

@@ -216,7 +216,7 @@ TEST_CASE("results say where the time went, for levels with profiles") {
   options.width = 100;
   Example example = withProfiles(exampleResults());
   for (store::Trial& trial : example.results.trials)
-    trial.notes = {"of " + std::string(toString(trial.kind)) + " trials\033"};
+    trial.notes = {"of " + std::string(toString(trial.key->kind)) + " trials\033"};
   const std::string text = resultText(example.plan, example.judgement, example.results, options);
   has(text, "Where the time went");
   has(text, "\nNotes of the workers\n  of profile trials\\x1b (");

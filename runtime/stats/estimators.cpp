@@ -1,9 +1,13 @@
 #include "runtime/stats/estimators.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <vector>
 
 #include "runtime/stats/distributions.h"
+#include "runtime/stats/walsh_averages.h"
 
 namespace expc::stats {
 namespace {
@@ -14,76 +18,47 @@ bool hasNan(std::span<const double> values) {
   return std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
 }
 
-/// Mean of two values that may be infinite; NaN for infinities of different sign.
-double middle(double a, double b) { return a == b ? a : a / 2 + b / 2; }
-
-/// Median of sorted values.
-double medianOfSorted(const std::vector<double>& sorted) {
-  const size_t n = sorted.size();
-  return middle(sorted[(n - 1) / 2], sorted[n / 2]);
-}
-
-/// Walsh averages with an undefined one (of opposite infinities) taken as `undefined`, sorted.
-std::vector<double> walshAverages(std::span<const double> values, double undefined) {
-  std::vector<double> averages;
-  averages.reserve(values.size() * (values.size() + 1) / 2);
-  for (size_t i = 0; i < values.size(); ++i) {
-    for (size_t j = i; j < values.size(); ++j) {
-      const double average = middle(values[i], values[j]);
-      averages.push_back(std::isnan(average) ? undefined : average);
-    }
-  }
-  std::sort(averages.begin(), averages.end());
-  return averages;
-}
-
 bool hasBothInfinities(std::span<const double> values) {
   return std::find(values.begin(), values.end(), kInfinity) != values.end() &&
          std::find(values.begin(), values.end(), -kInfinity) != values.end();
 }
 
-/// Intervals [lower(k), upper(m-1-k)] with alpha 2 P(statistic <= k), as far as they stay two-sided.
-template <class Cdf>
-std::vector<NestedIntervals::Entry> nest(const std::vector<double>& lower, const std::vector<double>& upper, Cdf cdf) {
-  std::vector<NestedIntervals::Entry> entries;
-  const size_t m = lower.size();
-  for (size_t k = 0; k < m - k; ++k) {
-    const double alpha = 2 * cdf(static_cast<unsigned>(k));
-    if (alpha >= 1) break;
-    entries.push_back({lower[k], upper[m - 1 - k], alpha});
-  }
-  return entries;
+/// Of m ordered statistics as many intervals [lower(k), upper(m-1-k)] have two sides.
+size_t twoSided(size_t m) { return (m + 1) / 2; }
+
+/// The probability that the signed-rank statistic of n differences is at most k.
+std::function<double(size_t)> signedRankProbability(unsigned n) {
+  if (n > kExactPairs) return [n](size_t k) { return signedRankCdfApproximate(static_cast<double>(k), n); };
+  return [cdf = signedRankCdf(n)](size_t k) { return (*cdf)[k]; };
 }
 
 }  // namespace
 
 NestedIntervals orderStatistics(std::span<const double> values) {
   if (values.empty() || hasNan(values)) return {};
-  std::vector<double> sorted(values.begin(), values.end());
-  std::sort(sorted.begin(), sorted.end());
-  const double median = medianOfSorted(sorted);
-  const auto n = static_cast<unsigned>(sorted.size());
-  return {std::isnan(median) ? std::nullopt : std::optional(median),
-          nest(sorted, sorted, [n](unsigned k) { return fairCoinCdf(k, n); })};
+  auto sorted = std::make_shared<std::vector<double>>(values.begin(), values.end());
+  std::sort(sorted->begin(), sorted->end());
+  const size_t n = sorted->size();
+  const double median = middle((*sorted)[(n - 1) / 2], (*sorted)[n / 2]);
+  return {std::isnan(median) ? std::nullopt : std::optional(median), twoSided(n),
+          [n](size_t k) { return 2 * fairCoinCdf(static_cast<unsigned>(k), static_cast<unsigned>(n)); },
+          [sorted, n](size_t k) { return std::pair((*sorted)[k], (*sorted)[n - 1 - k]); }};
 }
 
 NestedIntervals signedRank(std::span<const double> differences) {
   if (differences.empty() || hasNan(differences)) return {};
-  const auto n = static_cast<unsigned>(differences.size());
-  const std::vector<double> lower = walshAverages(differences, -kInfinity);
-  std::vector<double> upper;
+  const auto lower = std::make_shared<const WalshAverages>(differences, -kInfinity);
   const bool undefined = hasBothInfinities(differences);
-  if (undefined) upper = walshAverages(differences, kInfinity);
-  const std::vector<double>& high = undefined ? upper : lower;
+  const auto upper = undefined ? std::make_shared<const WalshAverages>(differences, kInfinity) : lower;
+  const size_t m = lower->size();
 
-  const double median = medianOfSorted(lower);
-  const bool certain = !std::isnan(median) && (!undefined || median == medianOfSorted(high));
-  const std::optional<double> estimate = certain ? std::optional(median) : std::nullopt;
-  if (n > kExactPairs) {
-    return {estimate, nest(lower, high, [n](unsigned k) { return signedRankCdfApproximate(k, n); })};
-  }
-  const auto cdf = signedRankCdf(n);
-  return {estimate, nest(lower, high, [&](unsigned k) { return (*cdf)[k]; })};
+  const double median = lower->median();
+  const bool certain = !std::isnan(median) && (!undefined || median == upper->median());
+  return {certain ? std::optional(median) : std::nullopt, twoSided(m),
+          [probability = signedRankProbability(static_cast<unsigned>(differences.size()))](size_t k) {
+            return 2 * probability(k);
+          },
+          [lower, upper, m](size_t k) { return std::pair(lower->at(k), upper->at(m - 1 - k)); }};
 }
 
 }  // namespace expc::stats

@@ -1,28 +1,57 @@
 #include "runtime/stats/nested_intervals.h"
 
 namespace expc::stats {
+namespace {
+
+/// The first of 0 .. count - 1 where `holds` is true, which it stays from there on; `count` where it never is.
+template <class Holds>
+size_t firstWhere(size_t count, Holds holds) {
+  size_t low = 0, high = count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (holds(middle))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+}  // namespace
+
+NestedIntervals::NestedIntervals(std::optional<double> estimate, size_t count, Alpha alpha, Ends ends)
+    : estimate_(estimate),
+      count_(firstWhere(count, [&](size_t k) { return alpha(k) >= 1; })),
+      alpha_(std::move(alpha)),
+      ends_(std::move(ends)) {}
+
+NestedIntervals NestedIntervals::exactly(double value) {
+  return {value, 1, [](size_t) { return 0.0; }, [value](size_t) { return std::pair(value, value); }};
+}
 
 std::optional<Interval> NestedIntervals::interval(double confidence) const {
-  const auto past = std::partition_point(
-      entries_.begin(), entries_.end(), [&](const Entry& entry) { return significant(entry.alpha, 1.0 - confidence); });
-  if (past == entries_.begin()) return std::nullopt;
-  const Entry& entry = *std::prev(past);
-  return Interval{entry.low, entry.high, 1.0 - entry.alpha};
+  const size_t past = firstWhere(count_, [&](size_t k) { return !significant(alpha_(k), 1.0 - confidence); });
+  if (past == 0) return std::nullopt;
+  const auto [low, high] = ends_(past - 1);
+  return Interval{low, high, 1.0 - alpha_(past - 1)};
 }
 
 double NestedIntervals::smallestAlpha(const std::function<bool(double, double)>& holds) const {
-  const auto first = std::partition_point(entries_.begin(), entries_.end(),
-                                          [&](const Entry& entry) { return !holds(entry.low, entry.high); });
-  return first == entries_.end() ? 1.0 : first->alpha;
+  const size_t first = firstWhere(count_, [&](size_t k) {
+    const auto [low, high] = ends_(k);
+    return holds(low, high);
+  });
+  return first == count_ ? 1.0 : alpha_(first);
 }
 
-NestedIntervals NestedIntervals::mapped(const std::function<double(double)>& increasing) const {
+NestedIntervals NestedIntervals::mapped(std::function<double(double)> increasing) const {
   NestedIntervals result = *this;
   if (result.estimate_) result.estimate_ = increasing(*result.estimate_);
-  for (Entry& entry : result.entries_) {
-    entry.low = increasing(entry.low);
-    entry.high = increasing(entry.high);
-  }
+  if (count_ > 0)
+    result.ends_ = [ends = ends_, increasing = std::move(increasing)](size_t k) {
+      const auto [low, high] = ends(k);
+      return std::pair(increasing(low), increasing(high));
+    };
   return result;
 }
 

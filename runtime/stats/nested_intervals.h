@@ -1,10 +1,9 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <optional>
-#include <vector>
+#include <utility>
 
 #include "runtime/stats/interval.h"
 
@@ -14,19 +13,20 @@ namespace expc::stats {
 /// probability of at most alpha(k), which grows with k. Asking at which level a bound is satisfied is the same as
 /// inverting a test, so this also yields p-values. Ends may be infinite (timeouts), and the estimate is absent where
 /// infinities make it undefined.
+///
+/// There are about n^2 / 4 intervals of n differences, so none is stored: each is computed when somebody asks.
 class NestedIntervals {
  public:
-  struct Entry {
-    double low = 0, high = 0;
-    double alpha = 0;
-  };
+  using Alpha = std::function<double(size_t)>;
+  using Ends = std::function<std::pair<double, double>(size_t)>;
 
   /// Nothing is known: no value, or one was NaN.
   NestedIntervals() = default;
-  NestedIntervals(std::optional<double> estimate, std::vector<Entry> entries)
-      : estimate_(estimate), entries_(std::move(entries)) {}
+  /// Interval k < `count` has `ends(k)` and misses with `alpha(k)`; from the first whose alpha is 1 on they say
+  /// nothing and are left out.
+  NestedIntervals(std::optional<double> estimate, size_t count, Alpha alpha, Ends ends);
   /// A value without uncertainty: one interval that is the value itself and never misses.
-  static NestedIntervals exactly(double value) { return {value, {{value, value, 0.0}}}; }
+  static NestedIntervals exactly(double value);
 
   std::optional<double> estimate() const { return estimate_; }
 
@@ -40,11 +40,13 @@ class NestedIntervals {
   double smallestAlpha(const std::function<bool(double, double)>& holds) const;
 
   /// The same intervals after an increasing function, e.g. exp.
-  NestedIntervals mapped(const std::function<double(double)>& increasing) const;
+  NestedIntervals mapped(std::function<double(double)> increasing) const;
 
  private:
   std::optional<double> estimate_;
-  std::vector<Entry> entries_;
+  size_t count_ = 0;
+  Alpha alpha_;
+  Ends ends_;
 };
 
 /// Whether `p` is significant at `alpha`, forgiving the last bits (1 - 0.95 is not 0.05 in binary).

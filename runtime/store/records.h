@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@ enum class TrialStatus {
   Interrupted  // the engine stopped it or died
 };
 std::string_view toString(TrialStatus status);
+std::optional<TrialStatus> trialStatusFromString(std::string_view text);
 
 /// Begins the environment class of what ran on null cards (nullgpu/), which compute nothing. The one mark by which they
 /// are known: no class with it is that of a real card, so nothing of the two is ever paired.
@@ -31,14 +33,31 @@ inline bool isNullClass(std::string_view environment_class) {
   return environment_class.substr(0, kNullClass.size()) == kNullClass;
 }
 
-/// One set of nodes, boots, driver and worker build with no gap over 30 minutes. Pairs never cross sessions.
+/// A point in time twice over. Only `boot` is subtracted, and only from one of the same boot of the same machine;
+/// `wall` is a label for people, since anyone may set that clock.
+struct Moment {
+  double wall = 0;  // Unix time
+  double boot = 0;  // seconds since the machine started, suspended ones included (CLOCK_BOOTTIME)
+};
+
+/// A worker program, and what its trials run on.
+struct Worker {
+  std::string build, environment_class;
+  auto operator<=>(const Worker&) const = default;
+};
+
+/// One set of nodes, boots, driver and worker builds with no gap over 30 minutes. Pairs never cross sessions.
 struct Session {
   int64_t id = 0;
-  std::string host, boot_id, environment_class, worker_build;
+  std::string host, boot_id;
+  std::vector<Worker> workers;  // sorted
   std::string environment_json;
-  double opened = 0, last_seen = 0;  // Unix time
+  Moment opened, last_seen;
 
-  bool onNullCards() const { return isNullClass(environment_class); }
+  bool onNullCards() const {
+    return std::any_of(workers.begin(), workers.end(),
+                       [](const Worker& worker) { return isNullClass(worker.environment_class); });
+  }
 };
 
 /// One randomised complete block of one kind of trial.
@@ -51,32 +70,44 @@ struct Block {
   int64_t session = 0;
 };
 
-/// How a block names what it runs: the point, and of a control its name behind a '#'.
-inline std::string placeOf(const std::string& point, const std::string& label) {
-  return label.empty() ? point : point + "#" + label;
-}
-struct PlaceParts {
-  std::string point, label;
+/// What a trial measured, and with what: all that decides for which plans it counts. Interned: trials that agree share
+/// one (KeyTable).
+struct TrialKey {
+  plan::Place place;
+  plan::TrialKind kind = plan::TrialKind::Timed;
+  std::string settings;  // canonical JSON of the kind's settings
+  std::string data;      // digest of the data, program and inputs that the point reads; "": it reads none
+  /// Of a command: how each of its metrics of this kind is read, and its expectations, as digests by name. A corrected
+  /// pattern makes another value.
+  std::map<std::string, std::string> readings;
+  std::string worker_build, environment_class;
+
+  bool onNullCards() const { return isNullClass(environment_class); }
+  auto operator<=>(const TrialKey&) const = default;
 };
-inline PlaceParts partsOf(const std::string& place) {
-  const size_t mark = place.find('#');
-  if (mark == std::string::npos) return {place, ""};
-  return {place.substr(0, mark), place.substr(mark + 1)};
-}
+using Key = std::shared_ptr<const TrialKey>;
+
+/// Gives equal keys one address.
+class KeyTable {
+ public:
+  Key intern(TrialKey key);
+
+ private:
+  std::map<TrialKey, Key> keys_;
+};
 
 struct Trial {
   int64_t id = 0;
-  std::string point;
-  std::string label;  // "", or the name of the control that it is a trial of
-  plan::TrialKind kind = plan::TrialKind::Timed;
-  std::string settings;  // canonical JSON of the kind's settings
+  Key key;  // never null of a trial that was read from a store
   int64_t block = 0, session = 0;
   unsigned position = 0;  // in the block's order
   unsigned attempt = 1;
   TrialStatus status = TrialStatus::Running;
   std::string reason, log_tail;
-  double started = 0, ended = 0;  // Unix time
-  std::string environment_class, worker_build, data_digest;
+  double started = 0;   // Unix time: a label, never subtracted
+  double seconds = 0;   // how long it took, by a clock that nobody sets
+  double limit = 0;     // seconds that it was given at most; 0: not known (of old stores)
+  int64_t run = 0;      // which started it; 0: not known (of old stores)
   std::string devices;  // JSON: the slots used
   std::map<std::string, double> metrics;
   std::vector<std::string> not_on_device;  // metrics asked for that the worker said this device cannot give
@@ -84,8 +115,38 @@ struct Trial {
   std::string environment_json;  // what the worker said of itself
   std::vector<std::string> notes;
 
-  std::string place() const { return placeOf(point, label); }
-  bool onNullCards() const { return isNullClass(environment_class); }
+  const plan::Place& place() const { return key->place; }
+  bool onNullCards() const { return key->onNullCards(); }
+};
+
+/// What the trials of a run must agree in, besides point, kind and settings, for stored ones to count (DESIGN §3).
+struct Match {
+  std::optional<Worker> built_in, command;          // those that the plan needs
+  std::map<std::string, std::string> data_digests;  // data path as in Plan::data_paths, or commandKey -> digest
+
+  const std::optional<Worker>& workerOf(const plan::Workload& workload) const {
+    return workload.command ? command : built_in;
+  }
+  /// Sorted, as in Session::workers.
+  std::vector<Worker> workers() const;
+  bool onNullCards() const;
+};
+
+/// One execution of a plan.
+struct Run {
+  int64_t id = 0;
+  std::string study, plan_digest, plan_json;
+  int64_t session = 0;
+  Match match;
+  Moment started, ended;  // ended at 0: never seen to end
+  std::string outcome;    // "complete", "interrupted", …; "" while it runs
+};
+
+/// The order of a block, so that an interrupted one can be continued.
+struct BlockPlan {
+  Block block;
+  std::string settings;             // canonical JSON of the kind's settings
+  std::vector<plan::Place> places;  // in running order
 };
 
 /// What a reader gets: everything that counts, or might, for one plan.

@@ -1,12 +1,11 @@
 #include "runtime/store/rows.h"
 
 #include "runtime/plan/json.h"
+#include "runtime/store/entry.h"
 
 namespace expc::store {
 namespace {
 
-/// What is in the database was written by us; a hand-edited row must not crash a reader, so anything odd reads as
-/// empty.
 llvm::json::Value parse(const std::string& text) {
   auto value = plan::parseJson(text);
   if (value) return std::move(*value);
@@ -14,16 +13,25 @@ llvm::json::Value parse(const std::string& text) {
   return nullptr;
 }
 
-TrialStatus statusFromText(const std::string& text) {
-  for (TrialStatus status : {TrialStatus::Running, TrialStatus::Valid, TrialStatus::Timeout, TrialStatus::Infeasible,
-                             TrialStatus::Interrupted}) {
-    if (toString(status) == text) return status;
-  }
-  return TrialStatus::Failed;
+/// What `read` makes of a column's JSON; an empty T where that is odd.
+template <typename T>
+T readJson(const std::string& text, llvm::Expected<T> (*read)(const llvm::json::Value&)) {
+  auto value = read(parse(text));
+  if (value) return std::move(*value);
+  llvm::consumeError(value.takeError());
+  return T{};
 }
 
 plan::TrialKind kindFromText(const std::string& text) {
   return plan::trialKindFromString(text).value_or(plan::TrialKind::Timed);
+}
+
+std::map<std::string, std::string> textMap(const std::string& text) {
+  std::map<std::string, std::string> map;
+  const llvm::json::Value value = parse(text);
+  if (const llvm::json::Object* object = value.getAsObject())
+    for (const auto& [key, element] : *object) map[key.str()] = element.getAsString().value_or("").str();
+  return map;
 }
 
 }  // namespace
@@ -34,31 +42,9 @@ std::string textsToJson(const std::vector<std::string>& texts) {
 
 std::vector<std::string> textsFromJson(const std::string& text) {
   std::vector<std::string> result;
-  llvm::json::Value value = parse(text);
-  if (const llvm::json::Array* array = value.getAsArray()) {
+  const llvm::json::Value value = parse(text);
+  if (const llvm::json::Array* array = value.getAsArray())
     for (const llvm::json::Value& element : *array) result.push_back(element.getAsString().value_or("").str());
-  }
-  return result;
-}
-
-std::string digestsToText(const std::map<std::string, std::string>& digests) {
-  llvm::json::Array pairs;
-  for (const auto& [path, digest] : digests) {
-    pairs.push_back(llvm::json::Array{plan::jsonText(path), digest});
-  }
-  return plan::canonicalJson(llvm::json::Value(std::move(pairs)));
-}
-
-std::map<std::string, std::string> digestsFromText(const std::string& text) {
-  std::map<std::string, std::string> result;
-  llvm::json::Value value = parse(text);
-  const llvm::json::Array* pairs = value.getAsArray();
-  if (!pairs) return result;
-  for (const llvm::json::Value& element : *pairs) {
-    const llvm::json::Array* pair = element.getAsArray();
-    if (!pair || pair->size() != 2) continue;
-    result[(*pair)[0].getAsString().value_or("").str()] = (*pair)[1].getAsString().value_or("").str();
-  }
   return result;
 }
 
@@ -67,11 +53,10 @@ Session readSession(const Statement& row) {
   session.id = row.integer(0);
   session.host = row.text(1);
   session.boot_id = row.text(2);
-  session.environment_class = row.text(3);
-  session.worker_build = row.text(4);
-  session.environment_json = row.text(5);
-  session.opened = row.real(6);
-  session.last_seen = row.real(7);
+  session.workers = readJson(row.text(3), workersFromJson);
+  session.environment_json = row.text(4);
+  session.opened = {row.real(5), row.real(6)};
+  session.last_seen = {row.real(7), row.real(8)};
   return session;
 }
 
@@ -82,11 +67,9 @@ Run readRun(const Statement& row) {
   run.plan_digest = row.text(2);
   run.plan_json = row.text(3);
   run.session = row.integer(4);
-  run.match.environment_class = row.text(5);
-  run.match.worker_build = row.text(6);
-  run.match.data_digests = digestsFromText(row.text(7));
-  run.started = row.real(8);
-  run.ended = row.real(9);
+  run.match = readJson(row.text(5), matchFromJson);
+  run.started = {row.real(6), row.real(7)};
+  run.ended = {row.real(8), row.real(9)};
   run.outcome = row.text(10);
   return run;
 }
@@ -100,50 +83,40 @@ BlockPlan readBlock(const Statement& row) {
   plan.block.seed = uint64_t(row.integer(4));
   plan.block.session = row.integer(5);
   plan.settings = row.text(6);
-  plan.points = textsFromJson(row.text(7));
+  plan.places = readJson(row.text(7), placesFromJson);
   return plan;
+}
+
+TrialKey readKey(const Statement& row) {
+  TrialKey key;
+  key.place = {row.text(1), row.text(2)};
+  key.kind = kindFromText(row.text(3));
+  key.settings = row.text(4);
+  key.data = row.text(5);
+  key.readings = textMap(row.text(6));
+  key.worker_build = row.text(7);
+  key.environment_class = row.text(8);
+  return key;
 }
 
 Trial readTrial(const Statement& row) {
   Trial trial;
   trial.id = row.integer(0);
-  trial.point = row.text(1);
-  trial.kind = kindFromText(row.text(2));
-  trial.settings = row.text(3);
-  trial.block = row.integer(4);
-  trial.session = row.integer(5);
-  trial.position = unsigned(row.integer(6));
-  trial.attempt = unsigned(row.integer(7));
-  trial.status = statusFromText(row.text(8));
-  trial.reason = row.text(9);
-  trial.log_tail = row.text(10);
-  trial.started = row.real(11);
-  trial.ended = row.real(12);
-  trial.environment_class = row.text(13);
-  trial.worker_build = row.text(14);
-  trial.data_digest = row.text(15);
-  trial.devices = row.text(16);
-  trial.environment_json = row.text(17);
-  trial.notes = textsFromJson(row.text(18));
-  trial.label = row.text(19);
+  trial.run = row.integer(1);
+  trial.block = row.integer(2);
+  trial.session = row.integer(3);
+  trial.position = unsigned(row.integer(4));
+  trial.attempt = unsigned(row.integer(5));
+  trial.status = trialStatusFromString(row.text(6)).value_or(TrialStatus::Failed);
+  trial.reason = row.text(7);
+  trial.log_tail = row.text(8);
+  trial.started = row.real(9);
+  trial.seconds = row.real(10);
+  trial.limit = row.real(11);
+  trial.devices = row.text(12);
+  trial.environment_json = row.text(13);
+  trial.notes = textsFromJson(row.text(14));
   return trial;
-}
-
-llvm::Error readValues(sqlite3* db, const std::string& path, Trial& trial) {
-  Statement values(db, path, "SELECT name, value FROM metric_value WHERE trial = ?1");
-  values.bind({trial.id});
-  while (values.step()) {
-    if (values.isNull(1)) {
-      trial.not_on_device.push_back(values.text(0));
-    } else {
-      trial.metrics[values.text(0)] = values.real(1);
-    }
-  }
-  if (auto error = values.take()) return error;
-  Statement series(db, path, "SELECT name, numbers FROM series WHERE trial = ?1");
-  series.bind({trial.id});
-  while (series.step()) trial.series[series.text(0)] = series.reals(1);
-  return series.take();
 }
 
 }  // namespace expc::store

@@ -10,56 +10,53 @@ namespace {
 
 constexpr int64_t kApplicationId = 0x65787063;  // "expc"
 
-// Statuses and kinds are words, so that a reader with nothing but sqlite3 understands the file.
+// Statuses and kinds are words, so that a reader with nothing but sqlite3 understands the file. `trial` is a view for
+// the same reason: the keys that trials share are rows of their own.
 constexpr const char* kTables = R"sql(
+CREATE TABLE store(name TEXT NOT NULL);
+CREATE TABLE journal(
+  name TEXT PRIMARY KEY, epoch INTEGER NOT NULL, bytes INTEGER NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE session(
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
-  host TEXT NOT NULL, boot_id TEXT NOT NULL, environment_class TEXT NOT NULL, worker_build TEXT NOT NULL,
-  environment TEXT NOT NULL, opened REAL NOT NULL, last_seen REAL NOT NULL);
+  id INTEGER PRIMARY KEY, host TEXT NOT NULL, boot_id TEXT NOT NULL, workers TEXT NOT NULL, environment TEXT NOT NULL,
+  opened REAL NOT NULL, opened_boot REAL NOT NULL, last_seen REAL NOT NULL, last_seen_boot REAL NOT NULL);
+CREATE TABLE plan(hash TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE run(
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
-  study TEXT NOT NULL, plan_digest TEXT NOT NULL, plan TEXT NOT NULL,
-  session INTEGER NOT NULL REFERENCES session(id),
-  environment_class TEXT NOT NULL, worker_build TEXT NOT NULL, data_digests TEXT NOT NULL,
-  started REAL NOT NULL, ended REAL, outcome TEXT NOT NULL);
+  id INTEGER PRIMARY KEY, study TEXT NOT NULL, plan_digest TEXT NOT NULL,
+  plan TEXT NOT NULL REFERENCES plan(hash), session INTEGER NOT NULL REFERENCES session(id),
+  null_cards INTEGER NOT NULL, match TEXT NOT NULL,
+  started REAL NOT NULL, started_boot REAL NOT NULL, ended REAL, ended_boot REAL, outcome TEXT NOT NULL);
+CREATE INDEX run_of_study ON run(study, null_cards);
 CREATE TABLE block(
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
-  study TEXT NOT NULL, kind TEXT NOT NULL, number INTEGER NOT NULL, seed INTEGER NOT NULL,
-  session INTEGER NOT NULL REFERENCES session(id),
-  settings TEXT NOT NULL, points TEXT NOT NULL,
-  UNIQUE(study, kind, number));
-CREATE TABLE trial(
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
-  point TEXT NOT NULL, kind TEXT NOT NULL, settings TEXT NOT NULL,
+  id INTEGER PRIMARY KEY, study TEXT NOT NULL, kind TEXT NOT NULL, number INTEGER NOT NULL, seed INTEGER NOT NULL,
+  session INTEGER NOT NULL REFERENCES session(id), settings TEXT NOT NULL, places TEXT NOT NULL);
+CREATE INDEX block_of_study ON block(study, kind, number);
+CREATE TABLE trial_key(
+  id INTEGER PRIMARY KEY, point TEXT NOT NULL, label TEXT NOT NULL, kind TEXT NOT NULL, settings TEXT NOT NULL,
+  data_digest TEXT NOT NULL, readings TEXT NOT NULL, worker_build TEXT NOT NULL, environment_class TEXT NOT NULL);
+CREATE INDEX key_of_point ON trial_key(point);
+CREATE TABLE trial_row(
+  id INTEGER PRIMARY KEY, key INTEGER NOT NULL REFERENCES trial_key(id), run INTEGER NOT NULL,
   block INTEGER NOT NULL REFERENCES block(id), session INTEGER NOT NULL REFERENCES session(id),
   position INTEGER NOT NULL, attempt INTEGER NOT NULL,
   status TEXT NOT NULL, reason TEXT NOT NULL, log_tail TEXT NOT NULL,
-  started REAL NOT NULL, ended REAL,
-  environment_class TEXT NOT NULL, worker_build TEXT NOT NULL, data_digest TEXT NOT NULL,
+  started REAL NOT NULL, seconds REAL NOT NULL, time_limit REAL NOT NULL,
   devices TEXT NOT NULL, environment TEXT NOT NULL, notes TEXT NOT NULL,
-  label TEXT NOT NULL DEFAULT '',
   UNIQUE(block, position, attempt));
-CREATE INDEX trial_of_point ON trial(point, kind);
-CREATE UNIQUE INDEX one_valid_trial ON trial(block, point, label) WHERE status = 'valid';
+CREATE INDEX trial_of_key ON trial_row(key);
+CREATE INDEX running_trial ON trial_row(status) WHERE status = 'running';
+CREATE UNIQUE INDEX one_valid_trial ON trial_row(block, position) WHERE status = 'valid';
 CREATE TABLE metric_value(
-  trial INTEGER NOT NULL REFERENCES trial(id), name TEXT NOT NULL,
+  trial INTEGER NOT NULL REFERENCES trial_row(id), name TEXT NOT NULL,
   value REAL,
   PRIMARY KEY(trial, name)) WITHOUT ROWID;
 CREATE TABLE series(
-  trial INTEGER NOT NULL REFERENCES trial(id), name TEXT NOT NULL, numbers BLOB NOT NULL,
+  trial INTEGER NOT NULL REFERENCES trial_row(id), name TEXT NOT NULL, numbers BLOB NOT NULL,
   PRIMARY KEY(trial, name)) WITHOUT ROWID;
+CREATE VIEW trial AS
+  SELECT trial_row.id, point, label, kind, settings, run, block, session, position, attempt, status, reason, log_tail,
+         started, seconds, time_limit, environment_class, worker_build, data_digest, devices, environment, notes
+  FROM trial_row JOIN trial_key ON trial_key.id = trial_row.key;
 )sql";
-
-/// From version 1 to 2: controls give a point a second label, so a block may hold it twice.
-constexpr const char* kFrom1To2 = R"sql(
-ALTER TABLE trial ADD COLUMN label TEXT NOT NULL DEFAULT '';
-DROP INDEX one_valid_trial;
-CREATE UNIQUE INDEX one_valid_trial ON trial(block, point, label) WHERE status = 'valid';
-PRAGMA user_version = 2;
-)sql";
-
-/// What lets a reader, which must not write, read version 1 with the statements of version 2.
-constexpr const char* kReadVersion1 = "CREATE TEMP VIEW trial AS SELECT *, '' AS label FROM main.trial;";
 
 llvm::Expected<int64_t> number(sqlite3* db, const std::string& path, const char* sql) {
   Statement statement(db, path, sql);
@@ -70,10 +67,10 @@ llvm::Expected<int64_t> number(sqlite3* db, const std::string& path, const char*
 
 }  // namespace
 
-llvm::Error checkSchema(sqlite3* db, const std::string& path, bool writable) {
+llvm::Expected<SchemaState> schemaOf(sqlite3* db, const std::string& path) {
   auto objects = number(db, path, "SELECT count(*) FROM sqlite_master");
   if (!objects) return objects.takeError();
-  if (*objects == 0) return llvm::Error::success();
+  if (*objects == 0) return SchemaState::New;
   auto application = number(db, path, "PRAGMA application_id");
   if (!application) return application.takeError();
   auto version = number(db, path, "PRAGMA user_version");
@@ -88,34 +85,18 @@ llvm::Error checkSchema(sqlite3* db, const std::string& path, bool writable) {
         "--results DIR",
         path, *version, kSchemaVersion));
   }
-  std::string verdict;
-  {
-    Statement check(db, path, "PRAGMA quick_check(1)");  // gone before the schema changes: it holds a lock
-    if (check.step()) verdict = check.text(0);
-    if (auto error = check.take()) return error;
-  }
-  if (verdict == "ok" && *version == 1) {
-    if (!writable) return execute(db, path, kReadVersion1);
-    return transaction(db, path, [&] { return execute(db, path, kFrom1To2); });
-  }
-  if (verdict == "ok") return llvm::Error::success();
-  return llvm::createStringError(
-      fmt::format("{}: is damaged ({}); move it away (mv '{}' '{}.damaged') and either start anew or put the last "
-                  "snapshot in its place (cp "
-                  "snapshot.sqlite expc.sqlite in that folder)",
-                  path, verdict, path, path));
+  Statement check(db, path, "PRAGMA quick_check(1)");
+  const bool intact = check.step() && check.text(0) == "ok";
+  llvm::consumeError(check.take());  // that it cannot be read through is what was asked
+  if (!intact) return SchemaState::Damaged;
+  return *version == kSchemaVersion ? SchemaState::Current : SchemaState::Older;
 }
 
 llvm::Error createSchema(sqlite3* db, const std::string& path) {
-  auto objects = number(db, path, "SELECT count(*) FROM sqlite_master");
-  if (!objects) return objects.takeError();
-  if (*objects != 0) return llvm::Error::success();
-  return transaction(db, path, [&]() -> llvm::Error {
-    if (auto error = execute(db, path, kTables)) return error;
-    std::string marks =
-        fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, kSchemaVersion);
-    return execute(db, path, marks.c_str());
-  });
+  if (auto error = execute(db, path, kTables)) return error;
+  const std::string marks =
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, kSchemaVersion);
+  return execute(db, path, marks.c_str());
 }
 
 }  // namespace expc::store

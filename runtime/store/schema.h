@@ -1,6 +1,6 @@
 #pragma once
 
-// The tables, and whether a file is one of ours. Private to this directory.
+// The tables of the index. Private to this directory.
 
 #include <llvm/Support/Error.h>
 
@@ -10,11 +10,13 @@ struct sqlite3;
 
 namespace expc::store {
 
-/// Refuses a file that is no intact database of expc, or of a schema that this program does not know; a new, empty file
-/// passes. An older schema is brought up to date if the database is `writable`; else it is made readable as it is.
-llvm::Error checkSchema(sqlite3* db, const std::string& path, bool writable);
+/// What a database file is to us. Damaged: SQLite's quick_check complains.
+enum class SchemaState { New, Current, Older, Damaged };
 
-/// Makes the tables if the file is new.
+/// Refuses a file of another program, or of a schema that is newer than this program.
+llvm::Expected<SchemaState> schemaOf(sqlite3* db, const std::string& path);
+
+/// Makes the tables in a new database.
 llvm::Error createSchema(sqlite3* db, const std::string& path);
 
 }  // namespace expc::store

@@ -23,8 +23,8 @@ std::string explain(const std::string& path, int code, std::string_view said) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return fmt::format(
-          "{}: is no intact database ({}); move it away (mv '{}' '{}.damaged') and either start anew or put the last "
-          "snapshot in its place (cp snapshot.sqlite expc.sqlite in that folder)",
+          "{}: is no intact database ({}); move it away (mv '{}' '{}.damaged'): if journals lie beside it, it is built "
+          "anew from them",
           path, said, path, path);
     case SQLITE_IOERR:
       return fmt::format(
@@ -65,17 +65,20 @@ Statement& Statement::bind(std::initializer_list<Bound> values) {
     else if (auto* real = std::get_if<double>(&value))
       check(sqlite3_bind_double(statement_, parameter, *real));
     else if (auto* text = std::get_if<std::string>(&value))
-      check(sqlite3_bind_text(statement_, parameter, text->data(), int(text->size()), SQLITE_TRANSIENT));
+      check(sqlite3_bind_text64(statement_, parameter, text->data(), text->size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+    else if (auto* reals = std::get_if<std::vector<double>>(&value))
+      check(sqlite3_bind_blob64(statement_, parameter, reals->empty() ? static_cast<const void*>("") : reals->data(),
+                                reals->size() * sizeof(double), SQLITE_TRANSIENT));
     else
       check(sqlite3_bind_null(statement_, parameter));
   }
   return *this;
 }
 
-void Statement::bindReals(int parameter, const std::vector<double>& values) {
-  if (error_ != SQLITE_OK) return;
-  check(sqlite3_bind_blob64(statement_, parameter, values.empty() ? static_cast<const void*>("") : values.data(),
-                            values.size() * sizeof(double), SQLITE_TRANSIENT));
+void Statement::forget() {
+  error_ = SQLITE_OK;
+  message_.clear();
+  sqlite3_reset(statement_);
 }
 
 bool Statement::step() {

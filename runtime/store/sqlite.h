@@ -19,8 +19,8 @@ namespace expc::store {
 /// The database's last error as one that names the file and the way out.
 llvm::Error sqliteError(sqlite3* db, const std::string& path, int code);
 
-/// A value to bind; nullptr is NULL.
-using Bound = std::variant<std::nullptr_t, int64_t, double, std::string>;
+/// A value to bind; nullptr is NULL, a list of numbers a blob of doubles.
+using Bound = std::variant<std::nullptr_t, int64_t, double, std::string, std::vector<double>>;
 
 /// A prepared statement. The first error sticks: later calls do nothing, and take() returns it.
 class Statement {
@@ -39,7 +39,10 @@ class Statement {
   bool isNull(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
   std::string text(int column) const;
   std::vector<double> reals(int column) const;  // a blob of doubles
-  void bindReals(int parameter, const std::vector<double>& values);
+  int columns() const { return sqlite3_column_count(statement_); }
+  bool failedConstraint() const { return (error_ & 0xff) == SQLITE_CONSTRAINT; }
+  /// As if no error had happened.
+  void forget();
   llvm::Error take();
 
  private:

@@ -2,11 +2,15 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <sqlite3.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -60,19 +64,20 @@ plan::Plan twoPoints() {
   return plan;
 }
 
-Match usualMatch() { return {"class", "build", {{"data/x", "d1"}}}; }
+Match usualMatch() { return {Worker{"build", "class"}, std::nullopt, {{"data/x", "d1"}}}; }
 
-Trial trialOf(const plan::Plan& plan, unsigned point, int64_t block, int64_t session, unsigned position) {
+/// A trial of the plan's n-th point, with its key changed.
+Trial trialOf(
+    const plan::Plan& plan, unsigned point, int64_t block, int64_t session, unsigned position,
+    llvm::function_ref<void(TrialKey&)> change = [](TrialKey&) {}) {
+  TrialKey key = keyOf(plan, plan.points[point].id, plan::TrialKind::Timed, usualMatch());
+  change(key);
   Trial trial;
-  trial.point = plan.points[point].id;
-  trial.settings = settingsText(plan, plan::TrialKind::Timed);
+  trial.key = std::make_shared<const TrialKey>(std::move(key));
   trial.block = block;
   trial.session = session;
   trial.position = position;
   trial.started = 100;
-  trial.environment_class = "class";
-  trial.worker_build = "build";
-  trial.data_digest = dataDigest(plan, plan.points[point], trial.kind, usualMatch().data_digests);
   trial.devices = "[]";
   return trial;
 }
@@ -85,14 +90,15 @@ Filled fill(Store& store) {
   Session session;
   session.host = "host";
   session.environment_json = "{}";
-  session.opened = session.last_seen = 90;
+  session.opened = session.last_seen = {90, 9};
   Filled filled;
   filled.session = llvm::cantFail(store.addSession(session));
   BlockPlan block;
   block.block.study = "test";
   block.block.session = filled.session;
   block.block.number = llvm::cantFail(store.nextBlockNumber("test", plan::TrialKind::Timed));
-  block.points = {"bbbb", "aaaa"};
+  block.block.seed = 1000 * filled.session + block.block.number;
+  block.places = {"bbbb", "aaaa"};
   filled.block = llvm::cantFail(store.addBlock(block));
   return filled;
 }
@@ -100,11 +106,25 @@ Filled fill(Store& store) {
 void finish(Store& store, Trial trial, TrialStatus status = TrialStatus::Valid) {
   trial.id = llvm::cantFail(store.beginTrial(trial));
   trial.status = status;
-  trial.ended = trial.started + 1;
+  trial.seconds = 1;
   if (status == TrialStatus::Valid) trial.metrics["step_time"] = 0.5;
   trial.series["loss"] = {3, 2, 1};
   trial.environment_json = "{}";
-  llvm::cantFail(store.endTrial(trial));
+  llvm::cantFail(store.endTrial(trial, {trial.started + 1, 11}));
+}
+
+void addRun(Store& store, int64_t session, Match match) {
+  Run run;
+  run.study = "test";
+  run.session = session;
+  run.match = std::move(match);
+  llvm::cantFail(store.addRun(run));
+}
+
+Results readBack(const std::string& folder, const plan::Plan& plan, std::vector<std::string>* said = nullptr) {
+  std::vector<std::string> messages;
+  Store reader = llvm::cantFail(Store::openForReading(folder, said ? *said : messages));
+  return llvm::cantFail(reader.load(plan, usualMatch()));
 }
 
 }  // namespace
@@ -129,7 +149,9 @@ TEST_CASE("what was written is read back") {
   CHECK((results.trials[1].status == TrialStatus::Timeout));
   CHECK(results.blocks.size() == 1);
   CHECK(results.sessions.size() == 1);
-  CHECK(results.sessions[0].last_seen == 101);
+  CHECK(results.sessions[0].last_seen.wall == 101);
+  CHECK(results.sessions[0].last_seen.boot == 11);
+  CHECK(results.trials[0].seconds == 1);
   CHECK(results.kept_not_counted == 0);
 }
 
@@ -138,21 +160,22 @@ TEST_CASE("only what agrees with the plan counts, and the rest says why not") {
   plan::Plan plan = twoPoints();
   Store store = openWriter(folder.path);
   Filled filled = fill(store);
-  unsigned position = 0;
-  auto add = [&](auto change) {
-    Trial trial = trialOf(plan, 0, filled.block, filled.session, position++);
-    trial.block =
-        llvm::cantFail(store.addBlock({{0, "test", plan::TrialKind::Timed, position, 0, filled.session}, "", {}}));
-    change(trial);
-    finish(store, trial, trial.status == TrialStatus::Running ? TrialStatus::Valid : trial.status);
+  unsigned number = 0;
+  const auto add = [&](auto change, TrialStatus status = TrialStatus::Valid,
+                       std::vector<std::string> not_on_device = {}) {
+    BlockPlan block{{0, "test", plan::TrialKind::Timed, ++number, number, filled.session}, "", {}};
+    Trial trial = trialOf(plan, 0, llvm::cantFail(store.addBlock(block)), filled.session, 0, change);
+    trial.not_on_device = std::move(not_on_device);
+    finish(store, trial, status);
   };
-  add([](Trial&) {});
-  add([](Trial& trial) { trial.settings = R"({"steps":6})"; });
-  add([](Trial& trial) { trial.worker_build = "old"; });
-  add([](Trial& trial) { trial.environment_class = "old"; });
-  add([](Trial& trial) { trial.data_digest = "old"; });
-  add([](Trial& trial) { trial.kind = plan::TrialKind::Quality; });
-  add([](Trial& trial) { trial.status = TrialStatus::Interrupted; });
+  const auto none = [](TrialKey&) {};
+  add(none);
+  add([](TrialKey& key) { key.settings = R"({"steps":6})"; });
+  add([](TrialKey& key) { key.worker_build = "old"; });
+  add([](TrialKey& key) { key.environment_class = "old"; });
+  add([](TrialKey& key) { key.data = "old"; });
+  add([](TrialKey& key) { key.kind = plan::TrialKind::Quality; });
+  add(none, TrialStatus::Interrupted);
   Results results = llvm::cantFail(store.load(plan, usualMatch()));
   CHECK(results.trials.size() == 1);
   CHECK(results.kept_not_counted == 5);
@@ -162,7 +185,7 @@ TEST_CASE("only what agrees with the plan counts, and the rest says why not") {
   results = llvm::cantFail(store.load(plan, usualMatch()));
   CHECK(results.trials.empty());
   CHECK(results.kept_not_counted == 6);
-  add([](Trial& trial) { trial.not_on_device = {"energy"}; });
+  add(none, TrialStatus::Valid, {"energy"});
   CHECK(llvm::cantFail(store.load(plan, usualMatch())).trials.size() == 1);
 }
 
@@ -175,44 +198,46 @@ TEST_CASE("a command's trial counts for a plan that reads its metrics the same w
                      {"other", CommandMetric::From::Json, "out.json", "/b", 1, false}};
   plan.workloads = {{"", "tool", 1, command}};
   const std::map<std::string, std::string> digests{{"data/x", "d1"}, {commandKey(plan.workloads[0]), "d2"}};
-  const auto digest = [&](unsigned point, const std::map<std::string, std::string>& of) {
-    return dataDigest(plan, plan.points[point], plan::TrialKind::Timed, of);
+  Match match = usualMatch();
+  match.command = Worker{"command-1", "other"};
+  match.data_digests = digests;
+  const auto key = [&](unsigned point, plan::TrialKind kind = plan::TrialKind::Timed) {
+    return keyOf(plan, plan.points[point].id, kind, match);
   };
-  const std::string held = digest(0, digests);
-  CHECK(held != digest(1, digests));  // which reads no data
-  CHECK(held != digest(0, {{"data/x", "d1"}, {commandKey(plan.workloads[0]), "d3"}}));
-  CHECK(held.find(" step_time=") != std::string::npos);
-  CHECK(held.find("other") == std::string::npos);
-  CHECK(dataDigest(plan, plan.points[0], plan::TrialKind::Quality, digests).find(' ') == std::string::npos);
+  const TrialKey held = key(0);
+  CHECK(held.worker_build == "command-1");
+  CHECK(held.data != key(1).data);  // which reads no data
+  match.data_digests[commandKey(plan.workloads[0])] = "d3";
+  CHECK(held.data != key(0).data);
+  match.data_digests = digests;
+  CHECK(held.readings.size() == 1);
+  CHECK(held.readings.count("step_time") == 1);
+  CHECK(key(0, plan::TrialKind::Quality).readings.empty());
 
   TestFolder folder;
   Store store = openWriter(folder.path);
-  Match match = usualMatch();
-  match.worker_build = "build command-1";
-  match.environment_class = "class other";
-  match.data_digests = digests;
-  const int64_t session = llvm::cantFail(store.addSession({}));
-  BlockPlan block;
-  block.block.study = "test";
-  block.block.session = session;
-  block.points = {"aaaa"};
-  Trial trial = trialOf(plan, 0, llvm::cantFail(store.addBlock(block)), session, 0);
-  trial.worker_build = "command-1";
-  trial.environment_class = "other";
-  trial.data_digest = held + " more=0123";  // read beside it; nobody asks now
-  trial.id = llvm::cantFail(store.beginTrial(trial));
-  trial.status = TrialStatus::Valid;
-  trial.metrics["step_time"] = 1;
-  llvm::cantFail(store.endTrial(trial));
+  const Filled filled = fill(store);
+  finish(store, trialOf(plan, 0, filled.block, filled.session, 0, [&](TrialKey& changed) {
+           changed = held;
+           changed.readings["more"] = "0123";  // read beside it; nobody asks now
+         }));
   CHECK(llvm::cantFail(store.load(plan, match)).trials.size() == 1);
-  match.worker_build = "build command-2";
+  match.command->build = "command-2";
   CHECK(llvm::cantFail(store.load(plan, match)).trials.empty());
-  match.worker_build = "command-1";
+  match.command->build = "command-1";
   CHECK(llvm::cantFail(store.load(plan, match)).trials.size() == 1);
   plan.workloads[0].command->metrics[0].scale = 1e-3;
   const Results results = llvm::cantFail(store.load(plan, match));
   CHECK(results.trials.empty());
   CHECK(has(results.not_counted_reasons.at(0), "another way to read a metric"));
+
+  // What was kept is read again: the same trial, under the new key, with the new value.
+  Trial again = trialOf(plan, 0, filled.block, filled.session, 0, [&](TrialKey& changed) { changed = key(0); });
+  again.id = 1;
+  again.metrics["step_time"] = 0.25;
+  llvm::cantFail(store.reread(again));
+  REQUIRE(llvm::cantFail(store.load(plan, match)).trials.size() == 1);
+  CHECK(llvm::cantFail(store.load(plan, match)).trials[0].metrics.at("step_time") == 0.25);
 }
 
 TEST_CASE("without a match the newest run's is taken") {
@@ -222,14 +247,11 @@ TEST_CASE("without a match the newest run's is taken") {
   Filled filled = fill(store);
   finish(store, trialOf(plan, 0, filled.block, filled.session, 0));
   CHECK(llvm::cantFail(store.load(plan)).trials.empty());
-  Run run;
-  run.study = "test";
-  run.session = filled.session;
-  run.match = usualMatch();
-  llvm::cantFail(store.addRun(run));
+  addRun(store, filled.session, usualMatch());
   CHECK(llvm::cantFail(store.load(plan)).trials.size() == 1);
-  run.match.worker_build = "newer";
-  llvm::cantFail(store.addRun(run));
+  Match newer = usualMatch();
+  newer.built_in->build = "newer";
+  addRun(store, filled.session, newer);
   CHECK(llvm::cantFail(store.load(plan)).trials.empty());
 }
 
@@ -243,7 +265,9 @@ TEST_CASE("a point counts once in a block") {
   again.attempt = 2;
   again.id = llvm::cantFail(store.beginTrial(again));
   again.status = TrialStatus::Valid;
-  CHECK(bool(store.endTrial(again)) == true);
+  again.metrics["step_time"] = 0.25;
+  again.environment_json = "{}";
+  llvm::cantFail(store.endTrial(again, {}));
   CHECK(llvm::cantFail(store.load(plan, usualMatch())).trials.size() == 1);
 }
 
@@ -322,24 +346,26 @@ TEST_CASE("a lease that was taken away is noticed") {
   llvm::Error closing = store.close();
   CHECK(bool(closing));
   llvm::consumeError(std::move(closing));
-  CHECK(!std::filesystem::exists(folder.path + "/snapshot.sqlite"));
 }
 
-TEST_CASE("readers see the last published state beside a live writer, and never disturb it") {
+TEST_CASE("readers see all that has ended beside a live writer, write nothing and keep their own view") {
   TestFolder folder;
   plan::Plan plan = twoPoints();
-  Store writer = openWriter(folder.path);
   std::vector<std::string> messages;
-  CHECK(has(errorOf(Store::openForReading(folder.path, messages)), "has not finished its first block"));
+  CHECK(has(errorOf(Store::openForReading(folder.path, messages)), "no results in"));
+  Store writer = openWriter(folder.path);
   Filled filled = fill(writer);
   finish(writer, trialOf(plan, 0, filled.block, filled.session, 0));
-  llvm::cantFail(writer.publishSnapshot());
-  finish(writer, trialOf(plan, 1, filled.block, filled.session, 1));
   Store reader = llvm::cantFail(Store::openForReading(folder.path, messages));
-  CHECK(messages.size() == 1);
+  REQUIRE(messages.size() == 1);
+  CHECK(has(messages[0], "a run is at work"));
+  finish(writer, trialOf(plan, 1, filled.block, filled.session, 1));
   CHECK(llvm::cantFail(reader.load(plan, usualMatch())).trials.size() == 1);
-  llvm::cantFail(writer.publishSnapshot());
-  CHECK(llvm::cantFail(reader.load(plan, usualMatch())).trials.size() == 1);  // still its own view
+  CHECK(readBack(folder.path, plan).trials.size() == 2);
+  llvm::cantFail(writer.close());
+  chmod(folder.path.c_str(), 0555);
+  CHECK(readBack(folder.path, plan).trials.size() == 2);
+  chmod(folder.path.c_str(), 0755);
 }
 
 TEST_CASE("files that are no results are refused and left alone") {
@@ -369,7 +395,7 @@ TEST_CASE("files that are no results are refused and left alone") {
   CHECK(has(errorOf(Store::openForWriting(folder.path, messages)), "schema version 99"));
 }
 
-TEST_CASE("a damaged page is found when the file is opened") {
+TEST_CASE("an index with a damaged page is built anew from the journals") {
   TestFolder folder;
   plan::Plan plan = twoPoints();
   {
@@ -387,10 +413,10 @@ TEST_CASE("a damaged page is found when the file is opened") {
       file << std::string(64, '\xee');
     }
   }
+  CHECK(readBack(folder.path, plan).sessions.size() == 1);
   std::vector<std::string> messages;
-  std::string error = errorOf(Store::openForWriting(folder.path, messages));
-  CHECK(has(error, path));
-  CHECK(has(error, "snapshot.sqlite"));
+  Store store = llvm::cantFail(Store::openForWriting(folder.path, messages));
+  CHECK(llvm::cantFail(store.load(plan, usualMatch())).trials.size() == 60);
 }
 
 TEST_CASE("a folder that cannot be one is named") {
@@ -410,8 +436,8 @@ TEST_CASE("series, derived metrics and controls: what makes a trial count") {
     Store store = openWriter(folder.path);
     Filled filled = fill(store);
     finish(store, trialOf(plan, 0, filled.block, filled.session, 0));
-    Trial control = trialOf(plan, 0, filled.block, filled.session, 1);
-    control.label = "twice";
+    const Trial control =
+        trialOf(plan, 0, filled.block, filled.session, 1, [](TrialKey& key) { key.place.control = "twice"; });
     finish(store, control);  // a second valid trial of the point in one block
     llvm::cantFail(store.close());
   }
@@ -419,9 +445,8 @@ TEST_CASE("series, derived metrics and controls: what makes a trial count") {
   Store reader = llvm::cantFail(Store::openForReading(folder.path, messages));
   Results results = llvm::cantFail(reader.load(plan, usualMatch()));
   REQUIRE(results.trials.size() == 2);
-  CHECK(results.trials[0].place() == "aaaa");
-  CHECK(results.trials[1].place() == "aaaa#twice");
-  CHECK(partsOf("aaaa#twice").label == "twice");
+  CHECK((results.trials[0].place() == plan::Place("aaaa")));
+  CHECK((results.trials[1].place() == plan::Place("aaaa", "twice")));
 
   // A series that was asked for and is there; a derived metric, which no trial holds.
   plan.metrics.push_back({"loss", "", "", plan::Direction::Lower, plan::TrialKind::Timed, false, true});
@@ -446,19 +471,15 @@ TEST_CASE("what ran on null cards and what did not lie in one store and are neve
   Store store = openWriter(folder.path);
   const auto ran = [&](const std::string& environment_class) {
     const Filled filled = fill(store);
-    Run run;
-    run.study = "test";
-    run.session = filled.session;
-    run.match = usualMatch();
-    run.match.environment_class = environment_class;
-    llvm::cantFail(store.addRun(run));
-    Trial trial = trialOf(plan, 0, filled.block, filled.session, 0);
-    trial.environment_class = environment_class;
-    finish(store, trial);
+    Match match = usualMatch();
+    match.built_in->environment_class = environment_class;
+    addRun(store, filled.session, match);
+    finish(store, trialOf(plan, 0, filled.block, filled.session, 0,
+                          [&](TrialKey& key) { key.environment_class = environment_class; }));
   };
   const auto classesOf = [](llvm::Expected<Results> results) {
     std::set<std::string> classes;
-    for (const Trial& trial : llvm::cantFail(std::move(results)).trials) classes.insert(trial.environment_class);
+    for (const Trial& trial : llvm::cantFail(std::move(results)).trials) classes.insert(trial.key->environment_class);
     return classes;
   };
   using Classes = std::set<std::string>;
@@ -475,7 +496,109 @@ TEST_CASE("what ran on null cards and what did not lie in one store and are neve
   CHECK(llvm::cantFail(store.load(plan)).kept_not_counted == 2);
 }
 
-TEST_CASE("a store of schema version 1 keeps what it holds") {
+namespace {
+
+/// As version 2 left it; version 1 had no labels.
+void makeOldStore(const std::string& path, int version) {
+  const char* label = version == 1 ? "" : ", label TEXT NOT NULL DEFAULT ''";
+  const std::string tables = fmt::format(R"sql(
+CREATE TABLE session(id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT, boot_id TEXT, environment_class TEXT,
+  worker_build TEXT, environment TEXT, opened REAL, last_seen REAL);
+CREATE TABLE run(id INTEGER PRIMARY KEY AUTOINCREMENT, study TEXT, plan_digest TEXT, plan TEXT, session INTEGER,
+  environment_class TEXT, worker_build TEXT, data_digests TEXT, started REAL, ended REAL, outcome TEXT);
+CREATE TABLE block(id INTEGER PRIMARY KEY AUTOINCREMENT, study TEXT, kind TEXT, number INTEGER, seed INTEGER,
+  session INTEGER, settings TEXT, points TEXT);
+CREATE TABLE trial(id INTEGER PRIMARY KEY AUTOINCREMENT, point TEXT, kind TEXT, settings TEXT, block INTEGER,
+  session INTEGER, position INTEGER, attempt INTEGER, status TEXT, reason TEXT, log_tail TEXT, started REAL, ended REAL,
+  environment_class TEXT, worker_build TEXT, data_digest TEXT, devices TEXT, environment TEXT, notes TEXT{});
+CREATE TABLE metric_value(trial INTEGER, name TEXT, value REAL);
+CREATE TABLE series(trial INTEGER, name TEXT, numbers BLOB);
+INSERT INTO session VALUES(3, 'host', 'boot', 'class other', 'build command-1', '{{}}', 90, 101);
+INSERT INTO run VALUES(5, 'test', 'digest', '{{"plan":1}}', 3, 'class other', 'build command-1', '[["data/x","d1"]]',
+  90, 101, 'complete');
+INSERT INTO block VALUES(7, 'test', 'timed', 0, 42, 3, '{{"steps":5}}', '["bbbb","aaaa#twice"]');
+INSERT INTO metric_value VALUES(11, 'step_time', 0.5);
+PRAGMA application_id = 1702391907; PRAGMA user_version = {};)sql",
+                                         label, version);
+  const plan::Plan plan = twoPoints();
+  const TrialKey key = keyOf(plan, "aaaa", plan::TrialKind::Timed, usualMatch());
+  const std::string trial = fmt::format(
+      "INSERT INTO trial(id, point, kind, settings, block, session, position, attempt, status, reason, log_tail, "
+      "started, ended, environment_class, worker_build, data_digest, devices, environment, notes) VALUES(11, 'aaaa', "
+      "'timed', '{}', 7, 3, 1, 2, 'valid', '', '', 100, 103, 'class', 'build', '{}', '[]', '{{}}', '[\"note\"]')",
+      key.settings, key.data);
+  sqlite3* db = nullptr;
+  REQUIRE(sqlite3_open(path.c_str(), &db) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(db, tables.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(db, trial.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(db);
+}
+
+}  // namespace
+
+TEST_CASE("a store of schema version 1 or 2 keeps what it holds, and becomes journals when it is written to") {
+  for (const int version : {1, 2}) {
+    TestFolder folder;
+    plan::Plan plan = twoPoints();
+    const std::string path = folder.path + "/expc.sqlite";
+    makeOldStore(path, version);
+    const auto check = [&](const Results& results) {
+      REQUIRE(results.trials.size() == 1);
+      const Trial& trial = results.trials[0];
+      CHECK(trial.id == 11);
+      CHECK(trial.metrics.at("step_time") == 0.5);
+      CHECK(trial.seconds == 3);
+      CHECK(trial.attempt == 2);
+      CHECK(trial.notes == std::vector<std::string>{"note"});
+      CHECK(results.blocks.at(0).seed == 42);
+      CHECK(results.sessions.at(0).workers.size() == 2);
+    };
+    check(readBack(folder.path, plan));
+    CHECK(!std::filesystem::exists(folder.path + "/journal"));
+    std::vector<std::string> messages;
+    {
+      Store store = llvm::cantFail(Store::openForWriting(folder.path, messages));
+      check(llvm::cantFail(store.load(plan, usualMatch())));
+      CHECK(llvm::cantFail(store.load(plan)).trials.size() == 1);
+      plan.controls = {{"twice", "aaaa"}};
+      finish(store, trialOf(plan, 0, 7, 3, 0, [](TrialKey& key) { key.place.control = "twice"; }));
+      CHECK(llvm::cantFail(store.load(plan, usualMatch())).trials.size() == 2);
+      llvm::cantFail(store.close());
+    }
+    REQUIRE(messages.size() == 1);
+    CHECK(has(messages[0], "of an older schema"));
+    CHECK(std::filesystem::exists(path + ".before-journals"));
+    CHECK(readBack(folder.path, plan).trials.size() == 2);
+  }
+}
+
+TEST_CASE("the index is built anew from the journals, and is the same") {
+  TestFolder folder;
+  plan::Plan plan = twoPoints();
+  const auto dump = [&] {
+    Store store = openWriter(folder.path);
+    auto rows = llvm::cantFail(store.database().dump());
+    llvm::cantFail(store.close());
+    return rows;
+  };
+  for (unsigned run = 0; run < 3; ++run) {
+    Store store = openWriter(folder.path);
+    Filled filled = fill(store);
+    addRun(store, filled.session, usualMatch());
+    finish(store, trialOf(plan, 0, filled.block, filled.session, 0), TrialStatus::Failed);
+    finish(store, trialOf(plan, 1, filled.block, filled.session, 1));
+    if (run != 1) llvm::cantFail(store.close());  // one of them dies
+  }
+  dump();  // the runs that nobody ended are marked
+  const std::vector<std::string> rows = dump();
+  CHECK(rows.size() > 20);
+  std::filesystem::remove(folder.path + "/expc.sqlite");
+  CHECK(dump() == rows);
+  std::ofstream(folder.path + "/expc.sqlite") << std::string(5000, 'x');
+  CHECK(dump() == rows);
+}
+
+TEST_CASE("a damaged line is left out and told, and all others count") {
   TestFolder folder;
   plan::Plan plan = twoPoints();
   {
@@ -485,33 +608,91 @@ TEST_CASE("a store of schema version 1 keeps what it holds") {
     finish(store, trialOf(plan, 1, filled.block, filled.session, 1));
     llvm::cantFail(store.close());
   }
-  // As version 1 left it: without the column, with the narrower index.
-  for (const char* name : {"/expc.sqlite", "/snapshot.sqlite"}) {
-    sqlite3* db = nullptr;
-    REQUIRE(sqlite3_open((folder.path + name).c_str(), &db) == SQLITE_OK);
-    REQUIRE(sqlite3_exec(db,
-                         "DROP INDEX one_valid_trial; ALTER TABLE trial DROP COLUMN label;"
-                         "CREATE UNIQUE INDEX one_valid_trial ON trial(block, point) WHERE status = 'valid';"
-                         "PRAGMA user_version = 1;",
-                         nullptr, nullptr, nullptr) == SQLITE_OK);
-    sqlite3_close(db);
+  const std::string journal = folder.path + "/journal/000001.jsonl";
+  std::string text = llvm::cantFail(llvm::errorOrToExpected(llvm::MemoryBuffer::getFile(journal)))->getBuffer().str();
+  const size_t at = text.find("\"step_time\":0.5");
+  REQUIRE(at != std::string::npos);
+  text[at + 14] = '9';
+  std::ofstream(journal, std::ios::binary) << text;
+  std::filesystem::remove(folder.path + "/expc.sqlite");
+  std::vector<std::string> messages;
+  const Results results = readBack(folder.path, plan, &messages);
+  CHECK(results.trials.size() == 1);
+  REQUIRE(messages.size() == 1);
+  CHECK(has(messages[0], "000001.jsonl line"));
+  CHECK(has(messages[0], "checksum"));
+}
+
+TEST_CASE("what a writer appends after it lost the folder counts for nothing") {
+  TestFolder folder;
+  plan::Plan plan = twoPoints();
+  Store frozen = openWriter(folder.path);
+  Filled filled = fill(frozen);
+  finish(frozen, trialOf(plan, 0, filled.block, filled.session, 0));
+  const std::string journal = folder.path + "/journal/000001.jsonl";
+  const auto before = std::filesystem::file_size(journal);
+  std::filesystem::remove(folder.path + "/expc.lease");
+  {
+    Store taker = openWriter(folder.path);
+    Filled other = fill(taker);
+    finish(taker, trialOf(plan, 1, other.block, other.session, 0));
+    llvm::cantFail(taker.close());
+  }
+  // It looked at its lease, slept, and writes now.
+  std::string late = toLine(BlockPlan{{9, "test", plan::TrialKind::Timed, 9, 9, 1}, "{}", {"aaaa"}}) + "\n";
+  std::ofstream(journal, std::ios::app | std::ios::binary) << late;
+  CHECK(std::filesystem::file_size(journal) > before);
+  CHECK(readBack(folder.path, plan).trials.size() == 2);
+  Store store = openWriter(folder.path);
+  CHECK(llvm::cantFail(store.database().largest("block")) == 2);
+}
+
+TEST_CASE("a value counts once for a seed, whatever the study was called") {
+  TestFolder folder;
+  plan::Plan plan = twoPoints();
+  Store store = openWriter(folder.path);
+  Filled filled = fill(store);
+  for (const char* study : {"test", "other"}) {
+    const int64_t block =
+        llvm::cantFail(store.addBlock({{0, study, plan::TrialKind::Timed, 7, 77, filled.session}, "", {"aaaa"}}));
+    finish(store, trialOf(plan, 0, block, filled.session, 0));
+  }
+  const Results results = llvm::cantFail(store.load(plan, usualMatch()));
+  CHECK(results.trials.size() == 1);
+  CHECK(has(results.not_counted_reasons.at(0), "same seed"));
+}
+
+TEST_CASE("what the disk has no room for is kept beside it and taken in by the next writer") {
+  TestFolder folder, spool;
+  plan::Plan plan = twoPoints();
+  setenv("TMPDIR", spool.path.c_str(), 1);
+  {
+    Store store = openWriter(folder.path);
+    Filled filled = fill(store);
+    Trial trial = trialOf(plan, 0, filled.block, filled.session, 0);
+    trial.id = llvm::cantFail(store.beginTrial(trial));
+    trial.status = TrialStatus::Valid;
+    trial.metrics["step_time"] = 0.5;
+    trial.environment_json = "{}";
+    // No file may grow beyond what the journal has now; the spool begins at nothing and may.
+    signal(SIGXFSZ, SIG_IGN);
+    rlimit before{}, tight{};
+    getrlimit(RLIMIT_FSIZE, &before);
+    tight = before;
+    tight.rlim_cur = std::filesystem::file_size(folder.path + "/journal/000001.jsonl") + 10;
+    setrlimit(RLIMIT_FSIZE, &tight);
+    llvm::Error error = store.endTrial(trial, {101, 11});
+    setrlimit(RLIMIT_FSIZE, &before);
+    REQUIRE(bool(error));
+    CHECK(has(llvm::toString(std::move(error)), spool.path));
   }
   std::vector<std::string> messages;
   {
-    // A snapshot beside a live writer is only read.
-    Store reader = llvm::cantFail(Store::openForReading(folder.path, messages));
-    Results results = llvm::cantFail(reader.load(plan, usualMatch()));
-    REQUIRE(results.trials.size() == 2);
-    CHECK(results.trials[0].label.empty());
-    CHECK(results.trials[0].metrics.at("step_time") == 0.5);
+    Store store = llvm::cantFail(Store::openForWriting(folder.path, messages));
+    CHECK(llvm::cantFail(store.load(plan, usualMatch())).trials.size() == 1);
+    llvm::cantFail(store.close());
   }
-  Store store = openWriter(folder.path);
-  Results before = llvm::cantFail(store.load(plan, usualMatch()));
-  CHECK(before.trials.size() == 2);
-  plan.controls = {{"twice", "aaaa"}};
-  Trial control = trialOf(plan, 0, before.trials[0].block, before.trials[0].session, 2);
-  control.label = "twice";
-  finish(store, control);
-  CHECK(llvm::cantFail(store.load(plan, usualMatch())).trials.size() == 3);
-  llvm::cantFail(store.close());
+  CHECK(std::filesystem::is_empty(spool.path));
+  CHECK(readBack(folder.path, plan).trials.at(0).metrics.at("step_time") == 0.5);
+  unsetenv("TMPDIR");
 }

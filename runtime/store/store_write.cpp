@@ -1,108 +1,103 @@
-// Store: sessions, runs, blocks and trials, as they come into being. Blocks and trials are written only while the lease
-// is ours.
+// Store: sessions, runs, blocks and trials, as they come into being. Written only while the lease is ours.
 
 #include <fmt/format.h>
-#include <llvm/Support/JSON.h>
 
-#include "runtime/plan/json.h"
-#include "runtime/store/rows.h"
-#include "runtime/store/sqlite.h"
+#include "runtime/store/spool.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {
-namespace {
 
-/// Runs one INSERT in a transaction of its own; the new row's id.
-llvm::Expected<int64_t> insert(sqlite3* db, const std::string& path, const char* sql,
-                               std::initializer_list<Bound> values) {
-  llvm::Error error = transaction(db, path, [&] {
-    Statement statement(db, path, sql);
-    statement.bind(values).step();
-    return statement.take();
-  });
-  if (error) return error;
-  return sqlite3_last_insert_rowid(db);
-}
-
-llvm::Error update(sqlite3* db, const std::string& path, const char* sql, std::initializer_list<Bound> values) {
-  Statement statement(db, path, sql);
-  statement.bind(values).step();
-  return statement.take();
-}
-
-std::string text(std::string_view view) { return std::string(view); }
-
-}  // namespace
-
-llvm::Expected<int64_t> Store::addSession(const Session& session) {
-  return insert(db_, path_,
-                "INSERT INTO session(host, boot_id, environment_class, worker_build, environment, opened, last_seen) "
-                "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                {session.host, session.boot_id, session.environment_class, session.worker_build,
-                 session.environment_json, session.opened, session.last_seen});
-}
-
-llvm::Error Store::touchSession(int64_t session, double now) {
-  return update(db_, path_, "UPDATE session SET last_seen = max(last_seen, ?2) WHERE id = ?1", {session, now});
-}
-
-llvm::Expected<int64_t> Store::addRun(const Run& run) {
-  return insert(
-      db_, path_,
-      "INSERT INTO run(study, plan_digest, plan, session, environment_class, worker_build, data_digests, started, "
-      "outcome) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, '')",
-      {run.study, run.plan_digest, run.plan_json, run.session, run.match.environment_class, run.match.worker_build,
-       digestsToText(run.match.data_digests), run.started});
-}
-
-llvm::Error Store::endRun(int64_t run, double now, std::string_view outcome) {
-  return update(db_, path_, "UPDATE run SET ended = ?2, outcome = ?3 WHERE id = ?1", {run, now, text(outcome)});
-}
-
-llvm::Expected<int64_t> Store::addBlock(const BlockPlan& plan) {
+llvm::Error Store::append(const Entry& entry, bool durable) {
   if (auto error = heartbeat()) return error;
-  const Block& block = plan.block;
-  return insert(
-      db_, path_,
-      "INSERT INTO block(study, kind, number, seed, session, settings, points) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-      {block.study, text(plan::toString(block.kind)), int64_t(block.number), int64_t(block.seed), block.session,
-       plan.settings, textsToJson(plan.points)});
+  if (!journal_) {
+    auto journal = JournalWriter::create(folder_, before_, name_);
+    if (!journal) return journal.takeError();
+    journal_.emplace(std::move(*journal));
+    behind_ = true;
+  }
+  behind_ = true;
+  return journal_->append(entry, durable);
+}
+
+llvm::Expected<int64_t> Store::numberOf(const Key& key) {
+  auto [known, fresh] = known_keys_.try_emplace(key.get(), key, 0);
+  if (!fresh) return known->second.second;
+  auto [number, unknown] = keys_.try_emplace(*key, last_key_ + 1);
+  if (unknown) {
+    if (auto error = append(KeyAdded{number->second, *key})) {
+      keys_.erase(number);
+      known_keys_.erase(known);
+      return error;
+    }
+    ++last_key_;
+  }
+  known->second.second = number->second;
+  return number->second;
+}
+
+llvm::Expected<int64_t> Store::addSession(Session session) {
+  session.id = sessions_ + 1;
+  if (auto error = append(session, true)) return error;
+  return ++sessions_;
+}
+
+llvm::Error Store::touchSession(int64_t session, Moment at) { return append(Seen{session, at}); }
+
+llvm::Expected<int64_t> Store::addRun(Run run) {
+  run.id = runs_ + 1;
+  const PlanText plan{plan::shortHash(run.plan_json), std::move(run.plan_json)};
+  if (plans_.insert(plan.hash).second)
+    if (auto error = append(plan)) return error;
+  if (auto error = append(RunBegan{run, plan.hash}, true)) return error;
+  return ++runs_;
+}
+
+llvm::Error Store::endRun(int64_t run, Moment at, std::string_view outcome) {
+  return append(RunEnded{run, at, std::string(outcome)}, true);
+}
+
+llvm::Expected<uint64_t> Store::nextBlockNumber(const std::string& study, plan::TrialKind kind) {
+  const auto [next, fresh] = next_block_.try_emplace({study, kind});
+  if (!fresh) return next->second;
+  if (auto error = catchUp()) return error;
+  Statement statement(database_.handle(), database_.path(),
+                      "SELECT coalesce(max(number) + 1, 0) FROM block WHERE study = ?1 AND kind = ?2");
+  statement.bind({study, std::string(plan::toString(kind))});
+  if (statement.step()) next->second = uint64_t(statement.integer(0));
+  if (auto error = statement.take()) return error;
+  return next->second;
+}
+
+llvm::Expected<int64_t> Store::addBlock(BlockPlan plan) {
+  plan.block.id = blocks_ + 1;
+  if (auto error = append(plan)) return error;
+  if (const auto next = next_block_.find({plan.block.study, plan.block.kind}); next != next_block_.end())
+    next->second = std::max(next->second, plan.block.number + 1);
+  return ++blocks_;
 }
 
 llvm::Expected<int64_t> Store::beginTrial(const Trial& trial) {
-  if (auto error = heartbeat()) return error;
-  return insert(
-      db_, path_,
-      "INSERT INTO trial(point, kind, settings, block, session, position, attempt, status, reason, log_tail, started, "
-      "environment_class, worker_build, data_digest, devices, environment, notes, label) "
-      "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, 'running', '', '', ?8, ?9, ?10, ?11, ?12, '{}', '[]', ?13)",
-      {trial.point, text(plan::toString(trial.kind)), trial.settings, trial.block, trial.session,
-       int64_t(trial.position), int64_t(trial.attempt), trial.started, trial.environment_class, trial.worker_build,
-       trial.data_digest, trial.devices, trial.label});
+  auto key = numberOf(trial.key);
+  if (!key) return key.takeError();
+  TrialBegan began{trial, *key};
+  began.trial.id = trials_ + 1;
+  if (auto error = append(began)) return error;
+  return ++trials_;
 }
 
-llvm::Error Store::endTrial(const Trial& trial) {
-  if (auto error = heartbeat()) return error;
-  return transaction(db_, path_, [&]() -> llvm::Error {
-    llvm::Error error = update(db_, path_,
-                               "UPDATE trial SET status = ?2, reason = ?3, log_tail = ?4, ended = ?5, environment = "
-                               "?6, notes = ?7 WHERE id = ?1",
-                               {trial.id, text(toString(trial.status)), trial.reason, trial.log_tail, trial.ended,
-                                trial.environment_json, textsToJson(trial.notes)});
-    if (error) return error;
-    Statement value(db_, path_, "INSERT INTO metric_value(trial, name, value) VALUES(?1, ?2, ?3)");
-    for (const auto& [name, number] : trial.metrics) value.bind({trial.id, name, number}).step();
-    for (const std::string& name : trial.not_on_device) value.bind({trial.id, name, nullptr}).step();
-    if (auto failed = value.take()) return failed;
-    Statement series(db_, path_, "INSERT INTO series(trial, name, numbers) VALUES(?1, ?2, ?3)");
-    for (const auto& [name, numbers] : trial.series) {
-      series.bind({trial.id, name});
-      series.bindReals(3, numbers);
-      series.step();
-    }
-    if (auto failed = series.take()) return failed;
-    return touchSession(trial.session, trial.ended);
-  });
+llvm::Error Store::endTrial(const Trial& trial, Moment at) {
+  const TrialEnded end{trial, at};
+  llvm::Error error = append(end, true);
+  if (!error) return llvm::Error::success();
+  // The lease may be another's by now: then the value is nobody's. Else the disk is in the way, and another may not be.
+  if (auto lost = heartbeat()) return llvm::joinErrors(std::move(error), std::move(lost));
+  return llvm::joinErrors(std::move(error), spool(name_, end));
+}
+
+llvm::Error Store::reread(const Trial& trial) {
+  auto key = numberOf(trial.key);
+  if (!key) return key.takeError();
+  return append(Reread{trial, *key}, true);
 }
 
 }  // namespace expc::store

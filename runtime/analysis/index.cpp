@@ -1,0 +1,201 @@
+#include "runtime/analysis/index.h"
+
+#include <algorithm>
+
+#include "runtime/plan/evaluate.h"
+
+namespace expc::analysis {
+namespace {
+
+using store::Trial;
+using store::TrialStatus;
+
+/// Adds the measured metrics that `metric` is computed from, or itself.
+void collectMeasured(const plan::Plan& plan, const std::string& metric, std::set<std::string>& names) {
+  const plan::Metric* declared = plan.findMetric(metric);
+  if (!declared || !declared->derived) {
+    names.insert(metric);
+    return;
+  }
+  for (const plan::MetricTerm& part : metricTerms(*declared->derived)) collectMeasured(plan, part.metric, names);
+}
+
+std::set<std::string> metricsOfUntils(const plan::Plan& plan) {
+  std::set<std::string> names;
+  for (const plan::KindDesign& design : plan.design.kinds) {
+    for (const plan::Until& until : design.until) {
+      if (plan.findMetric(until.subject)) collectMeasured(plan, until.subject, names);
+      for (const plan::Comparison& comparison : plan.comparisons) {
+        if (comparison.name != until.subject) continue;
+        for (const plan::Cell& cell : comparison.cells)
+          for (const plan::MetricTerm& term : metricTerms(*cell.term)) collectMeasured(plan, term.metric, names);
+      }
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+Index::Index(const plan::Plan& plan, Keep keep) : plan_(plan) {
+  for (unsigned i = 0; i < plan.points.size(); ++i) {
+    if (!points_.try_emplace(plan.points[i].id, i).second) continue;
+    numbers_[{plan.points[i].id}] = static_cast<unsigned>(places_.size());
+    places_.push_back({{plan.points[i].id}, i});
+  }
+  for (const plan::Control& control : plan.controls) {
+    const auto point = points_.find(control.point);
+    const plan::Place place(control.point, control.name);
+    if (point == points_.end() || !numbers_.try_emplace(place, static_cast<unsigned>(places_.size())).second) continue;
+    places_.push_back({place, point->second});
+  }
+  chooseColumns(keep);
+  for (const plan::KindDesign& design : plan.design.kinds) addGroups(design.kind);
+  clear();
+}
+
+Index::Index(const plan::Plan& plan, const store::Results& results, Keep keep) : Index(plan, keep) {
+  for (const store::Session& session : results.sessions) add(session);
+  for (const Trial& trial : results.trials) add(trial);
+}
+
+void Index::chooseColumns(Keep keep) {
+  std::set<std::string> names;
+  if (keep == Keep::Untils) {
+    names = metricsOfUntils(plan_);
+  } else {
+    for (const plan::Metric& metric : plan_.metrics)
+      if (!metric.derived) names.insert(metric.name);
+  }
+  for (const std::string& name : names) columns_.emplace(name, static_cast<unsigned>(columns_.size()));
+}
+
+void Index::addGroups(plan::TrialKind kind) {
+  State& own = state(kind);
+  std::map<std::vector<unsigned>, unsigned> known;
+  own.groups_of.resize(places_.size());
+  const auto add = [&](const std::vector<plan::Place>& places) {
+    std::set<unsigned> members;
+    for (const plan::Place& place : places) {
+      const std::optional<unsigned> member = number(place);
+      if (!member || !runs(kind, *member)) return;
+      members.insert(*member);
+    }
+    std::vector<unsigned> sorted(members.begin(), members.end());
+    if (sorted.size() < 2 || !known.try_emplace(sorted, static_cast<unsigned>(own.groups.size())).second) return;
+    for (const unsigned member : sorted) own.groups_of[member].push_back(static_cast<unsigned>(own.groups.size()));
+    own.groups.push_back({std::move(sorted), 0, 0});
+  };
+  const auto addCells = [&](const std::vector<plan::Cell>& cells) {
+    for (const plan::Cell& cell : cells)
+      if (cell.kind == kind) add(cell.points);
+  };
+  for (const plan::Control& control : plan_.controls) add({control.point, {control.point, control.name}});
+  for (const plan::Comparison& comparison : plan_.comparisons) addCells(comparison.cells);
+  for (const plan::Criterion& criterion : plan_.criteria) addCells(criterion.cells);
+}
+
+/// Forgets every trial.
+void Index::clear() {
+  for (State& own : states_) {
+    own.places.assign(places_.size(), {});
+    for (PlaceOutcomes& place : own.places) {
+      place.values.resize(columns_.size());
+      place.series.resize(columns_.size());
+      place.not_on_device.resize(columns_.size());
+      place.measured.resize(columns_.size());
+    }
+    for (Group& group : own.groups) group.complete = group.tried = 0;
+    own.groups_of.resize(places_.size());
+    own.seconds.assign(plan_.points.size(), {});
+    own.longest.assign(plan_.points.size(), 0);
+    own.within.assign(plan_.points.size(), 0);
+    own.longest_of_any = 0;
+    own.failed = own.ended_otherwise = 0;
+  }
+  not_on_device_.assign(columns_.size(), false);
+  measured_.assign(columns_.size(), false);
+  seen_.clear();
+  tally_ = {};
+  spent_seconds_ = 0;
+  null_cards_ = false;
+}
+
+void Index::startRun(RunPolicy policy) {
+  policy_ = std::move(policy);
+  failed_for_good_.reset();
+  if (policy_->fresh) clear();
+  for (State& own : states_) {
+    const auto kind = static_cast<plan::TrialKind>(&own - states_.data());
+    for (unsigned number = 0; number < places_.size(); ++number) {
+      PlaceOutcomes& place = own.places[number];
+      place.failed_in_a_row = 0;
+      place.said = nullptr;
+      for (Outcome& outcome : place.outcomes) {
+        outcome.superseded = outcome.status == TrialStatus::Timeout && outcome.limit < leastLimit(kind, number);
+        outcome.forgiven = policy_->retry_failed && !outcome.ended();
+      }
+      if (policy_->retry_failed) place.forgiven_infeasible = place.infeasible_blocks;
+    }
+    for (unsigned number = 0; number < places_.size(); ++number) recount(own, number);
+  }
+}
+
+void Index::add(const store::Session& session) { hosts_[session.id] = session.host; }
+
+const PlaceOutcomes& Index::of(plan::TrialKind kind, const plan::Place& place) const {
+  static const PlaceOutcomes none;
+  const std::optional<unsigned> known = number(place);
+  return known ? of(kind, *known) : none;
+}
+
+const plan::Point* Index::point(const std::string& id) const {
+  const auto found = points_.find(id);
+  return found == points_.end() ? nullptr : &plan_.points[found->second];
+}
+
+std::string Index::host(int64_t session) const {
+  const auto found = hosts_.find(session);
+  return found == hosts_.end() ? "session " + std::to_string(session) : found->second;
+}
+
+std::optional<unsigned> Index::number(const plan::Place& place) const {
+  const auto found = numbers_.find(place);
+  return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool Index::runs(plan::TrialKind kind, unsigned number) const {
+  return places_[number].place.control.empty() || hasControls(plan_, kind);
+}
+
+bool Index::asked(plan::TrialKind kind, unsigned number) const {
+  const plan::Point& point = plan_.points[places_[number].point];
+  if (!runs(kind, number) || !point.startable() || of(kind, number).settledInfeasible()) return false;
+  return !policy_ || !policy_->only || policy_->only->count(point.id) != 0;
+}
+
+bool Index::givenUp(plan::TrialKind kind, unsigned number) const {
+  return policy_ && of(kind, number).failed_in_a_row >= policy_->giveUpAfter();
+}
+
+std::optional<unsigned> Index::column(const std::string& metric) const {
+  const auto found = columns_.find(metric);
+  return found == columns_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool Index::notOnDevice(const PlaceOutcomes& place, const std::string& metric) const {
+  const std::optional<unsigned> wanted = column(metric);
+  if (!wanted) return false;
+  const bool says = !place.measured.empty() && (place.measured[*wanted] || place.not_on_device[*wanted]);
+  if (says) return !place.measured[*wanted];
+  return not_on_device_[*wanted] && !measured_[*wanted];
+}
+
+bool hasControls(const plan::Plan& plan, plan::TrialKind kind) {
+  if (kind == plan::TrialKind::Timed) return true;
+  return kind == plan::TrialKind::Quality &&
+         std::none_of(plan.design.kinds.begin(), plan.design.kinds.end(),
+                      [](const plan::KindDesign& entry) { return entry.kind == plan::TrialKind::Timed; });
+}
+
+}  // namespace expc::analysis

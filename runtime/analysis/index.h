@@ -1,0 +1,192 @@
+#pragma once
+
+// The one view of the records that the engine, needs, judgement, limits of time and reports share: what became of each
+// place of a plan in each block, with its counts kept up to date, so that a question costs what the plan is large and
+// not what was ever measured.
+
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "runtime/analysis/outcomes.h"
+#include "runtime/plan/plan.h"
+#include "runtime/stats/running_median.h"
+#include "runtime/store/records.h"
+
+namespace expc::analysis {
+
+inline constexpr double kDefaultTimeoutSeconds = 1800;
+inline constexpr double kLeastTimeoutSeconds = 60;
+inline constexpr double kTimeoutFactor = 10;
+
+/// How a run goes about what fails, and about what was measured before.
+struct RunPolicy {
+  std::optional<double> timeout = std::nullopt;  // of every trial, in seconds; absent: Index::limit says what holds
+  unsigned attempts = 2;                         // of one place in a block
+  unsigned give_up_after = 0;                    // failed trials of a place in a row; 0: twice `attempts`
+  bool retry_failed = false;  // what failed or ran out of memory before this run may be tried as often again
+  bool fresh = false;         // nothing that was measured before this run counts
+  /// The points of which trials may be started; absent: all.
+  std::optional<std::set<std::string>> only = std::nullopt;
+
+  unsigned giveUpAfter() const { return give_up_after > 0 ? give_up_after : 2 * std::max(1u, attempts); }
+};
+
+/// A place that failed.
+struct Failure {
+  plan::TrialKind kind = plan::TrialKind::Timed;
+  plan::Place place;
+  unsigned times = 0;  // trials that failed in this run, the last ones in a row
+  std::string reason;  // of the last
+};
+
+/// How the trials ended, all attempts counted.
+struct Tally {
+  uint64_t trials = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0;
+};
+
+/// Places that are read together, by a cell or by a control: their blocks are counted together.
+struct Group {
+  std::vector<unsigned> places;  // numbers, ascending
+  unsigned complete = 0;         // blocks and sessions in which all of them ended
+  unsigned tried = 0;            // blocks in which all of them were tried; those not complete are lost
+};
+
+/// The index of one plan, which must outlive it. Neither the order of the trials matters nor that one comes twice.
+class Index {
+ public:
+  /// What of a trial is kept: every metric of the plan, or those that an `until` speaks of, which is all that a run
+  /// asks for.
+  enum class Keep { All, Untils };
+
+  explicit Index(const plan::Plan& plan, Keep keep = Keep::All);
+  /// Of everything in `results`.
+  Index(const plan::Plan& plan, const store::Results& results, Keep keep = Keep::All);
+
+  void add(const store::Session& session);
+  /// A trial that counts for the plan. False if it changed nothing: it was there, has not ended, or is of no place of
+  /// the plan.
+  bool add(const store::Trial& trial);
+  /// Whether a trial of that number was added.
+  bool has(int64_t trial) const { return seen_.count(trial) != 0; }
+  /// What is added from now on is of a run that goes by `policy`. Without a call there is no run: the records speak for
+  /// themselves, as in a report.
+  void startRun(RunPolicy policy);
+
+  const plan::Plan& plan() const { return plan_; }
+  const RunPolicy* policy() const { return policy_ ? &*policy_ : nullptr; }
+  /// What became of a place: a point's id, with a control's name. One without trials has empty outcomes.
+  const PlaceOutcomes& of(plan::TrialKind kind, const plan::Place& place) const;
+  /// The point, or nothing for an id that the plan does not have.
+  const plan::Point* point(const std::string& id) const;
+  /// The host of a session; its number as text if it was never added.
+  std::string host(int64_t session) const;
+  /// Whether some trial ran on cards that compute nothing.
+  bool onNullCards() const { return null_cards_; }
+  const Tally& tally() const { return tally_; }
+
+  // By number, for needs: points in the plan's order, then controls.
+  size_t places() const { return places_.size(); }
+  const plan::Place& place(unsigned number) const { return places_[number].place; }
+  std::optional<unsigned> number(const plan::Place& place) const;
+  const PlaceOutcomes& of(plan::TrialKind kind, unsigned number) const { return state(kind).places[number]; }
+  const std::vector<Group>& groups(plan::TrialKind kind) const { return state(kind).groups; }
+  /// Whether trials of that kind are of it: those of a control are not where the kind has none beside it.
+  bool runs(plan::TrialKind kind, unsigned number) const;
+  /// Whether trials of the place are asked for: it can run here, is not left out of this run, and did not run out of
+  /// memory often enough to call it infeasible.
+  bool asked(plan::TrialKind kind, unsigned number) const;
+  /// Whether the place failed so often in a row that this run starts no further trial of it.
+  bool givenUp(plan::TrialKind kind, unsigned number) const;
+
+  /// Where a metric's values are in PlaceOutcomes, if they are kept.
+  std::optional<unsigned> column(const std::string& metric) const;
+  /// Whether the place's trials said that the device cannot give this metric, and none gave it; of a place whose trials
+  /// say nothing, whether those of all places did. A timeout is then no value either.
+  bool notOnDevice(const PlaceOutcomes& place, const std::string& metric) const;
+
+  // How failures are met.
+  /// Places that failed so often in a row that this run gave them up.
+  std::vector<Failure> givenUp() const;
+  /// The first place of this run that used up the attempts of its block.
+  const std::optional<Failure>& firstFailedForGood() const { return failed_for_good_; }
+  /// Whether the place failed in this run before, last with the same reason: asked before the trial is added.
+  bool failedAsBefore(const store::Trial& trial) const;
+  /// Whether trials of the kind failed and none ever ended in another way.
+  bool onlyFailed(plan::TrialKind kind) const;
+
+  // How long trials take.
+  /// What all of them took, of whatever run and end.
+  double spentSeconds() const { return spent_seconds_; }
+  /// How long a trial may take before it is a timeout: what the run was asked for, else the `timeout` of the command.
+  /// Without these ten times the longest valid trial of the point, in steps of 1, 2, 4 … minutes; for a point that was
+  /// not measured half an hour, or ten times the longest valid trial of the kind in steps of 0.5, 1, 2 … hours.
+  double limit(plan::TrialKind kind, const std::string& point) const;
+  /// The longest valid trial of a point (its controls included), and of the kind.
+  std::optional<double> longest(plan::TrialKind kind, const std::string& point) const;
+  std::optional<double> longest(plan::TrialKind kind) const;
+  /// What a valid trial of the point takes: their median; of a point without any the median of the others' medians;
+  /// nothing if there is none.
+  std::optional<double> typicalSeconds(plan::TrialKind kind, const std::string& point) const;
+  /// The mean of this over the points that can be started: what a trial of a block costs.
+  std::optional<double> typicalSeconds(plan::TrialKind kind) const;
+
+ private:
+  struct Numbered {
+    plan::Place place;
+    unsigned point = 0;  // index into Plan::points
+  };
+  /// All of one kind of trial.
+  struct State {
+    std::vector<PlaceOutcomes> places;
+    std::vector<Group> groups;
+    std::vector<std::vector<unsigned>> groups_of;  // by place
+    std::vector<stats::RunningMedian> seconds;     // of valid trials, by point
+    std::vector<double> longest, within;           // by point: of valid trials; no more than the limit they had
+    double longest_of_any = 0;
+    unsigned failed = 0, ended_otherwise = 0;  // trials
+  };
+
+  State& state(plan::TrialKind kind) { return states_[static_cast<size_t>(kind)]; }
+  const State& state(plan::TrialKind kind) const { return states_[static_cast<size_t>(kind)]; }
+  void chooseColumns(Keep keep);
+  void addGroups(plan::TrialKind kind);
+  void clear();
+  void noteDevice(PlaceOutcomes& place, const store::Trial& trial);
+  void noteFailure(unsigned number, PlaceOutcomes& place, const store::Trial& trial, const std::string* reason);
+  void noteSeconds(plan::TrialKind kind, unsigned number, const store::Trial& trial);
+  static size_t outcomeOf(PlaceOutcomes& place, int64_t block, int64_t session);
+  void merge(State& state, unsigned number, const store::Trial& trial, const std::string* reason);
+  static void countGroups(State& state, unsigned number, const Outcome& outcome, bool was_tried, bool had_ended);
+  void keepValues(PlaceOutcomes& place, size_t at, const store::Trial& trial);
+  double leastLimit(plan::TrialKind kind, unsigned number) const;
+  /// Looks again at which timeouts of a place count, after the limit has moved.
+  void settleTimeouts(plan::TrialKind kind, unsigned number);
+  void recount(State& state, unsigned number);
+  void recount(State& state, Group& group);
+
+  const plan::Plan& plan_;
+  std::optional<RunPolicy> policy_;
+  std::map<std::string, unsigned, std::less<>> points_;  // index into Plan::points
+  std::vector<Numbered> places_;
+  std::map<plan::Place, unsigned> numbers_;
+  std::map<std::string, unsigned, std::less<>> columns_;
+  std::vector<bool> not_on_device_, measured_;  // by column, of all places
+  std::array<State, 3> states_;
+  std::map<int64_t, std::string> hosts_;
+  std::unordered_set<int64_t> seen_;
+  std::set<std::string> reasons_;
+  std::optional<Failure> failed_for_good_;
+  Tally tally_;
+  double spent_seconds_ = 0;
+  bool null_cards_ = false;
+};
+
+/// Whether trials of `kind` have controls beside them.
+bool hasControls(const plan::Plan& plan, plan::TrialKind kind);
+
+}  // namespace expc::analysis

@@ -1,0 +1,60 @@
+// Needs: what is not there, and why, in a line.
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "runtime/analysis/cells.h"
+#include "runtime/analysis/needs.h"
+
+namespace expc::analysis {
+namespace {
+
+/// Of places that lack trials as many are named.
+constexpr size_t kNamedPlaces = 3;
+
+std::string firstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::string plural(uint64_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+/// "18 of 33 trials failed, 2 timed out"; "" if all ended well.
+std::string endsText(const Tally& tally) {
+  std::string text;
+  const auto add = [&](uint64_t count, const char* what) {
+    if (count == 0) return;
+    text += text.empty() ? fmt::format("{} of {} {}", count, plural(tally.trials, "trial"), what)
+                         : fmt::format(", {} {}", count, what);
+  };
+  add(tally.failed, "failed");
+  add(tally.timeouts, "timed out");
+  add(tally.infeasible, "ran out of memory");
+  return text;
+}
+
+/// "timed n=3 has 0 of 6 (no licence server)".
+std::string lackText(const Index& index, plan::TrialKind kind, unsigned number, unsigned repeat) {
+  const PlaceOutcomes& outcomes = index.of(kind, number);
+  const std::string reason = firstLine(outcomes.last_reason);
+  return fmt::format("{} {} has {} of {}{}", toString(kind), placeLabel(index, index.place(number)), outcomes.ended,
+                     repeat, reason.empty() ? "" : " (" + reason + ")");
+}
+
+}  // namespace
+
+std::string shortfallText(const Index& index) {
+  if (!lacksTrials(index)) return "";
+  std::vector<std::string> lacks;
+  for (const plan::KindDesign& design : index.plan().design.kinds)
+    for (unsigned number = 0; number < index.places(); ++number)
+      if (index.asked(design.kind, number) && index.of(design.kind, number).ended < design.repeat)
+        lacks.push_back(lackText(index, design.kind, number, design.repeat));
+  std::string text = endsText(index.tally());
+  if (lacks.empty()) return text.empty() ? "some pairs are not complete" : text + "; some pairs are not complete";
+  for (size_t i = 0; i < lacks.size() && i < kNamedPlaces; ++i)
+    text += (i > 0 ? ", " : text.empty() ? "" : "; ") + lacks[i];
+  return lacks.size() > kNamedPlaces ? text + fmt::format(" and {} more", lacks.size() - kNamedPlaces) : text;
+}
+
+}  // namespace expc::analysis

@@ -1,0 +1,216 @@
+// Campaign: the trials under way.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "runtime/engine/campaign.h"
+#include "runtime/engine/command_files.h"
+#include "runtime/engine/placement.h"
+#include "runtime/engine/trial_request.h"
+#include "runtime/engine/trial_runner.h"
+
+namespace expc::engine {
+namespace {
+
+using store::TrialStatus;
+
+constexpr double kLook = 1, kHeartbeat = 10, kTouch = 60;  // seconds between two
+
+}  // namespace
+
+llvm::Error Campaign::runBlocks() {
+  while (true) {
+    for (unsigned lane = 0; lane < lanes_.size(); ++lane)
+      if (!lanes_[lane].busy)
+        if (auto error = advance(lane)) return error;
+    if (flights_.empty()) return llvm::Error::success();
+    if (auto error = attend()) {
+      // Nothing may outlive the run that would have recorded it.
+      for (const auto& [id, flight] : flights_) env_.launcher.kill(id);
+      return error;
+    }
+  }
+}
+
+llvm::Error Campaign::advance(unsigned lane) {
+  while (!stopping()) {
+    if (auto error = mindGap(lane)) return error;
+    const Step step = scheduler_.next(lane);
+    switch (step.what) {
+      case Step::What::Trial:
+        return startTrial(lane, step);
+      case Step::What::BlockOver:
+        blockOver(step.kind);
+        break;
+      case Step::What::Block:
+        if (budgetSpent()) return llvm::Error::success();
+        if (auto error = beginBlock(lane, step)) return error;
+        break;
+      case Step::What::Wait:
+      case Step::What::Done:
+        return llvm::Error::success();
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
+  auto flight = std::make_unique<Flight>();
+  flight->lane = lane;
+  flight->block = scheduler_.block(lane)->block;
+  flight->point = plan_.findPoint(step.place.point);
+  store::Trial& trial = flight->trial;
+  trial.key = keys_.intern(store::keyOf(plan_, step.place, step.kind, setup_.match));
+  trial.run = run_;
+  trial.block = flight->block.id;
+  trial.session = lanes_[lane].session;
+  trial.position = step.position;
+  trial.attempt = step.attempt;
+  trial.limit = index_.limit(step.kind, step.place.point);
+  llvm::json::Array devices;
+  for (const unsigned slot : slotsOf(setup_, flight->block, *flight->point))
+    devices.push_back(setup_.slots[slot].toJson());
+  trial.devices = plan::canonicalJson(std::move(devices));
+  trial.started = env_.clock.wall();
+  auto id = env_.store.beginTrial(trial);
+  if (!id) return id.takeError();
+  trial.id = *id;
+
+  flight->request = trialRequest(setup_, options_, traces_, flight->block, *flight->point, trial);
+  flight->note = noteOf(*flight);
+  env_.listener.trialStarted(flight->note);
+  if (setup_.workloadOf(*flight->point).command)
+    if (auto error = makeTrialFolder(flight->request.spec.folder, setup_.command_files[flight->point->workload]))
+      return error;
+  const double begin = env_.clock.boot();
+  auto launched = env_.launcher.start(flight->request);
+  if (!launched) {
+    if (!env_.interrupts.requested()) return launched.takeError();
+    llvm::consumeError(launched.takeError());
+    TrialEnd none;
+    none.status = TrialStatus::Interrupted;
+    none.reason = "interrupted by the user";
+    return finish(*flight, std::move(none));
+  }
+  flight->watch = std::make_unique<TrialWatch>(flight->request, begin);
+  lanes_[lane].busy = true;
+  flights_[*launched] = std::move(flight);
+  return llvm::Error::success();
+}
+
+llvm::Error Campaign::attend() {
+  const double now = env_.clock.boot();
+  if (now >= next_look_) {
+    next_look_ = now + kLook;
+    for (const auto& [id, flight] : flights_) watchLogs(flight->request, *flight->watch);
+    if (auto error = tick()) return error;
+  }
+  double until = next_look_;
+  bool all_stop = true;
+  for (const auto& [id, flight] : flights_) {
+    until = std::min(until, flight->watch->wakeAt());
+    all_stop &= flight->watch->isStopping();
+  }
+  auto reports = env_.launcher.events(until, all_stop ? -1 : env_.interrupts.fd());
+  if (!reports) return reports.takeError();
+  for (RankReport& report : *reports) {
+    const auto flight = flights_.find(report.trial);
+    if (flight == flights_.end()) continue;
+    const plan::Event& event = report.event;
+    if (report.what == RankReport::What::Said && report.rank == 0 && event.type == plan::Event::Type::Progress)
+      env_.listener.trialProgress(flight->second->note, event.phase, event.done, event.total);
+    flight->second->watch->take(std::move(report));
+  }
+  for (auto at = flights_.begin(); at != flights_.end();) {
+    Flight& flight = *at->second;
+    if (env_.interrupts.requested()) flight.watch->interrupt();
+    const TrialWatch::Next next = flight.watch->judge(now);
+    if (next == TrialWatch::Next::Kill) env_.launcher.kill(at->first);
+    if (next != TrialWatch::Next::Ended) {
+      ++at;
+      continue;
+    }
+    lanes_[flight.lane].busy = false;
+    if (auto error = finish(flight, finishTrial(flight.request, *flight.watch))) return error;
+    at = flights_.erase(at);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
+  store::Trial& trial = flight.trial;
+  const plan::TrialKind kind = trial.key->kind;
+  const bool command = setup_.workloadOf(*flight.point).command.has_value();
+  trial.status = end.status;
+  trial.reason = std::move(end.reason);
+  trial.log_tail = std::move(end.log_tail);
+  trial.seconds = end.seconds;
+  trial.metrics = std::move(end.metrics);
+  trial.not_on_device = std::move(end.not_on_device);
+  trial.series = std::move(end.series);
+  trial.notes = std::move(end.notes);
+  if (const std::string note = placeNote(setup_.machine, flight.point->parameters); !note.empty() && !command)
+    trial.notes.push_back(note);
+  trial.environment_json = plan::canonicalJson(std::move(end.environment));
+  if (auto error = env_.store.endTrial(trial, now())) return error;
+  lanes_[flight.lane].last_active = env_.clock.boot();
+  if (command) tidy(flight);
+  traces_.ended(kind, plan_, *flight.point, trial.id, trial.status == TrialStatus::Valid);
+  if (trial.status == TrialStatus::Interrupted) return llvm::Error::success();
+
+  const std::string told = index_.failedAsBefore(trial) ? "failed again, as before" : trial.reason;
+  index_.add(trial);
+  scheduler_.ended(flight.lane, trial);
+  if (!scheduler_.isOpen(flight.lane, trial.position)) forecast_.placeOver(kind);
+  count(trial);
+  env_.listener.trialEnded(noteOf(flight), trial.status, trial.seconds, told);
+  return llvm::Error::success();
+}
+
+/// The folder of a command's trial is for whoever wants to know why it went wrong.
+void Campaign::tidy(const Flight& flight) const {
+  const TrialStatus status = flight.trial.status;
+  const bool wanted = status == TrialStatus::Valid ? options_.keep_trial_folders : status != TrialStatus::Interrupted;
+  std::error_code ignored;
+  if (!wanted) std::filesystem::remove_all(flight.request.spec.folder, ignored);
+}
+
+TrialNote Campaign::noteOf(const Flight& flight) const {
+  const store::Trial& trial = flight.trial;
+  TrialNote note;
+  note.trial = trial.id;
+  note.point_label = plan_.label(*flight.point);
+  if (!trial.place().control.empty()) note.point_label += " (control " + trial.place().control + ")";
+  note.kind = trial.key->kind;
+  note.block = flight.block.number;
+  note.attempt = trial.attempt;
+  const bool over = trial.status != TrialStatus::Running;
+  forecast_.fill(note, outcome_.trials - over, over);
+  return note;
+}
+
+void Campaign::count(const store::Trial& trial) {
+  ++outcome_.trials;
+  outcome_.valid += trial.status == TrialStatus::Valid;
+  outcome_.failed += trial.status == TrialStatus::Failed;
+  outcome_.timeouts += trial.status == TrialStatus::Timeout;
+  outcome_.infeasible += trial.status == TrialStatus::Infeasible;
+}
+
+llvm::Error Campaign::tick() {
+  const double now = env_.clock.boot();
+  if (now - last_heartbeat_ >= kHeartbeat) {
+    last_heartbeat_ = now;
+    if (auto error = env_.store.heartbeat()) return error;
+  }
+  // A long trial must not look like a gap.
+  if (now - last_touch_ < kTouch) return llvm::Error::success();
+  last_touch_ = now;
+  for (const Lane& lane : lanes_)
+    if (auto error = env_.store.touchSession(lane.session, this->now())) return error;
+  return llvm::Error::success();
+}
+
+}  // namespace expc::engine

@@ -1,0 +1,116 @@
+#include "runtime/engine/scheduler.h"
+
+#include <algorithm>
+
+#include "runtime/analysis/needs.h"
+
+namespace expc::engine {
+
+using store::TrialStatus;
+
+std::vector<plan::TrialKind> kindsInOrder(const plan::Plan& plan) {
+  std::vector<plan::TrialKind> kinds;
+  for (plan::TrialKind kind : {plan::TrialKind::Timed, plan::TrialKind::Quality, plan::TrialKind::Profile})
+    for (const plan::KindDesign& design : plan.design.kinds)
+      if (design.kind == kind) kinds.push_back(kind);
+  return kinds;
+}
+
+bool needsTrials(const analysis::Index& index) {
+  const auto kinds = kindsInOrder(index.plan());
+  return std::any_of(kinds.begin(), kinds.end(),
+                     [&](plan::TrialKind kind) { return !analysis::nextBlock(index, kind).empty(); });
+}
+
+Scheduler::Scheduler(const analysis::Index& index, unsigned lanes, unsigned attempts)
+    : index_(index), attempts_(std::max(1u, attempts)), lanes_(lanes) {}
+
+void Scheduler::count(Tried& tried, const store::Trial& trial) {
+  tried.attempts = std::max(tried.attempts, trial.attempt);
+  tried.failed += trial.status == TrialStatus::Failed;
+  tried.over |= trial.status == TrialStatus::Valid || trial.status == TrialStatus::Timeout ||
+                trial.status == TrialStatus::Infeasible;
+}
+
+std::vector<Scheduler::Tried> Scheduler::triedOf(const store::BlockPlan& block,
+                                                 const std::vector<store::Trial>& before) const {
+  std::vector<Tried> tried(block.places.size());
+  for (const store::Trial& trial : before)
+    if (trial.position < tried.size()) count(tried[trial.position], trial);
+  return tried;
+}
+
+bool Scheduler::isOver(const store::BlockPlan& block, unsigned position, const Tried& tried) const {
+  if (tried.over || tried.failed >= attempts_) return true;
+  // A continued block may hold places that the study has dropped since, and a point may have been given up meanwhile.
+  const auto number = index_.number(block.places[position]);
+  return !number || !index_.asked(block.block.kind, *number) || index_.givenUp(block.block.kind, *number);
+}
+
+bool Scheduler::isOpen(const store::BlockPlan& block, const std::vector<store::Trial>& before) const {
+  const std::vector<Tried> tried = triedOf(block, before);
+  for (unsigned position = 0; position < tried.size(); ++position)
+    if (!isOver(block, position, tried[position])) return true;
+  return false;
+}
+
+void Scheduler::begin(unsigned lane, store::BlockPlan block, const std::vector<store::Trial>& before) {
+  lanes_[lane].tried = triedOf(block, before);
+  lanes_[lane].block = std::move(block);
+  lanes_[lane].position = 0;
+}
+
+void Scheduler::ended(unsigned lane, const store::Trial& trial) {
+  if (trial.position < lanes_[lane].tried.size()) count(lanes_[lane].tried[trial.position], trial);
+}
+
+bool Scheduler::isOpen(unsigned lane, unsigned position) const {
+  const Lane& own = lanes_[lane];
+  return own.block && !isOver(*own.block, position, own.tried[position]);
+}
+
+const store::BlockPlan* Scheduler::block(unsigned lane) const {
+  return lanes_[lane].block ? &*lanes_[lane].block : nullptr;
+}
+
+Step Scheduler::next(unsigned lane) {
+  Lane& own = lanes_[lane];
+  if (!own.block) return nextBlock();
+  Step step;
+  step.kind = own.block->block.kind;
+  while (own.position < own.tried.size() && isOver(*own.block, own.position, own.tried[own.position])) ++own.position;
+  if (own.position == own.tried.size()) {
+    own.block.reset();
+    step.what = Step::What::BlockOver;
+    return step;
+  }
+  step.what = Step::What::Trial;
+  step.position = own.position;
+  step.place = own.block->places[own.position];
+  step.attempt = own.tried[own.position].attempts + 1;
+  return step;
+}
+
+Step Scheduler::nextBlock() const {
+  Step step;
+  for (const plan::TrialKind kind : kindsInOrder(index_.plan())) {
+    std::vector<analysis::BlockUnderWay> under_way;
+    for (const Lane& lane : lanes_)
+      if (lane.block && lane.block->block.kind == kind) under_way.push_back({lane.block->block.id, lane.block->places});
+    step.kind = kind;
+    if (!closed_.count(kind)) step.places = analysis::nextBlock(index_, kind, under_way);
+    if (!step.places.empty()) {
+      step.what = Step::What::Block;
+      return step;
+    }
+    // What the others find out may ask for one more, and kinds do not mix.
+    if (!under_way.empty()) {
+      step.what = Step::What::Wait;
+      return step;
+    }
+  }
+  step.what = Step::What::Done;
+  return step;
+}
+
+}  // namespace expc::engine

@@ -1,0 +1,83 @@
+#pragma once
+
+// What runs next: a function of the index and of the blocks under way. It starts nothing and reads no clock.
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "runtime/analysis/index.h"
+#include "runtime/plan/plan.h"
+#include "runtime/store/records.h"
+
+namespace expc::engine {
+
+/// The next thing for a lane.
+struct Step {
+  enum class What {
+    Trial,      // `place` of the lane's block, at `position`, for the `attempt`-th time
+    BlockOver,  // the lane's block has no further place; said once
+    Block,      // a block of `kind` with these places is to be made; see Scheduler::begin
+    Wait,       // nothing until a block of another lane is over
+    Done        // nothing more for this lane
+  } what = What::Done;
+  plan::Place place;
+  unsigned position = 0, attempt = 1;
+  plan::TrialKind kind = plan::TrialKind::Timed;
+  std::vector<plan::Place> places;
+};
+
+/// Trials of a block run one after the other in one lane, so that nothing comes between two that are compared; each
+/// lane has a block of its own. Kinds run one after the other: timed first.
+class Scheduler {
+ public:
+  /// The index must outlive it, and hold each trial before `ended` is told of it. `attempts`: of one place in a block.
+  Scheduler(const analysis::Index& index, unsigned lanes, unsigned attempts);
+
+  Step next(unsigned lane);
+  /// The lane works on this block. `before`: trials of it that an earlier run started.
+  void begin(unsigned lane, store::BlockPlan block, const std::vector<store::Trial>& before = {});
+  /// A trial of the lane's block has ended as its status says.
+  void ended(unsigned lane, const store::Trial& trial);
+  /// Whether the place of the lane's block is to be tried again.
+  bool isOpen(unsigned lane, unsigned position) const;
+  /// The lane's block is left as it is.
+  void abandon(unsigned lane) { lanes_[lane].block.reset(); }
+  /// No further block of the kind is asked for.
+  void close(plan::TrialKind kind) { closed_.insert(kind); }
+
+  /// The lane's block, or nothing.
+  const store::BlockPlan* block(unsigned lane) const;
+  /// Whether a block still has something to run, after these trials of it.
+  bool isOpen(const store::BlockPlan& block, const std::vector<store::Trial>& before) const;
+
+ private:
+  struct Tried {
+    unsigned attempts = 0, failed = 0;
+    bool over = false;  // it has a result
+  };
+  struct Lane {
+    std::optional<store::BlockPlan> block;
+    unsigned position = 0;
+    std::vector<Tried> tried;  // by position
+  };
+
+  static void count(Tried& tried, const store::Trial& trial);
+  std::vector<Tried> triedOf(const store::BlockPlan& block, const std::vector<store::Trial>& before) const;
+  bool isOver(const store::BlockPlan& block, unsigned position, const Tried& tried) const;
+  Step nextBlock() const;
+
+  const analysis::Index& index_;
+  const unsigned attempts_;
+  std::vector<Lane> lanes_;
+  std::set<plan::TrialKind> closed_;
+};
+
+/// Kinds of the plan in the order they run: timed first.
+std::vector<plan::TrialKind> kindsInOrder(const plan::Plan& plan);
+
+/// Whether any kind still lacks trials.
+bool needsTrials(const analysis::Index& index);
+
+}  // namespace expc::engine

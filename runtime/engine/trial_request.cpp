@@ -1,0 +1,61 @@
+#include "runtime/engine/trial_request.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "runtime/engine/command_request.h"
+#include "runtime/engine/placement.h"
+#include "runtime/engine/preparation.h"
+#include "runtime/engine/schedule.h"
+#include "runtime/plan/devices.h"
+
+namespace expc::engine {
+
+std::vector<unsigned> slotsOf(const Setup& setup, const store::Block& block, const plan::Point& point) {
+  return slotSet(plan::devicesOf(point), setup.slots.size(), block.number);
+}
+
+TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,
+                          const store::Block& block, const plan::Point& point, const store::Trial& trial) {
+  const plan::Plan& plan = setup.plan;
+  const plan::Workload& workload = setup.workloadOf(point);
+  const plan::TrialKind kind = block.kind;
+  const std::vector<unsigned> slots = slotsOf(setup, block, point);
+  TrialRequest request;
+  plan::TrialSpec& spec = request.spec;
+  spec.trial = std::to_string(trial.id);
+  spec.point = point.id;
+  spec.workload = workload.name;
+  spec.workload_version = workload.version;
+  spec.kind = kind;
+  for (const plan::KindDesign& design : plan.design.kinds)
+    if (design.kind == kind) spec.settings = design.settings;
+  spec.parameters = point.parameters;
+  spec.root = plan.root;
+  spec.seed = block.seed;
+  for (const plan::Metric& metric : plan.metrics)
+    if (metric.kind == kind && !metric.derived) spec.metrics.push_back(metric.name);
+  placeRanks(request, setup.machine, setup.slots, slots,
+             setup.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters));
+  const std::string trace = traces.variable(kind, plan, point, trial.id);
+  for (auto& variables : request.environment)
+    if (!trace.empty()) variables.push_back(trace);
+  request.log_prefix = fmt::format("{}/{}", logFolder(options.results), trial.id);
+  request.timeout_seconds = trial.limit;
+  if (workload.command) {
+    completeForCommand(request, plan, point, setup.slots, slots,
+                       fmt::format("{}/trials/{}", options.results, trial.id));
+    spec.prepared = preparedFolder(setup, point, options.results);
+  }
+  return request;
+}
+
+std::string logFolder(const std::string& results) {
+  std::string folder = results + "/logs";
+  std::error_code ignored;  // opening the first log says what is wrong
+  std::filesystem::create_directories(folder, ignored);
+  return folder;
+}
+
+}  // namespace expc::engine

@@ -1,0 +1,26 @@
+#pragma once
+
+// What a trial of a run is launched with. Private to this directory.
+
+#include <string>
+#include <vector>
+
+#include "runtime/engine/engine.h"
+#include "runtime/engine/launcher.h"
+#include "runtime/engine/setup.h"
+#include "runtime/engine/traces.h"
+#include "runtime/store/records.h"
+
+namespace expc::engine {
+
+/// The slots of a trial: the same for all trials of a block with as many devices.
+std::vector<unsigned> slotsOf(const Setup& setup, const store::Block& block, const plan::Point& point);
+
+/// `trial` has its number, key and limit.
+TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,
+                          const store::Block& block, const plan::Point& point, const store::Trial& trial);
+
+/// The folder of what ranks print, made if it is not there.
+std::string logFolder(const std::string& results);
+
+}  // namespace expc::engine

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace expc::stats {
+
+/// Mean of two values that may be infinite; NaN for infinities of different sign.
+inline double middle(double a, double b) { return a == b ? a : a / 2 + b / 2; }
+
+/// The n(n+1)/2 averages (d_i + d_j)/2, i <= j, in ascending order. Few are sorted once; of many none is stored: the
+/// k-th is found by counting how many are at most a number, which sorted values answer in one pass, and halving the
+/// numbers that it can be.
+class WalshAverages {
+ public:
+  /// The average of opposite infinities has no value and is taken for `undefined`, one of the two. At most `stored`
+  /// averages are kept.
+  WalshAverages(std::span<const double> values, double undefined, size_t stored = 5000);
+
+  size_t size() const { return values_.size() * (values_.size() + 1) / 2; }
+  /// The k-th smallest, from 0; below size().
+  double at(size_t k) const;
+  /// The mean of the two in the middle; NaN for infinities of different sign.
+  double median() const { return middle(at((size() - 1) / 2), at(size() / 2)); }
+
+ private:
+  double average(size_t i, size_t j) const;
+  size_t countAtMost(double bound) const;
+
+  std::vector<double> values_;  // ascending
+  double undefined_ = 0;
+  std::vector<double> sorted_;  // all averages, where they are few
+};
+
+}  // namespace expc::stats

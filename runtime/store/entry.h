@@ -1,0 +1,82 @@
+#pragma once
+
+// One line of a journal: what became known, as a JSON object.
+
+#include <llvm/Support/Error.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "runtime/store/records.h"
+
+namespace expc::store {
+
+inline constexpr int kJournalVersion = 1;
+
+/// The first line of each journal. Bytes of an earlier journal beyond what `sealed` gives were written by somebody who
+/// had lost the lease: they count for nothing.
+struct Opened {
+  uint64_t epoch = 0;                      // of the journal: larger than every earlier one's
+  std::string store;                       // the same in all journals of a folder
+  std::map<std::string, uint64_t> sealed;  // journal -> bytes
+  std::set<std::string> replaced;          // journals whose whole content this one holds (compaction)
+};
+/// A session went on.
+struct Seen {
+  int64_t session = 0;
+  Moment at;
+};
+/// A plan that runs refer to by the hash of its text, so that a large one is kept once.
+struct PlanText {
+  std::string hash, text;
+};
+struct RunBegan {
+  Run run;           // without plan_json
+  std::string plan;  // hash
+};
+struct RunEnded {
+  int64_t run = 0;
+  Moment at;
+  std::string outcome;
+};
+/// Trials name their keys by number.
+struct KeyAdded {
+  int64_t id = 0;
+  TrialKey key;
+};
+struct TrialBegan {
+  Trial trial;  // what is known before it runs; its key is null
+  int64_t key = 0;
+};
+struct TrialEnded {
+  Trial trial;  // what is known after it ran; its key is null
+  Moment at;
+};
+/// Values of a trial that were read anew from its outputs: they stand in for those that it had.
+struct Reread {
+  Trial trial;  // id, metrics, not_on_device, series
+  int64_t key = 0;
+};
+
+using Entry = std::variant<Opened, Session, Seen, PlanText, RunBegan, RunEnded, BlockPlan, KeyAdded, TrialBegan,
+                           TrialEnded, Reread>;
+
+/// The line without its newline. It ends with a checksum of what comes before it.
+std::string toLine(const Entry& entry);
+/// The error says what is wrong: no JSON, a checksum that does not fit, a member that is missing or of another type. No
+/// line crashes it.
+llvm::Expected<Entry> entryFromLine(std::string_view line);
+
+/// Of Match and Session, for what keeps them as text.
+llvm::json::Value toJson(const Match& match);
+llvm::Expected<Match> matchFromJson(const llvm::json::Value& value);
+llvm::json::Value toJson(const std::vector<Worker>& workers);
+llvm::Expected<std::vector<Worker>> workersFromJson(const llvm::json::Value& value);
+llvm::json::Value toJson(const std::vector<plan::Place>& places);
+llvm::Expected<std::vector<plan::Place>> placesFromJson(const llvm::json::Value& value);
+
+}  // namespace expc::store

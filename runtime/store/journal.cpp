@@ -1,0 +1,238 @@
+#include "runtime/store/journal.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/CRC.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <random>
+
+#include "runtime/store/files.h"
+
+namespace expc::store {
+namespace {
+
+constexpr std::string_view kSuffix = ".jsonl";
+
+std::string pathOf(const std::string& folder, std::string_view name) {
+  return fmt::format("{}/{}/{}", folder, kJournalFolder, name);
+}
+
+std::string nameOf(uint64_t epoch) { return fmt::format("{:06}{}", epoch, kSuffix); }
+
+/// 7 of "000007.jsonl"; nothing of other files.
+std::optional<uint64_t> epochOf(llvm::StringRef name) {
+  uint64_t epoch = 0;
+  if (!name.consume_back(kSuffix) || name.size() < 6 || name.getAsInteger(10, epoch)) return std::nullopt;
+  return epoch;
+}
+
+uint32_t sumOf(std::string_view line) { return llvm::crc32(llvm::arrayRefFromStringRef(line)); }
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openJournal(const std::string& path) {
+  // A link would let a stranger's folder show us any file of this machine.
+  const int fd = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  struct stat state{};
+  if (fd < 0 || fstat(fd, &state) != 0 || !S_ISREG(state.st_mode)) {
+    const int error = fd < 0 ? errno : EINVAL;
+    if (fd >= 0) close(fd);
+    return llvm::createStringError(fmt::format("{}: cannot be read as a journal: {}", path, std::strerror(error)));
+  }
+  auto buffer = llvm::MemoryBuffer::getOpenFile(fd, path, uint64_t(state.st_size), /*RequiresNullTerminator=*/false,
+                                                /*IsVolatile=*/true);
+  close(fd);
+  if (!buffer) return llvm::createStringError(fmt::format("{}: cannot be read: {}", path, buffer.getError().message()));
+  return std::move(*buffer);
+}
+
+struct Head {
+  JournalFile file;
+  Opened opened;
+};
+
+llvm::Expected<Head> readHead(const std::string& folder, const std::string& name, uint64_t epoch) {
+  auto buffer = openJournal(pathOf(folder, name));
+  if (!buffer) return buffer.takeError();
+  const llvm::StringRef text = (*buffer)->getBuffer();
+  Head head;
+  head.file.name = name;
+  head.file.epoch = epoch;
+  const size_t end = text.rfind('\n');
+  head.file.bytes = end == llvm::StringRef::npos ? 0 : end + 1;
+  head.file.ignored = text.size() - head.file.bytes;
+  if (head.file.bytes == 0) return head;  // cut before its first line was whole: nothing is in it
+  auto entry = entryFromLine(text.take_front(text.find('\n')));
+  if (!entry) {
+    return llvm::createStringError(
+        fmt::format("{}: the first line {}", pathOf(folder, name), llvm::toString(entry.takeError())));
+  }
+  const auto* opened = std::get_if<Opened>(&*entry);
+  if (!opened || opened->epoch != epoch)
+    return llvm::createStringError(fmt::format("{}: does not begin as a journal of its name", pathOf(folder, name)));
+  head.opened = *opened;
+  return head;
+}
+
+/// What counts of a journal that a later one sealed at `bytes`.
+llvm::Error seal(const std::string& folder, JournalFile& file, uint64_t bytes) {
+  if (file.bytes < bytes) {
+    return llvm::createStringError(
+        fmt::format("{}: has {} bytes of the {} that it had when the next journal was opened; put the whole file back",
+                    pathOf(folder, file.name), file.bytes, bytes));
+  }
+  file.ignored += file.bytes - bytes;
+  file.bytes = bytes;
+  return llvm::Error::success();
+}
+
+llvm::Error sumLastLine(const std::string& folder, JournalFile& file) {
+  if (file.bytes == 0) return llvm::Error::success();
+  auto buffer = openJournal(pathOf(folder, file.name));
+  if (!buffer) return buffer.takeError();
+  const llvm::StringRef text = (*buffer)->getBuffer().take_front(file.bytes).drop_back();
+  file.sum = sumOf(text.substr(text.rfind('\n') + 1));
+  return llvm::Error::success();
+}
+
+}  // namespace
+
+llvm::Expected<std::vector<JournalFile>> listJournals(const std::string& folder) {
+  std::map<uint64_t, std::string> names;
+  std::error_code error;
+  const std::string path = fmt::format("{}/{}", folder, kJournalFolder);
+  for (std::filesystem::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (const auto epoch = epochOf(name)) names[*epoch] = name;
+  }
+  if (error && error != std::errc::no_such_file_or_directory)
+    return llvm::createStringError(fmt::format("{}: cannot be read: {}", path, error.message()));
+  std::vector<JournalFile> files;
+  std::map<std::string, uint64_t> sealed;
+  std::set<std::string> replaced;
+  // A later journal's word on an earlier one counts, and of several words the first.
+  std::vector<Head> heads;
+  for (const auto& [epoch, name] : names) {
+    auto head = readHead(folder, name, epoch);
+    if (!head) return head.takeError();
+    for (const auto& [other, bytes] : head->opened.sealed) sealed.try_emplace(other, bytes);
+    replaced.insert(head->opened.replaced.begin(), head->opened.replaced.end());
+    heads.push_back(std::move(*head));
+  }
+  for (Head& head : heads) {
+    if (replaced.count(head.file.name)) continue;
+    if (const auto at = sealed.find(head.file.name); at != sealed.end())
+      if (auto failed = seal(folder, head.file, at->second)) return failed;
+    if (auto failed = sumLastLine(folder, head.file)) return failed;
+    files.push_back(head.file);
+  }
+  return files;
+}
+
+llvm::Error readJournal(const std::string& folder, const JournalFile& journal, uint64_t from,
+                        llvm::function_ref<llvm::Error(Entry&&)> take, std::vector<DamagedLine>& damaged) {
+  auto buffer = openJournal(pathOf(folder, journal.name));
+  if (!buffer) return buffer.takeError();
+  llvm::StringRef text = (*buffer)->getBuffer().take_front(journal.bytes);
+  uint64_t number = uint64_t(text.take_front(from).count('\n'));
+  text = text.drop_front(std::min<size_t>(from, text.size()));
+  while (!text.empty()) {
+    const auto [line, rest] = text.split('\n');
+    text = rest;
+    ++number;
+    auto entry = entryFromLine(line);
+    if (!entry) {
+      damaged.push_back({journal.name, number, llvm::toString(entry.takeError())});
+      continue;
+    }
+    if (auto error = take(std::move(*entry))) return error;
+  }
+  return llvm::Error::success();
+}
+
+JournalWriter::JournalWriter(JournalWriter&& other) noexcept { *this = std::move(other); }
+
+JournalWriter& JournalWriter::operator=(JournalWriter&& other) noexcept {
+  std::swap(folder_, other.folder_);
+  std::swap(path_, other.path_);
+  std::swap(file_, other.file_);
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+JournalWriter::~JournalWriter() {
+  if (fd_ >= 0) close(fd_);
+}
+
+llvm::Expected<JournalWriter> JournalWriter::create(const std::string& folder, const std::vector<JournalFile>& before,
+                                                    std::string store, std::set<std::string> replaced) {
+  if (auto error = makeFolder(fmt::format("{}/{}", folder, kJournalFolder))) return error;
+  Opened opened;
+  opened.store = std::move(store);
+  opened.replaced = std::move(replaced);
+  for (const JournalFile& file : before) {
+    opened.sealed[file.name] = file.bytes;
+    opened.epoch = std::max(opened.epoch, file.epoch);
+  }
+  ++opened.epoch;
+  JournalWriter writer;
+  writer.folder_ = folder;
+  writer.file_.epoch = opened.epoch;
+  writer.file_.name = nameOf(opened.epoch);
+  writer.path_ = pathOf(folder, writer.file_.name);
+  writer.fd_ = open(writer.path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (writer.fd_ < 0 && errno == EEXIST) {
+    return llvm::createStringError(
+        fmt::format("{}: another process began to write in this moment; the same command continues once it has ended",
+                    writer.path_));
+  }
+  if (writer.fd_ < 0) return cannotWrite(folder, errno);
+  if (auto error = writer.append(opened, true)) {
+    unlink(writer.path_.c_str());
+    return error;
+  }
+  // The file's name has to be as durable as what will stand in it.
+  const int directory = open(pathOf(folder, "").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory >= 0) {
+    fsync(directory);
+    close(directory);
+  }
+  return writer;
+}
+
+llvm::Error JournalWriter::append(const Entry& entry, bool durable) {
+  const std::string line = toLine(entry) + "\n";
+  size_t written = 0;
+  int error = 0;
+  while (written < line.size() && !error) {
+    const ssize_t size = write(fd_, line.data() + written, line.size() - written);
+    if (size > 0)
+      written += size_t(size);
+    else if (size == 0 || errno != EINTR)
+      error = size == 0 ? ENOSPC : errno;
+  }
+  if (!error && durable && fdatasync(fd_) != 0) error = errno;
+  if (error) {
+    // A part of a line would make the next one unreadable.
+    [[maybe_unused]] const int cut = ftruncate(fd_, off_t(file_.bytes));
+    return cannotWrite(folder_, error);
+  }
+  file_.bytes += line.size();
+  file_.sum = sumOf(std::string_view(line).substr(0, line.size() - 1));
+  return llvm::Error::success();
+}
+
+llvm::Error JournalWriter::sync() { return fdatasync(fd_) == 0 ? llvm::Error::success() : cannotWrite(folder_, errno); }
+
+std::string newStoreName() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+}  // namespace expc::store

@@ -1,0 +1,77 @@
+#pragma once
+
+// The journals of a results folder: what happened, in append-only files, one for each writer. They are the truth; the
+// SQLite file is derived from them.
+
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/Support/Error.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/store/entry.h"
+
+namespace expc::store {
+
+inline constexpr std::string_view kJournalFolder = "journal";
+
+/// One journal as it is on disk.
+struct JournalFile {
+  std::string name;      // "000007.jsonl"
+  uint64_t epoch = 0;    // 7
+  uint64_t bytes = 0;    // that count: whole lines, and none behind what a later journal sealed
+  uint64_t ignored = 0;  // bytes behind these: a line that was cut, or what came too late
+  uint32_t sum = 0;      // CRC-32 of the last line that counts, which tells a journal from another of the same size
+};
+
+/// The journals of a folder in the order of their epochs, without those that a later one replaced. A folder without any
+/// has none. Errors: the folder cannot be read, a journal is no regular file, its first line is damaged or of another
+/// version.
+llvm::Expected<std::vector<JournalFile>> listJournals(const std::string& folder);
+
+/// A line that was not taken, and why.
+struct DamagedLine {
+  std::string journal;
+  uint64_t line = 0;  // from 1
+  std::string why;
+};
+
+/// Calls `take` for each entry of a journal from byte `from` (the beginning of a line) to `journal.bytes`. Damaged
+/// lines are left out and told; the error is that of the file, or `take`'s.
+llvm::Error readJournal(const std::string& folder, const JournalFile& journal, uint64_t from,
+                        llvm::function_ref<llvm::Error(Entry&&)> take, std::vector<DamagedLine>& damaged);
+
+/// The journal of the one who holds the lease.
+class JournalWriter {
+ public:
+  JournalWriter() = default;
+  JournalWriter(JournalWriter&& other) noexcept;
+  JournalWriter& operator=(JournalWriter&& other) noexcept;
+  ~JournalWriter();
+
+  /// Makes the next journal of the folder, which seals those before it. `store` is the folder's identity if it has none
+  /// yet. An error too when another writer made the same one at this moment.
+  static llvm::Expected<JournalWriter> create(const std::string& folder, const std::vector<JournalFile>& before,
+                                              std::string store, std::set<std::string> replaced = {});
+
+  /// Adds a line. With `durable` it is on the disk when the call returns, and all before it too. After an error the
+  /// journal ends with its last whole line.
+  llvm::Error append(const Entry& entry, bool durable);
+  /// All that was added is on the disk.
+  llvm::Error sync();
+  /// As it is on disk now.
+  const JournalFile& file() const { return file_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string folder_, path_;
+  JournalFile file_;
+  int fd_ = -1;
+};
+
+/// A random name for a new folder's store.
+std::string newStoreName();
+
+}  // namespace expc::store

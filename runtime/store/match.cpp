@@ -1,0 +1,132 @@
+#include "runtime/store/match.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/plan/command_json.h"
+
+namespace expc::store {
+namespace {
+
+void collectPaths(const llvm::json::Value& value, const std::vector<std::string>& paths, std::set<std::string>& found) {
+  if (auto text = value.getAsString()) {
+    if (std::find(paths.begin(), paths.end(), text->str()) != paths.end()) found.insert(text->str());
+  } else if (const llvm::json::Array* array = value.getAsArray()) {
+    for (const llvm::json::Value& element : *array) collectPaths(element, paths, found);
+  } else if (const llvm::json::Object* object = value.getAsObject()) {
+    for (const auto& [key, element] : *object) collectPaths(element, paths, found);
+  }
+}
+
+/// The digest of the digests of all that the point reads.
+std::string dataOf(const plan::Plan& plan, const plan::Point& point,
+                   const std::map<std::string, std::string>& digests) {
+  std::set<std::string> found;
+  for (const std::string& path : dataPathsOf(point, plan.data_paths))
+    if (const auto digest = digests.find(path); digest != digests.end()) found.insert(digest->second);
+  const plan::Workload& workload = plan.workloads[point.workload];
+  const auto command = workload.command ? digests.find(commandKey(workload)) : digests.end();
+  if (command != digests.end()) found.insert(command->second);
+  std::string joined;
+  for (const std::string& digest : found) joined += digest + "\n";
+  return joined.empty() ? "" : plan::shortHash(joined);
+}
+
+std::map<std::string, std::string> readingsOf(const plan::Plan& plan, const plan::Command& command,
+                                              plan::TrialKind kind) {
+  std::map<std::string, std::string> readings;
+  for (const plan::Expectation& expectation : command.expectations) {
+    const std::string digest = plan::shortHash(plan::canonicalJson(plan::toJson(expectation)));
+    readings["expect " + digest] = digest;
+  }
+  for (const plan::CommandMetric& metric : command.metrics) {
+    const plan::Metric* asked = plan.findMetric(metric.name);
+    if (!asked || asked->kind != kind) continue;
+    std::string reading =
+        fmt::format("{}\n{}\n{}\n{:a}\n{}", int(metric.from), metric.file, metric.where, metric.scale, metric.series);
+    if (metric.take) reading += fmt::format("\n{}", int(*metric.take));
+    readings[metric.name] = plan::shortHash(reading);
+  }
+  return readings;
+}
+
+}  // namespace
+
+std::set<std::string> dataPathsOf(const plan::Point& point, const std::vector<std::string>& paths) {
+  std::set<std::string> found;
+  for (const auto& [name, value] : point.parameters) collectPaths(value, paths, found);
+  return found;
+}
+
+std::string commandKey(const plan::Workload& workload) { return "command " + workload.name; }
+
+std::string settingsText(const plan::Plan& plan, plan::TrialKind kind) {
+  for (const plan::KindDesign& design : plan.design.kinds)
+    if (design.kind == kind) return plan::canonicalJson(llvm::json::Value(llvm::json::Object(design.settings)));
+  return "{}";
+}
+
+TrialKey keyOf(const plan::Plan& plan, const plan::Place& place, plan::TrialKind kind, const Match& match) {
+  const plan::Point& point = *plan.findPoint(place.point);
+  const plan::Workload& workload = plan.workloads[point.workload];
+  TrialKey key;
+  key.place = place;
+  key.kind = kind;
+  key.settings = settingsText(plan, kind);
+  key.data = dataOf(plan, point, match.data_digests);
+  if (workload.command) key.readings = readingsOf(plan, *workload.command, kind);
+  if (const std::optional<Worker>& worker = match.workerOf(workload)) {
+    key.worker_build = worker->build;
+    key.environment_class = worker->environment_class;
+  }
+  return key;
+}
+
+const TrialKey& Counting::wanted(const TrialKey& key) const {
+  const auto [found, fresh] = wanted_.try_emplace({key.kind, key.place.point});
+  if (fresh) found->second = keyOf(plan_, key.place.point, key.kind, match_);
+  return found->second;
+}
+
+std::string Counting::objection(const TrialKey& key) const {
+  const bool asked = std::any_of(plan_.design.kinds.begin(), plan_.design.kinds.end(),
+                                 [&](const plan::KindDesign& design) { return design.kind == key.kind; });
+  if (!asked) return fmt::format("the plan has no {} trials", plan::toString(key.kind));
+  const TrialKey& now = wanted(key);
+  if (key.settings != now.settings)
+    return fmt::format("other settings of {} trials: {}", plan::toString(key.kind), key.settings);
+  if (key.worker_build != now.worker_build) return "measured by another worker build";
+  if (key.environment_class != now.environment_class)
+    return "measured in another environment (devices, driver, libraries or CPU model)";
+  const bool read_alike = std::all_of(now.readings.begin(), now.readings.end(), [&](const auto& reading) {
+    const auto held = key.readings.find(reading.first);
+    return held != key.readings.end() && held->second == reading.second;
+  });
+  if (key.data != now.data || !read_alike) {
+    const plan::Point& point = *plan_.findPoint(key.place.point);
+    return plan_.workloads[point.workload].command
+               ? "measured with another program, other inputs or data, or another way to read a metric"
+               : "measured on other data (the files have changed)";
+  }
+  const bool known = key.place.control.empty() ||
+                     std::any_of(plan_.controls.begin(), plan_.controls.end(), [&](const plan::Control& control) {
+                       return control.name == key.place.control && control.point == key.place.point;
+                     });
+  if (!known) return fmt::format("of the control {}, which the plan does not have", key.place.control);
+  return "";
+}
+
+std::string Counting::objection(const Trial& trial) const {
+  if (trial.status != TrialStatus::Valid) return "";
+  for (const plan::Metric& metric : plan_.metrics) {
+    if (metric.kind != trial.key->kind || metric.derived) continue;
+    if (trial.metrics.count(metric.name) || trial.series.count(metric.name)) continue;
+    const auto& absent = trial.not_on_device;
+    if (std::find(absent.begin(), absent.end(), metric.name) == absent.end())
+      return fmt::format("the metric {} was not measured", metric.name);
+  }
+  return "";
+}
+
+}  // namespace expc::store

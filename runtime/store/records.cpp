@@ -1,0 +1,50 @@
+#include "runtime/store/records.h"
+
+#include <array>
+
+namespace expc::store {
+namespace {
+
+constexpr std::array<std::pair<TrialStatus, std::string_view>, 6> kStatuses = {
+    {{TrialStatus::Running, "running"},
+     {TrialStatus::Valid, "valid"},
+     {TrialStatus::Failed, "failed"},
+     {TrialStatus::Timeout, "timeout"},
+     {TrialStatus::Infeasible, "infeasible"},
+     {TrialStatus::Interrupted, "interrupted"}}};
+
+}  // namespace
+
+std::string_view toString(TrialStatus status) {
+  for (const auto& [known, word] : kStatuses)
+    if (known == status) return word;
+  return "failed";
+}
+
+std::optional<TrialStatus> trialStatusFromString(std::string_view text) {
+  for (const auto& [status, word] : kStatuses)
+    if (word == text) return status;
+  return std::nullopt;
+}
+
+std::vector<Worker> Match::workers() const {
+  std::vector<Worker> all;
+  for (const std::optional<Worker>& worker : {built_in, command})
+    if (worker) all.push_back(*worker);
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+bool Match::onNullCards() const {
+  const std::vector<Worker> all = workers();
+  return std::any_of(all.begin(), all.end(),
+                     [](const Worker& worker) { return isNullClass(worker.environment_class); });
+}
+
+Key KeyTable::intern(TrialKey key) {
+  auto [found, fresh] = keys_.try_emplace(std::move(key));
+  if (fresh) found->second = std::make_shared<const TrialKey>(found->first);
+  return found->second;
+}
+
+}  // namespace expc::store

@@ -1,0 +1,69 @@
+#include "runtime/store/spool.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <llvm/ADT/StringRef.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace expc::store {
+namespace {
+
+/// Only this user may have made it: others may write in /tmp too.
+std::string spoolPath(const std::string& store) {
+  const char* folder = std::getenv("TMPDIR");
+  return fmt::format("{}/expc-spool-{}-{}.jsonl", folder && *folder == '/' ? folder : "/tmp", getuid(), store);
+}
+
+/// -1 and errno where it cannot be opened or is not a file of ours.
+int openSpool(const std::string& path, int flags) {
+  const int fd = open(path.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, 0600);
+  struct stat state{};
+  if (fd < 0 || (fstat(fd, &state) == 0 && S_ISREG(state.st_mode) && state.st_uid == getuid())) return fd;
+  close(fd);
+  errno = EPERM;
+  return -1;
+}
+
+}  // namespace
+
+llvm::Error spool(const std::string& store, const Entry& entry) {
+  const std::string path = spoolPath(store), line = toLine(entry) + "\n";
+  const int fd = openSpool(path, O_WRONLY | O_CREAT | O_APPEND);
+  const bool kept = fd >= 0 && write(fd, line.data(), line.size()) == ssize_t(line.size()) && fdatasync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) close(fd);
+  if (kept)
+    return llvm::createStringError(fmt::format(
+        "what was measured last is kept in {} and is taken from there by the next run on this machine", path));
+  return llvm::createStringError(
+      fmt::format("what was measured last is lost: {} cannot be written either: {}", path, std::strerror(error)));
+}
+
+std::vector<Entry> spooled(const std::string& store) {
+  std::vector<Entry> entries;
+  const int fd = openSpool(spoolPath(store), O_RDONLY);
+  if (fd < 0) return entries;
+  std::string text;
+  char piece[65536];
+  for (ssize_t size; (size = read(fd, piece, sizeof piece)) > 0;) text.append(piece, size_t(size));
+  close(fd);
+  for (llvm::StringRef rest = text; !rest.empty();) {
+    const auto [line, next] = rest.split('\n');
+    rest = next;
+    auto entry = entryFromLine(line);
+    if (entry)
+      entries.push_back(std::move(*entry));
+    else
+      llvm::consumeError(entry.takeError());  // a line that was cut
+  }
+  return entries;
+}
+
+void dropSpool(const std::string& store) { unlink(spoolPath(store).c_str()); }
+
+}  // namespace expc::store
