@@ -307,21 +307,23 @@ TEST_CASE("output is not what limits a program, until it is a flood") {
   CHECK(study.folders() == 0);
 }
 
-TEST_CASE("memory that runs out is a result") {
-  Study study(python("raise MemoryError()"));
+TEST_CASE("a program says by a file that memory ran out, and never by the words that it prints") {
+  Study study(python(
+      "import os\nopen(os.environ['EXPC_OUT_OF_MEMORY'], 'w').write('no room for 9 GiB\\n')\nraise MemoryError()"));
   study.measure("wall");
   store::Trial trial = study.one();
   CHECK((trial.status == store::TrialStatus::Infeasible));
-  CHECK(trial.reason == "the worker: /usr/bin/python3 ran out of memory: MemoryError");
-  Study device(
+  CHECK(trial.reason == "the worker: /usr/bin/python3 ran out of memory, as it says itself: no room for 9 GiB");
+  Study words(
       python("import sys; sys.exit('torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 9 GiB')"));
-  device.measure("wall");
-  trial = device.one();
-  CHECK((trial.status == store::TrialStatus::Infeasible));
-  CHECK(has(trial.reason, "Tried to allocate 9 GiB"));
-  Study swallowed(python("print('CUDA out of memory, skipped')"));
+  words.measure("wall");
+  CHECK(has(words.failure(), "exited with code 1: torch.cuda.OutOfMemoryError: CUDA out of memory."));
+  Study swallowed(python("print('info: batches that raise MemoryError are tried again')"));
   swallowed.regex("step ([0-9]+)");
-  CHECK((swallowed.one().status == store::TrialStatus::Infeasible));
+  CHECK(has(swallowed.failure(), "the metric value"));
+  Study killed(python("import os; os.kill(os.getpid(), 9)"));
+  killed.measure("wall");
+  CHECK(has(killed.failure(), "was killed by signal 9 (Killed) and wrote nothing"));
 }
 
 TEST_CASE("a hang is a timeout, and nothing of it lives on") {

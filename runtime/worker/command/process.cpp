@@ -132,6 +132,7 @@ bool Run::reap() {
     if (dead != pid_) continue;  // an orphan of its, which came to us
     end_.wall_seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     end_.status = status;
+    end_.pid = pid_;
     const auto seconds = [](const timeval& time) { return double(time.tv_sec) + 1e-6 * double(time.tv_usec); };
     end_.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
     end_.peak_bytes = static_cast<uint64_t>(usage.ru_maxrss) << 10;

@@ -21,7 +21,8 @@ struct Program {
 };
 
 struct ProgramEnd {
-  int status = 0;            // as from waitpid
+  int status = 0;  // as from waitpid
+  int pid = 0;
   double wall_seconds = 0;   // from just before the start to the end
   double cpu_seconds = 0;    // user and system, of it and of every process that it waited for
   uint64_t peak_bytes = 0;   // largest resident set among these

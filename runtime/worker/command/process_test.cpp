@@ -10,7 +10,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "runtime/worker/command/out_of_memory.h"
 #include "runtime/worker/command/testing/test_folder.h"
 
 using namespace expc::command;
@@ -169,17 +168,4 @@ TEST_CASE("the time is told while it runs") {
   runner.program.running = [&](double) { ++calls; };
   CHECK(runner.python("import time; time.sleep(2.3)").status == 0);
   CHECK(calls >= 1);
-}
-
-TEST_CASE("a want of memory is recognised") {
-  CHECK(*oomKills("nr_free_pages 1\noom_kill 12\nx 3\n") == 12);
-  CHECK(!oomKills("nr_free_pages 1\n"));
-  CHECK(!oomKills(""));
-  CHECK(outOfMemoryLine("a\ntorch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\nb") ==
-        "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB");
-  CHECK(outOfMemoryLine("Traceback\nMemoryError\n") == "MemoryError");
-  CHECK(outOfMemoryLine("Traceback\n  raise MemoryError()\nMemoryError\n") == "MemoryError");
-  CHECK(outOfMemoryLine("terminate called after throwing an instance of 'std::bad_alloc'") != "");
-  CHECK(outOfMemoryLine("RESOURCE_EXHAUSTED: OOM") != "");
-  CHECK(outOfMemoryLine("memory: 12 GiB in use\nout of time\n") == "");
 }

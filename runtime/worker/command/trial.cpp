@@ -4,6 +4,7 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <sys/wait.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,8 +15,8 @@
 #include "runtime/worker/command/deadline.h"
 #include "runtime/worker/command/excerpt.h"
 #include "runtime/worker/command/metrics.h"
-#include "runtime/worker/command/out_of_memory.h"
 #include "runtime/worker/command/process.h"
+#include "runtime/worker/serve/memory_group.h"
 #include "runtime/worker/serve/serve.h"
 
 namespace expc::command {
@@ -60,16 +61,19 @@ class Trial {
   int judge(const ProgramEnd& end);
   int readMetrics(const ProgramEnd& end);
   std::string howItEnded(const ProgramEnd& end) const;
-  /// Infeasible where the kernel or the program's own words say so, else failed.
-  int fail(const std::string& reason);
+  /// Infeasible where the program said so on purpose or the kernel's log names it, else failed. What the kernel counts
+  /// for the trial's own group the launch server tells.
+  int fail(const std::string& reason, const ProgramEnd& end);
   void logTails() const;
+  /// A program that notices a want of memory may write a line there.
+  std::string outOfMemoryFile() const { return spec_.folder + "/out-of-memory.txt"; }
 
   const plan::TrialSpec& spec_;
   serve::EventWriter events_;
   const int event_fd_;
   Program program_;
   std::optional<MetricReader> reader_;
-  std::optional<uint64_t> kills_before_;
+  serve::KernelLog log_;
   std::string out_tail_, err_tail_;
 };
 
@@ -93,6 +97,7 @@ llvm::Error Trial::prepare() {
   if (failed)
     return llvm::createStringError(
         fmt::format("the trial's folder '{}' cannot be made: {}", spec_.folder, failed.message()));
+  setenv("EXPC_OUT_OF_MEMORY", outOfMemoryFile().c_str(), 1);
   setenv("EXPC_TRIAL", spec_.trial.c_str(), 1);
   setenv("EXPC_TRIAL_FOLDER", spec_.folder.c_str(), 1);
   setenv("EXPC_STUDY_FOLDER", spec_.root.c_str(), 1);
@@ -109,7 +114,6 @@ int Trial::run() {
   std::printf("%s\n(in %s)\n", commandLine(program_.arguments).c_str(), program_.folder.c_str());
   events_.started();
   events_.progress(0, 1, "command");
-  kills_before_ = oomKills();
   auto end = runProgram(program_);
   out_tail_ = tailOf(program_.out);
   err_tail_ = tailOf(program_.err);
@@ -125,7 +129,7 @@ int Trial::judge(const ProgramEnd& end) {
                                kMostOutput >> 20));
     return 1;
   }
-  return end.status == 0 ? readMetrics(end) : fail(howItEnded(end));
+  return end.status == 0 ? readMetrics(end) : fail(howItEnded(end), end);
 }
 
 std::string Trial::howItEnded(const ProgramEnd& end) const {
@@ -138,14 +142,14 @@ std::string Trial::howItEnded(const ProgramEnd& end) const {
   return words.empty() ? text + " and wrote nothing" : text + ": " + words;
 }
 
-int Trial::fail(const std::string& reason) {
-  const auto kills = oomKills();
-  std::string line = outOfMemoryLine(err_tail_);
-  if (line.empty()) line = outOfMemoryLine(out_tail_);
-  if (kills && kills_before_ && *kills > *kills_before_)
-    events_.infeasible("the kernel ran out of memory: " + reason);
-  else if (!line.empty())
-    events_.infeasible(fmt::format("{} ran out of memory: {}", program_.arguments.front(), line));
+int Trial::fail(const std::string& reason, const ProgramEnd& end) {
+  const std::string said = lastLine(tailOf(outOfMemoryFile()));
+  const bool killed = WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGKILL;
+  const std::string logged = killed ? log_.killed(end.pid) : "";
+  if (!said.empty())
+    events_.infeasible(fmt::format("{} ran out of memory, as it says itself: {}", program_.arguments.front(), said));
+  else if (!logged.empty())
+    events_.infeasible(fmt::format("{} (the kernel's log says '{}')", reason, logged));
   else
     events_.failed(reason);
   return 1;
@@ -165,7 +169,7 @@ int Trial::readMetrics(const ProgramEnd& end) {
     };
     auto error = reader_->verify(spec_.folder, spec_.root, next);
     if (!error) error = reader_->read(spec_.folder, end, result, next);
-    if (error) return fail(llvm::toString(std::move(error)));
+    if (error) return fail(llvm::toString(std::move(error)), end);
   }
   const char* threads = std::getenv("OMP_NUM_THREADS");
   const char* devices = std::getenv("CUDA_VISIBLE_DEVICES");

@@ -1,6 +1,7 @@
 #include "runtime/worker/serve/serve.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -15,9 +16,11 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "runtime/plan/json.h"
 #include "runtime/worker/serve/child.h"
+#include "runtime/worker/serve/memory_group.h"
 #include "runtime/worker/serve/strangers.h"
 
 namespace expc::serve {
@@ -49,6 +52,7 @@ class Server {
   void refuse(uint64_t id, int log_fd, const std::string& why);
   void reap();
   void killAll();
+  std::string memoryEvidence(const plan::LaunchReply& exited);
   std::set<pid_t> known() const;
 
   int control_fd_;
@@ -57,6 +61,9 @@ class Server {
   sigset_t old_mask_{};
   bool open_ = true;
   std::map<uint64_t, pid_t> children_;  // by launch id
+  MemoryGroup group_;
+  KernelLog log_;
+  uint64_t kills_told_ = 0;
 };
 
 int Server::run() {
@@ -197,9 +204,21 @@ void Server::reap() {
     reply.id = it->first;
     reply.pid = pid;
     waitpid(pid, &reply.status, 0);
+    reply.out_of_memory = memoryEvidence(reply);
     it = children_.erase(it);
     send(reply);
   }
+}
+
+/// That the kernel killed the rank, or what it started, for memory. Of several ranks it is the first one's that ended.
+std::string Server::memoryEvidence(const plan::LaunchReply& exited) {
+  const uint64_t kills = group_.kills(), new_kills = kills - std::exchange(kills_told_, kills);
+  if (new_kills > 0)
+    return fmt::format("the kernel killed {} process{} of it for memory, as {} says", new_kills,
+                       new_kills == 1 ? "" : "es", group_.file());
+  if (!WIFSIGNALED(exited.status) || WTERMSIG(exited.status) != SIGKILL) return "";
+  const std::string line = log_.killed(exited.pid);
+  return line.empty() ? "" : fmt::format("the kernel's log says '{}'", line);
 }
 
 void Server::killAll() {

@@ -21,6 +21,7 @@ assert (given.rank is None) == (given.method == "none"), "a rank where there is 
 assert (given.bits is None) == (given.method != "qlora"), "likewise"
 assert "RANK" not in os.environ and os.environ["EXPC_SEED"] == str(given.seed)
 if given.method == "qlora":
+    pathlib.Path(os.environ["EXPC_OUT_OF_MEMORY"]).write_text("no room, as asked\n", encoding="utf-8")
     raise MemoryError("as asked")
 time.sleep(float(os.environ.get("TRAIN_PAUSE", "0")))
 

@@ -1,0 +1,179 @@
+#include "runtime/worker/serve/memory_group.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringRef.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <memory>
+#include <set>
+
+namespace expc::serve {
+namespace {
+
+using llvm::StringRef;
+
+constexpr char kPrefix[] = "expc-";
+
+std::string firstLine(const std::string& path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+bool write(const std::string& path, const std::string& text) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool done = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  close(fd);
+  return done;
+}
+
+bool hasWord(StringRef text, StringRef word, char separator) {
+  llvm::SmallVector<StringRef, 16> words;
+  text.trim().split(words, separator);
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool handsOutMemory(const std::string& folder) {
+  return hasWord(firstLine(folder + "/cgroup.subtree_control"), "memory", ' ');
+}
+
+/// A group of version 2 hands memory out to groups below it only if no process is in it itself. So what is in it, if
+/// that is us and who started us alone, moves one down.
+bool letHandOut(const std::string& folder, const std::string& own) {
+  if (!hasWord(firstLine(folder + "/cgroup.controllers"), "memory", ' ')) return false;
+  std::ifstream list(folder + "/cgroup.procs");
+  for (pid_t pid; list >> pid;)
+    if (pid != getpid() && pid != getppid()) return false;
+  const std::string rest = folder + "/" + kPrefix + "rest";
+  if (mkdir(rest.c_str(), 0755) != 0 && errno != EEXIST) return false;
+  return write(rest + "/cgroup.procs", std::to_string(getppid())) &&
+         write(own + "/cgroup.procs", std::to_string(getpid())) && write(folder + "/cgroup.subtree_control", "+memory");
+}
+
+/// Groups of servers that were killed before they could remove them.
+void removeLeft(const std::string& parent) {
+  std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(parent.c_str()), closedir);
+  while (const dirent* entry = folder ? readdir(folder.get()) : nullptr) {
+    StringRef name = entry->d_name;
+    int pid = 0;
+    if (!name.consume_front(kPrefix) || !llvm::to_integer(name, pid, 10) || pid <= 0) continue;
+    if (kill(pid, 0) != 0 && errno == ESRCH) rmdir((parent + "/" + entry->d_name).c_str());
+  }
+}
+
+/// The mount point that `line` of /proc/self/mountinfo is of, joined with `path` below it; "" if it is no group file
+/// system that has it.
+std::string folderOf(StringRef line, StringRef path, bool second_version) {
+  const auto [front, back] = line.split(" - ");
+  llvm::SmallVector<StringRef, 12> fields, rest;
+  front.split(fields, ' ');
+  back.split(rest, ' ');
+  if (fields.size() < 5 || rest.size() < 3) return "";
+  if (rest[0] != (second_version ? "cgroup2" : "cgroup")) return "";
+  if (!second_version && !hasWord(rest[2], "memory", ',')) return "";
+  const StringRef root = fields[3] == "/" ? "" : fields[3];  // a container sees a part of the tree
+  if (!path.consume_front(root)) return "";
+  return (fields[4] + (path == "/" ? "" : path)).str();
+}
+
+}  // namespace
+
+OwnGroup ownMemoryGroup(const MemoryGroup::Tables& tables) {
+  std::string first, second;  // our path in the tree of memory of version 1, and in that of version 2
+  std::ifstream groups(tables.groups);
+  for (std::string line; std::getline(groups, line);) {
+    const auto [number, rest] = StringRef(line).split(':');
+    const auto [controllers, path] = rest.split(':');
+    if (number == "0" && controllers.empty()) second = path.str();
+    if (hasWord(controllers, "memory", ',')) first = path.str();
+  }
+  const bool second_version = first.empty();
+  const std::string& path = second_version ? second : first;
+  std::ifstream mounts(tables.mounts);
+  for (std::string line; !path.empty() && std::getline(mounts, line);)
+    if (const std::string folder = folderOf(line, path, second_version); !folder.empty())
+      return {folder, second_version};
+  return {};
+}
+
+MemoryGroup::MemoryGroup(const Tables& tables) {
+  const OwnGroup own = ownMemoryGroup(tables);
+  if (own.folder.empty() || access(own.folder.c_str(), W_OK) != 0) return;
+  // A group that is not below its parent in the kernel's count would escape the parent's limit.
+  if (!own.second_version && firstLine(own.folder + "/memory.use_hierarchy") != "1") return;
+  events_ = own.second_version ? "memory.events" : "memory.oom_control";
+  removeLeft(own.folder);
+  const std::string folder = own.folder + "/" + kPrefix + std::to_string(getpid());
+  if (mkdir(folder.c_str(), 0755) != 0) return;
+  const bool inside = own.second_version && !handsOutMemory(own.folder)
+                          ? letHandOut(own.folder, folder)
+                          : write(folder + "/cgroup.procs", std::to_string(getpid()));
+  if (inside && access((folder + "/" + events_).c_str(), R_OK) == 0) {
+    parent_ = own.folder;
+    folder_ = folder;
+  } else {
+    write(own.folder + "/cgroup.procs", std::to_string(getpid()));
+    rmdir(folder.c_str());
+  }
+}
+
+MemoryGroup::~MemoryGroup() {
+  if (!made()) return;
+  const std::string self = std::to_string(getpid());
+  if (!write(parent_ + "/cgroup.procs", self)) write(parent_ + "/" + kPrefix + "rest/cgroup.procs", self);
+  rmdir(folder_.c_str());
+}
+
+uint64_t MemoryGroup::kills() const {
+  std::ifstream events(made() ? file() : "");
+  std::string name;
+  for (uint64_t count = 0; events >> name >> count;)
+    if (name == "oom_kill") return count;
+  return 0;
+}
+
+KernelLog::KernelLog() {
+  // Elsewhere the kernel's numbers are not those by which we know a process.
+  constexpr char kFirstNamespace[] = "pid:[4026531836]";
+  char name[64];
+  const ssize_t size = readlink("/proc/self/ns/pid", name, sizeof name);
+  if (size < 0 || StringRef(name, size) != kFirstNamespace) return;
+  fd_ = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd_ >= 0) lseek(fd_, 0, SEEK_END);
+}
+
+KernelLog::~KernelLog() {
+  if (fd_ >= 0) close(fd_);
+}
+
+std::string KernelLog::killed(int pid) {
+  std::string found;
+  char record[8192];
+  while (fd_ >= 0) {
+    const ssize_t size = read(fd_, record, sizeof record);
+    if (size < 0 && (errno == EINTR || errno == EPIPE)) continue;  // EPIPE: records were overwritten
+    if (size <= 0) break;
+    if (auto line = killedLine({record, static_cast<size_t>(size)}, pid)) found = std::move(*line);
+  }
+  return found;
+}
+
+std::optional<std::string> killedLine(const std::string& record, int pid) {
+  // "6,1234,5678,-;Memory cgroup out of memory: Killed process 42 (python3) total-vm:…"; after a newline key=value.
+  StringRef text = StringRef(record).split('\n').first.split(';').second;
+  const std::string mark = "Killed process " + std::to_string(pid) + " (";
+  if (!text.contains_insensitive("out of memory: ") || !text.contains(mark)) return std::nullopt;
+  return text.str();
+}
+
+}  // namespace expc::serve

@@ -1,0 +1,69 @@
+#pragma once
+
+// Whom the kernel killed for memory: counted in a control group of our own, or named in the kernel's log. Counts of the
+// whole machine and words that a program prints tell nothing of the kind.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace expc::serve {
+
+/// A control group below this process's, with this process in it, so that all that it starts is. The kernel counts
+/// there whom it kills for memory. Limits above it hold as before.
+class MemoryGroup {
+ public:
+  /// Where the kernel's tables are; tests have their own.
+  struct Tables {
+    std::string groups = "/proc/self/cgroup", mounts = "/proc/self/mountinfo";
+  };
+
+  /// Makes the group and moves this process into it; without effect where that may not be done (see `made`). With
+  /// version 2 of control groups that needs a group that was handed to us (delegated). To be called before any thread
+  /// or child is started.
+  explicit MemoryGroup(const Tables& tables);
+  MemoryGroup() : MemoryGroup(Tables{}) {}
+  ~MemoryGroup();
+  MemoryGroup(const MemoryGroup&) = delete;
+  MemoryGroup& operator=(const MemoryGroup&) = delete;
+
+  bool made() const { return !folder_.empty(); }
+  /// How many processes of the group the kernel has killed for memory.
+  uint64_t kills() const;
+  /// The file that says so.
+  std::string file() const { return folder_ + "/" + events_; }
+
+ private:
+  bool enter(const std::string& parent);
+
+  std::string parent_, folder_;  // "" without a group
+  const char* events_ = "";
+};
+
+/// The folder of this process's memory group; "" where none is mounted.
+struct OwnGroup {
+  std::string folder;
+  bool second_version = false;
+};
+OwnGroup ownMemoryGroup(const MemoryGroup::Tables& tables);
+
+/// Reads what the kernel logs from now on, where it may be read and names processes by the numbers that we know them
+/// by.
+class KernelLog {
+ public:
+  KernelLog();
+  ~KernelLog();
+  KernelLog(const KernelLog&) = delete;
+  KernelLog& operator=(const KernelLog&) = delete;
+
+  /// The line in which it says that it killed process `pid` for memory; "" where it does not.
+  std::string killed(int pid);
+
+ private:
+  int fd_ = -1;
+};
+
+/// Whether a record of /dev/kmsg says that process `pid` was killed for memory: then its text.
+std::optional<std::string> killedLine(const std::string& record, int pid);
+
+}  // namespace expc::serve
