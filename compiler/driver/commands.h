@@ -115,6 +115,11 @@ struct DataOptions {
   bool json = false;
 };
 
+struct StoreOptions {
+  std::string results = "results";
+  std::string other;  // of merge: another results folder; of export: the file to write
+};
+
 struct LspOptions {
   bool stdio = false;  // changes nothing
 };
@@ -134,5 +139,9 @@ int makeData(const MakeOptions& options, const Console& console);
 int packData(const PackOptions& options, const Console& console);
 int dataInfo(const DataOptions& options, const Console& console);
 int verifyData(const DataOptions& options, const Console& console);
+int verifyStore(const StoreOptions& options, const Console& console);
+int compactStore(const StoreOptions& options, const Console& console);
+int mergeStore(const StoreOptions& options, const Console& console);
+int exportStore(const StoreOptions& options, const Console& console);
 
 }  // namespace expc::driver

@@ -59,4 +59,7 @@ void addTools(CLI::App& app, Asked& asked);
 /// `expc data` and its subcommands.
 void addDataTools(CLI::App& app, Asked& asked);
 
+/// `expc store` and its subcommands.
+void addStoreTools(CLI::App& app, Asked& asked);
+
 }  // namespace expc::driver

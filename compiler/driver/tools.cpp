@@ -60,6 +60,7 @@ void addTools(CLI::App& app, Asked& asked) {
   addDoc(app, asked);
   addNew(app, asked);
   addDataTools(app, asked);
+  addStoreTools(app, asked);
 
   auto [completion, shell] =
       addCommand(app, asked, "completion", "Print a script with which a shell completes commands, options and names",

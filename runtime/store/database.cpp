@@ -67,7 +67,9 @@ llvm::Expected<Database> Database::openForWriting(const std::string& path) {
   Database database;
   if (auto error = database.open(path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) return error;
   if (database.state_ == SchemaState::New) {
-    if (auto error = createSchema(database.db_, path)) return error;
+    // As one: a process that is killed meanwhile leaves an empty file.
+    auto error = transaction(database.db_, path, [&] { return createSchema(database.db_, path); });
+    if (error) return error;
     database.state_ = SchemaState::Current;
   }
   // What is lost of it with the power is found out by isCurrent and taken again.
@@ -184,10 +186,26 @@ llvm::Expected<std::map<TrialKey, int64_t>> Database::keys() const {
   return keys;
 }
 
+llvm::Error Database::readValues(Trial& trial, int64_t id) const {
+  Statement values(db_, path_, "SELECT name, value FROM metric_value WHERE trial = ?1");
+  values.bind({id});
+  while (values.step()) {
+    if (values.isNull(1))
+      trial.not_on_device.push_back(values.text(0));
+    else
+      trial.metrics[values.text(0)] = values.real(1);
+  }
+  if (auto error = values.take()) return error;
+  Statement series(db_, path_, "SELECT name, numbers FROM series WHERE trial = ?1");
+  series.bind({id});
+  while (series.step()) trial.series[series.text(0)] = series.reals(1);
+  return series.take();
+}
+
 llvm::Expected<std::vector<std::string>> Database::dump() const {
   std::vector<std::string> rows;
   for (const char* table :
-       {"store", "session", "plan", "run", "block", "trial_key", "trial_row", "metric_value", "series"}) {
+       {"store", "session", "plan", "run", "block", "trial_key", "trial_row", "metric_value", "series", "adopted"}) {
     Statement statement(db_, path_, fmt::format("SELECT * FROM {}", table).c_str());
     while (statement.step()) {
       std::string row = table;

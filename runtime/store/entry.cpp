@@ -194,6 +194,13 @@ struct Writer {
     writeValues(entry.trial, object);
     return object;
   }
+  Object operator()(const Adopted& entry) const {
+    return Object{{"entry", "adopted"},
+                  {"store", jsonText(entry.store)},
+                  {"what", jsonText(entry.what)},
+                  {"theirs", entry.theirs},
+                  {"ours", entry.ours}};
+  }
 };
 
 Entry readOpened(JsonFields& in) {
@@ -330,7 +337,11 @@ Entry readReread(JsonFields& in) {
   return entry;
 }
 
-constexpr std::array<std::pair<std::string_view, Entry (*)(JsonFields&)>, 11> kReaders = {{{"opened", readOpened},
+Entry readAdopted(JsonFields& in) {
+  return Adopted{in.string("store"), in.string("what"), readId(in, "theirs"), readId(in, "ours")};
+}
+
+constexpr std::array<std::pair<std::string_view, Entry (*)(JsonFields&)>, 12> kReaders = {{{"opened", readOpened},
                                                                                            {"session", readSession},
                                                                                            {"seen", readSeen},
                                                                                            {"plan", readPlan},
@@ -340,7 +351,8 @@ constexpr std::array<std::pair<std::string_view, Entry (*)(JsonFields&)>, 11> kR
                                                                                            {"key", readKey},
                                                                                            {"begin", readBegin},
                                                                                            {"end", readEnd},
-                                                                                           {"reread", readReread}}};
+                                                                                           {"reread", readReread},
+                                                                                           {"adopted", readAdopted}}};
 
 constexpr std::string_view kSum = ",\"sum\":\"";
 constexpr size_t kSumSize = kSum.size() + 8 + 2;  // eight digits, a quote, the closing brace

@@ -62,8 +62,15 @@ struct Reread {
   int64_t key = 0;
 };
 
+/// A record of another store is ours under another number.
+struct Adopted {
+  std::string store;  // its name
+  std::string what;   // "session", "run", "block" or "trial"
+  int64_t theirs = 0, ours = 0;
+};
+
 using Entry = std::variant<Opened, Session, Seen, PlanText, RunBegan, RunEnded, BlockPlan, KeyAdded, TrialBegan,
-                           TrialEnded, Reread>;
+                           TrialEnded, Reread, Adopted>;
 
 /// The line without its newline. It ends with a checksum of what comes before it.
 std::string toLine(const Entry& entry);

@@ -126,6 +126,11 @@ bool EntryWriter::operator()(const Reread& entry) {
          values(entry.trial);
 }
 
+bool EntryWriter::operator()(const Adopted& entry) {
+  return one("INSERT INTO adopted(store, what, theirs, ours) VALUES(?1, ?2, ?3, ?4)",
+             {entry.store, entry.what, entry.theirs, entry.ours});
+}
+
 bool EntryWriter::values(const Trial& trial) {
   constexpr const char* kValue = "INSERT INTO metric_value(trial, name, value) VALUES(?1, ?2, ?3)";
   for (const auto& [name, value] : trial.metrics)

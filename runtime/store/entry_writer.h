@@ -28,6 +28,7 @@ class EntryWriter {
   bool operator()(const TrialBegan& entry);
   bool operator()(const TrialEnded& entry);
   bool operator()(const Reread& entry);
+  bool operator()(const Adopted& entry);
 
  private:
   /// Runs a statement (prepared once); how many rows it changed, or nothing where a constraint forbids it.

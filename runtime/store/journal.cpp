@@ -19,7 +19,7 @@
 namespace expc::store {
 namespace {
 
-constexpr std::string_view kSuffix = ".jsonl";
+constexpr std::string_view kSuffix = ".jsonl", kHidden = ".new";
 
 std::string pathOf(const std::string& folder, std::string_view name) {
   return fmt::format("{}/{}/{}", folder, kJournalFolder, name);
@@ -50,6 +50,14 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openJournal(const std::strin
   close(fd);
   if (!buffer) return llvm::createStringError(fmt::format("{}: cannot be read: {}", path, buffer.getError().message()));
   return std::move(*buffer);
+}
+
+/// A file's name has to be as durable as what stands in it.
+void syncFolder(const std::string& folder) {
+  const int directory = open(pathOf(folder, "").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return;
+  fsync(directory);
+  close(directory);
 }
 
 struct Head {
@@ -171,11 +179,23 @@ JournalWriter::~JournalWriter() {
 }
 
 llvm::Expected<JournalWriter> JournalWriter::create(const std::string& folder, const std::vector<JournalFile>& before,
-                                                    std::string store, std::set<std::string> replaced) {
-  if (auto error = makeFolder(fmt::format("{}/{}", folder, kJournalFolder))) return error;
+                                                    std::string store) {
   Opened opened;
   opened.store = std::move(store);
-  opened.replaced = std::move(replaced);
+  return create(folder, std::move(opened), before, "");
+}
+
+llvm::Expected<JournalWriter> JournalWriter::createHidden(const std::string& folder,
+                                                          const std::vector<JournalFile>& before, std::string store) {
+  Opened opened;
+  opened.store = std::move(store);
+  for (const JournalFile& file : before) opened.replaced.insert(file.name);
+  return create(folder, std::move(opened), before, kHidden);
+}
+
+llvm::Expected<JournalWriter> JournalWriter::create(const std::string& folder, Opened opened,
+                                                    const std::vector<JournalFile>& before, std::string_view suffix) {
+  if (auto error = makeFolder(fmt::format("{}/{}", folder, kJournalFolder))) return error;
   for (const JournalFile& file : before) {
     opened.sealed[file.name] = file.bytes;
     opened.epoch = std::max(opened.epoch, file.epoch);
@@ -185,7 +205,8 @@ llvm::Expected<JournalWriter> JournalWriter::create(const std::string& folder, c
   writer.folder_ = folder;
   writer.file_.epoch = opened.epoch;
   writer.file_.name = nameOf(opened.epoch);
-  writer.path_ = pathOf(folder, writer.file_.name);
+  writer.path_ = pathOf(folder, writer.file_.name) + std::string(suffix);
+  if (!suffix.empty()) unlink(writer.path_.c_str());  // of one that was killed
   writer.fd_ = open(writer.path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (writer.fd_ < 0 && errno == EEXIST) {
     return llvm::createStringError(
@@ -197,13 +218,17 @@ llvm::Expected<JournalWriter> JournalWriter::create(const std::string& folder, c
     unlink(writer.path_.c_str());
     return error;
   }
-  // The file's name has to be as durable as what will stand in it.
-  const int directory = open(pathOf(folder, "").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory >= 0) {
-    fsync(directory);
-    close(directory);
-  }
+  syncFolder(folder);
   return writer;
+}
+
+llvm::Error JournalWriter::publish() {
+  if (auto error = sync()) return error;
+  const std::string path = pathOf(folder_, file_.name);
+  if (rename(path_.c_str(), path.c_str()) != 0) return cannotWrite(folder_, errno);
+  path_ = path;
+  syncFolder(folder_);
+  return llvm::Error::success();
 }
 
 llvm::Error JournalWriter::append(const Entry& entry, bool durable) {

@@ -54,7 +54,12 @@ class JournalWriter {
   /// Makes the next journal of the folder, which seals those before it. `store` is the folder's identity if it has none
   /// yet. An error too when another writer made the same one at this moment.
   static llvm::Expected<JournalWriter> create(const std::string& folder, const std::vector<JournalFile>& before,
-                                              std::string store, std::set<std::string> replaced = {});
+                                              std::string store);
+  /// The same of a journal that replaces those before it; nobody sees it before publish().
+  static llvm::Expected<JournalWriter> createHidden(const std::string& folder, const std::vector<JournalFile>& before,
+                                                    std::string store);
+  /// All that was added is durable, and the journal stands in the place of those that it replaces.
+  llvm::Error publish();
 
   /// Adds a line. With `durable` it is on the disk when the call returns, and all before it too. After an error the
   /// journal ends with its last whole line.
@@ -66,6 +71,9 @@ class JournalWriter {
   const std::string& path() const { return path_; }
 
  private:
+  static llvm::Expected<JournalWriter> create(const std::string& folder, Opened opened,
+                                              const std::vector<JournalFile>& before, std::string_view suffix);
+
   std::string folder_, path_;
   JournalFile file_;
   int fd_ = -1;

@@ -52,6 +52,9 @@ CREATE TABLE metric_value(
 CREATE TABLE series(
   trial INTEGER NOT NULL REFERENCES trial_row(id), name TEXT NOT NULL, numbers BLOB NOT NULL,
   PRIMARY KEY(trial, name)) WITHOUT ROWID;
+CREATE TABLE adopted(
+  store TEXT NOT NULL, what TEXT NOT NULL, theirs INTEGER NOT NULL, ours INTEGER NOT NULL,
+  PRIMARY KEY(store, what, theirs)) WITHOUT ROWID;
 CREATE VIEW trial AS
   SELECT trial_row.id, point, label, kind, settings, run, block, session, position, attempt, status, reason, log_tail,
          started, seconds, time_limit, environment_class, worker_build, data_digest, devices, environment, notes

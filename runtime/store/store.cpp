@@ -21,30 +21,6 @@ void removeDatabase(const std::string& path) {
   for (const char* suffix : {"", "-journal"}) unlink((path + suffix).c_str());
 }
 
-/// A database in memory with all that the journals hold, or an older store.
-llvm::Expected<Database> readAll(const std::string& folder, const std::vector<JournalFile>& journals,
-                                 std::vector<DamagedLine>& damaged) {
-  auto memory = Database::inMemory();
-  if (!memory) return memory.takeError();
-  if (!journals.empty()) {
-    if (auto error = memory->take(folder, journals, damaged)) return error;
-    return memory;
-  }
-  auto old = Database::openForReading(databasePath(folder));
-  if (!old) return old.takeError();
-  auto error = transaction(memory->handle(), memory->path(), [&] {
-    return readLegacy(old->handle(), old->path(), [&](Entry&& entry) { return memory->apply(entry).takeError(); });
-  });
-  if (error) return error;
-  return memory;
-}
-
-llvm::Error noResults(const std::string& folder) {
-  return llvm::createStringError(
-      fmt::format("no results in '{}' (no {} there): run the study first, or name the folder with --results DIR",
-                  folder, kDatabaseName));
-}
-
 llvm::Error damagedError(const std::string& path) {
   return llvm::createStringError(
       fmt::format("{}: is damaged, and no journals lie beside it; move it away (mv '{}' '{}.damaged') and start anew",
@@ -52,6 +28,33 @@ llvm::Error damagedError(const std::string& path) {
 }
 
 }  // namespace
+
+llvm::Error noResults(const std::string& folder) {
+  return llvm::createStringError(
+      fmt::format("no results in '{}' (no {} there): run the study first, or name the folder with --results DIR",
+                  folder, kDatabaseName));
+}
+
+llvm::Expected<Database> readStore(const std::string& folder, const std::vector<JournalFile>& journals,
+                                   std::vector<DamagedLine>& damaged) {
+  auto memory = Database::inMemory();
+  if (!memory) return memory.takeError();
+  if (!journals.empty()) {
+    if (auto error = memory->take(folder, journals, damaged)) return error;
+    return memory;
+  }
+  // Without journals only an older store holds anything; a newer one is about to be made.
+  if (!exists(databasePath(folder)) || Lease::isLive(folder)) return noResults(folder);
+  auto old = Database::openForReading(databasePath(folder));
+  if (!old) return old.takeError();
+  if (old->state() == SchemaState::Damaged) return damagedError(databasePath(folder));
+  if (old->state() != SchemaState::Older) return noResults(folder);
+  auto error = transaction(memory->handle(), memory->path(), [&] {
+    return readLegacy(old->handle(), old->path(), [&](Entry&& entry) { return memory->apply(entry).takeError(); });
+  });
+  if (error) return error;
+  return memory;
+}
 
 bool isStore(const std::string& folder) {
   return exists(databasePath(folder)) || exists(fmt::format("{}/{}", folder, kJournalFolder));
@@ -67,29 +70,24 @@ void Store::tellDamaged(const std::vector<DamagedLine>& damaged, std::vector<std
 }
 
 llvm::Expected<Store> Store::openForReading(const std::string& folder, std::vector<std::string>& messages) {
-  if (!isStore(folder)) return noResults(folder);
   Store store;
   store.folder_ = folder;
+  const bool live = Lease::isLive(folder);
   auto journals = listJournals(folder);
   if (!journals) return journals.takeError();
-  const bool live = Lease::isLive(folder);
   if (live) messages.push_back(fmt::format("a run is at work in '{}': this is what it has measured so far", folder));
-  if (!live && exists(databasePath(folder))) {
+  if (!live && !journals->empty() && exists(databasePath(folder))) {
     // Beside a live writer the file may change at any moment.
     auto database = Database::openForReading(databasePath(folder));
-    if (!database && journals->empty()) return database.takeError();
-    if (database && database->state() == SchemaState::Damaged && journals->empty())
-      return damagedError(databasePath(folder));
     auto current = database ? database->isCurrent(*journals) : llvm::Expected<bool>(database.takeError());
-    if (current && *current && !journals->empty()) {
+    if (current && *current) {
       store.database_ = std::move(*database);
       return store;
     }
     if (!current) llvm::consumeError(current.takeError());  // the journals say the same
   }
-  if (journals->empty() && !exists(databasePath(folder))) return noResults(folder);
   std::vector<DamagedLine> damaged;
-  auto memory = readAll(folder, *journals, damaged);
+  auto memory = readStore(folder, *journals, damaged);
   if (!memory) return memory.takeError();
   store.database_ = std::move(*memory);
   store.tellDamaged(damaged, messages);

@@ -28,6 +28,13 @@ inline constexpr std::string_view kDatabaseName = "expc.sqlite";
 /// Whether anything was ever measured in this folder.
 bool isStore(const std::string& folder);
 
+/// "no results in 'DIR' …", with the way out.
+llvm::Error noResults(const std::string& folder);
+
+/// A database in memory with all that the journals hold; without journals, with what an older store holds.
+llvm::Expected<Database> readStore(const std::string& folder, const std::vector<JournalFile>& journals,
+                                   std::vector<DamagedLine>& damaged);
+
 class Store {
  public:
   /// Takes the lease of `folder` (made if missing) and brings the index up to date; an index that is damaged, or does
@@ -68,6 +75,8 @@ class Store {
   llvm::Error endTrial(const Trial& trial, Moment at);
   /// Values of a valid trial that were read anew under another key.
   llvm::Error reread(const Trial& trial);
+  /// Notes that a record of another store is here now.
+  llvm::Error adopt(Adopted entry);
 
   /// Lets the lease show that this process lives; an error when another process took it.
   llvm::Error heartbeat();
@@ -77,6 +86,10 @@ class Store {
 
   const std::string& folder() const { return folder_; }
   Database& database() { return database_; }
+  /// The same for every copy of this store, and for no other one.
+  const std::string& name() const { return name_; }
+  /// The journals of before this process.
+  const std::vector<JournalFile>& journals() const { return before_; }
 
  private:
   Store() = default;

@@ -100,4 +100,6 @@ llvm::Error Store::reread(const Trial& trial) {
   return append(Reread{trial, *key}, true);
 }
 
+llvm::Error Store::adopt(Adopted entry) { return append(std::move(entry)); }
+
 }  // namespace expc::store

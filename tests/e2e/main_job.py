@@ -9,23 +9,19 @@ import pathlib
 import signal
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/fault"))
+import stored  # noqa: E402
 
 
-def valid_trials(folder):
+def valid_trials(expc, folder):
     """How many are in the store of a run that goes on."""
-    if not (folder / "expc.sqlite").exists():
-        return 0
-    database = sqlite3.connect(f"file:{folder}/expc.sqlite?mode=ro", uri=True)
-    try:
-        return database.execute("SELECT count(*) FROM trial WHERE status = 'valid'").fetchone()[0]
-    except sqlite3.DatabaseError:  # just being written
-        return 0
-    finally:
-        database.close()
+    rows = stored.rows(expc, folder, "SELECT count(*) FROM trial WHERE status = 'valid'")
+    return rows[0][0] if rows else 0
 
 
 def main():
@@ -40,7 +36,7 @@ def main():
         command = [expc, "run", *study, "--devices", "cpu:2", "--results", folder]
         first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         end = time.monotonic() + 300
-        while valid_trials(pathlib.Path(folder)) < 7:
+        while valid_trials(expc, folder) < 7:
             assert first.poll() is None and time.monotonic() < end, first.returncode
             time.sleep(0.05)
         first.send_signal(signal.SIGKILL)
@@ -65,7 +61,7 @@ def main():
 
         again = subprocess.run([*command, "--verdicts-ok"], capture_output=True, text=True, timeout=60)
         assert again.returncode == 0, again.stderr
-        after = database.execute("SELECT count(*) FROM trial WHERE status = 'valid'").fetchone()[0]
+        after = valid_trials(expc, folder)
         assert after == 32, f"a complete study measured again: {after}"
 
 

@@ -13,12 +13,15 @@ import os
 import pathlib
 import shutil
 import signal
-import sqlite3
 import subprocess
+import sys
 import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "fault"))
+import stored  # noqa: E402
+
 CASES = {("none", None), ("lora", "8"), ("lora", "16"), ("qlora", "8"), ("qlora", "16")}
 
 
@@ -42,15 +45,7 @@ class Study:
 
     def trials(self):
         """(block, point, label, status) of every trial."""
-        if not (self.results / "expc.sqlite").exists():
-            return []
-        database = sqlite3.connect(f"file:{self.results}/expc.sqlite?mode=ro", uri=True)
-        try:
-            return database.execute("SELECT block, point, label, status FROM trial ORDER BY id").fetchall()
-        except sqlite3.OperationalError:  # just being made
-            return []
-        finally:
-            database.close()
+        return stored.rows(self.expc, self.results, "SELECT block, point, label, status FROM trial ORDER BY id") or []
 
 
 def verdicts(report):

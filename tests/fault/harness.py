@@ -5,12 +5,13 @@ import os
 import pathlib
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 import uuid
+
+import stored
 
 # Which needs at least six blocks to be decided at all.
 CRITERION = "criterion faster: forall gpus: gain[step = 10ms] >= 1.05x with confidence 95%"
@@ -99,11 +100,13 @@ class Folder:
         return Ended(process.returncode, out, err)
 
     def query(self, sql, *values):
-        """Asks the store itself; no engine may be running."""
-        with contextlib.closing(sqlite3.connect(self.results / "expc.sqlite")) as db:
-            rows = db.execute(sql, values).fetchall()
-            db.commit()
-            return rows
+        """Asks what the folder holds now, beside a live run too."""
+        return stored.rows(options.expc, self.results, sql, values)
+
+    def age(self, seconds):
+        """All sessions were last seen so much earlier."""
+        for session, wall, boot in self.query("SELECT id, last_seen, last_seen_boot FROM session"):
+            stored.append(self.results, {"entry": "seen", "session": session, "at": [wall - seconds, boot - seconds]})
 
     def one(self, sql, *values):
         return self.query(sql, *values)[0][0]
@@ -113,6 +116,8 @@ class Folder:
 
     def check_store(self):
         """What must hold of every store at every moment."""
+        done = subprocess.run([options.expc, "store", "verify", "--results", str(self.results)], capture_output=True, text=True)
+        expect(done.returncode == 0, f"every line is whole, and the index says what the journals say\n{done.stderr}{done.stdout}")
         expect(self.one("PRAGMA integrity_check") == "ok", "the database is intact")
         expect(self.query("PRAGMA foreign_key_check") == [], "no row without its parent")
         expect(self.one("SELECT count(*) FROM (SELECT 1 FROM trial WHERE status = 'valid' GROUP BY block, point "

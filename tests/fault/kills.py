@@ -5,7 +5,6 @@ The moments are drawn from --seed (printed), so a failure can be repeated roughl
 """
 import random
 import re
-import shutil
 import sys
 import time
 
@@ -20,21 +19,18 @@ GAP_SECONDS = 31 * 60
 
 
 def has_begun(folder):
-    """False where the kill met the store before its tables were committed."""
-    return folder.one("SELECT count(*) FROM sqlite_master WHERE name = 'trial'") == 1
+    """False where the kill came before anything was recorded."""
+    return folder.query("SELECT count(*) FROM session") not in (None, [(0,)])
 
 
-def check_copy(folder):
-    """The state as the kill left it, journal included; looking at the original would already repair it."""
-    copy = Folder()
-    with copy:
-        shutil.copytree(folder.results, copy.results)
-        if not has_begun(copy):
-            return 0
-        copy.check_store()
-        running = copy.one("SELECT count(*) FROM trial WHERE status = 'running'")
-        expect(running <= 1, f"one trial ran at most, found {running}")
-        return copy.valid()
+def check_left(folder):
+    """The state as the kill left it: looking changes nothing."""
+    if not has_begun(folder):
+        return 0
+    folder.check_store()
+    running = folder.one("SELECT count(*) FROM trial WHERE status = 'running'")
+    expect(running <= 1, f"one trial ran at most, found {running}")
+    return folder.valid()
 
 
 def complete(folder):
@@ -73,15 +69,15 @@ def kill_at_random_moments():
         if alive:
             kills += 1
         expect_no_orphans()
-        if not (folder.results / "expc.sqlite").exists():
+        if not has_begun(folder):
             continue  # killed before there was anything
         # A trial is told after it is durable, so nothing that was told may be missing.
         told += len(re.findall(r": valid in ", err))
-        there = check_copy(folder) if kills % 5 == 0 else None
+        there = check_left(folder) if kills % 5 == 0 else None
         if there is not None:
             expect(there >= told, f"{told} valid trials were reported, {there} are there")
         if alive and kills % 17 == 0 and has_begun(folder):
-            folder.query("UPDATE session SET last_seen = last_seen - ?, opened = opened - ?", GAP_SECONDS, GAP_SECONDS)
+            folder.age(GAP_SECONDS)
         if not alive:
             expect(engine.returncode == 0, f"a run that ended by itself succeeded\n{err}")
             with folder:

@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include "compiler/driver/commands.h"
+#include "compiler/driver/exit_codes.h"
+#include "compiler/driver/subcommand.h"
+#include "runtime/store/maintenance.h"
+
+namespace expc::driver {
+
+namespace {
+
+std::string count(uint64_t number, const char* noun) {
+  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
+void tell(const std::vector<std::string>& messages, const Console& console) {
+  for (const std::string& message : messages) console.message(message);
+}
+
+}  // namespace
+
+int verifyStore(const StoreOptions& options, const Console& console) {
+  auto found = store::verify(options.results);
+  if (!found) return console.error(found.takeError());
+  tell(found->notes, console);
+  for (const std::string& damage : found->damage) console.error(damage);
+  const char* index = found->index_current ? "the index says the same"
+                      : found->has_index   ? "the index is not compared: it is behind, or a run is at work"
+                                           : "there is no index yet";
+  const std::string text =
+      fmt::format("{}: {}, {}, {}, {}, {}; {}{}\n", options.results, count(found->journals, "journal"),
+                  count(found->sessions, "session"), count(found->runs, "run"), count(found->blocks, "block"),
+                  count(found->trials, "trial"), index,
+                  found->damage.empty() ? "" : "; " + count(found->damage.size(), "damaged place"));
+  if (!console.print(text)) return kError;
+  return found->damage.empty() ? kSuccess : kError;
+}
+
+int compactStore(const StoreOptions& options, const Console& console) {
+  std::vector<std::string> messages;
+  auto done = store::compact(options.results, messages);
+  tell(messages, console);
+  if (!done) return console.error(done.takeError());
+  const bool printed =
+      console.print(fmt::format("{}: {} made one, {} bytes where there were {}\n", options.results,
+                                count(done->journals, "journal"), done->bytes_after, done->bytes_before));
+  return printed ? kSuccess : kError;
+}
+
+int mergeStore(const StoreOptions& options, const Console& console) {
+  std::vector<std::string> messages;
+  auto merged = store::merge(options.results, options.other, messages);
+  tell(messages, console);
+  if (!merged) return console.error(merged.takeError());
+  const bool printed = console.print(
+      fmt::format("{}: took over {}, {}, {} and {} of {}; {} were there\n", options.results,
+                  count(merged->sessions, "session"), count(merged->runs, "run"), count(merged->blocks, "block"),
+                  count(merged->trials, "trial"), options.other, count(merged->known, "trial")));
+  return printed ? kSuccess : kError;
+}
+
+int exportStore(const StoreOptions& options, const Console& console) {
+  std::vector<std::string> messages;
+  llvm::Error error = store::exportIndex(options.results, options.other, messages);
+  tell(messages, console);
+  if (error) return console.error(std::move(error));
+  return console.print(fmt::format("{}\n", options.other)) ? kSuccess : kError;
+}
+
+void addStoreTools(CLI::App& app, Asked& asked) {
+  CLI::App& store = *app.add_subcommand("store", "Look after what was measured: verify, compact, merge, export");
+  store.footer(kPlainExitCodes);
+  store.require_subcommand(1);
+  const auto add = [&](const char* name, const char* help, int (*run)(const StoreOptions&, const Console&),
+                       const char* other, const char* other_help, const char* type) {
+    auto [command, options] = addCommand(store, asked, name, help, run);
+    command.footer(kPlainExitCodes);
+    if (other) command.add_option(other, options.other, other_help)->required()->type_name(type);
+    command.add_option("--results", options.results, "The results folder")->type_name("DIR")->capture_default_str();
+  };
+  add("verify", "Read every line of the journals and compare the index with them; change nothing", verifyStore, nullptr,
+      "", "");
+  add("compact", "Make one journal of all", compactStore, nullptr, "", "");
+  add("merge", "Take over what another results folder holds; again, and only what is new comes", mergeStore, "other",
+      "Another results folder", "DIR");
+  add("export", "Write what the store holds now as one SQLite file, beside a live run too", exportStore, "file",
+      "The file to write; it must not be there", "FILE");
+}
+
+}  // namespace expc::driver
