@@ -74,6 +74,7 @@ struct ReportOptions {
 struct RunOptions : ReportOptions {
   engine::EngineOptions
       engine;  // with `worker` "": beside this program; `results` and what is of the machine are above
+  std::optional<std::string> where;  // only trials of points that satisfy this condition are started
   bool verdicts_ok = false;
 };
 

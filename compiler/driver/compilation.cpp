@@ -9,6 +9,7 @@
 #include "compiler/diag/render.h"
 #include "compiler/driver/lookups.h"
 #include "compiler/driver/systems.h"
+#include "compiler/driver/where.h"
 #include "compiler/parse/load.h"
 #include "runtime/report/layout.h"
 
@@ -46,13 +47,19 @@ void finish(Compilation& compilation) {
 }
 
 /// For this machine's slots.
-std::optional<std::vector<plan::Plan>> compileFor(const StudyOptions& options, const MachineOptions& machine,
-                                                  const Console& console) {
+std::optional<std::vector<ChosenPlan>> compileFor(const StudyOptions& options, const MachineOptions& machine,
+                                                  const std::optional<std::string>& where, const Console& console) {
   Compilation compilation;
   if (!openWithoutErrors(options, console, compilation)) return std::nullopt;
   const auto system = findSystem(*compilation.program, options.system.value_or("local"), machine, console);
   if (!system) return std::nullopt;
-  auto plans = lower::compileAll(*compilation.program, options, &*system, compilation.emitter);
+  std::vector<ChosenPlan> plans;
+  for (const auto& prepared : lower::Prepared::all(*compilation.program, options, &*system, compilation.emitter)) {
+    auto plan = lower::planOf(*prepared, compilation.emitter);
+    if (!plan) continue;
+    plans.push_back({std::move(*plan), std::nullopt});
+    if (where) plans.back().chosen = pointsWhere(*prepared, *where, compilation.emitter);
+  }
   if (!showDiagnostics(compilation, console)) return std::nullopt;
   return plans;
 }
@@ -117,10 +124,10 @@ bool showDiagnostics(Compilation& compilation, const Console& console) {
   return !compilation.failed;
 }
 
-std::optional<std::vector<plan::Plan>> loadPlans(const StudyOptions& options, const MachineOptions& machine,
-                                                 const Console& console) {
+std::optional<std::vector<ChosenPlan>> loadPlans(const StudyOptions& options, const MachineOptions& machine,
+                                                 const std::optional<std::string>& where, const Console& console) {
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer = llvm::MemoryBuffer::getFile(options.file);
-  if (!buffer || !looksLikePlan((*buffer)->getBuffer())) return compileFor(options, machine, console);
+  if (!buffer || !looksLikePlan((*buffer)->getBuffer())) return compileFor(options, machine, where, console);
 
   if (options.study || !options.plain()) {
     console.error(fmt::format(
@@ -128,12 +135,16 @@ std::optional<std::vector<plan::Plan>> loadPlans(const StudyOptions& options, co
         options.file));
     return std::nullopt;
   }
+  if (where) {
+    console.error(fmt::format("{} is a plan, which knows no conditions: --where takes the study", options.file));
+    return std::nullopt;
+  }
   llvm::Expected<plan::Plan> plan = readPlan(options.file, (*buffer)->getBuffer());
   if (!plan) {
     console.error(plan.takeError());
     return std::nullopt;
   }
-  return std::vector<plan::Plan>{std::move(*plan)};
+  return std::vector<ChosenPlan>{{std::move(*plan), std::nullopt}};
 }
 
 }  // namespace expc::driver

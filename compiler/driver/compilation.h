@@ -1,6 +1,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "compiler/diag/diagnostic.h"
@@ -36,8 +38,15 @@ void verify(const StudyOptions& options, const load::FileSystem& files, const Co
 /// Diagnostics by position, each once: as text on standard error, with a closing count. False where there was an error.
 bool showDiagnostics(Compilation& compilation, const Console& console);
 
-/// The plans of a study file (compiled for this machine's slots) or of a plan file; nothing after saying why.
-std::optional<std::vector<plan::Plan>> loadPlans(const StudyOptions& options, const MachineOptions& machine,
-                                                 const Console& console);
+/// A plan, and the ids of the points that a condition chooses, where there is one.
+struct ChosenPlan {
+  plan::Plan plan;
+  std::optional<std::set<std::string>> chosen;
+};
+
+/// The plans of a study file (compiled for this machine's slots) or of a plan file, with the points at which `where`
+/// holds; nothing after saying why.
+std::optional<std::vector<ChosenPlan>> loadPlans(const StudyOptions& options, const MachineOptions& machine,
+                                                 const std::optional<std::string>& where, const Console& console);
 
 }  // namespace expc::driver

@@ -137,6 +137,18 @@ void addRun(CLI::App& app, Asked& asked) {
       ->check(CLI::NonNegativeNumber)
       ->type_name("SECONDS")
       ->capture_default_str();
+  addWhere(command, options.where);
+  command.add_flag("--fail-fast", options.engine.fail_fast,
+                   "End the run at the first place of a block that used up its attempts");
+  command
+      .add_option("--give-up-after", options.engine.give_up_after,
+                  "Failures in a row after which a point is left alone for this run (default 4)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  command.add_flag("--retry-failed", options.engine.retry_failed,
+                   "Try again what failed, or ran out of memory, for good in earlier runs");
+  command.add_flag("--fresh", options.engine.fresh,
+                   "Measure everything once more; what was measured before is kept and does not count in this run");
   command.add_flag("--keep-trials", options.engine.keep_trial_folders,
                    "Keep the folder of every trial of a command, not only of those that went wrong");
   command

@@ -1,12 +1,11 @@
 #include <fmt/format.h>
 
-#include <set>
-
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/systems.h"
 #include "compiler/driver/verdicts.h"
+#include "compiler/driver/where.h"
 #include "compiler/lower/lower.h"
 #include "runtime/engine/rehearse.h"
 #include "runtime/plan/json.h"
@@ -18,19 +17,6 @@ namespace {
 
 using rehearsal::Outcome;
 
-/// Leaves the points at which the condition holds. False after a report.
-bool restrict(plan::Plan& plan, lower::Prepared& prepared, const std::string& where, diag::Emitter& emitter) {
-  const auto condition = prepared.condition(where, emitter);
-  if (!condition) return false;
-  std::set<std::string> ids;
-  prepared.space().forEach([&](expand::Levels point) {
-    if (condition->holds(point)) ids.insert(std::string(prepared.writer().id(point)));
-    return true;
-  });
-  std::erase_if(plan.points, [&](const plan::Point& point) { return ids.count(point.id) == 0; });
-  return true;
-}
-
 /// The plans of the studies that are meant, for `system`; nothing after showing what is wrong.
 std::optional<std::vector<plan::Plan>> plansFor(const check::System& system, const RehearseOptions& options,
                                                 Compilation& compilation, const Console& console) {
@@ -38,8 +24,13 @@ std::optional<std::vector<plan::Plan>> plansFor(const check::System& system, con
   diag::Emitter& emitter = compilation.emitter;
   for (const auto& prepared : lower::Prepared::all(*compilation.program, options.study, &system, emitter)) {
     auto plan = lower::planOf(*prepared, emitter);
-    if (plan && (!options.where || restrict(*plan, *prepared, *options.where, emitter)))
-      plans.push_back(std::move(*plan));
+    if (!plan) continue;
+    if (options.where) {
+      const auto chosen = pointsWhere(*prepared, *options.where, emitter);
+      if (!chosen) continue;
+      std::erase_if(plan->points, [&](const plan::Point& point) { return chosen->count(point.id) == 0; });
+    }
+    plans.push_back(std::move(*plan));
   }
   if (!showDiagnostics(compilation, console)) return std::nullopt;
   return plans;

@@ -6,11 +6,11 @@
 namespace expc::driver {
 
 int report(const ReportOptions& options, const Console& console) {
-  const std::optional<std::vector<plan::Plan>> plans = loadPlans(options.study, options.machine, console);
+  const auto plans = loadPlans(options.study, options.machine, std::nullopt, console);
   if (!plans) return kError;
   int code = kSuccess;
   const auto null_cards = options.machine.null_gpus.empty() ? std::nullopt : std::optional(true);
-  for (const plan::Plan& plan : *plans) code = worse(code, showVerdicts(plan, options, null_cards, console));
+  for (const ChosenPlan& one : *plans) code = worse(code, showVerdicts(one.plan, options, null_cards, console));
   return code;
 }
 

@@ -36,14 +36,18 @@ llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& opti
                   options.study.file, changes));
 }
 
-int runOne(const plan::Plan& plan, const RunOptions& options, const std::optional<llvm::json::Value>& lock,
+int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optional<llvm::json::Value>& lock,
            const Console& console) {
+  const plan::Plan& plan = chosen.plan;
+  if (chosen.chosen && chosen.chosen->empty())
+    return console.error(fmt::format("study {}: no point satisfies {}", plan.study, options.where.value_or("")));
   auto resources = resourcesOf(options.machine, options.engine.worker);
   if (!resources) return console.error(resources.takeError());
   engine::EngineOptions engine_options = options.engine;
   static_cast<engine::Resources&>(engine_options) = std::move(*resources);
   if (lock) engine_options.locked_data = lockedData(*lock, plan.study);
   engine_options.results = options.results;
+  engine_options.only = chosen.chosen;
 
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress();
   llvm::Expected<engine::RunOutcome> outcome = engine::run(plan, engine_options, *progress);
@@ -57,12 +61,12 @@ int runOne(const plan::Plan& plan, const RunOptions& options, const std::optiona
 }  // namespace
 
 int run(const RunOptions& options, const Console& console) {
-  const std::optional<std::vector<plan::Plan>> plans = loadPlans(options.study, options.machine, console);
+  const auto plans = loadPlans(options.study, options.machine, options.where, console);
   if (!plans) return kError;
   auto lock = openLock(options, console);
   if (!lock) return console.error(lock.takeError());
   int code = kSuccess;
-  for (const plan::Plan& plan : *plans) {
+  for (const ChosenPlan& plan : *plans) {
     code = worse(code, runOne(plan, options, *lock, console));
     if (code == kInterrupted) break;
   }
