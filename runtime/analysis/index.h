@@ -105,6 +105,7 @@ class Index {
 
   /// Where a metric's values are in PlaceOutcomes, if they are kept.
   std::optional<unsigned> column(const std::string& metric) const;
+  const std::map<std::string, unsigned, std::less<>>& columns() const { return columns_; }
   /// Whether the place's trials said that the device cannot give this metric, and none gave it; of a place whose trials
   /// say nothing, whether those of all places did. A timeout is then no value either.
   bool notOnDevice(const PlaceOutcomes& place, const std::string& metric) const;

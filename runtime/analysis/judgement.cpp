@@ -30,6 +30,8 @@ PointStatus statusOf(const Evidence& evidence, const plan::Point& point, const p
   status.memory_reason = outcomes.memory_reason;
   status.limit = outcomes.limit;
   status.superseded = outcomes.superseded;
+  for (const auto& [metric, column] : evidence.index.columns())
+    if (outcomes.not_on_device[column]) status.not_on_device.push_back(metric);
   status.lacking = point.startable() && !outcomes.outcomes.empty() && !outcomes.settledInfeasible() &&
                    outcomes.ended < design.repeat && !evidence.wants(design.kind, point.id);
   if (outcomes.outcomes.empty() && !point.unavailable.empty())
@@ -117,11 +119,30 @@ std::string_view toString(Verdict verdict) {
   return "unknown";
 }
 
-const Summary* Judgement::find(std::string_view point, std::string_view metric) const {
-  const auto found = std::find_if(summaries.begin(), summaries.end(), [&](const Summary& summary) {
-    return summary.point == point && summary.metric == metric;
-  });
-  return found == summaries.end() ? nullptr : &*found;
+namespace {
+
+/// The entry that `at` names by its key. Entries are only ever added to a list or all removed, so `at` fits while it
+/// has as many.
+template <class Entry, class Map, class KeyOf>
+const Entry* lookUp(const std::vector<Entry>& entries, Map& at, const typename Map::key_type& key, KeyOf keyOf) {
+  if (at.size() != entries.size()) {
+    at.clear();
+    for (size_t i = 0; i < entries.size(); ++i) at.try_emplace(keyOf(entries[i]), i);
+  }
+  const auto found = at.find(key);
+  return found == at.end() ? nullptr : &entries[found->second];
+}
+
+}  // namespace
+
+const Summary* Judgement::find(const std::string& point, const std::string& metric) const {
+  return lookUp(summaries, summaries_at_, {point, metric},
+                [](const Summary& summary) { return std::pair(summary.point, summary.metric); });
+}
+
+const PointStatus* Judgement::status(const std::string& point, plan::TrialKind kind) const {
+  return lookUp(points, points_at_, {point, kind},
+                [](const PointStatus& status) { return std::pair(status.point, status.kind); });
 }
 
 Judgement judge(const plan::Plan& plan, const store::Results& results) { return judge(Index(plan, results)); }

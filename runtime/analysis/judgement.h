@@ -3,8 +3,10 @@
 // What a plan's results say: summaries, estimates, verdicts. Pure functions of (plan, records); the report only prints
 // these.
 
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/plan/plan.h"
@@ -104,7 +106,8 @@ struct PointStatus {
   std::string memory_reason = "";  // of the newest that ran out of memory
   double limit = 0;                // seconds: the largest that a timeout met
   unsigned superseded = 0;         // timeouts under a limit that is larger now: no values, and to be run again
-  bool lacking = false;            // some repetitions are not there, and none is asked for any more
+  std::vector<std::string> not_on_device = {};  // metrics that its trials found no way to measure, by name
+  bool lacking = false;                         // some repetitions are not there, and none is asked for any more
 
   /// Out of memory in some blocks, and not in others.
   bool unstable() const { return infeasible > 0 && valid > 0; }
@@ -118,7 +121,14 @@ struct Judgement {
   std::vector<CriterionResult> criteria;
   std::vector<ControlResult> controls;
   std::vector<UntilState> untils;
-  const Summary* find(std::string_view point, std::string_view metric) const;
+
+  const Summary* find(const std::string& point, const std::string& metric) const;
+  const PointStatus* status(const std::string& point, plan::TrialKind kind) const;
+
+ private:
+  // Where they are: made when somebody asks, and again when there are others.
+  mutable std::map<std::pair<std::string, std::string>, size_t> summaries_at_;
+  mutable std::map<std::pair<std::string, plan::TrialKind>, size_t> points_at_;
 };
 
 /// What the records of an index say of its plan, by DESIGN §5. Pure, and independent of the order of the records. What

@@ -8,7 +8,9 @@
 
 #include "runtime/analysis/format.h"
 #include "runtime/plan/evaluate.h"
+#include "runtime/report/layout.h"
 #include "runtime/report/published.h"
+#include "runtime/report/wording.h"
 
 namespace expc::report {
 namespace {
@@ -20,46 +22,44 @@ struct Entry {
 };
 
 /// Whether the workers said that the device cannot give the metric, or one that it is computed from.
-bool lacksOnDevice(const plan::Plan& plan, const store::Results& results, const std::string& point,
-                   const std::string& metric) {
+bool lacksOnDevice(const plan::Plan& plan, const analysis::PointStatus& status, const std::string& metric) {
   const plan::Metric* declared = plan.findMetric(metric);
   if (declared && declared->derived) {
     const auto parts = plan::metricTerms(*declared->derived);
     return std::any_of(parts.begin(), parts.end(),
-                       [&](const auto& part) { return lacksOnDevice(plan, results, point, part.metric); });
+                       [&](const auto& part) { return lacksOnDevice(plan, status, part.metric); });
   }
-  return std::any_of(results.trials.begin(), results.trials.end(), [&](const store::Trial& trial) {
-    return trial.key->place.point == point &&
-           std::count(trial.not_on_device.begin(), trial.not_on_device.end(), metric) > 0;
+  return std::find(status.not_on_device.begin(), status.not_on_device.end(), metric) != status.not_on_device.end();
+}
+
+/// Whether some trial of the point has ended, of whatever kind and however.
+bool wasTried(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point) {
+  return std::any_of(plan.design.kinds.begin(), plan.design.kinds.end(), [&](const plan::KindDesign& design) {
+    const analysis::PointStatus* status = judgement.status(point.id, design.kind);
+    return status && status->valid + status->failed + status->timeouts + status->infeasible > 0;
   });
 }
 
-std::string whyMissing(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
-                       const plan::Point& point, const plan::Metric& metric) {
+std::string whyMissing(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point,
+                       const plan::Metric& metric) {
   if (!point.unavailable.empty()) return "not available";
-  const bool tried = std::any_of(judgement.points.begin(), judgement.points.end(), [&](const auto& candidate) {
-    return candidate.point == point.id &&
-           candidate.valid + candidate.failed + candidate.timeouts + candidate.infeasible;
-  });
-  if (!point.expected_infeasible.empty() && !tried) return "expected infeasible, not started";
-  const auto status = std::find_if(judgement.points.begin(), judgement.points.end(), [&](const auto& candidate) {
-    return candidate.point == point.id && candidate.kind == metric.kind;
-  });
-  if (status == judgement.points.end()) return "not run";
-  if (status->valid > 0)
-    return lacksOnDevice(plan, results, point.id, metric.name) ? "not on this device" : "not measured";
+  if (!point.expected_infeasible.empty() && !wasTried(plan, judgement, point))
+    return "expected infeasible, not started";
+  const analysis::PointStatus* status = judgement.status(point.id, metric.kind);
+  if (!status) return "not run";
+  if (status->valid > 0) return lacksOnDevice(plan, *status, metric.name) ? "not on this device" : "not measured";
   if (status->infeasible > 0) return "infeasible";
-  if (status->timeouts > 0) return "timeout";
+  if (status->timeouts > 0) return status->limit > 0 ? "timeout after " + durationText(status->limit) : "timeout";
   return status->failed > 0 ? "failed" : "not run";
 }
 
 std::vector<Entry> metricEntries(const plan::Plan& plan, const analysis::Judgement& judgement,
-                                 const store::Results& results, const plan::Metric& metric) {
+                                 const plan::Metric& metric) {
   std::vector<Entry> entries;
   for (const plan::Point& point : plan.points) {
     Entry entry;
     for (size_t i = 0; i < plan.factors.size(); ++i) entry.labels.push_back(plan.levelLabel(point, i));
-    entry.cell = metricCell(plan, judgement, results, point, metric);
+    entry.cell = metricCell(plan, judgement, point, metric);
     entries.push_back(std::move(entry));
   }
   return entries;
@@ -113,6 +113,8 @@ void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>
   // Sorted by position of the levels, as the study declares them.
   std::map<std::vector<size_t>, std::vector<std::string>> rows;
   std::map<size_t, std::string> columns;
+  std::map<std::vector<size_t>, size_t> row_at;
+  std::map<size_t, size_t> column_at;
   const auto rowKey = [&](const Entry& entry) {
     std::vector<size_t> key;
     for (const size_t factor : order) key.push_back(levelIndex(plan, factors[factor], entry.labels[factor]));
@@ -124,15 +126,18 @@ void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>
     for (const size_t factor : order) labels.push_back(entry.labels[factor]);
     if (column) columns[levelIndex(plan, grid.column_factor, entry.labels[*column])] = entry.labels[*column];
   }
-  for (const auto& [key, labels] : rows) grid.rows.push_back(labels);
-  for (const auto& [key, label] : columns) grid.columns.push_back(label);
+  for (const auto& [key, labels] : rows) {
+    row_at[key] = grid.rows.size();
+    grid.rows.push_back(labels);
+  }
+  for (const auto& [key, label] : columns) {
+    column_at[key] = grid.columns.size();
+    grid.columns.push_back(label);
+  }
   grid.cells.assign(grid.rows.size(), std::vector<GridCell>(grid.columns.size()));
   for (Entry& entry : entries) {
-    const auto row = static_cast<size_t>(std::distance(rows.begin(), rows.find(rowKey(entry))));
-    size_t at = 0;
-    if (column)
-      at = static_cast<size_t>(
-          std::distance(columns.begin(), columns.find(levelIndex(plan, grid.column_factor, entry.labels[*column]))));
+    const size_t row = row_at.at(rowKey(entry));
+    const size_t at = column ? column_at.at(levelIndex(plan, grid.column_factor, entry.labels[*column])) : 0;
     grid.cells[row][at] = std::move(entry.cell);
   }
 }
@@ -149,16 +154,19 @@ size_t levelIndex(const plan::Plan& plan, const std::string& factor, const std::
   return 0;
 }
 
-GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
-                    const plan::Point& point, const plan::Metric& metric) {
+GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point,
+                    const plan::Metric& metric) {
   const analysis::Summary* summary = judgement.find(point.id, metric.name);
   GridCell cell;
   if (summary && summary->n > 0)
     cell = {summary->median,   summary->interval, summary->n,        summary->timeouts,
             summary->constant, summary->values,   summary->outliers, ""};
   else
-    cell.note = whyMissing(plan, judgement, results, point, metric);
+    cell.note = whyMissing(plan, judgement, point, metric);
   if (summary) cell.never = summary->never;
+  const analysis::PointStatus* status = judgement.status(point.id, metric.kind);
+  if (status) cell.limit = status->limit;
+  if (summary && status && status->unstable()) cell.out_of_memory = status->infeasible;
   cell.published = publishedValue(plan, point, metric);
   return cell;
 }
@@ -180,8 +188,8 @@ GridCell gridCell(const analysis::CellEstimate& estimate) {
   return cell;
 }
 
-Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
-               const std::string& subject, const std::vector<std::string>& by) {
+Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, const std::string& subject,
+               const std::vector<std::string>& by) {
   Grid grid;
   grid.subject = subject;
   if (const plan::Metric* metric = plan.findMetric(subject)) {
@@ -189,7 +197,7 @@ Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, con
     grid.dimension = metric->dimension;
     std::vector<std::string> factors;
     for (const plan::Factor& factor : plan.factors) factors.push_back(factor.name);
-    fillGrid(plan, grid, factors, metricEntries(plan, judgement, results, *metric), by);
+    fillGrid(plan, grid, factors, metricEntries(plan, judgement, *metric), by);
     return grid;
   }
   for (const plan::Comparison& comparison : plan.comparisons) {
@@ -206,6 +214,15 @@ Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, con
   return grid;
 }
 
+std::string asideText(const GridCell& cell) {
+  std::string text;
+  if (cell.timeouts) text += fmt::format(", {} timed out", cell.timeouts);
+  if (cell.timeouts && cell.limit > 0) text += " after " + durationText(cell.limit);
+  if (cell.never) text += fmt::format(", {} never got there", cell.never);
+  if (cell.out_of_memory) text += fmt::format(", unstable: out of memory in {}", counted(cell.out_of_memory, "block"));
+  return text;
+}
+
 namespace {
 
 std::string measuredText(const GridCell& cell, const std::string& unit, const std::string& dimension,
@@ -214,8 +231,7 @@ std::string measuredText(const GridCell& cell, const std::string& unit, const st
     if (cell.interval) return analysis::formatInterval(*cell.interval, unit, dimension);
     return cell.note.empty() ? "—" : cell.note;
   }
-  std::string late = cell.timeouts ? fmt::format(", {} timed out", cell.timeouts) : "";
-  if (cell.never) late += fmt::format(", {} never got there", cell.never);
+  const std::string late = asideText(cell);
   const std::string value = analysis::formatQuantity(*cell.estimate, unit, dimension);
   if (cell.constant) return fmt::format("{}{}constant, n={}{}", value, separator, cell.n, late);
   if (!cell.interval) return fmt::format("{}{}n={}{}", value, separator, cell.n, late);

@@ -25,6 +25,8 @@ struct GridCell {
                      // device"; else ""
   std::optional<double> published = std::nullopt;  // by a reference: shown beside, not judged
   unsigned never = 0;                              // of n: a series that never got there
+  double limit = 0;                                // seconds that the timeouts met at most
+  unsigned out_of_memory = 0;                      // blocks beside these values in which the point ran out of memory
 };
 
 struct Grid {
@@ -44,17 +46,21 @@ struct Grid {
 /// `subject` by the factors `by`: the last one makes the columns, the others the rows. Factors of the subject that `by`
 /// does not name but that vary come first in the rows, so no two values fall into one cell. An unknown subject gives a
 /// grid without rows.
-Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
-               const std::string& subject, const std::vector<std::string>& by);
+Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, const std::string& subject,
+               const std::vector<std::string>& by);
 
 /// "12.3 ms [12.1 ms, 12.6 ms]", "64.0 MiB constant, n=7", "97.2 % n=1", "not run". `separator` stands before interval
 /// or n, and before what is published: "(published 11.8 ms)".
 std::string cellText(const GridCell& cell, const std::string& unit, const std::string& dimension,
                      const std::string& separator);
 
+/// What else became of the point's trials: ", 2 timed out after 10 s, unstable: out of memory in 1 block"; "" if
+/// nothing.
+std::string asideText(const GridCell& cell);
+
 /// A metric at a point.
-GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
-                    const plan::Point& point, const plan::Metric& metric);
+GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point,
+                    const plan::Metric& metric);
 
 /// "(published 11.8 ms)", or "".
 std::string publishedText(const GridCell& cell, const std::string& unit, const std::string& dimension);

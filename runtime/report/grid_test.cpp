@@ -5,13 +5,14 @@
 #include "runtime/report/chart.h"
 #include "runtime/report/example_results.h"
 #include "runtime/report/forest.h"
+#include "runtime/report/wording.h"
 
 using namespace expc;
 using namespace expc::report;
 
 TEST_CASE("a metric by two factors: rows and columns in the order of the levels") {
   const Example example = exampleResults();
-  const Grid grid = buildGrid(example.plan, example.judgement, example.results, "step_time", {"gpus", "precision"});
+  const Grid grid = buildGrid(example.plan, example.judgement, "step_time", {"gpus", "precision"});
   CHECK(grid.row_factors == std::vector<std::string>{"gpus"});
   CHECK(grid.column_factor == "precision");
   CHECK(grid.columns == std::vector<std::string>{"fp64", "fp32", "bf16"});
@@ -25,36 +26,36 @@ TEST_CASE("a metric by two factors: rows and columns in the order of the levels"
 
 TEST_CASE("a factor that is not named but varies makes rows, so no value hides another") {
   const Example example = exampleResults();
-  const Grid grid = buildGrid(example.plan, example.judgement, example.results, "step_time", {"gpus"});
+  const Grid grid = buildGrid(example.plan, example.judgement, "step_time", {"gpus"});
   CHECK(grid.row_factors == std::vector<std::string>{"precision"});
   CHECK(grid.column_factor == "gpus");
   CHECK(grid.rows.size() == 3);
-  const Grid none = buildGrid(example.plan, example.judgement, example.results, "step_time", {});
+  const Grid none = buildGrid(example.plan, example.judgement, "step_time", {});
   CHECK(none.rows.size() == 3);
   CHECK(none.columns == std::vector<std::string>{"1", "2"});
 }
 
 TEST_CASE("a comparison has its own factors and a neutral value") {
   const Example example = exampleResults();
-  const Grid grid = buildGrid(example.plan, example.judgement, example.results, "gain", {"precision", "gpus"});
+  const Grid grid = buildGrid(example.plan, example.judgement, "gain", {"precision", "gpus"});
   CHECK(grid.comparison);
   CHECK(grid.neutral == 1.0);
   CHECK(grid.rows == std::vector<std::vector<std::string>>{{"fp32"}, {"bf16"}});
   CHECK(grid.cells[0][0].estimate == 1.54);
   CHECK(grid.cells[1][1].note == "needs 6 pairs, has 0");
-  CHECK(buildGrid(example.plan, example.judgement, example.results, "speed", {"gpus"}).rows.empty());
+  CHECK(buildGrid(example.plan, example.judgement, "speed", {"gpus"}).rows.empty());
 }
 
 TEST_CASE("why a metric has no value") {
   Example example = exampleResults();
   const plan::Metric accuracy = *example.plan.findMetric("accuracy");
   const auto note = [&](const plan::Metric& metric) {
-    return metricCell(example.plan, example.judgement, example.results, example.plan.points[0], metric).note;
+    return metricCell(example.plan, example.judgement, example.plan.points[0], metric).note;
   };
   CHECK(note(accuracy) == "");
   example.judgement.summaries.clear();
   CHECK(note(accuracy) == "not measured");
-  example.results.trials[0].not_on_device = {"accuracy"};
+  for (analysis::PointStatus& status : example.judgement.points) status.not_on_device = {"accuracy"};
   CHECK(note(accuracy) == "not on this device");
   plan::Metric twice = accuracy;
   twice.name = "twice";
@@ -67,8 +68,42 @@ TEST_CASE("why a metric has no value") {
   CHECK(note(accuracy) == "failed");
   example.judgement.points[1].timeouts = 1;
   CHECK(note(accuracy) == "timeout");
+  example.judgement.points[1].limit = 90;
+  CHECK(note(accuracy) == "timeout after 1 min 30 s");
   example.judgement.points[1].infeasible = 2;
   CHECK(note(accuracy) == "infeasible");
+}
+
+TEST_CASE("a value tells of the trials beside it that gave none") {
+  Example example = exampleResults();
+  for (analysis::PointStatus& status : example.judgement.points) {
+    status.infeasible = 1;
+    status.limit = 10;
+    status.memory_reason = "killed by the kernel: out of memory";
+  }
+  const plan::Metric& metric = *example.plan.findMetric("step_time");
+  GridCell cell = metricCell(example.plan, example.judgement, example.plan.points[0], metric);
+  CHECK(asideText(cell) == ", unstable: out of memory in 1 block");
+  cell.timeouts = 2;
+  CHECK(asideText(cell) == ", 2 timed out after 10 s, unstable: out of memory in 1 block");
+}
+
+TEST_CASE("what is not there and what is doubtful is said for each point") {
+  Example example = exampleResults();
+  CHECK(shortcomings(example.plan, example.judgement).empty());
+  analysis::PointStatus& status = example.judgement.points[0];
+  status.lacking = true;
+  status.valid = 3;
+  status.infeasible = 1;
+  status.memory_reason = "killed by the kernel: out of memory";
+  status.superseded = 2;
+  const auto lines = shortcomings(example.plan, example.judgement);
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0].find(": 3 of 7 repetitions, and nothing more is tried by itself (--retry-failed does)") !=
+        std::string::npos);
+  CHECK(lines[1].find(" is unstable: out of memory in 1 block, 3 valid trials beside: killed by the kernel: out of "
+                      "memory") != std::string::npos);
+  CHECK(lines[2].find(": 2 timeouts count for nothing, since a trial may take longer now") != std::string::npos);
 }
 
 TEST_CASE("a cell says what it rests on") {
@@ -103,7 +138,7 @@ TEST_CASE("axes have units that people use") {
 TEST_CASE("a chart has every estimate, interval and block value") {
   const Example example = exampleResults();
   size_t left_out = 0;
-  const Grid grid = buildGrid(example.plan, example.judgement, example.results, "gain", {"gpus", "precision"});
+  const Grid grid = buildGrid(example.plan, example.judgement, "gain", {"gpus", "precision"});
   std::vector<Chart> drawn = charts(example.plan, grid, left_out);
   REQUIRE(drawn.size() == 1);
   CHECK(left_out == 0);
@@ -121,16 +156,14 @@ TEST_CASE("infinite values stay out of drawings, and a grid without values draws
     summary.interval = stats::Interval{0.04, HUGE_VAL, 0.95};
   }
   size_t left_out = 0;
-  const Grid grid = buildGrid(example.plan, example.judgement, example.results, "step_time", {"gpus", "precision"});
+  const Grid grid = buildGrid(example.plan, example.judgement, "step_time", {"gpus", "precision"});
   CHECK(charts(example.plan, grid, left_out).empty());
   std::vector<GridCell> cells = {grid.cells[0][0]};
   const Forest forest(cells, std::nullopt, std::nullopt, false, "s", "time");
   for (const char* word : {"inf\"", "nan"}) CHECK(forest.row(cells[0]).find(word) == std::string::npos);
 
   example.judgement.summaries.clear();
-  CHECK(
-      charts(example.plan, buildGrid(example.plan, example.judgement, example.results, "step_time", {"gpus"}), left_out)
-          .empty());
+  CHECK(charts(example.plan, buildGrid(example.plan, example.judgement, "step_time", {"gpus"}), left_out).empty());
   CHECK(Forest({GridCell{}}, std::nullopt, 1.0, true, "x", "").empty());
 }
 

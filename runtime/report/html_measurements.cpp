@@ -26,8 +26,7 @@ std::string valueCell(const GridCell& cell, const std::string& unit, const std::
     below = fmt::format("{}, n={}", analysis::formatInterval(*cell.interval, unit, dimension), cell.n);
   else
     below = fmt::format("n={}", cell.n);
-  if (cell.timeouts) below += fmt::format(", {} timed out", cell.timeouts);
-  if (cell.never) below += fmt::format(", {} never got there", cell.never);
+  below += asideText(cell);
   if (!cell.outliers.empty()) below += ", " + counted(cell.outliers.size(), "outlier");
   return fmt::format("<td class=\"num\"><b>{}</b><small>{}</small>{}</td>",
                      html(analysis::formatQuantity(*cell.estimate, unit, dimension)), html(below), published);
@@ -114,7 +113,7 @@ std::string tableSection(Page& page) {
   const plan::Plan& plan = page.plan;
   std::string out;
   for (const plan::Table& table : plan.tables)
-    out += subjectBlock(page, buildGrid(plan, page.judgement, page.results, table.subject, table.by),
+    out += subjectBlock(page, buildGrid(plan, page.judgement, table.subject, table.by),
                         table.subject + " by " + joined(table.by), false);
   for (const plan::Plot& plot : plan.plots) {
     // Rows: the factors that make separate charts, then x; columns: colour.
@@ -123,13 +122,12 @@ std::string tableSection(Page& page) {
     if (!plot.by.empty()) by.push_back(plot.by[0]);
     std::string title = plot.subject + " over " + plot.over;
     if (!plot.by.empty()) title += " by " + joined(plot.by);
-    out += subjectBlock(page, buildGrid(plan, page.judgement, page.results, plot.subject, by), title, true);
+    out += subjectBlock(page, buildGrid(plan, page.judgement, plot.subject, by), title, true);
   }
   if (plan.tables.empty() && plan.plots.empty()) {
     const plan::Table table = defaultTable(plan);
     if (!table.subject.empty())
-      out += subjectBlock(page, buildGrid(plan, page.judgement, page.results, table.subject, table.by), table.subject,
-                          false);
+      out += subjectBlock(page, buildGrid(plan, page.judgement, table.subject, table.by), table.subject, false);
   }
   if (out.empty()) return "";
   return "<section id=\"tables\"><h2>Results</h2>\n" + out + "</section>\n";
@@ -174,8 +172,7 @@ std::string measurementSection(const Page& page) {
     for (size_t f = 0; f < plan.factors.size(); ++f)
       out += "<th scope=\"row\">" + html(plan.levelLabel(point, f)) + "</th>";
     for (const plan::Metric& metric : plan.metrics)
-      out +=
-          valueCell(metricCell(page.plan, page.judgement, page.results, point, metric), metric.unit, metric.dimension);
+      out += valueCell(metricCell(page.plan, page.judgement, point, metric), metric.unit, metric.dimension);
     out += "</tr>";
   }
   out += "</tbody></table>";

@@ -228,6 +228,13 @@ std::string trialSection(const Page& page) {
   }
   if (lost.size() > kMaxFailures)
     out += fmt::format("<p class=\"quiet\">… and {} more.</p>", lost.size() - kMaxFailures);
+  if (const auto lines = shortcomings(page.plan, page.judgement); !lines.empty()) {
+    out += "<ul>";
+    for (size_t i = 0; i < lines.size() && i < kMaxReasons; ++i) out += "<li>" + html(lines[i]) + "</li>";
+    out += "</ul>";
+    if (lines.size() > kMaxReasons)
+      out += fmt::format("<p class=\"quiet\">… and {} more.</p>", lines.size() - kMaxReasons);
+  }
   std::map<std::string, unsigned> notes;
   for (const store::Trial& trial : page.results.trials)
     for (const std::string& note : trial.notes) ++notes[note];

@@ -149,17 +149,22 @@ Array repetitions(const analysis::Judgement& judgement) {
   return array;
 }
 
-/// Metrics that trials of the point found no way to measure on their device, each once.
-Array notOnDevice(const store::Results& results, const std::string& point) {
-  std::set<std::string> names;
-  for (const store::Trial& trial : results.trials)
-    if (trial.key->place.point == point) names.insert(trial.not_on_device.begin(), trial.not_on_device.end());
-  Array array;
-  for (const std::string& name : names) array.push_back(plan::jsonText(name));
-  return array;
+Object trialsOf(const analysis::PointStatus& status) {
+  return Object{{"kind", std::string(toString(status.kind))},
+                {"planned", status.planned},
+                {"valid", status.valid},
+                {"failed", status.failed},
+                {"timeouts", status.timeouts},
+                {"timeout_limit", status.timeouts ? Value(status.limit) : Value(nullptr)},
+                {"timeouts_superseded", status.superseded},
+                {"infeasible", status.infeasible},
+                {"unstable", status.unstable()},
+                {"memory_reason", plan::jsonText(status.memory_reason)},
+                {"lacking", status.lacking},
+                {"last_reason", plan::jsonText(status.last_reason)}};
 }
 
-Array points(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results) {
+Array points(const plan::Plan& plan, const analysis::Judgement& judgement) {
   Array array;
   for (const plan::Point& point : plan.points) {
     Object levels, metrics;
@@ -181,15 +186,13 @@ Array points(const plan::Plan& plan, const analysis::Judgement& judgement, const
                                     {"values", numbers(summary->values)}};
     }
     Array trials;
-    for (const analysis::PointStatus& status : judgement.points)
-      if (status.point == point.id)
-        trials.push_back(Object{{"kind", std::string(toString(status.kind))},
-                                {"planned", status.planned},
-                                {"valid", status.valid},
-                                {"failed", status.failed},
-                                {"timeouts", status.timeouts},
-                                {"infeasible", status.infeasible},
-                                {"last_reason", plan::jsonText(status.last_reason)}});
+    std::set<std::string> not_on_device;
+    for (const plan::TrialKind kind : {plan::TrialKind::Timed, plan::TrialKind::Quality, plan::TrialKind::Profile}) {
+      const analysis::PointStatus* status = judgement.status(point.id, kind);
+      if (!status) continue;
+      trials.push_back(trialsOf(*status));
+      not_on_device.insert(status->not_on_device.begin(), status->not_on_device.end());
+    }
     array.push_back(Object{{"point", plan::jsonText(point.id)},
                            {"levels", std::move(levels)},
                            {"workload", plan::jsonText(workloadOf(plan, point))},
@@ -197,7 +200,7 @@ Array points(const plan::Plan& plan, const analysis::Judgement& judgement, const
                            {"expected_infeasible", plan::jsonText(point.expected_infeasible)},
                            {"trials", std::move(trials)},
                            {"metrics", std::move(metrics)},
-                           {"not_on_device", notOnDevice(results, point.id)}});
+                           {"not_on_device", plan::jsonTexts({not_on_device.begin(), not_on_device.end()})}});
   }
   return array;
 }
@@ -277,7 +280,7 @@ Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement, c
                 {"repetitions", repetitions(judgement)},
                 {"attributions", attributions(plan, results)},
                 {"metrics", std::move(metrics)},
-                {"points", points(plan, judgement, results)},
+                {"points", points(plan, judgement)},
                 {"sessions", std::move(sessions)},
                 {"kept_not_counted", results.kept_not_counted},
                 {"not_counted_reasons", plan::jsonTexts(results.not_counted_reasons)}};

@@ -129,7 +129,7 @@ class ResultPrinter : TerminalText {
   }
 
   void printTable(const plan::Table& table) {
-    const Grid grid = buildGrid(plan_, judgement_, results_, table.subject, table.by);
+    const Grid grid = buildGrid(plan_, judgement_, table.subject, table.by);
     const plan::Metric* metric = plan_.findMetric(table.subject);
     std::string rest = grid.comparison ? grid.text : "median and 95 % interval over runs";
     if (metric && metric->derived) rest = "= " + metric->text + "; " + rest;
@@ -266,6 +266,10 @@ class ResultPrinter : TerminalText {
     for (size_t i = 0; i < alike.size() && i < kListedFailures; ++i)
       line(printable(alike[i].first) + (alike[i].second > 1 ? fmt::format(" ({} times)", alike[i].second) : ""), 2, 6);
     if (alike.size() > kListedFailures) line(fmt::format("… and {} more", alike.size() - kListedFailures), 2, 6);
+    const std::vector<std::string> shortcoming = shortcomings(plan_, judgement_);
+    for (size_t i = 0; i < shortcoming.size() && i < kListedFailures; ++i) line(printable(shortcoming[i]), 2, 6);
+    if (shortcoming.size() > kListedFailures)
+      line(fmt::format("… and {} more", shortcoming.size() - kListedFailures), 2, 6);
   }
 
   void printFoot() {

@@ -243,6 +243,31 @@ std::vector<double> boundEnds(const plan::Bound& bound) {
   return {bound.low};
 }
 
+std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement) {
+  std::vector<std::string> lines;
+  for (const plan::Point& point : plan.points) {
+    for (const plan::KindDesign& design : plan.design.kinds) {
+      const analysis::PointStatus* status = judgement.status(point.id, design.kind);
+      if (!status) continue;
+      const std::string label = plan.label(point);
+      const std::string who = fmt::format("{} {}", toString(design.kind), label.empty() ? "trials" : label);
+      if (status->lacking)
+        lines.push_back(
+            fmt::format("{}: {} of {} repetitions, and nothing more is tried by itself (--retry-failed "
+                        "does)",
+                        who, status->valid, status->planned));
+      if (status->unstable())
+        lines.push_back(fmt::format("{} is unstable: out of memory in {}, {} beside: {}", who,
+                                    counted(status->infeasible, "block"), counted(status->valid, "valid trial"),
+                                    status->memory_reason));
+      if (status->superseded)
+        lines.push_back(fmt::format("{}: {} count for nothing, since a trial may take longer now", who,
+                                    counted(status->superseded, "timeout")));
+    }
+  }
+  return lines;
+}
+
 std::vector<const store::Trial*> lostTrials(const store::Results& results) {
   std::vector<const store::Trial*> lost;
   for (const store::Trial& trial : results.trials)

@@ -85,6 +85,10 @@ bool comparesPoints(const plan::Criterion& criterion);
 /// The numbers that a printed value must not be confused with.
 std::vector<double> boundEnds(const plan::Bound& bound);
 
+/// What is not there and what is doubtful, a line for each point: repetitions that are not tried again by themselves,
+/// timeouts that count for nothing, and points that ran out of memory in some blocks only.
+std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement);
+
 /// Trials that did not end well, as the store has them.
 std::vector<const store::Trial*> lostTrials(const store::Results& results);
 
