@@ -164,6 +164,7 @@ class Index {
   void merge(State& state, unsigned number, const store::Trial& trial, const std::string* reason);
   static void countGroups(State& state, unsigned number, const Outcome& outcome, bool was_tried, bool had_ended);
   void keepValues(PlaceOutcomes& place, size_t at, const store::Trial& trial);
+  void noteValid(plan::TrialKind kind, unsigned number, const store::Trial& trial);
   double leastLimit(plan::TrialKind kind, unsigned number) const;
   /// Looks again at which timeouts of a place count, after the limit has moved.
   void settleTimeouts(plan::TrialKind kind, unsigned number);

@@ -35,35 +35,41 @@ double Index::limit(plan::TrialKind kind, const std::string& id) const {
 }
 
 /// The one rule of which timeouts count: those whose limit was at least this. In a run it is what a trial of the place
-/// would be given now. Where nothing runs, the largest limit that a trial of the place ran into decides; a valid trial
-/// that took longer shows too that a shorter one says nothing.
+/// would be given now. Where nothing runs it is what the newest trial was given; and a valid trial that took longer
+/// shows that a shorter timeout says nothing.
 double Index::leastLimit(plan::TrialKind kind, unsigned number) const {
   if (policy_) return limit(kind, places_[number].place.point);
   const State& own = state(kind);
-  return std::max(own.places[number].limit, own.within[places_[number].point]);
+  return std::max(own.places[number].given, own.within[places_[number].point]);
 }
 
 void Index::noteSeconds(plan::TrialKind kind, unsigned number, const store::Trial& trial) {
   State& own = state(kind);
-  if (trial.status == TrialStatus::Timeout) {
-    PlaceOutcomes& place = own.places[number];
-    const double met = limitMet(trial);
-    if (met <= place.limit) return;
-    place.limit = met;
-    settleTimeouts(kind, number);
+  PlaceOutcomes& place = own.places[number];
+  const double least = leastLimit(kind, number);
+  if (trial.status == TrialStatus::Timeout) place.limit = std::max(place.limit, limitMet(trial));
+  if (const double given = trial.status == TrialStatus::Timeout ? limitMet(trial) : trial.limit;
+      given > 0 && trial.id > place.last_given) {
+    place.last_given = trial.id;
+    place.given = given;
   }
-  if (trial.status != TrialStatus::Valid) return;
+  if (trial.status == TrialStatus::Valid) noteValid(kind, number, trial);
+  if (least != leastLimit(kind, number)) settleTimeouts(kind, number);
+}
+
+/// Of a valid trial, whose length may move the limits of its point and of points that were never measured.
+void Index::noteValid(plan::TrialKind kind, unsigned number, const store::Trial& trial) {
+  State& own = state(kind);
   const unsigned point = places_[number].point;
-  const double least = leastLimit(kind, number),
-               others = stepped(kDefaultTimeoutSeconds, kTimeoutFactor * own.longest_of_any);
+  const auto others = [&] { return stepped(kDefaultTimeoutSeconds, kTimeoutFactor * own.longest_of_any); };
+  const double least = leastLimit(kind, number), least_of_others = others();
   own.seconds[point].add(trial.seconds);
   own.longest[point] = std::max(own.longest[point], trial.seconds);
   own.longest_of_any = std::max(own.longest_of_any, trial.seconds);
   // A trial whose end was seen late took no longer than it was allowed to.
   own.within[point] =
       std::max(own.within[point], trial.limit > 0 ? std::min(trial.seconds, trial.limit) : trial.seconds);
-  const bool moved = least != leastLimit(kind, number);
-  const bool moved_others = others != stepped(kDefaultTimeoutSeconds, kTimeoutFactor * own.longest_of_any);
+  const bool moved = least != leastLimit(kind, number), moved_others = least_of_others != others();
   for (unsigned other = 0; (moved || moved_others) && other < places_.size(); ++other)
     if (moved_others || places_[other].point == point) settleTimeouts(kind, other);
 }

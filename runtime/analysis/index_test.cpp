@@ -147,17 +147,17 @@ TEST_CASE("a timeout counts under the limit that it met and under shorter ones")
   Index declared(commanded, records.results);
   declared.startRun({});
   CHECK(wantedBy(declared).empty());
-  // A report counts what there is, by the largest limit.
+  // A report counts what there is.
   CHECK(wantedBy(Index(plan, records.results)).empty());
 }
 
-TEST_CASE("a larger limit leaves nothing of a shorter timeout in a report") {
+TEST_CASE("in a report a timeout counts by the limit that the newest trial was given") {
   const plan::Plan plan = paired(3);
   Index index(plan);
   for (int64_t block = 1; block <= 3; ++block) index.add(trialOf(block, "fp32-1", block, TrialStatus::Timeout));
   const PlaceOutcomes& place = index.of(TrialKind::Timed, "fp32-1");
   CHECK(place.ended == 3);
-  SUBCASE("when a trial ran into the larger one") {
+  SUBCASE("which a trial ran into") {
     store::Trial longer = trialOf(10, "fp32-1", 4, TrialStatus::Timeout);
     longer.limit = 100;
     index.add(longer);
@@ -165,14 +165,24 @@ TEST_CASE("a larger limit leaves nothing of a shorter timeout in a report") {
     CHECK(place.superseded == 3);
     CHECK(place.limit == 100);
   }
-  SUBCASE("when a valid trial took longer than the shorter one") {
+  SUBCASE("under which another ended well") {
+    store::Trial longer = trialOf(10, "fp32-1", 4, TrialStatus::Valid);
+    longer.limit = 100;
+    index.add(longer);
+    CHECK(place.ended == 1);
+    store::Trial shorter = trialOf(11, "fp32-1", 5, TrialStatus::Valid);
+    index.add(shorter);
+    CHECK(place.ended == 5);
+  }
+  SUBCASE("but not if a valid trial took longer than that") {
     store::Trial longer = trialOf(10, "fp32-1", 4, TrialStatus::Valid);
     longer.limit = 100;
     longer.seconds = 70;
     index.add(longer);
-    CHECK(place.ended == 1);
+    index.add(trialOf(11, "fp32-1", 5, TrialStatus::Valid));
+    CHECK(place.ended == 2);
   }
-  SUBCASE("but not when the end of a valid trial was seen late") {
+  SUBCASE("and it matters not that the end of a valid trial was seen late") {
     store::Trial late = trialOf(10, "fp32-1", 4, TrialStatus::Valid);
     late.seconds = 70;
     index.add(late);

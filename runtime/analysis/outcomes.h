@@ -49,6 +49,8 @@ struct PlaceOutcomes {
   unsigned infeasible_blocks = 0;            // blocks with an out-of-memory, even if another attempt ended well
   unsigned forgiven_infeasible = 0;          // of these, before a run that was told to try them again
   double limit = 0;                          // the largest that a timeout met
+  double given = 0;                          // what the newest trial of a known limit was given
+  int64_t last_given = 0;                    // this trial
   unsigned failed_in_a_row = 0;              // trials of this run, none that ended well after them
   std::string last_reason;                   // of the newest trial that did not end well
   std::string memory_reason;                 // of the newest that ran out of memory

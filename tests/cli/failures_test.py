@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""What a run does about what fails: attempts, points that it gives up, other runs, limits of time, and true counts of all that. Trials are
+real programs, run by `expc-worker-command`.
+
+usage: failures_test.py --expc PATH
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+OPTIONS = None
+
+# Level 3 needs a file that is not there, unless a test makes it.
+LICENCE = """workload tool command ["sh", "-c", "test -e LICENCE -o $$0 -lt 3 || {{ echo no licence >&2; exit 1; }}; echo t $$0", "${{n}}"] {{
+  param n : int in 1..9 = 1
+  metric t : Time lower from regex("t ([0-9]+)", unit = 1ms)
+}}
+study lic {{
+  workload tool
+  factor n in 1..3  baseline 1
+  compare r = ratio(t) over n
+  criterion c: forall *: r <= 3.5x
+  design full {{ {design} }}
+}}
+"""
+# Level 2 hangs, unless a test makes the file.
+SERVER = """workload ask command ["sh", "-c", "test -e SERVER -o $$0 -lt 2 || sleep 60", "${n}"] {
+  param n : int in 1..9 = 1
+  metric wall : Time lower
+}
+study ask {
+  workload ask
+  factor n in 1..2  baseline 1
+  compare r = ratio(wall) over n
+  criterion c: forall *: wall <= 1h
+  design full { timed { repeat 3 } }
+  table wall by n
+}
+"""
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="expc-failures-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, text):
+        (self.folder / "s.exp").write_text(text, encoding="utf-8")
+
+    def licensed(self, design="repeat 6"):
+        self.write(LICENCE.format(design=design).replace("LICENCE", str(self.folder / "licence")))
+
+    def expc(self, *arguments, code=0):
+        result = subprocess.run([OPTIONS.expc, *arguments], capture_output=True, text=True, timeout=120, cwd=self.folder,
+                                stdin=subprocess.DEVNULL)
+        self.assertEqual(result.returncode, code, f"expc {arguments}\n{result.stdout}\n{result.stderr}")
+        return result
+
+    def run_study(self, *arguments, code=0):
+        return self.expc("run", "s.exp", "--devices", "cpu:1", "--heat-up", "0", *arguments, code=code)
+
+    def trials(self):
+        """How the timed trials of each level ended, as `report` counts them."""
+        report = json.loads(self.expc("report", "s.exp", "--format", "json", code=self.code).stdout)
+        levels = {next(iter(point["levels"].values())): point["trials"][0] for point in report["points"]}
+        return {level: (counts["valid"], counts["failed"]) for level, counts in levels.items()}, levels
+
+    code = 4  # of `report`
+
+
+class Failures(Run):
+    def test_a_point_that_fails_again_and_again_is_given_up_and_the_others_go_on(self):
+        self.licensed()
+        said = self.run_study(code=4).stderr
+        counts, levels = self.trials()
+        self.assertEqual(counts, {"1": (6, 0), "2": (6, 0), "3": (0, 4)})
+        self.assertIn("4 of 16 trials failed", said)
+        self.assertIn("n=3 has 0 of 6", said)
+        self.assertEqual(said.count("no licence"), 2, f"once as it happened, and once at the end\n{said}")
+        self.assertIn("failed again, as before", said)
+        self.assertFalse(levels["3"]["lacking"], "another run tries it again")
+
+    def test_nothing_is_all_there_when_something_failed_for_good(self):
+        self.licensed()
+        self.run_study("--give-up-after", "100", code=4)
+        counts, levels = self.trials()
+        self.assertEqual(counts["3"], (0, 18), "two attempts in each of 9 blocks")
+        self.assertTrue(levels["3"]["lacking"])
+        again = self.run_study(code=4)
+        self.assertNotIn("are there", again.stderr)
+        self.assertIn("18 of ", again.stderr)
+        self.assertIn("(--retry-failed does)", again.stdout)
+        self.assertEqual(self.trials()[0], counts, "nothing was started")
+
+    def test_what_failed_for_good_is_tried_again_when_asked(self):
+        self.licensed()
+        self.run_study("--give-up-after", "100", code=4)
+        (self.folder / "licence").touch()
+        self.run_study("--retry-failed")
+        self.code = 0
+        counts, levels = self.trials()
+        self.assertEqual(counts["3"], (6, 18))
+        self.assertFalse(levels["3"]["lacking"])
+        self.assertIn("are there", self.run_study().stderr)
+
+    def test_fail_fast_ends_the_run_at_the_first_place_that_failed_for_good(self):
+        self.licensed()
+        said = self.run_study("--fail-fast", code=4).stderr
+        counts, _ = self.trials()
+        self.assertEqual(counts["3"], (0, 2))
+        self.assertLessEqual(max(valid for valid, _ in counts.values()), 1)
+        self.assertIn("no licence", said)
+
+    def test_a_fresh_run_measures_all_once_more_and_keeps_the_old(self):
+        (self.folder / "licence").touch()
+        self.licensed("repeat 3")
+        self.run_study()
+        self.run_study("--fresh")
+        self.code = 0
+        self.assertEqual(self.trials()[0], {level: (6, 0) for level in "123"})
+
+    def test_a_run_can_be_held_to_some_points(self):
+        self.licensed("repeat 3")
+        self.run_study("--where", "n < 3", code=4)
+        self.assertEqual(self.trials()[0], {"1": (3, 0), "2": (3, 0), "3": (0, 0)})
+        self.assertIn("no point satisfies n > 5", self.run_study("--where", "n > 5", code=1).stderr)
+        self.assertIn("m", self.run_study("--where", "m > 5", code=1).stderr)
+        (self.folder / "plan.json").write_text(self.expc("plan", "s.exp", "--format", "json").stdout)
+        self.assertIn("is a plan", self.expc("run", "plan.json", "--where", "n < 3", code=1).stderr)
+
+    def test_no_more_than_the_most_of_an_adaptive_design_is_tried(self):
+        self.licensed("repeat 4..7 until half_width(r) <= 0.00000001%")
+        for _ in range(4):
+            said = self.run_study("--give-up-after", "100", code=4).stderr
+        _, levels = self.trials()
+        self.assertLessEqual(levels["3"]["failed"], 14)
+        self.assertLessEqual(levels["1"]["valid"], 7)
+        self.assertNotIn("8 of at most", said)
+
+
+class Timeouts(Run):
+    def test_a_timeout_counts_under_its_limit_and_is_run_again_under_a_larger_one(self):
+        self.write(SERVER.replace("SERVER", str(self.folder / "server")))
+        self.code = 3
+        self.run_study("--timeout", "1", code=3)
+        _, levels = self.trials()
+        self.assertEqual((levels["2"]["timeouts"], levels["2"]["timeout_limit"]), (3, 1))
+        self.assertIn("are there", self.run_study("--timeout", "1", code=3).stderr)
+        self.assertIn("are there", self.run_study("--timeout", "0.5", code=3).stderr)
+        (self.folder / "server").touch()
+        larger = self.run_study("--timeout", "50")
+        self.code = 0
+        _, levels = self.trials()
+        self.assertEqual((levels["2"]["valid"], levels["2"]["timeouts"], levels["2"]["timeouts_superseded"]), (3, 3, 3))
+        self.assertIn("3 timeouts count for nothing", larger.stdout)
+        self.assertIn("are there", self.run_study("--timeout", "50").stderr)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--expc", required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    unittest.main(argv=["failures_test.py", *rest])
