@@ -1,0 +1,140 @@
+#include "runtime/store/maintenance.h"
+
+#include <doctest/doctest.h>
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/store/test_store.h"
+
+using namespace expc;
+using namespace expc::store;
+using namespace expc::store::test;
+
+namespace {
+
+/// A block with a trial of each point, in a writer of its own.
+void measure(const std::string& folder, const plan::Plan& plan, uint64_t seed) {
+  Store store = openWriter(folder);
+  const Filled filled = fill(store);
+  const int64_t run = addRun(store, filled.session, usualMatch());
+  BlockPlan block{{0, "test", plan::TrialKind::Timed, 100 + seed, seed, filled.session}, "{}", {"aaaa", "bbbb"}};
+  const int64_t id = llvm::cantFail(store.addBlock(block));
+  finish(store, trialOf(plan, 0, id, filled.session, 0));
+  finish(store, trialOf(plan, 1, id, filled.session, 1));
+  llvm::cantFail(store.endRun(run, {102, 12}, "complete"));
+  llvm::cantFail(store.close());
+}
+
+Verified verified(const std::string& folder) { return llvm::cantFail(verify(folder)); }
+
+}  // namespace
+
+TEST_CASE("a look at every line finds what is damaged, and that an index lies") {
+  TestFolder folder;
+  const plan::Plan plan = twoPoints();
+  CHECK(has(errorOf(verify(folder.path)), "no results in"));
+  for (const uint64_t seed : {1, 2, 3}) measure(folder.path, plan, seed);
+  Verified found = verified(folder.path);
+  CHECK(found.damage.empty());
+  CHECK(found.notes.empty());
+  CHECK(found.index_current);
+  CHECK(found.journals == 3);
+  CHECK(found.trials == 6);
+  CHECK(found.blocks == 6);
+
+  sqlite3* db = nullptr;
+  REQUIRE(sqlite3_open((folder.path + "/expc.sqlite").c_str(), &db) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(db, "UPDATE metric_value SET value = 0.1 WHERE trial = 3", nullptr, nullptr, nullptr) == 0);
+  sqlite3_close(db);
+  found = verified(folder.path);
+  REQUIRE(found.damage.size() == 1);
+  CHECK(has(found.damage[0], "expc.sqlite"));
+  std::filesystem::remove(folder.path + "/expc.sqlite");
+  CHECK(verified(folder.path).damage.empty());
+
+  std::ofstream(folder.path + "/journal/000003.jsonl", std::ios::app) << R"({"entry":"begin","tri)";
+  found = verified(folder.path);
+  CHECK(found.damage.empty());
+  REQUIRE(found.notes.size() == 1);
+  CHECK(has(found.notes[0], "000003.jsonl"));
+  std::filesystem::resize_file(folder.path + "/journal/000001.jsonl", 200);
+  CHECK(has(errorOf(verify(folder.path)), "000001.jsonl"));
+}
+
+TEST_CASE("one journal of all says what all of them said") {
+  TestFolder folder;
+  const plan::Plan plan = twoPoints();
+  for (const uint64_t seed : {1, 2, 3}) measure(folder.path, plan, seed);
+  const auto dump = [&] { return llvm::cantFail(openWriter(folder.path).database().dump()); };
+  const std::vector<std::string> rows = dump();
+  std::vector<std::string> messages;
+  const Compacted done = llvm::cantFail(compact(folder.path, messages));
+  CHECK(done.journals == 3);
+  CHECK(done.bytes_after < done.bytes_before);
+  CHECK(verified(folder.path).journals == 1);
+  CHECK(verified(folder.path).index_current);
+  CHECK(dump() == rows);
+  measure(folder.path, plan, 4);
+  CHECK(readBack(folder.path, plan).trials.size() == 8);
+  CHECK(verified(folder.path).damage.empty());
+}
+
+TEST_CASE("what another folder holds is taken over once, wherever it came from") {
+  TestFolder first, second, third;
+  const plan::Plan plan = twoPoints();
+  measure(first.path, plan, 1);
+  measure(second.path, plan, 2);
+  measure(third.path, plan, 3);
+  std::vector<std::string> messages;
+  CHECK(llvm::cantFail(merge(second.path, first.path, messages)).trials == 2);
+  CHECK(readBack(second.path, plan).trials.size() == 4);
+  CHECK(llvm::cantFail(merge(second.path, first.path, messages)).trials == 0);
+  measure(first.path, plan, 4);
+  const Merged more = llvm::cantFail(merge(second.path, first.path, messages));
+  CHECK(more.trials == 2);
+  CHECK(more.known == 2);
+  CHECK(llvm::cantFail(merge(third.path, second.path, messages)).trials == 6);
+  CHECK(llvm::cantFail(merge(third.path, first.path, messages)).trials == 0);  // the second had them from it
+  CHECK(llvm::cantFail(merge(first.path, third.path, messages)).trials == 4);  // its own come back as known
+  CHECK(readBack(first.path, plan).trials.size() == 8);
+  for (const TestFolder* folder : {&first, &second, &third}) CHECK(verified(folder->path).damage.empty());
+  CHECK(messages.empty());
+}
+
+TEST_CASE("a copy that went on by itself is refused") {
+  TestFolder folder, other;
+  const plan::Plan plan = twoPoints();
+  measure(folder.path, plan, 1);
+  std::filesystem::copy(folder.path, other.path + "/copy", std::filesystem::copy_options::recursive);
+  measure(other.path + "/copy", plan, 2);
+  std::vector<std::string> messages;
+  CHECK(has(errorOf(merge(folder.path, other.path + "/copy", messages)), "is a copy of"));
+  CHECK(readBack(folder.path, plan).trials.size() == 2);
+  // Nothing of the copy's time comes out of the original, and the other way round.
+  CHECK(readBack(other.path + "/copy", plan).trials.size() == 4);
+}
+
+TEST_CASE("an export is one file with all of it, beside a writer too") {
+  TestFolder folder;
+  const plan::Plan plan = twoPoints();
+  measure(folder.path, plan, 1);
+  Store writer = openWriter(folder.path);
+  const Filled filled = fill(writer);
+  finish(writer, trialOf(plan, 0, filled.block, filled.session, 0));
+  std::vector<std::string> messages;
+  const std::string file = folder.path + "/out.sqlite";
+  llvm::cantFail(exportIndex(folder.path, file, messages));
+  sqlite3* db = nullptr;
+  REQUIRE(sqlite3_open(file.c_str(), &db) == SQLITE_OK);
+  {
+    Statement count(db, file, "SELECT count(*) FROM trial WHERE status = 'valid'");
+    REQUIRE(count.step());
+    CHECK(count.integer(0) == 3);
+  }
+  sqlite3_close(db);
+  llvm::Error again = exportIndex(folder.path, file, messages);
+  REQUIRE(bool(again));
+  CHECK(has(llvm::toString(std::move(again)), "is there already"));
+}

@@ -1,0 +1,119 @@
+#pragma once
+
+// For tests: a folder, a plan of two points, and records for it.
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "runtime/store/store.h"
+
+namespace expc::store::test {
+
+/// A folder of its own for each test, removed at the end.
+class TestFolder {
+ public:
+  TestFolder() {
+    char name[] = "/tmp/expc-store-XXXXXX";
+    path = mkdtemp(name);
+  }
+  ~TestFolder() { std::filesystem::remove_all(path); }
+  std::string path;
+};
+
+template <typename T>
+std::string errorOf(llvm::Expected<T> result) {
+  REQUIRE(!result);
+  return llvm::toString(result.takeError());
+}
+
+inline bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+inline Store openWriter(const std::string& folder) {
+  std::vector<std::string> messages;
+  return llvm::cantFail(Store::openForWriting(folder, messages));
+}
+
+/// One timed kind, one metric, two points; the first reads data.
+inline plan::Plan twoPoints() {
+  plan::Plan plan;
+  plan.study = "test";
+  plan.workloads = {{"", "some.workload", 1, std::nullopt}};
+  plan.metrics.push_back({"step_time", "time", "s", plan::Direction::Lower, plan::TrialKind::Timed, false});
+  plan.design.kinds.push_back({plan::TrialKind::Timed, 2, 2, {}, llvm::json::Object{{"steps", 5}}});
+  for (const char* id : {"aaaa", "bbbb"}) {
+    plan::Point point;
+    point.id = id;
+    plan.points.push_back(std::move(point));
+  }
+  plan.points[0].parameters = llvm::json::Object{{"data", llvm::json::Object{{"folder", llvm::json::Array{"data/x"}}}}};
+  plan.data_paths = {"data/x"};
+  return plan;
+}
+
+inline Match usualMatch() { return {Worker{"build", "class"}, std::nullopt, {{"data/x", "d1"}}}; }
+
+/// A trial of the plan's n-th point, with its key changed.
+inline Trial trialOf(
+    const plan::Plan& plan, unsigned point, int64_t block, int64_t session, unsigned position,
+    llvm::function_ref<void(TrialKey&)> change = [](TrialKey&) {}) {
+  TrialKey key = keyOf(plan, plan.points[point].id, plan::TrialKind::Timed, usualMatch());
+  change(key);
+  Trial trial;
+  trial.key = std::make_shared<const TrialKey>(std::move(key));
+  trial.block = block;
+  trial.session = session;
+  trial.position = position;
+  trial.started = 100;
+  trial.devices = "[]";
+  return trial;
+}
+
+struct Filled {
+  int64_t session = 0, block = 0;
+};
+
+inline Filled fill(Store& store) {
+  Session session;
+  session.host = "host";
+  session.environment_json = "{}";
+  session.opened = session.last_seen = {90, 9};
+  Filled filled;
+  filled.session = llvm::cantFail(store.addSession(session));
+  BlockPlan block;
+  block.block.study = "test";
+  block.block.session = filled.session;
+  block.block.number = llvm::cantFail(store.nextBlockNumber("test", plan::TrialKind::Timed));
+  block.block.seed = 1000 * filled.session + block.block.number;
+  block.places = {"bbbb", "aaaa"};
+  filled.block = llvm::cantFail(store.addBlock(block));
+  return filled;
+}
+
+inline void finish(Store& store, Trial trial, TrialStatus status = TrialStatus::Valid) {
+  trial.id = llvm::cantFail(store.beginTrial(trial));
+  trial.status = status;
+  trial.seconds = 1;
+  if (status == TrialStatus::Valid) trial.metrics["step_time"] = 0.5;
+  trial.series["loss"] = {3, 2, 1};
+  trial.environment_json = "{}";
+  llvm::cantFail(store.endTrial(trial, {trial.started + 1, 11}));
+}
+
+inline int64_t addRun(Store& store, int64_t session, Match match) {
+  Run run;
+  run.study = "test";
+  run.session = session;
+  run.match = std::move(match);
+  return llvm::cantFail(store.addRun(run));
+}
+
+inline Results readBack(const std::string& folder, const plan::Plan& plan, std::vector<std::string>* said = nullptr) {
+  std::vector<std::string> messages;
+  Store reader = llvm::cantFail(Store::openForReading(folder, said ? *said : messages));
+  return llvm::cantFail(reader.load(plan, usualMatch()));
+}
+
+}  // namespace expc::store::test
