@@ -155,6 +155,12 @@ void addRun(CLI::App& app, Asked& asked) {
       .add_option("--trace", options.engine.traces,
                   "Also trace a few steps of one profile trial of each point into this folder, for Perfetto")
       ->type_name("DIR");
+  command
+      .add_option("--pass-env", options.engine.pass_env,
+                  "A variable that commands get too, beside those that they always get; may be given again")
+      ->type_name("NAME")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command.add_flag("--try-infeasible", options.engine.try_infeasible,
                    "Also start points whose estimated memory is more than the system has");
   command.add_flag("--verdicts-ok", options.verdicts_ok,

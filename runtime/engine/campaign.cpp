@@ -44,6 +44,7 @@ Campaign::Campaign(const Setup& setup, const EngineOptions& options, const Env& 
       index_(index),
       traces_(traces),
       outcome_(outcome),
+      files_(setup.files),
       scheduler_(index, env.launcher.describe().lanes, options.attempts),
       forecast_(index),
       lanes_(env.launcher.describe().lanes) {}

@@ -73,6 +73,8 @@ class Campaign {
   llvm::Error beginBlock(unsigned lane, const Step& step);
   void blockOver(plan::TrialKind kind);
   llvm::Error startTrial(unsigned lane, const Step& step);
+  /// An error where what a trial of the point reads has changed since the run began.
+  llvm::Error checkFiles(const plan::Point& point);
   /// Listens to the trials under way until something happened, and takes it in.
   llvm::Error attend();
   llvm::Error finish(Flight& flight, TrialEnd end);
@@ -97,6 +99,7 @@ class Campaign {
   RunOutcome& outcome_;
 
   store::KeyTable keys_;
+  FileWatch files_;
   Scheduler scheduler_;
   Forecast forecast_;
   std::vector<Lane> lanes_;

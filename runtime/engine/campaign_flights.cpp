@@ -61,6 +61,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   flight->lane = lane;
   flight->block = scheduler_.block(lane)->block;
   flight->point = plan_.findPoint(step.place.point);
+  if (auto error = checkFiles(*flight->point)) return error;
   store::Trial& trial = flight->trial;
   trial.key = keys_.intern(store::keyOf(plan_, step.place, step.kind, setup_.match));
   trial.run = run_;
@@ -98,6 +99,10 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   lanes_[lane].busy = true;
   flights_[*launched] = std::move(flight);
   return llvm::Error::success();
+}
+
+llvm::Error Campaign::checkFiles(const plan::Point& point) {
+  return files_.check(plan_, point, setup_.command_files, setup_.match.data_digests, [this] { return tick(); });
 }
 
 llvm::Error Campaign::attend() {
@@ -143,6 +148,14 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
   store::Trial& trial = flight.trial;
   const plan::TrialKind kind = trial.key->kind;
   const bool command = setup_.workloadOf(*flight.point).command.has_value();
+  const std::string changed =
+      end.status == TrialStatus::Valid ? llvm::toString(checkFiles(*flight.point)) : std::string();
+  if (!changed.empty()) {
+    TrialEnd failed;
+    failed.reason = changed;
+    failed.seconds = end.seconds;
+    end = std::move(failed);
+  }
   trial.status = end.status;
   trial.reason = std::move(end.reason);
   trial.log_tail = std::move(end.log_tail);
@@ -153,11 +166,13 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
   trial.notes = std::move(end.notes);
   if (const std::string note = placeNote(setup_.machine, flight.point->parameters); !note.empty() && !command)
     trial.notes.push_back(note);
+  if (command) end.environment["variables"] = llvm::json::Object(setup_.command_environment.recorded);
   trial.environment_json = plan::canonicalJson(std::move(end.environment));
   if (auto error = env_.store.endTrial(trial, now())) return error;
   lanes_[flight.lane].last_active = env_.clock.boot();
   if (command) tidy(flight);
   traces_.ended(kind, plan_, *flight.point, trial.id, trial.status == TrialStatus::Valid);
+  if (!changed.empty()) return llvm::createStringError(changed);
   if (trial.status == TrialStatus::Interrupted) return llvm::Error::success();
 
   const std::string told = index_.failedAsBefore(trial) ? "failed again, as before" : trial.reason;

@@ -212,18 +212,25 @@ llvm::Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& pla
   return all;
 }
 
+llvm::Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workload, const CommandFiles& files,
+                                          const std::function<llvm::Error()>& tick) {
+  llvm::BLAKE3 hasher;
+  for (const std::string& program : files.programs)
+    if (auto error = addToDigest(hasher, "program", program, tick)) return error;
+  for (const InputFile& input : files.inputs)
+    if (auto error = addToDigest(hasher, input.name, input.path, tick)) return error;
+  if (const auto& preparation = plan.workloads[workload].command->preparation)
+    hasher.update("prepare " + plan::canonicalJson(plan::jsonTexts(preparation->arguments)));
+  return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
+}
+
 llvm::Error digestCommands(const plan::Plan& plan, const std::vector<CommandFiles>& files,
                            std::map<std::string, std::string>& digests, const std::function<llvm::Error()>& tick) {
   for (unsigned i = 0; i < plan.workloads.size(); ++i) {
     if (!runs(plan, i)) continue;
-    llvm::BLAKE3 hasher;
-    for (const std::string& program : files[i].programs)
-      if (auto error = addToDigest(hasher, "program", program, tick)) return error;
-    for (const InputFile& input : files[i].inputs)
-      if (auto error = addToDigest(hasher, input.name, input.path, tick)) return error;
-    if (const auto& preparation = plan.workloads[i].command->preparation)
-      hasher.update("prepare " + plan::canonicalJson(plan::jsonTexts(preparation->arguments)));
-    digests[store::commandKey(plan.workloads[i])] = llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
+    auto digest = digestCommand(plan, i, files[i], tick);
+    if (!digest) return digest.takeError();
+    digests[store::commandKey(plan.workloads[i])] = std::move(*digest);
   }
   return llvm::Error::success();
 }

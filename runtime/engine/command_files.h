@@ -33,8 +33,10 @@ struct CommandFiles {
 /// an input or pattern without a file, a `${name}` that is no parameter, a metric read from a file that is an input.
 llvm::Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& plan, const std::string& results);
 
-/// A digest for each command, by store::commandKey: of the programs' contents, the inputs' names and contents, and how
-/// something is prepared.
+/// The digest of one command: of the programs' contents, the inputs' names and contents, and how something is prepared.
+llvm::Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workload, const CommandFiles& files,
+                                          const std::function<llvm::Error()>& tick);
+/// The same of each command, by store::commandKey.
 llvm::Error digestCommands(const plan::Plan& plan, const std::vector<CommandFiles>& files,
                            std::map<std::string, std::string>& digests, const std::function<llvm::Error()>& tick);
 

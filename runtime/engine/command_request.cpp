@@ -35,7 +35,7 @@ Object absoluteParameters(const plan::Plan& plan, const plan::Point& point) {
 
 void completeForCommand(TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
                         const std::vector<machine::Slot>& all, const std::vector<unsigned>& own,
-                        const std::string& folder) {
+                        const std::string& folder, const std::vector<std::string>& variables) {
   plan::TrialSpec& spec = request.spec;
   spec.command = plan.workloads[point.workload].command;
   spec.folder = folder;
@@ -59,8 +59,10 @@ void completeForCommand(TrialRequest& request, const plan::Plan& plan, const pla
                             {"index", all[own.front()].index},
                             {"indices", std::move(used)},
                             {"cores", Array(std::vector<int>(cores.begin(), cores.end()))}}};
-  request.environment = {
-      {"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES=" + devices, fmt::format("OMP_NUM_THREADS={}", threads)}};
+  request.environment = {variables};
+  for (std::string own : {std::string("CUDA_DEVICE_ORDER=PCI_BUS_ID"), "CUDA_VISIBLE_DEVICES=" + devices,
+                          fmt::format("OMP_NUM_THREADS={}", threads)})
+    request.environment[0].push_back(std::move(own));
 }
 
 }  // namespace expc::engine

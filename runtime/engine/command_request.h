@@ -16,10 +16,11 @@ namespace expc::engine {
 llvm::json::Object absoluteParameters(const plan::Plan& plan, const plan::Point& point);
 
 /// Completes `request`, whose specification has the point's parameters: command, folder, one slot of all the devices,
-/// environment, parameters (made absolute). A point without a parameter `gpus` may use the cores of
-/// every slot: trials run one at a time, and how many threads it takes is the program's business.
+/// environment (`variables`, then what expc sets itself; nothing is inherited), parameters (made absolute). A point
+/// without a parameter `gpus` may use the cores of every slot: trials run one at a time, and how many threads it takes
+/// is the program's business.
 void completeForCommand(TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
                         const std::vector<machine::Slot>& all, const std::vector<unsigned>& own,
-                        const std::string& folder);
+                        const std::string& folder, const std::vector<std::string>& variables);
 
 }  // namespace expc::engine

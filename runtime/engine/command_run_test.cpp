@@ -326,6 +326,53 @@ TEST_CASE("a program says by a file that memory ran out, and never by the words 
   CHECK(has(killed.failure(), "was killed by signal 9 (Killed) and wrote nothing"));
 }
 
+TEST_CASE("an input that changes while a run goes on ends it, and what was measured meanwhile does not count") {
+  const std::string source = "import os; path = os.environ['EXPC_STUDY_FOLDER'] + '/input.txt'\n";
+  SUBCASE("another content") {
+    Study study(python(source + "open(path, 'a').write('more')"));
+    study.write("input.txt", "text");
+    study.command().inputs = {"input.txt"};
+    study.measure("wall");
+    const std::string refusal = study.refusal();
+    CHECK(has(refusal, "/input.txt' has changed since this run began"));
+    CHECK(has(refusal, "the same command measures anew"));
+    for (const store::Trial& trial : study.trials()) CHECK((trial.status == store::TrialStatus::Failed));
+  }
+  SUBCASE("another file of the same content") {
+    Study study(python(source + "open(path + '.new', 'w').write('text'); os.rename(path + '.new', path)"), 3);
+    study.write("input.txt", "text");
+    study.command().inputs = {"input.txt"};
+    study.measure("wall");
+    CHECK(study.run().valid == 3);
+  }
+  SUBCASE("it is gone") {
+    Study study(python(source + "os.unlink(path)"));
+    study.write("input.txt", "text");
+    study.command().inputs = {"input.txt"};
+    study.measure("wall");
+    CHECK(has(study.refusal(), "/input.txt' has vanished since this run began"));
+  }
+}
+
+TEST_CASE("a variable that is passed by name counts, and one that is not passed is not seen") {
+  setenv("EXPC_TEST_NAP", "1", 1);
+  Study study(python("import os; print('value', os.environ.get('EXPC_TEST_NAP', '0'))"));
+  study.regex("value ([0-9]+)");
+  CHECK(study.one().metrics.at("value") == 0);
+  study.options.pass_env = {"EXPC_TEST_NAP"};
+  CHECK(study.run().trials == 1);
+  CHECK(study.trials()[0].metrics.at("value") == 1);
+  CHECK(study.run().trials == 0);
+  setenv("EXPC_TEST_NAP", "3", 1);
+  CHECK(study.run().trials == 1);
+  const auto trials = study.trials();
+  REQUIRE(trials.size() == 1);
+  CHECK(trials[0].metrics.at("value") == 3);
+  CHECK(has(trials[0].environment_json, "EXPC_TEST_NAP"));
+  unsetenv("EXPC_TEST_NAP");
+  CHECK(has(study.refusal(), "--pass-env EXPC_TEST_NAP: that variable is not set here"));
+}
+
 TEST_CASE("a hang is a timeout, and nothing of it lives on") {
   Study study(python(R"(
 import os, time

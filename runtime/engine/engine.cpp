@@ -80,6 +80,9 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
     messages.push_back("the GPUs are null cards, which compute nothing: no verdict comes from this run");
   if (auto error = settleUnavailable(setup, messages)) return error;
   if (auto error = settleInfeasible(setup, options.try_infeasible, messages)) return error;
+  auto environment = commandEnvironment(ownVariables(), options.pass_env);
+  if (!environment) return environment.takeError();
+  setup.command_environment = std::move(*environment);
   if (auto error = findWorkers(setup, options)) return error;
   if (auto error = checkDataExists(plan)) return error;
   auto files = findCommandFiles(setup.plan, options.results);
@@ -89,6 +92,7 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
 }
 
 llvm::Error digestAll(Setup& setup, const EngineOptions& options, const std::function<llvm::Error()>& tick) {
+  setup.files = FileWatch(setup.plan, setup.command_files);
   auto digests = digestData(setup.plan, tick);
   if (!digests) return digests.takeError();
   for (const auto& [path, digest] : *digests)

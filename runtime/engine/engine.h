@@ -42,6 +42,7 @@ struct EngineOptions : Resources {
   std::optional<std::set<std::string>> only;       // points of which trials are started; absent: all
   double heat_up_seconds = 2;                      // at the start of a session, untimed
   std::map<std::string, std::string> locked_data;  // digests that a lock holds, by data path; others are not held
+  std::vector<std::string> pass_env;               // variables that commands get besides; see command_environment.h
   bool try_infeasible = false;                     // also start points that are expected infeasible
   Launcher* launcher = nullptr;                    // where trials run; null: on this machine
   const Clock* clock = &Clock::real();

@@ -56,6 +56,14 @@ llvm::Error LocalLauncher::ready(Server& server) {
     say_(fmt::format("the worker's launch server {}: starting it again ({} of {})", server.death, restarts_,
                      kMaxRestarts));
   }
+  const std::optional<FileStamp> program = stampOf(server.path);
+  if (server.program && program && server.program != program) {
+    return llvm::createStringError(
+        fmt::format("the worker '{}' is another program than it was when this run began: what was measured is kept, "
+                    "and the same command continues with the one that is there then",
+                    server.path));
+  }
+  server.program = program;
   auto process = WorkerServer::start(server.path, log_, interrupts_, environment_);
   if (!process) return process.takeError();
   server.process = std::move(*process);

@@ -9,6 +9,7 @@
 
 #include "runtime/engine/clock.h"
 #include "runtime/engine/event_lines.h"
+#include "runtime/engine/file_watch.h"
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/launcher.h"
 #include "runtime/engine/worker_client.h"
@@ -42,8 +43,9 @@ class LocalLauncher final : public Launcher {
   struct Server {
     std::string path;
     WorkerServer process;
-    bool started = false;  // and if it does not live now, it died
-    std::string death;     // how
+    bool started = false;              // and if it does not live now, it died
+    std::string death;                 // how
+    std::optional<FileStamp> program;  // as it was when it was started first
   };
   struct Rank {
     unsigned number = 0;

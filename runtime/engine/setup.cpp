@@ -70,6 +70,12 @@ std::vector<std::string> metricsRead(const plan::Plan& plan, const plan::Workloa
 
 }  // namespace
 
+std::vector<std::string> commandVariables(const Setup& setup) {
+  std::vector<std::string> variables = setup.command_environment.variables;
+  variables.insert(variables.end(), setup.environment.begin(), setup.environment.end());
+  return variables;
+}
+
 llvm::Error findSlots(Setup& setup, const Resources& resources, std::vector<std::string>& messages) {
   setup.machine = machine::probe(resources.null_gpus);
   messages.insert(messages.end(), setup.machine.notes.begin(), setup.machine.notes.end());
@@ -106,6 +112,7 @@ llvm::Error findWorker(Setup& setup, const Resources& resources, const plan::Wor
     if (path.empty()) path = (std::filesystem::path(resources.worker).parent_path() / "expc-worker-command").string();
     auto found = describe(setup, path);
     if (!found) return found.takeError();
+    if (workload.command) found->environment_class += "+env." + setup.command_environment.digest;
     worker = std::move(*found);
   }
   // What a command is, is in the plan; a built-in workload must be in the worker.

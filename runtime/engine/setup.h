@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "runtime/engine/command_environment.h"
 #include "runtime/engine/command_files.h"
 #include "runtime/engine/engine.h"
+#include "runtime/engine/file_watch.h"
 #include "runtime/engine/null_machine.h"
 #include "runtime/engine/worker_client.h"
 #include "runtime/machine/machine.h"
@@ -32,6 +34,8 @@ struct Setup {
   std::vector<machine::Slot> slots;
   std::optional<WorkerProgram> built_in, command;  // those that some workload of the plan needs
   std::vector<CommandFiles> command_files;         // of each workload
+  CommandEnvironment command_environment;
+  FileWatch files;  // as they were before their digests were taken
   store::Match match;
   Environment environment;                          // of the workers, beside this process's
   std::unique_ptr<const NullMachine> null_machine;  // of trials on null cards
@@ -41,6 +45,9 @@ struct Setup {
   }
   const plan::Workload& workloadOf(const plan::Point& point) const { return plan.workloads[point.workload]; }
 };
+
+/// All that a command's environment begins with; on null cards also what makes them.
+std::vector<std::string> commandVariables(const Setup& setup);
 
 /// Finds the slots, and what the workers need where these are null cards.
 llvm::Error findSlots(Setup& setup, const Resources& resources, std::vector<std::string>& messages);

@@ -44,8 +44,8 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
   request.log_prefix = fmt::format("{}/{}", logFolder(options.results), trial.id);
   request.timeout_seconds = trial.limit;
   if (workload.command) {
-    completeForCommand(request, plan, point, setup.slots, slots,
-                       fmt::format("{}/trials/{}", options.results, trial.id));
+    completeForCommand(request, plan, point, setup.slots, slots, fmt::format("{}/trials/{}", options.results, trial.id),
+                       commandVariables(setup));
     spec.prepared = preparedFolder(setup, point, options.results);
   }
   return request;

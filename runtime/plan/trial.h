@@ -81,7 +81,7 @@ llvm::Expected<Event> eventFromLine(std::string_view line);
 struct LaunchRequest {
   uint64_t id = 0;
   unsigned rank = 0;
-  std::vector<std::string> environment;  // "NAME=value", added to the server's
+  std::vector<std::string> environment;  // "NAME=value", added to the server's; of a command it is all that there is
   TrialSpec spec;
 };
 struct LaunchReply {

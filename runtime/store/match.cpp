@@ -98,7 +98,8 @@ std::string Counting::objection(const TrialKey& key) const {
     return fmt::format("other settings of {} trials: {}", plan::toString(key.kind), key.settings);
   if (key.worker_build != now.worker_build) return "measured by another worker build";
   if (key.environment_class != now.environment_class)
-    return "measured in another environment (devices, driver, libraries or CPU model)";
+    return "measured in another environment (devices, driver, libraries, CPU model, or the variables that commands "
+           "get)";
   const bool read_alike = std::all_of(now.readings.begin(), now.readings.end(), [&](const auto& reading) {
     const auto held = key.readings.find(reading.first);
     return held != key.readings.end() && held->second == reading.second;

@@ -52,7 +52,8 @@ class Job:
         self.mark = f"EXPC_COMMAND_JOB={os.getpid()}"
         name, value = self.mark.split("=")
         self.environment = {**os.environ, name: value}
-        self.command = [expc, "run", str(self.plan), "--results", str(self.results), "--heat-up", "0"]
+        self.command = [expc, "run", str(self.plan), "--results", str(self.results), "--heat-up", "0",
+                        "--pass-env", name]
 
     def start(self):
         return subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment)

@@ -9,7 +9,6 @@ usage: methods_study.py --expc PATH
 import argparse
 import collections
 import json
-import os
 import pathlib
 import shutil
 import signal
@@ -34,11 +33,14 @@ class Study:
         heat_up = ["--heat-up", "0"] if what == "run" else []
         return [self.expc, what, f"{self.name}.exp", "--results", str(self.results), *heat_up, *more]
 
-    def do(self, what, *more, code=0, **environment):
-        result = subprocess.run(self.command(what, *more), cwd=self.folder, env={**os.environ, **environment}, capture_output=True,
-                                text=True, timeout=120)
+    def do(self, what, *more, code=0):
+        result = subprocess.run(self.command(what, *more), cwd=self.folder, capture_output=True, text=True, timeout=120)
         assert result.returncode == code, (result.args, result.returncode, result.stderr)
         return result
+
+    def pause(self, seconds):
+        """How long the program takes from now on."""
+        (self.folder / "pause").write_text(seconds, encoding="utf-8")
 
     def report(self, *more, code=0):
         return json.loads(self.do("report", "--format", "json", *more, code=code).stdout)
@@ -53,14 +55,15 @@ def verdicts(report):
 
 
 def killed(study):
-    engine = subprocess.Popen(study.command("run"), cwd=study.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                              env={**os.environ, "TRAIN_PAUSE": "0.2"})
+    study.pause("0.2")
+    engine = subprocess.Popen(study.command("run"), cwd=study.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     end = time.monotonic() + 60
     while sum(trial[3] == "valid" for trial in study.trials()) < 5:
         assert engine.poll() is None and time.monotonic() < end, (engine.returncode, study.trials())
         time.sleep(0.02)
     engine.send_signal(signal.SIGKILL)
     assert engine.wait() == -signal.SIGKILL
+    study.pause("0")
     report = study.report(code=4)
     assert verdicts(report)["costs"] == "inconclusive", verdicts(report)
 
@@ -114,7 +117,8 @@ def nothing_to_do(study):
 
 
 def budget(study):
-    spent = study.do("run", "-D", "design.budget=300ms", code=4, TRAIN_PAUSE="0.1")
+    study.pause("0.1")
+    spent = study.do("run", "-D", "design.budget=300ms", code=4)
     assert "the budget of 0.3 s is spent" in spent.stderr and "-D design.budget=TIME" in spent.stderr, spent.stderr
     before = study.trials()
     assert 0 < len(before) < 25 and len(before) % 5 == 0, "stopped at the end of a block"
@@ -147,7 +151,7 @@ def control(study):
 def mistrusted(study):
     seen = study.folder / "seen"
     seen.mkdir()
-    study.do("run", code=4, TRAIN_SEEN=str(seen))
+    study.do("run", code=4)
     report = study.report(code=4)
     assert verdicts(report) == {"costs": "pass"} and report["exit_code"] == 4, "an untrusted verdict stays, and decides nothing"
     control, = report["controls"]

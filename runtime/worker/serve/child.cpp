@@ -56,6 +56,8 @@ void runChild(const plan::LaunchRequest& request, int event_fd, int log_fd, pid_
   setpgid(0, 0);
   redirect(log_fd);
   close(log_fd);
+  // A command gets what the request says and nothing else; a built-in workload has the server's environment besides.
+  if (request.spec.command) clearenv();
   for (const std::string& entry : request.environment) {
     auto equals = entry.find('=');
     if (equals != std::string::npos) setenv(entry.substr(0, equals).c_str(), entry.c_str() + equals + 1, 1);

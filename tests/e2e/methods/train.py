@@ -1,6 +1,6 @@
 """Stands in for a training script: it yields what its arguments say, in the three forms that a study reads.
 
-TRAIN_PAUSE makes it take longer; TRAIN_SEEN, a folder, lets it be faster when it has done the same before.
+A file `pause` beside the study makes it take longer; a folder `seen` there lets it be faster when it has done the same before.
 """
 import argparse
 import csv
@@ -23,12 +23,14 @@ assert "RANK" not in os.environ and os.environ["EXPC_SEED"] == str(given.seed)
 if given.method == "qlora":
     pathlib.Path(os.environ["EXPC_OUT_OF_MEMORY"]).write_text("no room, as asked\n", encoding="utf-8")
     raise MemoryError("as asked")
-time.sleep(float(os.environ.get("TRAIN_PAUSE", "0")))
+beside = pathlib.Path(os.environ["EXPC_STUDY_FOLDER"])
+if (beside / "pause").exists():
+    time.sleep(float((beside / "pause").read_text(encoding="utf-8")))
 
 what = f"{given.method}-{given.rank}-{given.seed}"
 step = {"none": 10.0, "lora": 12.0}[given.method] * (1 + given.noise * random.Random(what).uniform(-1, 1))
-if "TRAIN_SEEN" in os.environ:
-    seen = pathlib.Path(os.environ["TRAIN_SEEN"], what)
+if (beside / "seen").exists():
+    seen = beside / "seen" / what
     if seen.exists():
         step *= 0.7
     seen.touch()
