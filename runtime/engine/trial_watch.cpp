@@ -84,10 +84,16 @@ void TrialWatch::takeExit(Rank& rank, const RankReport& report) {
   const int status = report.status;
   const bool ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   if (ended_well && !report.out_of_memory.empty()) notes_.push_back("it went on, though " + report.out_of_memory);
-  if (!ended_well && !report.out_of_memory.empty())
-    return complain(
-        rank, Weight::OutOfMemory,
-        fmt::format("ran out of memory ({}): {}", report.out_of_memory, rank.said ? rank.reason : statusText(status)));
+  if (!ended_well && !report.out_of_memory.empty()) {
+    const std::string words = rank.said ? rank.reason : statusText(status);
+    complain(rank, Weight::OutOfMemory, fmt::format("ran out of memory ({}): {}", report.out_of_memory, words));
+    // The kernel did that before we ended what was left, and it is why the trial failed.
+    if (stopping_ && end_.status == TrialStatus::Failed && blamed_ == report.rank) {
+      end_.status = TrialStatus::Infeasible;
+      end_.reason = fmt::format("{} ran out of memory ({}): {}", nameOf(report.rank), report.out_of_memory, words);
+    }
+    return;
+  }
   if (WIFSIGNALED(status)) {
     const char* who = WTERMSIG(status) == SIGKILL ? "; nothing tells who did that" : "";
     complain(rank, Weight::Signal, fmt::format("was {}{}", statusText(status), who));

@@ -189,6 +189,16 @@ TEST_CASE("out of memory is what the kernel or the worker's own exception says, 
     CHECK(end.reason ==
           "the worker ran out of memory (oom_kill 1 in memory.events): bench was killed by signal 9 (Killed)");
   }
+  SUBCASE("it said so, and was ended by us before it was gone") {
+    trial.failed("bench was killed by signal 9 (Killed)", 101);
+    CHECK((trial.watch.judge(101) == Next::Wait));
+    CHECK((trial.watch.judge(101.4) == Next::Kill));
+    trial.exited(SIGKILL, 101.5, 0, "oom_kill 1 in memory.events");
+    const TrialEnd end = trial.endAt(101.5);
+    CHECK((end.status == TrialStatus::Infeasible));
+    CHECK(end.reason ==
+          "the worker ran out of memory (oom_kill 1 in memory.events): bench was killed by signal 9 (Killed)");
+  }
   SUBCASE("it went on without what was killed") {
     trial.result(101);
     trial.exited(0, 101, 0, "oom_kill 1 in memory.events");

@@ -45,7 +45,9 @@ class EventWriter {
 /// Runs one rank in its own process: returns the exit code (0: it ended well). `event_fd` is for an EventWriter. When
 /// it is called
 ///   - stdout and stderr go to the trial's log, stdin is /dev/null,
-///   - the request's environment is set, instead of the server's where the trial is of a command (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, …),
+///   - the request's environment is set (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, …), in the place of
+///   the
+///     server's where the trial is of a command,
 ///   - the process leads its own process group, is bound to the cores and memory of its slots and dies with the server,
 ///   - signals have their default actions again, but SIGPIPE stays ignored.
 /// It may start threads. An exception that leaves it ends the rank as `failed` with its what().
