@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""What a trial costs around the program that it measures: many trials of `true`, in one run beside hyperfine, JUBE, ReFrame and Hydra.
+
+expc and the peers are timed as whole processes; of peers that take more than a second for 100 trials fewer are run, and the time of one is
+used. hyperfine keeps its results in memory until the end; each trial of expc is on the disk before the next one starts. expc's
+memory is the peak of its own process. Then a second run of the largest study, which finds that nothing is missing, and its report.
+Prints a table, then one JSON line.
+
+usage: trials.py --expc PATH [--sizes 100,1000,10000] [--runs N] [--python PATH]
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent / "trials"
+
+STUDY = """workload nothing command ["true", "${{level}}"] {{
+  param level : int in 1..10 = 1
+  metric wall : Time lower
+}}
+
+study nothing {{
+  workload nothing
+  factor level in 1..10
+  measure wall
+  design full {{ repeat {repeat} }}
+}}
+"""
+
+JUBE = """<?xml version="1.0" encoding="UTF-8"?>
+<jube><benchmark name="nothing" outpath="{folder}/out">
+<parameterset name="trials"><parameter name="trial" type="int">{trials}</parameter></parameterset>
+<step name="run"><use>trials</use><do>true</do></step>
+</benchmark></jube>
+"""
+
+
+def timed(command, **options):
+    """Seconds, and the peak of the process's memory in MiB, its children's not included where it is given as `own`."""
+    begin = time.perf_counter()
+    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **options)
+    peak = 0
+    while process.poll() is None:
+        try:
+            status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+            peak = max([peak] + [int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")])
+        except OSError:
+            pass
+        try:
+            process.wait(0.05)
+        except subprocess.TimeoutExpired:
+            continue
+    seconds = time.perf_counter() - begin
+    errors = process.stderr.read()
+    if process.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))} ended with {process.returncode}:\n{errors[-2000:]}")
+    return seconds, peak / 1024
+
+
+def expc(path, trials, folder):
+    study = folder / "nothing.exp"
+    study.write_text(STUDY.format(repeat=trials // 10))
+    results = folder / f"results{trials}"
+    shutil.rmtree(results, ignore_errors=True)
+    run = [path, "run", study, "--results", results, "--devices", "cpu:1", "--heat-up", "0", "--html", folder / "page.html"]
+    seconds, mib = timed(run, cwd=folder)
+    return seconds, mib, timed(run, cwd=folder)[0], timed([path, "report", *run[2:5], "--html", folder / "page.html"], cwd=folder)[0]
+
+
+def hyperfine(_, trials, folder):
+    timed(["hyperfine", "-N", "--runs", trials, "--export-json", folder / "hyperfine.json", "true"])
+
+
+def jube(_, trials, folder):
+    shutil.rmtree(folder / "out", ignore_errors=True)
+    (folder / "jube.xml").write_text(JUBE.format(folder=folder, trials=",".join(map(str, range(trials)))))
+    timed(["jube", "run", "--hide-animation", folder / "jube.xml"], cwd=folder)
+
+
+def reframe(python, trials, folder):
+    timed([python.parent / "reframe", "-c", HERE / "reframe_true.py", "-r", "--exec-policy=serial", "--prefix", folder / "reframe"], cwd=folder,
+          env={**os.environ, "TRIALS": str(trials)})
+
+
+def hydra(python, trials, folder):
+    timed([python, HERE / "hydra_app.py", "--multirun", f"+trial=range({trials})"], cwd=folder)
+
+
+PEERS = {"hyperfine": hyperfine, "JUBE": jube, "ReFrame": reframe, "Hydra": hydra}
+
+
+def of_peer(run, python, sizes, folder):
+    """Milliseconds of a trial, without the start: from the difference of two sizes."""
+    def seconds(trials):
+        begin = time.perf_counter()
+        run(python, trials, folder)
+        return time.perf_counter() - begin
+
+    small = seconds(20)
+    large = sizes[-1] if run is hyperfine else 200
+    return 1e3 * (seconds(large) - small) / (large - 20), large
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--expc", type=pathlib.Path, required=True)
+    parser.add_argument("--sizes", type=lambda text: [int(part) for part in text.split(",")], default=[100, 1000, 10000])
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--python", type=pathlib.Path, default=ROOT / ".deps/bench/bin/python")
+    options = parser.parse_args()
+    options.expc = options.expc.resolve()
+    found = {"expc": {}, "peers": {}}
+    with tempfile.TemporaryDirectory(prefix="expc-trials-") as name:
+        folder = pathlib.Path(name)
+        print("| tool | trials | ms a trial | peak MiB | again, s | report, s |\n|---|--:|--:|--:|--:|--:|", flush=True)
+        for trials in options.sizes:
+            seconds, mib, again, report = map(statistics.median, zip(*(expc(options.expc, trials, folder) for _ in range(options.runs))))
+            found["expc"][trials] = {"ms": 1e3 * seconds / trials, "mib": mib, "again": again, "report": report}
+            print(f"| expc | {trials} | {1e3 * seconds / trials:.2f} | {mib:.0f} | {again:.2f} | {report:.2f} |", flush=True)
+        for peer, run in PEERS.items():
+            ms, trials = of_peer(run, options.python.absolute(), options.sizes, folder)
+            found["peers"][peer] = ms
+            print(f"| {peer} | {trials} | {ms:.2f} | | | |", flush=True)
+    largest = found["expc"][options.sizes[-1]]["ms"]
+    found["ratios"] = {peer: ms / largest for peer, ms in found["peers"].items()}
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
