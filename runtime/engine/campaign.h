@@ -48,6 +48,7 @@ class Campaign {
   /// A trial under way.
   struct Flight {
     unsigned lane = 0;
+    double begin = 0;  // boot time
     store::Trial trial;
     const plan::Point* point = nullptr;
     store::Block block;

@@ -85,7 +85,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   if (setup_.workloadOf(*flight->point).command)
     if (auto error = makeTrialFolder(flight->request.spec.folder, setup_.command_files[flight->point->workload]))
       return error;
-  const double begin = env_.clock.boot();
+  flight->begin = env_.clock.boot();
   auto launched = env_.launcher.start(flight->request);
   if (!launched) {
     if (!env_.interrupts.requested()) return launched.takeError();
@@ -95,7 +95,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
     none.reason = "interrupted by the user";
     return finish(*flight, std::move(none));
   }
-  flight->watch = std::make_unique<TrialWatch>(flight->request, begin);
+  flight->watch = std::make_unique<TrialWatch>(flight->request, flight->begin);
   lanes_[lane].busy = true;
   flights_[*launched] = std::move(flight);
   return llvm::Error::success();
@@ -169,7 +169,8 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
   if (command) end.environment["variables"] = llvm::json::Object(setup_.command_environment.recorded);
   trial.environment_json = plan::canonicalJson(std::move(end.environment));
   if (auto error = env_.store.endTrial(trial, now())) return error;
-  lanes_[flight.lane].last_active = env_.clock.boot();
+  // Not the moment at which it was seen: an engine that was stopped meanwhile finds a gap behind the trial.
+  lanes_[flight.lane].last_active = flight.begin + trial.seconds;
   if (command) tidy(flight);
   traces_.ended(kind, plan_, *flight.point, trial.id, trial.status == TrialStatus::Valid);
   if (!changed.empty()) return llvm::createStringError(changed);

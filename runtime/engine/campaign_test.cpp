@@ -1,0 +1,178 @@
+// Runs on a launcher that starts no process and a clock that tests move.
+
+#include "runtime/engine/campaign.h"
+
+#include <doctest/doctest.h>
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "runtime/engine/test_run.h"
+
+using namespace expc;
+using namespace expc::engine;
+
+namespace {
+
+/// Every trial takes a second of its clock and ends as `judge` says; trials of several lanes end in the order of their
+/// start.
+class PretendedLauncher final : public Launcher {
+ public:
+  explicit PretendedLauncher(unsigned lanes = 1) : lanes_(lanes) {}
+
+  LauncherDescription describe() const override { return {"pretended", lanes_}; }
+
+  llvm::Expected<uint64_t> start(const TrialRequest& request) override {
+    started.push_back(request.spec);
+    under_way_.push_back({++last_, request.spec});
+    most_at_once = std::max(most_at_once, under_way_.size());
+    return last_;
+  }
+
+  llvm::Expected<std::vector<RankReport>> events(double, int) override {
+    if (before_events) before_events();
+    const auto [number, spec] = under_way_.front();
+    under_way_.pop_front();
+    clock.boot_seconds += 1;
+    clock.wall_seconds += 1;
+    RankReport said, exited;
+    said.what = RankReport::What::Said;
+    said.trial = exited.trial = number;
+    said.at = exited.at = clock.boot_seconds;
+    exited.what = RankReport::What::Exited;
+    const std::string why = judge ? judge(spec) : "";
+    if (why.empty()) {
+      said.event.type = plan::Event::Type::Result;
+      for (const std::string& metric : spec.metrics) said.event.metrics[metric] = 1.0;
+    } else {
+      said.event.type = plan::Event::Type::Failed;
+      said.event.reason = why;
+      exited.status = 1 << 8;
+    }
+    if (after_exit) after_exit();
+    return std::vector<RankReport>{said, exited};
+  }
+
+  void kill(uint64_t) override {}
+
+  MovedClock clock;
+  std::vector<plan::TrialSpec> started;
+  std::function<std::string(const plan::TrialSpec&)> judge;  // why it fails; "" or null: it does not
+  std::function<void()> before_events, after_exit;
+  size_t most_at_once = 0;
+
+ private:
+  const unsigned lanes_;
+  uint64_t last_ = 0;
+  std::deque<std::pair<uint64_t, plan::TrialSpec>> under_way_;
+};
+
+EngineOptions optionsOn(const TestFolder& folder, PretendedLauncher& launcher) {
+  EngineOptions options = optionsFor(folder);
+  options.launcher = &launcher;
+  options.clock = &launcher.clock;
+  return options;
+}
+
+bool said(const RunOutcome& outcome, std::string_view part) {
+  return std::any_of(outcome.messages.begin(), outcome.messages.end(),
+                     [&](const std::string& message) { return message.find(part) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("a gap inside a block closes the session, and no block reaches over it") {
+  TestFolder folder;
+  PretendedLauncher launcher;
+  const plan::Plan plan = nullPlan(4, 3);
+  const EngineOptions options = optionsOn(folder, launcher);
+  // The engine is stopped for an hour while the second trial of the second block ends.
+  launcher.after_exit = [&] {
+    if (launcher.started.size() == 6) launcher.clock.boot_seconds += 3600;
+  };
+  const RunOutcome outcome = runPlan(plan, options);
+  CHECK((outcome.ending == Ending::Complete));
+  CHECK(said(outcome, "nothing ran for 1 h"));
+  const store::Results results = resultsOf(plan, options);
+  CHECK(results.sessions.size() == 2);
+  CHECK(results.trials.size() == 12);
+  CHECK(results.blocks.size() == 4);  // one of them was left after two trials
+  std::map<int64_t, std::set<int64_t>> sessions_of;
+  for (const store::Trial& trial : results.trials) {
+    sessions_of[trial.block].insert(trial.session);
+    CHECK(trial.seconds == 1);
+  }
+  for (const auto& [block, sessions] : sessions_of) CHECK(sessions.size() == 1);
+}
+
+TEST_CASE("a wall clock that jumps changes no duration and no session") {
+  TestFolder folder;
+  PretendedLauncher launcher;
+  const plan::Plan plan = nullPlan(2, 4);
+  EngineOptions options = optionsOn(folder, launcher);
+  launcher.before_events = [&] { launcher.clock.wall_seconds += launcher.started.size() % 2 ? 86400 : -200000; };
+  CHECK((runPlan(plan, options).ending == Ending::Complete));
+  plan::Plan more = nullPlan(2, 6);
+  launcher.clock.wall_seconds -= 1e6;
+  CHECK((runPlan(more, options).ending == Ending::Complete));
+  const store::Results results = resultsOf(more, options);
+  CHECK(results.sessions.size() == 1);
+  CHECK(results.trials.size() == 12);
+  for (const store::Trial& trial : results.trials) CHECK(trial.seconds == 1);
+}
+
+TEST_CASE("each lane has a block and a session of its own, and nothing is measured too often") {
+  TestFolder folder;
+  PretendedLauncher launcher(3);
+  const plan::Plan plan = nullPlan(4, 7, true);
+  EngineOptions options = optionsOn(folder, launcher);
+  const RunOutcome outcome = runPlan(plan, options);
+  CHECK((outcome.ending == Ending::Complete));
+  CHECK(outcome.valid == 4 * 8);
+  CHECK(launcher.most_at_once == 3);
+  const store::Results results = resultsOf(plan, options);
+  CHECK(results.sessions.size() == 3);
+  std::map<int64_t, std::set<int64_t>> sessions_of;
+  std::map<int64_t, unsigned> places_of;
+  bool quality = false;
+  for (const store::Trial& trial : results.trials) {
+    sessions_of[trial.block].insert(trial.session);
+    ++places_of[trial.block];
+    quality |= trial.key->kind == plan::TrialKind::Quality;
+    CHECK((trial.key->kind == plan::TrialKind::Quality || !quality));  // kinds do not mix
+  }
+  for (const auto& [block, sessions] : sessions_of) CHECK(sessions.size() == 1);
+  for (const auto& [block, places] : places_of) CHECK(places == 4);
+  CHECK(runPlan(plan, options).trials == 0);
+}
+
+TEST_CASE("a lane's failures leave the blocks of the others alone") {
+  TestFolder folder;
+  PretendedLauncher launcher(2);
+  const plan::Plan plan = nullPlan(3, 5);
+  EngineOptions options = optionsOn(folder, launcher);
+  launcher.judge = [&](const plan::TrialSpec& spec) {
+    return spec.point == plan.points[1].id ? std::string("the tape tore") : std::string();
+  };
+  const RunOutcome outcome = runPlan(plan, options);
+  CHECK((outcome.ending == Ending::Incomplete));
+  CHECK(outcome.valid == 10);
+  CHECK(outcome.failed >= 4);
+  CHECK(outcome.failed <= 6);  // given up after four in a row; another lane may have had one under way
+  CHECK(said(outcome, "the tape tore"));
+  CHECK(!said(outcome, "are there"));
+}
+
+TEST_CASE("what a run costs does not grow with what was measured before") {
+  TestFolder folder;
+  PretendedLauncher launcher;
+  const plan::Plan plan = nullPlan(2, 200);
+  EngineOptions options = optionsOn(folder, launcher);
+  const RunOutcome outcome = runPlan(plan, options);
+  CHECK(outcome.valid == 400);
+  const plan::Plan more = nullPlan(2, 201);
+  CHECK(runPlan(more, options).trials == 2);
+  CHECK(resultsOf(more, options).trials.size() == 402);
+}
