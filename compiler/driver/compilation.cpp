@@ -11,6 +11,7 @@
 #include "compiler/driver/systems.h"
 #include "compiler/driver/where.h"
 #include "compiler/parse/load.h"
+#include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
 
 namespace expc::driver {
@@ -21,7 +22,7 @@ namespace {
 bool looksLikePlan(llvm::StringRef text) { return text.ltrim().starts_with("{"); }
 
 llvm::Expected<plan::Plan> readPlan(const std::string& path, llvm::StringRef text) {
-  llvm::Expected<llvm::json::Value> json = llvm::json::parse(text);
+  llvm::Expected<llvm::json::Value> json = plan::parseJson(text);
   if (!json)
     return llvm::createStringError(fmt::format("{} is no plan: {}; write one with `expc plan STUDY.exp --format json`",
                                                path, llvm::toString(json.takeError())));

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "runtime/plan/command_json.h"
+#include "runtime/plan/name.h"
 #include "runtime/plan/plan_reader.h"
 #include "runtime/plan/plan_words.h"
 
@@ -9,6 +10,10 @@ namespace {
 
 /// A plan with more repetitions than this is a slip: it bounds what the engine allocates for blocks.
 constexpr unsigned kMaxRepeat = 1000000;
+
+void requireName(JsonFields& in, llvm::StringRef key, const std::string& name) {
+  if (const auto why = whyNoName(name)) in.fail(key, *why);
+}
 
 }  // namespace
 
@@ -58,7 +63,7 @@ void PlanReader::readHead(JsonFields& in, const JsonPath& root) {
   plan_.system = in.string("system");
   if (const Value* rates = in.value("rates")) readRates(*rates, JsonPath{&root, "rates", std::nullopt});
   plan_.digest = in.string("digest");
-  if (plan_.study.empty()) in.fail("study", "is empty");
+  requireName(in, "study", plan_.study);
   if (plan_.workloads.empty()) in.fail("workloads", "a plan needs a workload");
 }
 
@@ -97,7 +102,8 @@ void PlanReader::readWorkload(const Value& value, const JsonPath& at) {
   workload.version = static_cast<int>(in.small("version", 0, INT32_MAX));
   if (in.has("command"))
     workload.command = readCommand(errors_, *in.value("command"), JsonPath{&at, "command", std::nullopt});
-  if (workload.name.empty()) in.fail("name", "is empty");
+  requireName(in, "name", workload.name);
+  if (!workload.label.empty()) requireName(in, "label", workload.label);
   for (const Workload& other : plan_.workloads)
     if (other.label == workload.label) in.fail("label", quoted(workload.label) + " is a second workload of that label");
   in.refuseOthers();
@@ -155,10 +161,8 @@ void PlanReader::readPoint(const Value& value, const JsonPath& at) {
     in.fail("workload", fmt::format("workload {} of {}", point.workload, plan_.workloads.size()));
   if (in.has("expected_infeasible")) point.expected_infeasible = in.string("expected_infeasible");
   if (in.has("unavailable")) point.unavailable = in.string("unavailable");
-  if (point.id.empty())
-    in.fail("id", "is empty");
-  else if (!points_.insert(point.id).second)
-    in.fail("id", quoted(point.id) + " is a second point of that id");
+  requireName(in, "id", point.id);
+  if (!points_.insert(point.id).second) in.fail("id", quoted(point.id) + " is a second point of that id");
   in.refuseOthers();
   plan_.points.push_back(std::move(point));
 }
@@ -242,7 +246,7 @@ void PlanReader::readKindDesign(const Value& value, const JsonPath& at) {
 void PlanReader::readControl(const Value& value, const JsonPath& at) {
   JsonFields in(errors_, value, at);
   Control control{in.string("name"), in.string("point")};
-  if (control.name.empty()) in.fail("name", "is empty");
+  requireName(in, "name", control.name);
   for (const Control& other : plan_.controls)
     if (other.name == control.name) in.fail("name", quoted(control.name) + " is a second control of that name");
   if (!points_.contains(control.point)) in.fail("point", quoted(control.point) + " is no point of the plan");

@@ -264,6 +264,11 @@ TEST_CASE("indices and references are checked") {
   has(refusalAfter([](Object& p) { at(p, "points", 0)["levels"] = Array{0, 0, 0}; }),
       "$.points[0].levels[2]: the plan has 2");
   has(refusalAfter([](Object& p) { at(p, "points", 0)["id"] = at(p, "points", 1)["id"]; }), "$.points[1].id:");
+  has(refusalAfter([](Object& p) { p["study"] = "../../x"; }), "$.study: begins with a dot");
+  has(refusalAfter([](Object& p) { p["study"] = "/tmp/x"; }), "$.study: holds a '/'");
+  has(refusalAfter([](Object& p) { at(p, "workloads", 0)["name"] = "a\nb"; }), "$.workloads[0].name: holds a control");
+  has(refusalAfter([](Object& p) { at(p, "workloads", 0)["label"] = "a/b"; }), "$.workloads[0].label: holds a '/'");
+  has(refusalAfter([](Object& p) { at(p, "points", 0)["id"] = "ab#cd"; }), "$.points[0].id: holds a '#'");
   has(refusalAfter([](Object& p) { at(p, "factors", 1)["baseline"] = 2; }), "$.factors[1].baseline: level 2 of 2");
   has(refusalAfter([](Object& p) { at(p, "factors", 1)["name"] = "precision"; }), "$.factors[1].name:");
   has(refusalAfter([](Object& p) { at(p, "metrics", 1)["name"] = "step_time"; }), "$.metrics[1].name:");

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <set>
 
+#include "runtime/plan/name.h"
+
 namespace expc::rehearsal {
 namespace {
 
@@ -123,12 +125,10 @@ llvm::Expected<Study> studyFromJson(const Value& value) {
 std::string folderOf(const std::string& results) { return (std::filesystem::path(results) / "rehearsals").string(); }
 
 llvm::Expected<std::string> pathOf(const std::string& results, const std::string& study) {
-  const std::filesystem::path name(study);
-  const bool plain = !study.empty() && study != "." && study != ".." && name.filename() == name &&
-                     study.find('\0') == std::string::npos;
-  if (plain) return (std::filesystem::path(folderOf(results)) / (study + ".json")).string();
+  const auto why = plan::whyNoName(study);
+  if (!why) return (std::filesystem::path(folderOf(results)) / (study + ".json")).string();
   return llvm::createStringError(
-      fmt::format("a study called '{}' has no file of rehearsals: its name is none of a file", study));
+      fmt::format("a study called '{}' has no file of rehearsals: its name {}", study, *why));
 }
 
 llvm::Expected<Study> read(const std::string& results, const std::string& study) {

@@ -10,19 +10,17 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/store/lease_holder.h"
+
 namespace expc::store {
 
 inline constexpr std::string_view kLeaseName = "expc.lease";
-/// A holder on another host (or in another PID namespace) is believed dead when its heartbeat is older.
-inline constexpr double kLeaseStaleSeconds = 120;
 
-struct LeaseHolder {
-  std::string host, boot_id, pid_namespace;
-  int64_t pid = 0;
-  uint64_t start_ticks = 0;  // start time of the process, from /proc: tells a reused pid apart
-  std::string purpose;       // "run", "report"
-  double heartbeat = 0;      // Unix time: the file's modification time
-  static LeaseHolder self(std::string_view purpose);
+/// When a holder that runs where we cannot see it is believed dead. What counts is what the file server's clock says of
+/// two files of its own, and then whether the heartbeat moves while we watch, so no two clocks are compared.
+struct LeasePatience {
+  double stale_seconds = 120;  // a heartbeat that is this far from now is looked at
+  double watch_seconds = 25;   // and does not move for this long: two periods of a heartbeat, and a while
 };
 
 /// Held from acquire() to release() or destruction.
@@ -33,22 +31,23 @@ class Lease {
   ~Lease();
 
   /// Takes the lease of `folder`. A stale one is taken over and `messages` says from whom. A live one is refused by an
-  /// error that names pid and host; a reader's (purpose "report", held for milliseconds) is waited for.
+  /// error that names pid and host.
   static llvm::Expected<Lease> acquire(const std::string& folder, std::string_view purpose,
-                                       std::vector<std::string>& messages);
-  /// Is a live process holding it? Never changes anything.
+                                       std::vector<std::string>& messages, LeasePatience patience = LeasePatience());
+  /// Does somebody hold it who may live? Never changes anything, so it has this machine's clock alone.
   static bool isLive(const std::string& folder);
 
-  /// Sets the heartbeat to now; an error when the file is not ours any more.
+  /// Says that we live; an error when the file is not ours any more.
   llvm::Error heartbeat();
   void release();
 
  private:
-  Lease(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  Lease(std::string path, int fd, std::string text) : path_(std::move(path)), text_(std::move(text)), fd_(fd) {}
   bool ours() const;
 
-  std::string path_;
+  std::string path_, text_;
   int fd_ = -1;
+  double beat_ = -1;  // by the clock that runs while the machine sleeps
 };
 
 }  // namespace expc::store

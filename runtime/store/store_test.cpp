@@ -209,25 +209,6 @@ TEST_CASE("the lease of a dead process is taken over with a message") {
   CHECK(Lease::isLive(folder.path));
 }
 
-TEST_CASE("a reused process number does not keep a lease alive, a fresh foreign one does") {
-  TestFolder folder;
-  LeaseHolder self = LeaseHolder::self("run");
-  auto write = [&](const std::string& host, int64_t pid, uint64_t ticks) {
-    std::ofstream(folder.path + "/expc.lease")
-        << R"({"boot_id":")" << self.boot_id << R"(","host":")" << host << R"(","pid":)" << pid
-        << R"(,"pid_namespace":")" << self.pid_namespace << R"(","purpose":"run","start_ticks":)" << ticks << "}";
-  };
-  write(self.host, self.pid, self.start_ticks);
-  CHECK(Lease::isLive(folder.path));
-  write(self.host, self.pid, self.start_ticks + 1);
-  CHECK(!Lease::isLive(folder.path));
-  write("elsewhere", 1, 1);
-  CHECK(Lease::isLive(folder.path));
-  timespec old[2] = {{time(nullptr) - 1000, 0}, {time(nullptr) - 1000, 0}};
-  utimensat(AT_FDCWD, (folder.path + "/expc.lease").c_str(), old, 0);
-  CHECK(!Lease::isLive(folder.path));
-}
-
 TEST_CASE("a lease that was taken away is noticed") {
   TestFolder folder;
   Store store = openWriter(folder.path);

@@ -56,6 +56,30 @@ class Command(unittest.TestCase):
         return self.expc("run", path, "--worker", OPTIONS.null_worker, "--devices", "cpu:2", *cold, *arguments, code=code)
 
 
+class Strangers(Command):
+    """Files that somebody else wrote."""
+
+    def test_a_plan_or_lock_nested_without_end_is_refused(self):
+        deep = self.write("deep.json", '{"a":' * 100000 + "1" + "}" * 100000)
+        for command in (("run", deep), ("report", deep), ("plan", self.study, "--diff", deep)):
+            self.assertIn("nested deeper than", self.expc(*command, code=1).stderr)
+        self.write("tiny.exp.lock", deep.read_text())
+        self.assertIn("nested deeper than", self.run_study(self.study, code=1).stderr)
+
+    def test_a_plan_names_no_file_outside_the_results(self):
+        plan = json.loads(self.expc("plan", self.study, "--format", "json", "--devices", "cpu:2").stdout)
+        for name in ("../../x", str(self.folder / "x"), "a\0b", ""):
+            path = self.write("plan.json", json.dumps({**plan, "study": name}))
+            for command in ("run", "report"):
+                self.assertIn("$.study:", self.expc(command, path, code=1).stderr)
+        self.assertEqual([], list(self.folder.glob("**/*.html")))
+
+    def test_an_id_that_would_be_read_as_a_control_is_refused(self):
+        plan = json.loads(self.expc("plan", self.study, "--format", "json", "--devices", "cpu:2").stdout)
+        plan["points"][0]["id"] = "ab#cd"
+        self.assertIn("$.points[0].id: holds a '#'", self.expc("run", self.write("plan.json", json.dumps(plan)), code=1).stderr)
+
+
 class Usage(Command):
     def test_help_names_every_command(self):
         text = self.expc("--help").stdout

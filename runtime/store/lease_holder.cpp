@@ -1,0 +1,126 @@
+#include "runtime/store/lease_holder.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/ArrayRef.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "runtime/plan/json.h"
+#include "runtime/plan/plan.h"
+
+namespace expc::store {
+namespace {
+
+// Of statfs(2), for file systems of which one machine alone has the disk: ext2 to ext4, xfs, btrfs, tmpfs, overlay,
+// zfs, f2fs, bcachefs. All others may be shared.
+constexpr uint32_t kOfOneMachine[] = {0xef53,     0x58465342, 0x9123683e, 0x01021994,
+                                      0x794c7630, 0x2fc12fc1, 0xf2f52010, 0xca451a4e};
+constexpr size_t kLongestText = 200;
+
+bool isOfOneMachine(const std::string& folder) {
+  struct statfs system{};
+  return statfs(folder.c_str(), &system) == 0 && llvm::is_contained(kOfOneMachine, uint32_t(system.f_type));
+}
+
+/// The state of a process and field 22 of /proc/PID/stat; the name in field 2 may hold anything, so both are counted
+/// from its closing bracket.
+struct Process {
+  char state = 'X';
+  uint64_t start_ticks = 0;
+};
+
+Process processOf(int64_t pid) {
+  std::ifstream in(fmt::format("/proc/{}/stat", pid));
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  Process process;
+  size_t at = text.rfind(')');
+  if (at == std::string::npos || at + 2 >= text.size()) return process;
+  process.state = text[at + 2];
+  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text.find(' ', at + 1);
+  if (at != std::string::npos) process.start_ticks = std::strtoull(text.c_str() + at, nullptr, 10);
+  return process;
+}
+
+/// A zombie holds nothing any more.
+bool isRunning(const LeaseHolder& holder) {
+  const Process process = processOf(holder.pid);
+  return process.state != 'Z' && process.state != 'X' && process.start_ticks == holder.start_ticks;
+}
+
+/// As it can be shown, whoever wrote it.
+std::string shown(std::optional<llvm::StringRef> text) {
+  std::string result = text.value_or("").take_front(kLongestText).str();
+  std::replace_if(result.begin(), result.end(), [](char c) { return uint8_t(c) < 0x20 || c == 0x7f; }, '?');
+  return result;
+}
+
+}  // namespace
+
+LeaseHolder LeaseHolder::self(std::string_view purpose) {
+  LeaseHolder holder;
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  holder.host = name;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> holder.boot_id;
+  std::ifstream("/etc/machine-id") >> holder.machine_id;
+  const ssize_t size = readlink("/proc/self/ns/pid", name, sizeof name - 1);
+  holder.pid_namespace = std::string(name, size > 0 ? size : 0);
+  holder.pid = getpid();
+  holder.start_ticks = processOf(holder.pid).start_ticks;
+  holder.purpose = purpose;
+  std::random_device random;
+  holder.token = fmt::format("{:08x}{:08x}", random(), random());
+  return holder;
+}
+
+LeaseHolder LeaseHolder::fromText(std::string_view text) {
+  LeaseHolder holder;
+  auto value = plan::parseJson(text);
+  if (!value) {
+    llvm::consumeError(value.takeError());
+    return holder;
+  }
+  const llvm::json::Object* object = value->getAsObject();
+  if (!object) return holder;
+  holder.host = shown(object->getString("host"));
+  holder.boot_id = shown(object->getString("boot_id"));
+  holder.machine_id = shown(object->getString("machine_id"));
+  holder.pid_namespace = shown(object->getString("pid_namespace"));
+  holder.purpose = shown(object->getString("purpose"));
+  holder.token = shown(object->getString("token"));
+  holder.pid = object->getInteger("pid").value_or(0);
+  holder.start_ticks = uint64_t(object->getInteger("start_ticks").value_or(0));
+  return holder;
+}
+
+std::string LeaseHolder::toText() const {
+  return plan::canonicalJson(llvm::json::Object{{"host", plan::jsonText(host)},
+                                                {"boot_id", plan::jsonText(boot_id)},
+                                                {"machine_id", plan::jsonText(machine_id)},
+                                                {"pid_namespace", pid_namespace},
+                                                {"pid", pid},
+                                                {"start_ticks", int64_t(start_ticks)},
+                                                {"purpose", purpose},
+                                                {"token", token}}) +
+         "\n";
+}
+
+std::string LeaseHolder::name() const {
+  if (pid <= 0) return "an unknown process (the lease file is damaged)";
+  return fmt::format("process {} on host {}", pid, host);
+}
+
+Sign signOf(const LeaseHolder& holder, const std::string& folder) {
+  const LeaseHolder self = LeaseHolder::self("");
+  if (holder.pid <= 0 || holder.host != self.host || holder.pid_namespace != self.pid_namespace) return Sign::Elsewhere;
+  if (holder.boot_id == self.boot_id) return isRunning(holder) ? Sign::Lives : Sign::Gone;
+  return holder.machine_id == self.machine_id && isOfOneMachine(folder) ? Sign::Gone : Sign::Elsewhere;
+}
+
+}  // namespace expc::store
