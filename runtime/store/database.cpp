@@ -47,6 +47,12 @@ llvm::Error Database::open(const std::string& name, const std::string& path, int
   const int code = sqlite3_open_v2(name.c_str(), &db_, flags, kVfs);
   if (code != SQLITE_OK) return sqliteError(db_, path_, code);
   sqlite3_extended_result_codes(db_, 1);
+  // The file may be a stranger's: nothing in it may call a function, write to the schema or make us read without end.
+  sqlite3_db_config(db_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(db_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_limit(db_, SQLITE_LIMIT_ATTACHED, 1);  // of `VACUUM INTO`
   auto state = schemaOf(db_, path_);
   if (!state) return state.takeError();
   state_ = *state;
@@ -65,7 +71,8 @@ llvm::Expected<Database> Database::inMemory() {
 
 llvm::Expected<Database> Database::openForWriting(const std::string& path) {
   Database database;
-  if (auto error = database.open(path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) return error;
+  if (auto error = database.open(path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW))
+    return error;
   if (database.state_ == SchemaState::New) {
     // As one: a process that is killed meanwhile leaves an empty file.
     auto error = transaction(database.db_, path, [&] { return createSchema(database.db_, path); });
@@ -81,7 +88,9 @@ llvm::Expected<Database> Database::openForWriting(const std::string& path) {
 
 llvm::Expected<Database> Database::openForReading(const std::string& path) {
   Database database;
-  if (auto error = database.open(immutableUri(path), path, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)) return error;
+  if (auto error =
+          database.open(immutableUri(path), path, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOFOLLOW))
+    return error;
   return database;
 }
 

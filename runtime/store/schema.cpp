@@ -68,6 +68,28 @@ llvm::Expected<int64_t> number(sqlite3* db, const std::string& path, const char*
   return result;
 }
 
+/// How its tables, indices, views and triggers are declared.
+std::string declarations(sqlite3* db, const std::string& path) {
+  Statement statement(db, path,
+                      "SELECT coalesce(group_concat(sql, ';'), '') FROM (SELECT sql FROM sqlite_master ORDER BY name)");
+  std::string text = statement.step() ? statement.text(0) : "";
+  llvm::consumeError(statement.take());  // "" is not ours either
+  return text;
+}
+
+/// Of a database that this program makes.
+const std::string& ownDeclarations() {
+  static const std::string text = [] {
+    sqlite3* db = nullptr;
+    sqlite3_open(":memory:", &db);
+    llvm::cantFail(execute(db, ":memory:", kTables));
+    std::string own = declarations(db, ":memory:");
+    sqlite3_close(db);
+    return own;
+  }();
+  return text;
+}
+
 }  // namespace
 
 llvm::Expected<SchemaState> schemaOf(sqlite3* db, const std::string& path) {
@@ -92,7 +114,8 @@ llvm::Expected<SchemaState> schemaOf(sqlite3* db, const std::string& path) {
   const bool intact = check.step() && check.text(0) == "ok";
   llvm::consumeError(check.take());  // that it cannot be read through is what was asked
   if (!intact) return SchemaState::Damaged;
-  return *version == kSchemaVersion ? SchemaState::Current : SchemaState::Older;
+  if (*version < kSchemaVersion) return SchemaState::Older;
+  return declarations(db, path) == ownDeclarations() ? SchemaState::Current : SchemaState::Damaged;
 }
 
 llvm::Error createSchema(sqlite3* db, const std::string& path) {

@@ -115,7 +115,11 @@ llvm::Error Store::openIndex(std::vector<std::string>& messages) {
   auto database = Database::openForWriting(path);
   if (!database) {
     if (before_.empty()) return database.takeError();
-    messages.push_back(fmt::format("{}; it is built anew from the journals", llvm::toString(database.takeError())));
+    llvm::consumeError(database.takeError());
+    const std::string aside = path + ".damaged";
+    if (rename(path.c_str(), aside.c_str()) != 0) return cannotWrite(folder_, errno);
+    messages.push_back(
+        fmt::format("{} was no index of ours: it is '{}' now, and another is built from the journals", path, aside));
     if (auto error = rebuildIndex(messages)) return error;
   } else {
     database_ = std::move(*database);

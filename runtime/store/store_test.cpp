@@ -571,3 +571,37 @@ TEST_CASE("what the disk has no room for is kept beside it and taken in by the n
   CHECK(readBack(folder.path, plan).trials.at(0).metrics.at("step_time") == 0.5);
   unsetenv("TMPDIR");
 }
+
+TEST_CASE("tables, views and triggers that a stranger declared in an index never run") {
+  TestFolder folder;
+  plan::Plan plan = twoPoints();
+  {
+    Store store = openWriter(folder.path);
+    Filled filled = fill(store);
+    finish(store, trialOf(plan, 0, filled.block, filled.session, 0));
+    llvm::cantFail(store.close());
+  }
+  const auto poison = [&](const char* sql) {
+    sqlite3* db = nullptr;
+    REQUIRE(sqlite3_open((folder.path + "/expc.sqlite").c_str(), &db) == SQLITE_OK);
+    REQUIRE(sqlite3_exec(db, sql, nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(db);
+  };
+  for (const char* sql : {"CREATE TRIGGER evil AFTER INSERT ON session BEGIN DELETE FROM trial_row; END",
+                          "DROP VIEW trial; CREATE VIEW trial AS SELECT 1 AS id", "CREATE TABLE more(x)"}) {
+    poison(sql);
+    CHECK(readBack(folder.path, plan).trials.size() == 1);
+    Store store = openWriter(folder.path);
+    fill(store);
+    llvm::cantFail(store.close());
+    CHECK(readBack(folder.path, plan).trials.size() == 1);
+  }
+  // Nor is a link followed.
+  std::filesystem::rename(folder.path + "/expc.sqlite", folder.path + "/elsewhere");
+  std::filesystem::create_symlink(folder.path + "/elsewhere", folder.path + "/expc.sqlite");
+  CHECK(readBack(folder.path, plan).trials.size() == 1);
+  std::filesystem::rename(folder.path + "/journal/000001.jsonl", folder.path + "/one");
+  std::filesystem::create_symlink(folder.path + "/one", folder.path + "/journal/000001.jsonl");
+  std::vector<std::string> messages;
+  CHECK(has(errorOf(Store::openForReading(folder.path, messages)), "000001.jsonl"));
+}
