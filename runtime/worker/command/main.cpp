@@ -1,4 +1,4 @@
-// expc-worker-command: `--describe` or `--serve FD`, as every worker.
+// expc-worker-command: `--describe`, `--serve FD` or `--trial FILE`, as every worker.
 
 #include <fcntl.h>
 #include <llvm/ADT/StringExtras.h>
@@ -18,6 +18,7 @@ constexpr char kHelp[] =
     R"(expc-worker-command runs the commands of a study (`workload NAME command [...]`). expc starts it.
 
 usage: expc-worker-command --serve FD    serve trials on a socket: how expc uses it
+       expc-worker-command --trial FILE  run one trial in this process: for launchers and debugging; events go to standard output
        expc-worker-command --describe    print its build as JSON; its workloads are the study's own
        expc-worker-command --check JSON  say what cannot be read of {"command":…,"metrics":[…]}: exit code 1 and one line
        expc-worker-command --help        this text
@@ -63,6 +64,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "expc-worker-command: --serve %s: that is no open descriptor; expc passes one\n", argv[2]);
     return 2;
   }
+  if (command == "--trial" && argc == 3) return expc::serve::runTrialFile(argv[2], expc::command::runTrial);
   if (command == "--check" && argc == 3) return check(argv[2]);
   if (command == "--help" && argc == 2) {
     std::fputs(kHelp, stdout);

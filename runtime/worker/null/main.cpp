@@ -1,4 +1,4 @@
-// expc-worker-null: `--describe` or `--serve FD`, as every worker.
+// expc-worker-null: `--describe`, `--serve FD` or `--trial FILE`, as every worker.
 
 #include <llvm/Support/raw_ostream.h>
 
@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (command == "--serve" && argc == 3) return expc::serve::run(std::atoi(argv[2]), expc::null::runIdle);
-  std::fprintf(stderr, "usage: expc-worker-null --describe | --serve FD\n");
+  if (command == "--trial" && argc == 3) return expc::serve::runTrialFile(argv[2], expc::null::runIdle);
+  std::fprintf(stderr, "usage: expc-worker-null --describe | --serve FD | --trial FILE\n");
   return 2;
 }

@@ -50,6 +50,22 @@ void redirect(int log_fd) {
 
 }  // namespace
 
+void takePlace(const plan::TrialSpec& spec, unsigned rank) {
+  bindToCores(spec, rank);
+  bindToMemory(spec, rank);
+}
+
+int runGuarded(const plan::LaunchRequest& request, int event_fd, const Child& child) {
+  try {
+    return child(request, event_fd);
+  } catch (const std::exception& error) {
+    EventWriter(event_fd).failed(error.what());
+  } catch (...) {
+    EventWriter(event_fd).failed("an exception of unknown type ended the rank");
+  }
+  return 1;
+}
+
 void runChild(const plan::LaunchRequest& request, int event_fd, int log_fd, pid_t server, const Child& child) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != server) _exit(125);  // it died before the line above
@@ -62,16 +78,8 @@ void runChild(const plan::LaunchRequest& request, int event_fd, int log_fd, pid_
     auto equals = entry.find('=');
     if (equals != std::string::npos) setenv(entry.substr(0, equals).c_str(), entry.c_str() + equals + 1, 1);
   }
-  bindToCores(request.spec, request.rank);
-  bindToMemory(request.spec, request.rank);
-  int code = 1;
-  try {
-    code = child(request, event_fd);
-  } catch (const std::exception& error) {
-    EventWriter(event_fd).failed(error.what());
-  } catch (...) {
-    EventWriter(event_fd).failed("an exception of unknown type ended the rank");
-  }
+  takePlace(request.spec, request.rank);
+  const int code = runGuarded(request, event_fd, child);
   std::fflush(nullptr);
   _exit(code);  // the handlers of libraries that the server loaded are not for a forked process
 }

@@ -58,6 +58,11 @@ using Child = std::function<int(const plan::LaunchRequest& request, int event_fd
 /// it begins by sending Ready.
 int run(int control_fd, const Child& child);
 
+/// Runs one rank of the trial whose specification is in a file ("-": standard input), in this process: for launchers
+/// that start ranks by themselves, and for debugging. RANK says which rank it is. Events go to standard output,
+/// whatever else is printed to standard error. Returns the exit code; 2 for a specification that cannot be read.
+int runTrialFile(const char* path, const Child& child);
+
 /// The core numbers in one entry of TrialSpec::slots; empty when it has none.
 std::vector<int> slotCores(const llvm::json::Value& slot);
 /// Those of all that a rank drives: its slot's, or of every slot if it is the only rank.
