@@ -109,6 +109,8 @@ class Index {
   /// Whether the place's trials said that the device cannot give this metric, and none gave it; of a place whose trials
   /// say nothing, whether those of all places did. A timeout is then no value either.
   bool notOnDevice(const PlaceOutcomes& place, const std::string& metric) const;
+  /// Whether any trial said so of any metric.
+  bool lacksOnDevice() const { return lacks_on_device_; }
 
   // How failures are met.
   /// Places that failed so often in a row that this run gave them up.
@@ -185,7 +187,7 @@ class Index {
   std::optional<Failure> failed_for_good_;
   Tally tally_;
   double spent_seconds_ = 0;
-  bool null_cards_ = false;
+  bool null_cards_ = false, lacks_on_device_ = false;
 };
 
 /// Whether trials of `kind` have controls beside them.

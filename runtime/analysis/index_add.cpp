@@ -74,6 +74,7 @@ bool Index::add(const Trial& trial) {
 }
 
 void Index::noteDevice(PlaceOutcomes& place, const Trial& trial) {
+  lacks_on_device_ = lacks_on_device_ || !trial.not_on_device.empty();
   for (const std::string& name : trial.not_on_device)
     if (const auto found = column(name)) place.not_on_device[*found] = not_on_device_[*found] = true;
   for (const auto& [name, number] : columns_)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
 namespace expc::analysis {
@@ -134,8 +135,10 @@ Deficits deficitsNow(const Index& index, const plan::KindDesign& design, const P
   };
   Deficits deficits = at(design.repeat);
   if (deficits.any() || !adapts(design)) return deficits;
-  const std::vector<UntilState> states = untilStates(index, design.kind);
-  if (std::all_of(states.begin(), states.end(), [](const UntilState& state) { return state.over; })) return deficits;
+  if (looksAtWidths(index, design.kind)) {
+    const std::vector<UntilState> states = untilStates(index, design.kind);
+    if (std::all_of(states.begin(), states.end(), [](const UntilState& state) { return state.over; })) return deficits;
+  }
   // The fewest repetitions that lack something: what is lacking only grows with them.
   unsigned low = design.repeat, high = design.most();
   if (!at(high).any()) return deficits;
@@ -161,6 +164,13 @@ std::vector<unsigned> wanted(const Index& index, const plan::KindDesign& design,
 }
 
 }  // namespace
+
+bool looksAtWidths(const Index& index, plan::TrialKind kind) {
+  unsigned repetitions = 0;
+  for (unsigned number = 0; number < index.places(); ++number)
+    repetitions = std::max(repetitions, index.of(kind, number).ended);
+  return repetitions < 128 || repetitions % std::bit_floor(repetitions / 64) == 0;
+}
 
 std::vector<plan::Place> nextBlock(const Index& index, plan::TrialKind kind, std::span<const BlockUnderWay> under_way) {
   const plan::KindDesign* design = designOf(index.plan(), kind);

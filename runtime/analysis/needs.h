@@ -39,7 +39,7 @@ struct Remaining {
 ///
 /// A control needs what its point needs, and as many blocks with it; it runs in timed blocks (in quality ones where a
 /// design has no others). Where repetitions adapt (`until`), `repeat` blocks are followed by one more at a time until
-/// every `until` is met or there are `repeat_most`; every block is then of all places that have not been tried so
+/// every `until` is met (where looksAtWidths) or there are `repeat_most`; every block is then of all places that have not been tried so
 /// often, also one that makes up for what was lost, and what is lost is made up for within `repeat_most`.
 std::vector<plan::Place> nextBlock(const Index& index, plan::TrialKind kind,
                                    std::span<const BlockUnderWay> under_way = {});
@@ -48,6 +48,11 @@ std::vector<plan::Place> nextBlock(const Index& index, plan::TrialKind kind,
 /// the next block is the last). Blocks are appended whole, so `blocks` is the largest need of a point or cell and
 /// `trials` the sum over the points.
 Remaining remaining(const Index& index, plan::TrialKind kind);
+
+/// Whether this is a number of repetitions at which `until` is looked at: at every one up to 128, from there on at about
+/// every hundredth more. Looking costs as much as there are repetitions, so a block costs the same however many there
+/// are.
+bool looksAtWidths(const Index& index, plan::TrialKind kind);
 
 /// How wide the intervals are that `until` speaks of; empty if the kind's repetitions do not adapt. Cells that cannot
 /// run or that ran out of memory are left aside, and those without an interval that get no further trial: no repetition
@@ -61,5 +66,8 @@ bool lacksTrials(const Index& index);
 /// How many trials did not end well, and where what: "18 of 33 trials failed: n=3 in 9 blocks (exit code 1)"; "" if
 /// nothing lacks trials.
 std::string shortfallText(const Index& index);
+
+/// "timed n=3: no licence server".
+std::string failureText(const Index& index, const Failure& failure);
 
 }  // namespace expc::analysis

@@ -32,9 +32,9 @@ Reading readMeasured(const Index& index, const std::string& metric, const PlaceO
 
 Reading readMetric(const Index& index, const std::string& metric, const PlaceOutcomes& place, size_t at) {
   const plan::Metric* declared = index.plan().findMetric(metric);
-  if (const std::string missing = missingOnDevice(index, place, metric); !missing.empty()) {
-    return {std::nullopt, false, missing + " is not measured on this device"};
-  }
+  if (index.lacksOnDevice())
+    if (const std::string missing = missingOnDevice(index, place, metric); !missing.empty())
+      return {std::nullopt, false, missing + " is not measured on this device"};
   if (place.outcomes[at].status == store::TrialStatus::Timeout) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     return {declared && declared->better == plan::Direction::Higher ? -kInfinity : kInfinity, true, ""};

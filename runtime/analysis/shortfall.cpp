@@ -43,6 +43,10 @@ std::string lackText(const Index& index, plan::TrialKind kind, unsigned number, 
 
 }  // namespace
 
+std::string failureText(const Index& index, const Failure& failure) {
+  return fmt::format("{} {}: {}", toString(failure.kind), placeLabel(index, failure.place), firstLine(failure.reason));
+}
+
 std::string shortfallText(const Index& index) {
   if (!lacksTrials(index)) return "";
   std::vector<std::string> lacks;

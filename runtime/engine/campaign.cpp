@@ -96,7 +96,7 @@ llvm::Error Campaign::end(int64_t run) {
   }
   if (const auto& failed = index_.firstFailedForGood(); options_.fail_fast && failed) {
     env_.listener.finished();
-    say(fmt::format("stopped at the first place that failed for good: {}", failed->reason));
+    say("stopped at the first place that failed for good: " + analysis::failureText(index_, *failed));
     return done(Ending::Incomplete, "failed");
   }
   if (needsTrials(index_) && budgetSpent()) {
@@ -247,6 +247,7 @@ bool Campaign::stopping() const {
 
 /// At the end of a block beyond the least number: how far the intervals are from what is asked.
 void Campaign::sayWidths(plan::TrialKind kind) {
+  if (!analysis::looksAtWidths(index_, kind)) return;
   for (const analysis::UntilState& state : analysis::untilStates(index_, kind)) {
     const auto design = std::find_if(plan_.design.kinds.begin(), plan_.design.kinds.end(),
                                      [&](const plan::KindDesign& entry) { return entry.kind == kind; });

@@ -182,6 +182,9 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
   if (!scheduler_.isOpen(flight.lane, trial.position)) forecast_.placeOver(kind);
   count(trial);
   env_.listener.trialEnded(noteOf(flight), trial.status, trial.seconds, told);
+  if (trial.status == TrialStatus::Failed && index_.givenUp(kind, *index_.number(trial.place())))
+    say(fmt::format("{} {} is left alone for the rest of this run: it failed {} times in a row", plan::toString(kind),
+                    flight.note.point_label, index_.of(kind, trial.place()).failed_in_a_row));
   return llvm::Error::success();
 }
 

@@ -82,6 +82,7 @@ class Failures(Run):
         self.assertIn("n=3 has 0 of 6", said)
         self.assertEqual(said.count("no licence"), 2, f"once as it happened, and once at the end\n{said}")
         self.assertIn("failed again, as before", said)
+        self.assertIn("n=3 is left alone for the rest of this run: it failed 4 times in a row", said)
         self.assertFalse(levels["3"]["lacking"], "another run tries it again")
 
     def test_nothing_is_all_there_when_something_failed_for_good(self):
@@ -113,7 +114,7 @@ class Failures(Run):
         counts, _ = self.trials()
         self.assertEqual(counts["3"], (0, 2))
         self.assertLessEqual(max(valid for valid, _ in counts.values()), 1)
-        self.assertIn("no licence", said)
+        self.assertIn("stopped at the first place that failed for good: timed n=3: ", said)
 
     def test_a_fresh_run_measures_all_once_more_and_keeps_the_old(self):
         (self.folder / "licence").touch()
