@@ -39,8 +39,9 @@ struct Remaining {
 ///
 /// A control needs what its point needs, and as many blocks with it; it runs in timed blocks (in quality ones where a
 /// design has no others). Where repetitions adapt (`until`), `repeat` blocks are followed by one more at a time until
-/// every `until` is met (where looksAtWidths) or there are `repeat_most`; every block is then of all places that have not been tried so
-/// often, also one that makes up for what was lost, and what is lost is made up for within `repeat_most`.
+/// every `until` is met (where looksAtWidths) or there are `repeat_most`; every block is then of all places that have
+/// not been tried so often, also one that makes up for what was lost, and what is lost is made up for within
+/// `repeat_most`.
 std::vector<plan::Place> nextBlock(const Index& index, plan::TrialKind kind,
                                    std::span<const BlockUnderWay> under_way = {});
 
@@ -49,9 +50,9 @@ std::vector<plan::Place> nextBlock(const Index& index, plan::TrialKind kind,
 /// `trials` the sum over the points.
 Remaining remaining(const Index& index, plan::TrialKind kind);
 
-/// Whether this is a number of repetitions at which `until` is looked at: at every one up to 128, from there on at about
-/// every hundredth more. Looking costs as much as there are repetitions, so a block costs the same however many there
-/// are.
+/// Whether this is a number of repetitions at which `until` is looked at: at every one up to 128, from there on at
+/// about every hundredth more. Looking costs as much as there are repetitions, so a block costs the same however many
+/// there are.
 bool looksAtWidths(const Index& index, plan::TrialKind kind);
 
 /// How wide the intervals are that `until` speaks of; empty if the kind's repetitions do not adapt. Cells that cannot

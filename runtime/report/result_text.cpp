@@ -249,6 +249,7 @@ class ResultPrinter : TerminalText {
     if (lost.empty()) return;
     section("Trials that did not end well", fmt::format("{} of {}", lost.size(), results_.trials.size()));
     std::vector<std::pair<std::string, unsigned>> alike;  // those of a point that say the same are one line
+    std::map<std::string, size_t> at;
     for (const store::Trial* trial : lost) {
       const plan::Point* point = plan_.findPoint(trial->key->place.point);
       const std::string text =
@@ -256,12 +257,9 @@ class ResultPrinter : TerminalText {
                       (point ? plan_.label(*point) : trial->key->place.point) +
                           (trial->key->place.control.empty() ? "" : " (control " + trial->key->place.control + ")"),
                       store::toString(trial->status), trial->reason);
-      const auto same =
-          std::find_if(alike.begin(), alike.end(), [&](const auto& entry) { return entry.first == text; });
-      if (same == alike.end())
-        alike.emplace_back(text, 1);
-      else
-        ++same->second;
+      const auto [same, first] = at.try_emplace(text, alike.size());
+      if (first) alike.emplace_back(text, 0);
+      ++alike[same->second].second;
     }
     for (size_t i = 0; i < alike.size() && i < kListedFailures; ++i)
       line(printable(alike[i].first) + (alike[i].second > 1 ? fmt::format(" ({} times)", alike[i].second) : ""), 2, 6);
