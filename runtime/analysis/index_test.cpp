@@ -413,4 +413,18 @@ TEST_CASE("what a run keeps is enough for its untils, and no more") {
   CHECK(wantedBy(slim) == wantedBy(whole));
 }
 
+TEST_CASE("widths are looked at after every block, and of many blocks after every hundredth or so") {
+  const plan::Plan plan = paired();
+  Index index(plan);
+  unsigned looks = 0;
+  for (int64_t block = 1; block <= 3000; ++block) {
+    index.add(trialOf(block, "fp64-1", block, TrialStatus::Valid));
+    const bool looked = looksAtWidths(index, TrialKind::Timed);
+    looks += looked;
+    if (block <= 129) CHECK(looked == (block <= 128));
+  }
+  CHECK(looks > 200);
+  CHECK(looks < 500);
+}
+
 }  // namespace expc::analysis

@@ -240,6 +240,13 @@ TEST_CASE("out of memory: infeasible, unstable, and without a baseline") {
   result = judgedGain(unstable, 1.2, "1.2x");
   CHECK(word(result.verdict) == "fail");
   CHECK(result.why.find("precision=fp32 gpus=2 is unstable: out of memory in 1 of 8 blocks") != std::string::npos);
+  for (store::Trial& trial : unstable.results.trials)
+    if (trial.status == TrialStatus::Infeasible) trial.reason = "killed by the kernel: out of memory\nand more";
+  result = judgedGain(unstable, 1.2, "1.2x");
+  const std::string evidence = "out of memory in 1 of 8 blocks: killed by the kernel: out of memory";
+  CHECK(result.why.find(evidence) != std::string::npos);
+  CHECK(result.why.find("and more") == std::string::npos);
+  CHECK(result.cells[1].why.find(evidence) != std::string::npos);
 
   Records once;  // not yet a result
   once.pairs(1, 1.5);
@@ -252,6 +259,36 @@ TEST_CASE("out of memory: infeasible, unstable, and without a baseline") {
   result = judgedGain(baseline, 1.2, "1.2x");
   CHECK(word(result.verdict) == "inconclusive");
   CHECK(result.why.find("no baseline: precision=fp64 gpus=2 ran out of memory in 7 blocks") != std::string::npos);
+}
+
+TEST_CASE("a block is lost for a cell only if all of its points were tried in it") {
+  // fp64 alone ran in three blocks before fp32 was added to the study.
+  Records records;
+  for (int64_t block = 1; block <= 3; ++block) records.timed(id("fp64", 1), block, 0.1);
+  records.pairs(7, 1.5, 0.01, "fp32", 10);
+  const CriterionResult added = judgedGain(records, 1.2, "1.2x");
+  CHECK(word(added.verdict) == "pass");
+  CHECK(added.scope.complete == 7);
+  CHECK(added.scope.lost == 0);
+  // A failed member loses the block for the pairs that read it, and for no others.
+  records.add(id("fp32", 1), TrialKind::Timed, 20, TrialStatus::Failed).reason = "no licence server";
+  records.timed(id("fp64", 1), 20, 0.1);
+  const CriterionResult lost = judgedGain(records, 1.2, "1.2x");
+  CHECK(lost.cells[0].scope.lost == 1);
+  CHECK(lost.cells[1].scope.lost == 0);
+}
+
+TEST_CASE("a median between opposite infinities is none") {
+  // A rate that was infinite once, and a trial that timed out: worse than every value.
+  plan::Plan plan = study(2);
+  Records records;
+  records.add(id("fp64", 1), TrialKind::Timed, 1, TrialStatus::Valid, {{"images_per_s", HUGE_VAL}});
+  records.add(id("fp64", 1), TrialKind::Timed, 2, TrialStatus::Timeout);
+  const Judgement judgement = judge(plan, records.results);
+  const Summary* summary = judgement.find(id("fp64", 1), "images_per_s");
+  REQUIRE(summary != nullptr);
+  CHECK(summary->n == 2);
+  CHECK_FALSE(summary->median.has_value());
 }
 
 }  // namespace expc::analysis

@@ -58,15 +58,17 @@ std::string environmentTable(const std::string& json) {
 /// What the workers said of themselves: what all agree on as it is, what differs as a list of values with their trials.
 std::string workerTable(const store::Results& results) {
   std::map<std::string, std::map<std::string, unsigned>> values;
-  for (const store::Trial& trial : results.trials) {
-    auto value = plan::parseJson(trial.environment_json);
+  std::map<std::string_view, unsigned> said;  // most trials say the same
+  for (const store::Trial& trial : results.trials) ++said[trial.environment_json];
+  for (const auto& [json, trials] : said) {
+    auto value = plan::parseJson(json);
     if (!value) {
       llvm::consumeError(value.takeError());
       continue;
     }
     std::map<std::string, std::string> rows;
     flatten(*value, "", rows);
-    for (const auto& [name, text] : rows) ++values[name][text];
+    for (const auto& [name, text] : rows) values[name][text] += trials;
   }
   std::map<std::string, std::string> merged;
   for (const auto& [name, counts] : values) {
@@ -218,10 +220,9 @@ std::string trialSection(const Page& page) {
   if (!lost.empty()) out += fmt::format("<h3>{} did not end well</h3>", counted(lost.size(), "trial"));
   for (size_t i = 0; i < lost.size() && i < kMaxFailures; ++i) {
     const store::Trial& trial = *lost[i];
-    const plan::Point* point = page.plan.findPoint(trial.key->place.point);
     out += fmt::format("<details class=\"failure\"><summary><b>{}</b> {} {}: {}</summary>",
                        html(store::toString(trial.status)), toString(trial.key->kind),
-                       html(point ? page.plan.label(*point) : trial.key->place.point), html(trial.reason));
+                       html(placeText(page.plan, trial.place())), html(trial.reason));
     out +=
         trial.log_tail.empty() ? "<p class=\"quiet\">It wrote no log.</p>" : "<pre>" + html(trial.log_tail) + "</pre>";
     out += "</details>";

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "runtime/analysis/attribution.h"
 #include "runtime/analysis/bound.h"
@@ -248,21 +249,22 @@ class ResultPrinter : TerminalText {
     const auto lost = lostTrials(results_);
     if (lost.empty()) return;
     section("Trials that did not end well", fmt::format("{} of {}", lost.size(), results_.trials.size()));
-    std::vector<std::pair<std::string, unsigned>> alike;  // those of a point that say the same are one line
-    std::map<std::string, size_t> at;
+    // Those of a place that say the same are one line.
+    using Alike = std::tuple<plan::TrialKind, plan::Place, store::TrialStatus, std::string_view>;
+    std::map<Alike, unsigned> counts;
+    std::vector<Alike> alike;
     for (const store::Trial* trial : lost) {
-      const plan::Point* point = plan_.findPoint(trial->key->place.point);
-      const std::string text =
-          fmt::format("{} {} {}: {}", toString(trial->key->kind),
-                      (point ? plan_.label(*point) : trial->key->place.point) +
-                          (trial->key->place.control.empty() ? "" : " (control " + trial->key->place.control + ")"),
-                      store::toString(trial->status), trial->reason);
-      const auto [same, first] = at.try_emplace(text, alike.size());
-      if (first) alike.emplace_back(text, 0);
-      ++alike[same->second].second;
+      const Alike key{trial->key->kind, trial->place(), trial->status, trial->reason};
+      if (++counts[key] == 1) alike.push_back(key);
     }
-    for (size_t i = 0; i < alike.size() && i < kListedFailures; ++i)
-      line(printable(alike[i].first) + (alike[i].second > 1 ? fmt::format(" ({} times)", alike[i].second) : ""), 2, 6);
+    for (size_t i = 0; i < alike.size() && i < kListedFailures; ++i) {
+      const auto& [kind, place, status, reason] = alike[i];
+      const unsigned count = counts[alike[i]];
+      line(printable(
+               fmt::format("{} {} {}: {}", toString(kind), placeText(plan_, place), store::toString(status), reason)) +
+               (count > 1 ? fmt::format(" ({} times)", count) : ""),
+           2, 6);
+    }
     if (alike.size() > kListedFailures) line(fmt::format("… and {} more", alike.size() - kListedFailures), 2, 6);
     const std::vector<std::string> shortcoming = shortcomings(plan_, judgement_);
     for (size_t i = 0; i < shortcoming.size() && i < kListedFailures; ++i) line(printable(shortcoming[i]), 2, 6);

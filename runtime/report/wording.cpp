@@ -243,6 +243,11 @@ std::vector<double> boundEnds(const plan::Bound& bound) {
   return {bound.low};
 }
 
+std::string placeText(const plan::Plan& plan, const plan::Place& place) {
+  const plan::Point* point = plan.findPoint(place.point);
+  return (point ? plan.label(*point) : place.point) + (place.control.empty() ? "" : " (control " + place.control + ")");
+}
+
 std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement) {
   std::vector<std::string> lines;
   for (const plan::Point& point : plan.points) {

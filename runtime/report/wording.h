@@ -85,6 +85,9 @@ bool comparesPoints(const plan::Criterion& criterion);
 /// The numbers that a printed value must not be confused with.
 std::vector<double> boundEnds(const plan::Bound& bound);
 
+/// "precision=fp32 gpus=2 (control again)"; the id of a point that the plan does not have.
+std::string placeText(const plan::Plan& plan, const plan::Place& place);
+
 /// What is not there and what is doubtful, a line for each point: repetitions that are not tried again by themselves,
 /// timeouts that count for nothing, and points that ran out of memory in some blocks only.
 std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement);
