@@ -8,23 +8,6 @@
 #include "runtime/store/rows.h"
 
 namespace expc::store {
-namespace {
-
-// No file locks: the lease keeps others out, and locks are not to be trusted on network file systems.
-constexpr const char* kVfs = "unix-none";
-
-std::string immutableUri(const std::string& path) {
-  std::string uri = "file:";
-  for (char c : path) {
-    if (c == '?' || c == '#' || c == '%')
-      uri += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    else
-      uri += c;
-  }
-  return uri + "?immutable=1";
-}
-
-}  // namespace
 
 Database::Database() = default;
 Database::Database(Database&& other) noexcept { *this = std::move(other); }
@@ -42,17 +25,9 @@ Database::~Database() {
   sqlite3_close_v2(db_);
 }
 
-llvm::Error Database::open(const std::string& name, const std::string& path, int flags) {
+llvm::Error Database::open(const std::string& path, int flags) {
   path_ = path;
-  const int code = sqlite3_open_v2(name.c_str(), &db_, flags, kVfs);
-  if (code != SQLITE_OK) return sqliteError(db_, path_, code);
-  sqlite3_extended_result_codes(db_, 1);
-  // The file may be a stranger's: nothing in it may call a function, write to the schema or make us read without end.
-  sqlite3_db_config(db_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_db_config(db_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
-  sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
-  sqlite3_limit(db_, SQLITE_LIMIT_ATTACHED, 1);  // of `VACUUM INTO`
+  if (auto error = openDatabase(db_, path, flags)) return error;
   auto state = schemaOf(db_, path_);
   if (!state) return state.takeError();
   state_ = *state;
@@ -61,8 +36,7 @@ llvm::Error Database::open(const std::string& name, const std::string& path, int
 
 llvm::Expected<Database> Database::inMemory() {
   Database database;
-  if (auto error = database.open(":memory:", "the index in memory", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE))
-    return error;
+  if (auto error = database.open(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) return error;
   if (auto error = createSchema(database.db_, database.path_)) return error;
   if (auto error = execute(database.db_, database.path_, "PRAGMA foreign_keys=ON")) return error;
   database.state_ = SchemaState::Current;
@@ -71,8 +45,7 @@ llvm::Expected<Database> Database::inMemory() {
 
 llvm::Expected<Database> Database::openForWriting(const std::string& path) {
   Database database;
-  if (auto error = database.open(path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW))
-    return error;
+  if (auto error = database.open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) return error;
   if (database.state_ == SchemaState::New) {
     // As one: a process that is killed meanwhile leaves an empty file.
     auto error = transaction(database.db_, path, [&] { return createSchema(database.db_, path); });
@@ -88,9 +61,7 @@ llvm::Expected<Database> Database::openForWriting(const std::string& path) {
 
 llvm::Expected<Database> Database::openForReading(const std::string& path) {
   Database database;
-  if (auto error =
-          database.open(immutableUri(path), path, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOFOLLOW))
-    return error;
+  if (auto error = database.open(path, SQLITE_OPEN_READONLY)) return error;
   return database;
 }
 

@@ -66,7 +66,7 @@ class Database {
   llvm::Expected<std::vector<std::string>> dump() const;
 
  private:
-  llvm::Error open(const std::string& name, const std::string& path, int flags);
+  llvm::Error open(const std::string& path, int flags);
   llvm::Expected<std::map<std::string, Applied>> applied() const;
   llvm::Error note(const JournalFile& journal);
 

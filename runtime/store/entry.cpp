@@ -7,6 +7,7 @@
 #include <array>
 
 #include "runtime/plan/json.h"
+#include "runtime/plan/name.h"
 #include "runtime/plan/plan_words.h"
 
 namespace expc::store {
@@ -210,6 +211,8 @@ Entry readOpened(JsonFields& in) {
     in.fail("version", fmt::format("{}, and this expc knows {}: use the expc that wrote it", version, kJournalVersion));
   entry.epoch = in.whole("epoch");
   entry.store = in.string("store");
+  // A file beside the folder may be called after it.
+  if (const auto why = plan::whyNoName(entry.store)) in.fail("store", *why);
   for (const auto& [journal, bytes] : in.object("sealed")) {
     if (const auto number = bytes.getAsUINT64())
       entry.sealed[journal.str()] = *number;

@@ -27,11 +27,12 @@ std::string pathOf(const std::string& folder, std::string_view name) {
 
 std::string nameOf(uint64_t epoch) { return fmt::format("{:06}{}", epoch, kSuffix); }
 
-/// 7 of "000007.jsonl"; nothing of other files.
+/// 7 of "000007.jsonl"; nothing of other files, and of numbers behind which there is no next one.
 std::optional<uint64_t> epochOf(llvm::StringRef name) {
+  constexpr uint64_t kMost = uint64_t(1) << 62;
   uint64_t epoch = 0;
-  if (!name.consume_back(kSuffix) || name.size() < 6 || name.getAsInteger(10, epoch)) return std::nullopt;
-  return epoch;
+  if (name.drop_back(std::min(kSuffix.size(), name.size())).getAsInteger(10, epoch)) return std::nullopt;
+  return epoch < kMost && nameOf(epoch) == name ? std::optional(epoch) : std::nullopt;
 }
 
 uint32_t sumOf(std::string_view line) { return llvm::crc32(llvm::arrayRefFromStringRef(line)); }

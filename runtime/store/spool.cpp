@@ -21,7 +21,7 @@ std::string spoolPath(const std::string& store) {
 
 /// -1 and errno where it cannot be opened or is not a file of ours.
 int openSpool(const std::string& path, int flags) {
-  const int fd = open(path.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, 0600);
+  const int fd = open(path.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
   struct stat state{};
   if (fd < 0 || (fstat(fd, &state) == 0 && S_ISREG(state.st_mode) && state.st_uid == getuid())) return fd;
   close(fd);

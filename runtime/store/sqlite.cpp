@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <filesystem>
 
 namespace expc::store {
 namespace {
@@ -36,7 +37,51 @@ std::string explain(const std::string& path, int code, std::string_view said) {
   }
 }
 
+/// As a URI of a file that does not change, so that SQLite looks for no locks and no journal beside it.
+std::string immutableUri(const std::string& path) {
+  std::string uri = "file:";
+  for (char c : path) {
+    if (c == '?' || c == '#' || c == '%')
+      uri += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    else
+      uri += c;
+  }
+  return uri + "?immutable=1";
+}
+
+/// The same file without links in the folders that lead to it, which are the user's: SQLite would refuse these too.
+std::string withoutLinks(const std::string& path) {
+  std::error_code failed;
+  const std::filesystem::path folder =
+      std::filesystem::canonical(std::filesystem::absolute(path).parent_path(), failed);
+  return failed ? path : (folder / std::filesystem::path(path).filename()).string();
+}
+
+void trustNothing(sqlite3* db) {
+  sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 1);  // of VACUUM INTO
+  sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, 1 << 16);
+  sqlite3_limit(db, SQLITE_LIMIT_EXPR_DEPTH, 100);
+  sqlite3_limit(db, SQLITE_LIMIT_COLUMN, 100);
+  sqlite3_limit(db, SQLITE_LIMIT_VDBE_OP, 100000);
+}
+
 }  // namespace
+
+llvm::Error openDatabase(sqlite3*& db, const std::string& path, int flags) {
+  constexpr const char* kVfs = "unix-none";
+  const std::string file = path == ":memory:" ? path : withoutLinks(path);
+  const bool reading = (flags & SQLITE_OPEN_READONLY) != 0;
+  int code = sqlite3_open_v2(reading ? immutableUri(file).c_str() : file.c_str(), &db,
+                             flags | SQLITE_OPEN_NOFOLLOW | (reading ? SQLITE_OPEN_URI : 0), kVfs);
+  if (code != SQLITE_OK) return sqliteError(db, path, code);
+  sqlite3_extended_result_codes(db, 1);
+  trustNothing(db);
+  return execute(db, path, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0");
+}
 
 llvm::Error sqliteError(sqlite3* db, const std::string& path, int code) {
   return llvm::createStringError(explain(path, code, db ? sqlite3_errmsg(db) : sqlite3_errstr(code)));

@@ -112,6 +112,8 @@ llvm::Error Store::openIndex(std::vector<std::string>& messages) {
   if (!journals) return journals.takeError();
   before_ = std::move(*journals);
   const std::string path = databasePath(folder_);
+  // SQLite would roll back what lies beside it, and remove a file that this names. The journals say the same.
+  if (!before_.empty() && exists(path + "-journal")) removeDatabase(path);
   auto database = Database::openForWriting(path);
   if (!database) {
     if (before_.empty()) return database.takeError();
