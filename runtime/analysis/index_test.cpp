@@ -427,4 +427,88 @@ TEST_CASE("widths are looked at after every block, and of many blocks after ever
   CHECK(looks < 500);
 }
 
+namespace {
+
+/// Counts of groups and places, to be compared.
+std::vector<unsigned> countsOf(const Index& index) {
+  std::vector<unsigned> counts;
+  for (unsigned number = 0; number < index.places(); ++number) {
+    const PlaceOutcomes& place = index.of(TrialKind::Timed, number);
+    counts.insert(counts.end(), {place.valid, place.ended, place.tried, place.superseded});
+  }
+  for (const Group& group : index.groups(TrialKind::Timed)) counts.insert(counts.end(), {group.complete, group.tried});
+  return counts;
+}
+
+/// A run of several lanes in which trials end as `random` says; the trials that it began.
+uint64_t randomRun(Index& index, std::mt19937& random, int64_t& id, int64_t& block, unsigned lanes) {
+  struct Lane {
+    BlockUnderWay block;
+    size_t position = 0;
+    unsigned attempt = 1;
+  };
+  std::vector<Lane> busy;
+  const unsigned attempts = index.policy()->attempts;
+  const unsigned ill = random() % 5;  // which share of trials does not end well
+  for (uint64_t trials = 0; trials < 5000;) {
+    if (busy.size() < lanes) {
+      std::vector<BlockUnderWay> under_way;
+      for (const Lane& lane : busy) under_way.push_back(lane.block);
+      std::vector<plan::Place> places = nextBlock(index, TrialKind::Timed, under_way);
+      if (places.empty() && busy.empty()) return trials;
+      if (!places.empty()) busy.push_back({{++block, std::move(places)}});
+    }
+    const size_t chosen = random() % busy.size();
+    Lane& lane = busy[chosen];
+    const plan::Place& place = lane.block.places[lane.position];
+    store::Trial trial = trialOf(++id, place, lane.block.block, TrialStatus::Valid);
+    trial.status = random() % 5 >= ill ? TrialStatus::Valid : static_cast<TrialStatus>(2 + random() % 3);
+    trial.reason = "x";
+    trial.attempt = lane.attempt;
+    trial.limit = index.limit(TrialKind::Timed, place.point);
+    trial.seconds = trial.status == TrialStatus::Timeout ? trial.limit : static_cast<double>(1 + random() % 30);
+    index.add(trial);
+    ++trials;
+    const bool again = trial.status == TrialStatus::Failed && lane.attempt < attempts &&
+                       !index.givenUp(TrialKind::Timed, *index.number(place));
+    lane.attempt = again ? lane.attempt + 1 : 1;
+    if (!again && ++lane.position == lane.block.places.size())
+      busy.erase(busy.begin() + static_cast<ptrdiff_t>(chosen));
+  }
+  FAIL("never ends");
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("whatever happens to its trials, a run ends, and counts that grew are those that are counted anew") {
+  std::mt19937 random(1);
+  for (int round = 0; round < 150; ++round) {
+    plan::Plan plan = paired(1 + random() % 6);
+    plan.controls = {{"twice", "fp64-1"}};
+    if (random() % 3 == 0) {
+      plan.design.kinds[0].repeat_most = plan.design.kinds[0].repeat + random() % 6;
+      plan.design.kinds[0].until = {{"gain", 1e-9, true}};
+    }
+    const unsigned most = std::max(plan.design.kinds[0].repeat, plan.design.kinds[0].repeat_most);
+    Index index(plan);
+    int64_t id = 0, block = 0;
+    for (int run = 0; run < 4; ++run) {
+      RunPolicy policy;
+      policy.retry_failed = random() % 4 == 0;
+      if (random() % 2) policy.timeout = 10 * (1 + random() % 3);
+      index.startRun(policy);
+      randomRun(index, random, id, block, 1 + random() % 3);
+      CHECK(nextBlock(index, TrialKind::Timed).empty());
+      const std::vector<unsigned> grown = countsOf(index);
+      if (policy.retry_failed) continue;
+      index.startRun(policy);
+      CHECK(countsOf(index) == grown);
+    }
+    // Without failures what is lacking comes, and no more than is asked for.
+    if (lacksTrials(index)) CHECK_FALSE(shortfallText(index).empty());
+    CHECK(block <= 4 * 2 * (most + 3));
+  }
+}
+
 }  // namespace expc::analysis
