@@ -38,10 +38,11 @@ fuzz:
 	@tests/fuzz/run $(FUZZ_SECONDS)
 
 bench: cuda setup-bench
-	@tools/build $(BUILD) expc-tokenizer-bench expc-training-bench expc-llm-bench expc-llm-export expc-loader-bench expc-epoch-bench
+	@tools/build $(BUILD) expc-index-bench expc-tokenizer-bench expc-training-bench expc-llm-bench expc-llm-export expc-loader-bench expc-epoch-bench
 	@python3 tests/bench/check.py --expc $(BUILD)/bin/expc
 	@python3 tests/bench/planner.py --expc $(BUILD)/bin/expc
 	@python3 tests/bench/trials.py --expc $(BUILD)/bin/expc
+	@$(BUILD)/bin/expc-index-bench
 	@.deps/bench/bin/python tests/bench/tokenizer.py --bench $(BUILD)/bin/expc-tokenizer-bench
 	@python3 tests/bench/training.py --bench-step $(BUILD)/bin/expc-training-bench
 	@python3 tests/bench/llm.py --bench-step $(BUILD)/bin/expc-llm-bench
