@@ -57,9 +57,10 @@ twins: build setup-bench
 	  $(BUILD)/bin/expc run $$study --preset quick --results results/twins --verdicts-ok || exit 1; \
 	done
 
-# Ten minutes of a study of four ranks whose ranks, engines, data and disk are taken away.
+# 1,000 kills of engines, servers and ranks; then ten minutes of a study of four ranks whose ranks, engines, data and disk are taken away.
 SOAK_SECONDS ?= 600
 soak: build
+	@python3 tests/fault/kills.py --expc $(BUILD)/bin/expc --worker $(BUILD)/bin/expc-worker-null --kills 1000 --minutes 60
 	@python3 tests/fault/soak.py --expc $(BUILD)/bin/expc --worker $(BUILD)/bin/expc-worker --seconds $(SOAK_SECONDS)
 
 clean:

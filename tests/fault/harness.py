@@ -54,6 +54,8 @@ def parse_options(heat_up):
     parser.add_argument("--worker", required=True)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--only", default=None, help="one test by name")
+    parser.add_argument("--kills", type=int, default=60, help="of kills.py")
+    parser.add_argument("--minutes", type=float, default=4, help="of kills.py: no kill after this long")
     options = parser.parse_args()
     options.heat_up = str(heat_up)
     options.expc = os.path.abspath(options.expc)
