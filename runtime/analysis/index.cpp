@@ -123,6 +123,7 @@ void Index::clear() {
 
 void Index::startRun(RunPolicy policy) {
   policy_ = std::move(policy);
+  widths_ = {};
   failed_for_good_.reset();
   if (policy_->fresh) clear();
   for (State& own : states_) {

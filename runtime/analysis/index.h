@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "runtime/analysis/judgement.h"
 #include "runtime/analysis/outcomes.h"
 #include "runtime/plan/plan.h"
 #include "runtime/stats/running_median.h"
@@ -66,6 +67,8 @@ class Index {
   explicit Index(const plan::Plan& plan, Keep keep = Keep::All);
   /// Of everything in `results`.
   Index(const plan::Plan& plan, const store::Results& results, Keep keep = Keep::All);
+  Index(const Index&) = delete;  // outcomes point to the reasons that it keeps
+  Index& operator=(const Index&) = delete;
 
   void add(const store::Session& session);
   /// A trial that counts for the plan. False if it changed nothing: it was there, has not ended, or is of no place of
@@ -139,6 +142,8 @@ class Index {
   std::optional<double> typicalSeconds(plan::TrialKind kind) const;
 
  private:
+  friend std::vector<UntilState> untilStates(const Index& index, plan::TrialKind kind);
+
   struct Numbered {
     plan::Place place;
     unsigned point = 0;  // index into Plan::points
@@ -185,6 +190,8 @@ class Index {
   std::unordered_set<int64_t> seen_;
   std::set<std::string> reasons_;
   std::optional<Failure> failed_for_good_;
+  /// What untilStates found since a trial was added last: it is asked several times at the end of a block.
+  mutable std::array<std::optional<std::vector<UntilState>>, 3> widths_;
   Tally tally_;
   double spent_seconds_ = 0;
   bool null_cards_ = false, lacks_on_device_ = false;

@@ -61,6 +61,7 @@ bool Index::add(const Trial& trial) {
   if (!known || !seen_.insert(trial.id).second) return false;
   State& own = state(trial.key->kind);
   PlaceOutcomes& place = own.places[*known];
+  widths_ = {};
   const std::string* reason = &*reasons_.insert(trial.status == TrialStatus::Valid ? "" : trial.reason).first;
   count(tally_, trial.status);
   spent_seconds_ += std::max(0.0, trial.seconds);

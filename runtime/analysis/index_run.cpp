@@ -1,6 +1,7 @@
 // Index: how long trials take and may take, and how failures are met.
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "runtime/analysis/index.h"
@@ -61,6 +62,7 @@ void Index::noteSeconds(plan::TrialKind kind, unsigned number, const store::Tria
 void Index::noteValid(plan::TrialKind kind, unsigned number, const store::Trial& trial) {
   State& own = state(kind);
   const unsigned point = places_[number].point;
+  if (!std::isfinite(trial.seconds)) return;
   const auto others = [&] { return stepped(kDefaultTimeoutSeconds, kTimeoutFactor * own.longest_of_any); };
   const double least = leastLimit(kind, number), least_of_others = others();
   own.seconds[point].add(trial.seconds);

@@ -78,6 +78,8 @@ void measureUntil(const Evidence& evidence, UntilState& state) {
 }  // namespace
 
 std::vector<UntilState> untilStates(const Index& index, plan::TrialKind kind) {
+  std::optional<std::vector<UntilState>>& known = index.widths_[static_cast<size_t>(kind)];
+  if (known) return *known;
   std::vector<UntilState> states;
   const Evidence evidence{index, {}};
   for (const plan::KindDesign& design : index.plan().design.kinds) {
@@ -91,6 +93,7 @@ std::vector<UntilState> untilStates(const Index& index, plan::TrialKind kind) {
       states.push_back(std::move(state));
     }
   }
+  known = states;
   return states;
 }
 
