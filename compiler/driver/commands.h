@@ -116,6 +116,12 @@ struct DataOptions {
   bool json = false;
 };
 
+struct ExtractOptions {
+  StudyOptions study;
+  MachineOptions machine;
+  std::string results = "results";
+};
+
 struct StoreOptions {
   std::string results = "results";
   std::string other;  // of merge: another results folder; of export: the file to write
@@ -140,6 +146,7 @@ int makeData(const MakeOptions& options, const Console& console);
 int packData(const PackOptions& options, const Console& console);
 int dataInfo(const DataOptions& options, const Console& console);
 int verifyData(const DataOptions& options, const Console& console);
+int extract(const ExtractOptions& options, const Console& console);
 int verifyStore(const StoreOptions& options, const Console& console);
 int compactStore(const StoreOptions& options, const Console& console);
 int mergeStore(const StoreOptions& options, const Console& console);

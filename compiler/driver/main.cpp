@@ -167,6 +167,16 @@ void addRun(CLI::App& app, Asked& asked) {
                    "Exit with 0 when every criterion has a verdict, whatever it is");
 }
 
+void addExtract(CLI::App& app, Asked& asked) {
+  auto [command, options] =
+      addCommand(app, asked, "extract",
+                 "Read metrics again out of what commands wrote, where the study reads them otherwise", extract);
+  command.footer(kPlainExitCodes);
+  addStudyOptions(command, options.study, "Study file (.exp) or a plan (expc plan --format json)");
+  addMachine(command, options.machine);
+  addResults(command, options.results);
+}
+
 void addRehearse(CLI::App& app, Asked& asked) {
   auto [command, options] = addCommand(
       app, asked, "rehearse",
@@ -222,6 +232,7 @@ int main(int argc, char** argv) {
   auto [reporting, options] =
       addCommand(app, asked, "report", "Judge and report what is stored; measures nothing", report);
   addReporting(reporting, options);
+  addExtract(app, asked);
   addTools(app, asked);
 
   // What a shell asks while a line is typed; the words are no command line of ours.

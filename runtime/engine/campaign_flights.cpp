@@ -1,6 +1,7 @@
 // Campaign: the trials under way.
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -153,6 +154,7 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
   if (!changed.empty()) {
     TrialEnd failed;
     failed.reason = changed;
+    unlink(flight.request.spec.outputs.c_str());  // of what was run, nobody knows
     failed.seconds = end.seconds;
     end = std::move(failed);
   }

@@ -12,6 +12,7 @@
 #include <iterator>
 
 #include "runtime/engine/engine.h"
+#include "runtime/engine/extract.h"
 #include "runtime/store/store.h"
 
 using namespace expc;
@@ -324,6 +325,60 @@ TEST_CASE("a program says by a file that memory ran out, and never by the words 
   Study killed(python("import os; os.kill(os.getpid(), 9)"));
   killed.measure("wall");
   CHECK(has(killed.failure(), "was killed by signal 9 (Killed) and wrote nothing"));
+}
+
+TEST_CASE("a corrected pattern or a new metric reads what was kept, and nothing runs again") {
+  Study study(python("print('step 5 ms'); print('loss 3'); open('log.csv', 'w').write('loss\\n7\\n')"), 2);
+  study.regex("step ([0-9]+) ms");
+  const auto extracted = [&] {
+    return llvm::cantFail(extract(study.plan, study.options.results, EXPC_COMMAND_WORKER));
+  };
+  const auto values = [&](const char* name) {
+    std::vector<double> found;
+    for (const store::Trial& trial : study.trials()) found.push_back(trial.metrics.at(name));
+    return found;
+  };
+  SUBCASE("another pattern") {
+    CHECK(study.run().valid == 2);
+    CHECK(extracted().as_before == 2);
+    study.command().metrics[0].where = "loss ([0-9]+)";
+    CHECK(study.trials().empty());
+    CHECK(extracted().read == 2);
+    CHECK(values("value") == std::vector<double>{3, 3});
+    CHECK(study.run().trials == 0);
+  }
+  SUBCASE("a pattern that matched nothing") {
+    study.command().metrics[0].where = "stepp ([0-9]+)";
+    CHECK(study.run().valid == 0);
+    study.command().metrics[0].where = "step ([0-9]+)";
+    CHECK(extracted().read == 1);  // after a block in which all failed there was no other
+    CHECK(values("value") == std::vector<double>{5});
+    CHECK(study.run().trials == 1);
+  }
+  SUBCASE("metrics that were not asked for") {
+    CHECK(study.run().valid == 2);
+    study.measure("wall");
+    study.measure(CommandMetric{"loss", CommandMetric::From::Regex, "", "loss ([0-9]+)", 1, false});
+    CHECK(extracted().read == 2);
+    CHECK(values("loss") == std::vector<double>{3, 3});
+    CHECK(values("wall")[0] > 0);
+    CHECK(values("value") == std::vector<double>{5, 5});
+    study.measure(CommandMetric{"last", CommandMetric::From::Csv, "log.csv", "loss", 1, false});
+    const ExtractOutcome outcome = extracted();
+    CHECK(outcome.read == 0);
+    REQUIRE(outcome.refused.size() == 1);
+    CHECK(has(outcome.refused.begin()->first, "log.csv"));  // nobody had said that it would be read
+  }
+  SUBCASE("an expectation that is not met") {
+    CHECK(study.run().valid == 2);
+    plan::Expectation expectation;
+    expectation.read = CommandMetric{"regex(\"^done$\")", CommandMetric::From::Regex, "", "^done$", 1, false};
+    study.command().expectations.push_back(expectation);
+    const ExtractOutcome outcome = extracted();
+    CHECK(outcome.read == 0);
+    CHECK(outcome.refused.begin()->second == 2);
+    CHECK(study.trials().empty());
+  }
 }
 
 TEST_CASE("an input that changes while a run goes on ends it, and what was measured meanwhile does not count") {

@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/log_tail.h"
@@ -29,6 +30,7 @@ namespace {
 constexpr auto kStartPatience = std::chrono::seconds(120);
 constexpr size_t kMaxPacket = 256 << 10;
 constexpr size_t kMaxDescription = 4 << 20;
+constexpr size_t kMaxValues = 1ull << 30;  // of the series of many trials
 // Where the child finds its end of a channel.
 constexpr int kChannel = 3;
 
@@ -101,7 +103,7 @@ llvm::Error missing(const std::string& path, int error) {
 enum class Read { Complete, NoAnswer, Interrupted };
 
 /// Everything up to the end of file; no answer where there is too much, or nothing for too long.
-Read readAll(int fd, std::string& text) {
+Read readAll(int fd, std::string& text, size_t most) {
   auto end = Steady::now() + kStartPatience;
   char buffer[65536];
   while (true) {
@@ -113,7 +115,7 @@ Read readAll(int fd, std::string& text) {
     ssize_t size = read(fd, buffer, sizeof buffer);
     if (size == 0) return Read::Complete;
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0 || text.size() + size > kMaxDescription) return Read::NoAnswer;
+    if (size < 0 || text.size() + size > most) return Read::NoAnswer;
     text.append(buffer, size);
   }
 }
@@ -188,7 +190,7 @@ struct Answer {
 };
 
 llvm::Expected<Answer> ask(const std::string& path, const std::vector<std::string>& arguments,
-                           const Environment& environment = {}) {
+                           const Environment& environment = {}, size_t most = kMaxDescription) {
   if (access(path.c_str(), X_OK) != 0) return missing(path, errno);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return missing(path, errno);
@@ -199,7 +201,7 @@ llvm::Expected<Answer> ask(const std::string& path, const std::vector<std::strin
     return missing(path, process.error);
   }
   Answer answer;
-  const Read read = readAll(ends[0], answer.text);
+  const Read read = readAll(ends[0], answer.text, most);
   close(ends[0]);
   if (read != Read::Complete) kill(-process.pid, SIGKILL);
   while (waitpid(process.pid, &answer.status, 0) < 0 && errno == EINTR) {
@@ -233,6 +235,26 @@ llvm::Error checkCommand(const std::string& path, const plan::Workload& workload
   const std::string why = llvm::StringRef(answer->text).trim().str();
   return llvm::createStringError(
       fmt::format("the workload {}: {}", workload.name, why.empty() ? path + " " + statusText(answer->status) : why));
+}
+
+llvm::Expected<std::vector<std::string>> askForMetrics(const std::string& path, const std::string& folder,
+                                                       llvm::json::Object question) {
+  const std::string file = folder + "/extract.question.json";
+  {
+    std::ofstream out(file);
+    out << plan::canonicalJson(std::move(question));
+    if (!out.flush()) return llvm::createStringError(fmt::format("'{}' cannot be written", file));
+  }
+  auto answer = ask(path, {"--extract", file}, {}, kMaxValues);
+  unlink(file.c_str());
+  if (!answer) return answer.takeError();
+  if (answer->status != 0)
+    return llvm::createStringError(fmt::format(
+        "the metrics cannot be read again: {}",
+        answer->text.empty() ? path + " " + statusText(answer->status) : llvm::StringRef(answer->text).trim().str()));
+  llvm::SmallVector<llvm::StringRef, 64> lines;
+  llvm::StringRef(answer->text).trim().split(lines, '\n');
+  return std::vector<std::string>(lines.begin(), lines.end());
 }
 
 WorkerServer::WorkerServer(WorkerServer&& other) noexcept

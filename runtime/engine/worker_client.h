@@ -41,6 +41,11 @@ llvm::Expected<WorkerDescription> describeWorker(const std::string& path, const 
 llvm::Error checkCommand(const std::string& path, const plan::Workload& workload,
                          const std::vector<std::string>& metrics);
 
+/// Asks expc-worker-command to read metrics out of kept outputs (its --extract): an event line for each of them. The
+/// question is written to `folder` meanwhile.
+llvm::Expected<std::vector<std::string>> askForMetrics(const std::string& path, const std::string& folder,
+                                                       llvm::json::Object question);
+
 /// A launch server, one process for many trials.
 class WorkerServer {
  public:

@@ -36,6 +36,7 @@ TrialSpec readSpec(JsonErrors& errors, const Value& value, const JsonPath& at) {
     spec.folder = in.string("folder");
     if (spec.folder.empty() || spec.folder.front() != '/') in.fail("folder", "an absolute path is needed");
     if (in.has("prepared")) spec.prepared = in.string("prepared");
+    if (in.has("outputs")) spec.outputs = in.string("outputs");
   }
   spec.kind = in.word<TrialKind>("kind", words::kKind);
   spec.settings = in.object("settings");
@@ -76,6 +77,7 @@ Value toJson(const TrialSpec& spec) {
     object["command"] = toJson(*spec.command);
     object["folder"] = jsonText(spec.folder);
     if (!spec.prepared.empty()) object["prepared"] = jsonText(spec.prepared);
+    if (!spec.outputs.empty()) object["outputs"] = jsonText(spec.outputs);
   }
   if (spec.rehearsal) object["rehearsal"] = true;
   return object;

@@ -29,6 +29,7 @@ struct TrialSpec {
   std::optional<Command> command;
   std::string folder;    // of a command: its working directory, absolute; "" else
   std::string prepared;  // of a command: the folder that its preparation has filled, absolute; "" without one
+  std::string outputs;   // of a command: the file that its output is kept in, absolute; "": it is not kept
   TrialKind kind = TrialKind::Timed;
   llvm::json::Object settings;  // steps, warmup, epochs
   llvm::json::Object parameters;

@@ -121,7 +121,9 @@ bool EntryWriter::operator()(const TrialEnded& entry) {
 
 bool EntryWriter::operator()(const Reread& entry) {
   const int64_t id = entry.trial.id;
-  return one("UPDATE trial_row SET key = ?2 WHERE id = ?1 AND status = 'valid'", {id, entry.key}) &&
+  return one("UPDATE trial_row SET key = ?2, status = 'valid', reason = '' WHERE id = ?1 AND status IN ('valid', "
+             "'failed')",
+             {id, entry.key}) &&
          run("DELETE FROM metric_value WHERE trial = ?1", {id}) && run("DELETE FROM series WHERE trial = ?1", {id}) &&
          values(entry.trial);
 }

@@ -54,6 +54,8 @@ class Store {
   llvm::Expected<Results> load(const plan::Plan& plan, const std::optional<Match>& match = std::nullopt);
   /// What counts by the newest run on null cards, or by the newest on others; nothing without one.
   llvm::Expected<Results> loadLatest(const plan::Plan& plan, bool null_cards);
+  /// Every trial of the plan's points that has ended, by whatever key, by id; with metrics and series.
+  llvm::Expected<std::vector<Trial>> endedTrials(const plan::Plan& plan);
   /// The newest of those that ran on null cards, or of those that did not.
   llvm::Expected<std::optional<Run>> latestRun(std::string_view study, bool null_cards);
   /// The newest session of a host.
@@ -73,7 +75,7 @@ class Store {
   llvm::Expected<int64_t> beginTrial(const Trial& trial);
   /// Status, reason, log tail, seconds, metrics, series, environment and notes; also touches the session.
   llvm::Error endTrial(const Trial& trial, Moment at);
-  /// Values of a valid trial that were read anew under another key.
+  /// Values of a trial that were read anew under another key: it is valid by that.
   llvm::Error reread(const Trial& trial);
   /// Notes that a record of another store is here now.
   llvm::Error adopt(Adopted entry);

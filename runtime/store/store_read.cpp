@@ -20,12 +20,13 @@ llvm::Expected<std::vector<Record>> readAll(Statement& statement, Read read) {
   return records;
 }
 
-/// Reads what counts for one plan, a key at a time.
+/// Reads what counts for one plan, a key at a time; without a match all that ended.
 class Loader {
  public:
-  Loader(Database& database, const plan::Plan& plan, const Match& match)
+  Loader(Database& database, const plan::Plan& plan, const Match* match)
       : database_(database),
-        counting_(plan, match),
+        all_(match == nullptr),
+        counting_(plan, match ? *match : none_),
         keys_(select(fmt::format("SELECT {} FROM trial_key WHERE point = ?1", kKeyColumns))),
         trials_(select(fmt::format(
             "SELECT {} FROM trial_row WHERE key = ?1 AND status NOT IN ('running', 'interrupted')", kTrialColumns))),
@@ -36,14 +37,21 @@ class Loader {
     for (const plan::Point& point : plan.points) readPoint(point.id);
   }
 
-  llvm::Expected<Results> take() {
+  llvm::Expected<std::vector<Trial>> trials() {
     for (Statement* statement : {&keys_, &trials_, &values_, &series_})
       if (auto error = statement->take()) return error;
+    auto& trials = results_.trials;
+    std::sort(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.id < b.id; });
+    return std::move(trials);
+  }
+
+  llvm::Expected<Results> take() {
+    auto found = trials();
+    if (!found) return found.takeError();
+    results_.trials = std::move(*found);
     if (auto error = readBlocks()) return error;
     leaveOutRepeatedSeeds();
     if (auto error = readSessions()) return error;
-    auto& trials = results_.trials;
-    std::sort(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.id < b.id; });
     for (const auto& [why, count] : objections_)
       results_.not_counted_reasons.push_back(fmt::format("{} trial{}: {}", count, count == 1 ? "" : "s", why));
     return std::move(results_);
@@ -63,7 +71,7 @@ class Loader {
   }
 
   void readTrials(int64_t number, const Key& key) {
-    const std::string why = counting_.objection(*key);
+    const std::string why = all_ ? "" : counting_.objection(*key);
     std::unordered_map<int64_t, Trial> found;
     trials_.bind({number});
     while (trials_.step()) {
@@ -77,7 +85,7 @@ class Loader {
     }
     readValues(number, found);
     for (auto& [id, trial] : found) {
-      const std::string lacking = counting_.objection(trial);
+      const std::string lacking = all_ ? "" : counting_.objection(trial);
       if (lacking.empty())
         results_.trials.push_back(std::move(trial));
       else
@@ -141,6 +149,8 @@ class Loader {
   }
 
   Database& database_;
+  const bool all_;
+  const Match none_;
   Counting counting_;
   Statement keys_, trials_, values_, series_;
   Results results_;
@@ -205,7 +215,12 @@ llvm::Expected<Results> Store::load(const plan::Plan& plan, const std::optional<
     return *real ? load(plan, (*real)->match) : loadLatest(plan, true);
   }
   if (auto error = catchUp()) return error;
-  return Loader(database_, plan, *given).take();
+  return Loader(database_, plan, &*given).take();
+}
+
+llvm::Expected<std::vector<Trial>> Store::endedTrials(const plan::Plan& plan) {
+  if (auto error = catchUp()) return error;
+  return Loader(database_, plan, nullptr).trials();
 }
 
 }  // namespace expc::store

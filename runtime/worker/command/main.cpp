@@ -8,6 +8,7 @@
 
 #include "runtime/plan/command_json.h"
 #include "runtime/plan/json.h"
+#include "runtime/worker/command/extract.h"
 #include "runtime/worker/command/metrics.h"
 #include "runtime/worker/command/trial.h"
 #include "runtime/worker/serve/serve.h"
@@ -21,6 +22,7 @@ usage: expc-worker-command --serve FD    serve trials on a socket: how expc uses
        expc-worker-command --trial FILE  run one trial in this process: for launchers and debugging; events go to standard output
        expc-worker-command --describe    print its build as JSON; its workloads are the study's own
        expc-worker-command --check JSON  say what cannot be read of {"command":…,"metrics":[…]}: exit code 1 and one line
+       expc-worker-command --extract FILE  read metrics again out of outputs that were kept: an event line for each
        expc-worker-command --help        this text
 )";
 
@@ -65,6 +67,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (command == "--trial" && argc == 3) return expc::serve::runTrialFile(argv[2], expc::command::runTrial);
+  if (command == "--extract" && argc == 3) return expc::command::extract(argv[2]);
   if (command == "--check" && argc == 3) return check(argv[2]);
   if (command == "--help" && argc == 2) {
     std::fputs(kHelp, stdout);

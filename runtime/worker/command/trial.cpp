@@ -14,6 +14,7 @@
 #include "runtime/plan/json.h"
 #include "runtime/worker/command/deadline.h"
 #include "runtime/worker/command/excerpt.h"
+#include "runtime/worker/command/kept_output.h"
 #include "runtime/worker/command/metrics.h"
 #include "runtime/worker/command/process.h"
 #include "runtime/worker/serve/memory_group.h"
@@ -60,6 +61,7 @@ class Trial {
   llvm::Error prepare();
   int judge(const ProgramEnd& end);
   int readMetrics(const ProgramEnd& end);
+  void keep(const ProgramEnd& end) const;
   std::string howItEnded(const ProgramEnd& end) const;
   /// Infeasible where the program said so on purpose or the kernel's log names it, else failed. What the kernel counts
   /// for the trial's own group the launch server tells.
@@ -155,7 +157,16 @@ int Trial::fail(const std::string& reason, const ProgramEnd& end) {
   return 1;
 }
 
+/// So that what is read wrongly need not be measured again.
+void Trial::keep(const ProgramEnd& end) const {
+  if (spec_.outputs.empty()) return;
+  const std::vector<std::string> files = filesRead(*spec_.command);
+  if (auto error = keepOutput(spec_.outputs, spec_.folder, files, end))
+    std::printf("the output is not kept: %s\n", llvm::toString(std::move(error)).c_str());
+}
+
 int Trial::readMetrics(const ProgramEnd& end) {
+  keep(end);
   plan::Event result;
   result.type = plan::Event::Type::Result;
   {

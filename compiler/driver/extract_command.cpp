@@ -1,0 +1,38 @@
+#include <fmt/format.h>
+
+#include "compiler/driver/commands.h"
+#include "compiler/driver/compilation.h"
+#include "compiler/driver/exit_codes.h"
+#include "compiler/driver/systems.h"
+#include "runtime/engine/extract.h"
+
+namespace expc::driver {
+namespace {
+
+std::string trials(unsigned number) { return fmt::format("{} trial{}", number, number == 1 ? "" : "s"); }
+
+int extractOne(const plan::Plan& plan, const ExtractOptions& options, const Console& console) {
+  auto resources = resourcesOf(options.machine, "");
+  if (!resources) return console.error(resources.takeError());
+  auto outcome = engine::extract(plan, options.results, resources->command_worker);
+  if (!outcome) return console.error(outcome.takeError());
+  for (const std::string& message : outcome->messages) console.message(message);
+  for (const auto& [why, number] : outcome->refused)
+    console.message(fmt::format("{} could not be read again: {}", trials(number), why));
+  std::string text =
+      fmt::format("study {}: {} read again, {} as before", plan.study, trials(outcome->read), outcome->as_before);
+  if (outcome->not_kept > 0) text += fmt::format("; the output of {} is not kept", trials(outcome->not_kept));
+  return console.print(text + "\n") ? kSuccess : kError;
+}
+
+}  // namespace
+
+int extract(const ExtractOptions& options, const Console& console) {
+  const auto plans = loadPlans(options.study, options.machine, std::nullopt, console);
+  if (!plans) return kError;
+  int code = kSuccess;
+  for (const ChosenPlan& one : *plans) code = worse(code, extractOne(one.plan, options, console));
+  return code;
+}
+
+}  // namespace expc::driver

@@ -1,0 +1,160 @@
+#include "runtime/engine/extract.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "runtime/engine/trial_request.h"
+#include "runtime/engine/worker_client.h"
+#include "runtime/plan/command_json.h"
+#include "runtime/plan/json.h"
+#include "runtime/plan/trial.h"
+#include "runtime/store/match.h"
+#include "runtime/store/store.h"
+
+namespace expc::engine {
+namespace {
+
+using store::Trial;
+using store::TrialStatus;
+
+constexpr size_t kAtOnce = 64;  // trials of one question
+
+/// Trials that lack the same.
+struct Batch {
+  unsigned workload = 0;
+  std::vector<std::string> metrics;  // to read
+  std::vector<std::pair<Trial, store::TrialKey>> trials;
+};
+
+class Extraction {
+ public:
+  Extraction(const plan::Plan& plan, store::Store& store, const std::string& worker, ExtractOutcome& outcome)
+      : plan_(plan), store_(store), worker_(worker), outcome_(outcome) {}
+
+  llvm::Error run() {
+    auto trials = store_.endedTrials(plan_);
+    if (!trials) return trials.takeError();
+    for (const Trial& trial : *trials)
+      if (trial.status == TrialStatus::Valid) settled_.insert({trial.block, trial.position});
+    for (Trial& trial : *trials) sort(std::move(trial));
+    for (auto& [lacking, batch] : batches_)
+      if (auto error = read(batch)) return error;
+    return llvm::Error::success();
+  }
+
+ private:
+  /// The key of a trial that is read as the plan says, whatever else it was measured with.
+  store::TrialKey keyNow(const Trial& trial) const {
+    store::Match match;
+    match.command = store::Worker{trial.key->worker_build, trial.key->environment_class};
+    store::TrialKey key = *trial.key;
+    for (auto& [name, reading] : store::keyOf(plan_, trial.place(), key.kind, match).readings)
+      key.readings[name] = reading;
+    return key;
+  }
+
+  std::vector<std::string> metricsOf(plan::TrialKind kind) const {
+    std::vector<std::string> names;
+    for (const plan::Metric& metric : plan_.metrics)
+      if (metric.kind == kind && !metric.derived) names.push_back(metric.name);
+    return names;
+  }
+
+  void sort(Trial trial) {
+    const plan::Point& point = *plan_.findPoint(trial.place().point);
+    const bool valid = trial.status == TrialStatus::Valid;
+    if (!plan_.workloads[point.workload].command || (!valid && trial.status != TrialStatus::Failed)) return;
+    const std::vector<std::string> asked = metricsOf(trial.key->kind);
+    if (asked.empty() || trial.key->settings != store::settingsText(plan_, trial.key->kind)) return;
+    store::TrialKey key = keyNow(trial);
+    std::vector<std::string> lacking;
+    for (const std::string& name : asked)
+      if (!valid || !trial.metrics.count(name) || !isReadSo(*trial.key, key, name)) lacking.push_back(name);
+    if (lacking.empty() && key == *trial.key) {
+      ++outcome_.as_before;
+      return;
+    }
+    std::error_code failed;
+    if (!std::filesystem::exists(keptOutput(store_.folder(), trial.id), failed)) {
+      outcome_.not_kept += valid;
+      return;
+    }
+    // Of several attempts that failed at reading one is enough.
+    if (!valid && !settled_.insert({trial.block, trial.position}).second) return;
+    Batch& batch = batches_[{point.workload, lacking}];
+    batch.workload = point.workload;
+    batch.metrics = lacking;
+    batch.trials.emplace_back(std::move(trial), std::move(key));
+  }
+
+  static bool isReadSo(const store::TrialKey& before, const store::TrialKey& now, const std::string& metric) {
+    const auto wanted = now.readings.find(metric), held = before.readings.find(metric);
+    if (wanted == now.readings.end()) return true;  // measured of the process
+    return held != before.readings.end() && held->second == wanted->second;
+  }
+
+  llvm::Error read(Batch& batch) {
+    for (size_t first = 0; first < batch.trials.size(); first += kAtOnce) {
+      const size_t last = std::min(first + kAtOnce, batch.trials.size());
+      std::vector<std::string> outputs;
+      for (size_t i = first; i < last; ++i)
+        outputs.push_back(std::filesystem::absolute(keptOutput(store_.folder(), batch.trials[i].first.id)).string());
+      auto lines = askForMetrics(worker_, store_.folder(),
+                                 llvm::json::Object{{"command", plan::toJson(*plan_.workloads[batch.workload].command)},
+                                                    {"metrics", plan::jsonTexts(batch.metrics)},
+                                                    {"root", plan::jsonText(plan_.root)},
+                                                    {"outputs", plan::jsonTexts(outputs)}});
+      if (!lines) return lines.takeError();
+      if (lines->size() != outputs.size())
+        return llvm::createStringError(fmt::format("the worker '{}' did not answer for each output", worker_));
+      for (size_t i = first; i < last; ++i)
+        if (auto error = take(batch.trials[i].first, batch.trials[i].second, (*lines)[i - first])) return error;
+    }
+    return llvm::Error::success();
+  }
+
+  llvm::Error take(Trial& trial, store::TrialKey& key, const std::string& line) {
+    auto event = plan::eventFromLine(line);
+    if (!event) return event.takeError();
+    if (event->type != plan::Event::Type::Result) {
+      ++outcome_.refused[event->reason];
+      return llvm::Error::success();
+    }
+    for (const auto& [name, value] : event->metrics) trial.metrics[name.str()] = value.getAsNumber().value_or(0);
+    for (const auto& [name, value] : event->series) {
+      std::vector<double>& numbers = trial.series[name.str()];
+      numbers.clear();
+      for (const llvm::json::Value& number : *value.getAsArray()) numbers.push_back(number.getAsNumber().value_or(0));
+    }
+    trial.key = std::make_shared<const store::TrialKey>(std::move(key));
+    ++outcome_.read;
+    return store_.reread(trial);
+  }
+
+  const plan::Plan& plan_;
+  store::Store& store_;
+  const std::string& worker_;
+  ExtractOutcome& outcome_;
+  std::set<std::pair<int64_t, unsigned>> settled_;  // places of blocks that have a valid trial
+  std::map<std::pair<unsigned, std::vector<std::string>>, Batch> batches_;
+};
+
+}  // namespace
+
+llvm::Expected<ExtractOutcome> extract(const plan::Plan& plan, const std::string& results,
+                                       const std::string& command_worker) {
+  ExtractOutcome outcome;
+  auto store = store::Store::openForWriting(results, outcome.messages);
+  if (!store) return store.takeError();
+  if (auto error = Extraction(plan, *store, command_worker, outcome).run()) {
+    llvm::consumeError(store->close());
+    return error;
+  }
+  if (auto error = store->close()) return error;
+  return outcome;
+}
+
+}  // namespace expc::engine

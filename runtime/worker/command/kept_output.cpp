@@ -1,0 +1,150 @@
+#include "runtime/worker/command/kept_output.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <llvm/Support/Base64.h>
+#include <llvm/Support/Compression.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/plan/json.h"
+#include "runtime/worker/command/metrics.h"
+
+namespace expc::command {
+namespace {
+
+namespace fs = std::filesystem;
+using llvm::StringRef;
+
+// The file: a line "expc-output 1 zstd SIZE" or "… plain SIZE", then the JSON document, compressed or not.
+constexpr char kMark[] = "expc-output 1 ";
+constexpr uint64_t kMostDocument = 2 * kMostKept;  // base64 takes a third more
+
+llvm::Error failed(const std::string& path, const std::string& why) {
+  return llvm::createStringError(fmt::format("'{}': {}", path, why));
+}
+
+bool staysInside(const std::string& name) {
+  const fs::path path = fs::path(name).lexically_normal();
+  return !path.empty() && path.is_relative() && *path.begin() != ".." && path.filename() != "" && path != ".";
+}
+
+llvm::Error writeAll(const std::string& path, StringRef head, StringRef body) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (fd < 0) return failed(path, std::strerror(errno));
+  bool written = true;
+  for (StringRef part : {head, body}) {
+    while (written && !part.empty()) {
+      const ssize_t size = write(fd, part.data(), part.size());
+      if (size < 0 && errno == EINTR) continue;
+      written = size > 0;
+      part = part.drop_front(std::max<ssize_t>(size, 0));
+    }
+  }
+  const int error = errno;
+  close(fd);
+  if (written) return llvm::Error::success();
+  unlink(path.c_str());  // half of it is of no use
+  return failed(path, std::strerror(error));
+}
+
+llvm::Expected<std::string> readDocument(const std::string& path) {
+  auto file = readFile(path, kMostDocument);
+  if (!file) return file.takeError();
+  auto [head, body] = (*file)->getBuffer().split('\n');
+  uint64_t size = 0;
+  if (!head.consume_front(kMark)) return failed(path, "this is no kept output");
+  const auto [how, number] = head.split(' ');
+  if (number.getAsInteger(10, size) || size > kMostDocument) return failed(path, "this is no kept output");
+  if (how == "plain") return body.str();
+  llvm::SmallVector<uint8_t, 0> document;
+  if (how != "zstd" || !llvm::compression::zstd::isAvailable())
+    return failed(path, "it is compressed in a way that this build does not know");
+  const llvm::ArrayRef<uint8_t> packed(reinterpret_cast<const uint8_t*>(body.data()), body.size());
+  if (auto error = llvm::compression::zstd::decompress(packed, document, size))
+    return failed(path, llvm::toString(std::move(error)));
+  return std::string(document.begin(), document.end());
+}
+
+}  // namespace
+
+std::vector<std::string> filesRead(const plan::Command& command) {
+  std::vector<std::string> files{kOutput, kErrors};
+  const auto add = [&](const std::string& file) {
+    if (!file.empty() && std::find(files.begin(), files.end(), file) == files.end()) files.push_back(file);
+  };
+  for (const plan::CommandMetric& metric : command.metrics) add(metric.file);
+  for (const plan::Expectation& expectation : command.expectations) add(expectation.read.file);
+  return files;
+}
+
+llvm::Error keepOutput(const std::string& path, const std::string& folder, const std::vector<std::string>& files,
+                       const ProgramEnd& end) {
+  llvm::json::Object kept;
+  llvm::json::Array left_out;
+  uint64_t room = kMostKept;
+  for (const std::string& name : files) {
+    std::error_code none;
+    const fs::path file = fs::path(folder) / name;
+    if (!staysInside(name) || !fs::is_regular_file(file, none)) continue;
+    const uint64_t size = fs::file_size(file, none);
+    if (none || size > room) {
+      left_out.push_back(plan::jsonText(name));
+      continue;
+    }
+    auto text = readFile(file.string(), kMostKept);
+    if (!text) return text.takeError();
+    room -= size;
+    kept[plan::jsonText(name).getAsString()->str()] = llvm::encodeBase64((*text)->getBuffer());
+  }
+  const std::string document = plan::canonicalJson(llvm::json::Object{{"wall", end.wall_seconds},
+                                                                      {"cpu_time", end.cpu_seconds},
+                                                                      {"peak", end.peak_bytes},
+                                                                      {"left_out", std::move(left_out)},
+                                                                      {"files", std::move(kept)}});
+  std::error_code ignored;  // opening the file says what is wrong
+  fs::create_directories(fs::path(path).parent_path(), ignored);
+  if (!llvm::compression::zstd::isAvailable())
+    return writeAll(path, fmt::format("{}plain {}\n", kMark, document.size()), document);
+  llvm::SmallVector<uint8_t, 0> packed;
+  llvm::compression::zstd::compress(llvm::ArrayRef(reinterpret_cast<const uint8_t*>(document.data()), document.size()),
+                                    packed, /*Level=*/1);
+  return writeAll(path, fmt::format("{}zstd {}\n", kMark, document.size()),
+                  StringRef(reinterpret_cast<const char*>(packed.data()), packed.size()));
+}
+
+llvm::Expected<KeptOutput> unpackOutput(const std::string& path, const std::string& folder) {
+  auto document = readDocument(path);
+  if (!document) return document.takeError();
+  auto value = plan::parseJson(*document);
+  if (!value) return failed(path, llvm::toString(value.takeError()));
+  plan::JsonErrors errors;
+  const plan::JsonPath root;
+  plan::JsonFields in(errors, *value, root);
+  KeptOutput kept;
+  kept.end.wall_seconds = in.number("wall");
+  kept.end.cpu_seconds = in.number("cpu_time");
+  kept.end.peak_bytes = in.whole("peak");
+  for (std::string& name : in.strings("left_out")) kept.left_out.insert(std::move(name));
+  const llvm::json::Object files = in.object("files");
+  if (auto error = errors.take("the kept output")) return failed(path, llvm::toString(std::move(error)));
+  for (const auto& [name, packed] : files) {
+    std::vector<char> text;
+    const auto coded = packed.getAsString();
+    if (!coded || !staysInside(name.str())) return failed(path, "this is no kept output");
+    if (auto error = llvm::decodeBase64(*coded, text)) return failed(path, llvm::toString(std::move(error)));
+    const fs::path file = fs::path(folder) / name.str();
+    std::error_code ignored;
+    fs::create_directories(file.parent_path(), ignored);
+    if (auto error = writeAll(file.string(), "", StringRef(text.data(), text.size()))) return error;
+  }
+  return kept;
+}
+
+}  // namespace expc::command
