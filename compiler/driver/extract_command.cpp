@@ -4,6 +4,7 @@
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/systems.h"
+#include "compiler/driver/verdicts.h"
 #include "runtime/engine/extract.h"
 
 namespace expc::driver {

@@ -104,11 +104,12 @@ std::string Counting::objection(const TrialKey& key) const {
     const auto held = key.readings.find(reading.first);
     return held != key.readings.end() && held->second == reading.second;
   });
-  if (key.data != now.data || !read_alike) {
+  if (key.data == now.data && !read_alike)
+    return "another way to read a metric, or an expectation (`expc extract` reads what was kept)";
+  if (key.data != now.data) {
     const plan::Point& point = *plan_.findPoint(key.place.point);
-    return plan_.workloads[point.workload].command
-               ? "measured with another program, other inputs or data, or another way to read a metric"
-               : "measured on other data (the files have changed)";
+    return plan_.workloads[point.workload].command ? "measured with another program, other inputs or data"
+                                                   : "measured on other data (the files have changed)";
   }
   const bool known = key.place.control.empty() ||
                      std::any_of(plan_.controls.begin(), plan_.controls.end(), [&](const plan::Control& control) {

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""`expc extract`, and what commands see of the environment, as a user meets them.
+
+usage: extract_test.py --expc PATH
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+OPTIONS = None
+
+STUDY = """workload tool command ["bash", "-c", "echo step 5 ms; echo loss 3; echo nap $$NAP"] {
+  metric value : float lower from regex("%s")
+}
+study s {
+  workload tool
+  measure value
+  design full { timed { repeat 3 } }
+}
+"""
+
+
+class Commands(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="expc-extract-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.read("step ([0-9]+)")
+
+    def read(self, pattern):
+        (self.folder / "s.exp").write_text(STUDY % pattern, encoding="utf-8")
+
+    def expc(self, command, *more, code, **environment):
+        heat_up = ["--heat-up", "0"] if command == "run" else []
+        result = subprocess.run([OPTIONS.expc, command, "s.exp", "--devices", "cpu:1", *heat_up, *more], cwd=self.folder,
+                                env={**os.environ, **environment}, capture_output=True, text=True, timeout=120)
+        if code is not None:
+            self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+        return result
+
+    def values(self):
+        point, = json.loads(self.expc("report", "--format", "json", code=None).stdout)["points"]
+        return point["metrics"]["value"]["values"]
+
+    def test_a_corrected_pattern_is_read_from_what_was_kept(self):
+        self.expc("run", code=None)
+        self.assertEqual(self.values(), [5, 5, 5])
+        self.read("loss ([0-9]+)")
+        self.assertIn("`expc extract` reads what was kept", self.expc("report", code=None).stdout)
+        self.assertEqual(self.expc("extract", code=0).stdout, "study s: 3 trials read again, 0 as before\n")
+        self.assertEqual(self.values(), [3, 3, 3])
+        self.assertIn("nothing to run: all 3 trials are there", self.expc("run", code=None).stderr)
+        self.assertEqual(self.expc("extract", code=0).stdout, "study s: 0 trials read again, 3 as before\n")
+
+    def test_what_cannot_be_read_again_is_said(self):
+        self.expc("run", code=None)
+        self.read("no such words ([0-9]+)")
+        done = self.expc("extract", code=0)
+        self.assertIn("3 trials could not be read again: the metric value", done.stderr)
+        self.assertEqual(done.stdout, "study s: 0 trials read again, 0 as before\n")
+        for kept in (self.folder / "results/outputs").iterdir():
+            kept.unlink()
+        self.assertIn("; the output of 3 trials is not kept", self.expc("extract", code=0).stdout)
+
+    def test_a_variable_counts_once_it_is_passed_and_is_not_seen_else(self):
+        self.read("nap ([0-9.]*)$")
+        self.assertIn("failed", self.expc("run", NAP="0.1", code=None).stderr)
+        self.expc("run", "--pass-env", "NAP", NAP="0.1", code=None)
+        self.assertEqual(self.values(), [0.1] * 3)
+        self.expc("run", "--pass-env", "NAP", NAP="0.3", code=None)
+        self.assertEqual(self.values(), [0.3] * 3)
+        missing = self.expc("run", "--pass-env", "NO_SUCH", code=1)
+        self.assertIn("--pass-env NO_SUCH: that variable is not set here", missing.stderr)
+        for path in (self.folder / "results/journal").iterdir():
+            self.assertNotIn('"NAP":"0.', path.read_text(encoding="utf-8"), "only a digest is recorded")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--expc", required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    OPTIONS.expc = os.path.abspath(OPTIONS.expc)
+    unittest.main(argv=[sys.argv[0], *rest])
