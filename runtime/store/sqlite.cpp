@@ -1,7 +1,10 @@
 #include "runtime/store/sqlite.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 
@@ -71,10 +74,23 @@ void trustNothing(sqlite3* db) {
 
 }  // namespace
 
+bool isHalfWritten(const std::string& path) {
+  const std::string beside = path + "-journal";
+  const int fd = open(beside.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return errno != ENOENT;
+  char first = 0;  // SQLite writes zeros over what is done with, or cuts it
+  const bool pending = read(fd, &first, 1) < 0 || first != 0;
+  close(fd);
+  return pending;
+}
+
 llvm::Error openDatabase(sqlite3*& db, const std::string& path, int flags) {
   constexpr const char* kVfs = "unix-none";
   const std::string file = path == ":memory:" ? path : withoutLinks(path);
   const bool reading = (flags & SQLITE_OPEN_READONLY) != 0;
+  if (reading && isHalfWritten(file))
+    return llvm::createStringError(
+        fmt::format("{}: whoever wrote it was killed meanwhile; the next `expc run` puts it right", path));
   int code = sqlite3_open_v2(reading ? immutableUri(file).c_str() : file.c_str(), &db,
                              flags | SQLITE_OPEN_NOFOLLOW | (reading ? SQLITE_OPEN_URI : 0), kVfs);
   if (code != SQLITE_OK) return sqliteError(db, path, code);

@@ -19,11 +19,14 @@ namespace expc::store {
 /// The database's last error as one that names the file and the way out.
 llvm::Error sqliteError(sqlite3* db, const std::string& path, int code);
 
+/// Whether who wrote the database was killed in the middle of it: what SQLite would take back lies beside it.
+bool isHalfWritten(const std::string& path);
+
 /// Opens a database that anybody may have written, by SQLite's flags, without file locks: the lease keeps others out,
 /// and locks are not to be trusted on network file systems. Of the file only tables are used: its triggers and views do
 /// not run, and its schema may not call what touches anything. A link in place of the file is refused. `path` is the
-/// file's, or ":memory:"; with SQLITE_OPEN_READONLY the file is taken as one that nobody changes. An error leaves `db`
-/// to be closed.
+/// file's, or ":memory:"; with SQLITE_OPEN_READONLY the file is taken as one that nobody changes, and refused where it
+/// is half written. An error leaves `db` to be closed.
 llvm::Error openDatabase(sqlite3*& db, const std::string& path, int flags);
 
 /// A value to bind; nullptr is NULL, a list of numbers a blob of doubles.

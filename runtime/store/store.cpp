@@ -113,7 +113,7 @@ llvm::Error Store::openIndex(std::vector<std::string>& messages) {
   before_ = std::move(*journals);
   const std::string path = databasePath(folder_);
   // SQLite would roll back what lies beside it, and remove a file that this names. The journals say the same.
-  if (!before_.empty() && exists(path + "-journal")) removeDatabase(path);
+  if (!before_.empty() && isHalfWritten(path)) removeDatabase(path);
   auto database = Database::openForWriting(path);
   if (!database) {
     if (before_.empty()) return database.takeError();

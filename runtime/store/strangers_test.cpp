@@ -1,4 +1,4 @@
-// What stands in a results folder that somebody else made can be wrong, and can do nothing.
+// What stands in a results folder that somebody else made, or that a kill left, can be wrong, and can do nothing.
 
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -120,6 +120,20 @@ TEST_CASE("what lies beside an index removes no file that it names") {
   writeHotJournal(folder.index + "-journal", other);
   openAgain(folder);
   CHECK(std::filesystem::exists(other));
+  CHECK(count(folder.index, "SELECT count(*) FROM session") == 1);
+}
+
+TEST_CASE("an index whose writer was killed in the middle is not read") {
+  TestFolder folder;
+  fill(folder);
+  change(folder.index, "DELETE FROM session");  // half of what it would have become
+  writeHotJournal(folder.index + "-journal", "");
+  std::vector<std::string> messages;
+  {
+    Store store = llvm::cantFail(Store::openForReading(folder.path, messages));
+    CHECK(llvm::cantFail(store.database().largest("session")) == 1);
+  }
+  openAgain(folder);
   CHECK(count(folder.index, "SELECT count(*) FROM session") == 1);
 }
 
