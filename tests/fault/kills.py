@@ -13,7 +13,7 @@ import sys
 import time
 
 import harness
-from harness import Folder, expect, expect_no_orphans, workers_of
+from harness import Folder, expect, expect_no_orphans, marked_processes, workers_of
 
 REPEAT = 20
 QUALITY = 4
@@ -60,6 +60,8 @@ def kill_below(engine, moments):
     if moments.random() > 0.4:
         return 0
     server, ranks = workers_of(engine.pid)
+    running = marked_processes()
+    server = [pid for pid in server if "--serve" in running.get(pid, "")]  # and not one that is asked what it is
     victims = server if moments.random() < 0.3 else ranks
     if not victims:
         return 0
