@@ -12,6 +12,8 @@
 #include "tests/fuzz/format.h"
 #include "tests/fuzz/frontend.h"
 #include "tests/fuzz/images.h"
+#include "tests/fuzz/outputs.h"
+#include "tests/fuzz/records.h"
 #include "tests/fuzz/talk.h"
 #include "tests/fuzz/text.h"
 #ifdef EXPC_FUZZ_MODEL
@@ -38,6 +40,10 @@ int main(int argc, char** argv) {
       expc::fuzz::readPlan(text.str());
       expc::fuzz::readLock(text.str());
       expc::fuzz::readRehearsal(text.str());
+      expc::fuzz::readOutput(text.str());
+      expc::fuzz::readWords(text.str());
+      expc::fuzz::readJournal(text.str());
+      expc::fuzz::readIndex(text.str());
 #ifdef EXPC_FUZZ_MODEL
       expc::fuzz::readModel(text.str());
 #endif

@@ -1,0 +1,86 @@
+#include "tests/fuzz/outputs.h"
+
+#include <llvm/ADT/StringExtras.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "runtime/plan/json.h"
+#include "runtime/plan/trial.h"
+#include "runtime/worker/command/readers.h"
+
+namespace expc::fuzz {
+namespace {
+
+void hold(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "broken: %s\n", what);
+  std::abort();
+}
+
+template <typename T>
+bool worked(llvm::Expected<T>& result) {
+  if (result) return true;
+  hold(!llvm::toString(result.takeError()).empty(), "an error says something");
+  return false;
+}
+
+void look(llvm::Error error) {
+  if (error) hold(!llvm::toString(std::move(error)).empty(), "an error says something");
+}
+
+void look(llvm::Expected<command::Values> values) {
+  if (!worked(values)) return;
+  hold(!values->empty(), "there is a value");
+  for (const double value : *values) hold(std::isfinite(value), "a value is finite");
+}
+
+template <typename Read>
+void readTwice(const llvm::json::Value& value, Read read) {
+  auto first = read(value);
+  if (!worked(first)) return;
+  const std::string written = plan::canonicalJson(toJson(*first));
+  auto parsed = plan::parseJson(written);
+  hold(worked(parsed), "what is written is JSON");
+  auto again = read(*parsed);
+  hold(worked(again), "what is written is read");
+  hold(plan::canonicalJson(toJson(*again)) == written, "and is the same");
+}
+
+}  // namespace
+
+void readOutput(const std::string& bytes) {
+  const auto [first, output] = llvm::StringRef(bytes).split('\n');
+  const std::string where = first.str();
+  for (const command::Which which : {command::Which::Last, command::Which::All}) {
+    if (auto pattern = command::Pattern::compile(where, command::Pattern::Use::Number); worked(pattern))
+      look(pattern->read(output, which));
+    look(command::readColumn(output, where, which));
+    look(command::readLines(output, which));
+  }
+  if (auto pattern = command::Pattern::compile(where, command::Pattern::Use::Match); worked(pattern))
+    look(pattern->match(output));
+  look(command::checkPointer(where));
+  if (auto numbers = command::readJson(output, where); worked(numbers))
+    for (const double value : numbers->values) hold(std::isfinite(value), "a value is finite");
+  look(command::readTruth(output, where));
+}
+
+void readWords(const std::string& bytes) {
+  for (llvm::StringRef line : llvm::split(bytes, '\n')) {
+    if (auto event = plan::eventFromLine(line); worked(event)) {
+      const std::string written = plan::toLine(*event);
+      auto again = plan::eventFromLine(written);
+      hold(worked(again), "what is written is read");
+      hold(plan::toLine(*again) == written, "and is the same");
+    }
+    auto value = plan::parseJson(line);
+    if (!worked(value)) continue;
+    readTwice(*value, plan::launchReplyFromJson);
+    readTwice(*value, plan::launchRequestFromJson);
+    readTwice(*value, plan::trialSpecFromJson);
+  }
+}
+
+}  // namespace expc::fuzz
