@@ -111,6 +111,7 @@ TEST_CASE("whatever a worker does wrong ends its trial with the reason, not the 
       {"missing_metric", store::TrialStatus::Failed, "lacks the metric step_time"},
       {"out_of_memory", store::TrialStatus::Infeasible, "the worker: out of memory, as asked"},
       {"hang", store::TrialStatus::Timeout, "not finished after 0.3 s"},
+      {"flood", store::TrialStatus::Timeout, "not finished after 0.3 s"},
       {"late_hang", store::TrialStatus::Failed, "did not end within 1 s of the result"},
   };
   for (const Case& one : cases) {

@@ -89,6 +89,7 @@ llvm::Error keepOutput(const std::string& path, const std::string& folder, const
   llvm::json::Object kept;
   llvm::json::Array left_out;
   uint64_t room = kMostKept;
+  bool anything = false;
   for (const std::string& name : files) {
     std::error_code none;
     const fs::path file = fs::path(folder) / name;
@@ -96,13 +97,16 @@ llvm::Error keepOutput(const std::string& path, const std::string& folder, const
     const uint64_t size = fs::file_size(file, none);
     if (none || size > room) {
       left_out.push_back(plan::jsonText(name));
+      anything = true;
       continue;
     }
     auto text = readFile(file.string(), kMostKept);
     if (!text) return text.takeError();
     room -= size;
+    if (size > 0) anything = true;
     kept[plan::jsonText(name).getAsString()->str()] = llvm::encodeBase64((*text)->getBuffer());
   }
+  if (!anything) return llvm::Error::success();
   const std::string document = plan::canonicalJson(llvm::json::Object{{"wall", end.wall_seconds},
                                                                       {"cpu_time", end.cpu_seconds},
                                                                       {"peak", end.peak_bytes},

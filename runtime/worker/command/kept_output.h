@@ -21,7 +21,7 @@ inline constexpr uint64_t kMostKept = 16ull << 20;
 std::vector<std::string> filesRead(const plan::Command& command);
 
 /// Writes those of `files` in `folder` that are there to `path`, in their order as long as they fit, with what was
-/// measured of the process.
+/// measured of the process; nothing where none of them holds anything.
 llvm::Error keepOutput(const std::string& path, const std::string& folder, const std::vector<std::string>& files,
                        const ProgramEnd& end);
 

@@ -53,6 +53,13 @@ TEST_CASE("what was kept comes back as it was, and no more than fits is kept") {
   CHECK(back.read("out.json") == "{}");
 }
 
+TEST_CASE("a program that wrote nothing leaves nothing to keep") {
+  const TestFolder trial, results;
+  trial.write("stdout.txt", "");
+  llvm::cantFail(keepOutput(results.path + "/outputs/7", trial.path, {"stdout.txt", "missing.txt"}, ProgramEnd()));
+  CHECK(!fs::exists(results.path + "/outputs"));
+}
+
 TEST_CASE("a kept output of a stranger writes nothing outside of the folder, and nonsense is refused") {
   const TestFolder results, back;
   const std::string kept = results.path + "/7";

@@ -116,6 +116,8 @@ int runIdle(const LaunchRequest& request, int event_fd) {
   events.started();
   double startup = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (fault == "hang") sleepSeconds(1e6);
+  while (fault == "flood" && events.progress(1, 2, "steps")) {
+  }
   if (fault == "garbage") events.writeRaw("step 3 of 10, loss nan\n");
   if (fault == "exit") {
     std::fprintf(stderr, "the last words of rank %u\n", request.rank);
