@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <llvm/Support/Endian.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -74,21 +75,24 @@ void trustNothing(sqlite3* db) {
 
 }  // namespace
 
-bool isHalfWritten(const std::string& path) {
+std::optional<uint32_t> pagesBeforeChange(const std::string& path) {
   const std::string beside = path + "-journal";
   const int fd = open(beside.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) return errno != ENOENT;
-  char first = 0;  // SQLite writes zeros over what is done with, or cuts it
-  const bool pending = read(fd, &first, 1) < 0 || first != 0;
+  if (fd < 0) return errno == ENOENT ? std::nullopt : std::optional<uint32_t>(1);
+  // The header of SQLite's rollback journal: eight bytes that name it, two numbers, and the pages. SQLite writes zeros
+  // over one that is done with, or cuts it.
+  uint8_t header[20] = {};
+  const ssize_t size = read(fd, header, sizeof header);
   close(fd);
-  return pending;
+  if (size == 0 || (size > 0 && header[0] == 0)) return std::nullopt;
+  return size < ssize_t(sizeof header) ? 1 : llvm::support::endian::read32be(header + 16);
 }
 
 llvm::Error openDatabase(sqlite3*& db, const std::string& path, int flags) {
   constexpr const char* kVfs = "unix-none";
   const std::string file = path == ":memory:" ? path : withoutLinks(path);
   const bool reading = (flags & SQLITE_OPEN_READONLY) != 0;
-  if (reading && isHalfWritten(file))
+  if (reading && pagesBeforeChange(file))
     return llvm::createStringError(
         fmt::format("{}: whoever wrote it was killed meanwhile; the next `expc run` puts it right", path));
   int code = sqlite3_open_v2(reading ? immutableUri(file).c_str() : file.c_str(), &db,

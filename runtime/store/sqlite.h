@@ -19,8 +19,9 @@ namespace expc::store {
 /// The database's last error as one that names the file and the way out.
 llvm::Error sqliteError(sqlite3* db, const std::string& path, int code);
 
-/// Whether who wrote the database was killed in the middle of it: what SQLite would take back lies beside it.
-bool isHalfWritten(const std::string& path);
+/// Of a database whose writer was killed in the middle of a change: how many pages it had before. What SQLite would
+/// take back lies beside it. Nothing where no change is unfinished.
+std::optional<uint32_t> pagesBeforeChange(const std::string& path);
 
 /// Opens a database that anybody may have written, by SQLite's flags, without file locks: the lease keeps others out,
 /// and locks are not to be trusted on network file systems. Of the file only tables are used: its triggers and views do

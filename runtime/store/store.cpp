@@ -44,7 +44,8 @@ llvm::Expected<Database> readStore(const std::string& folder, const std::vector<
     return memory;
   }
   // Without journals only an older store holds anything; a newer one is about to be made.
-  if (!exists(databasePath(folder)) || Lease::isLive(folder)) return noResults(folder);
+  if (!exists(databasePath(folder)) || Lease::isLive(folder) || pagesBeforeChange(databasePath(folder)) == 0)
+    return noResults(folder);
   auto old = Database::openForReading(databasePath(folder));
   if (!old) return old.takeError();
   if (old->state() == SchemaState::Damaged) return damagedError(databasePath(folder));
@@ -113,7 +114,7 @@ llvm::Error Store::openIndex(std::vector<std::string>& messages) {
   before_ = std::move(*journals);
   const std::string path = databasePath(folder_);
   // SQLite would roll back what lies beside it, and remove a file that this names. The journals say the same.
-  if (!before_.empty() && isHalfWritten(path)) removeDatabase(path);
+  if (const auto pages = pagesBeforeChange(path); pages && (*pages == 0 || !before_.empty())) removeDatabase(path);
   auto database = Database::openForWriting(path);
   if (!database) {
     if (before_.empty()) return database.takeError();

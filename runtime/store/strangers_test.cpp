@@ -74,14 +74,14 @@ void openAgain(const TestFolder& folder) {
 }
 
 /// What SQLite writes beside a database in the middle of a transaction over several files, `other` among them.
-void writeHotJournal(const std::string& path, const std::string& other) {
+void writeHotJournal(const std::string& path, const std::string& other, uint32_t pages = 3) {
   const auto number = [](uint32_t value) {
     std::string bytes;
     for (const int shift : {24, 16, 8, 0}) bytes += char(value >> shift);
     return bytes;
   };
   const std::string magic = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
-  std::string text = magic + number(0) + number(1) + number(3) + number(512) + number(4096);
+  std::string text = magic + number(0) + number(1) + number(pages) + number(512) + number(4096);
   text.resize(512);
   uint32_t sum = 0;
   for (const char sign : other) sum += uint32_t(int(sign));
@@ -134,6 +134,18 @@ TEST_CASE("an index whose writer was killed in the middle is not read") {
     CHECK(llvm::cantFail(store.database().largest("session")) == 1);
   }
   openAgain(folder);
+  CHECK(count(folder.index, "SELECT count(*) FROM session") == 1);
+}
+
+TEST_CASE("an index whose writer was killed while he made it is none") {
+  TestFolder folder;
+  std::ofstream(folder.index) << "half a page";
+  writeHotJournal(folder.index + "-journal", "", 0);
+  std::vector<std::string> messages;
+  auto store = Store::openForReading(folder.path, messages);
+  REQUIRE(!store);
+  CHECK(has(llvm::toString(store.takeError()), "no results in"));
+  fill(folder);
   CHECK(count(folder.index, "SELECT count(*) FROM session") == 1);
 }
 
