@@ -127,6 +127,15 @@ struct StoreOptions {
   std::string other;  // of merge: another results folder; of export: the file to write
 };
 
+struct BundleOptions {
+  StudyOptions study;  // its file, or a bundle
+  MachineOptions machine;
+  std::string results = "results";
+  std::string to;  // "": STUDY.bundle.tar.zst; of a bundle the folder to take it out into, or "" to look only
+  std::vector<std::string> authors;
+  bool anonymous = false;
+};
+
 struct LspOptions {
   bool stdio = false;  // changes nothing
 };
@@ -147,6 +156,7 @@ int packData(const PackOptions& options, const Console& console);
 int dataInfo(const DataOptions& options, const Console& console);
 int verifyData(const DataOptions& options, const Console& console);
 int extract(const ExtractOptions& options, const Console& console);
+int bundle(const BundleOptions& options, const Console& console);
 int verifyStore(const StoreOptions& options, const Console& console);
 int compactStore(const StoreOptions& options, const Console& console);
 int mergeStore(const StoreOptions& options, const Console& console);

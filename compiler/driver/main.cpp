@@ -77,6 +77,25 @@ void addReporting(CLI::App& command, ReportOptions& options) {
       ->type_name("FILE");
 }
 
+void addBundle(CLI::App& app, Asked& asked) {
+  auto [command, options] = addCommand(
+      app, asked, "bundle",
+      "Put a study with all that it rests on into one archive; of such an archive: verify it, and take it out", bundle);
+  command.footer("Exit codes: 0 success, 1 an error, or a bundle that is not what it says, 2 usage.");
+  addStudyOptions(command, options.study, "Study file (.exp), or a bundle (.bundle.tar.zst)");
+  addMachine(command, options.machine);
+  addResults(command, options.results);
+  command
+      .add_option("--to", options.to,
+                  "The archive to write (default STUDY.bundle.tar.zst); of a bundle the folder to take it out into")
+      ->type_name("PATH");
+  command.add_flag("--anonymous", options.anonymous,
+                   "Leave out hosts, users, home folders and the numbers of cards, as for a review");
+  command.add_option("--author", options.authors, "Who is to be cited; repeat for several")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+}
+
 void addCheck(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "check", "Report every mistake in a study that can be known before a run", check);
@@ -233,6 +252,7 @@ int main(int argc, char** argv) {
       addCommand(app, asked, "report", "Judge and report what is stored; measures nothing", report);
   addReporting(reporting, options);
   addExtract(app, asked);
+  addBundle(app, asked);
   addTools(app, asked);
 
   // What a shell asks while a line is typed; the words are no command line of ours.

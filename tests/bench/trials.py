@@ -43,24 +43,25 @@ JUBE = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def timed(command, **options):
-    """Seconds, and the peak of the process's memory in MiB, its children's not included where it is given as `own`."""
-    begin = time.perf_counter()
-    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **options)
-    peak = 0
-    while process.poll() is None:
-        try:
-            status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-            peak = max([peak] + [int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")])
-        except OSError:
-            pass
-        try:
-            process.wait(0.05)
-        except subprocess.TimeoutExpired:
-            continue
-    seconds = time.perf_counter() - begin
-    errors = process.stderr.read()
-    if process.returncode != 0:
-        raise SystemExit(f"{' '.join(map(str, command))} ended with {process.returncode}:\n{errors[-2000:]}")
+    """Seconds, and the peak of the process's own memory in MiB."""
+    with tempfile.TemporaryFile("w+") as errors:
+        begin = time.perf_counter()
+        process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=errors, **options)
+        peak = 0
+        while process.poll() is None:
+            try:
+                status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+                peak = max([peak] + [int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")])
+            except OSError:
+                pass
+            try:
+                process.wait(0.05)
+            except subprocess.TimeoutExpired:
+                continue
+        seconds = time.perf_counter() - begin
+        if process.returncode != 0:
+            errors.seek(0)
+            raise SystemExit(f"{' '.join(map(str, command))} ended with {process.returncode}:\n{errors.read()[-2000:]}")
     return seconds, peak / 1024
 
 

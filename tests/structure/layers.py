@@ -40,6 +40,7 @@ ARROWS = {
     "runtime/machine": set(),
     "runtime/rehearsal": {"runtime/plan"},
     "runtime/store": {"runtime/plan"},
+    "runtime/bundle": {"runtime/plan", "runtime/store"},
     "runtime/analysis": {"runtime/plan", "runtime/store", "runtime/stats"},
     "runtime/engine": {"runtime/plan", "runtime/rehearsal", "runtime/store", "runtime/analysis", "runtime/machine",
                        "runtime/stats"},

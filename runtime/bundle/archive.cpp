@@ -1,0 +1,136 @@
+#include "runtime/bundle/archive.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/BLAKE3.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <vector>
+
+namespace expc::bundle {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Archive = std::unique_ptr<archive, int (*)(archive*)>;
+using Entry = std::unique_ptr<archive_entry, void (*)(archive_entry*)>;
+
+llvm::Error errorOf(const std::string& path, archive* of) {
+  const char* why = archive_error_string(of);
+  return llvm::createStringError(fmt::format("{}: {}", path, why ? why : "cannot be read as an archive"));
+}
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> contentOf(const std::string& path) {
+  auto content = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!content) return llvm::createStringError(fmt::format("{}: {}", path, content.getError().message()));
+  return std::move(*content);
+}
+
+llvm::Error add(archive* out, const std::string& path, const std::string& folder, const std::string& name) {
+  auto content = contentOf(folder + "/" + name);
+  if (!content) return content.takeError();
+  const Entry entry(archive_entry_new(), archive_entry_free);
+  archive_entry_set_pathname(entry.get(), name.c_str());
+  archive_entry_set_size(entry.get(), int64_t((*content)->getBufferSize()));
+  archive_entry_set_filetype(entry.get(), AE_IFREG);
+  archive_entry_set_perm(entry.get(), 0644);
+  archive_entry_set_mtime(entry.get(), 0, 0);
+  if (archive_write_header(out, entry.get()) != ARCHIVE_OK) return errorOf(path, out);
+  const auto written = archive_write_data(out, (*content)->getBufferStart(), (*content)->getBufferSize());
+  if (written != la_ssize_t((*content)->getBufferSize())) return errorOf(path, out);
+  return llvm::Error::success();
+}
+
+bool staysInside(const fs::path& name) {
+  if (name.empty() || name.is_absolute()) return false;
+  for (const fs::path& part : name)
+    if (part == ".." || part == "." || part.empty()) return false;
+  return true;
+}
+
+/// One file of an archive, piece by piece.
+llvm::Error takeOut(archive* in, const std::string& path, const fs::path& target, uint64_t& left) {
+  std::error_code failed;
+  fs::create_directories(target.parent_path(), failed);
+  std::ofstream out(target, std::ios::binary | std::ios::trunc);
+  const void* piece = nullptr;
+  size_t size = 0;
+  la_int64_t offset = 0, at = 0;
+  int code = ARCHIVE_OK;
+  while ((code = archive_read_data_block(in, &piece, &size, &offset)) == ARCHIVE_OK) {
+    if (offset != at) return llvm::createStringError(fmt::format("{}: holds a file with holes", path));
+    if (size > left) return llvm::createStringError(fmt::format("{}: holds more than is taken out of a bundle", path));
+    left -= size;
+    at += la_int64_t(size);
+    out.write(static_cast<const char*>(piece), std::streamsize(size));
+  }
+  if (code != ARCHIVE_EOF) return errorOf(path, in);
+  out.close();
+  if (!out) return llvm::createStringError(fmt::format("{}: cannot be written", target.string()));
+  return llvm::Error::success();
+}
+
+}  // namespace
+
+llvm::Expected<std::set<std::string>> filesBelow(const std::string& folder) {
+  std::set<std::string> names;
+  std::error_code failed;
+  for (fs::recursive_directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
+    if (at->is_regular_file(failed) && !at->is_symlink()) names.insert(at->path().lexically_relative(folder).string());
+  if (failed) return llvm::createStringError(fmt::format("{}: {}", folder, failed.message()));
+  return names;
+}
+
+llvm::Error pack(const std::string& folder, const std::string& path) {
+  auto names = filesBelow(folder);
+  if (!names) return names.takeError();
+  if (fs::exists(path))
+    return llvm::createStringError(fmt::format("{}: is there already; name a file that is not", path));
+  const Archive out(archive_write_new(), archive_write_free);
+  if (archive_write_set_format_pax_restricted(out.get()) != ARCHIVE_OK ||
+      archive_write_add_filter_zstd(out.get()) != ARCHIVE_OK ||
+      archive_write_open_filename(out.get(), path.c_str()) != ARCHIVE_OK)
+    return errorOf(path, out.get());
+  for (const std::string& name : *names)
+    if (auto error = add(out.get(), path, folder, name)) return error;
+  if (archive_write_close(out.get()) != ARCHIVE_OK) return errorOf(path, out.get());
+  return llvm::Error::success();
+}
+
+llvm::Error unpack(const std::string& path, const std::string& folder, uint64_t most_bytes) {
+  const Archive in(archive_read_new(), archive_read_free);
+  if (archive_read_support_format_tar(in.get()) != ARCHIVE_OK ||
+      archive_read_support_filter_zstd(in.get()) != ARCHIVE_OK ||
+      archive_read_open_filename(in.get(), path.c_str(), 1 << 16) != ARCHIVE_OK)
+    return errorOf(path, in.get());
+  std::set<std::string> seen;
+  uint64_t left = most_bytes;
+  archive_entry* entry = nullptr;
+  int code = ARCHIVE_OK;
+  while ((code = archive_read_next_header(in.get(), &entry)) == ARCHIVE_OK) {
+    const char* named = archive_entry_pathname(entry);
+    const std::string name = named ? named : "";
+    const bool plain = archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry);
+    if (!plain || !staysInside(name) || !seen.insert(name).second) {
+      return llvm::createStringError(
+          fmt::format("{}: holds '{}', which is no plain file of a bundle", path, name.substr(0, 200)));
+    }
+    if (auto error = takeOut(in.get(), path, fs::path(folder) / name, left)) return error;
+  }
+  return code == ARCHIVE_EOF ? llvm::Error::success() : errorOf(path, in.get());
+}
+
+llvm::Expected<std::string> digestOf(const std::string& path) {
+  auto content = contentOf(path);
+  if (!content) return content.takeError();
+  llvm::BLAKE3 hasher;
+  hasher.update((*content)->getBuffer());
+  return llvm::toHex(hasher.final<32>(), /*LowerCase=*/true);
+}
+
+}  // namespace expc::bundle

@@ -1,0 +1,27 @@
+#pragma once
+
+// Archives of files: tar, compressed with zstd. Taking one out of a stranger's archive touches nothing else.
+
+#include <llvm/Support/Error.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+namespace expc::bundle {
+
+/// The regular files below `folder`, as "results/journal/000001.jsonl".
+llvm::Expected<std::set<std::string>> filesBelow(const std::string& folder);
+
+/// Packs all files below `folder` into `path`, which must not exist: in the order of their names and without owners and
+/// times, so that the same files make the same archive.
+llvm::Error pack(const std::string& folder, const std::string& path);
+
+/// Takes them out into `folder`, which is made. Refused are links and other special files, names that are absolute or
+/// hold "..", a name twice, and more than `most_bytes` in all; what was written until then stays.
+llvm::Error unpack(const std::string& path, const std::string& folder, uint64_t most_bytes);
+
+/// The BLAKE3 digest of a file, as 64 hex digits.
+llvm::Expected<std::string> digestOf(const std::string& path);
+
+}  // namespace expc::bundle

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""`expc bundle`: what goes into one, what another machine makes of it, and what it refuses.
+
+usage: bundle_test.py --expc PATH
+"""
+import argparse
+import json
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+EXPC = None
+
+STUDY = """import "shared/job.exp" as shared
+
+/// Whether nothing takes no time.
+study nothing {
+  workload shared.nothing
+  factor level in 1..3
+  measure wall
+  criterion quick: forall *: wall <= 1min
+  design full { repeat 7 }
+}
+"""
+JOB = """workload nothing command ["true", "${level}"] {
+  param level : int in 1..10 = 1
+  metric wall : Time lower
+}
+"""
+
+
+class Bundle(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="expc-bundle-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        (self.folder / "shared").mkdir()
+        (self.folder / "shared/job.exp").write_text(JOB)
+        (self.folder / "nothing.exp").write_text(STUDY)
+        self.expc("run", "nothing.exp", "--devices", "cpu:1", "--heat-up", "0")
+        self.expc("plan", "nothing.exp", "--lock", "--devices", "cpu:1")
+
+    def expc(self, *arguments, code=0, cwd=None):
+        done = subprocess.run([EXPC, *arguments], cwd=cwd or self.folder, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
+        return done
+
+    def bundle(self, *more, code=0):
+        return self.expc("bundle", "nothing.exp", "--devices", "cpu:1", *more, code=code)
+
+    def open(self, path, *more, code=0):
+        return self.expc("bundle", str(path), *more, code=code)
+
+    def test_another_machine_verifies_reports_and_replicates(self):
+        self.assertIn("21 trials", self.bundle("--author", "Ada").stdout)
+        archive = self.folder / "nothing.bundle.tar.zst"
+        self.assertIn("quick: pass", self.open(archive).stdout)
+        self.open(archive, "--to", "out")
+        out = self.folder / "out"
+        names = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
+        self.assertLessEqual({"nothing.exp", "shared/job.exp", "nothing.exp.lock", "plan.json", "manifest.json", "CITATION.cff", "README.md",
+                              "nothing.html", "results/journal/000001.jsonl"}, names)
+        self.assertIn('name: "Ada"', (out / "CITATION.cff").read_text())
+        judged = json.loads(self.expc("report", "plan.json", "--format", "json", cwd=out).stdout)
+        self.assertEqual([c["verdict"] for c in judged["criteria"]], ["pass"])
+        self.expc("run", "nothing.exp", "--results", "mine", "--devices", "cpu:1", "--heat-up", "0", cwd=out)
+
+    def test_without_names(self):
+        self.bundle("--anonymous")
+        self.open("nothing.bundle.tar.zst", "--to", "out")
+        for path in (self.folder / "out").rglob("*"):
+            if path.is_file() and path.suffix != ".html":
+                self.assertNotIn(str(self.folder), path.read_text(), path)
+                self.assertNotIn(socket.gethostname(), path.read_text(), path)
+
+    def refuse(self, change, *parts):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            self.open("nothing.bundle.tar.zst", "--to", str(folder / "out"))
+            change(folder / "out")
+            bad = folder / "bad.bundle.tar.zst"
+            with tarfile.open(folder / "bad.tar", "w") as tar:
+                for path in sorted((folder / "out").rglob("*")):
+                    if not path.is_dir() or path.is_symlink():
+                        tar.add(path, str(path.relative_to(folder / "out")), recursive=False)
+            subprocess.run(["zstd", "-q", str(folder / "bad.tar"), "-o", str(bad)], check=True)
+            done = self.open(bad, code=1)
+            for part in ("no bundle to rely on", *parts):
+                self.assertIn(part, done.stderr)
+
+    def test_what_was_changed_is_refused(self):
+        self.bundle()
+        self.refuse(lambda out: (out / "nothing.exp").write_text(STUDY + "\n"), "nothing.exp", "changed")
+        self.refuse(lambda out: (out / "more.txt").write_text("x"), "more.txt", "not in the manifest")
+        self.refuse(lambda out: (out / "plan.json").unlink(), "plan.json", "missing")
+        self.refuse(lambda out: (out / "link").symlink_to("/etc/passwd"), "link", "no plain file")
+        self.refuse(lambda out: (out / "manifest.json").write_text("[" * 5000), "")
+
+        def verdict(out):
+            manifest = json.loads((out / "manifest.json").read_text())
+            manifest["verdicts"][0]["verdict"] = "fail"
+            (out / "manifest.json").write_text(json.dumps(manifest))
+        self.refuse(verdict, "verdicts")
+
+    def test_an_archive_of_a_stranger_writes_nothing_outside(self):
+        for name in ("../evil", "/tmp/expc-evil", "a/../../evil"):
+            with tarfile.open(self.folder / "evil.tar", "w") as tar:
+                (self.folder / "x").write_text("x")
+                info = tar.gettarinfo(self.folder / "x", name)
+                info.name = name
+                with (self.folder / "x").open("rb") as content:
+                    tar.addfile(info, content)
+            subprocess.run(["zstd", "-qf", str(self.folder / "evil.tar"), "-o", str(self.folder / "evil.bundle.tar.zst")], check=True)
+            done = self.open("evil.bundle.tar.zst", "--to", "deep/out", code=1)
+            self.assertIn("no plain file", done.stderr)
+            self.assertFalse((self.folder / "evil").exists() or (self.folder / "deep/evil").exists() or pathlib.Path("/tmp/expc-evil").exists())
+            subprocess.run(["rm", "-rf", str(self.folder / "deep")], check=True)
+
+    def test_what_cannot_be_is_said(self):
+        self.bundle()
+        self.assertIn("is there already", self.bundle(code=1).stderr)
+        self.assertIn("no results in", self.bundle("--results", "none", "--to", "x.bundle.tar.zst", code=1).stderr)
+        (self.folder / "cut.bundle.tar.zst").write_bytes((self.folder / "nothing.bundle.tar.zst").read_bytes()[:2000])
+        self.assertIn("no bundle to rely on", self.open("cut.bundle.tar.zst", code=1).stderr)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--expc", type=pathlib.Path, required=True)
+    options, rest = parser.parse_known_args()
+    EXPC = str(options.expc.resolve())
+    unittest.main(argv=[sys.argv[0], *rest])
