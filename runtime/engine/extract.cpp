@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <set>
 
-#include "runtime/engine/trial_request.h"
 #include "runtime/engine/worker_client.h"
 #include "runtime/plan/command_json.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/trial.h"
+#include "runtime/store/files.h"
 #include "runtime/store/match.h"
 #include "runtime/store/store.h"
 
@@ -78,7 +78,7 @@ class Extraction {
       return;
     }
     std::error_code failed;
-    if (!std::filesystem::exists(keptOutput(store_.folder(), trial.id), failed)) {
+    if (!std::filesystem::exists(store::keptOutput(store_.folder(), trial.id), failed)) {
       outcome_.not_kept += valid;
       return;
     }
@@ -101,7 +101,8 @@ class Extraction {
       const size_t last = std::min(first + kAtOnce, batch.trials.size());
       std::vector<std::string> outputs;
       for (size_t i = first; i < last; ++i)
-        outputs.push_back(std::filesystem::absolute(keptOutput(store_.folder(), batch.trials[i].first.id)).string());
+        outputs.push_back(
+            std::filesystem::absolute(store::keptOutput(store_.folder(), batch.trials[i].first.id)).string());
       auto lines = askForMetrics(worker_, store_.folder(),
                                  llvm::json::Object{{"command", plan::toJson(*plan_.workloads[batch.workload].command)},
                                                     {"metrics", plan::jsonTexts(batch.metrics)},

@@ -9,6 +9,7 @@
 #include "runtime/engine/preparation.h"
 #include "runtime/engine/schedule.h"
 #include "runtime/plan/devices.h"
+#include "runtime/store/files.h"
 
 namespace expc::engine {
 
@@ -47,13 +48,9 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
     completeForCommand(request, plan, point, setup.slots, slots, fmt::format("{}/trials/{}", options.results, trial.id),
                        commandVariables(setup));
     spec.prepared = preparedFolder(setup, point, options.results);
-    spec.outputs = keptOutput(options.results, trial.id);
+    spec.outputs = store::keptOutput(options.results, trial.id);
   }
   return request;
-}
-
-std::string keptOutput(const std::string& results, int64_t trial) {
-  return fmt::format("{}/outputs/{}", results, trial);
 }
 
 std::string logFolder(const std::string& results) {

@@ -20,9 +20,6 @@ std::vector<unsigned> slotsOf(const Setup& setup, const store::Block& block, con
 TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,
                           const store::Block& block, const plan::Point& point, const store::Trial& trial);
 
-/// Where the output of a command's trial is kept.
-std::string keptOutput(const std::string& results, int64_t trial);
-
 /// The folder of what ranks print, made if it is not there.
 std::string logFolder(const std::string& results);
 

@@ -24,4 +24,8 @@ llvm::Error makeFolder(const std::string& folder) {
   return llvm::Error::success();
 }
 
+std::string keptOutput(const std::string& results, int64_t trial) {
+  return fmt::format("{}/outputs/{}", results, trial);
+}
+
 }  // namespace expc::store

@@ -4,6 +4,7 @@
 
 #include <llvm/Support/Error.h>
 
+#include <cstdint>
 #include <string>
 
 namespace expc::store {
@@ -13,5 +14,8 @@ llvm::Error cannotWrite(const std::string& folder, int error);
 
 /// Makes `folder` and its parents.
 llvm::Error makeFolder(const std::string& folder);
+
+/// Where the output of a command's trial is kept, below a results folder.
+std::string keptOutput(const std::string& results, int64_t trial);
 
 }  // namespace expc::store

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "runtime/store/files.h"
 #include "runtime/store/rows.h"
 #include "runtime/store/store.h"
 
@@ -135,7 +136,8 @@ namespace {
 /// Copies the records of one store into another under new numbers.
 class Merger {
  public:
-  Merger(Store& into, Database& from, std::string name) : into_(into), from_(from), name_(std::move(name)) {}
+  Merger(Store& into, Database& from, std::string other, std::string name)
+      : into_(into), from_(from), other_(std::move(other)), name_(std::move(name)) {}
 
   llvm::Expected<Merged> run() {
     auto error = eachAdopted(into_.database(), [&](const Adopted& entry) {
@@ -255,12 +257,23 @@ class Merger {
     if (!number) return number.takeError();
     trial.id = *number;
     if (auto error = into_.endTrial(trial, {trial.started + trial.seconds, 0})) return error;
+    takeOutput(theirs, *number);
     return adopt("trial", theirs, *number, done_.trials);
+  }
+
+  /// What the trial's program wrote goes with it. Where it cannot be had, the trial is only not to be read again.
+  void takeOutput(int64_t theirs, int64_t ours) const {
+    namespace fs = std::filesystem;
+    const fs::path from = keptOutput(other_, theirs), to = keptOutput(into_.folder(), ours);
+    std::error_code failed;
+    if (fs::symlink_status(from, failed).type() != fs::file_type::regular) return;
+    fs::create_directories(to.parent_path(), failed);
+    fs::copy_file(from, to, fs::copy_options::overwrite_existing, failed);
   }
 
   Store& into_;
   Database& from_;
-  const std::string name_;
+  const std::string other_, name_;    // the folder that `from_` is of, and its store's name
   Origins known_;                     // origin -> our number
   std::map<Number, Origin> origins_;  // their number -> origin
   KeyTable table_;
@@ -288,7 +301,7 @@ llvm::Expected<Merged> merge(const std::string& folder, const std::string& other
                     "from what the other did",
                     other, folder));
   }
-  auto merged = Merger(*into, theirs->database(), *name).run();
+  auto merged = Merger(*into, theirs->database(), other, *name).run();
   if (!merged) return merged.takeError();
   if (auto error = into->close()) return error;
   return merged;

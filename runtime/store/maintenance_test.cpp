@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/store/files.h"
 #include "runtime/store/test_store.h"
 
 using namespace expc;
@@ -88,7 +89,12 @@ TEST_CASE("what another folder holds is taken over once, wherever it came from")
   measure(second.path, plan, 2);
   measure(third.path, plan, 3);
   std::vector<std::string> messages;
+  std::filesystem::create_directories(first.path + "/outputs");
+  std::ofstream(keptOutput(first.path, 1)) << "of one";
   CHECK(llvm::cantFail(merge(second.path, first.path, messages)).trials == 2);
+  const auto outputs = std::filesystem::directory_iterator(second.path + "/outputs");
+  CHECK(std::distance(begin(outputs), end(outputs)) == 1);
+  CHECK(!std::filesystem::exists(keptOutput(second.path, 1)));  // under the number that its trial has here
   CHECK(readBack(second.path, plan).trials.size() == 4);
   CHECK(llvm::cantFail(merge(second.path, first.path, messages)).trials == 0);
   measure(first.path, plan, 4);
