@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Two machines that share a results folder, and folders that go away. A machine of its own is a mount namespace with other ids."""
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -32,6 +33,14 @@ def start_on(there, folder):
     name, value = harness.MARK.split("=")
     return subprocess.Popen([*there, *folder.command()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env={**os.environ, name: value}, cwd=folder.path)
+
+
+def freeze(engine):
+    """Stops it, and waits until all of it stands still: a signal takes its time."""
+    engine.send_signal(signal.SIGSTOP)
+    threads = pathlib.Path(f"/proc/{engine.pid}/task")
+    wait_for(lambda: all((thread / "stat").read_text().rpartition(")")[2].split()[0] == "T" for thread in threads.iterdir()),
+             "every thread is stopped")
 
 
 def a_machine_of_the_same_name_is_not_taken_for_this_one():
@@ -70,7 +79,7 @@ def a_frozen_machine_that_wakes_up_commits_nothing():
             return "SKIPPED: no permission to mount, or no /etc/machine-id"
         engine = start_on(there, folder)
         wait_for(lambda: (folder.query("SELECT count(*) FROM trial WHERE status = 'valid'") or [(0,)])[0][0] >= 4, "four trials are over", 20)
-        engine.send_signal(signal.SIGSTOP)
+        freeze(engine)
         os.utime(folder.results / "expc.lease", (1, 1))  # long ago
         folder.run(timeout=WATCHED).expect(0, f"process {engine.pid}", "gave no sign of life")
         trials = folder.query("SELECT id, status FROM trial ORDER BY id")
