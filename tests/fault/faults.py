@@ -5,12 +5,14 @@ import json
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
 import harness
+import stored
 from harness import Folder, expect, expect_no_orphans, marked_processes, wait_for, workers_of
 
 
@@ -309,6 +311,21 @@ def a_damaged_index_is_built_anew():
             folder.check_store()
 
 
+def a_copy_of_what_a_kill_left_says_the_same():
+    """Times of files, which a copy may or may not keep, decide nothing."""
+    with Folder(duration="20ms", timed=40) as folder:
+        engine = folder.start()
+        wait_for(lambda: (folder.query("SELECT count(*) FROM trial WHERE status = 'valid'") or [(0,)])[0][0] >= 4, "four trials are over", 20)
+        engine.kill()
+        engine.communicate()
+        expect_no_orphans()
+        rows = folder.query("SELECT id, status FROM trial ORDER BY id")
+        for name, copy in {"new times": shutil.copyfile, "the same times": shutil.copy2}.items():
+            other = folder.path / name
+            shutil.copytree(folder.results, other, copy_function=copy)
+            expect(stored.rows(harness.options.expc, other, "SELECT id, status FROM trial ORDER BY id") == rows, name)
+
+
 def a_damaged_lease():
     with Folder() as folder:
         folder.run().expect(0)
@@ -336,7 +353,7 @@ if __name__ == "__main__":
                          a_stopped_engine_finds_what_ended_meanwhile, ctrl_c, sigterm,
                          ctrl_c_twice, a_killed_engine_leaves_nothing_running, two_engines, a_report_beside_a_run,
                          the_launch_server_dies, the_launch_server_keeps_dying, a_rank_killed_from_outside, a_full_disk,
-                         a_file_size_limit, a_read_only_folder, a_damaged_index_is_built_anew, a_damaged_lease, missing_things])
+                         a_file_size_limit, a_read_only_folder, a_damaged_index_is_built_anew, a_copy_of_what_a_kill_left_says_the_same, a_damaged_lease, missing_things])
     left = marked_processes()
     if left:
         print(f"FAIL  processes are left: {left}")
