@@ -106,7 +106,8 @@ llvm::Error Campaign::end(int64_t run) {
   }
   if (!analysis::lacksTrials(index_)) return done(Ending::Complete, "complete");
   env_.listener.finished();
-  if (const std::string text = analysis::shortfallText(index_); !text.empty()) say(text);
+  // Where every trial failed, that was said with the reason.
+  if (const std::string text = analysis::shortfallText(index_); !all_failed_ && !text.empty()) say(text);
   return done(Ending::Incomplete, "incomplete");
 }
 
@@ -225,6 +226,7 @@ void Campaign::blockOver(plan::TrialKind kind) {
   if (!index_.onlyFailed(kind)) return;
   // The next block would cost as much and end alike.
   scheduler_.close(kind);
+  all_failed_ = true;
   env_.listener.finished();
   const std::vector<analysis::Failure> given_up = index_.givenUp();
   const auto& first = index_.firstFailedForGood();

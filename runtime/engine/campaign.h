@@ -106,7 +106,7 @@ class Campaign {
   std::vector<Lane> lanes_;
   std::map<uint64_t, std::unique_ptr<Flight>> flights_;  // by the launcher's number
   int64_t run_ = 0;
-  bool new_session_ = false;
+  bool new_session_ = false, all_failed_ = false;
   double next_look_ = 0, last_heartbeat_ = 0, last_touch_ = 0;
 };
 

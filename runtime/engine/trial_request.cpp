@@ -37,11 +37,6 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
   spec.seed = block.seed;
   for (const plan::Metric& metric : plan.metrics)
     if (metric.kind == kind && !metric.derived) spec.metrics.push_back(metric.name);
-  placeRanks(request, setup.machine, setup.slots, slots,
-             setup.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters));
-  const std::string trace = traces.variable(kind, plan, point, trial.id);
-  for (auto& variables : request.environment)
-    if (!trace.empty()) variables.push_back(trace);
   request.log_prefix = fmt::format("{}/{}", logFolder(options.results), trial.id);
   request.timeout_seconds = trial.limit;
   if (workload.command) {
@@ -49,7 +44,13 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
                        commandVariables(setup));
     spec.prepared = preparedFolder(setup, point, options.results);
     spec.outputs = store::keptOutput(options.results, trial.id);
+    return request;
   }
+  placeRanks(request, setup.machine, setup.slots, slots,
+             setup.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters));
+  const std::string trace = traces.variable(kind, plan, point, trial.id);
+  for (auto& variables : request.environment)
+    if (!trace.empty()) variables.push_back(trace);
   return request;
 }
 
