@@ -43,6 +43,7 @@ class Campaign {
   struct Lane {
     int64_t session = 0;
     double last_active = 0;  // boot time
+    unsigned empty = 0;      // blocks in a row of which no trial was started
     bool busy = false;
   };
   /// A trial under way.

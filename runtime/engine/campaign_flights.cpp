@@ -18,6 +18,15 @@ namespace {
 using store::TrialStatus;
 
 constexpr double kLook = 1, kHeartbeat = 10, kTouch = 60;  // seconds between two
+// Another lane may give up all that a block was to run; of one after the other nobody does.
+constexpr unsigned kMostEmpty = 3;
+
+llvm::Error noProgress(plan::TrialKind kind) {
+  return llvm::createStringError(
+      fmt::format("{} blocks of {} trials were asked for and had nothing to start: this is a mistake of expc, please "
+                  "report it with the study. What was measured is kept",
+                  kMostEmpty + 1, plan::toString(kind)));
+}
 
 }  // namespace
 
@@ -44,6 +53,7 @@ llvm::Error Campaign::advance(unsigned lane) {
         return startTrial(lane, step);
       case Step::What::BlockOver:
         blockOver(step.kind);
+        if (++lanes_[lane].empty > kMostEmpty) return noProgress(step.kind);
         break;
       case Step::What::Block:
         if (budgetSpent()) return llvm::Error::success();
@@ -60,6 +70,7 @@ llvm::Error Campaign::advance(unsigned lane) {
 llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   auto flight = std::make_unique<Flight>();
   flight->lane = lane;
+  lanes_[lane].empty = 0;
   flight->block = scheduler_.block(lane)->block;
   flight->point = plan_.findPoint(step.place.point);
   if (auto error = checkFiles(*flight->point)) return error;

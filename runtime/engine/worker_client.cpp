@@ -311,7 +311,7 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
   std::string how =
       server.alive() ? fmt::format("was not ready after {} s", kStartPatience.count()) : server.deathText();
   return llvm::createStringError(
-      fmt::format("the worker '{}' does not start: it {}; its last words (all of them are in {}):\n{}", path, how, log,
+      fmt::format("the worker '{}' does not start ({}); its last words (all of them are in {}):\n{}", path, how, log,
                   logTail(log)));
 }
 
