@@ -28,4 +28,13 @@ std::string keptOutput(const std::string& results, int64_t trial) {
   return fmt::format("{}/outputs/{}", results, trial);
 }
 
+void copyOutput(const std::string& from, int64_t trial, const std::string& to, int64_t number) {
+  namespace fs = std::filesystem;
+  const fs::path source = keptOutput(from, trial), target = keptOutput(to, number);
+  std::error_code failed;
+  if (fs::symlink_status(source, failed).type() != fs::file_type::regular) return;
+  fs::create_directories(target.parent_path(), failed);
+  fs::copy_file(source, target, fs::copy_options::overwrite_existing, failed);
+}
+
 }  // namespace expc::store

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "runtime/store/files.h"
 #include "runtime/store/maintenance.h"
 #include "runtime/store/rows.h"
@@ -136,18 +134,8 @@ class Merger {
     if (!number) return number.takeError();
     trial.id = *number;
     if (auto error = into_.endTrial(trial, {trial.started + trial.seconds, 0})) return error;
-    takeOutput(theirs, *number);
+    copyOutput(other_, theirs, into_.folder(), *number);
     return adopt("trial", theirs, *number, done_.trials);
-  }
-
-  /// What the trial's program wrote goes with it. Where it cannot be had, the trial is only not to be read again.
-  void takeOutput(int64_t theirs, int64_t ours) const {
-    namespace fs = std::filesystem;
-    const fs::path from = keptOutput(other_, theirs), to = keptOutput(into_.folder(), ours);
-    std::error_code failed;
-    if (fs::symlink_status(from, failed).type() != fs::file_type::regular) return;
-    fs::create_directories(to.parent_path(), failed);
-    fs::copy_file(from, to, fs::copy_options::overwrite_existing, failed);
   }
 
   Store& into_;

@@ -27,7 +27,7 @@ study nothing {
   design full { repeat 7 }
 }
 """
-JOB = """workload nothing command ["true", "${level}"] {
+JOB = """workload nothing command ["echo", "${level}"] {
   param level : int in 1..10 = 1
   metric wall : Time lower
 }
@@ -64,6 +64,7 @@ class Bundle(unittest.TestCase):
         names = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
         self.assertLessEqual({"nothing.exp", "shared/job.exp", "nothing.exp.lock", "plan.json", "manifest.json", "CITATION.cff", "README.md",
                               "nothing.html", "results/journal/000001.jsonl"}, names)
+        self.assertEqual(sum(name.startswith("results/outputs/") for name in names), 21)
         self.assertIn('name: "Ada"', (out / "CITATION.cff").read_text())
         judged = json.loads(self.expc("report", "plan.json", "--format", "json", cwd=out).stdout)
         self.assertEqual([c["verdict"] for c in judged["criteria"]], ["pass"])
@@ -72,6 +73,7 @@ class Bundle(unittest.TestCase):
     def test_without_names(self):
         self.bundle("--anonymous")
         self.open("nothing.bundle.tar.zst", "--to", "out")
+        self.assertFalse((self.folder / "out/results/outputs").exists(), "names may stand in what programs wrote")
         for path in (self.folder / "out").rglob("*"):
             if path.is_file() and path.suffix != ".html":
                 self.assertNotIn(str(self.folder), path.read_text(), path)
