@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/log_tail.h"
@@ -348,11 +349,12 @@ bool WorkerServer::kill(uint64_t launch) {
 
 std::optional<plan::LaunchReply> WorkerServer::receive() {
   if (fd_ < 0) return std::nullopt;
-  std::string text(kMaxPacket, '\0');
-  ssize_t size = recv(fd_, text.data(), text.size(), MSG_DONTWAIT);
+  // Asked several times in a trial: a buffer that is not cleared each time.
+  static thread_local const auto text = std::make_unique_for_overwrite<char[]>(kMaxPacket);
+  ssize_t size = recv(fd_, text.get(), kMaxPacket, MSG_DONTWAIT);
   if (size < 0 && (errno == EINTR || errno == EAGAIN)) return std::nullopt;
   if (size > 0) {
-    auto value = plan::parseJson({text.data(), size_t(size)});
+    auto value = plan::parseJson({text.get(), size_t(size)});
     auto reply = value ? plan::launchReplyFromJson(*value) : llvm::Expected<plan::LaunchReply>(value.takeError());
     if (reply) return *reply;
     nonsense_ = llvm::toString(reply.takeError());

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <ctime>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -96,8 +97,8 @@ int Server::run() {
 
 std::optional<Packet> Server::receive() {
   Packet packet;
-  packet.text.resize(kMaxPacket);
-  iovec data{packet.text.data(), packet.text.size()};
+  static const auto buffer = std::make_unique_for_overwrite<char[]>(kMaxPacket);
+  iovec data{buffer.get(), kMaxPacket};
   alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))];
   msghdr message{};
   message.msg_iov = &data;
@@ -118,7 +119,7 @@ std::optional<Packet> Server::receive() {
     packet.log_fd = fds[1];
   }
   // A packet that was cut does not parse and is refused there.
-  packet.text.resize(size);
+  packet.text.assign(buffer.get(), size_t(size));
   return packet;
 }
 
