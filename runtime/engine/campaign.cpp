@@ -28,6 +28,22 @@ std::string widthText(const plan::Plan& plan, const analysis::UntilState& state,
 
 }  // namespace
 
+store::Run runRecord(const Setup& setup, int64_t session, store::Moment started) {
+  store::Run run;
+  run.study = setup.plan.study;
+  run.plan_digest = setup.plan.digest;
+  run.plan_json = plan::canonicalJson(plan::toJson(setup.plan));
+  run.session = session;
+  run.match = setup.match;
+  run.started = started;
+  return run;
+}
+
+bool budgetSpent(const analysis::Index& index) {
+  const std::optional<double>& budget = index.plan().design.budget_seconds;
+  return budget && index.spentSeconds() >= *budget;
+}
+
 std::string budgetText(const analysis::Index& index) {
   return fmt::format(
       "the budget of {} is spent ({} of trials): stopped at the end of a block. Raise it "
@@ -52,14 +68,7 @@ Campaign::Campaign(const Setup& setup, const EngineOptions& options, const Env& 
 llvm::Error Campaign::run() {
   for (unsigned lane = 0; lane < lanes_.size(); ++lane)
     if (auto error = openSession(lane)) return error;
-  store::Run record;
-  record.study = plan_.study;
-  record.plan_digest = plan_.digest;
-  record.plan_json = plan::canonicalJson(plan::toJson(plan_));
-  record.session = lanes_.front().session;
-  record.match = setup_.match;
-  record.started = now();
-  auto run = env_.store.addRun(std::move(record));
+  auto run = env_.store.addRun(runRecord(setup_, lanes_.front().session, now()));
   if (!run) return run.takeError();
   run_ = *run;
   if (auto error = prepare()) {
@@ -99,7 +108,7 @@ llvm::Error Campaign::end(int64_t run) {
     say("stopped at the first place that failed for good: " + analysis::failureText(index_, *failed));
     return done(Ending::Incomplete, "failed");
   }
-  if (needsTrials(index_) && budgetSpent()) {
+  if (needsTrials(index_) && budgetSpent(index_)) {
     env_.listener.finished();
     say(budgetText(index_));
     return done(Ending::BudgetSpent, "budget spent");
@@ -237,10 +246,6 @@ void Campaign::blockOver(plan::TrialKind kind) {
                   first              ? first->reason
                   : given_up.empty() ? ""
                                      : given_up.front().reason));
-}
-
-bool Campaign::budgetSpent() const {
-  return plan_.design.budget_seconds && index_.spentSeconds() >= *plan_.design.budget_seconds;
 }
 
 bool Campaign::stopping() const {

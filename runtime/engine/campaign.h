@@ -85,7 +85,6 @@ class Campaign {
   void count(const store::Trial& trial);
 
   bool stopping() const;
-  bool budgetSpent() const;
   llvm::Error end(int64_t run);
   llvm::Error tick();
   store::Moment now() const { return {env_.clock.wall(), env_.clock.boot()}; }
@@ -110,6 +109,12 @@ class Campaign {
   bool new_session_ = false, all_failed_ = false;
   double next_look_ = 0, last_heartbeat_ = 0, last_touch_ = 0;
 };
+
+/// What the store keeps of a run that begins.
+store::Run runRecord(const Setup& setup, int64_t session, store::Moment started);
+
+/// Whether the trials that count have taken as long as the plan's budget allows; false without one.
+bool budgetSpent(const analysis::Index& index);
 
 /// "the budget of 24 h is spent (24 h of trials): …" with the way to go on.
 std::string budgetText(const analysis::Index& index);

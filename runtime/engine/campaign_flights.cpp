@@ -56,7 +56,7 @@ llvm::Error Campaign::advance(unsigned lane) {
         if (++lanes_[lane].empty > kMostEmpty) return noProgress(step.kind);
         break;
       case Step::What::Block:
-        if (budgetSpent()) return llvm::Error::success();
+        if (budgetSpent(index_)) return llvm::Error::success();
         if (auto error = beginBlock(lane, step)) return error;
         break;
       case Step::What::Wait:

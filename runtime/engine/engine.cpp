@@ -110,14 +110,7 @@ llvm::Error recordRun(const Setup& setup, store::Store& store, store::Moment now
   auto session = store.latestSession(setup.machine.host);
   if (!session) return session.takeError();
   if (!*session) return llvm::Error::success();
-  store::Run run;
-  run.study = setup.plan.study;
-  run.plan_digest = setup.plan.digest;
-  run.plan_json = plan::canonicalJson(plan::toJson(setup.plan));
-  run.session = (*session)->id;
-  run.match = setup.match;
-  run.started = now;
-  auto id = store.addRun(std::move(run));
+  auto id = store.addRun(runRecord(setup, (*session)->id, now));
   if (!id) return id.takeError();
   return store.endRun(*id, now, outcome);
 }
@@ -161,7 +154,7 @@ class Execution {
                           : fmt::format("nothing to run: {}; --retry-failed tries them again", lacking));
       return recordRun(setup_, store_, now(), "nothing to do");
     }
-    if (setup_.plan.design.budget_seconds && index_.spentSeconds() >= *setup_.plan.design.budget_seconds) {
+    if (budgetSpent(index_)) {
       outcome_.ending = Ending::BudgetSpent;
       say(budgetText(index_));
       return recordRun(setup_, store_, now(), "budget spent");

@@ -166,22 +166,6 @@ llvm::Expected<std::map<TrialKey, int64_t>> Database::keys() const {
   return keys;
 }
 
-llvm::Error Database::readValues(Trial& trial, int64_t id) const {
-  Statement values(db_, path_, "SELECT name, value FROM metric_value WHERE trial = ?1");
-  values.bind({id});
-  while (values.step()) {
-    if (values.isNull(1))
-      trial.not_on_device.push_back(values.text(0));
-    else
-      trial.metrics[values.text(0)] = values.real(1);
-  }
-  if (auto error = values.take()) return error;
-  Statement series(db_, path_, "SELECT name, numbers FROM series WHERE trial = ?1");
-  series.bind({id});
-  while (series.step()) trial.series[series.text(0)] = series.reals(1);
-  return series.take();
-}
-
 llvm::Expected<std::vector<std::string>> Database::dump() const {
   std::vector<std::string> rows;
   for (const char* table :

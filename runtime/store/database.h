@@ -60,8 +60,6 @@ class Database {
   /// "" of one that no journal was ever taken into.
   llvm::Expected<std::string> storeName() const;
   llvm::Expected<std::map<TrialKey, int64_t>> keys() const;
-  /// Adds metrics and series to a trial that has the number `id` here.
-  llvm::Error readValues(Trial& trial, int64_t id) const;
   /// Every row of every table as text, in a fixed order, to compare two of them.
   llvm::Expected<std::vector<std::string>> dump() const;
 

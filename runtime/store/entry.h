@@ -78,7 +78,8 @@ std::string toLine(const Entry& entry);
 /// line crashes it.
 llvm::Expected<Entry> entryFromLine(std::string_view line);
 
-/// Of Match and Session, for what keeps them as text.
+/// Of keys, Match and Session, for what keeps them as text.
+llvm::json::Value toJson(const std::map<std::string, std::string>& texts);
 llvm::json::Value toJson(const Match& match);
 llvm::Expected<Match> matchFromJson(const llvm::json::Value& value);
 llvm::json::Value toJson(const std::vector<Worker>& workers);

@@ -17,12 +17,6 @@ Value embed(const std::string& text) {
   llvm::consumeError(value.takeError());
   return jsonText(text);
 }
-Value texts(const std::map<std::string, std::string>& map) {
-  Object object;
-  for (const auto& [key, value] : map) object[jsonText(key).getAsString()->str()] = jsonText(value);
-  return object;
-}
-
 Value write(const Moment& moment) { return Array{moment.wall, moment.boot}; }
 
 /// Values of a trial. What is not finite (of a store that was made by hand) is text.
@@ -98,7 +92,7 @@ struct Writer {
                   {"kind", std::string(toString(key.kind))},
                   {"settings", embed(key.settings)},
                   {"data", jsonText(key.data)},
-                  {"readings", texts(key.readings)},
+                  {"readings", toJson(key.readings)},
                   {"worker", jsonText(key.worker_build)},
                   {"class", jsonText(key.environment_class)}};
   }
@@ -149,6 +143,12 @@ struct Writer {
 
 llvm::json::Object writeEntry(const Entry& entry) { return std::visit(Writer(), entry); }
 
+llvm::json::Value toJson(const std::map<std::string, std::string>& texts) {
+  Object object;
+  for (const auto& [key, value] : texts) object[jsonText(key).getAsString()->str()] = jsonText(value);
+  return object;
+}
+
 llvm::json::Value toJson(const std::vector<Worker>& workers) {
   Array array;
   for (const Worker& worker : workers)
@@ -157,7 +157,7 @@ llvm::json::Value toJson(const std::vector<Worker>& workers) {
 }
 
 llvm::json::Value toJson(const Match& match) {
-  Object object{{"digests", texts(match.data_digests)}};
+  Object object{{"digests", toJson(match.data_digests)}};
   if (match.built_in) object["built_in"] = std::move((*toJson(std::vector<Worker>{*match.built_in}).getAsArray())[0]);
   if (match.command) object["command"] = std::move((*toJson(std::vector<Worker>{*match.command}).getAsArray())[0]);
   return object;

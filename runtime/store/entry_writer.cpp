@@ -11,12 +11,6 @@ std::string jsonOf(const T& record) {
   return plan::canonicalJson(toJson(record));
 }
 
-std::string jsonOf(const std::map<std::string, std::string>& map) {
-  llvm::json::Object object;
-  for (const auto& [key, value] : map) object[plan::jsonText(key).getAsString()->str()] = plan::jsonText(value);
-  return plan::canonicalJson(std::move(object));
-}
-
 std::string text(std::string_view view) { return std::string(view); }
 
 }  // namespace

@@ -61,6 +61,13 @@ void syncFolder(const std::string& folder) {
   close(directory);
 }
 
+/// Of whole lines.
+uint32_t sumOfLast(llvm::StringRef lines) {
+  if (lines.empty()) return 0;
+  const llvm::StringRef text = lines.drop_back();
+  return sumOf(text.substr(text.rfind('\n') + 1));
+}
+
 struct Head {
   JournalFile file;
   Opened opened;
@@ -76,6 +83,7 @@ llvm::Expected<Head> readHead(const std::string& folder, const std::string& name
   const size_t end = text.rfind('\n');
   head.file.bytes = end == llvm::StringRef::npos ? 0 : end + 1;
   head.file.ignored = text.size() - head.file.bytes;
+  head.file.sum = sumOfLast(text.take_front(head.file.bytes));
   if (head.file.bytes == 0) return head;  // cut before its first line was whole: nothing is in it
   auto entry = entryFromLine(text.take_front(text.find('\n')));
   if (!entry) {
@@ -89,24 +97,19 @@ llvm::Expected<Head> readHead(const std::string& folder, const std::string& name
   return head;
 }
 
-/// What counts of a journal that a later one sealed at `bytes`.
+/// What counts of a journal that a later one sealed at `bytes`: mostly all that there is.
 llvm::Error seal(const std::string& folder, JournalFile& file, uint64_t bytes) {
   if (file.bytes < bytes) {
     return llvm::createStringError(
         fmt::format("{}: has {} bytes of the {} that it had when the next journal was opened; put the whole file back",
                     pathOf(folder, file.name), file.bytes, bytes));
   }
+  if (file.bytes == bytes) return llvm::Error::success();
   file.ignored += file.bytes - bytes;
   file.bytes = bytes;
-  return llvm::Error::success();
-}
-
-llvm::Error sumLastLine(const std::string& folder, JournalFile& file) {
-  if (file.bytes == 0) return llvm::Error::success();
   auto buffer = openJournal(pathOf(folder, file.name));
   if (!buffer) return buffer.takeError();
-  const llvm::StringRef text = (*buffer)->getBuffer().take_front(file.bytes).drop_back();
-  file.sum = sumOf(text.substr(text.rfind('\n') + 1));
+  file.sum = sumOfLast((*buffer)->getBuffer().take_front(bytes));
   return llvm::Error::success();
 }
 
@@ -138,7 +141,6 @@ llvm::Expected<std::vector<JournalFile>> listJournals(const std::string& folder)
     if (replaced.count(head.file.name)) continue;
     if (const auto at = sealed.find(head.file.name); at != sealed.end())
       if (auto failed = seal(folder, head.file, at->second)) return failed;
-    if (auto failed = sumLastLine(folder, head.file)) return failed;
     files.push_back(head.file);
   }
   return files;

@@ -129,7 +129,7 @@ class LegacyReader {
                   BlockPlan plan;
                   plan.block.id = row.integer(0);
                   plan.block.study = row.text(1);
-                  plan.block.kind = plan::trialKindFromString(row.text(2)).value_or(plan::TrialKind::Timed);
+                  plan.block.kind = kindFromText(row.text(2));
                   plan.block.number = uint64_t(row.integer(3));
                   plan.block.seed = uint64_t(row.integer(4));
                   plan.block.session = row.integer(5);
@@ -155,7 +155,7 @@ class LegacyReader {
   llvm::Error trial(const Statement& row) {
     TrialKey key;
     key.place = {row.text(1), row.text(2)};
-    key.kind = plan::trialKindFromString(row.text(3)).value_or(plan::TrialKind::Timed);
+    key.kind = kindFromText(row.text(3));
     key.settings = row.text(4);
     key.environment_class = row.text(14);
     key.worker_build = row.text(15);
@@ -183,20 +183,15 @@ class LegacyReader {
     return take_(TrialEnded{std::move(trial), {row.real(13), 0}});
   }
 
+  /// What is not finite no journal can say, and no worker ever said.
   llvm::Error values(Trial& trial) {
-    Statement values(db_, path_, "SELECT name, value FROM metric_value WHERE trial = ?1");
-    values.bind({trial.id});
-    while (values.step()) {
-      if (values.isNull(1) || !std::isfinite(values.real(1)))
-        trial.not_on_device.push_back(values.text(0));
-      else
-        trial.metrics[values.text(0)] = values.real(1);
-    }
-    if (auto error = values.take()) return error;
-    Statement series(db_, path_, "SELECT name, numbers FROM series WHERE trial = ?1");
-    series.bind({trial.id});
-    while (series.step()) trial.series[series.text(0)] = series.reals(1);
-    return series.take();
+    if (auto error = readValues(db_, path_, trial.id, trial)) return error;
+    std::erase_if(trial.metrics, [&](const auto& metric) {
+      if (std::isfinite(metric.second)) return false;
+      trial.not_on_device.push_back(metric.first);
+      return true;
+    });
+    return llvm::Error::success();
   }
 
   sqlite3* db_;

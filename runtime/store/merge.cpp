@@ -129,7 +129,7 @@ class Merger {
     trial.session = ours("session", trial.session);
     trial.block = ours("block", trial.block);
     trial.run = ours("run", trial.run);
-    if (auto error = from_.readValues(trial, theirs)) return error;
+    if (auto error = readValues(from_.handle(), from_.path(), theirs, trial)) return error;
     auto number = into_.beginTrial(trial);
     if (!number) return number.takeError();
     trial.id = *number;

@@ -22,10 +22,6 @@ T readJson(const std::string& text, llvm::Expected<T> (*read)(const llvm::json::
   return T{};
 }
 
-plan::TrialKind kindFromText(const std::string& text) {
-  return plan::trialKindFromString(text).value_or(plan::TrialKind::Timed);
-}
-
 std::map<std::string, std::string> textMap(const std::string& text) {
   std::map<std::string, std::string> map;
   const llvm::json::Value value = parse(text);
@@ -35,6 +31,10 @@ std::map<std::string, std::string> textMap(const std::string& text) {
 }
 
 }  // namespace
+
+plan::TrialKind kindFromText(const std::string& text) {
+  return plan::trialKindFromString(text).value_or(plan::TrialKind::Timed);
+}
 
 std::string textsToJson(const std::vector<std::string>& texts) {
   return plan::canonicalJson(llvm::json::Value(plan::jsonTexts(texts)));
@@ -117,6 +117,22 @@ Trial readTrial(const Statement& row) {
   trial.environment_json = row.text(13);
   trial.notes = textsFromJson(row.text(14));
   return trial;
+}
+
+llvm::Error readValues(sqlite3* db, const std::string& path, int64_t id, Trial& trial) {
+  Statement values(db, path, "SELECT name, value FROM metric_value WHERE trial = ?1");
+  values.bind({id});
+  while (values.step()) {
+    if (values.isNull(1))
+      trial.not_on_device.push_back(values.text(0));
+    else
+      trial.metrics[values.text(0)] = values.real(1);
+  }
+  if (auto error = values.take()) return error;
+  Statement series(db, path, "SELECT name, numbers FROM series WHERE trial = ?1");
+  series.bind({id});
+  while (series.step()) trial.series[series.text(0)] = series.reals(1);
+  return series.take();
 }
 
 }  // namespace expc::store

@@ -35,5 +35,10 @@ BlockPlan readBlock(const Statement& row);
 TrialKey readKey(const Statement& row);
 /// Without key, metrics and series.
 Trial readTrial(const Statement& row);
+/// Timed for a word that this version does not know.
+plan::TrialKind kindFromText(const std::string& text);
+
+/// Adds metrics and series of the trial that has the number `id` in this database.
+llvm::Error readValues(sqlite3* db, const std::string& path, int64_t id, Trial& trial);
 
 }  // namespace expc::store
