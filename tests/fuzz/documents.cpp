@@ -1,21 +1,13 @@
 #include "tests/fuzz/documents.h"
 
-#include <cstdio>
-#include <cstdlib>
-
 #include "compiler/driver/lock.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/plan.h"
 #include "runtime/rehearsal/rehearsal.h"
+#include "tests/fuzz/hold.h"
 
 namespace expc::fuzz {
 namespace {
-
-void hold(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "broken: %s\n", what);
-  std::abort();
-}
 
 /// The document in `bytes`; nothing where they are no JSON.
 std::optional<llvm::json::Value> parsed(const std::string& bytes) {

@@ -11,8 +11,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
 
 #include "runtime/plan/json.h"
@@ -20,17 +18,12 @@
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/llama/folder.h"
 #include "runtime/worker/llama/random_weights.h"
+#include "tests/fuzz/hold.h"
 
 namespace expc::fuzz {
 namespace {
 
 constexpr uint64_t kMostData = 1 << 16;
-
-void hold(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "broken: %s\n", what);
-  std::abort();
-}
 
 void said(llvm::Error error) {
   const std::string message = llvm::toString(std::move(error));

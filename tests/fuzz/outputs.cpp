@@ -3,28 +3,14 @@
 #include <llvm/ADT/StringExtras.h>
 
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
 #include "runtime/plan/json.h"
 #include "runtime/plan/trial.h"
 #include "runtime/worker/command/readers.h"
+#include "tests/fuzz/hold.h"
 
 namespace expc::fuzz {
 namespace {
-
-void hold(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "broken: %s\n", what);
-  std::abort();
-}
-
-template <typename T>
-bool worked(llvm::Expected<T>& result) {
-  if (result) return true;
-  hold(!llvm::toString(result.takeError()).empty(), "an error says something");
-  return false;
-}
 
 void look(llvm::Error error) {
   if (error) hold(!llvm::toString(std::move(error)).empty(), "an error says something");

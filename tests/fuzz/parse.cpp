@@ -1,23 +1,15 @@
 #include "tests/fuzz/parse.h"
 
-#include <cstdio>
-#include <cstdlib>
-
 #include "compiler/diag/render.h"
 #include "compiler/parse/load.h"
 #include "compiler/parse/parse.h"
 #include "compiler/parse/tokens.h"
+#include "tests/fuzz/hold.h"
 #include "tests/grammar/dump.h"
 
 namespace expc::fuzz {
 
 namespace {
-
-void hold(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "broken: %s\n", what);
-  std::abort();
-}
 
 void checkTokens(const source::SourceManager& sources, source::FileId file) {
   uint32_t end = 0;

@@ -6,34 +6,19 @@
 #include <llvm/Support/CRC.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/json.h"
 #include "runtime/store/store.h"
+#include "tests/fuzz/hold.h"
 
 namespace expc::fuzz {
 namespace {
 
 constexpr llvm::StringLiteral kSum = ",\"sum\":\"";
 constexpr size_t kSumSize = kSum.size() + 8 + 2;
-
-void hold(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "broken: %s\n", what);
-  std::abort();
-}
-
-/// Whether there is a result; an error has to say something.
-template <typename T>
-bool worked(llvm::Expected<T>& result) {
-  if (result) return true;
-  hold(!llvm::toString(result.takeError()).empty(), "an error says something");
-  return false;
-}
 
 /// A results folder of this process, removed with it.
 struct Folder {

@@ -2,25 +2,17 @@
 
 #include <llvm/Support/JSON.h>
 
-#include <cstdio>
-#include <cstdlib>
-
 #include "runtime/worker/text/batches.h"
 #include "runtime/worker/text/dataset.h"
 #include "runtime/worker/text/splitter.h"
 #include "runtime/worker/text/token_rows.h"
 #include "runtime/worker/text/tokenizer.h"
+#include "tests/fuzz/hold.h"
 
 namespace expc::fuzz {
 namespace {
 
 using namespace expc::text;
-
-void hold(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "broken: %s\n", what);
-  std::abort();
-}
 
 /// An error must say something, and about the file.
 void said(llvm::Error error) {
