@@ -61,6 +61,7 @@ Campaign::Campaign(const Setup& setup, const EngineOptions& options, const Env& 
       traces_(traces),
       outcome_(outcome),
       files_(setup.files),
+      folders_(options.results),
       scheduler_(index, env.launcher.describe().lanes, options.attempts),
       forecast_(index),
       lanes_(env.launcher.describe().lanes) {}

@@ -16,6 +16,7 @@
 #include "runtime/engine/scheduler.h"
 #include "runtime/engine/setup.h"
 #include "runtime/engine/traces.h"
+#include "runtime/engine/trial_folders.h"
 #include "runtime/engine/trial_watch.h"
 #include "runtime/store/store.h"
 
@@ -81,7 +82,7 @@ class Campaign {
   llvm::Error attend();
   llvm::Error finish(Flight& flight, TrialEnd end);
   TrialNote noteOf(const Flight& flight) const;
-  void tidy(const Flight& flight) const;
+  void tidy(const Flight& flight);
   void count(const store::Trial& trial);
 
   bool stopping() const;
@@ -101,6 +102,7 @@ class Campaign {
 
   store::KeyTable keys_;
   FileWatch files_;
+  TrialFolders folders_;
   Scheduler scheduler_;
   Forecast forecast_;
   std::vector<Lane> lanes_;

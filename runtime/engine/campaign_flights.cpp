@@ -4,10 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "runtime/engine/campaign.h"
-#include "runtime/engine/command_files.h"
 #include "runtime/engine/placement.h"
 #include "runtime/engine/trial_request.h"
 #include "runtime/engine/trial_runner.h"
@@ -95,7 +93,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   flight->note = noteOf(*flight);
   env_.listener.trialStarted(flight->note);
   if (setup_.workloadOf(*flight->point).command)
-    if (auto error = makeTrialFolder(flight->request.spec.folder, setup_.command_files[flight->point->workload]))
+    if (auto error = folders_.make(flight->request.spec.folder, setup_.command_files[flight->point->workload]))
       return error;
   flight->begin = env_.clock.boot();
   auto launched = env_.launcher.start(flight->request);
@@ -202,11 +200,10 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
 }
 
 /// The folder of a command's trial is for whoever wants to know why it went wrong.
-void Campaign::tidy(const Flight& flight) const {
+void Campaign::tidy(const Flight& flight) {
   const TrialStatus status = flight.trial.status;
   const bool wanted = status == TrialStatus::Valid ? options_.keep_trial_folders : status != TrialStatus::Interrupted;
-  std::error_code ignored;
-  if (!wanted) std::filesystem::remove_all(flight.request.spec.folder, ignored);
+  if (!wanted) folders_.drop(flight.request.spec.folder);
 }
 
 TrialNote Campaign::noteOf(const Flight& flight) const {

@@ -263,10 +263,20 @@ static void addLink(const InputFile& input, const fs::path& link, std::error_cod
   fs::create_symlink(target, link, failed);
 }
 
+static llvm::Error failedToMake(const std::string& folder, const std::error_code& failed) {
+  return llvm::createStringError(fmt::format(
+      "the trial's folder '{}' cannot be made: {}; what was measured before is kept", folder, failed.message()));
+}
+
 llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files) {
   std::error_code failed;
   fs::remove_all(folder, failed);
   fs::create_directories(folder, failed);
+  return failed ? failedToMake(folder, failed) : fillTrialFolder(folder, files);
+}
+
+llvm::Error fillTrialFolder(const std::string& folder, const CommandFiles& files) {
+  std::error_code failed;
   std::string last;
   for (const InputFile& input : files.inputs) {
     if (failed || input.name.empty()) continue;
@@ -277,9 +287,7 @@ llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files
     }
     if (!failed) addLink(input, link, failed);
   }
-  if (!failed) return llvm::Error::success();
-  return llvm::createStringError(fmt::format(
-      "the trial's folder '{}' cannot be made: {}; what was measured before is kept", folder, failed.message()));
+  return failed ? failedToMake(folder, failed) : llvm::Error::success();
 }
 
 }  // namespace expc::engine

@@ -47,5 +47,7 @@ llvm::Expected<std::string> digestInputs(const plan::Plan& plan, unsigned worklo
 
 /// Makes `folder` anew, with a link to each input, or a copy of it.
 llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files);
+/// The same with a folder that is there and has none of them.
+llvm::Error fillTrialFolder(const std::string& folder, const CommandFiles& files);
 
 }  // namespace expc::engine

@@ -8,6 +8,7 @@
 #include "runtime/engine/placement.h"
 #include "runtime/engine/preparation.h"
 #include "runtime/engine/schedule.h"
+#include "runtime/engine/trial_folders.h"
 #include "runtime/plan/devices.h"
 #include "runtime/store/files.h"
 
@@ -40,8 +41,9 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
   request.log_prefix = fmt::format("{}/{}", logFolder(options.results), trial.id);
   request.timeout_seconds = trial.limit;
   if (workload.command) {
-    completeForCommand(request, plan, point, setup.slots, slots, fmt::format("{}/trials/{}", options.results, trial.id),
-                       commandVariables(setup));
+    const std::string folder = trialFolder(options.results, trial.id);
+    completeForCommand(request, plan, point, setup.slots, slots, folder, commandVariables(setup));
+    request.log_prefix = folder + "/" + kCommandLog;
     spec.prepared = preparedFolder(setup, point, options.results);
     spec.outputs = store::keptOutput(options.results, trial.id);
     return request;

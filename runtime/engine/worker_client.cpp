@@ -17,6 +17,7 @@
 #include <fstream>
 #include <memory>
 
+#include "runtime/channel/packet.h"
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/log_tail.h"
 #include "runtime/plan/command_json.h"
@@ -316,35 +317,13 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
                   logTail(log)));
 }
 
-bool WorkerServer::send(const std::string& text, const int* fds, unsigned count) {
-  if (fd_ < 0) return false;
-  iovec data{const_cast<char*>(text.data()), text.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  if (count > 0) {
-    message.msg_control = control;
-    message.msg_controllen = CMSG_SPACE(count * sizeof(int));
-    cmsghdr* part = CMSG_FIRSTHDR(&message);
-    part->cmsg_level = SOL_SOCKET;
-    part->cmsg_type = SCM_RIGHTS;
-    part->cmsg_len = CMSG_LEN(count * sizeof(int));
-    std::memcpy(CMSG_DATA(part), fds, count * sizeof(int));
-  }
-  while (sendmsg(fd_, &message, MSG_NOSIGNAL) < 0) {
-    if (errno != EINTR) return false;
-  }
-  return true;
-}
-
 bool WorkerServer::launch(const plan::LaunchRequest& request, int event_fd, int log_fd) {
-  int fds[2] = {event_fd, log_fd};
-  return send(plan::canonicalJson(plan::toJson(request)), fds, 2);
+  return channel::sendPacket(fd_, plan::canonicalJson(plan::toJson(request)), {event_fd, log_fd});
 }
 
 bool WorkerServer::kill(uint64_t launch) {
-  return send(plan::canonicalJson(llvm::json::Object{{"v", plan::kTrialVersion}, {"kill", launch}}), nullptr, 0);
+  return channel::sendPacket(fd_,
+                             plan::canonicalJson(llvm::json::Object{{"v", plan::kTrialVersion}, {"kill", launch}}));
 }
 
 std::optional<plan::LaunchReply> WorkerServer::receive() {

@@ -72,8 +72,6 @@ class WorkerServer {
   void stop();
 
  private:
-  bool send(const std::string& text, const int* fds, unsigned count);
-
   int fd_ = -1;
   pid_t pid_ = -1;
   std::string nonsense_;

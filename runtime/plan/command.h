@@ -15,6 +15,10 @@
 
 namespace expc::plan {
 
+/// The files in the trial's folder that standard output and standard error go to.
+inline constexpr char kOutput[] = "stdout.txt";
+inline constexpr char kErrors[] = "stderr.txt";
+
 /// A parameter as an argument: booleans `true` and `false`, numbers as plain decimals without an exponent, text as it
 /// is, lists of these joined by commas, anything else as canonical JSON.
 std::string argumentText(const llvm::json::Value& value);

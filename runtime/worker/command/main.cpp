@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
   if (command == "--serve" && argc == 3) {
     int fd = -1;
     if (llvm::to_integer(llvm::StringRef(argv[2]), fd, 10) && fcntl(fd, F_GETFD) != -1)
-      return expc::serve::run(fd, expc::command::runTrial);
+      return expc::serve::run(fd, expc::command::runTrial, expc::serve::Reuse::Often);
     std::fprintf(stderr, "expc-worker-command: --serve %s: that is no open descriptor; expc passes one\n", argv[2]);
     return 2;
   }

@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "runtime/plan/command.h"
 #include "runtime/plan/trial.h"
 #include "runtime/worker/command/process.h"
 #include "runtime/worker/command/readers.h"
 
 namespace expc::command {
 
-/// The files in the trial's folder that standard output and standard error go to.
-inline constexpr char kOutput[] = "stdout.txt";
-inline constexpr char kErrors[] = "stderr.txt";
+using plan::kErrors;
+using plan::kOutput;
 
 /// Metrics that need no `from`, since they are of the process: `wall`, `cpu_time`, `host_memory_peak`.
 bool isMeasured(const std::string& metric);

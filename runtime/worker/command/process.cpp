@@ -28,25 +28,35 @@ using Clock = std::chrono::steady_clock;
 
 constexpr timespec kLookEvery{0, 250'000'000};  // at the size of its output
 
-/// What the child could not do, told to the parent over a pipe that a successful exec closes.
-struct Refusal {
-  enum Step : int { Folder, Output, Exec } step;
-  int error;
+/// The files that a program's outputs go to.
+struct Outputs {
+  explicit Outputs(const Program& program) : out(make(program.out)), err(make(program.err)) {}
+  ~Outputs() {
+    for (const int fd : {out, err})
+      if (fd >= 0) close(fd);
+  }
+  static int make(const std::string& path) {
+    return open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+  }
+
+  const int out, err;
 };
 
-[[noreturn]] void refuse(int report, Refusal::Step step) {
-  Refusal refusal{step, errno};
-  [[maybe_unused]] ssize_t written = write(report, &refusal, sizeof refusal);
+/// What the child could not do. It writes here itself, since it shares our memory until it has become the program.
+struct Refusal {
+  enum Step { None, Folder, Exec } step = None;
+  int error = 0;
+};
+
+[[noreturn]] void refuse(volatile Refusal& refusal, Refusal::Step step) {
+  refusal.error = errno;
+  refusal.step = step;
   _exit(127);
 }
 
-void redirect(const char* path, int target, int report) {
-  const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
-  if (fd < 0 || dup2(fd, target) < 0) refuse(report, Refusal::Output);
-}
-
-/// The child between fork and exec. The process is single-threaded, so everything may be called here.
-[[noreturn]] void become(const Program& program, const std::string& file, char** argv, int report, pid_t parent) {
+/// The child between vfork and exec: it makes system calls and touches nothing of ours.
+[[noreturn]] void become(const Program& program, const Outputs& outputs, const char* file, char** argv, pid_t parent,
+                         volatile Refusal& refusal) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(125);
   setpgid(0, 0);
@@ -54,11 +64,20 @@ void redirect(const char* path, int target, int report) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   std::signal(SIGPIPE, SIG_DFL);  // an ignored signal would stay ignored
-  redirect(program.out.c_str(), STDOUT_FILENO, report);
-  redirect(program.err.c_str(), STDERR_FILENO, report);
-  if (chdir(program.folder.c_str()) != 0) refuse(report, Refusal::Folder);
-  execve(file.c_str(), argv, environ);  // not execvp: that would hand a text file to a shell
-  refuse(report, Refusal::Exec);
+  dup2(outputs.out, STDOUT_FILENO);
+  dup2(outputs.err, STDERR_FILENO);
+  if (chdir(program.folder.c_str()) != 0) refuse(refusal, Refusal::Folder);
+  execve(file, argv, environ);  // not execvp: that would hand a text file to a shell
+  refuse(refusal, Refusal::Exec);
+}
+
+/// Returns once the child is the program, or is dead. Copying our memory map for a child that throws it away would cost
+/// more than a short program takes.
+pid_t startChild(const Program& program, const Outputs& outputs, const char* file, char** argv, pid_t self,
+                 volatile Refusal& refusal) {
+  const pid_t pid = vfork();
+  if (pid == 0) become(program, outputs, file, argv, self, refusal);
+  return pid;
 }
 
 /// The program that a script's first line names, "" where there is none.
@@ -88,22 +107,14 @@ std::string whyNoExec(const std::string& file, int error) {
 }
 
 llvm::Error refused(const Program& program, const std::string& file, const Refusal& refusal) {
-  switch (refusal.step) {
-    case Refusal::Folder:
-      return llvm::createStringError(
-          fmt::format("the trial's folder '{}' cannot be entered: {}", program.folder, std::strerror(refusal.error)));
-    case Refusal::Output:
-      return llvm::createStringError(
-          fmt::format("no file for the output in '{}': {}", program.folder, std::strerror(refusal.error)));
-    case Refusal::Exec:
-      break;
-  }
-  return llvm::createStringError(whyNoExec(file, refusal.error));
+  if (refusal.step == Refusal::Exec) return llvm::createStringError(whyNoExec(file, refusal.error));
+  return llvm::createStringError(
+      fmt::format("the trial's folder '{}' cannot be entered: {}", program.folder, std::strerror(refusal.error)));
 }
 
-bool larger(const std::string& path, uint64_t most) {
+bool larger(int fd, uint64_t most) {
   struct stat state{};
-  return stat(path.c_str(), &state) == 0 && static_cast<uint64_t>(state.st_size) > most;
+  return fstat(fd, &state) == 0 && static_cast<uint64_t>(state.st_size) > most;
 }
 
 class Run {
@@ -113,7 +124,7 @@ class Run {
 
  private:
   bool reap();
-  void watch();
+  void watch(const Outputs& outputs);
 
   const Program& program_;
   ProgramEnd end_;
@@ -140,51 +151,36 @@ bool Run::reap() {
   }
 }
 
-void Run::watch() {
+void Run::watch(const Outputs& outputs) {
   sigset_t child;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
-  auto told = Clock::now();
   while (!reap()) {
     sigtimedwait(&child, nullptr, &kLookEvery);
-    if (!end_.flooded && (larger(program_.out, program_.most_output) || larger(program_.err, program_.most_output))) {
+    if (!end_.flooded && (larger(outputs.out, program_.most_output) || larger(outputs.err, program_.most_output))) {
       end_.flooded = true;
       kill(-pid_, SIGKILL);
-    }
-    const auto now = Clock::now();
-    if (program_.running && now - told >= std::chrono::seconds(1)) {
-      told = now;
-      program_.running(std::chrono::duration<double>(now - start_).count());
     }
   }
 }
 
 llvm::Expected<ProgramEnd> Run::run(const std::string& file) {
+  const Outputs outputs(program_);
+  if (outputs.out < 0 || outputs.err < 0)
+    return llvm::createStringError(
+        fmt::format("no file for the output in '{}': {}", program_.folder, std::strerror(errno)));
   std::vector<char*> argv;
   for (const std::string& argument : program_.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  int report[2];
-  if (pipe2(report, O_CLOEXEC) != 0)
-    return llvm::createStringError(fmt::format("no pipe for the program: {}", std::strerror(errno)));
+  volatile Refusal refusal;
   const pid_t self = getpid();
-  std::fflush(nullptr);
+  end_.file = file;
   start_ = Clock::now();
-  pid_ = fork();
-  if (pid_ == 0) become(program_, file, argv.data(), report[1], self);
-  close(report[1]);
-  if (pid_ < 0) {
-    close(report[0]);
-    return llvm::createStringError(fmt::format("no process for the program: {}", std::strerror(errno)));
-  }
-  setpgid(pid_, pid_);  // on both sides: whoever is first
-  Refusal refusal{};
-  ssize_t size = 0;
-  while ((size = read(report[0], &refusal, sizeof refusal)) < 0 && errno == EINTR) {
-  }
-  close(report[0]);
-  watch();
+  pid_ = startChild(program_, outputs, file.c_str(), argv.data(), self, refusal);
+  if (pid_ < 0) return llvm::createStringError(fmt::format("no process for the program: {}", std::strerror(errno)));
+  watch(outputs);
   end_.left_behind = serve::killStrangers({});
-  if (size == sizeof refusal) return refused(program_, file, refusal);
+  if (refusal.step != Refusal::None) return refused(program_, file, {Refusal::Step(refusal.step), refusal.error});
   return end_;
 }
 

@@ -5,23 +5,22 @@
 #include <llvm/Support/Error.h>
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 namespace expc::command {
 
 struct Program {
-  std::string path;                     // with a slash, or a name for PATH
-  std::vector<std::string> arguments;   // argv, the program's name first
-  std::string folder;                   // working directory
-  std::string out, err;                 // files for standard output and standard error, made anew
-  uint64_t most_output = UINT64_MAX;    // bytes of either before it is killed
-  std::function<void(double)> running;  // called about once a second with the time since the start
+  std::string path;                    // with a slash, or a name for PATH
+  std::vector<std::string> arguments;  // argv, the program's name first
+  std::string folder;                  // working directory
+  std::string out, err;                // files for standard output and standard error, made anew
+  uint64_t most_output = UINT64_MAX;   // bytes of either before it is killed
 };
 
 struct ProgramEnd {
-  int status = 0;  // as from waitpid
+  std::string file;  // that was run
+  int status = 0;    // as from waitpid
   int pid = 0;
   double wall_seconds = 0;   // from just before the start to the end
   double cpu_seconds = 0;    // user and system, of it and of every process that it waited for

@@ -161,11 +161,3 @@ TEST_CASE("a flood of output ends the program") {
   CHECK(WTERMSIG(end.status) == SIGKILL);
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
 }
-
-TEST_CASE("the time is told while it runs") {
-  Runner runner;
-  int calls = 0;
-  runner.program.running = [&](double) { ++calls; };
-  CHECK(runner.python("import time; time.sleep(2.3)").status == 0);
-  CHECK(calls >= 1);
-}

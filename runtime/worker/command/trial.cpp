@@ -54,7 +54,8 @@ std::string commandLine(const std::vector<std::string>& arguments) {
 
 class Trial {
  public:
-  Trial(const plan::TrialSpec& spec, int event_fd) : spec_(spec), events_(event_fd), event_fd_(event_fd) {}
+  Trial(const plan::TrialSpec& spec, int event_fd, serve::KernelLog& log)
+      : spec_(spec), events_(event_fd), event_fd_(event_fd), log_(log) {}
   int run();
 
  private:
@@ -75,7 +76,7 @@ class Trial {
   const int event_fd_;
   Program program_;
   std::optional<MetricReader> reader_;
-  serve::KernelLog log_;
+  serve::KernelLog& log_;
   std::string out_tail_, err_tail_;
 };
 
@@ -115,7 +116,6 @@ int Trial::run() {
   }
   std::printf("%s\n(in %s)\n", commandLine(program_.arguments).c_str(), program_.folder.c_str());
   events_.started();
-  events_.progress(0, 1, "command");
   auto end = runProgram(program_);
   out_tail_ = tailOf(program_.out);
   err_tail_ = tailOf(program_.err);
@@ -184,7 +184,7 @@ int Trial::readMetrics(const ProgramEnd& end) {
   }
   const char* threads = std::getenv("OMP_NUM_THREADS");
   const char* devices = std::getenv("CUDA_VISIBLE_DEVICES");
-  result.environment = llvm::json::Object{{"program", plan::jsonText(locate(program_.path))},
+  result.environment = llvm::json::Object{{"program", plan::jsonText(end.file)},
                                           {"arguments", plan::jsonTexts(program_.arguments)},
                                           {"omp_num_threads", plan::jsonText(threads ? threads : "")},
                                           {"cuda_visible_devices", plan::jsonText(devices ? devices : "")},
@@ -208,6 +208,10 @@ void Trial::logTails() const {
 
 }  // namespace
 
-int runTrial(const plan::LaunchRequest& request, int event_fd) { return Trial(request.spec, event_fd).run(); }
+int runTrial(const plan::LaunchRequest& request, int event_fd) {
+  static serve::KernelLog log;  // of this process, which may run many trials
+  log.skip();
+  return Trial(request.spec, event_fd, log).run();
+}
 
 }  // namespace expc::command

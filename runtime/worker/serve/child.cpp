@@ -16,6 +16,7 @@
 #include <exception>
 #include <set>
 
+#include "runtime/plan/json.h"
 #include "runtime/worker/serve/memory_policy.h"
 
 namespace expc::serve {
@@ -41,11 +42,30 @@ void bindToMemory(const plan::TrialSpec& spec, unsigned rank) {
 }
 
 void redirect(int log_fd) {
-  int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null_fd >= 0) dup2(null_fd, STDIN_FILENO);
-  dup2(log_fd, STDOUT_FILENO);
-  dup2(log_fd, STDERR_FILENO);
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  const int out_fd = log_fd >= 0 ? log_fd : null_fd;
+  dup2(out_fd, STDOUT_FILENO);
+  dup2(out_fd, STDERR_FILENO);
+  if (null_fd >= 0) close(null_fd);
+}
+
+/// Lets go of the trial: of its log, and of the pipe whose end the engine waits for.
+void leave(channel::Packet& packet) {
+  std::fflush(nullptr);
+  packet = {};
+  redirect(-1);
+}
+
+int runRank(const plan::LaunchRequest& request, const channel::Packet& packet, const Child& child) {
+  redirect(packet.log_fd);
+  // A command gets what the request says and nothing else; a built-in workload has the server's environment besides.
+  if (request.spec.command) clearenv();
+  for (const std::string& entry : request.environment) {
+    auto equals = entry.find('=');
+    if (equals != std::string::npos) setenv(entry.substr(0, equals).c_str(), entry.c_str() + equals + 1, 1);
+  }
+  return runGuarded(request, packet.event_fd, child);
 }
 
 }  // namespace
@@ -66,20 +86,25 @@ int runGuarded(const plan::LaunchRequest& request, int event_fd, const Child& ch
   return 1;
 }
 
-void runChild(const plan::LaunchRequest& request, int event_fd, int log_fd, pid_t server, const Child& child) {
+void runChild(const plan::LaunchRequest& request, channel::Packet packet, int done, pid_t server, const Child& child) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != server) _exit(125);  // it died before the line above
   setpgid(0, 0);
-  redirect(log_fd);
-  close(log_fd);
-  // A command gets what the request says and nothing else; a built-in workload has the server's environment besides.
-  if (request.spec.command) clearenv();
-  for (const std::string& entry : request.environment) {
-    auto equals = entry.find('=');
-    if (equals != std::string::npos) setenv(entry.substr(0, equals).c_str(), entry.c_str() + equals + 1, 1);
-  }
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  redirect(packet.log_fd);  // what the next line says is the first trial's
   takePlace(request.spec, request.rank);
-  const int code = runGuarded(request, event_fd, child);
+  int code = runRank(request, packet, child);
+  while (code == 0 && done >= 0) {
+    leave(packet);
+    if (!channel::sendPacket(done, std::to_string(code))) break;
+    auto next = channel::receivePacket(done);
+    if (!next) break;
+    packet = std::move(*next);
+    auto value = plan::parseJson(packet.text);
+    auto again = value ? plan::launchRequestFromJson(*value) : llvm::Expected<plan::LaunchRequest>(value.takeError());
+    if (!again) std::abort();  // the server has read it
+    code = runRank(*again, packet, child);
+  }
   std::fflush(nullptr);
   _exit(code);  // the handlers of libraries that the server loaded are not for a forked process
 }

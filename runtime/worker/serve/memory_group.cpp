@@ -149,11 +149,15 @@ KernelLog::KernelLog() {
   const ssize_t size = readlink("/proc/self/ns/pid", name, sizeof name);
   if (size < 0 || StringRef(name, size) != kFirstNamespace) return;
   fd_ = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (fd_ >= 0) lseek(fd_, 0, SEEK_END);
+  skip();
 }
 
 KernelLog::~KernelLog() {
   if (fd_ >= 0) close(fd_);
+}
+
+void KernelLog::skip() {
+  if (fd_ >= 0) lseek(fd_, 0, SEEK_END);
 }
 
 std::string KernelLog::killed(int pid) {

@@ -56,6 +56,8 @@ class KernelLog {
   KernelLog(const KernelLog&) = delete;
   KernelLog& operator=(const KernelLog&) = delete;
 
+  /// Leaves out what it has logged so far.
+  void skip();
   /// The line in which it says that it killed process `pid` for memory; "" where it does not.
   std::string killed(int pid);
 

@@ -13,12 +13,11 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
-#include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "runtime/channel/packet.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/serve/memory_group.h"
@@ -27,7 +26,10 @@
 namespace expc::serve {
 namespace {
 
-constexpr size_t kMaxPacket = 256 << 10;
+// Trials that one process runs: few enough that nothing which a library keeps of each adds up.
+constexpr unsigned kMostReuses = 500;
+// Processes that wait for another trial, each bound to other cores.
+constexpr size_t kMostIdle = 16;
 
 double bootSeconds() {
   timespec time{};
@@ -35,33 +37,48 @@ double bootSeconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-struct Packet {
-  std::string text;
-  int event_fd = -1, log_fd = -1;  // owned
+/// Cores and memory that a process was bound to when it was forked.
+struct Place {
+  std::vector<int> cores, memory_nodes;
+  bool operator==(const Place&) const = default;
+};
+
+/// A forked process.
+struct Rank {
+  pid_t pid = 0;
+  uint64_t launch = 0;  // 0: it waits for another one
+  Place place;
+  int channel = -1;  // over which it says that its rank ended well, and gets the next; -1: it has none
+  unsigned launches = 0;
 };
 
 class Server {
  public:
-  Server(int control_fd, const Child& child) : control_fd_(control_fd), child_(child) {}
+  Server(int control_fd, const Child& child, Reuse reuse) : control_fd_(control_fd), child_(child), reuse_(reuse) {}
   int run();
 
  private:
-  std::optional<Packet> receive();
   bool send(const plan::LaunchReply& reply);
-  void handle(Packet packet);
-  void launch(const plan::LaunchRequest& request, int event_fd, int log_fd);
+  void handle(channel::Packet packet);
+  void launch(const plan::LaunchRequest& request, channel::Packet packet);
+  bool launchAgain(const plan::LaunchRequest& request, const channel::Packet& packet, const Place& place);
+  void started(const Rank& rank);
   void refuse(uint64_t id, int log_fd, const std::string& why);
+  void readChannels(const std::vector<pollfd>& fds);
   void reap();
+  void exited(const Rank& rank, int status, double at);
+  void retire(Rank& rank);
   void killAll();
   std::string memoryEvidence(const plan::LaunchReply& exited);
   std::set<pid_t> known() const;
 
   int control_fd_;
   const Child& child_;
+  const Reuse reuse_;
   int signal_fd_ = -1;
   sigset_t old_mask_{};
   bool open_ = true;
-  std::map<uint64_t, pid_t> children_;  // by launch id
+  std::vector<Rank> ranks_;
   MemoryGroup group_;
   KernelLog log_;
   uint64_t kills_told_ = 0;
@@ -84,95 +101,97 @@ int Server::run() {
   }
   send(plan::LaunchReply{});
   while (open_) {
-    pollfd fds[] = {{control_fd_, POLLIN, 0}, {signal_fd_, POLLIN, 0}};
-    if (poll(fds, 2, -1) < 0 && errno != EINTR) break;
+    std::vector<pollfd> fds{{control_fd_, POLLIN, 0}, {signal_fd_, POLLIN, 0}};
+    for (const Rank& rank : ranks_) fds.push_back({rank.channel, POLLIN, 0});
+    if (poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR) break;
+    readChannels(fds);
     if (fds[1].revents) reap();
     if (fds[0].revents) {
-      if (auto packet = receive()) handle(std::move(*packet));
+      auto packet = channel::receivePacket(control_fd_);
+      open_ = packet.has_value();
+      if (packet) handle(std::move(*packet));
     }
   }
   killAll();
   return 0;
 }
 
-std::optional<Packet> Server::receive() {
-  Packet packet;
-  static const auto buffer = std::make_unique_for_overwrite<char[]>(kMaxPacket);
-  iovec data{buffer.get(), kMaxPacket};
-  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))];
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  ssize_t size = recvmsg(control_fd_, &message, MSG_CMSG_CLOEXEC);
-  if (size < 0 && errno == EINTR) return std::nullopt;
-  if (size <= 0) {
-    open_ = false;
-    return std::nullopt;
-  }
-  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    int fds[2] = {-1, -1};
-    std::memcpy(fds, CMSG_DATA(part), std::min<size_t>(part->cmsg_len - CMSG_LEN(0), sizeof fds));
-    packet.event_fd = fds[0];
-    packet.log_fd = fds[1];
-  }
-  // A packet that was cut does not parse and is refused there.
-  packet.text.assign(buffer.get(), size_t(size));
-  return packet;
-}
-
 bool Server::send(const plan::LaunchReply& reply) {
-  std::string text = plan::canonicalJson(plan::toJson(reply));
-  while (::send(control_fd_, text.data(), text.size(), MSG_NOSIGNAL) < 0) {
-    if (errno == EINTR) continue;
-    open_ = false;
-    return false;
-  }
-  return true;
+  if (!channel::sendPacket(control_fd_, plan::canonicalJson(plan::toJson(reply)))) open_ = false;
+  return open_;
 }
 
-void Server::handle(Packet packet) {
+void Server::handle(channel::Packet packet) {
   auto value = plan::parseJson(packet.text);
   const llvm::json::Object* object = value ? value->getAsObject() : nullptr;
-  if (!value) {
-    refuse(0, packet.log_fd, llvm::toString(value.takeError()));
-  } else if (auto id = object ? object->getInteger("kill") : std::nullopt) {
-    auto found = children_.find(*id);
-    if (found != children_.end()) kill(-found->second, SIGKILL);
-  } else {
-    uint64_t launch_id = object ? uint64_t(object->getInteger("launch").value_or(0)) : 0;
-    if (auto request = plan::launchRequestFromJson(*value)) {
-      launch(*request, packet.event_fd, packet.log_fd);
-    } else {
-      refuse(launch_id, packet.log_fd, llvm::toString(request.takeError()));
-    }
+  if (!value) return refuse(0, packet.log_fd, llvm::toString(value.takeError()));
+  if (auto id = object ? object->getInteger("kill") : std::nullopt) {
+    for (const Rank& rank : ranks_)
+      if (rank.launch == uint64_t(*id) && rank.launch != 0) kill(-rank.pid, SIGKILL);
+    return;
   }
-  if (packet.event_fd >= 0) close(packet.event_fd);
-  if (packet.log_fd >= 0) close(packet.log_fd);
+  const uint64_t id = object ? uint64_t(object->getInteger("launch").value_or(0)) : 0;
+  auto request = plan::launchRequestFromJson(*value);
+  if (!request) return refuse(id, packet.log_fd, llvm::toString(request.takeError()));
+  if (packet.event_fd < 0 || packet.log_fd < 0)
+    return refuse(request->id, packet.log_fd, "the request came without its two descriptors");
+  launch(*request, std::move(packet));
 }
 
-void Server::launch(const plan::LaunchRequest& request, int event_fd, int log_fd) {
-  if (event_fd < 0 || log_fd < 0) return refuse(request.id, log_fd, "the request came without its two descriptors");
-  pid_t server = getpid();
+void Server::launch(const plan::LaunchRequest& request, channel::Packet packet) {
+  const Place place{rankCores(request.spec, request.rank), rankMemoryNodes(request.spec, request.rank)};
+  if (launchAgain(request, packet, place)) return;
+  int ends[2] = {-1, -1};
+  if (reuse_ == Reuse::Often && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    ends[0] = ends[1] = -1;
+  const pid_t server = getpid();
   std::fflush(nullptr);
-  pid_t pid = fork();
-  if (pid < 0) return refuse(request.id, log_fd, std::string("fork: ") + std::strerror(errno));
+  const pid_t pid = fork();
   if (pid == 0) {
-    close(control_fd_);
-    close(signal_fd_);
+    for (const int fd : {control_fd_, signal_fd_, ends[0]}) close(fd);
+    for (const Rank& rank : ranks_) close(rank.channel);
     sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
-    runChild(request, event_fd, log_fd, server, child_);
+    runChild(request, std::move(packet), ends[1], server, child_);
+  }
+  const int error = errno;
+  close(ends[1]);
+  if (pid < 0) {
+    close(ends[0]);
+    return refuse(request.id, packet.log_fd, std::string("fork: ") + std::strerror(error));
   }
   setpgid(pid, pid);  // on both sides: whoever is first
-  children_[request.id] = pid;
+  ranks_.push_back({pid, request.id, place, ends[0], 1});
+  started(ranks_.back());
+}
+
+/// By a process that waits and is bound where this rank is to be.
+bool Server::launchAgain(const plan::LaunchRequest& request, const channel::Packet& packet, const Place& place) {
+  size_t idle = 0;
+  for (Rank& rank : ranks_) {
+    if (rank.launch != 0 || rank.channel < 0) continue;
+    if (rank.launches >= kMostReuses || ++idle > kMostIdle) {
+      retire(rank);
+    } else if (rank.place == place &&
+               channel::sendPacket(rank.channel, packet.text, {packet.event_fd, packet.log_fd})) {
+      rank.launch = request.id;
+      ++rank.launches;
+      started(rank);
+      return true;
+    }
+  }
+  return false;
+}
+
+void Server::started(const Rank& rank) {
   plan::LaunchReply reply;
   reply.type = plan::LaunchReply::Type::Started;
-  reply.id = request.id;
-  reply.pid = pid;
+  reply.id = rank.launch;
+  reply.pid = rank.pid;
   send(reply);
 }
+
+/// It ends by itself once its channel is closed.
+void Server::retire(Rank& rank) { close(std::exchange(rank.channel, -1)); }
 
 void Server::refuse(uint64_t id, int log_fd, const std::string& why) {
   std::string text = "the launch server refused the request: " + why + "\n";
@@ -185,30 +204,51 @@ void Server::refuse(uint64_t id, int log_fd, const std::string& why) {
   send(reply);
 }
 
+/// What processes that run one rank after the other say: that one ended well.
+void Server::readChannels(const std::vector<pollfd>& fds) {
+  for (size_t i = 0; i + 2 < fds.size(); ++i) {
+    Rank& rank = ranks_[i];
+    if (!fds[i + 2].revents) continue;
+    const double at = bootSeconds();
+    // One that ends says nothing more; its end is reported when it is reaped.
+    if (!channel::receivePacket(rank.channel)) {
+      retire(rank);
+      continue;
+    }
+    const Rank ended = rank;
+    rank.launch = 0;
+    exited(ended, W_EXITCODE(0, 0), at);
+  }
+}
+
 void Server::reap() {
   signalfd_siginfo info;
   while (read(signal_fd_, &info, sizeof info) > 0) {
   }
-  for (auto it = children_.begin(); it != children_.end();) {
-    pid_t pid = it->second;
+  std::erase_if(ranks_, [&](Rank& rank) {
     siginfo_t state{};
-    if (waitid(P_PID, pid, &state, WEXITED | WNOHANG | WNOWAIT) != 0 || state.si_pid != pid) {
-      ++it;
-      continue;
-    }
-    plan::LaunchReply reply;
-    reply.at = bootSeconds();
+    if (waitid(P_PID, rank.pid, &state, WEXITED | WNOHANG | WNOWAIT) != 0 || state.si_pid != rank.pid) return false;
+    const double at = bootSeconds();
     // What the rank left behind goes with it; until it is reaped its number cannot be another's.
-    kill(-pid, SIGKILL);
+    kill(-rank.pid, SIGKILL);
     killStrangers(known());
-    reply.type = plan::LaunchReply::Type::Exited;
-    reply.id = it->first;
-    reply.pid = pid;
-    waitpid(pid, &reply.status, 0);
-    reply.out_of_memory = memoryEvidence(reply);
-    it = children_.erase(it);
-    send(reply);
-  }
+    int status = 0;
+    waitpid(rank.pid, &status, 0);
+    retire(rank);
+    if (rank.launch != 0) exited(rank, status, at);
+    return true;
+  });
+}
+
+void Server::exited(const Rank& rank, int status, double at) {
+  plan::LaunchReply reply;
+  reply.type = plan::LaunchReply::Type::Exited;
+  reply.at = at;
+  reply.id = rank.launch;
+  reply.pid = rank.pid;
+  reply.status = status;
+  reply.out_of_memory = memoryEvidence(reply);
+  send(reply);
 }
 
 /// That the kernel killed the rank, or what it started, for memory. Of several ranks it is the first one's that ended.
@@ -223,20 +263,20 @@ std::string Server::memoryEvidence(const plan::LaunchReply& exited) {
 }
 
 void Server::killAll() {
-  for (auto& [id, pid] : children_) kill(-pid, SIGKILL);
-  for (auto& [id, pid] : children_) waitpid(pid, nullptr, 0);
-  children_.clear();
+  for (const Rank& rank : ranks_) kill(-rank.pid, SIGKILL);
+  for (const Rank& rank : ranks_) waitpid(rank.pid, nullptr, 0);
+  ranks_.clear();
   killStrangers({});
 }
 
 std::set<pid_t> Server::known() const {
   std::set<pid_t> pids;
-  for (const auto& [id, pid] : children_) pids.insert(pid);
+  for (const Rank& rank : ranks_) pids.insert(rank.pid);
   return pids;
 }
 
 }  // namespace
 
-int run(int control_fd, const Child& child) { return Server(control_fd, child).run(); }
+int run(int control_fd, const Child& child, Reuse reuse) { return Server(control_fd, child, reuse).run(); }
 
 }  // namespace expc::serve

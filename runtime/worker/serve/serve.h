@@ -53,10 +53,14 @@ class EventWriter {
 /// It may start threads. An exception that leaves it ends the rank as `failed` with its what().
 using Child = std::function<int(const plan::LaunchRequest& request, int event_fd)>;
 
+/// Whether a process may run one rank after the other. Only where `Child` leaves nothing behind but what the next call
+/// sets anew: then a trial costs no fork. One whose rank did not end well, or that ran a few hundred, is replaced.
+enum class Reuse { Never, Often };
+
 /// Serves the launch channel on `control_fd` until the other end closes, then kills what is left of its children and
 /// returns the process's exit code. Call it before any thread is started (it forks), after everything slow is loaded:
 /// it begins by sending Ready.
-int run(int control_fd, const Child& child);
+int run(int control_fd, const Child& child, Reuse reuse = Reuse::Never);
 
 /// Runs one rank of the trial whose specification is in a file ("-": standard input), in this process: for launchers
 /// that start ranks by themselves, and for debugging. RANK says which rank it is. Events go to standard output,

@@ -25,14 +25,14 @@ namespace {
 /// A server in a process of its own, and this end of its channel.
 class TestServer {
  public:
-  explicit TestServer(const serve::Child& child) {
+  explicit TestServer(const serve::Child& child, serve::Reuse reuse = serve::Reuse::Never) {
     int ends[2];
     REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
     std::fflush(nullptr);
     pid_ = fork();
     if (pid_ == 0) {
       close(ends[0]);
-      _exit(serve::run(ends[1], child));
+      _exit(serve::run(ends[1], child, reuse));
     }
     close(ends[1]);
     fd_ = ends[0];
@@ -71,14 +71,14 @@ class TestServer {
   }
 
   /// Launches and returns the read ends of the event pipe and the log.
-  std::pair<int, int> launch(uint64_t id, unsigned rank = 0) {
+  std::pair<int, int> launch(uint64_t id, unsigned rank = 0, int core = 0) {
     plan::LaunchRequest request;
     request.id = id;
     request.rank = rank;
     request.environment = {"EXPC_TEST_WORD=hello=there"};
     request.spec.trial = "17";
     request.spec.workload = "test";
-    request.spec.slots.push_back(llvm::json::Object{{"device", "cpu"}, {"cores", llvm::json::Array{0}}});
+    request.spec.slots.push_back(llvm::json::Object{{"device", "cpu"}, {"cores", llvm::json::Array{core}}});
     int events[2], log[2];
     REQUIRE(pipe2(events, O_CLOEXEC) == 0);
     REQUIRE(pipe2(log, O_CLOEXEC) == 0);
@@ -200,6 +200,61 @@ TEST_CASE("a child that left its group and session ends with its rank") {
     close(events);
     close(log);
   }
+}
+
+/// Launches, and returns the process and status of the rank once it is over; its log holds `said`.
+static std::pair<pid_t, int> launched(TestServer& server, uint64_t id, const std::string& said, int core = 0) {
+  auto [events, log] = server.launch(id, 0, core);
+  const auto started = server.receive();
+  const auto exited = server.receive();
+  CHECK(exited.type == plan::LaunchReply::Type::Exited);
+  CHECK(exited.id == id);
+  CHECK(exited.pid == started.pid);
+  CHECK(readAll(log) == said);
+  close(events);
+  return {started.pid, exited.status};
+}
+
+TEST_CASE("a process runs one rank after the other until one does not end well") {
+  int calls = 0;
+  TestServer server(
+      [&](const plan::LaunchRequest& request, int) {
+        printf("%d\n", ++calls);
+        return request.id == 3 ? 7 : 0;
+      },
+      serve::Reuse::Often);
+  const auto [first, status] = launched(server, 1, "1\n");
+  CHECK(status == 0);
+  CHECK(launched(server, 2, "2\n").first == first);
+  const auto third = launched(server, 3, "3\n");
+  CHECK(third.first == first);
+  CHECK(WEXITSTATUS(third.second) == 7);
+  const auto fourth = launched(server, 4, "1\n");
+  CHECK(fourth.first != first);
+  CHECK(isGone(first));
+  server.closeChannel();
+  CHECK(isGone(fourth.first));
+}
+
+TEST_CASE("a process that was killed between two ranks is replaced, and one that is bound elsewhere is not taken") {
+  TestServer server(
+      [](const plan::LaunchRequest&, int) {
+        cpu_set_t set;
+        sched_getaffinity(0, sizeof set, &set);
+        printf("%d\n", CPU_ISSET(0, &set) != 0);
+        return 0;
+      },
+      serve::Reuse::Often);
+  const pid_t first = launched(server, 1, "1\n").first;
+  if (sysconf(_SC_NPROCESSORS_ONLN) > 1) {
+    const pid_t other = launched(server, 2, "0\n", 1).first;
+    CHECK(other != first);
+    CHECK(launched(server, 3, "1\n").first == first);
+    CHECK(launched(server, 4, "0\n", 1).first == other);
+  }
+  kill(first, SIGKILL);
+  CHECK(isGone(first));
+  CHECK(launched(server, 5, "1\n").first != first);
 }
 
 TEST_CASE("a closed channel kills the children") {

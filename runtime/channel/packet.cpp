@@ -1,0 +1,83 @@
+#include "runtime/channel/packet.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace expc::channel {
+namespace {
+
+constexpr size_t kMaxPacket = 256 << 10;
+
+}  // namespace
+
+Packet::Packet(Packet&& other) noexcept
+    : text(std::move(other.text)),
+      event_fd(std::exchange(other.event_fd, -1)),
+      log_fd(std::exchange(other.log_fd, -1)) {}
+
+Packet& Packet::operator=(Packet&& other) noexcept {
+  std::swap(text, other.text);
+  std::swap(event_fd, other.event_fd);
+  std::swap(log_fd, other.log_fd);
+  return *this;
+}
+
+Packet::~Packet() {
+  for (const int fd : {event_fd, log_fd})
+    if (fd >= 0) close(fd);
+}
+
+std::optional<Packet> receivePacket(int socket) {
+  static const auto buffer = std::make_unique_for_overwrite<char[]>(kMaxPacket);
+  iovec data{buffer.get(), kMaxPacket};
+  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t size = 0;
+  while ((size = recvmsg(socket, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
+  }
+  if (size <= 0) return std::nullopt;
+  Packet packet;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    int fds[2] = {-1, -1};
+    std::memcpy(fds, CMSG_DATA(part), std::min<size_t>(part->cmsg_len - CMSG_LEN(0), sizeof fds));
+    packet.event_fd = fds[0];
+    packet.log_fd = fds[1];
+  }
+  packet.text.assign(buffer.get(), size_t(size));
+  return packet;
+}
+
+bool sendPacket(int socket, std::string_view text, const std::vector<int>& descriptors) {
+  iovec data{const_cast<char*>(text.data()), text.size()};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
+  if (!descriptors.empty()) {
+    const size_t size = descriptors.size() * sizeof(int);
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(size);
+    cmsghdr* part = CMSG_FIRSTHDR(&message);
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(size);
+    std::memcpy(CMSG_DATA(part), descriptors.data(), size);
+  }
+  ssize_t sent = 0;
+  while ((sent = sendmsg(socket, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR) {
+  }
+  return sent >= 0;
+}
+
+}  // namespace expc::channel
