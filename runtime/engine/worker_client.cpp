@@ -137,6 +137,8 @@ void readOneProcess(const llvm::json::Object& workload, std::map<std::string, st
   }
 }
 
+}  // namespace
+
 llvm::Expected<WorkerDescription> parseDescription(const std::string& path, const std::string& text) {
   auto bad = [&](const std::string& why) {
     return llvm::createStringError(fmt::format(
@@ -164,8 +166,6 @@ llvm::Expected<WorkerDescription> parseDescription(const std::string& path, cons
   }
   return description;
 }
-
-}  // namespace
 
 bool WorkerDescription::isOneProcess(const std::string& workload, const llvm::json::Object& parameters) const {
   const auto found = one_process.find(workload);

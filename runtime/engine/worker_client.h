@@ -30,6 +30,9 @@ struct WorkerDescription {
   bool isOneProcess(const std::string& workload, const llvm::json::Object& parameters) const;
 };
 
+/// Of what the worker `path` printed. The error names it and says what is wrong.
+llvm::Expected<WorkerDescription> parseDescription(const std::string& path, const std::string& text);
+
 /// Variables that a worker gets beside those of this process, "NAME=value".
 using Environment = std::vector<std::string>;
 

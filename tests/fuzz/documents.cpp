@@ -1,6 +1,7 @@
 #include "tests/fuzz/documents.h"
 
 #include "compiler/driver/lock.h"
+#include "runtime/engine/worker_client.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/plan.h"
 #include "runtime/rehearsal/rehearsal.h"
@@ -45,6 +46,17 @@ void readLock(const std::string& bytes) {
   (void)driver::compareLocks(*lock, nothing, 3);
   (void)driver::compareLocks(nothing, *lock, 3);
   (void)driver::lockedData(*lock, "study");
+}
+
+void readDescription(const std::string& bytes) {
+  auto description = engine::parseDescription("worker", bytes);
+  if (!worked(description)) return;
+  hold(!description->build.empty(), "a worker has a build");
+  for (const auto& [workload, parameters] : description->one_process)
+    for (const auto& [parameter, levels] : parameters)
+      for (const std::string& level : levels)
+        hold(description->isOneProcess(workload, llvm::json::Object{{parameter, plan::jsonText(level)}}),
+             "a level that one process takes is taken by one");
 }
 
 }  // namespace expc::fuzz

@@ -15,4 +15,7 @@ void readRehearsal(const std::string& bytes);
 /// compared with a lock of nothing.
 void readLock(const std::string& bytes);
 
+/// What a worker says of itself.
+void readDescription(const std::string& bytes);
+
 }  // namespace expc::fuzz

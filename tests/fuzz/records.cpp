@@ -4,40 +4,17 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/CRC.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/json.h"
 #include "runtime/store/store.h"
-#include "tests/fuzz/hold.h"
+#include "tests/fuzz/folder.h"
 
 namespace expc::fuzz {
 namespace {
 
 constexpr llvm::StringLiteral kSum = ",\"sum\":\"";
 constexpr size_t kSumSize = kSum.size() + 8 + 2;
-
-/// A results folder of this process, removed with it.
-struct Folder {
-  std::string path = (std::filesystem::temp_directory_path() / "expc-fuzz-XXXXXX").string();
-  Folder() { hold(mkdtemp(path.data()) != nullptr, "a folder can be made"); }
-  ~Folder() { std::filesystem::remove_all(path); }
-};
-
-std::string emptyFolder() {
-  static const Folder kFolder;
-  std::filesystem::remove_all(kFolder.path);
-  std::filesystem::create_directories(kFolder.path);
-  return kFolder.path;
-}
-
-void write(const std::string& path, const std::string& bytes) {
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-  std::ofstream(path, std::ios::binary) << bytes;
-}
 
 /// Each line with a checksum that fits.
 std::string withSums(llvm::StringRef text) {

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/fuzz/archives.h"
 #include "tests/fuzz/documents.h"
 #include "tests/fuzz/format.h"
 #include "tests/fuzz/frontend.h"
@@ -40,6 +41,8 @@ int main(int argc, char** argv) {
       expc::fuzz::readPlan(text.str());
       expc::fuzz::readLock(text.str());
       expc::fuzz::readRehearsal(text.str());
+      expc::fuzz::readDescription(text.str());
+      expc::fuzz::readBundle(text.str());
       expc::fuzz::readOutput(text.str());
       expc::fuzz::readWords(text.str());
       expc::fuzz::readJournal(text.str());
