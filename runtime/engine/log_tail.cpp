@@ -1,6 +1,7 @@
 #include "runtime/engine/log_tail.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -9,6 +10,9 @@ namespace expc::engine {
 std::string logTail(const std::string& path) {
   constexpr std::streamoff kBytes = 4096;
   constexpr int kLines = 20;
+  // A program may have put something else in the place of a file in its folder: a pipe would never be read to its end.
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(path, failed))) return "";
   std::ifstream in(path, std::ios::binary);
   in.seekg(0, std::ios::end);
   std::streamoff size = in.tellg();

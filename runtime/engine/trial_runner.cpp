@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "runtime/engine/log_tail.h"
+#include "runtime/plan/command.h"
 
 namespace expc::engine {
 namespace {
@@ -18,6 +19,15 @@ constexpr double kTick = 1;
 uint64_t sizeOf(const std::string& path) {
   struct stat state{};
   return stat(path.c_str(), &state) == 0 ? state.st_size : UINT64_MAX;
+}
+
+/// The end of a rank's log. A command that was killed has written none: then of what its program wrote.
+std::string lastWords(const TrialRequest& request, unsigned rank) {
+  std::string tail = logTail(request.log(rank));
+  if (!request.spec.command) return tail;
+  for (const char* output : {plan::kErrors, plan::kOutput})
+    if (tail.empty()) tail = logTail(request.spec.folder + "/" + output);
+  return tail;
 }
 
 }  // namespace
@@ -33,7 +43,7 @@ TrialEnd finishTrial(const TrialRequest& request, TrialWatch& watch) {
   TrialEnd end = watch.end();
   const bool wants_log =
       end.status == TrialStatus::Failed || end.status == TrialStatus::Timeout || end.status == TrialStatus::Infeasible;
-  if (wants_log) end.log_tail = logTail(request.log(watch.blamed()));
+  if (wants_log) end.log_tail = lastWords(request, watch.blamed());
   for (unsigned rank = 0; rank < request.spec.world_size; ++rank)
     if (sizeOf(request.log(rank)) == 0) unlink(request.log(rank).c_str());
   return end;

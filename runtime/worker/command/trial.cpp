@@ -54,8 +54,8 @@ std::string commandLine(const std::vector<std::string>& arguments) {
 
 class Trial {
  public:
-  Trial(const plan::TrialSpec& spec, int event_fd, serve::KernelLog& log)
-      : spec_(spec), events_(event_fd), event_fd_(event_fd), log_(log) {}
+  Trial(const plan::TrialSpec& spec, int event_fd, serve::KernelLog& kernel_log)
+      : spec_(spec), events_(event_fd), event_fd_(event_fd), kernel_log_(kernel_log) {}
   int run();
 
  private:
@@ -67,7 +67,7 @@ class Trial {
   /// Infeasible where the program said so on purpose or the kernel's log names it, else failed. What the kernel counts
   /// for the trial's own group the launch server tells.
   int fail(const std::string& reason, const ProgramEnd& end);
-  void logTails() const;
+  void log() const;
   /// A program that notices a want of memory may write a line there.
   std::string outOfMemoryFile() const { return spec_.folder + "/out-of-memory.txt"; }
 
@@ -76,7 +76,7 @@ class Trial {
   const int event_fd_;
   Program program_;
   std::optional<MetricReader> reader_;
-  serve::KernelLog& log_;
+  serve::KernelLog& kernel_log_;
   std::string out_tail_, err_tail_;
 };
 
@@ -114,15 +114,17 @@ int Trial::run() {
     events_.failed(llvm::toString(std::move(error)));
     return 1;
   }
-  std::printf("%s\n(in %s)\n", commandLine(program_.arguments).c_str(), program_.folder.c_str());
   events_.started();
   auto end = runProgram(program_);
   out_tail_ = tailOf(program_.out);
   err_tail_ = tailOf(program_.err);
-  logTails();
-  if (end) return judge(*end);
-  events_.failed(llvm::toString(end.takeError()));
-  return 1;
+  int code = 1;
+  if (end)
+    code = judge(*end);
+  else
+    events_.failed(llvm::toString(end.takeError()));
+  if (code != 0) log();
+  return code;
 }
 
 int Trial::judge(const ProgramEnd& end) {
@@ -147,7 +149,7 @@ std::string Trial::howItEnded(const ProgramEnd& end) const {
 int Trial::fail(const std::string& reason, const ProgramEnd& end) {
   const std::string said = lastLine(tailOf(outOfMemoryFile()));
   const bool killed = WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGKILL;
-  const std::string logged = killed ? log_.killed(end.pid) : "";
+  const std::string logged = killed ? kernel_log_.killed(end.pid) : "";
   if (!said.empty())
     events_.infeasible(fmt::format("{} ran out of memory, as it says itself: {}", program_.arguments.front(), said));
   else if (!logged.empty())
@@ -196,7 +198,9 @@ int Trial::readMetrics(const ProgramEnd& end) {
   return 0;
 }
 
-void Trial::logTails() const {
+/// What a reader wants of a trial that went wrong.
+void Trial::log() const {
+  std::printf("%s\n(in %s)\n", commandLine(program_.arguments).c_str(), program_.folder.c_str());
   for (const auto& [tail, name] : {std::pair(&out_tail_, "standard output"), std::pair(&err_tail_, "standard error")}) {
     if (tail->empty()) continue;
     std::printf("--- %s, its end:\n", name);
@@ -209,9 +213,9 @@ void Trial::logTails() const {
 }  // namespace
 
 int runTrial(const plan::LaunchRequest& request, int event_fd) {
-  static serve::KernelLog log;  // of this process, which may run many trials
-  log.skip();
-  return Trial(request.spec, event_fd, log).run();
+  static serve::KernelLog kernel_log;  // of this process, which may run many trials
+  kernel_log.skip();
+  return Trial(request.spec, event_fd, kernel_log).run();
 }
 
 }  // namespace expc::command

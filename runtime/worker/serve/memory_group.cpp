@@ -118,7 +118,8 @@ MemoryGroup::MemoryGroup(const Tables& tables) {
   const bool inside = own.second_version && !handsOutMemory(own.folder)
                           ? letHandOut(own.folder, folder)
                           : write(folder + "/cgroup.procs", std::to_string(getpid()));
-  if (inside && access((folder + "/" + events_).c_str(), R_OK) == 0) {
+  if (inside) events_fd_ = open((folder + "/" + events_).c_str(), O_RDONLY | O_CLOEXEC);
+  if (events_fd_ >= 0) {
     parent_ = own.folder;
     folder_ = folder;
   } else {
@@ -129,16 +130,22 @@ MemoryGroup::MemoryGroup(const Tables& tables) {
 
 MemoryGroup::~MemoryGroup() {
   if (!made()) return;
+  close(events_fd_);
   const std::string self = std::to_string(getpid());
   if (!write(parent_ + "/cgroup.procs", self)) write(parent_ + "/" + kPrefix + "rest/cgroup.procs", self);
   rmdir(folder_.c_str());
 }
 
 uint64_t MemoryGroup::kills() const {
-  std::ifstream events(made() ? file() : "");
-  std::string name;
-  for (uint64_t count = 0; events >> name >> count;)
-    if (name == "oom_kill") return count;
+  char text[4096];
+  const ssize_t size = made() ? pread(events_fd_, text, sizeof text, 0) : 0;
+  for (StringRef rest(text, std::max<ssize_t>(size, 0)); !rest.empty();) {
+    const auto [line, next] = rest.split('\n');
+    rest = next;
+    const auto [name, number] = line.split(' ');
+    uint64_t count = 0;
+    if (name == "oom_kill" && !number.getAsInteger(10, count)) return count;
+  }
   return 0;
 }
 

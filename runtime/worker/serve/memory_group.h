@@ -38,6 +38,7 @@ class MemoryGroup {
 
   std::string parent_, folder_;  // "" without a group
   const char* events_ = "";
+  int events_fd_ = -1;  // kept open, since it is read after each trial
 };
 
 /// The folder of this process's memory group; "" where none is mounted.
