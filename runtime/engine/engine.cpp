@@ -10,9 +10,19 @@
 #include "runtime/engine/data.h"
 #include "runtime/engine/local_launcher.h"
 #include "runtime/engine/setup.h"
+#include "runtime/plan/devices.h"
 
 namespace expc::engine {
 namespace {
+
+/// Where not every set of devices is like the others, which ones are used.
+void sayChoices(const Setup& setup, std::vector<std::string>& messages) {
+  std::set<unsigned> wanted;
+  for (const plan::Point& point : setup.plan.points)
+    if (point.startable()) wanted.insert(plan::devicesOf(point));
+  for (const unsigned count : wanted)
+    if (std::string text = setup.sets.choiceText(count); !text.empty()) messages.push_back(std::move(text));
+}
 
 /// Points that cannot run here are left out, and it is said; an error if that leaves none.
 llvm::Error settleUnavailable(Setup& setup, std::vector<std::string>& messages) {
@@ -80,6 +90,7 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
     messages.push_back("the GPUs are null cards, which compute nothing: no verdict comes from this run");
   if (auto error = settleUnavailable(setup, messages)) return error;
   if (auto error = settleInfeasible(setup, options.try_infeasible, messages)) return error;
+  sayChoices(setup, messages);
   auto environment = commandEnvironment(ownVariables(), options.pass_env);
   if (!environment) return environment.takeError();
   setup.command_environment = std::move(*environment);

@@ -47,14 +47,6 @@ TEST_CASE("every order comes up about equally often") {
   for (auto& [order, count] : seen) CHECK(std::abs(count - 1000) < 150);  // five standard deviations
 }
 
-TEST_CASE("slots rotate over blocks and are the same within one") {
-  CHECK(slotSet(1, 2, 0) == std::vector<unsigned>{0});
-  CHECK(slotSet(1, 2, 1) == std::vector<unsigned>{1});
-  CHECK(slotSet(2, 2, 5) == std::vector<unsigned>{0, 1});
-  CHECK(slotSet(2, 4, 1) == std::vector<unsigned>{2, 3});
-  CHECK(slotSet(3, 4, 1) == std::vector<unsigned>{0, 1, 3});
-}
-
 TEST_CASE("durations read well") {
   CHECK(durationText(0.42) == "0.4 s");
   CHECK(durationText(12) == "12 s");

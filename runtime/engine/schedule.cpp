@@ -43,11 +43,4 @@ std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t bl
   return places;
 }
 
-std::vector<unsigned> slotSet(unsigned wanted, unsigned available, uint64_t block_number) {
-  std::vector<unsigned> result;
-  for (unsigned i = 0; i < wanted; ++i) result.push_back((block_number * wanted + i) % available);
-  std::sort(result.begin(), result.end());
-  return result;
-}
-
 }  // namespace expc::engine

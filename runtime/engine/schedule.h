@@ -1,6 +1,6 @@
 #pragma once
 
-// Order, seeds and devices of a block: functions of the plan's seed, the study, the kind and the block's number alone.
+// Order and seed of a block: functions of the plan's seed, the study, the kind and the block's number alone.
 
 #include <cstdint>
 #include <string>
@@ -16,9 +16,5 @@ uint64_t blockSeed(uint64_t design_seed, const std::string& study, plan::TrialKi
 
 /// `places` in the order of a block (Fisher and Yates, from the block's seed).
 std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t block_seed);
-
-/// The slots (of `available`) of every trial with `wanted` devices in a block: the same within it, rotating over
-/// blocks; ascending.
-std::vector<unsigned> slotSet(unsigned wanted, unsigned available, uint64_t block_number);
 
 }  // namespace expc::engine

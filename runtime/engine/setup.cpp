@@ -82,6 +82,7 @@ llvm::Error findSlots(Setup& setup, const Resources& resources, std::vector<std:
   auto slots = machine::slots(setup.machine, resources.devices);
   if (!slots) return slots.takeError();
   setup.slots = std::move(*slots);
+  setup.sets = machine::AlikeSets(setup.machine, setup.slots);
   if (!setup.slots.front().null) return llvm::Error::success();
   auto null_machine = NullMachine::make();
   if (!null_machine) return null_machine.takeError();

@@ -17,6 +17,7 @@
 #include "runtime/engine/null_machine.h"
 #include "runtime/engine/worker_client.h"
 #include "runtime/machine/machine.h"
+#include "runtime/machine/sets.h"
 #include "runtime/store/store.h"
 
 namespace expc::engine {
@@ -32,6 +33,7 @@ struct Setup {
   plan::Plan plan;  // points that need more devices than there are marked unavailable
   machine::Machine machine;
   std::vector<machine::Slot> slots;
+  machine::AlikeSets sets;                         // of them, for trials on several
   std::optional<WorkerProgram> built_in, command;  // those that some workload of the plan needs
   std::vector<CommandFiles> command_files;         // of each workload
   CommandEnvironment command_environment;

@@ -7,7 +7,6 @@
 #include "runtime/engine/command_request.h"
 #include "runtime/engine/placement.h"
 #include "runtime/engine/preparation.h"
-#include "runtime/engine/schedule.h"
 #include "runtime/engine/trial_folders.h"
 #include "runtime/plan/devices.h"
 #include "runtime/store/files.h"
@@ -15,7 +14,7 @@
 namespace expc::engine {
 
 std::vector<unsigned> slotsOf(const Setup& setup, const store::Block& block, const plan::Point& point) {
-  return slotSet(plan::devicesOf(point), setup.slots.size(), block.number);
+  return setup.sets.of(plan::devicesOf(point), block.number);
 }
 
 TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,

@@ -11,6 +11,7 @@
 
 #include "runtime/machine/null_gpus.h"
 #include "runtime/machine/nvml.h"
+#include "runtime/machine/sets.h"
 #include "runtime/machine/topology.h"
 
 namespace expc::machine {
@@ -100,12 +101,16 @@ Machine probe(const std::optional<NullGpus>& null_gpus) {
 llvm::json::Object toJson(const Machine& machine) {
   llvm::json::Array gpus;
   for (const Gpu& gpu : machine.gpus) {
+    llvm::json::Object ways;
+    for (const auto& [other, way] : gpu.ways) ways[std::to_string(other)] = wayText(way);
     gpus.push_back(llvm::json::Object{{"index", gpu.index},
                                       {"name", gpu.name},
                                       {"uuid", gpu.uuid},
                                       {"memory", int64_t(gpu.memory_bytes)},
                                       {"pci_bus", gpu.pci_bus},
                                       {"null", gpu.null},
+                                      {"memory_node", gpu.memory_node},
+                                      {"ways", std::move(ways)},
                                       {"cores", llvm::json::Array(gpu.cores)}});
   }
   return llvm::json::Object{{"host", machine.host},

@@ -7,6 +7,7 @@
 #include <llvm/Support/JSON.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,13 +15,23 @@
 
 namespace expc::machine {
 
+/// How two devices reach each other: the nearest common place of their ways to the host, as `nvidia-smi topo -m` names
+/// it, and NVLinks beside it.
+struct Way {
+  enum class Over { Unknown, Switch, Switches, Bridge, Node, System } over = Over::Unknown;
+  unsigned nvlinks = 0;
+  bool operator==(const Way&) const = default;
+};
+
 struct Gpu {
   unsigned index = 0;  // NVML's, the order of nvidia-smi
   std::string name, uuid;
   uint64_t memory_bytes = 0;
-  std::string pci_bus;     // "0000:17:00.0"
-  std::vector<int> cores;  // the allowed cores next to it; all of them when the topology does not say
-  bool null = false;       // a card that computes nothing (null_gpus.h)
+  std::string pci_bus;           // "0000:17:00.0"
+  std::vector<int> cores;        // the allowed cores next to it; all of them when the topology does not say
+  int memory_node = -1;          // the NUMA node next to it; -1: not known
+  std::map<unsigned, Way> ways;  // to the other GPUs of the machine, by their index
+  bool null = false;             // a card that computes nothing (null_gpus.h)
 };
 
 /// A socket.
@@ -77,11 +88,13 @@ struct Slot {
 /// The slots of `machine`. `devices` as in `--devices`: "" for the GPUs if there are any, else CPU slots, one for each
 /// physical core and at most four; "N" for the first N of these (more CPU slots than four, if asked for, up to the
 /// cores); "cpu:N" for N CPU slots even where there are GPUs. CPU slots share the allowed cores in equal contiguous
-/// parts. The error says what is possible, or that null cards were asked for and there are none.
+/// parts; what is left over belongs to none. The error says what is possible, or that null cards were asked for and
+/// there are none.
 llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view devices = "");
 
-/// A stable hash (16 hex digits) of what must agree for two trials to be the same measurement: slots, driver, CPU model
-/// and the worker's libraries (as `expc-worker --describe` gives them). Host names and boots are no part of it.
+/// A stable hash (16 hex digits) of what must agree for two trials to be the same measurement: slots and how GPUs among
+/// them are joined, driver, CPU model and the worker's libraries (as `expc-worker --describe` gives them). Host names
+/// and boots are no part of it.
 std::string environmentClass(const Machine& machine, const std::vector<Slot>& slots,
                              const llvm::json::Value& libraries);
 

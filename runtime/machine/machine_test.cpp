@@ -61,8 +61,8 @@ TEST_CASE("CPU slots share the cores in equal contiguous parts, four at most unl
   auto many = slots(withCores(10));
   REQUIRE(bool(many));
   REQUIRE(many->size() == 4);
-  CHECK((*many)[0].cores == std::vector<int>{0, 2, 4});
-  CHECK((*many)[3].cores == std::vector<int>{16, 18});
+  CHECK((*many)[0].cores == std::vector<int>{0, 2});
+  CHECK((*many)[3].cores == std::vector<int>{12, 14});  // two cores are left over, or slots would differ
 
   auto asked = slots(withCores(10), "cpu:5");
   REQUIRE(bool(asked));

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 
 #include "runtime/machine/null_gpus.h"
 
@@ -27,6 +28,8 @@ struct PciInfo {
 constexpr int kSuccess = 0;
 constexpr unsigned kMigEnabled = 1;
 constexpr unsigned kTextSize = 128;
+constexpr unsigned kMostLinks = 64;  // of NVLink; a card has 18 today
+constexpr unsigned kToGpu = 0, kToSwitch = 2;
 
 class Library {
  public:
@@ -52,6 +55,8 @@ class Library {
   void* handle_;
 };
 
+std::string busOf(const PciInfo& pci) { return fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device); }
+
 Gpu describe(const Library& nvml, unsigned index) {
   Gpu gpu;
   gpu.index = index;
@@ -64,10 +69,56 @@ Gpu describe(const Library& nvml, unsigned index) {
   MemoryInfo memory{};
   if (nvml.call("nvmlDeviceGetMemoryInfo", device, &memory)) gpu.memory_bytes = memory.total;
   PciInfo pci{};
-  if (nvml.call("nvmlDeviceGetPciInfo_v3", device, &pci)) {
-    gpu.pci_bus = fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);
-  }
+  if (nvml.call("nvmlDeviceGetPciInfo_v3", device, &pci)) gpu.pci_bus = busOf(pci);
   return gpu;
+}
+
+/// The NVLinks of a card that work: how many lead to a switch, which joins it with all others there, and how many to
+/// which card.
+struct Links {
+  unsigned to_switch = 0;
+  std::map<std::string, unsigned> to_card;  // by its place on the bus
+};
+
+Links linksOf(const Library& nvml, Device device) {
+  Links links;
+  for (unsigned link = 0; link < kMostLinks; ++link) {
+    unsigned active = 0, type = kToGpu;
+    PciInfo pci{};
+    if (!nvml.call("nvmlDeviceGetNvLinkState", device, link, &active)) break;
+    if (active == 0) continue;
+    nvml.call("nvmlDeviceGetNvLinkRemoteDeviceType", device, link, &type);
+    if (type == kToSwitch) ++links.to_switch;
+    if (type == kToGpu && nvml.call("nvmlDeviceGetNvLinkRemotePciInfo_v2", device, link, &pci))
+      ++links.to_card[busOf(pci)];
+  }
+  return links;
+}
+
+Way::Over commonPlace(const Library& nvml, Device one, Device other) {
+  // NVML's names of these: 0 the same board, 10 one switch, 20 several, 30 a host bridge, 40 a memory node, 50 none.
+  int level = -1;
+  if (!nvml.call("nvmlDeviceGetTopologyCommonAncestor", one, other, &level) || level < 0 || level > 50)
+    return Way::Over::Unknown;
+  constexpr Way::Over kOver[] = {Way::Over::Switch, Way::Over::Switch, Way::Over::Switches,
+                                 Way::Over::Bridge, Way::Over::Node,   Way::Over::System};
+  return kOver[level / 10];
+}
+
+void joinGpus(const Library& nvml, std::vector<Gpu>& gpus) {
+  std::vector<Device> devices(gpus.size());
+  std::vector<Links> links(gpus.size());
+  for (size_t i = 0; i < gpus.size(); ++i)
+    if (nvml.call("nvmlDeviceGetHandleByIndex_v2", gpus[i].index, &devices[i])) links[i] = linksOf(nvml, devices[i]);
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    for (size_t j = 0; j < gpus.size(); ++j) {
+      if (i == j || !devices[i] || !devices[j]) continue;
+      const auto direct = links[i].to_card.find(gpus[j].pci_bus);
+      gpus[i].ways[gpus[j].index] = {
+          commonPlace(nvml, devices[i], devices[j]),
+          direct != links[i].to_card.end() ? direct->second : std::min(links[i].to_switch, links[j].to_switch)};
+    }
+  }
 }
 
 /// CUDA shows such a GPU only in parts.
@@ -107,6 +158,7 @@ NvmlAnswer askNvml(const std::string& library) {
     else
       answer.gpus.push_back(describe(nvml, i));
   }
+  joinGpus(nvml, answer.gpus);
   nvml.call("nvmlShutdown");
   return answer;
 }

@@ -13,7 +13,7 @@ struct NvmlAnswer {
   std::string driver;
   int cuda_driver = 0;             // Machine::cuda_driver
   std::string library;             // its path
-  std::vector<Gpu> gpus;           // without cores
+  std::vector<Gpu> gpus;           // without cores and memory nodes
   std::vector<std::string> notes;  // why there is nothing, or less than nvidia-smi shows, when that is worth telling
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "runtime/machine/machine.h"
+#include "runtime/machine/sets.h"
 #include "runtime/machine/topology.h"
 
 namespace expc::machine {
@@ -131,6 +132,7 @@ std::string environmentClass(const Machine& machine, const std::vector<Slot>& sl
                         : slot.gpu ? "cuda"
                                    : "cpu",
                         slot.name, slot.cores.size());
+  if (const std::string kind = joinedText(machine, slots); !kind.empty()) text += fmt::format("joined={}\n", kind);
   if (shareCores(machine, slots)) text += fmt::format("cores={}\n", usableCores(machine));
   if (const llvm::json::Object* object = libraries.getAsObject()) {
     std::vector<std::string> lines;

@@ -49,6 +49,18 @@ void readPlaces(Machine& machine, hwloc_topology_t topology) {
   }
 }
 
+/// Where NVML does not say how cards are joined, their memory nodes say a little.
+void joinByNode(std::vector<Gpu>& gpus) {
+  for (Gpu& gpu : gpus) {
+    for (const Gpu& other : gpus) {
+      Way& way = gpu.ways[other.index];
+      if (&other == &gpu || way.over != Way::Over::Unknown || gpu.memory_node < 0 || other.memory_node < 0) continue;
+      way.over = gpu.memory_node == other.memory_node ? Way::Over::Node : Way::Over::System;
+    }
+    gpu.ways.erase(gpu.index);
+  }
+}
+
 void placeGpus(Machine& machine, hwloc_topology_t topology) {
   std::map<std::vector<int>, std::vector<Gpu*>> by_place;
   for (Gpu& gpu : machine.gpus) {
@@ -60,7 +72,9 @@ void placeGpus(Machine& machine, hwloc_topology_t topology) {
     }
     if (near.empty()) near = machine.allowed;
     by_place[near].push_back(&gpu);
+    if (place && place->nodeset) gpu.memory_node = hwloc_bitmap_first(place->nodeset);
   }
+  joinByNode(machine.gpus);
   // GPUs at the same place divide its cores.
   for (auto& [cores, gpus] : by_place) {
     for (size_t i = 0; i < gpus.size(); ++i) gpus[i]->cores = share(cores, i, gpus.size());
@@ -72,10 +86,8 @@ void placeGpus(Machine& machine, hwloc_topology_t topology) {
 std::vector<int> share(const std::vector<int>& cores, unsigned index, unsigned parts) {
   if (cores.empty() || parts == 0) return {};
   if (parts > cores.size()) return {cores[index % cores.size()]};
-  size_t each = cores.size() / parts, larger = cores.size() % parts;
-  size_t begin = index * each + std::min<size_t>(index, larger);
-  size_t size = each + (index < larger ? 1 : 0);
-  return {cores.begin() + begin, cores.begin() + begin + size};
+  const size_t each = cores.size() / parts;
+  return {cores.begin() + index * each, cores.begin() + (index + 1) * each};
 }
 
 void readTopology(Machine& machine) {

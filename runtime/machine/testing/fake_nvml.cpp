@@ -2,6 +2,8 @@
 //   NULLGPU_CARDS        other than two, four at most
 //   EXPC_FAKE_UUID       what uuids begin with ("GPU-fake-")
 //   EXPC_FAKE_DIVIDED    the index of a GPU in MIG mode
+//   EXPC_FAKE_PAIRS      "nvlink": cards 0 and 1, and 2 and 3, have four NVLinks, and the pairs are on two sockets;
+//                        "switch": all have four to one switch
 //   EXPC_FAKE_CUDA       the CUDA version that the driver runs (13000)
 
 #include <cstdio>
@@ -12,6 +14,8 @@ namespace {
 struct Device {
   unsigned index;
 } devices[4] = {{0}, {1}, {2}, {3}};
+
+const char* pairs() { return std::getenv("EXPC_FAKE_PAIRS"); }
 
 unsigned numberOf(const char* variable, unsigned otherwise) {
   const char* text = std::getenv(variable);
@@ -70,6 +74,23 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, Device** device) {
     if (std::strcmp(own, bus) == 0) return *device = &one, 0;
   }
   return 6;
+}
+int nvmlDeviceGetTopologyCommonAncestor(Device* one, Device* other, int* level) {
+  *level = one->index / 2 == other->index / 2 ? 20 : 50;
+  return pairs() ? 0 : 3;
+}
+int nvmlDeviceGetNvLinkState(Device*, unsigned link, unsigned* active) {
+  *active = link != 1;  // one is broken
+  return pairs() && link < 5 ? 0 : 3;
+}
+int nvmlDeviceGetNvLinkRemoteDeviceType(Device*, unsigned, unsigned* type) {
+  *type = std::strcmp(pairs(), "switch") == 0 ? 2 : 0;
+  return 0;
+}
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(Device* device, unsigned, Pci* pci) {
+  std::memset(pci, 0, sizeof *pci);
+  pci->bus = 0x17 + (device->index ^ 1);
+  return 0;
 }
 int nvmlDeviceGetTotalEnergyConsumption(Device* device, unsigned long long* millijoules) {
   static unsigned long long spent = 1500;

@@ -1,0 +1,210 @@
+#include "runtime/machine/sets.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+namespace expc::machine {
+namespace {
+
+// Beyond this many slots (cores of a large machine as slots) only neighbours make sets: all sets would be too many.
+constexpr unsigned kMostCombined = 10;
+// Blocks are rarely more.
+constexpr size_t kMostSets = 64;
+// More than any ways cost: devices of two names, or unlike each other in a set, are together only where nothing else is
+// possible.
+constexpr int kMixed = 1000, kUneven = 500;
+
+int distanceOf(const Way& way) { return way.nvlinks > 0 ? -static_cast<int>(way.nvlinks) : static_cast<int>(way.over); }
+
+const Gpu* gpuOf(const Machine& machine, const Slot& slot) {
+  const auto found = std::find_if(machine.gpus.begin(), machine.gpus.end(),
+                                  [&](const Gpu& gpu) { return slot.gpu && gpu.index == slot.index; });
+  return found == machine.gpus.end() ? nullptr : &*found;
+}
+
+/// The number of the first place (socket, memory node) that has one of the cores; -1 where none is known.
+template <typename Place>
+int placeOf(const std::vector<Place>& places, const std::vector<int>& cores) {
+  for (size_t i = 0; i < places.size(); ++i)
+    for (const int core : cores)
+      if (std::find(places[i].cores.begin(), places[i].cores.end(), core) != places[i].cores.end())
+        return static_cast<int>(i);
+  return -1;
+}
+
+/// All sets of `wanted` of `count` numbers, in order; of many numbers only those that follow each other.
+std::vector<AlikeSets::Set> candidates(unsigned wanted, unsigned count) {
+  std::vector<AlikeSets::Set> all;
+  AlikeSets::Set set(wanted);
+  if (count > kMostCombined) {
+    for (unsigned first = 0; first < count; ++first) {
+      for (unsigned i = 0; i < wanted; ++i) set[i] = (first * wanted + i) % count;
+      std::sort(set.begin(), set.end());
+      if (std::find(all.begin(), all.end(), set) == all.end()) all.push_back(set);
+    }
+    return all;
+  }
+  std::iota(set.begin(), set.end(), 0);
+  while (true) {
+    all.push_back(set);
+    unsigned at = wanted;
+    while (at > 0 && set[at - 1] == count - wanted + at - 1) --at;
+    if (at == 0) return all;
+    ++set[at - 1];
+    for (unsigned i = at; i < wanted; ++i) set[i] = set[i - 1] + 1;
+  }
+}
+
+/// An order in which each next set has the numbers that were used least.
+std::vector<AlikeSets::Set> evenly(std::vector<AlikeSets::Set> sets, size_t count) {
+  std::vector<AlikeSets::Set> result;
+  std::vector<unsigned> used(count, 0);
+  while (!sets.empty() && result.size() < kMostSets) {
+    const auto uses = [&](const AlikeSets::Set& set) {
+      return std::accumulate(set.begin(), set.end(), 0u, [&](unsigned sum, unsigned slot) { return sum + used[slot]; });
+    };
+    const auto next = std::min_element(sets.begin(), sets.end(),
+                                       [&](const auto& one, const auto& other) { return uses(one) < uses(other); });
+    for (const unsigned slot : *next) ++used[slot];
+    result.push_back(std::move(*next));
+    sets.erase(next);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string wayText(const Way& way) {
+  if (way.nvlinks > 0) return fmt::format("NV{}", way.nvlinks);
+  constexpr const char* kNames[] = {"", "PIX", "PXB", "PHB", "NODE", "SYS"};
+  return kNames[static_cast<size_t>(way.over)];
+}
+
+Way wayBetween(const Machine& machine, const Slot& one, const Slot& other) {
+  if (const Gpu *from = gpuOf(machine, one), *to = gpuOf(machine, other); from && to) {
+    const auto way = from->ways.find(to->index);
+    return way == from->ways.end() ? Way{} : way->second;
+  }
+  const int node = placeOf(machine.nodes, one.cores), socket = placeOf(machine.packages, one.cores);
+  if (node < 0 || socket < 0) return {};
+  if (node == placeOf(machine.nodes, other.cores)) return {Way::Over::Node};
+  return {socket == placeOf(machine.packages, other.cores) ? Way::Over::Bridge : Way::Over::System};
+}
+
+std::string joinedText(const Machine& machine, const std::vector<Slot>& slots) {
+  std::vector<std::string> ways;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    std::vector<std::string> own;
+    for (size_t j = 0; j < slots.size(); ++j)
+      if (i != j && slots[i].gpu && slots[j].gpu) own.push_back(wayText(wayBetween(machine, slots[i], slots[j])));
+    std::sort(own.begin(), own.end());
+    if (!own.empty()) ways.push_back(fmt::format("{}", fmt::join(own, ",")));
+  }
+  std::sort(ways.begin(), ways.end());
+  const std::string text = fmt::format("{}", fmt::join(ways, ";"));
+  return text.find_first_not_of(",;") == std::string::npos ? "" : text;
+}
+
+AlikeSets::AlikeSets(const Machine& machine, const std::vector<Slot>& slots) {
+  for (const Slot& one : slots) {
+    const Gpu* gpu = gpuOf(machine, one);
+    devices_.push_back(gpu ? fmt::format("{} of {} MiB, {} cores", gpu->name, gpu->memory_bytes >> 20, one.cores.size())
+                           : fmt::format("{} cores", one.cores.size()));
+    names_.push_back(one.name);
+    indices_.push_back(one.index);
+    std::vector<Way>& ways = ways_.emplace_back();
+    for (const Slot& other : slots) ways.push_back(wayBetween(machine, one, other));
+  }
+}
+
+AlikeSets::Kind AlikeSets::kindOf(const Set& set) const {
+  Kind kind;
+  std::vector<std::string> members;
+  std::set<std::string> names;
+  for (const unsigned slot : set) {
+    std::vector<std::string> ways;
+    for (const unsigned other : set) {
+      if (other == slot) continue;
+      ways.push_back(wayText(ways_[slot][other]));
+      kind.distance += distanceOf(ways_[slot][other]);
+    }
+    std::sort(ways.begin(), ways.end());
+    names.insert(names_[slot]);
+    members.push_back(fmt::format("{} [{}]", devices_[slot], fmt::join(ways, " ")));
+  }
+  std::sort(members.begin(), members.end());
+  if (names.size() > 1) kind.distance += kMixed;
+  if (members.front() != members.back()) kind.distance += kUneven;
+  kind.name = members.front() == members.back() ? fmt::format("{} x {}", set.size(), members.front())
+                                                : fmt::format("{}", fmt::join(members, "; "));
+  return kind;
+}
+
+const std::vector<AlikeSets::Kind>& AlikeSets::kinds(unsigned wanted) const {
+  const auto [known, is_new] = kinds_.try_emplace(wanted);
+  std::vector<Kind>& kinds = known->second;
+  if (!is_new || wanted == 0 || wanted > devices_.size()) return kinds;
+  for (const Set& set : candidates(wanted, devices_.size())) {
+    Kind kind = kindOf(set);
+    auto found = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& one) { return one.name == kind.name; });
+    if (found == kinds.end()) found = kinds.insert(kinds.end(), std::move(kind));
+    found->sets.push_back(set);
+  }
+  for (Kind& kind : kinds) kind.sets = evenly(std::move(kind.sets), devices_.size());
+  std::stable_sort(kinds.begin(), kinds.end(), [](const Kind& one, const Kind& other) {
+    return one.distance != other.distance ? one.distance < other.distance : one.sets.size() > other.sets.size();
+  });
+  return kinds;
+}
+
+const AlikeSets::Kind* AlikeSets::chosen(unsigned wanted) const {
+  return kinds(wanted).empty() ? nullptr : &kinds(wanted).front();
+}
+
+const std::vector<AlikeSets::Set>& AlikeSets::of(unsigned wanted) const {
+  static const std::vector<Set> none;
+  const Kind* kind = chosen(wanted);
+  return kind ? kind->sets : none;
+}
+
+const AlikeSets::Set& AlikeSets::of(unsigned wanted, uint64_t block_number) const {
+  const std::vector<Set>& sets = of(wanted);
+  return sets[block_number % sets.size()];
+}
+
+std::vector<AlikeSets::Set> AlikeSets::disjoint(unsigned wanted, unsigned parts) const {
+  std::vector<Set> best;
+  for (const Kind& kind : kinds(wanted)) {
+    std::vector<Set> found;
+    std::set<unsigned> taken;
+    for (const Set& set : kind.sets) {
+      if (found.size() == parts ||
+          std::any_of(set.begin(), set.end(), [&](unsigned slot) { return taken.count(slot); }))
+        continue;
+      taken.insert(set.begin(), set.end());
+      found.push_back(set);
+    }
+    if (found.size() > best.size()) best = std::move(found);
+    if (best.size() == parts) break;
+  }
+  return best;
+}
+
+std::string AlikeSets::choiceText(unsigned wanted) const {
+  const Kind* kind = chosen(wanted);
+  if (!kind || kinds(wanted).size() < 2) return "";
+  std::vector<std::string> sets;
+  for (const Set& set : kind->sets) {
+    std::vector<unsigned> numbers;
+    for (const unsigned slot : set) numbers.push_back(indices_[slot]);
+    sets.push_back(fmt::format("{}", fmt::join(numbers, "+")));
+  }
+  return fmt::format("trials on {} of the {} devices run on {}, which are alike (other sets are not of this kind: {})",
+                     wanted, devices_.size(), fmt::join(sets, ", "), kind->name);
+}
+
+}  // namespace expc::machine
