@@ -76,6 +76,7 @@ struct RunOptions : ReportOptions {
       engine;  // with `worker` "": beside this program; `results` and what is of the machine are above
   std::optional<std::string> where;  // only trials of points that satisfy this condition are started
   bool verdicts_ok = false;
+  bool beside_others = false;  // take no lease of devices and cores
 };
 
 struct RehearseOptions {

@@ -182,6 +182,8 @@ void addRun(CLI::App& app, Asked& asked) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command.add_flag("--try-infeasible", options.engine.try_infeasible,
                    "Also start points whose estimated memory is more than the system has");
+  command.add_flag("--no-device-lease", options.beside_others,
+                   "Measure also on devices and cores that another run has, and keep none from others");
   command.add_flag("--verdicts-ok", options.verdicts_ok,
                    "Exit with 0 when every criterion has a verdict, whatever it is");
 }

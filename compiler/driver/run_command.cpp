@@ -10,6 +10,7 @@
 #include "compiler/driver/systems.h"
 #include "compiler/driver/verdicts.h"
 #include "runtime/engine/engine.h"
+#include "runtime/machine/leases.h"
 
 namespace expc::driver {
 
@@ -45,6 +46,7 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   if (!resources) return console.error(resources.takeError());
   engine::EngineOptions engine_options = options.engine;
   static_cast<engine::Resources&>(engine_options) = std::move(*resources);
+  if (!options.beside_others) engine_options.device_locks = machine::leaseFolder();
   if (lock) engine_options.locked_data = lockedData(*lock, plan.study);
   engine_options.results = options.results;
   engine_options.only = chosen.chosen;

@@ -1,6 +1,7 @@
 #include "runtime/engine/engine.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include "runtime/engine/data.h"
 #include "runtime/engine/local_launcher.h"
 #include "runtime/engine/setup.h"
+#include "runtime/machine/leases.h"
 #include "runtime/plan/devices.h"
 
 namespace expc::engine {
@@ -195,6 +197,7 @@ class Execution {
 
   llvm::Error campaign() {
     if (options_.launcher) return campaignOn(*options_.launcher);
+    if (auto error = leaseDevices()) return error;
     LocalLauncher launcher(
         localWorkers(setup_, options_.results), interrupts_, [this](std::string text) { say(std::move(text)); },
         *options_.clock);
@@ -205,6 +208,20 @@ class Execution {
       return recordRun(setup_, store_, now(), "interrupted");
     }
     return campaignOn(launcher);
+  }
+
+  /// Null cards measure nothing that others could disturb.
+  llvm::Error leaseDevices() {
+    if (setup_.null_machine) return llvm::Error::success();
+    std::vector<std::string> notes;
+    auto leases = machine::DeviceLeases::take(setup_.slots, options_.device_locks,
+                                              fmt::format("process {}: a run of {} by user {}, with results in {}",
+                                                          getpid(), setup_.plan.study, getuid(), options_.results),
+                                              notes);
+    for (std::string& note : notes) say(std::move(note));
+    if (!leases) return leases.takeError();
+    leases_ = std::move(*leases);
+    return llvm::Error::success();
   }
 
   llvm::Error campaignOn(Launcher& launcher) {
@@ -220,6 +237,7 @@ class Execution {
   Traces& traces_;
   RunOutcome& outcome_;
   analysis::Index index_;
+  machine::DeviceLeases leases_;
 };
 
 }  // namespace

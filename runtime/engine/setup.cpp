@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "runtime/engine/placement.h"
+#include "runtime/machine/leases.h"
 #include "runtime/machine/null_gpus.h"
 #include "runtime/plan/devices.h"
 
@@ -79,6 +80,7 @@ std::vector<std::string> commandVariables(const Setup& setup) {
 llvm::Error findSlots(Setup& setup, const Resources& resources, std::vector<std::string>& messages) {
   setup.machine = machine::probe(resources.null_gpus);
   messages.insert(messages.end(), setup.machine.notes.begin(), setup.machine.notes.end());
+  machine::putFreeFirst(setup.machine.gpus, resources.device_locks);
   auto slots = machine::slots(setup.machine, resources.devices);
   if (!slots) return slots.takeError();
   setup.slots = std::move(*slots);

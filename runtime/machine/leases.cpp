@@ -1,0 +1,179 @@
+#include "runtime/machine/leases.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace expc::machine {
+namespace {
+
+// Not TMPDIR, which differs from user to user.
+constexpr char kFolder[] = "/tmp/expc-devices";
+constexpr size_t kMostText = 4096;
+
+/// The state and the start time (in ticks since the boot) of a process; '\0' where there is none.
+struct Life {
+  char state = '\0';
+  uint64_t started = 0;
+};
+Life lifeOf(int pid) {
+  std::ifstream in(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  std::getline(in, text, '\0');
+  const size_t end = text.rfind(')');  // the name before it may hold anything
+  Life life;
+  if (end == std::string::npos) return life;
+  std::istringstream rest(text.substr(end + 1));
+  rest >> life.state;
+  std::string skipped;
+  for (int field = 4; field < 22; ++field) rest >> skipped;
+  rest >> life.started;
+  return life;
+}
+
+/// Anybody may have written it, and some of it is shown.
+std::string textOf(int fd) {
+  std::string text(kMostText, '\0');
+  const ssize_t size = pread(fd, text.data(), text.size(), 0);
+  text.resize(std::max<ssize_t>(0, size));
+  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c != '\n' && (c < 0x20 || c == 0x7f); }, '?');
+  return text;
+}
+
+/// "stuck PID STARTED" lines: processes that an engine could not end, which are there still.
+std::vector<int> stuckIn(const std::string& text) {
+  std::vector<int> found;
+  std::istringstream lines(text);
+  for (std::string word; lines >> word;) {
+    int pid = 0;
+    uint64_t started = 0;
+    if (word != "stuck" || !(lines >> pid >> started)) continue;
+    const Life life = lifeOf(pid);
+    if (life.state != '\0' && life.state != 'Z' && life.started == started) found.push_back(pid);
+  }
+  return found;
+}
+
+/// Whoever made the file, everybody may lock it. In a folder that all may write to, a file of another user is not
+/// opened with O_CREAT.
+int openLock(const std::string& path) {
+  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  const int fd = open(path.c_str(), kFlags);
+  if (fd >= 0 || errno != ENOENT) return fd;
+  const int made = open(path.c_str(), kFlags | O_CREAT | O_EXCL, 0666);
+  if (made >= 0) fchmod(made, 0666);
+  return made >= 0 ? made : open(path.c_str(), kFlags);
+}
+
+bool makeFolder(const std::string& folder) {
+  if (mkdir(folder.c_str(), 0777) == 0) chmod(folder.c_str(), 01777);
+  struct stat state{};
+  if (lstat(folder.c_str(), &state) != 0) return false;
+  if (!S_ISDIR(state.st_mode)) errno = ENOTDIR;
+  return S_ISDIR(state.st_mode);
+}
+
+std::vector<std::string> namesOf(const Slot& slot) {
+  std::vector<std::string> names;
+  if (slot.gpu) names.push_back(slot.uuid);
+  for (const int core : slot.cores) names.push_back(fmt::format("core-{}", core));
+  return names;
+}
+
+std::string shown(const std::string& name) { return name.substr(0, 5) == "core-" ? "core " + name.substr(5) : name; }
+
+llvm::Error taken(const std::map<std::string, std::vector<std::string>>& by_owner) {
+  std::string text;
+  for (const auto& [owner, devices] : by_owner)
+    text += fmt::format("{}{} {} by {}", text.empty() ? "" : "; ", fmt::join(devices, ", "),
+                        devices.size() == 1 ? "is held" : "are held", owner);
+  return llvm::createStringError(fmt::format(
+      "{}. Wait for it, take other devices (--devices; `taskset` for other cores), or measure beside it all the same "
+      "with --no-device-lease",
+      text));
+}
+
+}  // namespace
+
+std::string leaseFolder() {
+  const char* named = std::getenv("EXPC_DEVICE_LOCKS");
+  if (!named || !*named) return kFolder;
+  return std::strcmp(named, "none") == 0 ? "" : named;
+}
+
+DeviceLeases::~DeviceLeases() {
+  for (const Lock& lock : locks_) close(lock.fd);
+}
+
+DeviceLeases& DeviceLeases::operator=(DeviceLeases&& other) noexcept {
+  std::swap(locks_, other.locks_);
+  return *this;
+}
+
+llvm::Expected<DeviceLeases> DeviceLeases::take(const std::vector<Slot>& slots, const std::string& folder,
+                                                const std::string& owner, std::vector<std::string>& notes) {
+  DeviceLeases leases;
+  if (folder.empty()) return leases;
+  const auto unlocked = [&](const std::string& path) {
+    notes.push_back(fmt::format("devices are not leased, so another run may measure beside this one: {}: {}", path,
+                                std::strerror(errno)));
+    return DeviceLeases();
+  };
+  if (!makeFolder(folder)) return unlocked(folder);
+  std::set<std::string> names;
+  for (const Slot& slot : slots)
+    for (std::string& name : namesOf(slot)) names.insert(std::move(name));
+  std::map<std::string, std::vector<std::string>> by_owner;
+  for (const std::string& name : names) {
+    const int fd = openLock(folder + "/" + name);
+    if (fd < 0) return unlocked(folder + "/" + name);
+    leases.locks_.push_back({name, fd});
+    const bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    const std::string text = textOf(fd);
+    const std::vector<int> stuck = stuckIn(text);
+    if (!locked)
+      by_owner[text.substr(0, text.find('\n'))].push_back(shown(name));
+    else if (!stuck.empty())
+      by_owner[fmt::format("process {}, which an earlier run killed and which does not die", stuck.front())].push_back(
+          shown(name));
+  }
+  if (!by_owner.empty()) return taken(by_owner);
+  for (const Lock& lock : leases.locks_) {
+    const std::string text = owner + "\n";
+    if (ftruncate(lock.fd, 0) != 0 || pwrite(lock.fd, text.data(), text.size(), 0) < 0) return unlocked(lock.name);
+  }
+  return leases;
+}
+
+void DeviceLeases::block(const Slot& slot, int pid) const {
+  const std::vector<std::string> names = namesOf(slot);
+  for (const Lock& lock : locks_) {
+    if (std::find(names.begin(), names.end(), lock.name) == names.end()) continue;
+    const std::string line = fmt::format("stuck {} {}\n", pid, lifeOf(pid).started);
+    [[maybe_unused]] const ssize_t written = pwrite(lock.fd, line.data(), line.size(), textOf(lock.fd).size());
+  }
+}
+
+void putFreeFirst(std::vector<Gpu>& gpus, const std::string& folder) {
+  std::stable_partition(gpus.begin(), gpus.end(), [&](const Gpu& gpu) {
+    const int fd = folder.empty() ? -1 : open((folder + "/" + gpu.uuid).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) return true;
+    const bool free = flock(fd, LOCK_EX | LOCK_NB) == 0 && stuckIn(textOf(fd)).empty();
+    close(fd);
+    return free;
+  });
+}
+
+}  // namespace expc::machine
