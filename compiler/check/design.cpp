@@ -22,11 +22,29 @@ struct SettingRule {
 };
 
 const SettingRule kSeed = {"seed", 0, std::numeric_limits<int64_t>::max(), false};
+const SettingRule kDisturbed = {"repeat_disturbed", 1, 100, false};
 const std::vector<SettingRule> kTimed = {{"repeat", 1, 10'000, true},
                                          {"steps", 1, 1'000'000'000, true},
                                          {"epochs", 1, 1'000'000, false},
                                          {"warmup", 0, 1'000'000'000, false}};
 const std::vector<SettingRule> kQuality = {{"repeat", 1, 10'000, true}, {"epochs", 1, 1'000'000, true}};
+
+/// A limit of what may disturb a trial, and what it is a number of.
+struct LimitType {
+  std::string_view name;
+  Type (*type)();
+};
+Type shareType() { return Type::number(Dimension::share()); }
+Type bytesType() { return Type::number(Dimension::of(Dimension::Bytes)); }
+const std::vector<LimitType> kLimits = {{"other_cpu", shareType},       {"other_gpu", Type::integer},
+                                        {"throttled", shareType},       {"clock_drop", shareType},
+                                        {"ecc_errors", Type::integer},  {"swapped", bytesType},
+                                        {"page_faults", Type::integer}, {"pressure", shareType}};
+
+const LimitType* limitOf(std::string_view name) {
+  const int index = findNamed(kLimits, name);
+  return index < 0 ? nullptr : &kLimits[static_cast<size_t>(index)];
+}
 
 const std::vector<SettingRule>& rulesOf(TrialKind kind) { return kind == TrialKind::Quality ? kQuality : kTimed; }
 
@@ -60,6 +78,8 @@ class DesignChecker {
     if (name.name == "order") return order(value);
     if (name.name == "seed") return add(name, whole(kSeed, value), design_.settings);
     if (name.name == "budget") return budget(name, value);
+    if (name.name == kDisturbed.name) return add(name, whole(kDisturbed, value), design_.settings);
+    if (const LimitType* limit = limitOf(name.name)) return most(name, value, *limit);
     if (findNamed(kTimed, name.name) < 0)
       return diag::unknownName(emitter_, name.range, "setting", name.name,
                                language::texts(language::Role::Setting, language::Design), " of a design");
@@ -189,6 +209,17 @@ class DesignChecker {
     const Type time = Type::number(Dimension::of(Dimension::Time));
     const auto value = expressions().constant(expr, context_.place(), time, "'budget'");
     if (value && expressions().positive(*value, expr.range, "'budget'"))
+      add(name, *value->asNumber(), design_.settings);
+  }
+
+  /// A limit of what may disturb a trial.
+  void most(const ast::Identifier& name, const ast::Expr& expr, const LimitType& limit) {
+    const std::string what = fmt::format("'{}'", name.name);
+    const auto value = expressions().constant(expr, context_.place(), limit.type(), what);
+    if (!value) return;
+    if (value->asNumber()->sign() < 0)
+      emitter_.emit(expr.range, errors::OutOfRange, what, value->asNumber()->toString(), "0 or more");
+    else
       add(name, *value->asNumber(), design_.settings);
   }
 

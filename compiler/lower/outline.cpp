@@ -144,6 +144,12 @@ class Outliner {
       plan_.design.seed = static_cast<uint64_t>(seed->second.value.numerator());
     if (auto budget = settings.find("budget"); budget != settings.end())
       plan_.design.budget_seconds = budget->second.value.toDouble();
+    plan::Validity& validity = plan_.design.validity;
+    if (auto most = settings.find("repeat_disturbed"); most != settings.end())
+      validity.attempts = static_cast<unsigned>(most->second.value.numerator());
+    for (const plan::LimitRule& rule : plan::kLimits)
+      if (auto limit = settings.find(std::string(rule.name)); limit != settings.end())
+        validity.limits[std::string(rule.name)] = limit->second.value.toDouble();
   }
 
   plan::KindDesign kindDesign(check::TrialKind kind, const check::Design::Kind& block) const {

@@ -71,8 +71,10 @@ class Members {
       if (outcome.superseded)
         return fmt::format("{} timed out after {:.6g} s, which is less than it is given now", label, outcome.limit);
       const std::string reason = brief(*outcome.reason);
-      return label + (outcome.status == TrialStatus::Infeasible ? " ran out of memory" : " failed") +
-             (reason.empty() ? "" : ": " + reason);
+      const char* end = outcome.status == TrialStatus::Infeasible ? " ran out of memory"
+                        : outcome.status == TrialStatus::Invalid  ? " was disturbed"
+                                                                  : " failed";
+      return label + end + (reason.empty() ? "" : ": " + reason);
     }
     return "";
   }

@@ -134,7 +134,7 @@ void Index::startRun(RunPolicy policy) {
       place.said = nullptr;
       for (Outcome& outcome : place.outcomes) {
         outcome.superseded = outcome.status == TrialStatus::Timeout && outcome.limit < leastLimit(kind, number);
-        outcome.forgiven = policy_->retry_failed && !outcome.ended();
+        outcome.forgiven = outcome.status == TrialStatus::Invalid || (policy_->retry_failed && !outcome.ended());
       }
       if (policy_->retry_failed) place.forgiven_infeasible = place.infeasible_blocks;
     }

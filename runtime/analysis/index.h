@@ -47,7 +47,7 @@ struct Failure {
 
 /// How the trials ended, all attempts counted.
 struct Tally {
-  uint64_t trials = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0;
+  uint64_t trials = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0, invalid = 0;
 };
 
 /// Places that are read together, by a cell or by a control: their blocks are counted together.
@@ -122,7 +122,7 @@ class Index {
   const std::optional<Failure>& firstFailedForGood() const { return failed_for_good_; }
   /// Whether the place failed in this run before, last with the same reason: asked before the trial is added.
   bool failedAsBefore(const store::Trial& trial) const;
-  /// Whether trials of the kind failed and none ever ended in another way.
+  /// Whether trials of the kind failed, or were disturbed, and none ever ended in another way.
   bool onlyFailed(plan::TrialKind kind) const;
 
   // How long trials take.
@@ -156,7 +156,7 @@ class Index {
     std::vector<stats::RunningMedian> seconds;     // of valid trials, by point
     std::vector<double> longest, within;           // by point: of valid trials; no more than the limit they had
     double longest_of_any = 0;
-    unsigned failed = 0, ended_otherwise = 0;  // trials
+    unsigned failed = 0, ended_otherwise = 0;  // trials; of those that failed also the disturbed ones
   };
 
   State& state(plan::TrialKind kind) { return states_[static_cast<size_t>(kind)]; }

@@ -18,12 +18,14 @@ constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 int weight(TrialStatus status) {
   switch (status) {
     case TrialStatus::Valid:
-      return 4;
+      return 5;
     case TrialStatus::Timeout:
-      return 3;
+      return 4;
     case TrialStatus::Infeasible:
-      return 2;
+      return 3;
     case TrialStatus::Failed:
+      return 2;
+    case TrialStatus::Invalid:
       return 1;
     case TrialStatus::Running:
     case TrialStatus::Interrupted:
@@ -43,6 +45,7 @@ void count(Tally& tally, TrialStatus status) {
   tally.failed += status == TrialStatus::Failed;
   tally.timeouts += status == TrialStatus::Timeout;
   tally.infeasible += status == TrialStatus::Infeasible;
+  tally.invalid += status == TrialStatus::Invalid;
 }
 
 /// Adds an outcome to the counts of its place, or takes it away.
@@ -66,7 +69,8 @@ bool Index::add(const Trial& trial) {
   count(tally_, trial.status);
   spent_seconds_ += std::max(0.0, trial.seconds);
   null_cards_ = null_cards_ || trial.onNullCards();
-  ++(trial.status == TrialStatus::Failed ? own.failed : own.ended_otherwise);
+  const bool lost = trial.status == TrialStatus::Failed || trial.status == TrialStatus::Invalid;
+  ++(lost ? own.failed : own.ended_otherwise);
   noteDevice(place, trial);
   noteFailure(*known, place, trial, reason);
   merge(own, *known, trial, reason);
@@ -85,6 +89,7 @@ void Index::noteDevice(PlaceOutcomes& place, const Trial& trial) {
 void Index::noteFailure(unsigned number, PlaceOutcomes& place, const Trial& trial, const std::string* reason) {
   place.failed += trial.status == TrialStatus::Failed;
   place.timeouts += trial.status == TrialStatus::Timeout;
+  place.invalid += trial.status == TrialStatus::Invalid;
   if (trial.status != TrialStatus::Valid && trial.id >= place.last_lost) {
     place.last_lost = trial.id;
     place.last_reason = trial.reason;
@@ -93,7 +98,8 @@ void Index::noteFailure(unsigned number, PlaceOutcomes& place, const Trial& tria
     place.last_memory = trial.id;
     place.memory_reason = trial.reason;
   }
-  if (!policy_) return;
+  // What was disturbed says nothing of the place itself.
+  if (!policy_ || trial.status == TrialStatus::Invalid) return;
   if (trial.status != TrialStatus::Failed) {
     place.failed_in_a_row = 0;
     return;
@@ -129,7 +135,6 @@ void Index::merge(State& own, unsigned number, const Trial& trial, const std::st
   const size_t at = outcomeOf(place, trial.block, trial.session);
   Outcome& outcome = place.outcomes[at];
   count(place, outcome, -1);
-  outcome.forgiven = false;
   outcome.out_of_memory = outcome.out_of_memory || trial.status == TrialStatus::Infeasible;
   if (outcome.trial == 0 || decides(trial, outcome)) {
     outcome.trial = trial.id;
@@ -140,6 +145,8 @@ void Index::merge(State& own, unsigned number, const Trial& trial, const std::st
     outcome.superseded = trial.status == TrialStatus::Timeout && outcome.limit < leastLimit(trial.key->kind, number);
     keepValues(place, at, trial);
   }
+  // The next run tries again what was disturbed.
+  outcome.forgiven = !policy_ && outcome.status == TrialStatus::Invalid;
   count(place, outcome, 1);
   countGroups(own, number, outcome, was_tried, had_ended);
 }

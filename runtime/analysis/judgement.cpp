@@ -25,6 +25,7 @@ PointStatus statusOf(const Evidence& evidence, const plan::Point& point, const p
   status.planned = point.startable() ? plannedOf(design, outcomes.ended) : 0;
   status.failed = outcomes.failed;
   status.timeouts = outcomes.timeouts;
+  status.invalid = outcomes.invalid;
   status.infeasible = outcomes.infeasible_blocks;
   status.last_reason = outcomes.last_reason;
   status.memory_reason = outcomes.memory_reason;
@@ -175,7 +176,7 @@ int exitCode(const Judgement& judgement) {
   bool tried = false, valid = false, asked = false, failed = false, open = false;
   for (const PointStatus& point : judgement.points) {
     valid = valid || point.valid > 0;
-    tried = tried || point.valid + point.failed + point.timeouts + point.infeasible > 0;
+    tried = tried || point.valid + point.failed + point.timeouts + point.infeasible + point.invalid > 0;
   }
   for (const CriterionResult& criterion : judgement.criteria) {
     if (criterion.verdict == Verdict::NotAsked) continue;

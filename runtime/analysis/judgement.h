@@ -96,12 +96,12 @@ struct UntilState {
   bool over = false;  // met, or no further block can narrow anything that is asked
 };
 
-/// How the trials of a point ended. Trials that failed or timed out are counted with every attempt, the others in
-/// blocks.
+/// How the trials of a point ended. Trials that failed, timed out or were disturbed are counted with every attempt, the
+/// others in blocks.
 struct PointStatus {
   std::string point;
   plan::TrialKind kind = plan::TrialKind::Timed;
-  unsigned planned = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0;
+  unsigned planned = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0, invalid = 0;
   std::string last_reason = "";    // of the newest that did not end well
   std::string memory_reason = "";  // of the newest that ran out of memory
   double limit = 0;                // seconds: the largest that a timeout met

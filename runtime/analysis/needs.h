@@ -33,7 +33,8 @@ struct Remaining {
 /// them ended within one session. Valid and timed-out trials count as ended (a timeout is a value, the worst; running
 /// it again would take as long), but a timeout under a limit that is larger now counts for nothing. Lost ones are
 /// repeated until ceil(repeat / 2) more blocks than `repeat` have been tried; what failed for good keeps counting
-/// against that in later runs, unless they are told otherwise (RunPolicy::retry_failed). A point infeasible in two
+/// against that in later runs, unless they are told otherwise (RunPolicy::retry_failed), what was disturbed only in its
+/// own. A point infeasible in two
 /// blocks, or given up in this run, needs no more, nor does any cell that reads it; one that is unavailable on the
 /// system, expected infeasible, or left out of the run is never asked for.
 ///

@@ -14,7 +14,7 @@
 namespace expc::analysis {
 
 /// One place in one block and session, whatever the number of attempts: the last valid attempt; without one the last
-/// that timed out, ran out of memory, or failed, in this order.
+/// that timed out, ran out of memory, failed, or was disturbed, in this order.
 struct Outcome {
   int64_t block = 0, session = 0;
   int64_t trial = 0;                    // that decided it
@@ -23,7 +23,7 @@ struct Outcome {
   unsigned attempt = 0;
   store::TrialStatus status = store::TrialStatus::Failed;
   bool superseded = false;     // a timeout under a limit that is no longer the place's: no value, and to be run again
-  bool forgiven = false;       // lost before this run, which was told to try it again
+  bool forgiven = false;       // to be tried again: disturbed, or lost, before this run, which was told to
   bool out_of_memory = false;  // some attempt ran out of memory, whatever decided
 
   bool valid() const { return status == store::TrialStatus::Valid; }
@@ -45,6 +45,7 @@ struct PlaceOutcomes {
 
   unsigned valid = 0, ended = 0, tried = 0;  // outcomes
   unsigned failed = 0, timeouts = 0;         // trials, all attempts
+  unsigned invalid = 0;                      // trials that something disturbed, all attempts
   unsigned superseded = 0;                   // outcomes: timeouts under a limit that is no longer the place's
   unsigned infeasible_blocks = 0;            // blocks with an out-of-memory, even if another attempt ended well
   unsigned forgiven_infeasible = 0;          // of these, before a run that was told to try them again

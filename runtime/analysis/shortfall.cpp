@@ -30,6 +30,7 @@ std::string endsText(const Tally& tally) {
   add(tally.failed, "failed");
   add(tally.timeouts, "timed out");
   add(tally.infeasible, "ran out of memory");
+  add(tally.invalid, "were disturbed");
   return text;
 }
 

@@ -226,6 +226,7 @@ void Campaign::count(const store::Trial& trial) {
   outcome_.failed += trial.status == TrialStatus::Failed;
   outcome_.timeouts += trial.status == TrialStatus::Timeout;
   outcome_.infeasible += trial.status == TrialStatus::Infeasible;
+  outcome_.invalid += trial.status == TrialStatus::Invalid;
 }
 
 llvm::Error Campaign::tick() {

@@ -59,9 +59,9 @@ enum class Ending {
 
 struct RunOutcome {
   Ending ending = Ending::Complete;
-  unsigned trials = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0;  // of this run
-  unsigned reused = 0;                                                       // valid trials that were there before
-  bool null_cards = false;                                                   // the slots compute nothing
+  unsigned trials = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0, invalid = 0;  // of this run
+  unsigned reused = 0;                // valid trials that were there before
+  bool null_cards = false;            // the slots compute nothing
   std::vector<std::string> messages;  // one line each, already shown by the listener
 };
 

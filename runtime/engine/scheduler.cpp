@@ -28,6 +28,7 @@ Scheduler::Scheduler(const analysis::Index& index, unsigned lanes, unsigned atte
 void Scheduler::count(Tried& tried, const store::Trial& trial) {
   tried.attempts = std::max(tried.attempts, trial.attempt);
   tried.failed += trial.status == TrialStatus::Failed;
+  tried.invalid += trial.status == TrialStatus::Invalid;
   tried.over |= trial.status == TrialStatus::Valid || trial.status == TrialStatus::Timeout ||
                 trial.status == TrialStatus::Infeasible;
 }
@@ -41,7 +42,7 @@ std::vector<Scheduler::Tried> Scheduler::triedOf(const store::BlockPlan& block,
 }
 
 bool Scheduler::isOver(const store::BlockPlan& block, unsigned position, const Tried& tried) const {
-  if (tried.over || tried.failed >= attempts_) return true;
+  if (tried.over || tried.failed >= attempts_ || tried.invalid >= index_.plan().design.validity.attempts) return true;
   // A continued block may hold places that the study has dropped since, and a point may have been given up meanwhile.
   const auto number = index_.number(block.places[position]);
   return !number || !index_.asked(block.block.kind, *number) || index_.givenUp(block.block.kind, *number);

@@ -54,7 +54,7 @@ class Scheduler {
 
  private:
   struct Tried {
-    unsigned attempts = 0, failed = 0;
+    unsigned attempts = 0, failed = 0, invalid = 0;
     bool over = false;  // it has a result
   };
   struct Lane {

@@ -17,6 +17,8 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/plan/validity.h"
+
 namespace expc::plan {
 
 inline constexpr int kPlanVersion = 2;
@@ -212,6 +214,7 @@ struct Design {
   std::vector<KindDesign> kinds;
   uint64_t seed = 0;
   std::optional<double> budget_seconds;
+  Validity validity;
 };
 
 struct Table {

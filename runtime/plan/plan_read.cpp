@@ -279,6 +279,24 @@ void PlanReader::readDesign(const Value& value, const JsonPath& at) {
     plan_.design.budget_seconds = in.number("budget_seconds");
     if (*plan_.design.budget_seconds <= 0) in.fail("budget_seconds", "is not positive");
   }
+  if (const Value* validity = in.has("validity") ? in.value("validity") : nullptr)
+    readValidity(*validity, JsonPath{&at, "validity", std::nullopt});
+  in.refuseOthers();
+}
+
+void PlanReader::readValidity(const Value& value, const JsonPath& at) {
+  JsonFields in(errors_, value, at);
+  Validity& validity = plan_.design.validity;
+  validity.attempts = in.small("attempts", 1, kMostDisturbed);
+  const Value limits(in.object("limits"));
+  const JsonPath limits_at{&at, "limits", std::nullopt};
+  JsonFields set(errors_, limits, limits_at);
+  for (const LimitRule& rule : kLimits) {
+    if (!set.has(rule.name)) continue;
+    const double limit = validity.limits[std::string(rule.name)] = set.number(rule.name);
+    if (limit < 0) set.fail(rule.name, "is negative");
+  }
+  set.refuseOthers();
   in.refuseOthers();
 }
 

@@ -34,6 +34,7 @@ class PlanReader {
   void readControl(const llvm::json::Value& value, const JsonPath& at);
   void readReference(const llvm::json::Value& value, const JsonPath& at);
   void readDesign(const llvm::json::Value& value, const JsonPath& at);
+  void readValidity(const llvm::json::Value& value, const JsonPath& at);
   void readKindDesign(const llvm::json::Value& value, const JsonPath& at);
   void readTable(const llvm::json::Value& value, const JsonPath& at);
   void readPlot(const llvm::json::Value& value, const JsonPath& at);

@@ -170,6 +170,11 @@ Value write(const Design& design) {
   Object object{{"kinds", list(design.kinds, [](const KindDesign& kind) { return write(kind); })},
                 {"seed", design.seed}};
   if (design.budget_seconds) object["budget_seconds"] = *design.budget_seconds;
+  if (design.validity != Validity{}) {
+    Object limits;
+    for (const auto& [name, limit] : design.validity.limits) limits[name] = limit;
+    object["validity"] = Object{{"attempts", design.validity.attempts}, {"limits", std::move(limits)}};
+  }
   return object;
 }
 

@@ -36,7 +36,7 @@ bool lacksOnDevice(const plan::Plan& plan, const analysis::PointStatus& status, 
 bool wasTried(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point) {
   return std::any_of(plan.design.kinds.begin(), plan.design.kinds.end(), [&](const plan::KindDesign& design) {
     const analysis::PointStatus* status = judgement.status(point.id, design.kind);
-    return status && status->valid + status->failed + status->timeouts + status->infeasible > 0;
+    return status && status->valid + status->failed + status->timeouts + status->infeasible + status->invalid > 0;
   });
 }
 
@@ -50,7 +50,8 @@ std::string whyMissing(const plan::Plan& plan, const analysis::Judgement& judgem
   if (status->valid > 0) return lacksOnDevice(plan, *status, metric.name) ? "not on this device" : "not measured";
   if (status->infeasible > 0) return "infeasible";
   if (status->timeouts > 0) return status->limit > 0 ? "timeout after " + durationText(status->limit) : "timeout";
-  return status->failed > 0 ? "failed" : "not run";
+  if (status->failed > 0) return "failed";
+  return status->invalid > 0 ? "disturbed" : "not run";
 }
 
 std::vector<Entry> metricEntries(const plan::Plan& plan, const analysis::Judgement& judgement,

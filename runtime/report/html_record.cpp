@@ -82,11 +82,11 @@ std::string workerTable(const store::Results& results) {
 
 std::string statusTable(const Page& page) {
   std::string out = "<table class=\"cells\"><thead><tr><th scope=\"col\">kind</th>";
-  for (const char* head : {"planned", "valid", "failed", "timed out", "infeasible"})
+  for (const char* head : {"planned", "valid", "failed", "timed out", "infeasible", "disturbed"})
     out += fmt::format("<th scope=\"col\" class=\"num\">{}</th>", head);
   out += "</tr></thead><tbody>";
   for (const plan::KindDesign& kind : page.plan.design.kinds) {
-    unsigned planned = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0;
+    unsigned planned = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0, invalid = 0;
     for (const analysis::PointStatus& status : page.judgement.points) {
       if (status.kind != kind.kind) continue;
       planned += status.planned;
@@ -94,9 +94,10 @@ std::string statusTable(const Page& page) {
       failed += status.failed;
       timeouts += status.timeouts;
       infeasible += status.infeasible;
+      invalid += status.invalid;
     }
     out += fmt::format("<tr><th scope=\"row\">{}</th>", toString(kind.kind));
-    for (const unsigned count : {planned, valid, failed, timeouts, infeasible})
+    for (const unsigned count : {planned, valid, failed, timeouts, infeasible, invalid})
       out += fmt::format("<td class=\"num\">{}</td>", count);
     out += "</tr>";
   }

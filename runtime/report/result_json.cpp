@@ -158,6 +158,7 @@ Object trialsOf(const analysis::PointStatus& status) {
                 {"timeout_limit", status.timeouts ? Value(status.limit) : Value(nullptr)},
                 {"timeouts_superseded", status.superseded},
                 {"infeasible", status.infeasible},
+                {"invalid", status.invalid},
                 {"unstable", status.unstable()},
                 {"memory_reason", plan::jsonText(status.memory_reason)},
                 {"lacking", status.lacking},

@@ -265,6 +265,8 @@ std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Ju
         lines.push_back(fmt::format("{} is unstable: out of memory in {}, {} beside: {}", who,
                                     counted(status->infeasible, "block"), counted(status->valid, "valid trial"),
                                     status->memory_reason));
+      if (status->invalid)
+        lines.push_back(fmt::format("{}: {} disturbed and not counted", who, counted(status->invalid, "trial")));
       if (status->superseded)
         lines.push_back(fmt::format("{}: {} count for nothing, since a trial may take longer now", who,
                                     counted(status->superseded, "timeout")));

@@ -5,13 +5,14 @@
 namespace expc::store {
 namespace {
 
-constexpr std::array<std::pair<TrialStatus, std::string_view>, 6> kStatuses = {
+constexpr std::array<std::pair<TrialStatus, std::string_view>, 7> kStatuses = {
     {{TrialStatus::Running, "running"},
      {TrialStatus::Valid, "valid"},
      {TrialStatus::Failed, "failed"},
      {TrialStatus::Timeout, "timeout"},
      {TrialStatus::Infeasible, "infeasible"},
-     {TrialStatus::Interrupted, "interrupted"}}};
+     {TrialStatus::Interrupted, "interrupted"},
+     {TrialStatus::Invalid, "invalid"}}};
 
 }  // namespace
 

@@ -18,10 +18,11 @@ namespace expc::store {
 enum class TrialStatus {
   Running,  // started, no end seen: what a killed engine leaves behind
   Valid,
-  Failed,      // worker error, nonsense, dead rank
-  Timeout,     // worse than every value, in the ranks
-  Infeasible,  // out of memory
-  Interrupted  // the engine stopped it or died
+  Failed,       // worker error, nonsense, dead rank
+  Timeout,      // worse than every value, in the ranks
+  Infeasible,   // out of memory
+  Interrupted,  // the engine stopped it or died
+  Invalid       // it ran, but something disturbed it: kept and shown, repeated, and never counted
 };
 std::string_view toString(TrialStatus status);
 std::optional<TrialStatus> trialStatusFromString(std::string_view text);
