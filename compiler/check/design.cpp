@@ -23,6 +23,7 @@ struct SettingRule {
 
 const SettingRule kSeed = {"seed", 0, std::numeric_limits<int64_t>::max(), false};
 const SettingRule kDisturbed = {"repeat_disturbed", 1, 100, false};
+const SettingRule kShare = {"share", 1, 1024, false};
 const std::vector<SettingRule> kTimed = {{"repeat", 1, 10'000, true},
                                          {"steps", 1, 1'000'000'000, true},
                                          {"epochs", 1, 1'000'000, false},
@@ -80,6 +81,7 @@ class DesignChecker {
     if (name.name == "budget") return budget(name, value);
     if (name.name == kDisturbed.name) return add(name, whole(kDisturbed, value), design_.settings);
     if (const LimitType* limit = limitOf(name.name)) return most(name, value, *limit);
+    if (name.name == "share") return add(name, whole(kShare, value), design_.settings);
     if (findNamed(kTimed, name.name) < 0)
       return diag::unknownName(emitter_, name.range, "setting", name.name,
                                language::texts(language::Role::Setting, language::Design), " of a design");

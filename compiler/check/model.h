@@ -247,7 +247,7 @@ struct Design {
     source::Range range;
   };
   std::map<TrialKind, Kind> kinds;
-  std::map<std::string, Setting> settings;  // seed, budget (seconds)
+  std::map<std::string, Setting> settings;  // seed, budget (seconds), share
   source::Range range;
 };
 

@@ -16,6 +16,7 @@ namespace expc::driver {
 struct StudyOptions : select::Selection {
   std::string file;                   // .exp, or a plan written by `expc plan --format json` where that is accepted
   std::optional<std::string> system;  // "local", "proxima": what rules with `system` ask about
+  std::optional<unsigned> jobs;       // design.share, said in a word
 };
 
 /// What of this machine is used; shared by plan, run and report.

@@ -31,6 +31,17 @@ void addStudyOptions(CLI::App& command, StudyOptions& options, const char* file_
       ->allow_extra_args(false);
 }
 
+void addJobs(CLI::App& command, StudyOptions& options) {
+  command
+      .add_option("--jobs", options.jobs,
+                  "Blocks that may run beside each other, each on devices of its own; as -D design.share=N")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  command.parse_complete_callback([&options] {
+    if (options.jobs) options.overrides.push_back("design.share=" + std::to_string(*options.jobs));
+  });
+}
+
 void addSystem(CLI::App& command, StudyOptions& options, const char* otherwise) {
   command
       .add_option(
@@ -70,6 +81,7 @@ void addResults(CLI::App& command, std::string& results) {
 /// What `run` and `report` have in common.
 void addReporting(CLI::App& command, ReportOptions& options) {
   addStudyOptions(command, options.study, "Study file (.exp) or a plan (expc plan --format json)");
+  addJobs(command, options.study);
   addMachine(command, options.machine);
   addResults(command, options.results);
   addJson(command, options.json);

@@ -188,6 +188,8 @@ constexpr Word kWords[] = {
     {"swapped", Role::Setting, "How much the machine may swap.", "swapped ${1:16MiB}", Design},
     {"page_faults", Role::Setting, "How many pages the machine may read from a disk.", "page_faults ${1:1000}", Design},
     {"pressure", Role::Setting, "How much of a trial somebody may have waited for memory.", "pressure ${1:1%}", Design},
+    {"share", Role::Setting, "How many blocks may run beside each other, each on devices of its own.", "share ${1:4}",
+     Design},
     {"repeat", Role::Setting,
      "How many trials of each point: `repeat 10`, `repeat 10..20 until half_width(gain) <= 1%`.", "repeat ${1:10}",
      Design | Stepped | Whole},

@@ -150,6 +150,8 @@ class Outliner {
     for (const plan::LimitRule& rule : plan::kLimits)
       if (auto limit = settings.find(std::string(rule.name)); limit != settings.end())
         validity.limits[std::string(rule.name)] = limit->second.value.toDouble();
+    if (auto share = settings.find("share"); share != settings.end())
+      plan_.design.share = static_cast<unsigned>(share->second.value.numerator());
   }
 
   plan::KindDesign kindDesign(check::TrialKind kind, const check::Design::Kind& block) const {

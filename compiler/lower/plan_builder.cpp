@@ -66,6 +66,10 @@ void PlanBuilder::controls() {
       plan_.controls.push_back({control.name, id(point)});
       return false;
     });
+  if (plan_.design.share <= 1) return;
+  const auto can_run = [](const plan::Point& one) { return one.startable(); };
+  const auto point = std::find_if(plan_.points.begin(), plan_.points.end(), can_run);
+  if (point != plan_.points.end()) plan_.controls.push_back({plan::kAlone, point->id});
 }
 
 }  // namespace expc::lower

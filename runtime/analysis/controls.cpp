@@ -106,15 +106,16 @@ ControlResult judgeControl(const Evidence& evidence, const plan::Control& contro
   }
   const double neutral = subject.ratio ? 1 : 0;
   const std::string unit = subject.ratio ? "x" : metric.unit, dimension = subject.ratio ? "" : metric.dimension;
+  const char* what =
+      control.name == plan::kAlone ? "alone against beside others it differs by" : "the same twice differs by";
   const std::string shown = formatInterval(*result.estimate.interval, unit, dimension);
   if (!result.margin) {
-    result.why =
-        fmt::format("{}: the same twice differs by {}; no criterion claims a gap to hold it against", who, shown);
+    result.why = fmt::format("{}: {} {}; no criterion claims a gap to hold it against", who, what, shown);
     return result;
   }
   const plan::Bound band{plan::Relation::Within, neutral - *result.margin, neutral + *result.margin, ""};
   result.untrusted = !satisfies(band, result.estimate.interval->low, result.estimate.interval->high);
-  result.why = fmt::format("{}: the same twice differs by {}, {} {} (half the smallest gap claimed)", who, shown,
+  result.why = fmt::format("{}: {} {}, {} {} (half the smallest gap claimed)", who, what, shown,
                            result.untrusted ? "which leaves" : "within",
                            formatInterval({band.low, band.high, kConfidence}, unit, dimension));
   return result;

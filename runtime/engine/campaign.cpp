@@ -63,7 +63,7 @@ Campaign::Campaign(const Setup& setup, const EngineOptions& options, const Env& 
       files_(setup.files),
       folders_(options.results),
       scheduler_(index, env.launcher.describe().lanes, options.attempts),
-      forecast_(index),
+      forecast_(index, env.launcher.describe().lanes),
       lanes_(env.launcher.describe().lanes) {}
 
 llvm::Error Campaign::run() {
@@ -134,7 +134,7 @@ llvm::Error Campaign::openSession(unsigned lane) {
   session.boot_id = setup_.machine.boot_id;
   session.workers = setup_.match.workers();
   llvm::json::Array slots;
-  for (const machine::Slot& slot : setup_.slots) slots.push_back(slot.toJson());
+  for (const machine::Slot& slot : setup_.lane(lane).slots) slots.push_back(slot.toJson());
   session.environment_json =
       plan::canonicalJson(llvm::json::Object{{"machine", machine::toJson(setup_.machine)},
                                              {"launcher", launcher.name},
@@ -147,7 +147,8 @@ llvm::Error Campaign::openSession(unsigned lane) {
   session.id = lanes_[lane].session = *id;
   index_.add(session);
   new_session_ = true;
-  say(fmt::format("session {} on {}: {}", session.id, session.host, machine::summary(setup_.machine, setup_.slots)));
+  say(fmt::format("session {} on {}: {}", session.id, session.host,
+                  machine::summary(setup_.machine, setup_.lane(lane).slots)));
   return llvm::Error::success();
 }
 

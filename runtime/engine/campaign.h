@@ -18,6 +18,7 @@
 #include "runtime/engine/traces.h"
 #include "runtime/engine/trial_folders.h"
 #include "runtime/engine/trial_watch.h"
+#include "runtime/machine/leases.h"
 #include "runtime/store/store.h"
 
 namespace expc::engine {
@@ -29,6 +30,7 @@ struct Env {
   Launcher& launcher;
   store::Store& store;
   ProgressListener& listener;
+  const machine::DeviceLeases* leases = nullptr;  // of the devices of this machine, where there are any
 };
 
 /// Opens a session for each lane of the launcher and appends blocks until analysis::nextBlock asks for nothing more.
@@ -46,6 +48,7 @@ class Campaign {
     double last_active = 0;  // boot time
     unsigned empty = 0;      // blocks in a row of which no trial was started
     bool busy = false;
+    std::string closed;  // the process that keeps its devices and does not die; "": none
   };
   /// A trial under way.
   struct Flight {
@@ -57,6 +60,7 @@ class Campaign {
     TrialRequest request;
     TrialNote note;
     std::unique_ptr<TrialWatch> watch;
+    std::vector<int> stuck;  // processes of it that do not die
   };
 
   llvm::Error prepare();
@@ -81,6 +85,8 @@ class Campaign {
   /// Listens to the trials under way until something happened, and takes it in.
   llvm::Error attend();
   llvm::Error finish(Flight& flight, TrialEnd end);
+  /// Nothing is measured any more on devices that a process keeps; the error where no lane is left.
+  llvm::Error closeLane(const Flight& flight);
   TrialNote noteOf(const Flight& flight) const;
   void tidy(const Flight& flight);
   void count(const store::Trial& trial);
@@ -107,6 +113,7 @@ class Campaign {
   Forecast forecast_;
   std::vector<Lane> lanes_;
   std::map<uint64_t, std::unique_ptr<Flight>> flights_;  // by the launcher's number
+  std::optional<unsigned> alone_;  // the lane for whose next or present trial all others stand still
   int64_t run_ = 0;
   bool new_session_ = false, all_failed_ = false;
   double next_look_ = 0, last_heartbeat_ = 0, last_touch_ = 0;

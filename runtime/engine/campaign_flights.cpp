@@ -7,6 +7,7 @@
 
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/placement.h"
+#include "runtime/engine/process_state.h"
 #include "runtime/engine/trial_request.h"
 #include "runtime/engine/trial_runner.h"
 
@@ -30,10 +31,12 @@ llvm::Error noProgress(plan::TrialKind kind) {
 
 llvm::Error Campaign::runBlocks() {
   while (true) {
+    const std::optional<unsigned> had_way = alone_;
     for (unsigned lane = 0; lane < lanes_.size(); ++lane)
-      if (!lanes_[lane].busy)
+      if (!lanes_[lane].busy && lanes_[lane].closed.empty())
         if (auto error = advance(lane)) return error;
-    if (flights_.empty()) return llvm::Error::success();
+    if (flights_.empty() && had_way == alone_) return llvm::Error::success();
+    if (flights_.empty()) continue;  // a lane that stood still for another has its way now
     if (auto error = attend()) {
       // Nothing may outlive the run that would have recorded it.
       for (const auto& [id, flight] : flights_) env_.launcher.kill(id);
@@ -44,10 +47,14 @@ llvm::Error Campaign::runBlocks() {
 
 llvm::Error Campaign::advance(unsigned lane) {
   while (!stopping()) {
+    if (alone_ && *alone_ != lane) return llvm::Error::success();
     if (auto error = mindGap(lane)) return error;
     const Step step = scheduler_.next(lane);
+    alone_.reset();
+    if (step.what == Step::What::Trial && step.place.control == plan::kAlone) alone_ = lane;
     switch (step.what) {
       case Step::What::Trial:
+        if (alone_ && !flights_.empty()) return llvm::Error::success();  // those beside it end first
         return startTrial(lane, step);
       case Step::What::BlockOver:
         blockOver(step.kind);
@@ -81,15 +88,15 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   trial.attempt = step.attempt;
   trial.limit = index_.limit(step.kind, step.place.point);
   llvm::json::Array devices;
-  for (const unsigned slot : slotsOf(setup_, flight->block, *flight->point))
-    devices.push_back(setup_.slots[slot].toJson());
+  const LaneDevices& own = setup_.lane(lane);
+  for (const unsigned slot : slotsOf(own, flight->block, *flight->point)) devices.push_back(own.slots[slot].toJson());
   trial.devices = plan::canonicalJson(std::move(devices));
   trial.started = env_.clock.wall();
   auto id = env_.store.beginTrial(trial);
   if (!id) return id.takeError();
   trial.id = *id;
 
-  flight->request = trialRequest(setup_, options_, traces_, flight->block, *flight->point, trial);
+  flight->request = trialRequest(setup_, options_, traces_, own, flight->block, *flight->point, trial);
   flight->note = noteOf(*flight);
   env_.listener.trialStarted(flight->note);
   if (setup_.workloadOf(*flight->point).command)
@@ -136,6 +143,8 @@ llvm::Error Campaign::attend() {
     const plan::Event& event = report.event;
     if (report.what == RankReport::What::Said && report.rank == 0 && event.type == plan::Event::Type::Progress)
       env_.listener.trialProgress(flight->second->note, event.phase, event.done, event.total);
+    std::vector<int>& stuck = flight->second->stuck;
+    stuck.insert(stuck.end(), report.stuck.begin(), report.stuck.end());
     flight->second->watch->take(std::move(report));
   }
   for (auto at = flights_.begin(); at != flights_.end();) {
@@ -148,7 +157,10 @@ llvm::Error Campaign::attend() {
       continue;
     }
     lanes_[flight.lane].busy = false;
+    if (alone_ == flight.lane) alone_.reset();
     if (auto error = finish(flight, finishTrial(flight.request, *flight.watch))) return error;
+    if (!flight.stuck.empty())
+      if (auto error = closeLane(flight)) return error;
     at = flights_.erase(at);
   }
   return llvm::Error::success();
@@ -181,7 +193,9 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
   trial.environment_json = plan::canonicalJson(std::move(end.environment));
   if (auto error = env_.store.endTrial(trial, now())) return error;
   // Not the moment at which it was seen: an engine that was stopped meanwhile finds a gap behind the trial.
-  lanes_[flight.lane].last_active = flight.begin + trial.seconds;
+  // A lane that waits for this one is not away either.
+  for (Lane& lane : lanes_)
+    if (!lane.busy) lane.last_active = std::max(lane.last_active, flight.begin + trial.seconds);
   if (command) tidy(flight);
   traces_.ended(kind, plan_, *flight.point, trial.id, trial.status == TrialStatus::Valid);
   if (!changed.empty()) return llvm::createStringError(changed);
@@ -196,6 +210,23 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
   if (trial.status == TrialStatus::Failed && index_.givenUp(kind, *index_.number(trial.place())))
     say(fmt::format("{} {} is left alone for the rest of this run: it failed {} times in a row", plan::toString(kind),
                     flight.note.point_label, index_.of(kind, trial.place()).failed_in_a_row));
+  return llvm::Error::success();
+}
+
+llvm::Error Campaign::closeLane(const Flight& flight) {
+  const LaneDevices& own = setup_.lane(flight.lane);
+  const std::string who = stuckText(flight.stuck.front());
+  lanes_[flight.lane].closed = who;
+  scheduler_.abandon(flight.lane);
+  for (const unsigned slot : slotsOf(own, flight.block, *flight.point))
+    for (const int pid : flight.stuck)
+      if (env_.leases) env_.leases->block(own.slots[slot], pid);
+  if (std::none_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.closed.empty(); }))
+    return besideStuck(who);
+  say(fmt::format(
+      "{}, was killed and does not die: no trial is measured on its devices any more, and its block is left "
+      "as it is; the others go on",
+      who));
   return llvm::Error::success();
 }
 

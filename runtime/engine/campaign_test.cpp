@@ -28,6 +28,10 @@ class PretendedLauncher final : public Launcher {
     started.push_back(request.spec);
     under_way_.push_back({++last_, request.spec});
     most_at_once = std::max(most_at_once, under_way_.size());
+    for (const auto& [number, spec] : under_way_) {
+      size_t& others = beside[spec.trial];
+      others = std::max(others, under_way_.size() - 1);
+    }
     return last_;
   }
 
@@ -62,6 +66,7 @@ class PretendedLauncher final : public Launcher {
   std::function<std::string(const plan::TrialSpec&)> judge;  // why it fails; "" or null: it does not
   std::function<void()> before_events, after_exit;
   size_t most_at_once = 0;
+  std::map<std::string, size_t> beside;  // how many others ran beside a trial at once, by its number
 
  private:
   const unsigned lanes_;
@@ -145,6 +150,37 @@ TEST_CASE("each lane has a block and a session of its own, and nothing is measur
   }
   for (const auto& [block, sessions] : sessions_of) CHECK(sessions.size() == 1);
   for (const auto& [block, places] : places_of) CHECK(places == 4);
+  CHECK(runPlan(plan, options).trials == 0);
+}
+
+TEST_CASE("the control of a design that shares runs while all other lanes stand still, once in each block") {
+  TestFolder folder;
+  PretendedLauncher launcher(3);
+  plan::Plan plan = nullPlan(4, 7);
+  plan.design.share = 3;
+  plan.controls = {{plan::kAlone, plan.points[1].id}};
+  EngineOptions options = optionsOn(folder, launcher);
+  // A control that fails is tried again, alone too.
+  launcher.judge = [&](const plan::TrialSpec& spec) { return spec.trial == "9" ? "the tape tore" : ""; };
+  const RunOutcome outcome = runPlan(plan, options);
+  CHECK((outcome.ending == Ending::Complete));
+  CHECK(outcome.valid == 5 * 7);
+  CHECK(launcher.most_at_once == 3);
+  const store::Results results = resultsOf(plan, options);
+  std::map<int64_t, unsigned> controls_of;
+  size_t beside_others = 0;
+  for (const store::Trial& trial : results.trials) {
+    const size_t others = launcher.beside[std::to_string(trial.id)];
+    if (trial.place().control == plan::kAlone) {
+      CHECK(others == 0);
+      controls_of[trial.block] += trial.status == store::TrialStatus::Valid;
+    } else {
+      beside_others += others > 0;
+    }
+  }
+  CHECK(controls_of.size() == 7);
+  for (const auto& [block, controls] : controls_of) CHECK(controls == 1);
+  CHECK(beside_others > 14);
   CHECK(runPlan(plan, options).trials == 0);
 }
 

@@ -23,7 +23,7 @@ void sayChoices(const Setup& setup, std::vector<std::string>& messages) {
   for (const plan::Point& point : setup.plan.points)
     if (point.startable()) wanted.insert(plan::devicesOf(point));
   for (const unsigned count : wanted)
-    if (std::string text = setup.sets.choiceText(count); !text.empty()) messages.push_back(std::move(text));
+    if (std::string text = setup.lane(0).sets.choiceText(count); !text.empty()) messages.push_back(std::move(text));
 }
 
 /// Points that cannot run here are left out, and it is said; an error if that leaves none.
@@ -92,6 +92,7 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
     messages.push_back("the GPUs are null cards, which compute nothing: no verdict comes from this run");
   if (auto error = settleUnavailable(setup, messages)) return error;
   if (auto error = settleInfeasible(setup, options.try_infeasible, messages)) return error;
+  shareDevices(setup, messages);
   sayChoices(setup, messages);
   auto environment = commandEnvironment(ownVariables(), options.pass_env);
   if (!environment) return environment.takeError();
@@ -200,7 +201,7 @@ class Execution {
     if (auto error = leaseDevices()) return error;
     LocalLauncher launcher(
         localWorkers(setup_, options_.results), interrupts_, [this](std::string text) { say(std::move(text)); },
-        *options_.clock);
+        *options_.clock, setup_.lanes.size());
     if (auto error = launcher.ready()) {
       if (!interrupts_.requested()) return error;
       llvm::consumeError(std::move(error));
@@ -225,7 +226,7 @@ class Execution {
   }
 
   llvm::Error campaignOn(Launcher& launcher) {
-    const Env env{*options_.clock, interrupts_, launcher, store_, listener_};
+    const Env env{*options_.clock, interrupts_, launcher, store_, listener_, &leases_};
     return Campaign(setup_, options_, env, index_, traces_, outcome_).run();
   }
 

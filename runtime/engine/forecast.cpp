@@ -29,7 +29,7 @@ void Forecast::fill(TrialNote& note, unsigned done, bool over) const {
   }
   note.done = done;
   note.expected = done + unsigned(std::max<uint64_t>(1, trials + over));
-  if (known) note.remaining_seconds = seconds;
+  if (known) note.remaining_seconds = seconds / lanes_;
 }
 
 }  // namespace expc::engine

@@ -12,7 +12,7 @@ namespace expc::engine {
 class Forecast {
  public:
   /// The index must outlive it.
-  explicit Forecast(const analysis::Index& index) : index_(index) {}
+  Forecast(const analysis::Index& index, unsigned lanes) : index_(index), lanes_(lanes) {}
   /// Looks at the whole plan again: at the beginning of each block.
   void renew();
   /// A place of a block is over.
@@ -26,6 +26,7 @@ class Forecast {
     std::optional<double> seconds_each;
   };
   const analysis::Index& index_;
+  const unsigned lanes_;
   std::map<plan::TrialKind, Left> left_;
 };
 

@@ -28,7 +28,8 @@ struct RankReport {
     Said,      // `event`
     Nonsense,  // it wrote a line that is no event: `text` says which and why. Nothing more that it says is reported
     Exited,    // it is gone, with `status`, and all that it said was reported before
-    Lost       // of the whole trial: the launcher lost it, and nothing of it runs any more; `text` says why
+    Lost       // of the whole trial: the launcher lost it, and nothing of it runs any more but what is `stuck`; `text`
+               // says why
   } what = What::Started;
   uint64_t trial = 0;  // as `start` returned it
   unsigned rank = 0;
@@ -37,8 +38,9 @@ struct RankReport {
   std::string text;
   int status = 0;  // as from waitpid
   std::string
-      out_of_memory;  // Exited: how it is known that the kernel killed a process of this rank for memory; "": not
-  double at = 0;      // boot time: of an exit when it happened, else when it was seen
+      out_of_memory;       // Exited: how it is known that the kernel killed a process of this rank for memory; "": not
+  std::vector<int> stuck;  // Exited, Lost: processes of it that were killed and do not die; they keep its devices
+  double at = 0;           // boot time: of an exit when it happened, else when it was seen
 };
 
 struct LauncherDescription {
@@ -58,7 +60,7 @@ class Launcher {
   /// Waits for something to report until the boot time `until`, or until the descriptor `wake` is readable (-1: none).
   /// Everything that had happened when it was called is in what it returns; it returns soon even where a rank writes
   /// without end. After the last rank has exited, or was lost, no report names the trial. The error says what cannot be
-  /// mended: no trial may be started beside a process that does not die.
+  /// mended.
   virtual llvm::Expected<std::vector<RankReport>> events(double until, int wake) = 0;
 
   /// Kills what is left of a trial; its ranks' exits are reported as always, or it is lost.

@@ -25,17 +25,18 @@ constexpr double kLongestWait = 1;
 }  // namespace
 
 LocalLauncher::LocalLauncher(LocalWorkers workers, const Interrupts& interrupts, std::function<void(std::string)> say,
-                             const Clock& clock)
+                             const Clock& clock, unsigned lanes)
     : interrupts_(interrupts),
       say_(std::move(say)),
       clock_(clock),
+      lanes_(lanes),
       environment_(std::move(workers.environment)),
       log_(std::move(workers.log)) {
   built_in_.path = std::move(workers.built_in);
   command_.path = std::move(workers.command);
 }
 
-LauncherDescription LocalLauncher::describe() const { return {"local", 1}; }
+LauncherDescription LocalLauncher::describe() const { return {"local", lanes_}; }
 
 llvm::Error LocalLauncher::ready() {
   for (Server* server : {&built_in_, &command_})
@@ -149,11 +150,10 @@ llvm::Expected<std::vector<RankReport>> LocalLauncher::events(double until, int 
   // Pipes first: what a rank said comes before how it ended.
   for (auto& [id, trial] : trials_)
     for (Rank& rank : trial.ranks) readPipe(id, rank, reports);
-  giveUpOverdue();
+  giveUpOverdue(reports);
   for (Server* server : {&built_in_, &command_}) {
     readServer(*server, reports);
-    if (server->process.alive()) continue;
-    if (auto error = loseTrials(*server, reports)) return error;
+    if (!server->process.alive()) loseTrials(*server, reports);
   }
   return reports;
 }
@@ -213,6 +213,7 @@ void LocalLauncher::takeReply(const plan::LaunchReply& reply, std::vector<RankRe
       report.what = RankReport::What::Exited;
       report.status = reply.status;
       report.out_of_memory = reply.out_of_memory;
+      report.stuck = reply.stuck;
       report.at = reply.at;
     }
     add(reports, id, rank->number, std::move(report));
@@ -230,18 +231,30 @@ void LocalLauncher::kill(uint64_t id) {
     if (!rank.exited) found->second.server->process.kill(rank.launch);
 }
 
-/// Nothing else can be done with a server that does not kill: its death kills its ranks.
-void LocalLauncher::giveUpOverdue() {
-  for (auto& [id, trial] : trials_) {
-    if (trial.killed_at == 0 || clock_.boot() - trial.killed_at <= kKillGrace || !trial.server->process.alive())
+/// A rank that is killed and there all the same keeps its devices, and nothing can be done. Where its process is gone,
+/// the server does not do its work: its death kills its ranks.
+void LocalLauncher::giveUpOverdue(std::vector<RankReport>& reports) {
+  for (auto next = trials_.begin(); next != trials_.end();) {
+    auto& [id, trial] = *next;
+    const bool overdue = trial.killed_at != 0 && clock_.boot() - trial.killed_at > kKillGrace;
+    std::vector<int> stuck;
+    for (const Rank& rank : trial.ranks)
+      if (overdue && !rank.exited && processState(rank.pid) != '\0') stuck.push_back(rank.pid);
+    if (!stuck.empty()) {
+      lose(id, trial, "was ended, and not all of it is gone", std::move(stuck), reports);
+      next = trials_.erase(next);
       continue;
-    trial.server->death =
-        fmt::format("had not ended a trial {:.0f} s after it was told to, and was stopped", kKillGrace);
-    trial.server->process.stop();
+    }
+    if (overdue && trial.server->process.alive()) {
+      trial.server->death =
+          fmt::format("had not ended a trial {:.0f} s after it was told to, and was stopped", kKillGrace);
+      trial.server->process.stop();
+    }
+    ++next;
   }
 }
 
-llvm::Error LocalLauncher::loseTrials(Server& server, std::vector<RankReport>& reports) {
+void LocalLauncher::loseTrials(Server& server, std::vector<RankReport>& reports) {
   if (server.started && server.death.empty()) server.death = server.process.deathText();
   for (auto next = trials_.begin(); next != trials_.end();) {
     auto& [id, trial] = *next;
@@ -249,22 +262,28 @@ llvm::Error LocalLauncher::loseTrials(Server& server, std::vector<RankReport>& r
       ++next;
       continue;
     }
-    for (Rank& rank : trial.ranks) {
-      // Its children die with it; what they have started is in their groups.
-      if (rank.pid > 0 && !rank.exited) ::kill(-rank.pid, SIGKILL);
-      readPipe(id, rank, reports);
-      closePipe(id, rank, reports);
-    }
+    // Its children die with it; what they have started is in their groups.
     for (const Rank& rank : trial.ranks)
-      if (!rank.exited)
-        if (auto error = waitUntilGone(rank.pid, fmt::format("rank {} of a trial", rank.number))) return error;
-    RankReport report;
-    report.what = RankReport::What::Lost;
-    report.text = "the worker's launch server " + server.death;
-    add(reports, id, 0, std::move(report));
+      if (rank.pid > 0 && !rank.exited) ::kill(-rank.pid, SIGKILL);
+    std::vector<int> stuck;
+    for (const Rank& rank : trial.ranks)
+      if (!rank.exited && !waitUntilGone(rank.pid)) stuck.push_back(rank.pid);
+    lose(id, trial, "the worker's launch server " + server.death, std::move(stuck), reports);
     next = trials_.erase(next);
   }
-  return llvm::Error::success();
+}
+
+void LocalLauncher::lose(uint64_t id, Trial& trial, std::string why, std::vector<int> stuck,
+                         std::vector<RankReport>& reports) {
+  for (Rank& rank : trial.ranks) {
+    readPipe(id, rank, reports);
+    closePipe(id, rank, reports);
+  }
+  RankReport report;
+  report.what = RankReport::What::Lost;
+  report.text = std::move(why);
+  report.stuck = std::move(stuck);
+  add(reports, id, 0, std::move(report));
 }
 
 }  // namespace expc::engine

@@ -26,7 +26,7 @@ struct LocalWorkers {
 class LocalLauncher final : public Launcher {
  public:
   LocalLauncher(LocalWorkers workers, const Interrupts& interrupts, std::function<void(std::string)> say,
-                const Clock& clock = Clock::real());
+                const Clock& clock = Clock::real(), unsigned lanes = 1);
 
   LauncherDescription describe() const override;
   llvm::Expected<uint64_t> start(const TrialRequest& request) override;
@@ -68,13 +68,15 @@ class LocalLauncher final : public Launcher {
   void closePipe(uint64_t id, Rank& rank, std::vector<RankReport>& reports);
   void readServer(Server& server, std::vector<RankReport>& reports);
   void takeReply(const plan::LaunchReply& reply, std::vector<RankReport>& reports);
-  void giveUpOverdue();
-  llvm::Error loseTrials(Server& server, std::vector<RankReport>& reports);
+  void giveUpOverdue(std::vector<RankReport>& reports);
+  void loseTrials(Server& server, std::vector<RankReport>& reports);
+  void lose(uint64_t id, Trial& trial, std::string why, std::vector<int> stuck, std::vector<RankReport>& reports);
   RankReport& add(std::vector<RankReport>& reports, uint64_t id, unsigned rank, RankReport report);
 
   const Interrupts& interrupts_;
   const std::function<void(std::string)> say_;
   const Clock& clock_;
+  const unsigned lanes_;
   const Environment environment_;
   const std::string log_;
   Server built_in_, command_;

@@ -23,17 +23,19 @@ char processState(pid_t pid, const std::string& proc) {
   return state == 'Z' || state == 'X' ? '\0' : state;
 }
 
-llvm::Error waitUntilGone(pid_t pid, const std::string& what, const std::string& proc) {
-  char state = processState(pid, proc);
-  for (int look = 1; state != '\0' && look < kLooks; ++look) {
+bool waitUntilGone(pid_t pid, const std::string& proc) {
+  for (int look = 1; processState(pid, proc) != '\0'; ++look) {
+    if (look == kLooks) return false;
     usleep(kBetween);
-    state = processState(pid, proc);
   }
-  if (state == '\0') return llvm::Error::success();
-  return llvm::createStringError(fmt::format(
-      "process {} ({}) was killed and is still there, in state {}{}: no trial is measured beside it. Once it is gone "
-      "(a restart of the machine ends it for sure) the same command continues; what was measured is kept",
-      pid, what, state, state == 'D' ? " (it waits for a device or a file system that does not answer)" : ""));
+  return true;
+}
+
+std::string stuckText(pid_t pid, const std::string& proc) {
+  const char state = processState(pid, proc);
+  if (state == '\0') return fmt::format("process {}", pid);
+  return fmt::format("process {}, in state {}{}", pid, state,
+                     state == 'D' ? " (it waits for a device or a file system that does not answer)" : "");
 }
 
 }  // namespace expc::engine

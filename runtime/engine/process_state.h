@@ -2,7 +2,6 @@
 
 // Whether a process that was killed is really gone.
 
-#include <llvm/Support/Error.h>
 #include <sys/types.h>
 
 #include <string>
@@ -13,8 +12,11 @@ namespace expc::engine {
 /// left. `proc` is where /proc is.
 char processState(pid_t pid, const std::string& proc = "/proc");
 
-/// Waits a few seconds for the end of a process that was killed. The error names it and says what can be done: one in
-/// state D, which waits for a device or a file system that does not answer, dies only when that answers.
-llvm::Error waitUntilGone(pid_t pid, const std::string& what, const std::string& proc = "/proc");
+/// Waits a few seconds for the end of a process that was killed; false where it is still there.
+bool waitUntilGone(pid_t pid, const std::string& proc = "/proc");
+
+/// "process 12, in state D (…)" of one that was killed and does not die: one in state D, which waits for a device or a
+/// file system that does not answer, dies only when that answers.
+std::string stuckText(pid_t pid, const std::string& proc = "/proc");
 
 }  // namespace expc::engine

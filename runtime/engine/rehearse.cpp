@@ -194,7 +194,7 @@ TrialRequest Rehearser::request(const plan::Point& point) const {
   spec.root = setup_.plan.root;
   spec.seed = blockSeed(setup_.plan.design.seed, setup_.plan.study, spec.kind, 0);
   spec.rehearsal = true;
-  placeRanks(request, setup_.machine, setup_.slots, setup_.sets.of(plan::devicesOf(point), 0),
+  placeRanks(request, setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0),
              setup_.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters));
   request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
   request.timeout_seconds = options_.timeout_seconds.value_or(analysis::kDefaultTimeoutSeconds);

@@ -54,7 +54,8 @@ llvm::Expected<WorkerProgram> describe(const Setup& setup, const std::string& pa
   program.description = std::move(*description);
   const bool null_cards = setup.null_machine != nullptr;
   program.environment_class = (null_cards ? std::string(store::kNullClass) : "") +
-                              machine::environmentClass(setup.machine, setup.slots, program.description.libraries);
+                              machine::environmentClass(setup.machine, setup.lanes.front().slots,
+                                                        program.description.libraries, setup.lanes.size());
   if (setup.slots.front().gpu) {
     if (auto error = checkDriver(setup.machine, program)) return error;
   }
@@ -84,7 +85,7 @@ llvm::Error findSlots(Setup& setup, const Resources& resources, std::vector<std:
   auto slots = machine::slots(setup.machine, resources.devices);
   if (!slots) return slots.takeError();
   setup.slots = std::move(*slots);
-  setup.sets = machine::AlikeSets(setup.machine, setup.slots);
+  setup.lanes = {{setup.slots, machine::AlikeSets(setup.machine, setup.slots)}};
   if (!setup.slots.front().null) return llvm::Error::success();
   auto null_machine = NullMachine::make();
   if (!null_machine) return null_machine.takeError();
@@ -105,6 +106,49 @@ void markUnavailable(Setup& setup, bool places) {
           "numa far needs a slot of one socket and another socket; there is one socket, or none is known";
     }
   }
+}
+
+namespace {
+
+/// Of the most devices for each of `lanes` lanes, `least` at least; empty where there are not so many alike.
+std::vector<machine::AlikeSets::Set> divided(const machine::AlikeSets& sets, unsigned slots, unsigned lanes,
+                                             unsigned least) {
+  for (unsigned each = slots / lanes; each >= least; --each)
+    if (auto found = sets.disjoint(each, lanes); found.size() == lanes) return found;
+  return {};
+}
+
+}  // namespace
+
+void shareDevices(Setup& setup, std::vector<std::string>& messages) {
+  const unsigned asked = setup.plan.design.share, slots = setup.slots.size();
+  if (asked <= 1) return;
+  unsigned least = 1;
+  for (const plan::Point& point : setup.plan.points)
+    if (point.startable()) least = std::max(least, plan::devicesOf(point));
+  const machine::AlikeSets all = setup.lanes.front().sets;
+  std::vector<machine::AlikeSets::Set> sets;
+  for (unsigned lanes = std::min(asked, slots / least); lanes > 1 && sets.empty(); --lanes)
+    sets = divided(all, slots, lanes, least);
+  const std::string fewer =
+      fmt::format(" (the design would share {}; its points need up to {} of the {} devices)", asked, least, slots);
+  if (sets.empty()) {
+    messages.push_back("blocks run one after the other" + fewer);
+    return;
+  }
+  setup.lanes.clear();
+  std::string shown;
+  for (const machine::AlikeSets::Set& set : sets) {
+    LaneDevices lane;
+    for (const unsigned slot : set) lane.slots.push_back(setup.slots[slot]);
+    lane.sets = machine::AlikeSets(setup.machine, lane.slots);
+    shown += shown.empty() ? "" : ", ";
+    for (const machine::Slot& slot : lane.slots)
+      shown += fmt::format("{}{}", &slot == &lane.slots.front() ? "" : "+", slot.index);
+    setup.lanes.push_back(std::move(lane));
+  }
+  messages.push_back(fmt::format("{} blocks run beside each other, on the devices {}{}", sets.size(), shown,
+                                 sets.size() < asked ? fewer : ""));
 }
 
 llvm::Error findWorker(Setup& setup, const Resources& resources, const plan::Workload& workload) {

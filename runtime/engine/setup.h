@@ -29,11 +29,17 @@ struct WorkerProgram {
   std::string environment_class;  // of its trials
 };
 
+/// What trials of one lane run on, beside those of the others.
+struct LaneDevices {
+  std::vector<machine::Slot> slots;
+  machine::AlikeSets sets;  // of them, for trials on several
+};
+
 struct Setup {
   plan::Plan plan;  // points that need more devices than there are marked unavailable
   machine::Machine machine;
   std::vector<machine::Slot> slots;
-  machine::AlikeSets sets;                         // of them, for trials on several
+  std::vector<LaneDevices> lanes;                  // disjoint and alike; one of all slots where nothing is shared
   std::optional<WorkerProgram> built_in, command;  // those that some workload of the plan needs
   std::vector<CommandFiles> command_files;         // of each workload
   CommandEnvironment command_environment;
@@ -45,6 +51,7 @@ struct Setup {
   const WorkerProgram& workerOf(const plan::Workload& workload) const {
     return workload.command ? *command : *built_in;
   }
+  const LaneDevices& lane(unsigned number) const { return lanes[number % lanes.size()]; }
   const plan::Workload& workloadOf(const plan::Point& point) const { return plan.workloads[point.workload]; }
 };
 
@@ -57,6 +64,10 @@ llvm::Error findSlots(Setup& setup, const Resources& resources, std::vector<std:
 /// Marks points that need more devices than there are; with `places` also those whose cores or memory would have to be
 /// where this machine has none.
 void markUnavailable(Setup& setup, bool places);
+
+/// Divides the slots into as many lanes as the design wants beside each other, or as there can be with the devices that
+/// points need; says which.
+void shareDevices(Setup& setup, std::vector<std::string>& messages);
 
 /// Describes the worker that a workload needs, unless that is done, and checks that it has the workload.
 llvm::Error findWorker(Setup& setup, const Resources& resources, const plan::Workload& workload);

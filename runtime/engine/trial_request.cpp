@@ -13,16 +13,17 @@
 
 namespace expc::engine {
 
-std::vector<unsigned> slotsOf(const Setup& setup, const store::Block& block, const plan::Point& point) {
-  return setup.sets.of(plan::devicesOf(point), block.number);
+std::vector<unsigned> slotsOf(const LaneDevices& lane, const store::Block& block, const plan::Point& point) {
+  return lane.sets.of(plan::devicesOf(point), block.number);
 }
 
 TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,
-                          const store::Block& block, const plan::Point& point, const store::Trial& trial) {
+                          const LaneDevices& lane, const store::Block& block, const plan::Point& point,
+                          const store::Trial& trial) {
   const plan::Plan& plan = setup.plan;
   const plan::Workload& workload = setup.workloadOf(point);
   const plan::TrialKind kind = block.kind;
-  const std::vector<unsigned> slots = slotsOf(setup, block, point);
+  const std::vector<unsigned> slots = slotsOf(lane, block, point);
   TrialRequest request;
   plan::TrialSpec& spec = request.spec;
   spec.trial = std::to_string(trial.id);
@@ -41,13 +42,13 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
   request.timeout_seconds = trial.limit;
   if (workload.command) {
     const std::string folder = trialFolder(options.results, trial.id);
-    completeForCommand(request, plan, point, setup.slots, slots, folder, commandVariables(setup));
+    completeForCommand(request, plan, point, lane.slots, slots, folder, commandVariables(setup));
     request.log_prefix = folder + "/" + kCommandLog;
     spec.prepared = preparedFolder(setup, point, options.results);
     spec.outputs = store::keptOutput(options.results, trial.id);
     return request;
   }
-  placeRanks(request, setup.machine, setup.slots, slots,
+  placeRanks(request, setup.machine, lane.slots, slots,
              setup.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters));
   const std::string trace = traces.variable(kind, plan, point, trial.id);
   for (auto& variables : request.environment)

@@ -13,12 +13,13 @@
 
 namespace expc::engine {
 
-/// The slots of a trial: the same for all trials of a block with as many devices.
-std::vector<unsigned> slotsOf(const Setup& setup, const store::Block& block, const plan::Point& point);
+/// The slots of a trial, of its lane's: the same for all trials of a block with as many devices.
+std::vector<unsigned> slotsOf(const LaneDevices& lane, const store::Block& block, const plan::Point& point);
 
 /// `trial` has its number, key and limit.
 TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,
-                          const store::Block& block, const plan::Point& point, const store::Trial& trial);
+                          const LaneDevices& lane, const store::Block& block, const plan::Point& point,
+                          const store::Trial& trial);
 
 /// The folder of what ranks print, made if it is not there.
 std::string logFolder(const std::string& results);

@@ -1,11 +1,13 @@
 #include "runtime/engine/trial_runner.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "runtime/engine/log_tail.h"
+#include "runtime/engine/process_state.h"
 #include "runtime/plan/command.h"
 
 namespace expc::engine {
@@ -37,6 +39,13 @@ void watchLogs(const TrialRequest& request, TrialWatch& watch) {
     const uint64_t size = sizeOf(request.log(rank));
     if (size != UINT64_MAX && size > kMaxLogBytes) watch.flooded(rank, kMaxLogBytes);
   }
+}
+
+llvm::Error besideStuck(const std::string& who) {
+  return llvm::createStringError(
+      fmt::format("{}, was killed and does not die: no trial is measured beside it. Once it is gone (a restart of the "
+                  "machine ends it for sure) the same command continues; what was measured is kept",
+                  who));
 }
 
 TrialEnd finishTrial(const TrialRequest& request, TrialWatch& watch) {
@@ -78,6 +87,7 @@ llvm::Expected<TrialEnd> runTrial(Launcher& launcher, const Interrupts& interrup
     if (!reports) return abandon(reports.takeError());
     for (RankReport& report : *reports) {
       if (report.trial != *trial) continue;
+      if (!report.stuck.empty()) return abandon(besideStuck(stuckText(report.stuck.front())));
       const bool told = report.what == RankReport::What::Said && report.rank == 0;
       if (told && report.event.type == plan::Event::Type::Progress && hooks.progress) hooks.progress(report.event);
       watch.take(std::move(report));

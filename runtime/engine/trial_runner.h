@@ -24,6 +24,9 @@ struct TrialHooks {
 llvm::Expected<TrialEnd> runTrial(Launcher& launcher, const Interrupts& interrupts, const TrialRequest& request,
                                   const TrialHooks& hooks, const Clock& clock = Clock::real());
 
+/// Why a run ends that has no devices left but those of a process that does not die.
+llvm::Error besideStuck(const std::string& who);
+
 /// Tells `watch` of a rank whose log has grown too large.
 void watchLogs(const TrialRequest& request, TrialWatch& watch);
 /// How a trial ended, once `watch` says that it did: with the tail of the log where something went wrong. Logs in which

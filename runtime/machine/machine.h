@@ -95,8 +95,9 @@ llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view
 /// A stable hash (16 hex digits) of what must agree for two trials to be the same measurement: slots and how GPUs among
 /// them are joined, driver, CPU model and the worker's libraries (as `expc-worker --describe` gives them). Host names
 /// and boots are no part of it.
-std::string environmentClass(const Machine& machine, const std::vector<Slot>& slots,
-                             const llvm::json::Value& libraries);
+/// `beside`: as many trials run at once, each on such slots.
+std::string environmentClass(const Machine& machine, const std::vector<Slot>& slots, const llvm::json::Value& libraries,
+                             unsigned beside = 1);
 
 /// For the report and the store: everything above as JSON.
 llvm::json::Object toJson(const Machine& machine);

@@ -122,8 +122,8 @@ llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view
   return result;
 }
 
-std::string environmentClass(const Machine& machine, const std::vector<Slot>& slots,
-                             const llvm::json::Value& libraries) {
+std::string environmentClass(const Machine& machine, const std::vector<Slot>& slots, const llvm::json::Value& libraries,
+                             unsigned beside) {
   // Written out rather than hashed from JSON, whose key order is the library's business.
   std::string text = fmt::format("cpu={}\ndriver={}\n", machine.cpu_model, machine.gpu_driver);
   for (const Slot& slot : slots)
@@ -134,6 +134,7 @@ std::string environmentClass(const Machine& machine, const std::vector<Slot>& sl
                         slot.name, slot.cores.size());
   if (const std::string kind = joinedText(machine, slots); !kind.empty()) text += fmt::format("joined={}\n", kind);
   if (shareCores(machine, slots)) text += fmt::format("cores={}\n", usableCores(machine));
+  if (beside > 1) text += fmt::format("beside={}\n", beside);
   if (const llvm::json::Object* object = libraries.getAsObject()) {
     std::vector<std::string> lines;
     for (const auto& [key, value] : *object) {

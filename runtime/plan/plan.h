@@ -215,6 +215,7 @@ struct Design {
   uint64_t seed = 0;
   std::optional<double> budget_seconds;
   Validity validity;
+  unsigned share = 1;  // blocks that may run beside each other on one machine, each on its own devices
 };
 
 struct Table {
@@ -277,6 +278,10 @@ struct Control {
   std::string name;
   std::string point;
 };
+
+/// The control of a design that shares: its trials run while nothing else of the run does on their machine, so that the
+/// point itself, which runs beside others, says whether these disturb it. No study can declare one of this name.
+inline constexpr char kAlone[] = "run.alone";
 
 /// Published values, for a report that shows ours beside them.
 struct Reference {

@@ -10,6 +10,7 @@ namespace {
 
 /// A plan with more repetitions than this is a slip: it bounds what the engine allocates for blocks.
 constexpr unsigned kMaxRepeat = 1000000;
+constexpr unsigned kMostShare = 1024;
 
 void requireName(JsonFields& in, llvm::StringRef key, const std::string& name) {
   if (const auto why = whyNoName(name)) in.fail(key, *why);
@@ -279,6 +280,7 @@ void PlanReader::readDesign(const Value& value, const JsonPath& at) {
     plan_.design.budget_seconds = in.number("budget_seconds");
     if (*plan_.design.budget_seconds <= 0) in.fail("budget_seconds", "is not positive");
   }
+  if (in.has("share")) plan_.design.share = in.small("share", 1, kMostShare);
   if (const Value* validity = in.has("validity") ? in.value("validity") : nullptr)
     readValidity(*validity, JsonPath{&at, "validity", std::nullopt});
   in.refuseOthers();

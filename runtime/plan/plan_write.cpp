@@ -175,6 +175,7 @@ Value write(const Design& design) {
     for (const auto& [name, limit] : design.validity.limits) limits[name] = limit;
     object["validity"] = Object{{"attempts", design.validity.attempts}, {"limits", std::move(limits)}};
   }
+  if (design.share > 1) object["share"] = design.share;
   return object;
 }
 

@@ -52,6 +52,7 @@ TrialSpec readSpec(JsonErrors& errors, const Value& value, const JsonPath& at) {
   const bool one_process = spec.world_size == 1 && !spec.slots.empty();  // it may drive several devices
   if (spec.slots.size() != spec.world_size && !one_process)
     in.fail("slots", fmt::format("{} slots for {} ranks", spec.slots.size(), spec.world_size));
+  if (in.has("memory_limit")) spec.memory_limit = in.whole("memory_limit");
   if (in.has("rehearsal")) spec.rehearsal = in.boolean("rehearsal");
   in.refuseOthers();
   return spec;
@@ -79,6 +80,7 @@ Value toJson(const TrialSpec& spec) {
     if (!spec.prepared.empty()) object["prepared"] = jsonText(spec.prepared);
     if (!spec.outputs.empty()) object["outputs"] = jsonText(spec.outputs);
   }
+  if (spec.memory_limit > 0) object["memory_limit"] = spec.memory_limit;
   if (spec.rehearsal) object["rehearsal"] = true;
   return object;
 }
@@ -132,6 +134,7 @@ Value toJson(const LaunchReply& reply) {
     object["status"] = reply.status;
     object["at"] = reply.at;
     if (!reply.out_of_memory.empty()) object["out_of_memory"] = jsonText(reply.out_of_memory);
+    if (!reply.stuck.empty()) object["stuck"] = Array(reply.stuck);
   }
   return object;
 }
@@ -151,6 +154,14 @@ llvm::Expected<LaunchReply> launchReplyFromJson(const Value& value) {
     reply.status = static_cast<int>(in.small("status", 0, INT32_MAX));
     if (in.has("at")) reply.at = in.number("at");
     if (in.has("out_of_memory")) reply.out_of_memory = in.string("out_of_memory");
+    if (in.has("stuck"))
+      in.each("stuck", [&](const Value& item, const JsonPath& at) {
+        const auto pid = item.getAsInteger();
+        if (pid && *pid > 0 && *pid <= INT32_MAX)
+          reply.stuck.push_back(static_cast<int>(*pid));
+        else
+          errors.add(at, "is no process");
+      });
   }
   in.refuseOthers();
   if (errors.any()) return errors.take("the launch reply");

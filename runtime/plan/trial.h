@@ -40,6 +40,7 @@ struct TrialSpec {
   /// For each rank: what it owns, e.g. {"device":"cpu","cores":[0]} or {"device":"cuda","index":0,"cores":[0,1]}. A
   /// trial of one rank may have several: that rank drives them all.
   llvm::json::Array slots;
+  uint64_t memory_limit = 0;  // bytes that a rank and what it starts may take of the host's memory; 0: no limit
   /// On null cards: what the steps take and do is counted, the result says it in `rehearsed`, and no value matters, so
   /// that weights are neither drawn nor read.
   bool rehearsal = false;
@@ -93,6 +94,7 @@ struct LaunchReply {
   int status = 0;             // as from waitpid
   double at = 0;              // when it was seen: seconds since the machine was started (CLOCK_BOOTTIME)
   std::string out_of_memory;  // how it is known that the kernel killed a process of it for memory; "": it is not
+  std::vector<int> stuck;     // processes that it left, which were killed and do not die
 };
 llvm::json::Value toJson(const LaunchRequest& request);
 llvm::Expected<LaunchRequest> launchRequestFromJson(const llvm::json::Value& value);

@@ -180,10 +180,14 @@ class PlanPrinter : TerminalText {
              2, 4);
     for (const plan::Control& control : plan_.controls) {
       const plan::Point* point = plan_.findPoint(control.point);
-      line(printable(fmt::format("control {}: {} once more in each block, to see what the same twice differs by",
-                                 control.name, point ? plan_.label(*point) : control.point)),
+      line(printable(fmt::format(
+               "control {}: {} once more in each block, {}", control.name, point ? plan_.label(*point) : control.point,
+               control.name == plan::kAlone ? "with nothing beside it, to see whether blocks disturb each other"
+                                            : "to see what the same twice differs by")),
            2, 4);
     }
+    if (plan_.design.share > 1)
+      line(fmt::format("up to {} blocks at a time, each on devices of its own", plan_.design.share), 2, 4);
     line(fmt::format("each block runs every point once in a fresh random order; seed {}", plan_.design.seed), 2, 4);
     if (extras_.seconds && plan_.design.budget_seconds && *extras_.seconds > *plan_.design.budget_seconds)
       line(paint_.yellow("the estimate exceeds the budget"), 2, 4);

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Devices and cores: who has them, and what happens when they cannot be had."""
 import contextlib
+import json
 import os
+import pathlib
 import signal
 import sys
 import tempfile
@@ -58,10 +60,104 @@ def leases_that_cannot_be_taken_are_said():
             os.environ["EXPC_DEVICE_LOCKS"] = "none"
 
 
+STUDY = """\
+workload tool command ["./tool.sh", "${{n}}"] {{
+  param n : int
+  metric wall : Time lower
+}}
+study faults {{
+  workload tool
+  factor n in {{ 1, 2 }}
+  measure wall
+  design full {{ timed {{ repeat {repeat} }}  share 2 }}
+}}
+"""
+
+
+def commands(folder, script, repeat=4):
+    folder.study.write_text(STUDY.format(repeat=repeat))
+    tool = folder.path / "tool.sh"
+    tool.write_text("#!/bin/sh\n" + script)
+    tool.chmod(0o755)
+
+
+def blocks_beside_each_other_have_devices_of_their_own():
+    with Folder() as folder:
+        # Says which core it has, and how many of its kind there are now.
+        commands(folder, f"""
+mkdir {folder.path}/here.$EXPC_TRIAL
+taskset -pc $$ > {folder.path}/core.$EXPC_TRIAL
+for i in 1 2 3 4 5 6; do ls -d {folder.path}/here.* >> {folder.path}/seen.$EXPC_TRIAL; sleep 0.05; done
+rmdir {folder.path}/here.$EXPC_TRIAL
+""")
+        folder.run("--devices", "cpu:2").expect(0, "2 blocks run beside each other, on the devices 0, 1")
+        folder.check_store("wall")
+        expect(folder.one("SELECT count(*) FROM trial WHERE status = 'valid'") == 3 * 4, "two points and the control in four blocks")
+        expect(folder.one("SELECT count(DISTINCT session) FROM trial") == 2, "each lane has a session")
+        expect(folder.query("SELECT block FROM trial GROUP BY block HAVING count(DISTINCT devices) > 1") == [], "a block keeps its devices")
+        shared = 0
+        for trial, label in folder.query("SELECT id, label FROM trial"):
+            seen = set((folder.path / f"seen.{trial}").read_text().split())
+            if label == "run.alone":
+                expect(len(seen) == 1, f"the control ran alone, not beside {seen}")
+            elif len(seen) > 1:
+                shared += 1
+        expect(shared > 0, "other trials ran beside each other")
+        alone = folder.run("--devices", "cpu:2", "--jobs", "1").expect(0)
+        expect("kept, not counted" in alone.err, "what ran beside others counts only beside such")
+        return f"{shared} trials beside others"
+
+
+@contextlib.contextmanager
+def freezer():
+    """A control group in which a process is in state D and does not die; yields None where none can be made."""
+    group = pathlib.Path(f"/sys/fs/cgroup/freezer/expc-fault-{os.getpid()}")
+    try:
+        group.mkdir()
+    except OSError:
+        yield None
+        return
+    try:
+        yield group
+    finally:
+        thaw(group)
+        wait_for(lambda: not (group / "cgroup.procs").read_text(), "what was frozen is gone")
+        group.rmdir()
+
+
+def thaw(group):
+    (group / "freezer.state").write_text("THAWED")
+
+
+def a_process_that_does_not_die_closes_its_lane_and_keeps_its_devices():
+    with freezer() as group, leases(), Folder() as folder:
+        if group is None:
+            return "SKIPPED: no freezer group can be made"
+        commands(folder, f"""
+if mkdir {folder.path}/once 2> /dev/null; then
+  echo $$ > {group}/cgroup.procs
+  echo $$ > {folder.path}/pid
+  echo FROZEN > {group}/freezer.state
+fi
+sleep 0.1
+""")
+        ended = folder.run("--devices", "cpu:2", "--timeout", "2", timeout=120)
+        pid = (folder.path / "pid").read_text().strip()
+        ended.expect(0, f"process {pid}, in state D", "the others go on")
+        expect(folder.one("SELECT count(*) FROM trial WHERE status = 'timeout'") == 1, "its trial timed out")
+        core = "core " + str(json.loads(folder.one("SELECT devices FROM trial WHERE status = 'timeout'"))[0]["cores"][0])
+        folder.check_store("wall")
+        # Who wants all devices is told who has one of them.
+        folder.run("--devices", "cpu:2", "--fresh").expect(1, f"{core} is held by process {pid}, which an earlier run killed")
+        thaw(group)
+        folder.run("--devices", "cpu:2", "--fresh").expect(0)
+
+
 if __name__ == "__main__":
     harness.parse_options(heat_up=0)
     code = harness.main([two_runs_with_two_folders_do_not_share_cores, a_run_with_nothing_to_do_needs_no_devices,
-                         leases_that_cannot_be_taken_are_said])
+                         leases_that_cannot_be_taken_are_said, blocks_beside_each_other_have_devices_of_their_own,
+                         a_process_that_does_not_die_closes_its_lane_and_keeps_its_devices])
     left = marked_processes()
     if left:
         print(f"FAIL  processes are left: {left}")

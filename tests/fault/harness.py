@@ -119,18 +119,18 @@ class Folder:
     def valid(self):
         return self.one("SELECT count(*) FROM trial WHERE status = 'valid'")
 
-    def check_store(self):
+    def check_store(self, metric="step_time"):
         """What must hold of every store at every moment."""
         done = subprocess.run([options.expc, "store", "verify", "--results", str(self.results)], capture_output=True, text=True)
         expect(done.returncode == 0, f"every line is whole, and the index says what the journals say\n{done.stderr}{done.stdout}")
         expect(self.one("PRAGMA integrity_check") == "ok", "the database is intact")
         expect(self.query("PRAGMA foreign_key_check") == [], "no row without its parent")
-        expect(self.one("SELECT count(*) FROM (SELECT 1 FROM trial WHERE status = 'valid' GROUP BY block, point "
+        expect(self.one("SELECT count(*) FROM (SELECT 1 FROM trial WHERE status = 'valid' GROUP BY block, point, label "
                         "HAVING count(*) > 1)") == 0, "no trial counts twice")
         expect(self.one("SELECT count(*) FROM trial JOIN block ON block.id = trial.block "
                         "WHERE trial.session <> block.session") == 0, "no block spans two sessions")
         expect(self.one("SELECT count(*) FROM trial WHERE status = 'valid' AND kind = 'timed' AND NOT EXISTS "
-                        "(SELECT 1 FROM metric_value WHERE trial = trial.id AND name = 'step_time' AND value > 0)") == 0,
+                        "(SELECT 1 FROM metric_value WHERE trial = trial.id AND name = ? AND value > 0)", metric) == 0,
                "every valid timed trial has its metric")
 
     def check_complete(self, pairs, quality):

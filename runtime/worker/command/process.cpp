@@ -179,7 +179,9 @@ llvm::Expected<ProgramEnd> Run::run(const std::string& file) {
   pid_ = startChild(program_, outputs, file.c_str(), argv.data(), self, refusal);
   if (pid_ < 0) return llvm::createStringError(fmt::format("no process for the program: {}", std::strerror(errno)));
   watch(outputs);
-  end_.left_behind = serve::killStrangers({});
+  serve::Strangers strangers = serve::killStrangers({});
+  end_.left_behind = strangers.killed;
+  end_.stuck = std::move(strangers.left);
   if (refusal.step != Refusal::None) return refused(program_, file, {Refusal::Step(refusal.step), refusal.error});
   return end_;
 }

@@ -27,6 +27,7 @@ struct ProgramEnd {
   uint64_t peak_bytes = 0;   // largest resident set among these
   bool flooded = false;      // killed for its output
   unsigned left_behind = 0;  // processes that outlived it and were killed
+  std::vector<int> stuck;    // those of them that do not die
 };
 
 /// Runs `program` in a process group of its own with /dev/null as standard input; every descendant is dead when this

@@ -128,6 +128,11 @@ int Trial::run() {
 }
 
 int Trial::judge(const ProgramEnd& end) {
+  if (!end.stuck.empty()) {
+    events_.failed(fmt::format("{} left process {} behind, which was killed and does not die",
+                               program_.arguments.front(), end.stuck.front()));
+    return 1;  // so that this process ends too and its server looks after what is left
+  }
   if (end.flooded) {
     events_.failed(fmt::format("{} wrote more than {} MiB of output and was ended", program_.arguments.front(),
                                kMostOutput >> 20));

@@ -88,6 +88,8 @@ int runGuarded(const plan::LaunchRequest& request, int event_fd, const Child& ch
 
 void runChild(const plan::LaunchRequest& request, channel::Packet packet, int done, pid_t server, const Child& child) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // What it starts and loses stays with it while it lives: the server must not take that for what an ended rank left.
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
   if (getppid() != server) _exit(125);  // it died before the line above
   setpgid(0, 0);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);

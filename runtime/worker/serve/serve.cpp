@@ -66,7 +66,7 @@ class Server {
   void refuse(uint64_t id, int log_fd, const std::string& why);
   void readChannels(const std::vector<pollfd>& fds);
   void reap();
-  void exited(const Rank& rank, int status, double at);
+  void exited(const Rank& rank, int status, double at, std::vector<int> stuck = {});
   void retire(Rank& rank);
   void killAll();
   std::string memoryEvidence(const plan::LaunchReply& exited);
@@ -79,6 +79,7 @@ class Server {
   sigset_t old_mask_{};
   bool open_ = true;
   std::vector<Rank> ranks_;
+  std::set<pid_t> stuck_;  // left by ranks, told, and not waited for again
   MemoryGroup group_;
   KernelLog log_;
   uint64_t kills_told_ = 0;
@@ -231,16 +232,17 @@ void Server::reap() {
     const double at = bootSeconds();
     // What the rank left behind goes with it; until it is reaped its number cannot be another's.
     kill(-rank.pid, SIGKILL);
-    killStrangers(known());
+    std::vector<int> stuck = killStrangers(known()).left;
+    stuck_.insert(stuck.begin(), stuck.end());
     int status = 0;
     waitpid(rank.pid, &status, 0);
     retire(rank);
-    if (rank.launch != 0) exited(rank, status, at);
+    if (rank.launch != 0) exited(rank, status, at, std::move(stuck));
     return true;
   });
 }
 
-void Server::exited(const Rank& rank, int status, double at) {
+void Server::exited(const Rank& rank, int status, double at, std::vector<int> stuck) {
   plan::LaunchReply reply;
   reply.type = plan::LaunchReply::Type::Exited;
   reply.at = at;
@@ -248,6 +250,7 @@ void Server::exited(const Rank& rank, int status, double at) {
   reply.pid = rank.pid;
   reply.status = status;
   reply.out_of_memory = memoryEvidence(reply);
+  reply.stuck = std::move(stuck);
   send(reply);
 }
 
@@ -270,7 +273,7 @@ void Server::killAll() {
 }
 
 std::set<pid_t> Server::known() const {
-  std::set<pid_t> pids;
+  std::set<pid_t> pids = stuck_;
   for (const Rank& rank : ranks_) pids.insert(rank.pid);
   return pids;
 }

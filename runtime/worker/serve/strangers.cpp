@@ -44,22 +44,22 @@ std::vector<pid_t> children() {
 
 }  // namespace
 
-unsigned killStrangers(const std::set<pid_t>& known) {
-  std::set<pid_t> alive;
+Strangers killStrangers(const std::set<pid_t>& known) {
+  std::set<pid_t> alive, left;
   const auto end = std::chrono::steady_clock::now() + kPatience;
   while (std::chrono::steady_clock::now() < end) {
-    bool any = false;
+    left.clear();
     for (const pid_t child : children()) {
       if (known.count(child)) continue;
-      any = true;
       if (waitpid(child, nullptr, WNOHANG) != 0) continue;  // dead already
+      left.insert(child);
       alive.insert(child);
       kill(child, SIGKILL);
     }
-    if (!any) break;
-    if (!alive.empty()) usleep(500);
+    if (left.empty()) break;
+    usleep(500);
   }
-  return alive.size();
+  return {static_cast<unsigned>(alive.size()), {left.begin(), left.end()}};
 }
 
 }  // namespace expc::serve
