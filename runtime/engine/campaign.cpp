@@ -94,6 +94,13 @@ llvm::Error Campaign::prepare() {
 }
 
 llvm::Error Campaign::end(int64_t run) {
+  if (crowded_ > 0) {
+    env_.listener.finished();
+    say(fmt::format(
+        "{} of {} trials shared their cores with other processes, which took up to {:.0f} %; `other_cpu 5%` "
+        "in the design repeats such trials",
+        crowded_, outcome_.trials, crowded_most_ * 100));
+  }
   const auto done = [&](Ending ending, std::string_view word) {
     outcome_.ending = ending;
     return env_.store.endRun(run, now(), word);
@@ -239,15 +246,20 @@ void Campaign::blockOver(plan::TrialKind kind) {
   scheduler_.close(kind);
   all_failed_ = true;
   env_.listener.finished();
-  const std::vector<analysis::Failure> given_up = index_.givenUp();
-  const auto& first = index_.firstFailedForGood();
   say(
-      fmt::format("every {} trial failed, so no further block of them is started. Mend what is wrong, and the same "
+      fmt::format("every {} trial {}, so no further block of them is started. Mend what is wrong, and the same "
                   "command continues; the reason: {}",
-                  plan::toString(kind),
-                  first              ? first->reason
-                  : given_up.empty() ? ""
-                                     : given_up.front().reason));
+                  plan::toString(kind), index_.tally().failed > 0 ? "failed" : "was disturbed", commonReason(kind)));
+}
+
+/// Why the trials of a kind were lost of which none ended well: what one of them said.
+std::string Campaign::commonReason(plan::TrialKind kind) const {
+  if (const auto& first = index_.firstFailedForGood()) return first->reason;
+  if (const std::vector<analysis::Failure> given_up = index_.givenUp(); !given_up.empty())
+    return given_up.front().reason;
+  for (unsigned number = 0; number < index_.places(); ++number)
+    if (const std::string& reason = index_.of(kind, number).last_reason; !reason.empty()) return reason;
+  return "";
 }
 
 bool Campaign::stopping() const {

@@ -61,6 +61,7 @@ class Campaign {
     TrialNote note;
     std::unique_ptr<TrialWatch> watch;
     std::vector<int> stuck;  // processes of it that do not die
+    std::shared_ptr<const validity::Readings> readings;
   };
 
   llvm::Error prepare();
@@ -79,6 +80,7 @@ class Campaign {
   llvm::Error mindGap(unsigned lane);
   llvm::Error beginBlock(unsigned lane, const Step& step);
   void blockOver(plan::TrialKind kind);
+  std::string commonReason(plan::TrialKind kind) const;
   llvm::Error startTrial(unsigned lane, const Step& step);
   /// An error where what a trial of the point reads has changed since the run began.
   llvm::Error checkFiles(const plan::Point& point);
@@ -87,6 +89,8 @@ class Campaign {
   llvm::Error finish(Flight& flight, TrialEnd end);
   /// Nothing is measured any more on devices that a process keeps; the error where no lane is left.
   llvm::Error closeLane(const Flight& flight);
+  /// Of a trial that something disturbed nothing counts.
+  void judgeReadings(const Flight& flight, TrialEnd& end);
   TrialNote noteOf(const Flight& flight) const;
   void tidy(const Flight& flight);
   void count(const store::Trial& trial);
@@ -115,6 +119,8 @@ class Campaign {
   std::map<uint64_t, std::unique_ptr<Flight>> flights_;  // by the launcher's number
   std::optional<unsigned> alone_;  // the lane for whose next or present trial all others stand still
   int64_t run_ = 0;
+  unsigned crowded_ = 0;     // trials of which others took cores, without a limit of it
+  double crowded_most_ = 0;  // the largest share that they took
   bool new_session_ = false, all_failed_ = false;
   double next_look_ = 0, last_heartbeat_ = 0, last_touch_ = 0;
 };

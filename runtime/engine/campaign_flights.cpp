@@ -10,6 +10,7 @@
 #include "runtime/engine/process_state.h"
 #include "runtime/engine/trial_request.h"
 #include "runtime/engine/trial_runner.h"
+#include "runtime/validity/gate.h"
 
 namespace expc::engine {
 namespace {
@@ -19,6 +20,8 @@ using store::TrialStatus;
 constexpr double kLook = 1, kHeartbeat = 10, kTouch = 60;  // seconds between two
 // Another lane may give up all that a block was to run; of one after the other nobody does.
 constexpr unsigned kMostEmpty = 3;
+// Others that take less of a trial's cores are not worth a word.
+constexpr double kCrowded = 0.1;
 
 llvm::Error noProgress(plan::TrialKind kind) {
   return llvm::createStringError(
@@ -143,6 +146,7 @@ llvm::Error Campaign::attend() {
     const plan::Event& event = report.event;
     if (report.what == RankReport::What::Said && report.rank == 0 && event.type == plan::Event::Type::Progress)
       env_.listener.trialProgress(flight->second->note, event.phase, event.done, event.total);
+    if (report.readings) flight->second->readings = report.readings;
     std::vector<int>& stuck = flight->second->stuck;
     stuck.insert(stuck.end(), report.stuck.begin(), report.stuck.end());
     flight->second->watch->take(std::move(report));
@@ -179,6 +183,7 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
     failed.seconds = end.seconds;
     end = std::move(failed);
   }
+  if (flight.readings) judgeReadings(flight, end);
   trial.status = end.status;
   trial.reason = std::move(end.reason);
   trial.log_tail = std::move(end.log_tail);
@@ -230,10 +235,28 @@ llvm::Error Campaign::closeLane(const Flight& flight) {
   return llvm::Error::success();
 }
 
+void Campaign::judgeReadings(const Flight& flight, TrialEnd& end) {
+  const validity::Readings& readings = *flight.readings;
+  end.environment["readings"] = validity::toJson(readings);
+  // A failure and an out of memory say something of the program, whatever went on beside it.
+  if (end.status != TrialStatus::Valid && end.status != TrialStatus::Timeout) return;
+  const plan::Validity& validity = plan_.design.validity;
+  const std::vector<validity::Flag> flags = validity::judge(readings, validity);
+  if (!flags.empty()) {
+    const std::string before = end.status == TrialStatus::Timeout ? end.reason + "; " : "";
+    end.reason = before + validity::disturbedText(flags);
+    end.status = TrialStatus::Invalid;
+  }
+  if (readings.other_cpu.value_or(0) <= kCrowded || validity.limit("other_cpu")) return;
+  ++crowded_;
+  crowded_most_ = std::max(crowded_most_, *readings.other_cpu);
+}
+
 /// The folder of a command's trial is for whoever wants to know why it went wrong.
 void Campaign::tidy(const Flight& flight) {
   const TrialStatus status = flight.trial.status;
-  const bool wanted = status == TrialStatus::Valid ? options_.keep_trial_folders : status != TrialStatus::Interrupted;
+  const bool ended_well = status == TrialStatus::Valid || status == TrialStatus::Invalid;
+  const bool wanted = ended_well ? options_.keep_trial_folders : status != TrialStatus::Interrupted;
   if (!wanted) folders_.drop(flight.request.spec.folder);
 }
 

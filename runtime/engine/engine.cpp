@@ -131,7 +131,7 @@ llvm::Error recordRun(const Setup& setup, store::Store& store, store::Moment now
 
 LocalWorkers localWorkers(const Setup& setup, const std::string& results) {
   return {setup.built_in ? setup.built_in->path : "", setup.command ? setup.command->path : "", setup.environment,
-          results + "/worker-server.log"};
+          results + "/worker-server.log", setup.slots.front().gpu ? setup.machine.nvml_library : ""};
 }
 
 analysis::RunPolicy policyOf(const EngineOptions& options) {

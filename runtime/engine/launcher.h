@@ -5,10 +5,12 @@
 
 #include <llvm/Support/Error.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/plan/trial.h"
+#include "runtime/validity/readings.h"
 
 namespace expc::engine {
 
@@ -28,6 +30,7 @@ struct RankReport {
     Said,      // `event`
     Nonsense,  // it wrote a line that is no event: `text` says which and why. Nothing more that it says is reported
     Exited,    // it is gone, with `status`, and all that it said was reported before
+    Readings,  // of the whole trial, before its last exit: `readings`, where the launcher looks at its machines
     Lost       // of the whole trial: the launcher lost it, and nothing of it runs any more but what is `stuck`; `text`
                // says why
   } what = What::Started;
@@ -41,6 +44,7 @@ struct RankReport {
       out_of_memory;       // Exited: how it is known that the kernel killed a process of this rank for memory; "": not
   std::vector<int> stuck;  // Exited, Lost: processes of it that were killed and do not die; they keep its devices
   double at = 0;           // boot time: of an exit when it happened, else when it was seen
+  std::shared_ptr<const validity::Readings> readings = nullptr;
 };
 
 struct LauncherDescription {

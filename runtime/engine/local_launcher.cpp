@@ -31,7 +31,8 @@ LocalLauncher::LocalLauncher(LocalWorkers workers, const Interrupts& interrupts,
       clock_(clock),
       lanes_(lanes),
       environment_(std::move(workers.environment)),
-      log_(std::move(workers.log)) {
+      log_(std::move(workers.log)),
+      monitor_(validity::Cards(workers.nvml, environment_), getpid()) {
   built_in_.path = std::move(workers.built_in);
   command_.path = std::move(workers.command);
 }
@@ -94,15 +95,33 @@ llvm::Expected<uint64_t> LocalLauncher::start(const TrialRequest& request) {
   Trial& trial = trials_[id];
   trial.server = &server;
   trial.ranks.reserve(request.spec.world_size);
+  watch(id, request);
   for (unsigned number = 0; number < request.spec.world_size; ++number) {
     if (auto error = launchRank(request, number, trial)) {
       kill(id);
       for (Rank& rank : trial.ranks) close(rank.pipe);
+      monitor_.end(id, clock_.boot());
       trials_.erase(id);
       return error;
     }
   }
   return id;
+}
+
+/// Begins to look at what the trial owns.
+void LocalLauncher::watch(uint64_t id, const TrialRequest& request) {
+  std::vector<int> cores;
+  std::vector<unsigned> cards;
+  for (const llvm::json::Value& value : request.spec.slots) {
+    const llvm::json::Object* slot = value.getAsObject();
+    if (!slot) continue;
+    if (const llvm::json::Array* own = slot->getArray("cores"))
+      for (const llvm::json::Value& core : *own)
+        if (const auto number = core.getAsInteger()) cores.push_back(static_cast<int>(*number));
+    if (slot->getString("device") == "cuda")
+      cards.push_back(static_cast<unsigned>(slot->getInteger("index").value_or(0)));
+  }
+  monitor_.begin(id, std::move(cores), cards, clock_.boot());
 }
 
 llvm::Error LocalLauncher::launchRank(const TrialRequest& request, unsigned number, Trial& trial) {
@@ -147,6 +166,7 @@ llvm::Error LocalLauncher::launchRank(const TrialRequest& request, unsigned numb
 llvm::Expected<std::vector<RankReport>> LocalLauncher::events(double until, int wake) {
   std::vector<RankReport> reports;
   wait(until, wake);
+  if (const double now = clock_.boot(); monitor_.isDue(now)) monitor_.look(now);
   // Pipes first: what a rank said comes before how it ended.
   for (auto& [id, trial] : trials_)
     for (Rank& rank : trial.ranks) readPipe(id, rank, reports);
@@ -216,9 +236,15 @@ void LocalLauncher::takeReply(const plan::LaunchReply& reply, std::vector<RankRe
       report.stuck = reply.stuck;
       report.at = reply.at;
     }
+    const bool over = std::all_of(trial.ranks.begin(), trial.ranks.end(), [](const Rank& one) { return one.exited; });
+    if (over) {
+      RankReport seen;
+      seen.what = RankReport::What::Readings;
+      seen.readings = std::make_shared<const validity::Readings>(monitor_.end(id, clock_.boot()));
+      add(reports, id, rank->number, std::move(seen));
+    }
     add(reports, id, rank->number, std::move(report));
-    if (std::all_of(trial.ranks.begin(), trial.ranks.end(), [](const Rank& one) { return one.exited; }))
-      trials_.erase(found);
+    if (over) trials_.erase(found);
     return;
   }
 }
@@ -279,6 +305,7 @@ void LocalLauncher::lose(uint64_t id, Trial& trial, std::string why, std::vector
     readPipe(id, rank, reports);
     closePipe(id, rank, reports);
   }
+  monitor_.end(id, clock_.boot());
   RankReport report;
   report.what = RankReport::What::Lost;
   report.text = std::move(why);

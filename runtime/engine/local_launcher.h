@@ -13,6 +13,7 @@
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/launcher.h"
 #include "runtime/engine/worker_client.h"
+#include "runtime/validity/monitor.h"
 
 namespace expc::engine {
 
@@ -21,6 +22,7 @@ struct LocalWorkers {
   std::string built_in, command;
   Environment environment;  // beside this process's
   std::string log;          // where the servers' own output goes
+  std::string nvml = "";    // the library that knows the cards; "" where none is used
 };
 
 class LocalLauncher final : public Launcher {
@@ -71,6 +73,7 @@ class LocalLauncher final : public Launcher {
   void giveUpOverdue(std::vector<RankReport>& reports);
   void loseTrials(Server& server, std::vector<RankReport>& reports);
   void lose(uint64_t id, Trial& trial, std::string why, std::vector<int> stuck, std::vector<RankReport>& reports);
+  void watch(uint64_t id, const TrialRequest& request);
   RankReport& add(std::vector<RankReport>& reports, uint64_t id, unsigned rank, RankReport report);
 
   const Interrupts& interrupts_;
@@ -81,6 +84,7 @@ class LocalLauncher final : public Launcher {
   const std::string log_;
   Server built_in_, command_;
   std::map<uint64_t, Trial> trials_;
+  validity::Monitor monitor_;
   uint64_t next_trial_ = 1;
   unsigned restarts_ = 0;
 };

@@ -1,0 +1,118 @@
+#include "runtime/validity/cards.h"
+
+#include <dlfcn.h>
+#include <llvm/ADT/StringRef.h>
+
+#include <array>
+#include <cstdlib>
+
+namespace expc::validity {
+namespace {
+
+// The part of NVML's binary interface that is used here (stable since driver 450).
+using Device = struct OpaqueDevice*;
+struct Process {
+  unsigned pid;
+  unsigned long long memory;
+  unsigned gpu_instance, compute_instance;
+};
+constexpr int kSuccess = 0;
+constexpr unsigned kGraphicsClock = 0, kGpuSensor = 0, kUncorrected = 1, kVolatile = 0;
+constexpr unsigned kEnabled = 1;
+constexpr unsigned long long kIdle = 1;
+constexpr size_t kMostProcesses = 256;
+
+/// Variables of null cards that are set for as long as it lives, where they are not set by others.
+class Variables {
+ public:
+  explicit Variables(const std::vector<std::string>& environment) {
+    for (const std::string& variable : environment) {
+      const auto [name, value] = llvm::StringRef(variable).split('=');
+      if (!name.starts_with("NULLGPU_") || std::getenv(name.str().c_str())) continue;
+      setenv(name.str().c_str(), value.str().c_str(), 1);
+      set_.push_back(name.str());
+    }
+  }
+  ~Variables() {
+    for (const std::string& name : set_) unsetenv(name.c_str());
+  }
+  Variables(const Variables&) = delete;
+  Variables& operator=(const Variables&) = delete;
+
+ private:
+  std::vector<std::string> set_;
+};
+
+}  // namespace
+
+class Cards::Library {
+ public:
+  explicit Library(void* handle) : handle_(handle), works_(call("nvmlInit_v2")) {}
+  ~Library() {
+    if (works_) call("nvmlShutdown");
+    dlclose(handle_);
+  }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  template <typename... Args>
+  bool call(const char* name, Args... args) const {
+    auto* function = reinterpret_cast<int (*)(Args...)>(dlsym(handle_, name));
+    return function && function(args...) == kSuccess;
+  }
+  Device device(unsigned index) const {
+    Device device = nullptr;
+    return works_ && call("nvmlDeviceGetHandleByIndex_v2", index, &device) ? device : nullptr;
+  }
+
+ private:
+  void* handle_;
+  bool works_;
+};
+
+Cards::Cards(const std::string& library, const std::vector<std::string>& environment) {
+  if (library.empty()) return;
+  const Variables variables(environment);
+  if (void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)) library_ = std::make_unique<Library>(handle);
+  look(0);
+}
+Cards::~Cards() = default;
+Cards::Cards(Cards&&) noexcept = default;
+
+std::optional<CardState> Cards::look(unsigned index) const {
+  Device device = library_ ? library_->device(index) : nullptr;
+  if (!device) return std::nullopt;
+  const Library& nvml = *library_;
+  CardState state;
+  unsigned long long reasons = 0, millijoules = 0, errors = 0;
+  unsigned milliwatts = 0;
+  if (nvml.call("nvmlDeviceGetCurrentClocksThrottleReasons", device, &reasons)) {
+    state.reasons = reasons;
+    state.working = (reasons & kIdle) == 0;
+  }
+  nvml.call("nvmlDeviceGetClockInfo", device, kGraphicsClock, &state.clock_mhz);
+  nvml.call("nvmlDeviceGetTemperature", device, kGpuSensor, &state.celsius);
+  if (nvml.call("nvmlDeviceGetPowerUsage", device, &milliwatts)) state.watts = milliwatts * 1e-3;
+  if (nvml.call("nvmlDeviceGetTotalEnergyConsumption", device, &millijoules))
+    state.joules = static_cast<double>(millijoules) * 1e-3;
+  if (nvml.call("nvmlDeviceGetTotalEccErrors", device, kUncorrected, kVolatile, &errors)) state.ecc_errors = errors;
+  std::array<Process, kMostProcesses> processes{};
+  auto count = static_cast<unsigned>(processes.size());
+  if (nvml.call("nvmlDeviceGetComputeRunningProcesses_v3", device, &count, processes.data()))
+    for (unsigned i = 0; i < count; ++i) state.processes.push_back(static_cast<int>(processes[i].pid));
+  return state;
+}
+
+std::optional<CardSettings> Cards::settings(unsigned index) const {
+  Device device = library_ ? library_->device(index) : nullptr;
+  if (!device) return std::nullopt;
+  CardSettings settings;
+  unsigned now = 0, pending = 0;
+  if (library_->call("nvmlDeviceGetPersistenceMode", device, &now)) settings.persistence = now == kEnabled;
+  if (library_->call("nvmlDeviceGetEccMode", device, &now, &pending)) settings.ecc = now == kEnabled;
+  if (library_->call("nvmlDeviceGetEnforcedPowerLimit", device, &now)) settings.power_limit = now * 1e-3;
+  if (library_->call("nvmlDeviceGetPowerManagementDefaultLimit", device, &now)) settings.power_default = now * 1e-3;
+  return settings;
+}
+
+}  // namespace expc::validity

@@ -1,0 +1,190 @@
+#include "runtime/validity/host.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringRef.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace expc::validity {
+namespace {
+
+namespace fs = std::filesystem;
+using llvm::StringRef;
+
+constexpr size_t kNamedOthers = 3;
+
+std::optional<double> numberIn(StringRef text) {
+  double value = 0;
+  return llvm::to_float(text.trim(), value) ? std::optional(value) : std::nullopt;
+}
+
+std::optional<uint64_t> wholeIn(StringRef text) {
+  uint64_t value = 0;
+  return llvm::to_integer(text.trim(), value, 10) ? std::optional(value) : std::nullopt;
+}
+
+llvm::SmallVector<StringRef, 64> wordsOf(StringRef line) {
+  llvm::SmallVector<StringRef, 64> words;
+  llvm::SplitString(line, words);
+  return words;
+}
+
+double tick() { return 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK)); }
+
+/// "cpu3 user nice system idle iowait irq softirq steal …": what was neither idle nor waiting, in seconds. Interrupts
+/// belong to nobody and are left out.
+void readCores(HostCounts& counts, const std::string& root) {
+  const std::string text = readText(root + "/proc/stat").value_or("");
+  llvm::SmallVector<StringRef, 64> lines;
+  StringRef(text).split(lines, '\n');
+  for (StringRef line : lines) {
+    const auto words = wordsOf(line);
+    int core = 0;
+    if (words.size() < 9) continue;
+    StringRef number = words[0];
+    if (!number.consume_front("cpu") || !llvm::to_integer(number, core, 10)) continue;
+    double busy = 0;
+    for (const size_t column : {1, 2, 3, 8}) busy += numberIn(words[column]).value_or(0);
+    counts.busy[core] = busy * tick();
+  }
+}
+
+void readPages(HostCounts& counts, const std::string& root) {
+  const std::string text = readText(root + "/proc/vmstat").value_or("");
+  llvm::SmallVector<StringRef, 64> lines;
+  StringRef(text).split(lines, '\n');
+  for (const StringRef line : lines) {
+    const auto [name, value] = line.split(' ');
+    const std::optional<uint64_t> count = wholeIn(value);
+    if (!count) continue;
+    if (name == "pswpin" || name == "pswpout") counts.swapped_pages = counts.swapped_pages.value_or(0) + *count;
+    if (name == "pgmajfault") counts.page_faults = *count;
+  }
+}
+
+/// "some avg10=0.00 avg60=0.00 avg300=0.00 total=373839527": microseconds.
+void readPressure(HostCounts& counts, const std::string& root) {
+  const std::string text = readText(root + "/proc/pressure/memory").value_or("");
+  const auto words = wordsOf(StringRef(text).split('\n').first);
+  if (words.empty() || words.front() != "some") return;
+  for (StringRef word : words)
+    if (word.consume_front("total="))
+      if (const auto total = numberIn(word)) counts.pressure = *total * 1e-6;
+}
+
+/// Packages of RAPL, each with a counter in microjoules.
+void readEnergy(HostCounts& counts, const std::string& root) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(root + "/sys/class/powercap", error)) {
+    const std::string name = entry.path().filename().string();
+    if (!StringRef(name).starts_with("intel-rapl:") || std::count(name.begin(), name.end(), ':') != 1) continue;
+    const auto joules = numberIn(readText(entry.path().string() + "/energy_uj").value_or(""));
+    const auto range = numberIn(readText(entry.path().string() + "/max_energy_range_uj").value_or(""));
+    if (!joules || !range) continue;
+    counts.joules = counts.joules.value_or(0) + *joules * 1e-6;
+    counts.joules_wrap = std::max(counts.joules_wrap, *range * 1e-6);
+  }
+}
+
+/// The fields of /proc/PID/stat behind the name in brackets, which may hold anything; the first is the state.
+llvm::SmallVector<StringRef, 64> statFields(StringRef text) {
+  const size_t end = text.rfind(')');
+  return end == StringRef::npos ? llvm::SmallVector<StringRef, 64>() : wordsOf(text.substr(end + 1));
+}
+
+std::string statOf(int pid, const std::string& root) {
+  return readText(fmt::format("{}/proc/{}/stat", root, pid)).value_or("");
+}
+
+constexpr size_t kState = 0, kUser = 11, kSystem = 12, kWaitedUser = 13, kWaitedSystem = 14, kCore = 36;
+
+/// False where the system does not tell a process's children.
+bool addFamily(int pid, const std::string& root, Family& family, double& seconds) {
+  if (!family.pids.insert(pid).second) return true;
+  const std::string stat = statOf(pid, root);
+  const auto fields = statFields(stat);
+  if (fields.size() <= kCore) return true;  // it is gone
+  for (const size_t field : {kUser, kSystem, kWaitedUser, kWaitedSystem})
+    seconds += numberIn(fields[field]).value_or(0) * tick();
+  std::error_code error;
+  for (const fs::directory_entry& task : fs::directory_iterator(fmt::format("{}/proc/{}/task", root, pid), error)) {
+    const auto children = readText(task.path().string() + "/children");
+    if (!children && fs::exists(task.path(), error)) return false;
+    for (const StringRef child : wordsOf(children.value_or("")))
+      if (const auto number = wholeIn(child))
+        if (!addFamily(static_cast<int>(*number), root, family, seconds)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::string> readText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::stringstream text;
+  text << file.rdbuf();
+  return StringRef(text.str()).rtrim().str();
+}
+
+HostCounts readHost(const std::string& root) {
+  HostCounts counts;
+  readCores(counts, root);
+  readPages(counts, root);
+  readPressure(counts, root);
+  readEnergy(counts, root);
+  return counts;
+}
+
+std::optional<double> readLoad(const std::string& root) {
+  const std::string text = readText(root + "/proc/loadavg").value_or("");
+  return numberIn(StringRef(text).split(' ').first);
+}
+
+std::optional<double> readClock(const std::vector<int>& cores, const std::string& root) {
+  double sum = 0;
+  for (const int core : cores) {
+    const auto khz = numberIn(
+        readText(fmt::format("{}/sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq", root, core)).value_or(""));
+    if (!khz) return std::nullopt;
+    sum += *khz * 1e-3;
+  }
+  return cores.empty() ? std::nullopt : std::optional(sum / static_cast<double>(cores.size()));
+}
+
+Family familyOf(int pid, const std::string& root) {
+  Family family;
+  double seconds = 0;
+  if (addFamily(pid, root, family, seconds)) family.cpu_seconds = seconds;
+  return family;
+}
+
+std::vector<std::string> runningOthers(const std::vector<int>& cores, const Family& family, const std::string& root) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(root + "/proc", error)) {
+    const auto pid = wholeIn(entry.path().filename().string());
+    if (!pid || family.pids.count(static_cast<int>(*pid))) continue;
+    const std::string stat = statOf(static_cast<int>(*pid), root);
+    const auto fields = statFields(stat);
+    if (fields.size() <= kCore || fields[kState] != "R") continue;
+    const auto core = wholeIn(fields[kCore]);
+    if (!core || std::find(cores.begin(), cores.end(), static_cast<int>(*core)) == cores.end()) continue;
+    found.push_back(processText(static_cast<int>(*pid), root));
+    if (found.size() == kNamedOthers) break;
+  }
+  return found;
+}
+
+std::string processText(int pid, const std::string& root) {
+  const std::string name = readText(fmt::format("{}/proc/{}/comm", root, pid)).value_or("");
+  return name.empty() ? std::to_string(pid) : fmt::format("{} ({})", pid, name);
+}
+
+}  // namespace expc::validity

@@ -1,0 +1,48 @@
+#pragma once
+
+// What /proc and /sys say of this machine at a moment. `root` stands before each path: a folder of files in tests.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace expc::validity {
+
+/// Counts that only grow.
+struct HostCounts {
+  std::map<int, double> busy;  // seconds that each core did something, or that a guest's host took it
+  std::optional<uint64_t> swapped_pages, page_faults;
+  std::optional<double> pressure;  // seconds in which somebody waited for memory
+  std::optional<double> joules;    // of all processors; it begins anew at `joules_wrap`
+  double joules_wrap = 0;
+};
+
+HostCounts readHost(const std::string& root = "");
+/// The load average of a minute.
+std::optional<double> readLoad(const std::string& root = "");
+/// The mean clock of these cores, in MHz.
+std::optional<double> readClock(const std::vector<int>& cores, const std::string& root = "");
+
+/// A process and all that descend from it.
+struct Family {
+  std::set<int> pids;
+  /// What they took, and those that are gone and were waited for. Nothing where the system does not say which
+  /// processes descend from one.
+  std::optional<double> cpu_seconds;
+};
+Family familyOf(int pid, const std::string& root = "");
+
+/// Processes outside of `family` that were running on one of `cores` at this moment: "1234 (cc1plus)", three at most.
+std::vector<std::string> runningOthers(const std::vector<int>& cores, const Family& family,
+                                       const std::string& root = "");
+
+/// "1234 (cc1plus)"; "1234" of a process that cannot be seen.
+std::string processText(int pid, const std::string& root = "");
+
+/// The text of a file without the white space at its end; nothing where it cannot be read.
+std::optional<std::string> readText(const std::string& path);
+
+}  // namespace expc::validity

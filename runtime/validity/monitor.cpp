@@ -1,0 +1,153 @@
+#include "runtime/validity/monitor.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace expc::validity {
+namespace {
+
+// The kernel counts in hundredths of a second, in each core and each process.
+constexpr double kLeastCoreSeconds = 1;
+// Above this it is worth a look at who they are.
+constexpr double kNoticeable = 0.05;
+
+void addOnce(std::vector<int>& pids, int pid) {
+  if (std::find(pids.begin(), pids.end(), pid) == pids.end()) pids.push_back(pid);
+}
+
+template <typename T>
+std::optional<T> grown(const std::optional<T>& before, const std::optional<T>& after) {
+  return before && after && *after >= *before ? std::optional<T>(*after - *before) : std::nullopt;
+}
+
+}  // namespace
+
+Monitor::Monitor(Cards cards, int pid, std::string root)
+    : cards_(std::move(cards)), pid_(pid), root_(std::move(root)) {}
+
+void Monitor::begin(uint64_t number, std::vector<int> cores, const std::vector<unsigned>& cards, double now) {
+  look(now);
+  Trial trial;
+  trial.cores = std::move(cores);
+  trial.began = now;
+  trial.before = last_;
+  trial.readings.load = readLoad(root_);
+  for (const unsigned index : cards) {
+    Card card;
+    card.readings.index = index;
+    const auto state = cards_.look(index);
+    if (!state) continue;
+    card.before = *state;
+    // Nothing of ours is on it now, whatever the numbers of processes mean where NVML takes them from.
+    card.others = state->processes;
+    trial.cards.push_back(std::move(card));
+  }
+  lookAt(trial, family_);
+  trials_[number] = std::move(trial);
+}
+
+void Monitor::look(double now) {
+  const HostCounts counts = readHost(root_);
+  Family family = familyOf(pid_, root_);
+  if (!trials_.empty()) account(counts, family, now - at_);
+  last_ = counts;
+  family_ = std::move(family);
+  at_ = now;
+  for (auto& [number, trial] : trials_) lookAt(trial, family_);
+}
+
+/// What others took of the cores of all trials under way since the last look. It is shared out among these by their
+/// cores, since nobody says which trial a process of ours belongs to.
+void Monitor::account(const HostCounts& now, const Family& family, double seconds) {
+  std::set<int> cores;
+  for (const auto& [number, trial] : trials_) cores.insert(trial.cores.begin(), trial.cores.end());
+  double busy = 0;
+  bool known = family.cpu_seconds && family_.cpu_seconds && !cores.empty();
+  for (const int core : cores) {
+    const auto before = std::as_const(last_).busy.find(core);
+    const auto after = now.busy.find(core);
+    known = known && before != std::as_const(last_).busy.end() && after != now.busy.end();
+    if (known) busy += after->second - before->second;
+  }
+  const double own = known ? std::max(0.0, *family.cpu_seconds - *family_.cpu_seconds) : 0;
+  const double share =
+      known && seconds > 0 ? std::clamp((busy - own) / (seconds * static_cast<double>(cores.size())), 0.0, 1.0) : 0;
+  for (auto& [number, trial] : trials_) {
+    const double core_seconds = seconds * static_cast<double>(trial.cores.size());
+    trial.accounted = trial.accounted && known;
+    trial.core_seconds += core_seconds;
+    trial.others_seconds += share * core_seconds;
+    if (share > kNoticeable && trial.readings.busy_others.empty())
+      trial.readings.busy_others = runningOthers(trial.cores, family, root_);
+  }
+}
+
+void Monitor::lookAt(Trial& trial, const Family& family) const {
+  Readings& readings = trial.readings;
+  if (const auto mhz = readClock(trial.cores, root_)) {
+    readings.mhz_most = std::max(readings.mhz_most.value_or(*mhz), *mhz);
+    readings.mhz_least = std::min(readings.mhz_least.value_or(*mhz), *mhz);
+  }
+  for (Card& card : trial.cards)
+    if (const auto state = cards_.look(card.readings.index)) take(card, *state, family);
+}
+
+void Monitor::take(Card& card, const CardState& state, const Family& family) {
+  GpuReadings& readings = card.readings;
+  ++readings.looks;
+  readings.throttled += (state.reasons & kThrottles) != 0;
+  readings.reasons |= state.reasons & kThrottles;
+  readings.celsius_most = std::max(readings.celsius_most, state.celsius);
+  readings.watts_most = std::max(readings.watts_most, state.watts);
+  readings.joules = grown(card.before.joules, state.joules);
+  readings.ecc_errors = grown(card.before.ecc_errors, state.ecc_errors);
+  if (state.working && state.clock_mhz > 0) {
+    readings.clock_most = std::max(readings.clock_most, state.clock_mhz);
+    readings.clock_least =
+        readings.clock_least == 0 ? state.clock_mhz : std::min(readings.clock_least, state.clock_mhz);
+  }
+  for (const int pid : state.processes) {
+    if (family.pids.count(pid))
+      card.sees_ours = true;
+    else
+      addOnce(card.unknown, pid);
+  }
+}
+
+Readings Monitor::end(uint64_t number, double now) {
+  look(now);
+  const auto found = trials_.find(number);
+  if (found == trials_.end()) return {};
+  Trial trial = std::move(found->second);
+  trials_.erase(found);
+  trial.readings.seconds = now - trial.began;
+  settle(trial, last_);
+  return std::move(trial.readings);
+}
+
+void Monitor::settle(Trial& trial, const HostCounts& after) const {
+  Readings& readings = trial.readings;
+  const HostCounts& before = trial.before;
+  if (trial.accounted && trial.core_seconds >= kLeastCoreSeconds)
+    readings.other_cpu = trial.others_seconds / trial.core_seconds;
+  else
+    readings.busy_others.clear();
+  if (const auto pages = grown(before.swapped_pages, after.swapped_pages))
+    readings.swapped = *pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  readings.page_faults = grown(before.page_faults, after.page_faults);
+  if (const auto waited = grown(before.pressure, after.pressure); waited && readings.seconds > 0)
+    readings.pressure = std::min(1.0, *waited / readings.seconds);
+  readings.joules = grown(before.joules, after.joules);
+  for (Card& card : trial.cards) {
+    // A process that NVML names and that we do not know is somebody else's only where it knows ours.
+    if (card.sees_ours)
+      for (const int pid : card.unknown) addOnce(card.others, pid);
+    for (const int pid : card.others) card.readings.others.push_back(processText(pid, root_));
+    readings.gpus.push_back(std::move(card.readings));
+  }
+}
+
+}  // namespace expc::validity

@@ -1,0 +1,51 @@
+#pragma once
+
+// What was seen of a machine while a trial ran. It is kept with the trial; gate.h judges it.
+
+#include <llvm/Support/JSON.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace expc::validity {
+
+/// NVML's reasons for which a card's clocks are held down by heat or by what its power supply can give. A limit of
+/// power that its owner has set is none of them.
+inline constexpr uint64_t kThrottles = 0x8 | 0x20 | 0x40 | 0x80;
+
+/// Of one card of a trial.
+struct GpuReadings {
+  unsigned index = 0;
+  unsigned looks = 0, throttled = 0;         // how often it was looked at, and held down then
+  uint64_t reasons = 0;                      // all for which it was, as NVML's bits
+  unsigned clock_most = 0, clock_least = 0;  // MHz, while it worked; 0: it was not seen to
+  unsigned celsius_most = 0;
+  double watts_most = 0;
+  std::optional<double> joules;        // that it took
+  std::optional<uint64_t> ecc_errors;  // that could not be corrected
+  std::vector<std::string> others;     // processes that are not ours: "1234 (python3)"
+  bool operator==(const GpuReadings&) const = default;
+};
+
+/// Of a trial. What a machine does not tell is absent.
+struct Readings {
+  double seconds = 0;                    // from the first look to the last
+  std::optional<double> other_cpu;       // share of the trial's cores that others took, the host of a guest among them
+  std::vector<std::string> busy_others;  // some that were seen on these cores: "1234 (cc1plus)"
+  std::optional<double> load;            // the machine's, when it began
+  std::optional<uint64_t> swapped;       // bytes, of the machine
+  std::optional<uint64_t> page_faults;   // that read from a disk, of the machine
+  std::optional<double> pressure;        // share of the time in which somebody waited for memory
+  std::optional<double> mhz_most, mhz_least;  // of its cores: the mean at each look
+  std::optional<double> joules;               // that the processors took
+  std::vector<GpuReadings> gpus;
+  bool operator==(const Readings&) const = default;
+};
+
+llvm::json::Object toJson(const Readings& readings);
+/// What is not there, or of another type, is absent: it was seen on another machine, perhaps by another version.
+Readings readingsFromJson(const llvm::json::Object& object);
+
+}  // namespace expc::validity

@@ -1,0 +1,166 @@
+#include <doctest/doctest.h>
+#include <llvm/Support/JSON.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/validity/gate.h"
+#include "runtime/validity/monitor.h"
+
+using namespace expc;
+using namespace expc::validity;
+
+namespace {
+
+/// A folder with the files of /proc and /sys that are looked at, for a machine with two cores.
+class FakeMachine {
+ public:
+  FakeMachine() {
+    char name[] = "/tmp/expc-validity-XXXXXX";
+    root = mkdtemp(name);
+    cores({0, 0});
+    write("/proc/vmstat", "nr_free_pages 7\npswpin 10\npswpout 20\npgmajfault 100\n");
+    write("/proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1000000\nfull avg10=0.00 total=7\n");
+    write("/proc/loadavg", "1.25 1.00 0.50 2/300 4242\n");
+    process(10, "engine", 0, 0, "11");
+    process(11, "rank", 0, 0, "");
+  }
+  ~FakeMachine() { std::filesystem::remove_all(root); }
+
+  void write(const std::string& path, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(root + path).parent_path());
+    std::ofstream(root + path) << text;
+  }
+  /// Seconds that each core was busy since the machine was started.
+  void cores(const std::vector<int>& seconds) const {
+    std::string text = "cpu  1 2 3 4 5 6 7 8 0 0\n";
+    for (size_t core = 0; core < seconds.size(); ++core)
+      text += "cpu" + std::to_string(core) + " " + std::to_string(100 * seconds[core]) + " 0 0 4000 50 60 70 0 0 0\n";
+    write("/proc/stat", text + "intr 7\n");
+  }
+  void process(int pid, const std::string& name, int seconds, int core, const std::string& children,
+               const std::string& state = "S") const {
+    const std::string folder = "/proc/" + std::to_string(pid);
+    std::string stat = std::to_string(pid) + " (" + name + ") " + state + " 1 1 1 0 -1 0 0 0 0 0 " +
+                       std::to_string(100 * seconds) + " 0 0 0";
+    for (int field = 18; field < 39; ++field) stat += " 0";
+    write(folder + "/stat", stat + " " + std::to_string(core) + " 0 0\n");
+    write(folder + "/comm", name + "\n");
+    write(folder + "/task/" + std::to_string(pid) + "/children", children);
+  }
+  void clock(int core, int mhz) const {
+    write("/sys/devices/system/cpu/cpu" + std::to_string(core) + "/cpufreq/scaling_cur_freq",
+          std::to_string(mhz * 1000) + "\n");
+  }
+
+  std::string root;
+};
+
+plan::Validity limits(std::map<std::string, double, std::less<>> limits) { return {3, std::move(limits)}; }
+
+std::vector<std::string> names(const std::vector<Flag>& flags) {
+  std::vector<std::string> found;
+  for (const Flag& flag : flags) found.emplace_back(flag.limit);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("what others take of a trial's cores is told, with who they are, and not what the trial takes itself") {
+  const FakeMachine machine;
+  Monitor monitor(Cards(""), 10, machine.root);
+  monitor.begin(1, {0, 1}, {}, 0);
+  machine.cores({8, 4});
+  machine.process(11, "rank", 8, 0, "");
+  machine.process(99, "cc1) plus", 4, 1, "", "R");
+  const Readings readings = monitor.end(1, 10);
+  CHECK(readings.seconds == 10);
+  REQUIRE(readings.other_cpu);
+  CHECK(*readings.other_cpu == doctest::Approx(0.2));
+  CHECK(readings.busy_others == std::vector<std::string>{"99 (cc1) plus)"});
+  CHECK(readings.load == 1.25);
+  CHECK(judge(readings, limits({})).empty());
+  const std::vector<Flag> flags = judge(readings, limits({{"other_cpu", 0.05}}));
+  REQUIRE(names(flags) == std::vector<std::string>{"other_cpu"});
+  CHECK(disturbedText(flags) == "disturbed: others took 20 % of its cores (5 % allowed): 99 (cc1) plus)");
+}
+
+TEST_CASE(
+    "what others take is not told of a trial that was too short to count, nor where processes hide their children") {
+  const FakeMachine machine;
+  Monitor monitor(Cards(""), 10, machine.root);
+  monitor.begin(1, {0}, {}, 0);
+  machine.cores({1, 0});
+  CHECK_FALSE(monitor.end(1, 0.5).other_cpu);
+  std::filesystem::remove(machine.root + "/proc/11/task/11/children");
+  monitor.begin(2, {0}, {}, 1);
+  machine.cores({9, 0});
+  CHECK_FALSE(monitor.end(2, 9).other_cpu);
+}
+
+TEST_CASE("swap, pages that are read from a disk, pressure and clocks that fall disturb where the study limits them") {
+  const FakeMachine machine;
+  machine.clock(0, 3000);
+  Monitor monitor(Cards(""), 10, machine.root);
+  monitor.begin(1, {0}, {}, 0);
+  CHECK_FALSE(monitor.isDue(0.5));
+  CHECK(monitor.isDue(1));
+  machine.clock(0, 1200);
+  monitor.look(1);
+  machine.clock(0, 3000);
+  machine.write("/proc/vmstat", "pswpin 10\npswpout 1044\npgmajfault 150\n");
+  machine.write("/proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=3000000\n");
+  const Readings readings = monitor.end(1, 4);
+  CHECK(readings.page_faults == 50);
+  CHECK(*readings.swapped >= 1024 * 4096);
+  CHECK(*readings.pressure == doctest::Approx(0.5));
+  CHECK(*valueOf(readings, "clock_drop") == doctest::Approx(0.6));
+  CHECK(judge(readings, {}).empty());
+  CHECK(names(judge(readings, limits({{"swapped", 0}, {"page_faults", 49}, {"pressure", 0.4}, {"clock_drop", 0.1}}))) ==
+        std::vector<std::string>{"clock_drop", "swapped", "page_faults", "pressure"});
+  CHECK(judge(readings, limits({{"page_faults", 50}, {"pressure", 0.6}, {"clock_drop", 0.7}})).empty());
+}
+
+TEST_CASE("a card that is slowed down, that others use, or whose memory errs disturbs without a limit of the study") {
+  Readings readings;
+  GpuReadings gpu;
+  gpu.index = 3;
+  gpu.looks = 4;
+  gpu.ecc_errors = 0;
+  readings.gpus = {gpu};
+  CHECK(judge(readings, {}).empty());
+  readings.gpus[0].throttled = 1;
+  readings.gpus[0].reasons = 0x48;
+  CHECK(disturbedText(judge(readings, {})) ==
+        "disturbed: GPU 3 was slowed down in 25 % of the looks at it (hardware slowdown, heat, by the hardware)");
+  CHECK(judge(readings, limits({{"throttled", 0.3}})).empty());
+  readings.gpus = {gpu};
+  readings.gpus[0].others = {"77 (python3)"};
+  CHECK(disturbedText(judge(readings, {})) == "disturbed: other processes are on GPU 3: 77 (python3)");
+  readings.gpus = {gpu};
+  readings.gpus[0].ecc_errors = 2;
+  CHECK(disturbedText(judge(readings, {})) == "disturbed: the memory of GPU 3 had 2 errors that it could not correct");
+  readings.gpus = {gpu};
+  readings.gpus[0].clock_most = 1980;
+  readings.gpus[0].clock_least = 1200;
+  CHECK(names(judge(readings, limits({{"clock_drop", 0.1}}))) == std::vector<std::string>{"clock_drop"});
+}
+
+TEST_CASE("readings go through JSON, and what is not there stays absent") {
+  Readings readings;
+  readings.seconds = 2;
+  readings.other_cpu = 0.25;
+  readings.busy_others = {"1 (a)"};
+  readings.page_faults = 7;
+  GpuReadings gpu;
+  gpu.index = 1;
+  gpu.looks = 3;
+  gpu.reasons = 0x20;
+  gpu.clock_most = 1980;
+  gpu.clock_least = 1700;
+  gpu.joules = 12.5;
+  gpu.others = {"9 (b)"};
+  readings.gpus = {gpu};
+  CHECK(readingsFromJson(toJson(readings)) == readings);
+  CHECK(readingsFromJson(llvm::json::Object{{"seconds", "x"}, {"gpus", 7}, {"page_faults", -1}}) == Readings{});
+}

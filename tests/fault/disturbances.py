@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""What disturbs a trial, acted out: such trials are invalid, are tried again, are shown with the reason, and never count."""
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import harness
+from harness import Folder, expect, expect_no_orphans, wait_for
+
+STUDY = """\
+workload tool command ["python3", "-c", "{program}"] {{
+  metric wall : Time lower
+  metric cpu_time : Time lower
+}}
+study faults {{
+  workload tool
+  measure wall, cpu_time
+  design full {{ timed {{ repeat 1 }}  {limits} }}
+}}
+"""
+SLEEP = "import time; time.sleep(1.2)"
+
+
+def write(folder, limits, program=SLEEP):
+    folder.study.write_text(STUDY.format(program=program, limits=limits))
+
+
+def judged(folder):
+    """How the trials of a folder ended, in their order, with the reasons."""
+    return folder.query("SELECT status, reason FROM trial ORDER BY id")
+
+
+def expect_disturbed(folder, reason, times=3):
+    rows = judged(folder)
+    expect([status for status, _ in rows] == ["invalid"] * times, f"{times} invalid trials: {rows}")
+    expect(all(reason in text for _, text in rows), f"each says '{reason}': {rows}")
+    kept = folder.one("SELECT count(*) FROM metric_value WHERE name = 'wall'")
+    expect(kept == times, f"what they measured is kept: {kept} values")
+    shown = subprocess.run([harness.options.expc, "report", str(folder.study), "--results", str(folder.results), "--format", "json"],
+                           capture_output=True, text=True)
+    point = json.loads(shown.stdout)["points"][0]
+    expect(point["trials"][0]["invalid"] == times and point["trials"][0]["valid"] == 0, f"a report shows them: {point}\n{shown.stderr}")
+    expect(point["metrics"] == {}, f"and counts none: {point}")
+    expect_no_orphans()
+
+
+@contextlib.contextmanager
+def beside(*command, **options):
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def a_busy_core_makes_trials_invalid():
+    with Folder() as folder, beside(sys.executable, "-c", "while True: pass"):
+        write(folder, "other_cpu 5%")
+        # One slot of all cores, so that the burner is on one of them wherever it runs.
+        cores = len(os.sched_getaffinity(0))
+        with contextlib.ExitStack() as others:
+            for _ in range(cores - 1):
+                others.enter_context(beside(sys.executable, "-c", "while True: pass"))
+            folder.run("--devices", "cpu:1").expect(5, "others took", "(5 % allowed)", "every timed trial was disturbed")
+            expect_disturbed(folder, "others took")
+            folder.run("--devices", "cpu:1").expect(5)
+            expect(len(judged(folder)) == 6, "the next run tries again what was disturbed")
+            write(folder, "other_cpu 5%  repeat_disturbed 1")
+            folder.run("--devices", "cpu:1").expect(5)
+            expect(len(judged(folder)) == 7, "as often as the design says")
+            write(folder, "other_cpu 100%")
+            folder.run("--devices", "cpu:1").expect(0)
+            expect(judged(folder)[-1][0] == "valid", f"a limit that allows it is kept to: {judged(folder)}")
+            write(folder, "")
+            folder.run("--devices", "cpu:1", "--fresh").expect(0, "shared their cores with other processes")
+
+
+def what_a_trial_does_itself_disturbs_nothing():
+    # It keeps its cores busy by itself, through children too that end before it does.
+    program = "import os,time; e=time.time()+1.2\\nif os.fork()==0:\\n  while time.time()<e-0.5: pass\\n  os._exit(0)\\nwhile time.time()<e: pass\\nos.wait()"
+    with Folder() as folder:
+        write(folder, "", program)
+        folder.run("--devices", "cpu:1").expect(0)
+        readings = json.loads(folder.one("SELECT environment FROM trial"))["readings"]
+        expect("other_cpu" in readings, f"it was looked at: {readings}")
+        own, cores = folder.one("SELECT value FROM metric_value WHERE name = 'cpu_time'"), len(os.sched_getaffinity(0))
+        expect(own > 0.1, f"it kept cores busy: {own} s")
+        # What it took cannot have been taken by others; 0.1 s of each process may be counted late.
+        left = 1 - (own - 0.2) / (cores * readings["seconds"])
+        expect(readings["other_cpu"] <= left, f"others took at most {left} of the cores: {readings}")
+
+
+def null_library():
+    return pathlib.Path(harness.options.expc).resolve().parents[1] / "lib" / "nullgpu"
+
+
+def on_null_cards(folder, **variables):
+    os.environ.update(variables, NULLGPU_MACHINE=str(folder.path / "machine"))
+    try:
+        return folder.run("--null-gpus", "1")
+    finally:
+        for name in [*variables, "NULLGPU_MACHINE"]:
+            del os.environ[name]
+
+
+def a_slowed_down_card_makes_trials_invalid():
+    if not null_library().exists():
+        return "SKIPPED: the null cards are not built"
+    with Folder() as folder:
+        write(folder, "", "pass")
+        on_null_cards(folder, NULLGPU_THROTTLE="0x40").expect(5, "GPU 0 was slowed down", "heat, by the hardware")
+        expect_disturbed(folder, "was slowed down")
+        write(folder, "throttled 100%", "pass")
+        on_null_cards(folder, NULLGPU_THROTTLE="0x40")
+        expect(judged(folder)[-1][0] == "valid", "a limit that allows it is kept to")
+        # What the card's owner has set is no disturbance.
+        write(folder, "repeat_disturbed 1", "pass")
+        on_null_cards(folder, NULLGPU_THROTTLE="0x4")
+        expect(judged(folder)[-1][0] == "valid", "a limit of power disturbs nothing")
+
+
+OPEN_CARD = """
+import ctypes, sys, time
+card = ctypes.CDLL("{library}/libcudart.so.13")
+held = ctypes.c_void_p()
+print(card.cudaSetDevice(0), card.cudaMalloc(ctypes.byref(held), 1 << 20), flush=True)
+time.sleep(60)
+"""
+
+
+def a_process_of_others_on_a_card_makes_trials_invalid():
+    if not null_library().exists():
+        return "SKIPPED: the null cards are not built"
+    with Folder() as folder:
+        write(folder, "", "pass")
+        own = {**os.environ, "NULLGPU_MACHINE": str(folder.path / "machine"), "NULLGPU_CARDS": "1",
+               "LD_LIBRARY_PATH": str(null_library())}
+        with beside(sys.executable, "-c", OPEN_CARD.format(library=null_library()), env=own) as other:
+            expect(other.stdout.readline() == "0 0\n", "the other process has the card")
+            on_null_cards(folder).expect(5, f"other processes are on GPU 0: {other.pid} (python3")
+            expect_disturbed(folder, "other processes are on GPU 0")
+            write(folder, "other_gpu 1", "pass")
+            on_null_cards(folder)
+            expect(judged(folder)[-1][0] == "valid", "a limit that allows it is kept to")
+        write(folder, "other_gpu 0", "pass")
+        on_null_cards(folder)
+        expect([status for status, _ in judged(folder)][-1] == "valid", "and when it is gone nothing disturbs")
+
+
+if __name__ == "__main__":
+    harness.parse_options(heat_up=0)
+    sys.exit(harness.main([a_busy_core_makes_trials_invalid, what_a_trial_does_itself_disturbs_nothing,
+                           a_slowed_down_card_makes_trials_invalid, a_process_of_others_on_a_card_makes_trials_invalid]))
