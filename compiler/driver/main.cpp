@@ -128,6 +128,7 @@ void addPlan(CLI::App& app, Asked& asked) {
       addCommand(app, asked, "plan", "Show every point and trial, what each rule removed, and what it costs", plan);
   command.footer(kPlainExitCodes);
   addStudyOptions(command, options.study, "Study file (.exp)");
+  addJobs(command, options.study);
   addChoice<PlanFormat>(command, "--format", options.format,
                         {{"text", PlanFormat::Text}, {"json", PlanFormat::Json}, {"jsonl", PlanFormat::JsonLines}},
                         "How to print (default text); json is what `expc run` accepts, jsonl has a line for each point")
@@ -194,6 +195,11 @@ void addRun(CLI::App& app, Asked& asked) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command.add_flag("--try-infeasible", options.engine.try_infeasible,
                    "Also start points whose estimated memory is more than the system has");
+  command
+      .add_option("--memory-limit", options.engine.memory_limit,
+                  "What a trial may take of the host's memory, as 16GiB; its ranks share it in equal parts")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+      ->type_name("SIZE");
   command.add_flag("--no-device-lease", options.beside_others,
                    "Measure also on devices and cores that another run has, and keep none from others");
   command.add_flag("--verdicts-ok", options.verdicts_ok,

@@ -45,6 +45,7 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   auto resources = resourcesOf(options.machine, options.engine.worker);
   if (!resources) return console.error(resources.takeError());
   engine::EngineOptions engine_options = options.engine;
+  resources->memory_limit = engine_options.memory_limit;
   static_cast<engine::Resources&>(engine_options) = std::move(*resources);
   if (!options.beside_others) engine_options.device_locks = machine::leaseFolder();
   if (lock) engine_options.locked_data = lockedData(*lock, plan.study);

@@ -142,7 +142,10 @@ void Index::startRun(RunPolicy policy) {
   }
 }
 
-void Index::add(const store::Session& session) { hosts_[session.id] = session.host; }
+void Index::add(const store::Session& session) {
+  // Lanes beside each other have sessions of their own, with a lane's name behind that of the machine.
+  hosts_[session.id] = session.host.substr(0, session.host.find('/'));
+}
 
 const PlaceOutcomes& Index::of(plan::TrialKind kind, const plan::Place& place) const {
   static const PlaceOutcomes none;

@@ -27,6 +27,7 @@ struct Resources {
   std::string command_worker;                  // path of expc-worker-command; "": beside `worker`
   std::string devices;                         // as `--devices`; see machine::slots
   std::optional<machine::NullGpus> null_gpus;  // run on these instead of GPUs; see machine::probe
+  uint64_t memory_limit = 0;                   // bytes of the host's that a trial may take; 0: no limit
   std::string device_locks;                    // folder of the machine's leases (machine::leaseFolder); "": take none
 };
 

@@ -160,6 +160,8 @@ llvm::Error findWorker(Setup& setup, const Resources& resources, const plan::Wor
     auto found = describe(setup, path);
     if (!found) return found.takeError();
     if (workload.command) found->environment_class += "+env." + setup.command_environment.digest;
+    // What fits under one limit need not fit under another.
+    if (resources.memory_limit > 0) found->environment_class += fmt::format("+memory.{}", resources.memory_limit);
     worker = std::move(*found);
   }
   // What a command is, is in the plan; a built-in workload must be in the worker.

@@ -46,10 +46,12 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
     request.log_prefix = folder + "/" + kCommandLog;
     spec.prepared = preparedFolder(setup, point, options.results);
     spec.outputs = store::keptOutput(options.results, trial.id);
+    spec.memory_limit = options.memory_limit;
     return request;
   }
   placeRanks(request, setup.machine, lane.slots, slots,
              setup.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters));
+  spec.memory_limit = options.memory_limit / spec.world_size;
   const std::string trace = traces.variable(kind, plan, point, trial.id);
   for (auto& variables : request.environment)
     if (!trace.empty()) variables.push_back(trace);

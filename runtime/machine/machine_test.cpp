@@ -163,7 +163,7 @@ TEST_CASE("what NVML says becomes GPUs with cores, and slots") {
   REQUIRE(answer.gpus.size() == 2);
   CHECK(answer.gpus[1].name == "Fake GPU");
   CHECK(answer.gpus[1].uuid == "GPU-fake-1");
-  CHECK(answer.gpus[1].memory_bytes == 2ull << 30);
+  CHECK(answer.gpus[1].memory_bytes == 1ull << 30);
   CHECK(answer.gpus[1].pci_bus == "0000:18:00.0");
   setenv("CUDA_VISIBLE_DEVICES", "1", 1);
   Machine machine = probe();

@@ -26,7 +26,7 @@ class NullCards(unittest.TestCase):
         for name in ("libnvidia-ml.so.1", "libnullgpu_preload.so"):  # the null worker wants nothing of the second
             shutil.copy(self.OPTIONS.fake_nvml, libraries / name)
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("EXPC_", "NULLGPU_", "CUDA_"))}
-        self.environment = {**clean, "EXPC_NULLGPU_FOLDER": str(libraries), "EXPC_FAKE_UUID": "GPU-6e756c6c-000"}
+        self.environment = {**clean, "EXPC_DEVICE_LOCKS": "none", "EXPC_NULLGPU_FOLDER": str(libraries), "EXPC_FAKE_UUID": "GPU-6e756c6c-000"}
 
     def command(self, *arguments):
         return [self.OPTIONS.expc, *map(str, arguments)]

@@ -153,11 +153,31 @@ sleep 0.1
         folder.run("--devices", "cpu:2", "--fresh").expect(0)
 
 
+def temporary_files_of_a_trial_go_with_it():
+    with Folder() as folder, tempfile.TemporaryDirectory(prefix="expc-tmp-") as temporary:
+        os.environ["TMPDIR"] = temporary
+        try:
+            commands(folder, f"""
+test -z "$(ls -A $TMPDIR)" || exit 1
+echo $TMPDIR >> {folder.path}/folders
+mkdir -p $TMPDIR/some/where; echo x > $TMPDIR/some/where/left
+test $1 = 1 || sleep 60
+""", repeat=2)
+            folder.run("--devices", "cpu:2", "--timeout", "1")
+        finally:
+            del os.environ["TMPDIR"]
+        folders = (folder.path / "folders").read_text().split()
+        expect(len(folders) >= 6 and all(name.startswith(temporary) for name in folders), f"each trial had one, below TMPDIR: {folders}")
+        left = [name for name in folders if os.path.exists(name)]
+        expect(not left, f"they are gone, also those of trials that were killed: {left}")
+
+
 if __name__ == "__main__":
     harness.parse_options(heat_up=0)
     code = harness.main([two_runs_with_two_folders_do_not_share_cores, a_run_with_nothing_to_do_needs_no_devices,
                          leases_that_cannot_be_taken_are_said, blocks_beside_each_other_have_devices_of_their_own,
-                         a_process_that_does_not_die_closes_its_lane_and_keeps_its_devices])
+                         a_process_that_does_not_die_closes_its_lane_and_keeps_its_devices,
+                         temporary_files_of_a_trial_go_with_it])
     left = marked_processes()
     if left:
         print(f"FAIL  processes are left: {left}")

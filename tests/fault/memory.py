@@ -122,9 +122,26 @@ def a_program_killed_by_hand_is_not_out_of_memory():
     return None
 
 
+def a_trial_beyond_its_memory_limit_is_infeasible_and_takes_nothing_from_others():
+    with Folder() as folder:
+        if own_group() is None:
+            return "SKIPPED: no memory group can be made"
+        text = STUDY.format(program=EAT.replace("\n", "\\n"))
+        folder.study.write_text(text)
+        ended = folder.run("--memory-limit", "150MiB")
+        rows = folder.query("SELECT status, reason FROM trial")
+        expect({status for status, _ in rows} == {"infeasible"}, f"it ran out of memory: {rows}\n{ended.err}")
+        expect("(its limit is 150 MiB)" in rows[0][1] or "the kernel's log says 'Memory cgroup out of memory" in rows[0][1], f"the evidence is there: {rows}")
+        expect_no_orphans()
+        left = [child for child in own_group().iterdir() if child.is_dir() and child.name.startswith("expc-") and "." in child.name]
+        expect(not left, f"groups that were made are removed: {left}")
+    return None
+
+
 if __name__ == "__main__":
     harness.parse_options(heat_up=0)
     sys.exit(harness.main([a_program_that_was_killed_for_memory_is_infeasible_with_the_evidence,
                            what_a_program_started_and_was_killed_for_memory_is_infeasible,
                            another_process_that_was_killed_for_memory_is_not_the_trials,
-                           a_program_killed_by_hand_is_not_out_of_memory]))
+                           a_program_killed_by_hand_is_not_out_of_memory,
+                           a_trial_beyond_its_memory_limit_is_infeasible_and_takes_nothing_from_others]))

@@ -58,8 +58,8 @@ int nvmlDeviceGetMigMode(Device* device, unsigned* current, unsigned* pending) {
   *current = *pending = numberOf("EXPC_FAKE_DIVIDED", 9) == device->index;
   return 0;
 }
-int nvmlDeviceGetMemoryInfo(Device* device, Memory* memory) {
-  *memory = {(device->index + 1) * (1ull << 30), 0, 0};
+int nvmlDeviceGetMemoryInfo(Device*, Memory* memory) {
+  *memory = {1ull << 30, 0, 0};
   return 0;
 }
 int nvmlDeviceGetPciInfo_v3(Device* device, Pci* pci) {

@@ -6,6 +6,7 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,7 +18,9 @@
 #include <set>
 
 #include "runtime/plan/json.h"
+#include "runtime/worker/serve/memory_group.h"
 #include "runtime/worker/serve/memory_policy.h"
+#include "runtime/worker/serve/scratch.h"
 
 namespace expc::serve {
 namespace {
@@ -39,6 +42,13 @@ void bindToCores(const plan::TrialSpec& spec, unsigned rank) {
 void bindToMemory(const plan::TrialSpec& spec, unsigned rank) {
   const std::string why = bindMemory(rankMemoryNodes(spec, rank));
   if (!why.empty()) std::fprintf(stderr, "rank %u takes memory wherever the system puts it: %s\n", rank, why.c_str());
+}
+
+/// A limit that each process has for itself, where a control group could not be made for all of them.
+void limitMemory(uint64_t bytes) {
+  const rlimit limit{bytes, bytes};
+  if (bytes > 0 && setrlimit(RLIMIT_DATA, &limit) != 0)
+    std::fprintf(stderr, "the memory of the rank is not limited: %s\n", std::strerror(errno));
 }
 
 void redirect(int log_fd) {
@@ -65,7 +75,10 @@ int runRank(const plan::LaunchRequest& request, const channel::Packet& packet, c
     auto equals = entry.find('=');
     if (equals != std::string::npos) setenv(entry.substr(0, equals).c_str(), entry.c_str() + equals + 1, 1);
   }
-  return runGuarded(request, packet.event_fd, child);
+  if (makeScratch()) setenv("TMPDIR", scratchFolder(getpid()).c_str(), 1);
+  const int code = runGuarded(request, packet.event_fd, child);
+  removeScratch(getpid());
+  return code;
 }
 
 }  // namespace
@@ -86,7 +99,8 @@ int runGuarded(const plan::LaunchRequest& request, int event_fd, const Child& ch
   return 1;
 }
 
-void runChild(const plan::LaunchRequest& request, channel::Packet packet, int done, pid_t server, const Child& child) {
+void runChild(const plan::LaunchRequest& request, channel::Packet packet, int done, pid_t server,
+              const RankMemory& memory, const Child& child) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // What it starts and loses stays with it while it lives: the server must not take that for what an ended rank left.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -94,6 +108,8 @@ void runChild(const plan::LaunchRequest& request, channel::Packet packet, int do
   setpgid(0, 0);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   redirect(packet.log_fd);  // what the next line says is the first trial's
+  memory.enter();
+  if (!memory.made()) limitMemory(request.spec.memory_limit);
   takePlace(request.spec, request.rank);
   int code = runRank(request, packet, child);
   while (code == 0 && done >= 0) {

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <memory>
 #include <set>
+#include <utility>
 
 namespace expc::serve {
 namespace {
@@ -21,6 +22,7 @@ namespace {
 using llvm::StringRef;
 
 constexpr char kPrefix[] = "expc-";
+constexpr char kFirstEvents[] = "memory.oom_control", kSecondEvents[] = "memory.events";
 
 std::string firstLine(const std::string& path) {
   std::ifstream in(path);
@@ -60,13 +62,26 @@ bool letHandOut(const std::string& folder, const std::string& own) {
          write(own + "/cgroup.procs", std::to_string(getpid())) && write(folder + "/cgroup.subtree_control", "+memory");
 }
 
+uint64_t killsIn(int events_fd) {
+  char text[4096];
+  const ssize_t size = events_fd >= 0 ? pread(events_fd, text, sizeof text, 0) : 0;
+  for (StringRef rest(text, std::max<ssize_t>(size, 0)); !rest.empty();) {
+    const auto [line, next] = rest.split('\n');
+    rest = next;
+    const auto [name, number] = line.split(' ');
+    uint64_t count = 0;
+    if (name == "oom_kill" && !number.getAsInteger(10, count)) return count;
+  }
+  return 0;
+}
+
 /// Groups of servers that were killed before they could remove them.
 void removeLeft(const std::string& parent) {
   std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(parent.c_str()), closedir);
   while (const dirent* entry = folder ? readdir(folder.get()) : nullptr) {
     StringRef name = entry->d_name;
     int pid = 0;
-    if (!name.consume_front(kPrefix) || !llvm::to_integer(name, pid, 10) || pid <= 0) continue;
+    if (!name.consume_front(kPrefix) || !llvm::to_integer(name.split('.').first, pid, 10) || pid <= 0) continue;
     if (kill(pid, 0) != 0 && errno == ESRCH) rmdir((parent + "/" + entry->d_name).c_str());
   }
 }
@@ -111,7 +126,7 @@ MemoryGroup::MemoryGroup(const Tables& tables) {
   if (own.folder.empty() || access(own.folder.c_str(), W_OK) != 0) return;
   // A group that is not below its parent in the kernel's count would escape the parent's limit.
   if (!own.second_version && firstLine(own.folder + "/memory.use_hierarchy") != "1") return;
-  events_ = own.second_version ? "memory.events" : "memory.oom_control";
+  events_ = own.second_version ? kSecondEvents : kFirstEvents;
   removeLeft(own.folder);
   const std::string folder = own.folder + "/" + kPrefix + std::to_string(getpid());
   if (mkdir(folder.c_str(), 0755) != 0) return;
@@ -136,17 +151,40 @@ MemoryGroup::~MemoryGroup() {
   rmdir(folder_.c_str());
 }
 
-uint64_t MemoryGroup::kills() const {
-  char text[4096];
-  const ssize_t size = made() ? pread(events_fd_, text, sizeof text, 0) : 0;
-  for (StringRef rest(text, std::max<ssize_t>(size, 0)); !rest.empty();) {
-    const auto [line, next] = rest.split('\n');
-    rest = next;
-    const auto [name, number] = line.split(' ');
-    uint64_t count = 0;
-    if (name == "oom_kill" && !number.getAsInteger(10, count)) return count;
-  }
-  return 0;
+uint64_t MemoryGroup::kills() const { return killsIn(events_fd_); }
+
+RankMemory::RankMemory(const MemoryGroup& server, uint64_t limit) : limit_(limit) {
+  static unsigned number = 0;
+  if (!server.made()) return;
+  auto group = std::make_shared<Group>();
+  const std::string folder = server.folder_ + "." + std::to_string(++number);
+  if (mkdir(folder.c_str(), 0755) != 0) return;
+  group->folder = folder;
+  group->file = folder + "/" + server.events_;
+  group->events_fd = open(group->file.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool second_version = StringRef(server.events_) == kSecondEvents;
+  const std::string most = folder + (second_version ? "/memory.max" : "/memory.limit_in_bytes");
+  if (group->events_fd >= 0 && (limit == 0 || write(most, std::to_string(limit)))) group_ = std::move(group);
+}
+
+RankMemory::Group::~Group() {
+  if (events_fd >= 0) close(events_fd);
+  if (!folder.empty()) rmdir(folder.c_str());
+}
+
+void RankMemory::enter() const {
+  if (made()) write(group_->folder + "/cgroup.procs", std::to_string(getpid()));
+}
+
+uint64_t RankMemory::newKills() {
+  if (!made()) return 0;
+  const uint64_t all = killsIn(group_->events_fd);
+  return all - std::exchange(told_, all);
+}
+
+std::string RankMemory::evidence() const {
+  const std::string limit = limit_ > 0 ? " (its limit is " + std::to_string(limit_ >> 20) + " MiB)" : "";
+  return group_->file + " says" + limit;
 }
 
 KernelLog::KernelLog() {

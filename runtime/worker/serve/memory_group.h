@@ -4,6 +4,7 @@
 // whole machine and words that a program prints tell nothing of the kind.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -34,11 +35,38 @@ class MemoryGroup {
   std::string file() const { return folder_ + "/" + events_; }
 
  private:
+  friend class RankMemory;
   bool enter(const std::string& parent);
 
   std::string parent_, folder_;  // "" without a group
   const char* events_ = "";
   int events_fd_ = -1;  // kept open, since it is read after each trial
+};
+
+/// A group of one rank and all that it starts, beside the server's, so that the kernel counts and limits each for
+/// itself. The last copy of it removes the group, if nothing is in it any more.
+class RankMemory {
+ public:
+  RankMemory() = default;
+  /// `limit` in bytes; 0: none. Without effect where the server has no group either (see `made`).
+  RankMemory(const MemoryGroup& server, uint64_t limit);
+
+  bool made() const { return group_ != nullptr; }
+  /// Moves this process into it.
+  void enter() const;
+  /// How many processes of the group the kernel has killed for memory since this was asked last.
+  uint64_t newKills();
+  /// The file that says so, with the limit.
+  std::string evidence() const;
+
+ private:
+  struct Group {
+    std::string folder, file;
+    int events_fd = -1;  // kept open, since it is read after each trial
+    ~Group();
+  };
+  std::shared_ptr<const Group> group_;
+  uint64_t limit_ = 0, told_ = 0;
 };
 
 /// The folder of this process's memory group; "" where none is mounted.

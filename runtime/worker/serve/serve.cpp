@@ -21,6 +21,7 @@
 #include "runtime/plan/json.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/serve/memory_group.h"
+#include "runtime/worker/serve/scratch.h"
 #include "runtime/worker/serve/strangers.h"
 
 namespace expc::serve {
@@ -37,9 +38,10 @@ double bootSeconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Cores and memory that a process was bound to when it was forked.
+/// What a process was bound to when it was forked.
 struct Place {
   std::vector<int> cores, memory_nodes;
+  uint64_t memory_limit = 0;
   bool operator==(const Place&) const = default;
 };
 
@@ -50,6 +52,7 @@ struct Rank {
   Place place;
   int channel = -1;  // over which it says that its rank ended well, and gets the next; -1: it has none
   unsigned launches = 0;
+  RankMemory memory;
 };
 
 class Server {
@@ -66,10 +69,10 @@ class Server {
   void refuse(uint64_t id, int log_fd, const std::string& why);
   void readChannels(const std::vector<pollfd>& fds);
   void reap();
-  void exited(const Rank& rank, int status, double at, std::vector<int> stuck = {});
+  void exited(Rank& rank, int status, double at, std::vector<int> stuck = {});
   void retire(Rank& rank);
   void killAll();
-  std::string memoryEvidence(const plan::LaunchReply& exited);
+  std::string memoryEvidence(Rank& rank, const plan::LaunchReply& exited);
   std::set<pid_t> known() const;
 
   int control_fd_;
@@ -100,6 +103,7 @@ int Server::run() {
     std::fprintf(stderr, "the launch server cannot watch its children: %s\n", std::strerror(errno));
     return 1;
   }
+  removeLeftScratch();
   send(plan::LaunchReply{});
   while (open_) {
     std::vector<pollfd> fds{{control_fd_, POLLIN, 0}, {signal_fd_, POLLIN, 0}};
@@ -140,19 +144,21 @@ void Server::handle(channel::Packet packet) {
 }
 
 void Server::launch(const plan::LaunchRequest& request, channel::Packet packet) {
-  const Place place{rankCores(request.spec, request.rank), rankMemoryNodes(request.spec, request.rank)};
+  const Place place{rankCores(request.spec, request.rank), rankMemoryNodes(request.spec, request.rank),
+                    request.spec.memory_limit};
   if (launchAgain(request, packet, place)) return;
   int ends[2] = {-1, -1};
   if (reuse_ == Reuse::Often && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     ends[0] = ends[1] = -1;
   const pid_t server = getpid();
+  const RankMemory memory(group_, request.spec.memory_limit);
   std::fflush(nullptr);
   const pid_t pid = fork();
   if (pid == 0) {
     for (const int fd : {control_fd_, signal_fd_, ends[0]}) close(fd);
     for (const Rank& rank : ranks_) close(rank.channel);
     sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
-    runChild(request, std::move(packet), ends[1], server, child_);
+    runChild(request, std::move(packet), ends[1], server, memory, child_);
   }
   const int error = errno;
   close(ends[1]);
@@ -161,7 +167,7 @@ void Server::launch(const plan::LaunchRequest& request, channel::Packet packet) 
     return refuse(request.id, packet.log_fd, std::string("fork: ") + std::strerror(error));
   }
   setpgid(pid, pid);  // on both sides: whoever is first
-  ranks_.push_back({pid, request.id, place, ends[0], 1});
+  ranks_.push_back({pid, request.id, place, ends[0], 1, memory});
   started(ranks_.back());
 }
 
@@ -216,9 +222,8 @@ void Server::readChannels(const std::vector<pollfd>& fds) {
       retire(rank);
       continue;
     }
-    const Rank ended = rank;
+    exited(rank, W_EXITCODE(0, 0), at);
     rank.launch = 0;
-    exited(ended, W_EXITCODE(0, 0), at);
   }
 }
 
@@ -237,25 +242,30 @@ void Server::reap() {
     int status = 0;
     waitpid(rank.pid, &status, 0);
     retire(rank);
+    removeScratch(rank.pid);
     if (rank.launch != 0) exited(rank, status, at, std::move(stuck));
     return true;
   });
 }
 
-void Server::exited(const Rank& rank, int status, double at, std::vector<int> stuck) {
+void Server::exited(Rank& rank, int status, double at, std::vector<int> stuck) {
   plan::LaunchReply reply;
   reply.type = plan::LaunchReply::Type::Exited;
   reply.at = at;
   reply.id = rank.launch;
   reply.pid = rank.pid;
   reply.status = status;
-  reply.out_of_memory = memoryEvidence(reply);
+  reply.out_of_memory = memoryEvidence(rank, reply);
   reply.stuck = std::move(stuck);
   send(reply);
 }
 
-/// That the kernel killed the rank, or what it started, for memory. Of several ranks it is the first one's that ended.
-std::string Server::memoryEvidence(const plan::LaunchReply& exited) {
+/// That the kernel killed the rank, or what it started, for memory. Where ranks have no groups of their own, of several
+/// it is the first one's that ended.
+std::string Server::memoryEvidence(Rank& rank, const plan::LaunchReply& exited) {
+  if (const uint64_t own = rank.memory.newKills(); own > 0)
+    return fmt::format("the kernel killed {} process{} of it for memory, as {}", own, own == 1 ? "" : "es",
+                       rank.memory.evidence());
   const uint64_t kills = group_.kills(), new_kills = kills - std::exchange(kills_told_, kills);
   if (new_kills > 0)
     return fmt::format("the kernel killed {} process{} of it for memory, as {} says", new_kills,
@@ -267,7 +277,10 @@ std::string Server::memoryEvidence(const plan::LaunchReply& exited) {
 
 void Server::killAll() {
   for (const Rank& rank : ranks_) kill(-rank.pid, SIGKILL);
-  for (const Rank& rank : ranks_) waitpid(rank.pid, nullptr, 0);
+  for (const Rank& rank : ranks_) {
+    waitpid(rank.pid, nullptr, 0);
+    removeScratch(rank.pid);
+  }
   ranks_.clear();
   killStrangers({});
 }

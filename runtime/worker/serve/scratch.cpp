@@ -1,0 +1,87 @@
+#include "runtime/worker/serve/scratch.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringRef.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace expc::serve {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// "1b4e28ba-4026531836-": of this boot and this namespace of processes.
+std::string markOfHere() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  struct stat space{};
+  stat("/proc/self/ns/pid", &space);
+  return fmt::format("{}-{}-", boot.substr(0, 8), space.st_ino);
+}
+
+/// What all trials of this user have their folders in; "" where somebody else has it or nobody can.
+std::string ownFolder() {
+  const char* named = std::getenv("TMPDIR");
+  const std::string folder =
+      (fs::path(named && *named == '/' ? named : "/tmp") / fmt::format("expc-scratch-{}", getuid())).string();
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return "";
+  struct stat state{};
+  const bool ours = lstat(folder.c_str(), &state) == 0 && S_ISDIR(state.st_mode) && state.st_uid == getuid() &&
+                    (state.st_mode & 077) == 0;
+  return ours ? folder : "";
+}
+
+const std::string& base() {
+  static const std::string folder = ownFolder();
+  return folder;
+}
+
+const std::string& here() {
+  static const std::string mark = markOfHere();
+  return mark;
+}
+
+}  // namespace
+
+std::string scratchFolder(pid_t pid) { return base().empty() ? "" : fmt::format("{}/{}{}", base(), here(), pid); }
+
+bool makeScratch() {
+  const std::string folder = scratchFolder(getpid());
+  if (!folder.empty() && mkdir(folder.c_str(), 0700) == 0) return true;
+  if (!folder.empty() && errno == EEXIST) {
+    removeScratch(getpid());  // of one that had this number before
+    if (mkdir(folder.c_str(), 0700) == 0) return true;
+  }
+  std::fprintf(stderr, "the trial has no folder for temporary files of its own: %s\n",
+               folder.empty() ? "its parent is not ours" : std::strerror(errno));
+  return false;
+}
+
+void removeScratch(pid_t pid) {
+  std::error_code ignored;
+  const std::string folder = scratchFolder(pid);
+  if (!folder.empty() && rmdir(folder.c_str()) != 0 && errno != ENOENT) fs::remove_all(folder, ignored);
+}
+
+void removeLeftScratch() {
+  if (base().empty()) return;
+  std::error_code failed;
+  for (fs::directory_iterator at(base(), failed), end; !failed && at != end; at.increment(failed)) {
+    const std::string name = at->path().filename().string();
+    llvm::StringRef rest = name;
+    int pid = 0;
+    if (!rest.consume_front(here()) || !llvm::to_integer(rest, pid, 10) || pid <= 0) continue;
+    if (kill(pid, 0) != 0 && errno == ESRCH) removeScratch(pid);
+  }
+}
+
+}  // namespace expc::serve

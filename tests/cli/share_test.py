@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Blocks beside each other, as a user asks for them: each on devices of its own, and what the control says of it.
+
+usage: share_test.py --expc PATH --null-worker PATH --fake-nvml PATH
+"""
+import re
+
+import null_cards
+
+STUDY = """workload tool command ["./tool.sh", "${n}"] {
+  param n : int
+  metric wall : Time lower
+}
+study tiny {
+  workload tool
+  factor n in { 1, 2 }  baseline 1
+  measure wall
+  compare gain = speedup(wall) over n
+  criterion far: forall *: gain <= 5x  with confidence 90%
+  design full { timed { repeat 6 }  share 4 }
+}
+"""
+
+
+class Share(null_cards.NullCards):
+    STUDY = STUDY
+
+    def run_study(self, script, *arguments, code):
+        tool = self.folder / "tool.sh"
+        tool.write_text("#!/bin/sh\n" + script)
+        tool.chmod(0o755)
+        return self.expc("run", "tiny.exp", "--worker", self.OPTIONS.null_worker, "--heat-up", "0", *arguments, code=code)
+
+    def test_four_trials_with_one_card_each_run_at_once(self):
+        script = f"""
+mkdir {self.folder}/on.$CUDA_VISIBLE_DEVICES || exit 1
+for i in 1 2 3 4; do ls {self.folder} | grep on. | wc -l >> {self.folder}/seen; sleep 0.1; done
+rmdir {self.folder}/on.$CUDA_VISIBLE_DEVICES
+"""
+        done = self.run_study(script, "--null-gpus", "4", code=4)
+        self.assertIn("4 blocks run beside each other, on the devices 0, 1, 2, 3", done.stderr)
+        self.assertNotIn("failed", done.stderr)  # no card ever had two
+        seen = (self.folder / "seen").read_text().split()
+        self.assertEqual(max(map(int, seen)), 4)
+
+    def test_the_control_says_that_trials_do_not_disturb_each_other(self):
+        done = self.run_study("sleep 0.2", "--devices", "cpu:4", code=0)
+        self.assertRegex(done.stdout, r"run.alone\): alone against beside others it differs by .*within")
+        self.assertNotIn("untrusted", done.stdout)
+        self.assertIn("4 sessions, 1 node", done.stdout)
+
+    def test_the_control_says_that_trials_disturb_each_other(self):
+        # Takes as much longer as there are others.
+        script = f"""
+touch {self.folder}/here.$$
+sleep 0.1
+for i in {self.folder}/here.*; do sleep 0.5; done
+rm {self.folder}/here.$$
+"""
+        (self.folder / "tiny.exp").write_text(STUDY.replace("5x", "1.2x"))
+        done = self.run_study(script, "--devices", "cpu:4", "--verdicts-ok", code=0)
+        self.assertRegex(re.sub(r"\s+", " ", done.stdout), r"untrusted .*run.alone\): alone against beside others it differs by")
+
+    def test_a_study_without_sharing_takes_it_from_the_command_line(self):
+        (self.folder / "tiny.exp").write_text(STUDY.replace("share 4", ""))
+        done = self.run_study("sleep 0.01", "--devices", "cpu:4", "--jobs", "2", code=0)
+        self.assertIn("2 blocks run beside each other, on the devices 0+1, 2+3", done.stderr)
+        plan = self.expc("plan", "tiny.exp", "--devices", "cpu:4", "--jobs", "2").stdout
+        self.assertIn("up to 2 blocks at a time, each on devices of its own", plan)
+        self.assertIn("with nothing beside it, to see whether blocks disturb each other", re.sub(r"\s+", " ", plan))
+
+
+if __name__ == "__main__":
+    null_cards.main()
