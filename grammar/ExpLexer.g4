@@ -67,6 +67,8 @@ ESTIMATE   : 'estimate';
 UNIT       : 'unit';
 LIKE       : 'like';
 ALLOW      : 'allow';
+LOOKS      : 'looks';
+AT         : 'at';
 
 LBRACE        : '{';
 RBRACE        : '}';

@@ -74,7 +74,8 @@ designBody      : LBRACE designItem* RBRACE;
 designItem      : word (kindBody | settingValue);
 kindBody        : LBRACE setting* RBRACE;
 setting         : word settingValue;
-settingValue    : condition (UNTIL condition)?;
+settingValue    : condition (UNTIL condition | looksClause)?;
+looksClause     : LOOKS AT sum (COMMA sum)*;
 
 // ---- presets
 presetDecl      : PRESET word presetBody;
@@ -125,7 +126,7 @@ factorName      : word | LPAREN words RPAREN;
 factorNames     : factorName (COMMA factorName)*;
 words           : word (COMMA word)*;
 word            : IDENTIFIER | AS | ORDERED | VERSION | CONFIDENCE | COMMAND | TIMEOUT | OPTIONS | INPUTS | COPY | OUTPUTS | PREPARE | EXPECT
-                | ESTIMATE | UNIT | LIKE | ALLOW;
+                | ESTIMATE | UNIT | LIKE | ALLOW | LOOKS | AT;
 anyWord         : word | IMPORT | ENUM | LET | WORKLOAD | SYSTEM | REFERENCE | PRESET | STUDY | PARAM | METRIC | REQUIRE
                 | EXCLUDE | FACTOR | MEASURE | COMPARE | CONTROL | CRITERION | DESIGN | TABLE | PLOT | ONLY | REMOVE
                 | BASELINE | BECAUSE | BY | OVER | AGAINST | WHEN | WHERE | WITH | WITHIN | UNTIL | FROM | IN | AND | OR | NOT

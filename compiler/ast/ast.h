@@ -335,12 +335,13 @@ struct ConfidenceDecl {
 };
 
 /// One setting of a design block: `repeat 10`, `steps 300`, `order blocks`, `seed 7`, `budget 24h`,
-/// `repeat 10..20 until half_width(gain) <= 1%`.
+/// `repeat 10..20 until half_width(gain) <= 1%`, `repeat 20 looks at 8, 14`.
 struct DesignSetting {
   Range range;
   Identifier name;
   ExprPtr value;
   ExprPtr until;  // may be null
+  std::vector<ExprPtr> looks;
 };
 struct DesignKindBlock {
   Range range;

@@ -11,6 +11,7 @@ EXPC_DIAGNOSTIC(MissingDesign, Error, "the study '{0}' has no design", std::stri
 EXPC_DIAGNOSTIC(MissingSetting, Error, "{0} trials need '{1}'", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(KindWithoutDesign, Error, "'{0}' comes from {1} trials, and the design has none", std::string_view,
                 std::string_view);
+EXPC_DIAGNOSTIC(BadLooks, Error, "the looks at {0} trials {1}", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(BadUntil, Error, "the {0} repetitions {1}", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(UnusedDesign, Warning, "{0} trials are designed, but nothing measured comes from them",
                 std::string_view);
@@ -21,6 +22,7 @@ struct SettingRule {
   bool needed;
 };
 
+const SettingRule kLook = {"looks", 1, 10'000, false};
 const SettingRule kSeed = {"seed", 0, std::numeric_limits<int64_t>::max(), false};
 const SettingRule kDisturbed = {"repeat_disturbed", 1, 100, false};
 const SettingRule kShare = {"share", 1, 1024, false};
@@ -63,6 +65,7 @@ class DesignChecker {
     for (const ast::DesignSetting& setting : block.settings) {
       inKind(*kind, setting.name, *setting.value);
       until(*kind, setting);
+      looks(*kind, setting);
     }
     const Settings& settings = at->second.settings;
     if (auto steps = settings.find("steps"), epochs = settings.find("epochs");
@@ -73,6 +76,7 @@ class DesignChecker {
   void top(const ast::DesignSetting& setting) {
     top(setting.name, *setting.value);
     until(TrialKind::Timed, setting);
+    looks(TrialKind::Timed, setting);
   }
 
   void top(const ast::Identifier& name, const ast::Expr& value) {
@@ -138,6 +142,30 @@ class DesignChecker {
     emitter_.emit(expr.range, errors::OutOfRange, what, number.toString(),
                   fmt::format("in {}..{}", rule.least, rule.most));
     return std::nullopt;
+  }
+
+  /// `looks at 8, 14`: they rise, and stay below the repetitions.
+  void looks(TrialKind kind, const ast::DesignSetting& setting) {
+    if (setting.looks.empty()) return;
+    if (setting.name.name != "repeat")
+      return emitter_.emit(setting.name.range, BadLooks, toString(kind),
+                           "stand behind `repeat`, as in `repeat 20 looks at 8, 14`");
+    const Design::Kind& block = design_.kinds[kind];
+    const auto repeat = block.settings.find("repeat");
+    if (repeat == block.settings.end()) return;
+    std::vector<Look>& planned = design_.kinds[kind].looks;
+    for (const auto& expr : setting.looks) {
+      const auto value = whole(kLook, *expr);
+      if (!value) continue;
+      const auto repetitions = static_cast<unsigned>(value->numerator());
+      if (!planned.empty() && repetitions <= planned.back().repetitions)
+        emitter_.emit(expr->range, BadLooks, toString(kind), "must rise");
+      else if (repeat->second.value <= Rational(repetitions))
+        emitter_.emit(expr->range, BadLooks, toString(kind),
+                      fmt::format("must come before the last repetition, {}", repeat->second.value.toString()));
+      else
+        planned.push_back({repetitions, expr->range});
+    }
   }
 
   /// Every condition of `until half_width(gain) <= 1% and half_width(step_time) <= 2ms`.

@@ -240,10 +240,17 @@ struct Until {
 };
 
 /// Settings by name; of a preset or a study, before merging.
+/// One of `looks at 8, 14`.
+struct Look {
+  unsigned repetitions = 0;
+  source::Range range;
+};
+
 struct Design {
   struct Kind {
     std::map<std::string, Setting> settings;  // repeat, steps, warmup, epochs
     std::vector<Until> until;
+    std::vector<Look> looks;
     source::Range range;
   };
   std::map<TrialKind, Kind> kinds;

@@ -201,6 +201,7 @@ class Layout {
       case Token::Over:
       case Token::Against:
       case Token::Until:
+      case Token::Looks:
       case Token::From:
         return true;
       case Token::By:

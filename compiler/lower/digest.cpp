@@ -245,6 +245,9 @@ class Digester {
             Array{rule.comparison ? study_.comparisons[*rule.comparison].name : study_.metrics[*rule.metric].name,
                   number(rule.half_width), rule.relative});
       one["until"] = sorted(std::move(until));
+      Array looks;
+      for (const check::Look& look : block.looks) looks.push_back(int64_t(look.repetitions));
+      if (!looks.empty()) one["looks"] = std::move(looks);
       object[llvm::StringRef(check::toString(kind))] = std::move(one);
     }
     return object;

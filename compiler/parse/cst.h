@@ -24,7 +24,7 @@ namespace expc::parse {
   X(ReferenceDecl) X(ReferenceBody) X(ReferenceItem) X(StudyDecl) X(StudyBody) X(StudyItem) X(WorkloadUse) \
   X(FactorDecl) X(FactorClause) X(MeasureDecl) X(CompareDecl) X(ControlDecl) X(CriterionDecl) X(Quantifier) X(Claim) \
   X(Relation) X(ConfidenceDecl) X(TableDecl) X(PlotDecl) X(DesignDecl) X(DesignBody) X(DesignItem) X(KindBody) X(Setting) \
-  X(SettingValue) X(PresetDecl) X(PresetBody) X(PresetItem) X(OnlyClause) X(CriteriaClause) X(PresetDesign) \
+  X(SettingValue) X(LooksClause) X(PresetDecl) X(PresetBody) X(PresetItem) X(OnlyClause) X(CriteriaClause) X(PresetDesign) \
   X(Assignment) X(Assigned) X(Type) X(TupleType) X(RecordType) X(RecordField) X(RefinedType) X(Refinement) X(Value) X(Set) \
   X(Condition) X(Conjunction) X(Negation) X(Comparison) X(RangeTail) X(Comparator) X(Operand) X(Members) X(Sum) \
   X(Product) X(Coalescing) X(Unary) X(Postfix) X(Primary) X(Group) X(List) X(Arguments) X(Selectors) X(Argument) \
@@ -48,6 +48,7 @@ namespace expc::parse {
   X(Timeout, TIMEOUT, "timeout") X(Options, OPTIONS, "options") X(Inputs, INPUTS, "inputs") X(Copy, COPY, "copy") \
   X(Outputs, OUTPUTS, "outputs") X(Prepare, PREPARE, "prepare") X(Expect, EXPECT, "expect") \
   X(Estimate, ESTIMATE, "estimate") X(Unit, UNIT, "unit") X(Like, LIKE, "like") X(Allow, ALLOW, "allow") \
+  X(Looks, LOOKS, "looks") X(At, AT, "at") \
   X(LeftBrace, LBRACE, "{") \
   X(RightBrace, RBRACE, "}") X(LeftParen, LPAREN, "(") X(RightParen, RPAREN, ")") X(LeftBracket, LBRACK, "[") \
   X(RightBracket, RBRACK, "]") X(Comma, COMMA, ",") X(Colon, COLON, ":") X(Range, RANGE, "..") X(Dot, DOT, ".") \

@@ -80,6 +80,7 @@ std::string_view describeOperand(Rule outer, Token previous) {
       {Token::Baseline, "a level"},
       {Token::Confidence, "a share, such as 95%,"},
       {Token::Timeout, "a time, such as 2h,"},
+      {Token::Looks, "'at' and numbers of repetitions, such as at 8, 14,"},
       {Token::Until, "a condition, such as half_width(gain) <= 1%,"},
       {Token::From, "where metrics are read, such as json(\"out.json\"),"},
       {Token::Outputs, "where metrics are read, such as json(\"out.json\"),"},

@@ -118,6 +118,9 @@ void Transform::read(uint32_t index, ast::DesignSetting& out) {
   const std::vector<uint32_t> values = children(child(index, Rule::SettingValue), Rule::Condition);
   out.value = expression(values[0]);
   if (values.size() == 2) out.until = expression(values[1]);
+  const uint32_t looks = child(child(index, Rule::SettingValue), Rule::LooksClause);
+  if (looks == kNone) return;
+  for (uint32_t look : children(looks, Rule::Sum)) out.looks.push_back(expression(look));
 }
 
 }  // namespace expc::parse

@@ -53,7 +53,7 @@ bool Selected::apply(const check::Change& change, diag::Emitter& emitter) {
     if (block.settings.contains("steps")) mine.settings.erase("epochs");
     for (const auto& [name, setting] : block.settings) mine.settings.insert_or_assign(name, setting);
     // A number of repetitions replaces a rule for them.
-    if (block.settings.contains("repeat")) mine.until = block.until;
+    if (block.settings.contains("repeat")) mine.until = block.until, mine.looks = block.looks;
   }
   for (const auto& [name, setting] : change.design->settings) design.settings.insert_or_assign(name, setting);
   return good;

@@ -5,6 +5,7 @@
 #include "compiler/survey/lints.h"
 #include "compiler/survey/values.h"
 #include "runtime/stats/design.h"
+#include "runtime/stats/looks.h"
 
 namespace expc::lower {
 namespace {
@@ -17,6 +18,9 @@ EXPC_DIAGNOSTIC(CannotFail, Warning,
 EXPC_DIAGNOSTIC(UntilNeverHolds, Error,
                 "'until' can never end these repetitions: an interval takes {0} of them, the design has at most {1}",
                 unsigned, unsigned);
+EXPC_DIAGNOSTIC(LookDecidesNothing, Warning,
+                "the look after {0} repetitions can decide nothing: the criterion '{1}' takes {2} there", unsigned,
+                std::string_view, unsigned);
 EXPC_DIAGNOSTIC(BudgetTooSmall, Error, "a budget of {0}s cannot hold {1} trials: each takes at least 1 ms to start",
                 std::string, uint64_t);
 EXPC_DIAGNOSTIC(SamePoint, Error, "two points of the study '{0}' run exactly the same", std::string_view);
@@ -28,6 +32,30 @@ constexpr size_t kMostIds = 2'000'000;
 
 unsigned mostRepetitions(const check::Setting& repeat) {
   return static_cast<unsigned>(repeat.most.value_or(repeat.value).numerator());
+}
+
+/// The confidence of the intervals at the look after `looks[last]` repetitions, of which the design has `of`.
+double confidenceAt(const std::vector<check::Look>& looks, size_t last, unsigned of, double confidence) {
+  std::vector<double> fractions;
+  for (size_t i = 0; i <= last; ++i) fractions.push_back(i < looks.size() ? double(looks[i].repetitions) / of : 1.0);
+  return 1 - stats::LookLevels(fractions).nominal(1 - confidence);
+}
+
+/// A look ends the trials only where it decides every criterion, so one that it cannot decide makes it idle.
+void lintLooks(const check::Design::Kind& kind, const check::Criterion& criterion, const Shape& shape, bool median,
+               unsigned of, Reported& reported, diag::Emitter& emitter) {
+  for (size_t i = 0; i < kind.looks.size(); ++i) {
+    const check::Look& look = kind.looks[i];
+    const double confidence = confidenceAt(kind.looks, i, of, *criterion.confidence);
+    const unsigned needed =
+        std::min(shape.repetitionsToPass(confidence, median), shape.repetitionsToFail(confidence, median));
+    if (needed <= look.repetitions || !reported.fresh(diag::Kind::LookDecidesNothing, nullptr, look.range)) continue;
+    emitter.build(look.range, LookDecidesNothing, look.repetitions, criterion.name, needed)
+        .note(criterion.range,
+              "intervals have {:.4g}% confidence at this look, so that all looks together keep {:.4g}%",
+              confidence * 100, *criterion.confidence * 100)
+        .emit();
+  }
 }
 
 void lintRepetitions(const expand::Space& space, const check::Criterion& criterion, const Shape& shape,
@@ -43,13 +71,16 @@ void lintRepetitions(const expand::Space& space, const check::Criterion& criteri
   bool median =
       !criterion.comparison || study.comparisons[*criterion.comparison].function == check::Comparison::Function::MaxGap;
   unsigned have = mostRepetitions(repeat->second);
-  unsigned pass = shape.repetitionsToPass(*criterion.confidence, median);
-  unsigned fail = shape.repetitionsToFail(*criterion.confidence, median);
+  const std::vector<check::Look>& looks = kind->second.looks;
+  const double confidence = confidenceAt(looks, looks.size(), have, *criterion.confidence);
+  unsigned pass = shape.repetitionsToPass(confidence, median);
+  unsigned fail = shape.repetitionsToFail(confidence, median);
+  lintLooks(kind->second, criterion, shape, median, have, reported, emitter);
   auto fresh = [&](diag::Kind what) { return reported.fresh(what, &criterion, repeat->second.range); };
   auto finish = [&](diag::Builder builder, unsigned needed) {
-    builder.note(repeat->second.range, "{} {} at {:.4g}% confidence{}: write 'repeat {}'", shape.cells(),
-                 shape.cells() == 1 ? "cell" : "cells", *criterion.confidence * 100,
-                 selection.empty() ? "" : " with " + selection, needed);
+    builder.note(repeat->second.range, "{} {} at {:.4g}% confidence{}{}: write 'repeat {}'", shape.cells(),
+                 shape.cells() == 1 ? "cell" : "cells", confidence * 100,
+                 looks.empty() ? "" : " after the looks before", selection.empty() ? "" : " with " + selection, needed);
     builder.emit();
   };
   if (have < pass && fresh(diag::Kind::CannotPass))

@@ -201,7 +201,7 @@ void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell&
 /// "needs 6 pairs, has 4", with what became of the others.
 std::string tooFew(const plan::Cell& cell, const BlockValues& values, double confidence) {
   const auto have = static_cast<unsigned>(values.values.size());
-  std::string text = fmt::format("needs {} for {:g} % confidence, has {}",
+  std::string text = fmt::format("needs {} for {:.4g} % confidence, has {}",
                                  countNoun(cell, stats::minimumPairs(confidence)), confidence * 100, have);
   const std::string loss = commonLoss(values);
   return loss.empty() ? text : text + " (" + loss + ")";

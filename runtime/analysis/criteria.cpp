@@ -5,6 +5,7 @@
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/claims.h"
 #include "runtime/analysis/infeasible.h"
+#include "runtime/analysis/looks.h"
 #include "runtime/analysis/why.h"
 
 namespace expc::analysis {
@@ -80,6 +81,17 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
     cells.back().estimate.cell = static_cast<unsigned>(i);
     evidences.push_back(evidenceOf(criterion, boundOf(criterion, criterion.cells[i]), cells.back()));
   }
+  Standing standing;
+  if (criterion.confidence) standing = standingOf(evidence, criterion, cells);
+  if (!standing.only()) {
+    result.look = standing.look;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      cells[i] = measure(evidence, criterion.cells[i], standing.look.confidence);
+      cells[i].estimate.cell = static_cast<unsigned>(i);
+    }
+  }
+  for (Evidences& one : evidences)
+    one = {standing.levels.overall(one.satisfied), standing.levels.overall(one.violated)};
   const Decision decision = decide(criterion.claim, evidences, 1 - confidence);
   for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.verdict = cellVerdict(cells[i], decision.cells[i]);
   const Explainer explain(evidence.index.plan(), criterion, cells);
@@ -87,6 +99,9 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
   result.verdict = overall(cells, decision.verdict);
   result.why = explain.criterion(result.verdict);
   result.scope = scopeOf(cells);
+  result.provisional =
+      criterion.confidence && (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail) &&
+      std::any_of(cells.begin(), cells.end(), [](const MeasuredCell& cell) { return cell.unfinished; });
   for (MeasuredCell& cell : cells) result.cells.push_back(std::move(cell.estimate));
   return result;
 }

@@ -35,6 +35,11 @@ std::set<std::string> metricsOfUntils(const plan::Plan& plan) {
   return names;
 }
 
+bool plansLooks(const plan::Plan& plan) {
+  return std::any_of(plan.design.kinds.begin(), plan.design.kinds.end(),
+                     [](const plan::KindDesign& design) { return !design.looks.empty(); });
+}
+
 }  // namespace
 
 Index::Index(const plan::Plan& plan, Keep keep) : plan_(plan) {
@@ -57,11 +62,31 @@ Index::Index(const plan::Plan& plan, Keep keep) : plan_(plan) {
 Index::Index(const plan::Plan& plan, const store::Results& results, Keep keep) : Index(plan, keep) {
   for (const store::Session& session : results.sessions) add(session);
   for (const Trial& trial : results.trials) add(trial);
+  for (const store::PastVerdicts& verdicts : results.verdicts) add(verdicts);
+}
+
+void Index::add(const store::PastVerdicts& verdicts) {
+  past_.push_back(verdicts);
+  decided_ = {};
+}
+
+std::set<unsigned> Index::looksAt(const std::string& criterion, plan::TrialKind kind) const {
+  std::set<unsigned> repetitions;
+  for (const store::PastVerdicts& past : past_)
+    if (const auto at = past.repetitions.find(kind); at != past.repetitions.end() && past.criteria.count(criterion))
+      repetitions.insert(at->second);
+  return repetitions;
+}
+
+bool Index::decided(plan::TrialKind kind, llvm::function_ref<bool()> find) const {
+  std::optional<bool>& known = decided_[static_cast<size_t>(kind)];
+  if (!known) known = find();
+  return *known;
 }
 
 void Index::chooseColumns(Keep keep) {
   std::set<std::string> names;
-  if (keep == Keep::Untils) {
+  if (keep == Keep::ForRun && !plansLooks(plan_)) {
     names = metricsOfUntils(plan_);
   } else {
     for (const plan::Metric& metric : plan_.metrics)
@@ -124,6 +149,7 @@ void Index::clear() {
 void Index::startRun(RunPolicy policy) {
   policy_ = std::move(policy);
   widths_ = {};
+  decided_ = {};
   failed_for_good_.reset();
   if (policy_->fresh) clear();
   for (State& own : states_) {

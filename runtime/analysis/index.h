@@ -4,6 +4,8 @@
 // place of a plan in each block, with its counts kept up to date, so that a question costs what the plan is large and
 // not what was ever measured.
 
+#include <llvm/ADT/STLFunctionalExtras.h>
+
 #include <array>
 #include <map>
 #include <optional>
@@ -60,9 +62,9 @@ struct Group {
 /// The index of one plan, which must outlive it. Neither the order of the trials matters nor that one comes twice.
 class Index {
  public:
-  /// What of a trial is kept: every metric of the plan, or those that an `until` speaks of, which is all that a run
-  /// asks for.
-  enum class Keep { All, Untils };
+  /// What of a trial is kept: every metric of the plan, or what a run asks for: all where looks are planned, else those
+  /// that an `until` speaks of.
+  enum class Keep { All, ForRun };
 
   explicit Index(const plan::Plan& plan, Keep keep = Keep::All);
   /// Of everything in `results`.
@@ -71,6 +73,7 @@ class Index {
   Index& operator=(const Index&) = delete;
 
   void add(const store::Session& session);
+  void add(const store::PastVerdicts& verdicts);
   /// A trial that counts for the plan. False if it changed nothing: it was there, has not ended, or is of no place of
   /// the plan.
   bool add(const store::Trial& trial);
@@ -88,6 +91,10 @@ class Index {
   const plan::Point* point(const std::string& id) const;
   /// The host of a session; its number as text if it was never added.
   std::string host(int64_t session) const;
+  /// The repetitions for which earlier runs gave verdicts on the criterion.
+  std::set<unsigned> looksAt(const std::string& criterion, plan::TrialKind kind) const;
+  /// What `find` says of the kind; it is asked once, until a trial is added.
+  bool decided(plan::TrialKind kind, llvm::function_ref<bool()> find) const;
   /// Whether some trial ran on cards that compute nothing.
   bool onNullCards() const { return null_cards_; }
   const Tally& tally() const { return tally_; }
@@ -192,6 +199,8 @@ class Index {
   std::optional<Failure> failed_for_good_;
   /// What untilStates found since a trial was added last: it is asked several times at the end of a block.
   mutable std::array<std::optional<std::vector<UntilState>>, 3> widths_;
+  mutable std::array<std::optional<bool>, 3> decided_;  // in the same way
+  std::vector<store::PastVerdicts> past_;
   Tally tally_;
   double spent_seconds_ = 0;
   bool null_cards_ = false, lacks_on_device_ = false;

@@ -65,6 +65,7 @@ bool Index::add(const Trial& trial) {
   State& own = state(trial.key->kind);
   PlaceOutcomes& place = own.places[*known];
   widths_ = {};
+  decided_ = {};
   const std::string* reason = &*reasons_.insert(trial.status == TrialStatus::Valid ? "" : trial.reason).first;
   count(tally_, trial.status);
   spent_seconds_ += std::max(0.0, trial.seconds);

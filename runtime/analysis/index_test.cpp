@@ -406,7 +406,7 @@ TEST_CASE("what a run keeps is enough for its untils, and no more") {
   plan.design.kinds[0].until = {{"gain", 0.01, true}};
   Records records;
   records.pairs(8, 1.5);
-  const Index slim(plan, records.results, Index::Keep::Untils), whole(plan, records.results);
+  const Index slim(plan, records.results, Index::Keep::ForRun), whole(plan, records.results);
   CHECK(slim.column("step_time").has_value());
   CHECK_FALSE(slim.column("images_per_s").has_value());
   CHECK(*untilStates(slim, TrialKind::Timed)[0].widest == *untilStates(whole, TrialKind::Timed)[0].widest);

@@ -7,6 +7,7 @@
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/controls.h"
 #include "runtime/analysis/criteria.h"
+#include "runtime/analysis/looks.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/analysis/null_cards.h"
 #include "runtime/analysis/readings.h"
@@ -34,7 +35,7 @@ PointStatus statusOf(const Evidence& evidence, const plan::Point& point, const p
   for (const auto& [metric, column] : evidence.index.columns())
     if (outcomes.not_on_device[column]) status.not_on_device.push_back(metric);
   status.lacking = point.startable() && !outcomes.outcomes.empty() && !outcomes.settledInfeasible() &&
-                   outcomes.ended < design.repeat && !evidence.wants(design.kind, point.id);
+                   outcomes.ended < repetitionsAsked(evidence.index, design) && !evidence.wants(design.kind, point.id);
   if (outcomes.outcomes.empty() && !point.unavailable.empty())
     status.last_reason = point.unavailable;
   else if (outcomes.outcomes.empty() && !point.expected_infeasible.empty())
@@ -181,9 +182,9 @@ int exitCode(const Judgement& judgement) {
   for (const CriterionResult& criterion : judgement.criteria) {
     if (criterion.verdict == Verdict::NotAsked) continue;
     asked = true;
-    const bool trusted = criterion.untrusted.empty();
-    failed = failed || (trusted && (criterion.verdict == Verdict::Fail || criterion.verdict == Verdict::Infeasible));
-    open = open || !trusted || criterion.verdict == Verdict::Inconclusive || criterion.verdict == Verdict::NotRun;
+    const bool is_final = criterion.isFinal();
+    failed = failed || (is_final && (criterion.verdict == Verdict::Fail || criterion.verdict == Verdict::Infeasible));
+    open = open || !is_final || criterion.verdict == Verdict::Inconclusive || criterion.verdict == Verdict::NotRun;
   }
   if (!tried || (!asked && !valid)) return 5;
   return failed ? 3 : open ? 4 : 0;

@@ -63,6 +63,13 @@ struct ComparisonResult {
   std::vector<CellEstimate> cells;
 };
 
+/// Which look at its data a criterion's verdict is from.
+struct Look {
+  std::vector<unsigned> before;  // repetitions at the earlier ones, rising
+  unsigned now = 0, of = 0;      // at this one, and at the last that is planned
+  double confidence = 0;         // of its intervals, so that all looks together keep the criterion's
+};
+
 struct CriterionResult {
   std::string name;
   Verdict verdict = Verdict::NotRun;
@@ -72,6 +79,12 @@ struct CriterionResult {
   std::vector<CellEstimate> cells;
   /// "" or why a control says that the verdict cannot be trusted. The verdict stays what the intervals make it.
   std::string untrusted;
+  std::optional<Look> look = std::nullopt;  // absent: this look is the only one
+  /// Trials that its verdict (pass or fail) rests on are still wanted: it may change, and counts as undecided.
+  bool provisional = false;
+
+  /// Whether the verdict stands as it is printed.
+  bool isFinal() const { return untrusted.empty() && !provisional; }
 };
 
 /// A metric of a control's trials against those of its point, in the same blocks: what the same twice differs by.
@@ -140,8 +153,8 @@ Judgement judge(const Index& index);
 Judgement judge(const plan::Plan& plan, const store::Results& results);
 
 /// DESIGN §5: 0 all pass, 3 some fail (infeasible counts as fail), 4 some undecided or not run, 5 nothing ran (no trial
-/// of any point; without criteria: no valid trial). Criteria that are not asked say nothing; an untrusted verdict
-/// counts as undecided, whatever it is.
+/// of any point; without criteria: no valid trial). Criteria that are not asked say nothing; an untrusted or
+/// provisional verdict counts as undecided, whatever it is.
 int exitCode(const Judgement& judgement);
 
 }  // namespace expc::analysis

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <climits>
 #include <set>
+
+#include "runtime/analysis/looks.h"
 
 namespace expc::analysis {
 namespace {
@@ -133,7 +136,7 @@ Deficits deficitsNow(const Index& index, const plan::KindDesign& design, const P
   const auto at = [&](unsigned repeat) {
     return Deficits(index, design.kind, progress, repeat, mostTried(design, repeat));
   };
-  Deficits deficits = at(design.repeat);
+  Deficits deficits = at(repetitionsAsked(index, design));
   if (deficits.any() || !adapts(design)) return deficits;
   if (looksAtWidths(index, design.kind)) {
     const std::vector<UntilState> states = untilStates(index, design.kind);
@@ -193,10 +196,26 @@ Remaining remaining(const Index& index, plan::TrialKind kind) {
   return left;
 }
 
+bool lacksRepetitions(const Index& index, const plan::KindDesign& design, unsigned repetitions) {
+  return Deficits(index, design.kind, Progress(index, design.kind, {}), repetitions, mostTried(design, repetitions))
+      .any();
+}
+
+unsigned fewestRepetitions(const Index& index, plan::TrialKind kind) {
+  unsigned fewest = UINT_MAX;
+  const auto possible = [&](unsigned number) { return index.asked(kind, number) && !index.givenUp(kind, number); };
+  for (unsigned number = 0; number < index.places(); ++number)
+    if (possible(number)) fewest = std::min(fewest, index.of(kind, number).ended);
+  for (const Group& group : index.groups(kind))
+    if (std::all_of(group.places.begin(), group.places.end(), possible)) fewest = std::min(fewest, group.complete);
+  return fewest == UINT_MAX ? 0 : fewest;
+}
+
 bool lacksTrials(const Index& index) {
   const auto& kinds = index.plan().design.kinds;
   return std::any_of(kinds.begin(), kinds.end(), [&](const plan::KindDesign& design) {
-    return Deficits(index, design.kind, Progress(index, design.kind, {}), design.repeat, std::nullopt).any();
+    return Deficits(index, design.kind, Progress(index, design.kind, {}), repetitionsAsked(index, design), std::nullopt)
+        .any();
   });
 }
 

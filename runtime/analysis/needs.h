@@ -61,6 +61,11 @@ bool looksAtWidths(const Index& index, plan::TrialKind kind);
 /// makes them narrower.
 std::vector<UntilState> untilStates(const Index& index, plan::TrialKind kind);
 
+/// Whether a place or group lacks trials for this many repetitions and may still be tried for them.
+bool lacksRepetitions(const Index& index, const plan::KindDesign& design, unsigned repetitions);
+/// Those of the place or group with the fewest, of all that are asked for.
+unsigned fewestRepetitions(const Index& index, plan::TrialKind kind);
+
 /// Whether some point or pair that can run has not got the repetitions that the design asks for at least, whether or
 /// not it will be tried again.
 bool lacksTrials(const Index& index);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/analysis/cells.h"
+#include "runtime/analysis/looks.h"
 #include "runtime/analysis/needs.h"
 
 namespace expc::analysis {
@@ -51,10 +52,12 @@ std::string failureText(const Index& index, const Failure& failure) {
 std::string shortfallText(const Index& index) {
   if (!lacksTrials(index)) return "";
   std::vector<std::string> lacks;
-  for (const plan::KindDesign& design : index.plan().design.kinds)
+  for (const plan::KindDesign& design : index.plan().design.kinds) {
+    const unsigned asked = repetitionsAsked(index, design);
     for (unsigned number = 0; number < index.places(); ++number)
-      if (index.asked(design.kind, number) && index.of(design.kind, number).ended < design.repeat)
-        lacks.push_back(lackText(index, design.kind, number, design.repeat));
+      if (index.asked(design.kind, number) && index.of(design.kind, number).ended < asked)
+        lacks.push_back(lackText(index, design.kind, number, asked));
+  }
   std::string text = endsText(index.tally());
   if (lacks.empty()) return text.empty() ? "some pairs are not complete" : text + "; some pairs are not complete";
   for (size_t i = 0; i < lacks.size() && i < kNamedPlaces; ++i)

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "runtime/analysis/format.h"
+#include "runtime/analysis/looks.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/engine/heat_up.h"
 #include "runtime/engine/schedule.h"
@@ -24,6 +25,13 @@ std::string widthText(const plan::Plan& plan, const analysis::UntilState& state,
     if (comparison.name == state.until.subject) return analysis::formatQuantity(width, comparison.unit);
   const plan::Metric* metric = plan.findMetric(state.until.subject);
   return analysis::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
+}
+
+/// With the repetitions where a look ended it.
+std::string completeText(const analysis::Index& index) {
+  const plan::KindDesign* design = analysis::endedAtLook(index);
+  return design ? fmt::format("{}{}", store::Run::kAtLook, analysis::repetitionsAsked(index, *design))
+                : std::string(store::Run::kComplete);
 }
 
 }  // namespace
@@ -121,11 +129,17 @@ llvm::Error Campaign::end(int64_t run) {
     say(budgetText(index_));
     return done(Ending::BudgetSpent, "budget spent");
   }
-  if (!analysis::lacksTrials(index_)) return done(Ending::Complete, "complete");
+  if (!analysis::lacksTrials(index_)) {
+    if (std::string text = analysis::endedAtLookText(index_); !text.empty()) {
+      env_.listener.finished();
+      say(std::move(text));
+    }
+    return done(Ending::Complete, completeText(index_));
+  }
   env_.listener.finished();
   // Where every trial failed, that was said with the reason.
   if (const std::string text = analysis::shortfallText(index_); !all_failed_ && !text.empty()) say(text);
-  return done(Ending::Incomplete, "incomplete");
+  return done(Ending::Incomplete, store::Run::kIncomplete);
 }
 
 llvm::Error Campaign::openSession(unsigned lane) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "runtime/analysis/looks.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/data.h"
@@ -157,15 +158,17 @@ class Execution {
         listener_(listener),
         traces_(traces),
         outcome_(outcome),
-        index_(setup.plan, analysis::Index::Keep::Untils) {}
+        index_(setup.plan, analysis::Index::Keep::ForRun) {}
 
   llvm::Error run() {
     if (auto error = load()) return error;
     if (!needsTrials(index_)) {
       const std::string lacking = analysis::shortfallText(index_);
       outcome_.ending = lacking.empty() ? Ending::NothingToDo : Ending::Incomplete;
-      say(lacking.empty() ? fmt::format("nothing to run: all {} trials are there", outcome_.reused)
-                          : fmt::format("nothing to run: {}; --retry-failed tries them again", lacking));
+      const std::string early = analysis::endedAtLookText(index_);
+      say(!early.empty()    ? "nothing to run: " + early
+          : lacking.empty() ? fmt::format("nothing to run: all {} trials are there", outcome_.reused)
+                            : fmt::format("nothing to run: {}; --retry-failed tries them again", lacking));
       return recordRun(setup_, store_, now(), "nothing to do");
     }
     if (budgetSpent(index_)) {
@@ -189,6 +192,7 @@ class Execution {
     if (!results) return results.takeError();
     for (const store::Session& session : results->sessions) index_.add(session);
     for (const store::Trial& trial : results->trials) index_.add(trial);
+    for (const store::PastVerdicts& verdicts : results->verdicts) index_.add(verdicts);
     outcome_.null_cards = setup_.null_machine != nullptr;
     for (const std::string& why : results->not_counted_reasons) say("kept, not counted: " + why);
     index_.startRun(policyOf(options_));

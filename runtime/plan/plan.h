@@ -205,6 +205,9 @@ struct KindDesign {
   unsigned repeat_most = 1;     // above `repeat` only with `until`
   std::vector<Until> until;     // all of them, judged at the ends of blocks
   llvm::json::Object settings;  // {"steps": 20, "warmup": 5} or {"epochs": 10}
+  /// Repetitions after which the verdicts are looked at, and end the trials where all are decided; rising, below
+  /// `repeat`. Only without `until`.
+  std::vector<unsigned> looks = {};
 
   /// The most repetitions there can be.
   unsigned most() const { return until.empty() ? repeat : std::max(repeat, repeat_most); }

@@ -221,6 +221,16 @@ std::vector<std::string> PlanReader::factorNames(JsonFields& in, llvm::StringRef
   return names;
 }
 
+void PlanReader::readLooks(JsonFields& in, KindDesign& kind) {
+  if (!kind.until.empty()) in.fail("looks", "cannot be planned beside 'until'");
+  in.each("looks", [&](const Value& item, const JsonPath&) {
+    const std::optional<int64_t> look = item.getAsInteger();
+    const unsigned last = kind.looks.empty() ? 0 : kind.looks.back();
+    if (!look || *look <= last || *look >= kind.repeat) return in.fail("looks", "must rise, and stay below 'repeat'");
+    kind.looks.push_back(static_cast<unsigned>(*look));
+  });
+}
+
 void PlanReader::readKindDesign(const Value& value, const JsonPath& at) {
   JsonFields in(errors_, value, at);
   KindDesign kind;
@@ -237,6 +247,7 @@ void PlanReader::readKindDesign(const Value& value, const JsonPath& at) {
       kind.until.push_back(std::move(until));
     });
   if (kind.repeat_most > kind.repeat && kind.until.empty()) in.fail("repeat_most", "says nothing without 'until'");
+  if (in.has("looks")) readLooks(in, kind);
   kind.settings = in.object("settings");
   for (const KindDesign& other : plan_.design.kinds)
     if (other.kind == kind.kind) in.fail("kind", "a second design for this kind of trial");

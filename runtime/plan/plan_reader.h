@@ -35,6 +35,7 @@ class PlanReader {
   void readReference(const llvm::json::Value& value, const JsonPath& at);
   void readDesign(const llvm::json::Value& value, const JsonPath& at);
   void readValidity(const llvm::json::Value& value, const JsonPath& at);
+  void readLooks(JsonFields& in, KindDesign& kind);
   void readKindDesign(const llvm::json::Value& value, const JsonPath& at);
   void readTable(const llvm::json::Value& value, const JsonPath& at);
   void readPlot(const llvm::json::Value& value, const JsonPath& at);

@@ -158,6 +158,7 @@ Value write(const Criterion& criterion) {
 Value write(const KindDesign& kind) {
   Object object{
       {"kind", words::name(words::kKind, kind.kind)}, {"repeat", kind.repeat}, {"settings", Object(kind.settings)}};
+  if (!kind.looks.empty()) object["looks"] = list(kind.looks, [](unsigned look) { return Value(look); });
   if (kind.until.empty()) return object;
   object["repeat_most"] = kind.repeat_most;
   object["until"] = list(kind.until, [](const Until& until) {

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 
@@ -44,8 +45,9 @@ std::string badge(analysis::Verdict verdict) {
                      verdictWord(verdict));
 }
 
-std::string untrustedBadge() {
-  return " <span class=\"badge open\"><span aria-hidden=\"true\">!</span> UNTRUSTED</span>";
+std::string caveatBadge(const std::string& mark) {
+  return fmt::format(" <span class=\"badge open\"><span aria-hidden=\"true\">!</span> {}</span>",
+                     llvm::StringRef(mark).upper());
 }
 
 std::string sentence(const char* style, const std::string& text) {
@@ -70,7 +72,7 @@ std::optional<plan::Bound> sharedBound(const plan::Criterion& criterion) {
 std::string trustSection(const Page& page) {
   std::string out;
   for (const analysis::ControlResult& control : page.judgement.controls)
-    out += "<li>" + (control.untrusted ? untrustedBadge() + " " : std::string()) + html(control.why) + "</li>";
+    out += "<li>" + (control.untrusted ? caveatBadge("untrusted") + " " : std::string()) + html(control.why) + "</li>";
   if (!out.empty()) out = "<h3>Controls: the same twice in a block</h3><ul>" + out + "</ul>";
   std::string widths;
   for (const analysis::UntilState& state : page.judgement.untils)
@@ -83,13 +85,17 @@ std::string trustSection(const Page& page) {
 }
 
 std::string claim(const Page& page, const analysis::CriterionResult& result, const plan::Criterion& criterion) {
-  std::string out = fmt::format(
-      "<article class=\"claim {}\" id=\"claim-{}\"><header>{}<h3>{}</h3></header>", lookOf(result.verdict).style,
-      html(result.name), badge(result.verdict) + (result.untrusted.empty() ? "" : untrustedBadge()), html(result.name));
+  std::string badges = badge(result.verdict);
+  for (const Caveat& caveat : caveatsOf(result)) badges += caveatBadge(caveat.mark);
+  std::string out = fmt::format("<article class=\"claim {}\" id=\"claim-{}\"><header>{}<h3>{}</h3></header>",
+                                lookOf(result.verdict).style, html(result.name), badges, html(result.name));
   out += fmt::format("<p class=\"law\"><code>{}</code></p>", html(criterion.text));
   out += sentence("doc", criterion.doc) + sentence("why", result.why);
-  if (!result.untrusted.empty())
-    out += "<p class=\"why untrusted\"><b>Untrusted.</b> " + htmlProse(result.untrusted) + "</p>";
+  for (const Caveat& caveat : caveatsOf(result))
+    out +=
+        fmt::format("<p class=\"why untrusted\"><b>{}.</b> {}</p>",
+                    llvm::StringRef(caveat.mark).take_front().upper() + caveat.mark.substr(1), htmlProse(caveat.why));
+  out += sentence("scope", lookText(criterion, result));
   std::vector<std::string> scope;
   if (!result.domain.empty()) scope.push_back(result.domain);
   if (result.verdict != analysis::Verdict::NotAsked) {

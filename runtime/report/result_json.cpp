@@ -78,6 +78,13 @@ Array cells(const plan::Plan& plan, const std::vector<std::string>& factors, con
   return array;
 }
 
+Value look(const std::optional<analysis::Look>& look) {
+  if (!look) return nullptr;
+  Array before;
+  for (const unsigned repetitions : look->before) before.push_back(repetitions);
+  return Object{{"before", std::move(before)}, {"now", look->now}, {"of", look->of}, {"confidence", look->confidence}};
+}
+
 Array criteria(const plan::Plan& plan, const analysis::Judgement& judgement) {
   Array array;
   for (const analysis::CriterionResult& result : judgement.criteria) {
@@ -89,6 +96,8 @@ Array criteria(const plan::Plan& plan, const analysis::Judgement& judgement) {
                            {"verdict", std::string(toString(result.verdict))},
                            {"why", plan::jsonText(result.why)},
                            {"untrusted", result.untrusted.empty() ? Value(nullptr) : plan::jsonText(result.untrusted)},
+                           {"provisional", result.provisional},
+                           {"look", look(result.look)},
                            {"infeasible", found->infeasible},
                            {"domain", plan::jsonText(result.domain)},
                            {"confidence", found->confidence ? Value(*found->confidence) : Value(nullptr)},

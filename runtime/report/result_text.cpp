@@ -81,10 +81,13 @@ class ResultPrinter : TerminalText {
                      [&](const plan::Criterion& candidate) { return candidate.name == result.name; });
     if (criterion == plan_.criteria.end()) return;
     out_ += '\n';
-    const std::string mark = result.untrusted.empty() ? "" : paint_.yellow(" (untrusted)");
+    std::string mark;
+    for (const Caveat& caveat : caveatsOf(result)) mark += paint_.yellow(" (" + caveat.mark + ")");
     line(painted(result.verdict) + mark + "  " + paint_.bold(result.name) + ": " + printable(criterion->text), 0, 6);
     if (!result.why.empty()) line(printable(result.why), 6, 6);
-    if (!result.untrusted.empty()) line(paint_.yellow("untrusted: ") + printable(result.untrusted), 6, 6);
+    for (const Caveat& caveat : caveatsOf(result))
+      line(paint_.yellow(caveat.mark + ": ") + printable(caveat.why), 6, 6);
+    if (const std::string look = lookText(*criterion, result); !look.empty()) line(look, 6, 6);
     std::string scope = printable(result.domain);
     if (result.verdict != analysis::Verdict::NotAsked) {
       if (!scope.empty()) scope += "; ";

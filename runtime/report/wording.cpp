@@ -174,7 +174,9 @@ std::vector<std::string> metricsOf(const plan::Plan& plan, plan::TrialKind kind)
 }
 
 std::string repetitionsText(const plan::KindDesign& design) {
-  if (design.most() == design.repeat) return std::to_string(design.repeat);
+  std::string looks;
+  for (const unsigned look : design.looks) looks += fmt::format("{}{}", looks.empty() ? ", looks at " : ", ", look);
+  if (design.most() == design.repeat) return std::to_string(design.repeat) + looks;
   return fmt::format("{}..{}", design.repeat, design.most());
 }
 
@@ -188,6 +190,26 @@ std::string widthText(const plan::Plan& plan, const plan::Until& until, double w
     if (comparison.name == until.subject) return analysis::formatQuantity(width, comparison.unit);
   const plan::Metric* metric = plan.findMetric(until.subject);
   return analysis::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
+}
+
+std::vector<Caveat> caveatsOf(const analysis::CriterionResult& result) {
+  std::vector<Caveat> caveats;
+  if (result.provisional)
+    caveats.push_back({"provisional", "trials that it rests on are still to come, and may change it"});
+  if (!result.untrusted.empty()) caveats.push_back({"untrusted", result.untrusted});
+  return caveats;
+}
+
+std::string lookText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
+  if (!result.look || !criterion.confidence) return "";
+  const analysis::Look& look = *result.look;
+  std::string before;
+  for (const unsigned repetitions : look.before)
+    before += fmt::format("{}{}", before.empty() ? "before: after " : ", ", repetitions);
+  if (!before.empty()) before += "; ";
+  return fmt::format("look {} ({}{} of {} repetitions now): its intervals have {}, so that all looks together keep {}",
+                     look.before.size() + 1, before, look.now, look.of, analysis::formatConfidence(look.confidence),
+                     analysis::formatConfidence(*criterion.confidence));
 }
 
 std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& state) {

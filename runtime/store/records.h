@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -141,6 +142,11 @@ struct Run {
   Match match;
   Moment started, ended;  // ended at 0: never seen to end
   std::string outcome;    // "complete", "interrupted", …; "" while it runs
+
+  /// Outcomes of runs after which nothing was wanted any more, so that their verdicts were no provisional ones.
+  static constexpr std::string_view kComplete = "complete", kIncomplete = "incomplete";
+  /// Begins the outcome of one that ended at a look; the repetitions follow: "complete after 8".
+  static constexpr std::string_view kAtLook = "complete after ";
 };
 
 /// The order of a block, so that an interrupted one can be continued.
@@ -150,11 +156,19 @@ struct BlockPlan {
   std::vector<plan::Place> places;  // in running order
 };
 
+/// A run gave verdicts on criteria of a study, with another plan than now.
+struct PastVerdicts {
+  int64_t run = 0;
+  std::map<plan::TrialKind, unsigned> repetitions;
+  std::set<std::string> criteria;
+};
+
 /// What a reader gets: everything that counts, or might, for one plan.
 struct Results {
   std::vector<Session> sessions;
   std::vector<Block> blocks;
-  std::vector<Trial> trials;      // those that count for the plan (DESIGN §3), Running and Interrupted ones left out
+  std::vector<Trial> trials;  // those that count for the plan (DESIGN §3), Running and Interrupted ones left out
+  std::vector<PastVerdicts> verdicts = {};
   uint64_t kept_not_counted = 0;  // trials of these points that do not count, with why
   std::vector<std::string> not_counted_reasons;
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "runtime/plan/json.h"
 #include "runtime/store/rows.h"
 #include "runtime/store/store.h"
 
@@ -158,6 +159,52 @@ class Loader {
   std::map<int64_t, Block> blocks_;
 };
 
+/// Of a run whose plan is not read any more nothing is known.
+std::optional<PastVerdicts> verdictsOf(const Run& run, Statement& text) {
+  llvm::StringRef outcome = run.outcome;
+  unsigned at_look = 0;
+  if (outcome.consume_front(Run::kAtLook)) {
+    if (outcome.getAsInteger(10, at_look)) return std::nullopt;
+  } else if (run.outcome != Run::kComplete && run.outcome != Run::kIncomplete) {
+    return std::nullopt;
+  }
+  if (!text.bind({run.plan_json}).step()) return std::nullopt;
+  auto value = plan::parseJson(text.text(0));
+  auto plan = value ? plan::planFromJson(*value) : llvm::Expected<plan::Plan>(value.takeError());
+  if (!plan) {
+    llvm::consumeError(plan.takeError());
+    return std::nullopt;
+  }
+  PastVerdicts past;
+  past.run = run.id;
+  for (const plan::KindDesign& design : plan->design.kinds)
+    past.repetitions[design.kind] = at_look > 0 && !design.looks.empty() ? at_look : design.repeat;
+  for (const plan::Criterion& criterion : plan->criteria) past.criteria.insert(criterion.name);
+  return past;
+}
+
+/// Verdicts on the same trials for other plans of the study than this one: a plan's own are those of now.
+llvm::Expected<std::vector<PastVerdicts>> readPastVerdicts(Database& database, const plan::Plan& plan,
+                                                           const Match& match) {
+  Statement statement(
+      database.handle(), database.path(),
+      fmt::format("SELECT {} FROM run WHERE study = ?1 AND plan_digest <> ?2 ORDER BY id", kRunColumns).c_str());
+  statement.bind({plan.study, plan.digest});
+  const auto what = [](const Match& one) { return plan::canonicalJson(toJson(one)); };
+  Statement text(database.handle(), database.path(), "SELECT text FROM plan WHERE hash = ?1");
+  std::vector<PastVerdicts> verdicts;
+  std::set<std::pair<std::string, std::string>> seen;
+  while (statement.step()) {
+    const Run run = readRun(statement);
+    // Of other workers, data or machines it was other trials.
+    if (what(run.match) != what(match) || !seen.emplace(run.plan_digest, run.outcome).second) continue;
+    if (auto past = verdictsOf(run, text)) verdicts.push_back(std::move(*past));
+  }
+  for (Statement* one : {&statement, &text})
+    if (auto error = one->take()) return error;
+  return verdicts;
+}
+
 }  // namespace
 
 llvm::Expected<std::optional<Session>> Store::latestSession(const std::string& host) {
@@ -215,7 +262,12 @@ llvm::Expected<Results> Store::load(const plan::Plan& plan, const std::optional<
     return *real ? load(plan, (*real)->match) : loadLatest(plan, true);
   }
   if (auto error = catchUp()) return error;
-  return Loader(database_, plan, &*given).take();
+  auto results = Loader(database_, plan, &*given).take();
+  if (!results) return results.takeError();
+  auto verdicts = readPastVerdicts(database_, plan, *given);
+  if (!verdicts) return verdicts.takeError();
+  results->verdicts = std::move(*verdicts);
+  return results;
 }
 
 llvm::Expected<std::vector<Trial>> Store::endedTrials(const plan::Plan& plan) {

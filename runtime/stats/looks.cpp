@@ -1,0 +1,125 @@
+#include "runtime/stats/looks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <numbers>
+
+namespace expc::stats {
+namespace {
+
+constexpr int kCells = 160;      // of Simpson's rule over where the motion may be; even
+constexpr double kFurthest = 8;  // standard deviations: beyond lies less than 1e-15
+constexpr double kSmallestAlpha = 1e-9;
+constexpr int kAlphas = 28;
+
+double upperTail(double z) { return 0.5 * std::erfc(z / std::numbers::sqrt2); }
+
+/// Where a Brownian motion is that has not left its boundaries at the looks so far: a density on an even grid.
+class Motion {
+ public:
+  /// The probability to leave beyond ±end at `time`, not having left before.
+  double leaving(double time, double end) const {
+    if (density_.empty()) return 2 * upperTail(end / std::sqrt(time));
+    const double sigma = std::sqrt(time - time_);
+    return integral([&](double at) { return upperTail((end - at) / sigma) + upperTail((end + at) / sigma); });
+  }
+
+  /// Goes on to `time` with what stayed within ±end.
+  void stay(double time, double end) {
+    std::vector<double> next(kCells + 1);
+    const double sigma = std::sqrt(time - time_);
+    for (int i = 0; i <= kCells; ++i) {
+      const double to = -end + 2 * end * i / kCells;
+      next[i] = density_.empty() ? bell(to / sigma) / sigma
+                                 : integral([&](double at) { return bell((to - at) / sigma) / sigma; });
+    }
+    density_ = std::move(next);
+    time_ = time;
+    end_ = end;
+  }
+
+ private:
+  static double bell(double z) { return std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi); }
+
+  template <typename F>
+  double integral(F f) const {
+    const double step = 2 * end_ / kCells;
+    double sum = 0;
+    for (int i = 0; i <= kCells; ++i) {
+      const double weight = i == 0 || i == kCells ? 1 : i % 2 == 1 ? 4 : 2;
+      sum += weight * density_[i] * f(-end_ + step * i);
+    }
+    return sum * step / 3;
+  }
+
+  std::vector<double> density_;
+  double time_ = 0, end_ = 0;
+};
+
+std::vector<std::pair<double, double>> tableOf(std::span<const double> fractions) {
+  std::vector<std::pair<double, double>> table;
+  for (int i = 0; i < kAlphas; ++i) {
+    const double alpha = kSmallestAlpha * std::pow(1 / kSmallestAlpha, double(i) / kAlphas);
+    const double level = nominalLevels(alpha, fractions).back();
+    if (level > 0) table.emplace_back(std::log(alpha), std::log(level));
+  }
+  return table;
+}
+
+/// Between the two entries around `x`, and on with the slope of the outer ones.
+double interpolate(const std::vector<std::pair<double, double>>& table, double x, bool inverse) {
+  const auto key = [&](const auto& entry) { return inverse ? entry.second : entry.first; };
+  const auto value = [&](const auto& entry) { return inverse ? entry.first : entry.second; };
+  auto above = std::find_if(table.begin(), table.end(), [&](const auto& entry) { return key(entry) >= x; });
+  above = std::clamp(above, table.begin() + 1, table.end() - 1);
+  const auto below = above - 1;
+  const double slope = (value(*above) - value(*below)) / (key(*above) - key(*below));
+  return value(*below) + slope * (x - key(*below));
+}
+
+}  // namespace
+
+double spentAlpha(double alpha, double fraction) {
+  return alpha * std::log1p((std::numbers::e - 1) * std::clamp(fraction, 0.0, 1.0));
+}
+
+std::vector<double> nominalLevels(double alpha, std::span<const double> fractions) {
+  std::vector<double> levels;
+  Motion motion;
+  double spent = 0;
+  for (const double time : fractions) {
+    const double may = std::max(0.0, spentAlpha(alpha, time) - spent);
+    spent += may;
+    double low = 0, high = kFurthest * std::sqrt(time);
+    for (int i = 0; i < 60; ++i) {
+      const double middle = (low + high) / 2;
+      (motion.leaving(time, middle) > may ? low : high) = middle;
+    }
+    levels.push_back(2 * upperTail(high / std::sqrt(time)));
+    motion.stay(time, high);
+  }
+  return levels;
+}
+
+LookLevels::LookLevels(std::span<const double> fractions) {
+  if (fractions.empty() || (fractions.size() == 1 && fractions[0] >= 1)) return;
+  static std::mutex mutex;
+  static std::map<std::vector<double>, std::vector<std::pair<double, double>>> known;
+  const std::lock_guard lock(mutex);
+  const auto [at, fresh] = known.try_emplace({fractions.begin(), fractions.end()});
+  if (fresh) at->second = tableOf(fractions);
+  table_ = at->second;
+}
+
+double LookLevels::nominal(double alpha) const {
+  return table_.empty() ? alpha : std::min(alpha, std::exp(interpolate(table_, std::log(alpha), false)));
+}
+
+double LookLevels::overall(double p) const {
+  if (table_.empty() || p <= 0 || p >= 1) return p;
+  return std::clamp(std::exp(interpolate(table_, std::log(p), true)), p, 1.0);
+}
+
+}  // namespace expc::stats
