@@ -64,6 +64,12 @@ struct PlanOptions {
   std::string results = "results";
 };
 
+struct DoctorOptions {
+  MachineOptions machine;
+  std::string results = "results";
+  bool json = false;
+};
+
 struct ReportOptions {
   StudyOptions study;
   MachineOptions machine;
@@ -151,6 +157,7 @@ int plan(const PlanOptions& options, const Console& console);
 int run(const RunOptions& options, const Console& console);
 int rehearse(const RehearseOptions& options, const Console& console);
 int report(const ReportOptions& options, const Console& console);
+int doctor(const DoctorOptions& options, const Console& console);
 int format(const FmtOptions& options, const Console& console);
 int lsp(const LspOptions& options, const Console& console);
 int makeData(const MakeOptions& options, const Console& console);

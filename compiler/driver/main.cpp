@@ -246,6 +246,15 @@ void addRehearse(CLI::App& app, Asked& asked) {
                    "Also rehearse points that this worker has rehearsed on such cards");
 }
 
+void addDoctor(CLI::App& app, Asked& asked) {
+  auto [command, options] = addCommand(
+      app, asked, "doctor", "Say what on this machine would spoil a measurement, and how to mend it", doctor);
+  command.footer("Exit codes: 0 nothing would, 1 something would, or an error, 2 usage.");
+  addMachine(command, options.machine);
+  addResults(command, options.results);
+  addJson(command, options.json);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -273,6 +282,7 @@ int main(int argc, char** argv) {
   addReporting(reporting, options);
   addExtract(app, asked);
   addBundle(app, asked);
+  addDoctor(app, asked);
   addTools(app, asked);
 
   // What a shell asks while a line is typed; the words are no command line of ours.

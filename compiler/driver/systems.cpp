@@ -40,14 +40,6 @@ std::string besideThis(const char* name) {
   return failed ? name : (self.parent_path() / name).lexically_normal().string();
 }
 
-/// The null cards that `--null-gpus` asks for, if it does. The error says how the option is written, or what is
-/// missing.
-llvm::Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions& options) {
-  if (options.null_gpus.empty()) return std::nullopt;
-  const char* folder = std::getenv("EXPC_NULLGPU_FOLDER");  // for tests
-  return machine::nullGpusFrom(options.null_gpus, folder ? folder : besideThis("../lib/nullgpu"));
-}
-
 /// This machine: its slots (`--devices`) count as `gpus`; without a GPU nothing is known of one.
 llvm::Expected<check::System> localSystem(const MachineOptions& options) {
   auto null_gpus = nullGpusOf(options);
@@ -74,6 +66,12 @@ llvm::Expected<check::System> localSystem(const MachineOptions& options) {
 }
 
 }  // namespace
+
+llvm::Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions& options) {
+  if (options.null_gpus.empty()) return std::nullopt;
+  const char* folder = std::getenv("EXPC_NULLGPU_FOLDER");  // for tests
+  return machine::nullGpusFrom(options.null_gpus, folder ? folder : besideThis("../lib/nullgpu"));
+}
 
 llvm::Expected<engine::Resources> resourcesOf(const MachineOptions& options, const std::string& worker) {
   engine::Resources resources;

@@ -27,4 +27,8 @@ std::optional<check::System> findSystem(const check::Program& program, const std
 /// The names of the machines of std.systems.
 std::vector<std::string> builtInSystems();
 
+/// The null cards that `--null-gpus` asks for, if it does. The error says how the option is written, or what is
+/// missing.
+llvm::Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions& options);
+
 }  // namespace expc::driver

@@ -56,14 +56,19 @@ class PretendedLauncher final : public Launcher {
       exited.status = 1 << 8;
     }
     if (after_exit) after_exit();
-    return std::vector<RankReport>{said, exited};
+    RankReport seen;
+    seen.what = RankReport::What::Readings;
+    seen.trial = number;
+    if (read) seen.readings = std::make_shared<const validity::Readings>(read(spec));
+    return std::vector<RankReport>{said, seen, exited};
   }
 
   void kill(uint64_t) override {}
 
   MovedClock clock;
   std::vector<plan::TrialSpec> started;
-  std::function<std::string(const plan::TrialSpec&)> judge;  // why it fails; "" or null: it does not
+  std::function<std::string(const plan::TrialSpec&)> judge;        // why it fails; "" or null: it does not
+  std::function<validity::Readings(const plan::TrialSpec&)> read;  // what is seen of the machine; null: nothing
   std::function<void()> before_events, after_exit;
   size_t most_at_once = 0;
   std::map<std::string, size_t> beside;  // how many others ran beside a trial at once, by its number
@@ -211,4 +216,73 @@ TEST_CASE("what a run costs does not grow with what was measured before") {
   const plan::Plan more = nullPlan(2, 201);
   CHECK(runPlan(more, options).trials == 2);
   CHECK(resultsOf(more, options).trials.size() == 402);
+}
+
+TEST_CASE("a trial during which the machine swapped is kept, tried again in its place, and not counted") {
+  TestFolder folder;
+  PretendedLauncher launcher;
+  plan::Plan plan = nullPlan(2, 3);
+  plan.design.validity.limits["swapped"] = 1 << 20;
+  const EngineOptions options = optionsOn(folder, launcher);
+  launcher.read = [&](const plan::TrialSpec&) {
+    validity::Readings readings;
+    readings.swapped = launcher.started.size() == 2 ? 8 << 20 : 0;
+    return readings;
+  };
+  const RunOutcome outcome = runPlan(plan, options);
+  CHECK((outcome.ending == Ending::Complete));
+  CHECK(outcome.invalid == 1);
+  CHECK(outcome.valid == 6);
+  const store::Results results = resultsOf(plan, options);
+  CHECK(results.blocks.size() == 3);
+  const auto disturbed = std::find_if(results.trials.begin(), results.trials.end(), [](const store::Trial& trial) {
+    return trial.status == store::TrialStatus::Invalid;
+  });
+  REQUIRE(disturbed != results.trials.end());
+  CHECK(disturbed->reason == "disturbed: the machine swapped 8 MiB (1 MiB allowed)");
+  CHECK(!disturbed->metrics.empty());
+  const analysis::Judgement judgement = analysis::judge(plan, results);
+  const analysis::PointStatus* status = judgement.status(disturbed->place().point, plan::TrialKind::Timed);
+  REQUIRE(status);
+  CHECK(status->valid == 3);
+  CHECK(status->invalid == 1);
+}
+
+TEST_CASE("a run whose trials are all disturbed ends after a block, and the next one tries again") {
+  TestFolder folder;
+  PretendedLauncher launcher;
+  plan::Plan plan = nullPlan(1, 5);
+  plan.design.validity.attempts = 2;
+  const EngineOptions options = optionsOn(folder, launcher);
+  bool disturbed = true;
+  launcher.read = [&](const plan::TrialSpec&) {
+    validity::Readings readings;
+    readings.gpus.resize(1);
+    if (disturbed) readings.gpus[0].others = {"7 (miner)"};
+    return readings;
+  };
+  const RunOutcome first = runPlan(plan, options);
+  CHECK((first.ending == Ending::Incomplete));
+  CHECK(first.invalid == 2);
+  CHECK(said(first, "every timed trial was disturbed"));
+  CHECK(said(first, "7 (miner)"));
+  disturbed = false;
+  const RunOutcome second = runPlan(plan, options);
+  CHECK((second.ending == Ending::Complete));
+  CHECK(second.valid == 5);
+}
+
+TEST_CASE("a failure stays a failure whatever went on beside it") {
+  TestFolder folder;
+  PretendedLauncher launcher;
+  launcher.judge = [](const plan::TrialSpec&) { return "the tape tore"; };
+  launcher.read = [&](const plan::TrialSpec&) {
+    validity::Readings readings;
+    readings.gpus.resize(1);
+    readings.gpus[0].others = {"7 (miner)"};
+    return readings;
+  };
+  const RunOutcome outcome = runPlan(nullPlan(1, 1), optionsOn(folder, launcher));
+  CHECK(outcome.failed == 2);
+  CHECK(outcome.invalid == 0);
 }

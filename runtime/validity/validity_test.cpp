@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/validity/doctor.h"
 #include "runtime/validity/gate.h"
 #include "runtime/validity/monitor.h"
 
@@ -163,4 +164,36 @@ TEST_CASE("readings go through JSON, and what is not there stays absent") {
   readings.gpus = {gpu};
   CHECK(readingsFromJson(toJson(readings)) == readings);
   CHECK(readingsFromJson(llvm::json::Object{{"seconds", "x"}, {"gpus", 7}, {"page_faults", -1}}) == Readings{});
+}
+
+TEST_CASE("the doctor names what spoils a measurement, and how to mend it") {
+  const FakeMachine fake;
+  fake.clock(0, 3000);
+  fake.write("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
+  fake.write("/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "performance\n");
+  fake.write("/sys/devices/system/cpu/intel_pstate/no_turbo", "0\n");
+  fake.write("/sys/devices/system/cpu/smt/active", "1\n");
+  fake.write("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n");
+  fake.write("/proc/meminfo", "MemTotal: 1 kB\nSwapTotal: 4096 kB\nSwapFree: 1024 kB\n");
+  machine::Machine machine;
+  machine.allowed = {0, 1};
+  machine.cpu_quota = 1.5;
+  std::map<std::string, Finding> found;
+  for (Finding& finding : examineHost(machine, fake.root)) found[finding.subject] = finding;
+  for (const char* subject : {"governor", "clock source", "swap", "quota"}) {
+    CAPTURE(subject);
+    CHECK((found[subject].weight == Finding::Weight::Spoils));
+    CHECK(!found[subject].mend.empty());
+  }
+  CHECK(found["governor"].what == "powersave of 1 cores");
+  CHECK(found["swap"].what == "3 of 4 MiB in use");
+  CHECK((found["turbo"].weight == Finding::Weight::Note));
+  CHECK((found["smt"].weight == Finding::Weight::Note));
+  CHECK((found["others"].weight == Finding::Weight::Fine));
+}
+
+TEST_CASE("the doctor says of a results folder whether it can be leased") {
+  const FakeMachine fake;
+  CHECK((examineFolder(fake.root + "/not/there/yet").front().weight == Finding::Weight::Fine));
+  CHECK((examineFolder("/proc/nowhere").front().weight == Finding::Weight::Spoils));
 }

@@ -94,6 +94,29 @@ def what_a_trial_does_itself_disturbs_nothing():
         expect(readings["other_cpu"] <= left, f"others took at most {left} of the cores: {readings}")
 
 
+def doctor(*extra):
+    done = subprocess.run([harness.options.expc, "doctor", "--format", "json", *extra], capture_output=True, text=True)
+    findings = json.loads(done.stdout)["findings"]
+    spoilt = [finding for finding in findings if finding["weight"] == "spoils"]
+    expect(done.returncode == (1 if spoilt else 0), f"the exit code says whether something spoils: {done.returncode}\n{done.stdout}")
+    return spoilt
+
+
+def the_doctor_names_disturbances_beforehand():
+    with Folder() as folder, beside(sys.executable, "-c", "while True: pass"):
+        named = {finding["subject"]: finding for finding in doctor("--results", str(folder.results))}
+        expect("others" in named and named["others"]["mend"], f"somebody keeps a core busy: {named}")
+        if not null_library().exists():
+            return "the null cards are not built"
+        os.environ["NULLGPU_THROTTLE"] = "0x40"
+        try:
+            slow = [finding for finding in doctor("--null-gpus", "1") if finding["subject"] == "GPU 0"]
+        finally:
+            del os.environ["NULLGPU_THROTTLE"]
+        expect(slow and "is slowed down" in slow[0]["what"], f"a card is slowed down: {slow}")
+    return None
+
+
 def null_library():
     return pathlib.Path(harness.options.expc).resolve().parents[1] / "lib" / "nullgpu"
 
@@ -154,4 +177,4 @@ def a_process_of_others_on_a_card_makes_trials_invalid():
 if __name__ == "__main__":
     harness.parse_options(heat_up=0)
     sys.exit(harness.main([a_busy_core_makes_trials_invalid, what_a_trial_does_itself_disturbs_nothing,
-                           a_slowed_down_card_makes_trials_invalid, a_process_of_others_on_a_card_makes_trials_invalid]))
+                           a_slowed_down_card_makes_trials_invalid, a_process_of_others_on_a_card_makes_trials_invalid, the_doctor_names_disturbances_beforehand]))

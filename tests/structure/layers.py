@@ -39,7 +39,7 @@ ARROWS = {
     "runtime/channel": set(),
     "runtime/stats": set(),
     "runtime/machine": set(),
-    "runtime/validity": {"runtime/plan"},
+    "runtime/validity": {"runtime/plan", "runtime/machine"},
     "runtime/rehearsal": {"runtime/plan"},
     "runtime/store": {"runtime/plan"},
     "runtime/bundle": {"runtime/plan", "runtime/store"},
