@@ -44,6 +44,32 @@ const std::string kMeasure = " measure step_time ";
 
 }  // namespace
 
+TEST_CASE("each limit of what may disturb a trial reaches the plan, changes its digest, and is read back") {
+  const std::string body = "factor gpus in { 1 }" + kMeasure;
+  const plan::Plan plain = planOf(check::jobStudy(body));
+  CHECK(plain.design.validity == plan::Validity{});
+  const std::vector<std::pair<std::string, std::string>> written = {
+      {"other_cpu", "5%"}, {"other_gpu", "1"},   {"throttled", "2%"},     {"clock_drop", "10%"},
+      {"ecc_errors", "3"}, {"swapped", "16MiB"}, {"page_faults", "1000"}, {"pressure", "1%"}};
+  CHECK(written.size() == plan::kLimits.size());
+  select::Selection all;
+  for (const auto& [name, value] : written) {
+    CAPTURE(name);
+    const plan::Plan one = planOf(check::jobStudy(body), {{}, {}, {"design." + name + "=" + value}});
+    CHECK(one.design.validity.limits.count(name) == 1);
+    CHECK(one.digest != plain.digest);
+    all.overrides.push_back("design." + name + "=" + value);
+  }
+  all.overrides.push_back("design.repeat_disturbed=7");
+  const plan::Plan full = planOf(check::jobStudy(body), all);
+  CHECK(full.design.validity.attempts == 7);
+  CHECK(full.design.validity.limits.size() == plan::kLimits.size());
+  CHECK(full.design.validity.limit("swapped") == 16.0 * 1024 * 1024);
+  auto read = plan::planFromJson(plan::toJson(full));
+  REQUIRE(read);
+  CHECK(read->design.validity == full.design.validity);
+}
+
 TEST_CASE("a point's id comes from what it means") {
   auto id = [](const std::string& body) {
     plan::Plan plan = planOf(check::jobStudy(body + kMeasure));

@@ -62,6 +62,37 @@ TEST_CASE("a lost trial is repeated with its partners only") {
   CHECK(alone == std::vector<size_t>{6, 6, 6, 6, 6, 6, 6, 1});
 }
 
+TEST_CASE("a disturbed trial has no value, and counts against the blocks that may be tried in its own run only") {
+  const plan::Plan plan = paired(2);
+  Index running(plan);
+  running.startRun({});
+  Records records;
+  for (int64_t block = 1; block <= 9; ++block) {
+    const auto points = nextBlock(running, TrialKind::Timed);
+    if (points.empty()) break;
+    for (const plan::Place& point : points) {
+      const auto status = point == "fp32-2" ? TrialStatus::Invalid : TrialStatus::Valid;
+      running.add(records.add(point, TrialKind::Timed, block, status, {{"step_time", 0.1}}));
+    }
+  }
+  const PlaceOutcomes& place = running.of(TrialKind::Timed, plan::Place("fp32-2"));
+  CHECK(place.tried == 3);  // half as many again
+  CHECK(place.ended == 0);
+  CHECK(place.invalid == 3);
+  CHECK(running.tally().invalid == 3);
+  CHECK(nextBlock(running, TrialKind::Timed).empty());
+  const Index later(plan, records.results);
+  CHECK(later.of(TrialKind::Timed, plan::Place("fp32-2")).tried == 0);
+  CHECK(!nextBlock(later, TrialKind::Timed).empty());
+  const Judgement judgement = judge(later);
+  const PointStatus* status = judgement.status("fp32-2", TrialKind::Timed);
+  REQUIRE(status);
+  CHECK(status->invalid == 3);
+  CHECK(!status->lacking);
+  const Summary* summary = judgement.find("fp32-2", "step_time");
+  CHECK((!summary || summary->n == 0));
+}
+
 TEST_CASE("a point that keeps failing stops at half as many extra blocks") {
   const plan::Plan plan = paired();
   Records records;
