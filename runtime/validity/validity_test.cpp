@@ -147,6 +147,55 @@ TEST_CASE("a card that is slowed down, that others use, or whose memory errs dis
   CHECK(names(judge(readings, limits({{"clock_drop", 0.1}}))) == std::vector<std::string>{"clock_drop"});
 }
 
+namespace {
+
+/// What the fake NVML says of every card, while it lives.
+struct FakeCard {
+  explicit FakeCard(const std::string& state) { set(state); }
+  ~FakeCard() { unsetenv("EXPC_FAKE_CARD"); }
+  void set(const std::string& state) const { setenv("EXPC_FAKE_CARD", state.c_str(), 1); }
+};
+
+}  // namespace
+
+TEST_CASE("a card's clock that falls, its energy, its errors and who else is on it are seen during a trial") {
+  const FakeMachine machine;
+  const FakeCard card("1 300 5000 2");
+  Monitor monitor(Cards(EXPC_FAKE_NVML), 10, machine.root);
+  monitor.begin(1, {0}, {1}, 0);
+  card.set("0 1980 6000 2 11");  // our rank
+  monitor.look(1);
+  card.set("0x44 1200 7500 3 11 4242");
+  const Readings readings = monitor.end(1, 2);
+  REQUIRE(readings.gpus.size() == 1);
+  const GpuReadings& gpu = readings.gpus[0];
+  CHECK(gpu.index == 1);
+  CHECK(gpu.looks == 3);
+  CHECK(gpu.throttled == 1);
+  CHECK(gpu.reasons == 0x40);  // a limit of power that the owner set is none
+  CHECK(gpu.clock_most == 1980);
+  CHECK(gpu.clock_least == 1200);  // not what it idled at
+  CHECK(gpu.joules == 2.5);
+  CHECK(gpu.ecc_errors == 1);
+  CHECK(gpu.others == std::vector<std::string>{"4242"});
+  CHECK(names(judge(readings, limits({{"clock_drop", 0.1}}))) ==
+        std::vector<std::string>{"other_gpu", "throttled", "clock_drop", "ecc_errors"});
+}
+
+TEST_CASE(
+    "a card that names processes by numbers of another namespace has no others, but those that were there before") {
+  const FakeMachine machine;
+  const FakeCard card("0 1980 0 0");
+  Monitor monitor(Cards(EXPC_FAKE_NVML), 10, machine.root);
+  monitor.begin(1, {0}, {0}, 0);
+  card.set("0 1980 0 0 900011");  // our rank, as its host calls it
+  CHECK(monitor.end(1, 1).gpus.at(0).others.empty());
+  card.set("0 1980 0 0 900077");
+  monitor.begin(2, {0}, {0}, 2);
+  card.set("0 1980 0 0 900077 900011");
+  CHECK(monitor.end(2, 3).gpus.at(0).others == std::vector<std::string>{"900077"});
+}
+
 TEST_CASE("readings go through JSON, and what is not there stays absent") {
   Readings readings;
   readings.seconds = 2;

@@ -4,6 +4,7 @@
 //   EXPC_FAKE_DIVIDED    the index of a GPU in MIG mode
 //   EXPC_FAKE_PAIRS      "nvlink": cards 0 and 1, and 2 and 3, have four NVLinks, and the pairs are on two sockets;
 //                        "switch": all have four to one switch
+//   EXPC_FAKE_CARD      what every card is doing, asked anew each time: "REASONS MHZ MILLIJOULES ERRORS PID…"
 //   EXPC_FAKE_CUDA       the CUDA version that the driver runs (13000)
 
 #include <cstdio>
@@ -21,9 +22,43 @@ unsigned numberOf(const char* variable, unsigned otherwise) {
   const char* text = std::getenv(variable);
   return text ? static_cast<unsigned>(std::atoi(text)) : otherwise;
 }
+/// The words of EXPC_FAKE_CARD from `first` on as numbers; how many there are.
+unsigned cardNumbers(unsigned first, unsigned long long* out, unsigned room) {
+  const char* text = std::getenv("EXPC_FAKE_CARD");
+  unsigned word = 0, found = 0;
+  for (char* end = nullptr; text && *text; text = end, ++word) {
+    const unsigned long long value = std::strtoull(text, &end, 0);
+    if (end == text) break;
+    if (word >= first && found < room) out[found++] = value;
+  }
+  return found;
+}
+template <typename T>
+int cardNumber(unsigned word, T* out) {
+  unsigned long long value = 0;
+  if (cardNumbers(word, &value, 1) == 0) return 3;  // not supported
+  *out = static_cast<T>(value);
+  return 0;
+}
 }  // namespace
 
 extern "C" {
+struct RunningProcess {
+  unsigned pid;
+  unsigned long long memory;
+  unsigned gpu_instance, compute_instance;
+};
+int nvmlDeviceGetCurrentClocksThrottleReasons(Device*, unsigned long long* reasons) { return cardNumber(0, reasons); }
+int nvmlDeviceGetClockInfo(Device*, unsigned, unsigned* mhz) { return cardNumber(1, mhz); }
+int nvmlDeviceGetTotalEccErrors(Device*, unsigned, unsigned, unsigned long long* count) { return cardNumber(3, count); }
+int nvmlDeviceGetComputeRunningProcesses_v3(Device*, unsigned* count, RunningProcess* out) {
+  unsigned long long pids[8];
+  const unsigned found = cardNumbers(4, pids, *count < 8 ? *count : 8);
+  for (unsigned i = 0; i < found; ++i) out[i] = {static_cast<unsigned>(pids[i]), 0, 0, 0};
+  *count = found;
+  return 0;
+}
+
 struct Memory {
   unsigned long long total, free, used;
 };
@@ -93,6 +128,7 @@ int nvmlDeviceGetNvLinkRemotePciInfo_v2(Device* device, unsigned, Pci* pci) {
   return 0;
 }
 int nvmlDeviceGetTotalEnergyConsumption(Device* device, unsigned long long* millijoules) {
+  if (cardNumber(2, millijoules) == 0) return 0;
   static unsigned long long spent = 1500;
   if (device->index == 1) return 3;  // not supported
   *millijoules = spent;
