@@ -83,7 +83,17 @@ struct RunOptions : ReportOptions {
       engine;  // with `worker` "": beside this program; `results` and what is of the machine are above
   std::optional<std::string> where;  // only trials of points that satisfy this condition are started
   bool verdicts_ok = false;
-  bool beside_others = false;  // take no lease of devices and cores
+  bool beside_others = false;      // take no lease of devices and cores
+  std::string on;                  // "slurm"; "": here
+  std::string site;                // file of what the cluster wants to be told (cluster/site.h); "": nothing
+  bool dry_run = false;            // print what would be submitted
+  bool detach = false;             // leave it to itself
+  std::vector<std::string> words;  // of the command line behind the program's name
+};
+
+struct JobOptions {
+  std::string results = "results";
+  std::string job;  // its name; "": the newest, of cancel all
 };
 
 struct RehearseOptions {
@@ -155,6 +165,9 @@ int doc(const DocOptions& options, const Console& console);
 int newStudy(const NewOptions& options, const Console& console);
 int plan(const PlanOptions& options, const Console& console);
 int run(const RunOptions& options, const Console& console);
+int attach(const JobOptions& options, const Console& console);
+int status(const JobOptions& options, const Console& console);
+int cancel(const JobOptions& options, const Console& console);
 int rehearse(const RehearseOptions& options, const Console& console);
 int report(const ReportOptions& options, const Console& console);
 int doctor(const DoctorOptions& options, const Console& console);

@@ -154,9 +154,33 @@ void addPlan(CLI::App& app, Asked& asked) {
   addResults(command, options.results);
 }
 
-void addRun(CLI::App& app, Asked& asked) {
+void addJobs(CLI::App& app, Asked& asked) {
+  for (const auto& [name, help, run] : {std::tuple{"status", "Say what became of runs that nobody waits for", &status},
+                                        {"attach", "Follow such a run until it ends, and exit as it does", &attach},
+                                        {"cancel", "End such a run; what it measured is kept", &cancel}}) {
+    auto [command, options] = addCommand<JobOptions>(app, asked, name, help, run);
+    addResults(command, options.results);
+    command.add_option("job", options.job, "Its name, as status prints it (default: the newest; of cancel all)")
+        ->type_name("JOB");
+  }
+}
+
+void addPlaces(CLI::App& command, RunOptions& options) {
+  CLI::Option* on = command.add_option("--on", options.on, "Submit the run to a cluster: slurm")
+                        ->type_name("CLUSTER")
+                        ->check(CLI::IsMember({"slurm"}));
+  command.add_option("--site", options.site, "What the cluster wants to be told: partition, account, time, set-up")
+      ->type_name("FILE")
+      ->needs(on);
+  command.add_flag("--dry-run", options.dry_run, "With --on: print the script and submit nothing")->needs(on);
+  command.add_flag("--detach", options.detach, "Leave the run to itself: see status, attach, cancel");
+}
+
+void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
   auto [command, options] = addCommand(app, asked, "run", "Measure what is still missing, then judge and report", run);
   addReporting(command, options);
+  options.words = std::move(words);
+  addPlaces(command, options);
   command
       .add_option("--worker", options.engine.worker,
                   "The program that runs trials (default: beside expc, expc-worker, or expc-worker-cuda for GPUs)")
@@ -275,7 +299,7 @@ int main(int argc, char** argv) {
   app.fallthrough();
   addCheck(app, asked);
   addPlan(app, asked);
-  addRun(app, asked);
+  addRun(app, asked, std::vector<std::string>(argv + 1, argv + argc));
   addRehearse(app, asked);
   auto [reporting, options] =
       addCommand(app, asked, "report", "Judge and report what is stored; measures nothing", report);
@@ -283,6 +307,7 @@ int main(int argc, char** argv) {
   addExtract(app, asked);
   addBundle(app, asked);
   addDoctor(app, asked);
+  addJobs(app, asked);
   addTools(app, asked);
 
   // What a shell asks while a line is typed; the words are no command line of ours.

@@ -6,9 +6,11 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/exit_codes.h"
+#include "compiler/driver/jobs.h"
 #include "compiler/driver/lock.h"
 #include "compiler/driver/systems.h"
 #include "compiler/driver/verdicts.h"
+#include "runtime/cluster/slurm.h"
 #include "runtime/engine/engine.h"
 #include "runtime/machine/leases.h"
 
@@ -51,6 +53,9 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   if (lock) engine_options.locked_data = lockedData(*lock, plan.study);
   engine_options.results = options.results;
   engine_options.only = chosen.chosen;
+  auto left = cluster::secondsLeft();
+  if (!left) return console.error(left.takeError());
+  if (*left) engine_options.ends_at = engine_options.clock->boot() + **left;
 
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress();
   llvm::Expected<engine::RunOutcome> outcome = engine::run(plan, engine_options, *progress);
@@ -61,9 +66,7 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   return options.verdicts_ok && has_verdicts ? kSuccess : code;
 }
 
-}  // namespace
-
-int run(const RunOptions& options, const Console& console) {
+int runHere(const RunOptions& options, const Console& console) {
   const auto plans = loadPlans(options.study, options.machine, options.where, console);
   if (!plans) return kError;
   auto lock = openLock(options, console);
@@ -74,6 +77,14 @@ int run(const RunOptions& options, const Console& console) {
     if (code == kInterrupted) break;
   }
   return code;
+}
+
+}  // namespace
+
+int run(const RunOptions& options, const Console& console) {
+  if (!options.on.empty()) return submitRun(options, console);
+  if (options.detach) return detachRun(options, console, runHere);
+  return runHere(options, console);
 }
 
 }  // namespace expc::driver

@@ -119,6 +119,19 @@ llvm::Error Campaign::end(int64_t run) {
                     outcome_.valid == 1 ? "" : "s", outcome_.valid == 1 ? "is" : "are"));
     return done(Ending::Interrupted, "interrupted");
   }
+  if (out_of_time_ && needsTrials(index_)) {
+    env_.listener.finished();
+    // Started again it would end in the same way, for ever.
+    if (outcome_.trials == 0)
+      return llvm::joinErrors(
+          env_.store.endRun(run, now(), "out of time"),
+          llvm::createStringError(
+              "no block would end two minutes before this allocation does, and none was measured in "
+              "it: ask for more time, or for a study with smaller blocks"));
+    say("the allocation ends before another block would: stopped at the end of a block, and the same command "
+        "continues");
+    return done(Ending::Interrupted, "out of time");
+  }
   if (const auto& failed = index_.firstFailedForGood(); options_.fail_fast && failed) {
     env_.listener.finished();
     say("stopped at the first place that failed for good: " + analysis::failureText(index_, *failed));
@@ -231,6 +244,13 @@ llvm::Error Campaign::mindGap(unsigned lane) {
                   durationText(gap)));
   scheduler_.abandon(lane);
   return openSession(lane);
+}
+
+bool Campaign::endsInTime(const Step& step) const {
+  if (!options_.ends_at) return true;
+  double seconds = 0;
+  for (const plan::Place& place : step.places) seconds += index_.typicalSeconds(step.kind, place.point).value_or(0);
+  return env_.clock.boot() + seconds <= *options_.ends_at - kBeforeEnd;
 }
 
 llvm::Error Campaign::beginBlock(unsigned lane, const Step& step) {

@@ -78,6 +78,9 @@ class Campaign {
   llvm::Error advance(unsigned lane);
   /// Trials of one block are near in time: after a gap the lane's block is left and another session opened.
   llvm::Error mindGap(unsigned lane);
+  /// Whether a block of these places is expected to be over before the allocation's end; with nothing measured yet, any
+  /// that can be begun before it is.
+  bool endsInTime(const Step& step) const;
   llvm::Error beginBlock(unsigned lane, const Step& step);
   void blockOver(plan::TrialKind kind);
   std::string commonReason(plan::TrialKind kind) const;
@@ -121,7 +124,7 @@ class Campaign {
   int64_t run_ = 0;
   unsigned crowded_ = 0;     // trials of which others took cores, without a limit of it
   double crowded_most_ = 0;  // the largest share that they took
-  bool new_session_ = false, all_failed_ = false;
+  bool new_session_ = false, all_failed_ = false, out_of_time_ = false;
   double next_look_ = 0, last_heartbeat_ = 0, last_touch_ = 0;
 };
 

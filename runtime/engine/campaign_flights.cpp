@@ -65,6 +65,10 @@ llvm::Error Campaign::advance(unsigned lane) {
         break;
       case Step::What::Block:
         if (budgetSpent(index_)) return llvm::Error::success();
+        if (!endsInTime(step)) {
+          out_of_time_ = true;
+          return llvm::Error::success();
+        }
         if (auto error = beginBlock(lane, step)) return error;
         break;
       case Step::What::Wait:

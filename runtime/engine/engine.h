@@ -45,17 +45,21 @@ struct EngineOptions : Resources {
   double heat_up_seconds = 2;                      // at the start of a session, untimed
   std::map<std::string, std::string> locked_data;  // digests that a lock holds, by data path; others are not held
   std::vector<std::string> pass_env;               // variables that commands get besides; see command_environment.h
+  std::optional<double> ends_at;                   // boot time at which an allocation ends; see kBeforeEnd
   bool try_infeasible = false;                     // also start points that are expected infeasible
   Launcher* launcher = nullptr;                    // where trials run; null: on this machine
   const Clock* clock = &Clock::real();
 };
+
+/// Seconds before the end of an allocation by which a block that is begun must be expected to be over.
+inline constexpr double kBeforeEnd = 120;
 
 enum class Ending {
   Complete,     // everything that the plan asks for is there
   NothingToDo,  // it was there before
   Incomplete,   // some trials failed for good; the judgement says which
   BudgetSpent,  // the plan's budget ended it at the end of a block; with a larger one the same command continues
-  Interrupted   // SIGINT or SIGTERM; the same command continues
+  Interrupted   // SIGINT, SIGTERM or the end of an allocation; the same command continues
 };
 
 struct RunOutcome {

@@ -5,20 +5,22 @@
 
 #include <atomic>
 #include <cerrno>
+#include <iterator>
 
 namespace expc::engine {
 namespace {
 
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 constexpr int kInterruptedCode = 130;
+constexpr int kSignalCount = std::size(kSignals);
 
 // A handler can reach nothing but globals.
 std::atomic<int> count{0};
 int pipe_ends[2] = {-1, -1};
 
-void handle(int) {
+void handle(int signal) {
   // The launch server sees the socket close and kills the trial; the store is safe at any moment.
-  if (count.fetch_add(1) > 0) _exit(kInterruptedCode);
+  if (count.fetch_add(1) > 0 && signal != SIGUSR1) _exit(kInterruptedCode);
   int saved = errno;
   [[maybe_unused]] ssize_t written = write(pipe_ends[1], "", 1);
   errno = saved;
@@ -32,7 +34,7 @@ Interrupts::Interrupts() {
   struct sigaction action{};
   action.sa_handler = handle;
   action.sa_flags = SA_RESTART;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < kSignalCount; ++i) {
     sigaction(kSignals[i], nullptr, &old_[i]);
     // What the caller ignores (nohup) stays ignored.
     if (old_[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
@@ -40,7 +42,7 @@ Interrupts::Interrupts() {
 }
 
 Interrupts::~Interrupts() {
-  for (int i = 0; i < 3; ++i) sigaction(kSignals[i], &old_[i], nullptr);
+  for (int i = 0; i < kSignalCount; ++i) sigaction(kSignals[i], &old_[i], nullptr);
   for (int& end : pipe_ends) {
     if (end >= 0) close(end);
     end = -1;

@@ -1,6 +1,7 @@
 #pragma once
 
-// SIGINT, SIGTERM and SIGHUP while a run goes on: the first asks it to finish, a second one ends the process at once.
+// SIGINT, SIGTERM, SIGHUP and SIGUSR1 while a run goes on: the first asks it to finish, a second one ends the process
+// at once. SIGUSR1, which a cluster sends before a job's end, only ever asks: a job may get it beside another signal.
 
 #include <csignal>
 
@@ -21,7 +22,7 @@ class Interrupts {
   static int currentFd();
 
  private:
-  struct sigaction old_[3];
+  struct sigaction old_[4];
 };
 
 }  // namespace expc::engine

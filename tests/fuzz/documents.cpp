@@ -1,6 +1,9 @@
 #include "tests/fuzz/documents.h"
 
 #include "compiler/driver/lock.h"
+#include "runtime/cluster/jobs.h"
+#include "runtime/cluster/script.h"
+#include "runtime/cluster/site.h"
 #include "runtime/engine/worker_client.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/plan.h"
@@ -46,6 +49,36 @@ void readLock(const std::string& bytes) {
   (void)driver::compareLocks(*lock, nothing, 3);
   (void)driver::compareLocks(nothing, *lock, 3);
   (void)driver::lockedData(*lock, "study");
+}
+
+namespace {
+
+size_t optionLines(const std::string& script) {
+  size_t count = 0;
+  for (size_t at = script.find("\n#SBATCH "); at != std::string::npos; at = script.find("\n#SBATCH ", at + 1)) ++count;
+  return count;
+}
+
+}  // namespace
+
+void readSite(const std::string& bytes) {
+  auto site = cluster::parseSite(bytes, "site");
+  if (!worked(site)) return;
+  const cluster::Job job{"study", {"expc", "run", "study.exp"}, "/folder", "/folder/results/jobs"};
+  // Lines of the set-up are the user's own shell, and stand behind all options.
+  cluster::Site options = *site;
+  options.setup.clear();
+  hold(optionLines(cluster::renderScript(options, job)) ==
+           optionLines(cluster::renderScript({}, job)) + site->asked.size() + site->options.size(),
+       "a setting is one option");
+}
+
+void readJob(const std::string& bytes) {
+  auto job = cluster::parseJob(bytes);
+  if (!worked(job)) return;
+  auto again = cluster::parseJob(cluster::writtenJob(*job));
+  hold(worked(again) && cluster::writtenJob(*again) == cluster::writtenJob(*job),
+       "what is written is read and the same");
 }
 
 void readDescription(const std::string& bytes) {

@@ -15,6 +15,11 @@ void readRehearsal(const std::string& bytes);
 /// compared with a lock of nothing.
 void readLock(const std::string& bytes);
 
+/// A site file: whatever it holds, the script of its job has no more options than the file has settings.
+void readSite(const std::string& bytes);
+/// The file of a job.
+void readJob(const std::string& bytes);
+
 /// What a worker says of itself.
 void readDescription(const std::string& bytes);
 

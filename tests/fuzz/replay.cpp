@@ -42,6 +42,8 @@ int main(int argc, char** argv) {
       expc::fuzz::readLock(text.str());
       expc::fuzz::readRehearsal(text.str());
       expc::fuzz::readDescription(text.str());
+      expc::fuzz::readSite(text.str());
+      expc::fuzz::readJob(text.str());
       expc::fuzz::readBundle(text.str());
       expc::fuzz::readOutput(text.str());
       expc::fuzz::readWords(text.str());

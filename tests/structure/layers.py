@@ -40,6 +40,7 @@ ARROWS = {
     "runtime/stats": set(),
     "runtime/machine": set(),
     "runtime/validity": {"runtime/plan", "runtime/machine"},
+    "runtime/cluster": set(),
     "runtime/rehearsal": {"runtime/plan"},
     "runtime/store": {"runtime/plan"},
     "runtime/bundle": {"runtime/plan", "runtime/store"},

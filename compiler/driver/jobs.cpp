@@ -1,0 +1,232 @@
+#include "compiler/driver/jobs.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <llvm/Support/FileSystem.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "compiler/driver/compilation.h"
+#include "compiler/driver/exit_codes.h"
+#include "runtime/cluster/jobs.h"
+#include "runtime/cluster/script.h"
+#include "runtime/cluster/site.h"
+#include "runtime/cluster/slurm.h"
+
+namespace expc::driver {
+
+namespace {
+
+namespace fs = std::filesystem;
+using cluster::JobRecord;
+using cluster::JobState;
+using cluster::JobView;
+
+/// The command line of the run itself, without what says where it runs.
+std::vector<std::string> ownCommand(const std::vector<std::string>& words) {
+  std::vector<std::string> command{fs::read_symlink("/proc/self/exe").string()};
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--dry-run" || word == "--detach" || word.starts_with("--on=") || word.starts_with("--site=")) continue;
+    if (word == "--on" || word == "--site")
+      ++i;
+    else
+      command.push_back(word);
+  }
+  return command;
+}
+
+/// Every mistake that can be known before the queue is said before it.
+bool compiles(const RunOptions& options, const Console& console) {
+  if (fs::path(options.study.file).extension() != ".exp") return true;  // a plan, which was compiled elsewhere
+  Compilation compilation;
+  return openWithoutErrors(options.study, console, compilation);
+}
+
+llvm::Expected<cluster::Site> siteOf(const RunOptions& options) {
+  if (options.site.empty()) return cluster::Site();
+  auto site = cluster::readSite(options.site);
+  if (!site) return site.takeError();
+  for (const auto* names : {&site->exported, &site->secrets})
+    for (const std::string& name : *names)
+      if (!std::getenv(name.c_str()))
+        return llvm::createStringError(
+            fmt::format("{} asks for the variable {}, which is not set here: export it first", options.site, name));
+  return site;
+}
+
+llvm::Expected<JobRecord> submitScript(const RunOptions& options, const std::string& folder,
+                                       const std::string& script) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  const std::string path = fmt::format("{}/submitted.{}.sh", folder, getpid());
+  std::ofstream file(path);
+  file << script;
+  file.close();
+  if (!file) return llvm::createStringError(fmt::format("{} cannot be written", path));
+  auto id = cluster::submit(path);
+  if (!id) {
+    fs::remove(path, error);
+    return id.takeError();
+  }
+  JobRecord job;
+  job.cluster = "slurm";
+  job.id = *id;
+  job.name = "slurm-" + *id;
+  job.study = options.study.file;
+  job.submitted = static_cast<double>(std::time(nullptr));
+  fs::rename(path, folder + "/" + job.name + ".sh", error);
+  if (auto failed = cluster::writeJob(folder, job)) return failed;
+  return job;
+}
+
+std::string stateText(const JobView& view) {
+  const char* word = view.state == JobState::Pending   ? "pending"
+                     : view.state == JobState::Running ? "running"
+                                                       : "ended";
+  std::string text = word;
+  if (view.code) text += fmt::format(" with exit code {}", *view.code);
+  if (!view.note.empty()) text += " (" + view.note + ")";
+  return text;
+}
+
+/// Prints what a log has got since `told`.
+void showMore(const std::string& path, std::streamoff& told, const Console& console) {
+  std::ifstream file(path);
+  file.seekg(told);
+  std::ostringstream more;
+  more << file.rdbuf();
+  if (more.str().empty()) return;
+  told += static_cast<std::streamoff>(more.str().size());
+  console.print(more.str());
+}
+
+int follow(const std::string& folder, const JobRecord& job, const Console& console) {
+  std::streamoff told = 0;
+  std::string last;
+  while (true) {
+    auto views = cluster::look(folder, {job});
+    if (!views) return console.error(views.takeError());
+    const JobView& view = views->at(job.name);
+    showMore(folder + "/" + job.name + ".log", told, console);
+    if (const std::string text = stateText(view); text != last) console.message(job.name + ": " + (last = text));
+    if (view.state == JobState::Ended) return view.code.value_or(kError);
+    if (job.cluster.empty() && view.state == JobState::Pending) return kError;
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+}
+
+std::string waysOn(const JobRecord& job, const std::string& results) {
+  const std::string rest = results == "results" ? "" : " --results " + cluster::quoted(results);
+  return fmt::format("{}: follow it with `expc attach {}{}`, end it with `expc cancel {}{}`", job.name, job.name, rest,
+                     job.name, rest);
+}
+
+/// The jobs that are meant: the one named, or all. The error says which there are.
+llvm::Expected<std::vector<JobRecord>> chosenJobs(const JobOptions& options) {
+  auto jobs = cluster::readJobs(cluster::jobsFolder(options.results));
+  if (!jobs || options.job.empty()) return jobs;
+  for (const JobRecord& job : *jobs)
+    if (job.name == options.job || job.id == options.job) return std::vector{job};
+  return llvm::createStringError(
+      fmt::format("{} has no job {}: `expc status` lists them", options.results, options.job));
+}
+
+}  // namespace
+
+int submitRun(const RunOptions& options, const Console& console) {
+  if (!compiles(options, console)) return kError;
+  auto site = siteOf(options);
+  if (!site) return console.error(site.takeError());
+  const std::string folder = cluster::jobsFolder(options.results);
+  const cluster::Job job{fs::path(options.study.file).stem().string(), ownCommand(options.words),
+                         fs::current_path().string(), folder};
+  const std::string script = cluster::renderScript(*site, job);
+  if (options.dry_run) return console.print(script) ? kSuccess : kError;
+  auto submitted = submitScript(options, folder, script);
+  if (!submitted) return console.error(submitted.takeError());
+  console.message(waysOn(*submitted, options.results));
+  return options.detach ? static_cast<int>(kSuccess) : follow(folder, *submitted, console);
+}
+
+int detachRun(const RunOptions& options, const Console& console, int (*run)(const RunOptions&, const Console&)) {
+  if (!compiles(options, console)) return kError;
+  const std::string folder = cluster::jobsFolder(options.results);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  int ready[2];
+  if (pipe2(ready, O_CLOEXEC) != 0) return console.error("no pipe can be made");
+  const pid_t child = fork();
+  if (child < 0) return console.error("no process can be made");
+  if (child > 0) {
+    close(ready[1]);
+    char word = 0;
+    if (read(ready[0], &word, 1) != 1) return console.error(fmt::format("nothing can be written into {}", folder));
+    JobRecord job;
+    job.name = fmt::format("local-{}", child);
+    console.message(waysOn(job, options.results));
+    return kSuccess;
+  }
+  setsid();
+  std::signal(SIGHUP, SIG_IGN);
+  const JobRecord job = cluster::ownProcess(options.study.file);
+  const int log = ::open((folder + "/" + job.name + ".log").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  if (auto failed = cluster::writeJob(folder, job); failed || log < 0) {
+    llvm::consumeError(std::move(failed));
+    _exit(kError);
+  }
+  dup2(nothing, STDIN_FILENO);
+  dup2(log, STDOUT_FILENO);
+  dup2(log, STDERR_FILENO);
+  [[maybe_unused]] const ssize_t written = write(ready[1], "r", 1);
+  close(ready[1]);
+  const int code = run(options, console);
+  cluster::writeCode(folder, job.name, code);
+  return code;
+}
+
+int status(const JobOptions& options, const Console& console) {
+  auto jobs = chosenJobs(options);
+  if (!jobs) return console.error(jobs.takeError());
+  if (jobs->empty()) console.message(fmt::format("{} has no jobs", options.results));
+  auto views = cluster::look(cluster::jobsFolder(options.results), *jobs);
+  if (!views) return console.error(views.takeError());
+  for (const JobRecord& job : *jobs)
+    console.print(fmt::format("{}  {}  {}\n", job.name, job.study, stateText(views->at(job.name))));
+  return kSuccess;
+}
+
+int attach(const JobOptions& options, const Console& console) {
+  auto jobs = chosenJobs(options);
+  if (!jobs) return console.error(jobs.takeError());
+  if (jobs->empty()) return console.error(fmt::format("{} has no jobs to follow", options.results));
+  return follow(cluster::jobsFolder(options.results), jobs->back(), console);
+}
+
+int cancel(const JobOptions& options, const Console& console) {
+  const std::string folder = cluster::jobsFolder(options.results);
+  auto jobs = chosenJobs(options);
+  if (!jobs) return console.error(jobs.takeError());
+  auto views = cluster::look(folder, *jobs);
+  if (!views) return console.error(views.takeError());
+  int code = kSuccess;
+  for (const JobRecord& job : *jobs) {
+    if (views->at(job.name).state == JobState::Ended) continue;
+    if (auto error = cluster::cancel(folder, job))
+      code = console.error(std::move(error));
+    else
+      console.message(job.name + " is asked to end; what it measured is kept");
+  }
+  return code;
+}
+
+}  // namespace expc::driver

@@ -1,0 +1,227 @@
+#include "runtime/cluster/jobs.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/JSON.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/cluster/slurm.h"
+
+namespace expc::cluster {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kFloorSeconds = 10;  // between two questions to a controller
+
+std::string hostName() {
+  char name[256] = {};
+  gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+/// When the process began, in the kernel's ticks; "" if there is none, or only what is left of one.
+std::string beginOf(const std::string& process) {
+  std::ifstream file("/proc/" + process + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  llvm::SmallVector<llvm::StringRef> fields;
+  llvm::StringRef(text).rsplit(')').second.trim().split(fields, ' ');
+  constexpr size_t kState = 0, kBegin = 19;
+  return fields.size() > kBegin && fields[kState] != "Z" ? fields[kBegin].str() : "";
+}
+
+std::optional<int> codeOf(const std::string& folder, const std::string& name) {
+  std::ifstream file(folder + "/" + name + ".code");
+  int code = 0;
+  return file >> code ? std::optional(code) : std::nullopt;
+}
+
+llvm::Error writeWhole(const std::string& path, const std::string& text) {
+  const std::string next = path + ".new";
+  std::ofstream file(next);
+  file << text;
+  file.close();
+  std::error_code error;
+  if (file) fs::rename(next, path, error);
+  if (!file || error) return llvm::createStringError(fmt::format("{} cannot be written", path));
+  return llvm::Error::success();
+}
+
+JobView lookAtProcess(const JobRecord& job) {
+  if (job.host != hostName()) return {JobState::Pending, std::nullopt, "on " + job.host + ", ask there"};
+  if (!job.began.empty() && beginOf(job.id) == job.began) return {JobState::Running, std::nullopt, ""};
+  return {JobState::Ended, std::nullopt, "it left no exit code"};
+}
+
+JobView fromSlurm(const std::string& word, const std::string& reason) {
+  for (const char* running : {"RUNNING", "COMPLETING", "STOPPED", "SUSPENDED", "SIGNALING", "STAGE_OUT"})
+    if (word == running) return {JobState::Running, std::nullopt, ""};
+  for (const char* over :
+       {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY", "REVOKED"})
+    if (llvm::StringRef(word).starts_with(over)) return {JobState::Ended, std::nullopt, word};
+  return {JobState::Pending, std::nullopt, reason.empty() || reason == "None" ? word : reason};
+}
+
+/// What squeue, and of jobs that it has forgotten sacct, say of all jobs of this user. `ids`: with commas between.
+llvm::Expected<std::string> askSlurm(const std::string& folder, const std::string& ids) {
+  const std::string kept = folder + "/slurm.states";
+  std::error_code error;
+  const auto written = fs::last_write_time(kept, error);
+  if (!error && fs::file_time_type::clock::now() - written < std::chrono::seconds(kFloorSeconds))
+    if (auto text = llvm::MemoryBuffer::getFile(kept)) return (*text)->getBuffer().str();
+  auto queue = output({"squeue", "-h", "-t", "all", "-u", std::to_string(getuid()), "-o", "%i|%T|%r"});
+  if (!queue) return queue.takeError();
+  std::string text;
+  // Where there is no accounting, what squeue has forgotten is unknown.
+  if (auto past = output({"sacct", "-n", "-P", "-X", "-j", ids, "-o", "JobID,State"}))
+    text = std::move(*past);
+  else
+    llvm::consumeError(past.takeError());
+  text += *queue;  // what it says is newer
+  if (auto failed = writeWhole(kept, text)) return failed;
+  return text;
+}
+
+}  // namespace
+
+std::string jobsFolder(const std::string& results) {
+  return (fs::absolute(results).lexically_normal() / "jobs").string();
+}
+
+std::string writtenJob(const JobRecord& job) {
+  return fmt::format("{}\n", llvm::formatv("{0:2}", llvm::json::Value(llvm::json::Object{
+                                                        {"schema", "expc.job/1"},
+                                                        {"name", job.name},
+                                                        {"cluster", job.cluster},
+                                                        {"id", job.id},
+                                                        {"study", job.study},
+                                                        {"host", job.host},
+                                                        {"began", job.began},
+                                                        {"submitted", job.submitted},
+                                                    }))
+                                 .str());
+}
+
+llvm::Expected<JobRecord> parseJob(const std::string& text) {
+  auto json = llvm::json::parse(text);
+  if (!json) return json.takeError();
+  const llvm::json::Object* object = json->getAsObject();
+  if (!object || object->getString("schema") != std::optional<llvm::StringRef>("expc.job/1"))
+    return llvm::createStringError("this is no expc.job/1");
+  JobRecord job;
+  for (const auto& [key, place] : {std::pair{"name", &job.name},
+                                   {"cluster", &job.cluster},
+                                   {"id", &job.id},
+                                   {"study", &job.study},
+                                   {"host", &job.host},
+                                   {"began", &job.began}}) {
+    const auto value = object->getString(key);
+    if (!value) return llvm::createStringError(fmt::format("'{}' is missing", key));
+    *place = value->str();
+  }
+  const auto numbered = [](llvm::StringRef id) {
+    return !id.empty() && id.size() < 10 && id.front() != '0' && llvm::all_of(id, llvm::isDigit);
+  };
+  if (!numbered(job.id)) return llvm::createStringError("'id' is no number of a job or process");
+  if (job.name != (job.cluster.empty() ? "local" : job.cluster) + "-" + job.id ||
+      (job.cluster != "slurm" && job.cluster != ""))
+    return llvm::createStringError("'name' is not what a job with this id is called");
+  job.submitted = object->getNumber("submitted").value_or(0);
+  return job;
+}
+
+llvm::Error writeJob(const std::string& folder, const JobRecord& job) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  fs::remove(folder + "/" + job.name + ".code", error);
+  fs::remove(folder + "/slurm.states", error);
+  return writeWhole(folder + "/" + job.name + ".json", writtenJob(job));
+}
+
+llvm::Expected<std::vector<JobRecord>> readJobs(const std::string& folder) {
+  std::vector<JobRecord> jobs;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() != ".json") continue;
+    auto text = llvm::MemoryBuffer::getFile(entry->path().string());
+    if (!text) continue;  // removed since
+    auto job = parseJob((*text)->getBuffer().str());
+    if (!job)
+      return llvm::createStringError(fmt::format("{}: {}", entry->path().string(), llvm::toString(job.takeError())));
+    jobs.push_back(std::move(*job));
+  }
+  std::sort(jobs.begin(), jobs.end(), [](const JobRecord& a, const JobRecord& b) {
+    return std::tie(a.submitted, a.name) < std::tie(b.submitted, b.name);
+  });
+  return jobs;
+}
+
+JobRecord ownProcess(std::string study) {
+  JobRecord job;
+  job.id = std::to_string(getpid());
+  job.name = "local-" + job.id;
+  job.study = std::move(study);
+  job.host = hostName();
+  job.began = beginOf(job.id);
+  job.submitted = static_cast<double>(std::time(nullptr));
+  return job;
+}
+
+void writeCode(const std::string& folder, const std::string& name, int code) {
+  std::ofstream(folder + "/" + name + ".code") << code << "\n";
+}
+
+llvm::Expected<std::map<std::string, JobView>> look(const std::string& folder, const std::vector<JobRecord>& jobs) {
+  std::map<std::string, JobView> views;
+  std::string open;
+  for (const JobRecord& job : jobs) {
+    if (const auto code = codeOf(folder, job.name)) {
+      views[job.name] = {JobState::Ended, code, ""};
+    } else if (job.cluster.empty()) {
+      views[job.name] = lookAtProcess(job);
+      // It may have ended between the two looks.
+      if (const auto since = codeOf(folder, job.name)) views[job.name] = {JobState::Ended, since, ""};
+    } else {
+      open += (open.empty() ? "" : ",") + job.id;
+    }
+  }
+  if (open.empty()) return views;
+  auto text = askSlurm(folder, open);
+  if (!text) return text.takeError();
+  const auto states = parseStates(*text);
+  for (const JobRecord& job : jobs) {
+    if (views.count(job.name)) continue;
+    const auto found = states.find(job.id);
+    views[job.name] = found == states.end() ? JobView{JobState::Pending, std::nullopt, "Slurm does not know it"}
+                                            : fromSlurm(found->second.first, found->second.second);
+  }
+  return views;
+}
+
+llvm::Error cancel(const std::string& folder, const JobRecord& job) {
+  if (!job.cluster.empty()) {
+    auto printed = output({"scancel", job.id});
+    std::error_code error;
+    fs::remove(folder + "/slurm.states", error);
+    return printed ? llvm::Error::success() : printed.takeError();
+  }
+  if (job.host != hostName())
+    return llvm::createStringError(fmt::format("{} runs on {}: cancel it there", job.name, job.host));
+  if (job.began.empty() || beginOf(job.id) != job.began) return llvm::Error::success();  // it is over
+  if (kill(std::stoi(job.id), SIGTERM) != 0 && errno != ESRCH)
+    return llvm::createStringError(fmt::format("{} cannot be ended: {}", job.name, std::strerror(errno)));
+  return llvm::Error::success();
+}
+
+}  // namespace expc::cluster

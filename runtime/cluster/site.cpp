@@ -1,0 +1,102 @@
+#include "runtime/cluster/site.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringRef.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <algorithm>
+
+namespace expc::cluster {
+namespace {
+
+/// Names that stand once, each with the option of sbatch that it means.
+constexpr std::pair<const char*, const char*> kOnce[] = {
+    {"partition", "--partition"},   {"account", "--account"}, {"qos", "--qos"},
+    {"constraint", "--constraint"}, {"time", "--time"},       {"gpus", "--gpus-per-node"},
+    {"cpus", "--cpus-per-task"},    {"memory", "--mem"},
+};
+
+constexpr std::pair<const char*, std::vector<std::string> Site::*> kRepeated[] = {
+    {"option", &Site::options},  {"module", &Site::modules}, {"setup", &Site::setup},
+    {"export", &Site::exported}, {"secret", &Site::secrets},
+};
+
+std::string known() {
+  std::string names;
+  for (const auto& [name, meaning] : kOnce) names += fmt::format("{}, ", name);
+  for (const auto& [name, meaning] : kRepeated) names += fmt::format("{}, ", name);
+  return names.substr(0, names.size() - 2);
+}
+
+bool isVariable(llvm::StringRef text) {
+  return !text.empty() && !llvm::isDigit(text.front()) &&
+         llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+bool isOneWord(llvm::StringRef text) {
+  return llvm::all_of(text, [](char c) { return c > ' ' && c < 0x7f && c != '"' && c != '\'' && c != '\\'; });
+}
+
+/// What is wrong with a value, or "".
+std::string complaint(llvm::StringRef name, llvm::StringRef value) {
+  if (value.empty()) return fmt::format("'{}' has no value", name.str());
+  if (llvm::any_of(value, [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\t'; }))
+    return "a value holds no control characters";
+  if (name == "setup") return "";
+  if (name == "secret" || name == "export") {
+    if (isVariable(value)) return "";
+    // What stands there may be the secret itself.
+    return fmt::format("'{}' takes the name of one variable, and never its value", name.str());
+  }
+  if (!isOneWord(value)) return fmt::format("'{}' takes one word without quotes", name.str());
+  if (name == "option" && !value.starts_with("-"))
+    return "'option' takes an option of sbatch, such as --exclusive or --mem-per-cpu=4G";
+  return "";
+}
+
+/// Takes one setting in; what is wrong with it, or "".
+std::string take(Site& site, llvm::StringRef name, llvm::StringRef value) {
+  for (const auto& [own, option] : kOnce) {
+    if (name != own) continue;
+    if (std::string wrong = complaint(name, value); !wrong.empty()) return wrong;
+    for (const auto& [asked, given] : site.asked)
+      if (asked == option) return fmt::format("'{}' stands here for the second time", name.str());
+    site.asked.emplace_back(option, value.str());
+    return "";
+  }
+  for (const auto& [own, member] : kRepeated) {
+    if (name != own) continue;
+    if (std::string wrong = complaint(name, value); !wrong.empty()) return wrong;
+    (site.*member).push_back(value.str());
+    return "";
+  }
+  return fmt::format("there is no such setting; known are {}", known());
+}
+
+}  // namespace
+
+llvm::Expected<Site> parseSite(std::string_view text, std::string_view file) {
+  Site site;
+  llvm::StringRef rest(text.data(), text.size());
+  for (unsigned number = 1; !rest.empty(); ++number) {
+    llvm::StringRef line;
+    std::tie(line, rest) = rest.split('\n');
+    line = line.trim();
+    if (line.empty() || line.starts_with("#")) continue;
+    const auto [name, value] = line.split('=');
+    const std::string wrong = name.size() == line.size() ? "a line is NAME = VALUE, or a comment that begins with #"
+                                                         : take(site, name.trim(), value.trim());
+    if (!wrong.empty()) return llvm::createStringError(fmt::format("{}:{}: {}", file, number, wrong));
+  }
+  return site;
+}
+
+llvm::Expected<Site> readSite(const std::string& path) {
+  auto text = llvm::MemoryBuffer::getFile(path);
+  if (!text)
+    return llvm::createStringError(fmt::format("the site file {} cannot be read: {}", path, text.getError().message()));
+  return parseSite(std::string_view((*text)->getBuffer()), path);
+}
+
+}  // namespace expc::cluster

@@ -1,0 +1,29 @@
+#pragma once
+
+// What a cluster wants to be told of a job, in a file that its users share: lines of `name = value`.
+
+#include <llvm/Support/Error.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace expc::cluster {
+
+struct Site {
+  /// What is asked for: options of sbatch with their values, in the order of the file.
+  std::vector<std::pair<std::string, std::string>> asked;
+  std::vector<std::string> options;   // further options of sbatch, as they are
+  std::vector<std::string> modules;   // to load
+  std::vector<std::string> setup;     // shell lines, run once in each allocation before the run
+  std::vector<std::string> exported;  // variables of the submitting shell that the job gets
+  std::vector<std::string> secrets;   // the same of variables whose values are never written
+};
+
+/// The error names the line. `name` is what the text is called in it.
+llvm::Expected<Site> parseSite(std::string_view text, std::string_view name);
+
+llvm::Expected<Site> readSite(const std::string& path);
+
+}  // namespace expc::cluster
