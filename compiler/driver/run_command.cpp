@@ -54,8 +54,11 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   engine_options.results = options.results;
   engine_options.only = chosen.chosen;
   auto left = cluster::secondsLeft();
-  if (!left) return console.error(left.takeError());
-  if (*left) engine_options.ends_at = engine_options.clock->boot() + **left;
+  if (!left)
+    console.message("the end of this allocation is not known, so the run does not keep to it: " +
+                    llvm::toString(left.takeError()));
+  else if (*left)
+    engine_options.ends_at = engine_options.clock->boot() + **left;
 
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress();
   llvm::Expected<engine::RunOutcome> outcome = engine::run(plan, engine_options, *progress);

@@ -66,6 +66,23 @@ TEST_CASE("a budget ends a run at the end of a block, and a larger one goes on")
   CHECK(outcome.valid == 6);
 }
 
+TEST_CASE("no block is begun that would not be over before the allocation, and one without any block is an error") {
+  TestFolder folder;
+  EngineOptions options = optionsFor(folder);
+  const plan::Plan plan = nullPlan(2, 3);
+  options.ends_at = options.clock->boot() + kBeforeEnd - 1;
+  const auto progress = makeProgress();
+  auto outcome = run(plan, options, *progress);
+  REQUIRE(!outcome);
+  CHECK(llvm::toString(outcome.takeError()).find("no block would end two minutes before") != std::string::npos);
+  CHECK(resultsOf(plan, options).trials.empty());
+  // What ends in time is measured, and where it was all that was asked for, the end is no reason to stop.
+  options.ends_at = options.clock->boot() + kBeforeEnd + 3600;
+  CHECK((runPlan(plan, options).ending == Ending::Complete));
+  options.ends_at = options.clock->boot();
+  CHECK((runPlan(plan, options).ending == Ending::NothingToDo));
+}
+
 TEST_CASE("adaptive repetition runs whole blocks until the interval is narrow, and says so") {
   TestFolder folder;
   const EngineOptions options = optionsFor(folder);
