@@ -71,7 +71,7 @@ TEST_CASE("no block is begun that would not be over before the allocation, and o
   EngineOptions options = optionsFor(folder);
   const plan::Plan plan = nullPlan(2, 3);
   options.ends_at = options.clock->boot() + kBeforeEnd - 1;
-  const auto progress = makeProgress();
+  const auto progress = makeSilentProgress();
   auto outcome = run(plan, options, *progress);
   REQUIRE(!outcome);
   CHECK(llvm::toString(outcome.takeError()).find("no block would end two minutes before") != std::string::npos);

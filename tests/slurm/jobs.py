@@ -76,6 +76,8 @@ def a_dry_run_prints_what_is_submitted_and_a_followed_run_exits_as_the_run_does(
         expect(script.read_text() == dry.stdout, "what was submitted is what the dry run printed")
         status = study.say("status")
         expect("ended with exit code 0" in status.stdout, f"status says how it ended\n{status.stdout}{status.stderr}")
+        report = study.say("report", str(study.study), "--devices", "cpu:1")
+        expect(report.returncode == 0 and "faster" in report.stdout, f"report shows the same\n{report.stderr}{report.stdout}")
         environment, = (study.results / "jobs").glob("*.environment")
         expect("FROM_SETUP=yes" in environment.read_text(), "what the set-up set is recorded")
         for file in study.path.rglob("*"):
