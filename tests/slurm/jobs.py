@@ -91,7 +91,7 @@ def a_job_that_is_told_to_end_is_queued_again_and_the_run_goes_on():
         slurm.until(study.has_valid, "trials are measured")
         slurm.call("scancel", "--batch", "--signal=USR1", job)
         slurm.until(lambda: slurm.state(job) == "PENDING", f"it is queued again\n{study.log(job)}")
-        slurm.call("scontrol", "update", f"job={job}", "StartTime=now")
+        slurm.start_again(job)
         study.settle(job, 0)
         study.check_store()
         expect(study.one("SELECT count(*) FROM trial WHERE status = 'failed'") == 0, "no trial failed")
@@ -104,7 +104,7 @@ def a_preempted_job_goes_on_after_the_one_that_took_its_place():
         urgent = slurm.call("sbatch", "--parsable", "-p", "urgent", "--exclusive", "--chdir=/tmp", "--output=/dev/null",
                             "--wrap=sleep 1").strip()
         slurm.until(lambda: slurm.state(job) == "PENDING" and slurm.state(urgent) == "COMPLETED", "it gives way")
-        slurm.call("scontrol", "update", f"job={job}", "StartTime=now")
+        slurm.start_again(job)
         study.settle(job, 0)
         study.check_store()
 
