@@ -8,7 +8,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fault"))
 import cluster  # noqa: E402
 import harness  # noqa: E402
-from harness import MARK, Folder, expect, expect_no_orphans, main, parse_options  # noqa: E402
+from harness import MARK, Folder, expect, expect_no_orphans, main, marked_processes, parse_options  # noqa: E402
 
 SECRET = "hunter2-of-the-tests"
 SITE = """\
@@ -112,13 +112,23 @@ def a_preempted_job_goes_on_after_the_one_that_took_its_place():
 def a_cancelled_job_leaves_nothing_behind():
     with Study(duration="1s") as study:
         job = study.submit()
-        slurm.until(lambda: slurm.state(job) == "RUNNING", "it runs")
+        slurm.until(lambda: any("expc-worker" in command for command in marked_processes().values()), "it runs trials")
         done = study.say("cancel")
         expect(done.returncode == 0 and "asked to end" in done.stderr, f"cancel says so\n{done.stderr}")
         slurm.until(lambda: slurm.state(job) == "CANCELLED", "it is cancelled")
         expect_no_orphans()
         attached = study.say("attach")
         expect("CANCELLED" in attached.stderr and attached.returncode == 1, f"attach says so\n{attached.stderr}")
+
+
+def a_run_within_an_allocation_keeps_to_its_end():
+    with Study() as study:
+        run = ["srun", "--nodes=1", "--ntasks=1", *study.command("--devices", "cpu:1")]
+        short = subprocess.run(["salloc", "--quiet", "--time=1", *run], cwd=study.path, capture_output=True, text=True, timeout=120)
+        expect("no block would end two minutes before" in short.stderr, f"a minute is too short for any block\n{short.stderr}")
+        expect(study.one("SELECT count(*) FROM trial") == 0, "and none was begun")
+        whole = subprocess.run(["salloc", "--quiet", "--time=30", *run], cwd=study.path, capture_output=True, text=True, timeout=120)
+        expect(whole.returncode == 0 and "faster" in whole.stdout, f"half an hour is enough\n{whole.stderr}")
 
 
 def what_a_job_lacks_is_said_before_it_is_queued():
@@ -141,4 +151,5 @@ if __name__ == "__main__":
         sys.exit(main([what_a_job_lacks_is_said_before_it_is_queued,
                        a_dry_run_prints_what_is_submitted_and_a_followed_run_exits_as_the_run_does,
                        a_job_that_is_told_to_end_is_queued_again_and_the_run_goes_on,
-                       a_preempted_job_goes_on_after_the_one_that_took_its_place, a_cancelled_job_leaves_nothing_behind]))
+                       a_preempted_job_goes_on_after_the_one_that_took_its_place, a_cancelled_job_leaves_nothing_behind,
+                       a_run_within_an_allocation_keeps_to_its_end]))
