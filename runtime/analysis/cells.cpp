@@ -260,7 +260,9 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
     }
     return result;
   }
-  result.exact = isExact(plan, *cell.term) && std::isfinite(values.values.front()) &&
+  const bool exact = isExact(plan, *cell.term);
+  // One value says nothing of whether it varies.
+  result.exact = exact && values.values.size() > 1 && std::isfinite(values.values.front()) &&
                  std::equal(values.values.begin() + 1, values.values.end(), values.values.begin());
   result.estimate.constant = result.exact;
   result.intervals =
@@ -268,7 +270,9 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   result.estimate.estimate = result.intervals.estimate();
   result.estimate.interval = result.intervals.interval(confidence);
   if (result.state == CellState::Measured && !result.estimate.interval)
-    result.estimate.why = tooFew(cell, values, confidence);
+    result.estimate.why = exact && values.values.size() == 1
+                              ? "is exact, and one value does not show that it is constant: two do"
+                              : tooFew(cell, values, confidence);
   return result;
 }
 

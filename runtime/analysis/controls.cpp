@@ -89,6 +89,35 @@ plan::Cell cellOf(const plan::Control& control, const Subject& subject, plan::Tr
   return cell;
 }
 
+/// The interval of a control, held against what some claim leaves room for.
+struct Held {
+  bool leaves = false;
+  std::string text;  // "step_time of …: the same twice differs by [1.1x, 1.2x], which leaves [0.9x, 1.1x] (`of`)"
+};
+
+/// "step_time of precision=fp64 (control twice): the same twice differs by [1.1x, 1.2x]"; it has an interval.
+std::string differenceText(const Evidence& evidence, const ControlResult& control, const plan::Metric& metric) {
+  const char* what =
+      control.name == plan::kAlone ? "alone against beside others it differs by" : "the same twice differs by";
+  return fmt::format("{} of {}: {} {}", control.metric, placeLabel(evidence.index, {control.point, control.name}), what,
+                     formatInterval(*control.estimate.interval, control.ratio ? "x" : metric.unit,
+                                    control.ratio ? "" : metric.dimension));
+}
+
+Held hold(const Evidence& evidence, const ControlResult& control, double margin, const std::string& of) {
+  const plan::Metric& metric = *evidence.index.plan().findMetric(control.metric);
+  const double neutral = control.ratio ? 1 : 0;
+  const plan::Bound band{plan::Relation::Within, neutral - margin, neutral + margin, ""};
+  Held held;
+  held.leaves = !satisfies(band, control.estimate.interval->low, control.estimate.interval->high);
+  held.text =
+      fmt::format("{}, {} {} ({})", differenceText(evidence, control, metric), held.leaves ? "which leaves" : "within",
+                  formatInterval({band.low, band.high, kConfidence}, control.ratio ? "x" : metric.unit,
+                                 control.ratio ? "" : metric.dimension),
+                  of);
+  return held;
+}
+
 ControlResult judgeControl(const Evidence& evidence, const plan::Control& control, const Subject& subject,
                            const plan::Metric& metric, std::optional<double> gap) {
   ControlResult result;
@@ -98,27 +127,36 @@ ControlResult judgeControl(const Evidence& evidence, const plan::Control& contro
   result.ratio = subject.ratio;
   if (gap) result.margin = *gap / 2;
   result.estimate = measure(evidence, cellOf(control, subject, metric.kind), kConfidence).estimate;
-  const std::string who =
-      fmt::format("{} of {}", subject.metric, placeLabel(evidence.index, {control.point, control.name}));
   if (!result.estimate.interval) {
-    result.why = who + " is not judged: " + (result.estimate.why.empty() ? "not run" : result.estimate.why);
-    return result;
+    result.why = fmt::format("{} of {} is not judged: {}", subject.metric,
+                             placeLabel(evidence.index, {control.point, control.name}),
+                             result.estimate.why.empty() ? "not run" : result.estimate.why);
+  } else if (!result.margin) {
+    result.why = differenceText(evidence, result, metric) + "; no criterion claims a gap to hold it against";
+  } else {
+    const Held held = hold(evidence, result, *result.margin, "half the smallest gap claimed");
+    result.untrusted = held.leaves;
+    result.why = held.text;
   }
-  const double neutral = subject.ratio ? 1 : 0;
-  const std::string unit = subject.ratio ? "x" : metric.unit, dimension = subject.ratio ? "" : metric.dimension;
-  const char* what =
-      control.name == plan::kAlone ? "alone against beside others it differs by" : "the same twice differs by";
-  const std::string shown = formatInterval(*result.estimate.interval, unit, dimension);
-  if (!result.margin) {
-    result.why = fmt::format("{}: {} {}; no criterion claims a gap to hold it against", who, what, shown);
-    return result;
-  }
-  const plan::Bound band{plan::Relation::Within, neutral - *result.margin, neutral + *result.margin, ""};
-  result.untrusted = !satisfies(band, result.estimate.interval->low, result.estimate.interval->high);
-  result.why = fmt::format("{}: {} {}, {} {} (half the smallest gap claimed)", who, what, shown,
-                           result.untrusted ? "which leaves" : "within",
-                           formatInterval({band.low, band.high, kConfidence}, unit, dimension));
   return result;
+}
+
+/// Why a control leaves the criterion untrusted; "" where none does. What it is held against is the criterion's own
+/// gap, so that one tight claim does not spoil the others; the smallest that is claimed of the metric where it claims
+/// none.
+std::string distrust(const Evidence& evidence, const plan::Criterion& criterion,
+                     const std::vector<ControlResult>& controls) {
+  const std::set<Subject> subjects = subjectsOf(criterion);
+  const std::optional<double> gap = gapOf(criterion);
+  for (const ControlResult& control : controls) {
+    if (!control.estimate.interval || !subjects.count({control.metric, control.ratio})) continue;
+    const std::optional<double> margin = gap ? std::optional(*gap / 2) : control.margin;
+    if (!margin) continue;
+    const Held held =
+        hold(evidence, control, *margin, gap ? "half the gap that it claims" : "half the smallest gap claimed");
+    if (held.leaves) return held.text;
+  }
+  return "";
 }
 
 }  // namespace
@@ -137,15 +175,9 @@ void judgeControls(const Evidence& evidence, Judgement& judgement) {
       judgement.controls.push_back(judgeControl(evidence, control, subject, *metric, gap));
     }
   }
-  for (size_t i = 0; i < judgement.criteria.size() && i < plan.criteria.size(); ++i) {
-    if (!compares(plan.criteria[i])) continue;
-    const std::set<Subject> subjects = subjectsOf(plan.criteria[i]);
-    for (const ControlResult& control : judgement.controls) {
-      if (!control.untrusted || !subjects.count({control.metric, control.ratio})) continue;
-      judgement.criteria[i].untrusted = control.why;
-      break;
-    }
-  }
+  for (size_t i = 0; i < judgement.criteria.size() && i < plan.criteria.size(); ++i)
+    if (compares(plan.criteria[i]))
+      judgement.criteria[i].untrusted = distrust(evidence, plan.criteria[i], judgement.controls);
 }
 
 }  // namespace expc::analysis

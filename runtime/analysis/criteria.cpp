@@ -6,6 +6,7 @@
 #include "runtime/analysis/claims.h"
 #include "runtime/analysis/infeasible.h"
 #include "runtime/analysis/looks.h"
+#include "runtime/analysis/next_step.h"
 #include "runtime/analysis/why.h"
 
 namespace expc::analysis {
@@ -102,6 +103,8 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
   result.provisional =
       criterion.confidence && (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail) &&
       std::any_of(cells.begin(), cells.end(), [](const MeasuredCell& cell) { return cell.unfinished; });
+  if (criterion.confidence && result.verdict == Verdict::Inconclusive)
+    result.next = nextStep(evidence, criterion, cells);
   for (MeasuredCell& cell : cells) result.cells.push_back(std::move(cell.estimate));
   return result;
 }

@@ -80,7 +80,8 @@ Summary summarise(const Index& index, const plan::Point& point, const plan::Metr
   const auto [low, high] = std::minmax_element(summary.values.begin(), summary.values.end());
   summary.minimum = summary.values.empty() ? worst : *low;
   summary.maximum = summary.values.empty() ? worst : *high;
-  summary.constant = metric.exact && summary.timeouts + summary.never == 0 && summary.minimum == summary.maximum;
+  summary.constant =
+      metric.exact && summary.n > 1 && summary.timeouts + summary.never == 0 && summary.minimum == summary.maximum;
   summary.outliers = stats::tukeyOutliers(summary.values);
   return summary;
 }

@@ -29,7 +29,7 @@ struct Summary {
   std::string point, metric;
   unsigned n = 0;                           // at least 1: a metric without a value has no summary
   unsigned timeouts = 0;                    // of n
-  bool constant = false;                    // an exact metric that never varied
+  bool constant = false;                    // an exact metric that never varied, in two values or more
   std::optional<double> median;             // absent where infinities of both signs leave it undefined
   double minimum = 0, maximum = 0;          // the ends of `values`; infinite if there are none
   std::optional<stats::Interval> interval;  // absent: too few values for the confidence (95 %)
@@ -70,6 +70,13 @@ struct Look {
   double confidence = 0;         // of its intervals, so that all looks together keep the criterion's
 };
 
+/// What would probably decide an undecided criterion, if its estimates stay where they are: further blocks at the noise
+/// that was seen.
+struct NextStep {
+  unsigned blocks = 0;
+  std::optional<double> seconds;  // that they take; absent: unknown
+};
+
 struct CriterionResult {
   std::string name;
   Verdict verdict = Verdict::NotRun;
@@ -82,6 +89,7 @@ struct CriterionResult {
   std::optional<Look> look = std::nullopt;  // absent: this look is the only one
   /// Trials that its verdict (pass or fail) rests on are still wanted: it may change, and counts as undecided.
   bool provisional = false;
+  std::optional<NextStep> next = std::nullopt;  // absent: decided, or no number of blocks is known to decide it
 
   /// Whether the verdict stands as it is printed.
   bool isFinal() const { return untrusted.empty() && !provisional; }

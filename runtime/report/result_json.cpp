@@ -85,6 +85,11 @@ Value look(const std::optional<analysis::Look>& look) {
   return Object{{"before", std::move(before)}, {"now", look->now}, {"of", look->of}, {"confidence", look->confidence}};
 }
 
+Value next(const std::optional<analysis::NextStep>& next) {
+  if (!next) return nullptr;
+  return Object{{"blocks", next->blocks}, {"seconds", next->seconds ? Value(*next->seconds) : Value(nullptr)}};
+}
+
 Array criteria(const plan::Plan& plan, const analysis::Judgement& judgement) {
   Array array;
   for (const analysis::CriterionResult& result : judgement.criteria) {
@@ -98,6 +103,7 @@ Array criteria(const plan::Plan& plan, const analysis::Judgement& judgement) {
                            {"untrusted", result.untrusted.empty() ? Value(nullptr) : plan::jsonText(result.untrusted)},
                            {"provisional", result.provisional},
                            {"look", look(result.look)},
+                           {"next", next(result.next)},
                            {"infeasible", found->infeasible},
                            {"domain", plan::jsonText(result.domain)},
                            {"confidence", found->confidence ? Value(*found->confidence) : Value(nullptr)},

@@ -212,6 +212,13 @@ std::string lookText(const plan::Criterion& criterion, const analysis::Criterion
                      analysis::formatConfidence(*criterion.confidence));
 }
 
+std::string nextStepText(const analysis::CriterionResult& result) {
+  if (!result.next) return "";
+  const analysis::NextStep& next = *result.next;
+  return fmt::format("about {} more block{}{} would decide it, if the estimates stay where they are", next.blocks,
+                     next.blocks == 1 ? "" : "s", next.seconds ? " (" + durationText(*next.seconds) + ")" : "");
+}
+
 std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& state) {
   const std::string where = state.where.empty() ? "" : " at " + state.where;
   const std::string so_far =

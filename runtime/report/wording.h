@@ -70,6 +70,9 @@ std::vector<Caveat> caveatsOf(const analysis::CriterionResult& result);
 /// there was one look.
 std::string lookText(const plan::Criterion& criterion, const analysis::CriterionResult& result);
 
+/// "about 9 more blocks (4 min) would decide it, if the estimates stay where they are"; "" where nothing is known to.
+std::string nextStepText(const analysis::CriterionResult& result);
+
 std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& state);
 
 /// "image.mobilenet_v2 version 1"; of several workloads each with its label: "ours = …; theirs = …".

@@ -11,6 +11,9 @@ namespace {
 
 // The kernel counts in hundredths of a second, in each core and each process.
 constexpr double kLeastCoreSeconds = 1;
+// Looking takes about a millisecond, which is more than a short trial does: those that follow each other quickly share
+// a look.
+constexpr double kLeastBetween = 0.1;
 // Above this it is worth a look at who they are.
 constexpr double kNoticeable = 0.05;
 
@@ -50,6 +53,8 @@ void Monitor::begin(uint64_t number, std::vector<int> cores, const std::vector<u
 }
 
 void Monitor::look(double now) {
+  if (looked_ && now - at_ < kLeastBetween) return;
+  looked_ = true;
   const HostCounts counts = readHost(root_);
   Family family = familyOf(pid_, root_);
   if (!trials_.empty()) account(counts, family, now - at_);

@@ -56,6 +56,7 @@ class Monitor {
   std::map<uint64_t, Trial> trials_;
   HostCounts last_;
   Family family_;
+  bool looked_ = false;
   double at_ = 0;
 };
 
