@@ -17,6 +17,8 @@ class Excerpt {
     for (const store::Session& session : results_.sessions)
       if (auto error = add(session)) return error;
     run.session = sessions_.count(run.session) ? sessions_[run.session] : sessions_.begin()->second;
+    for (const store::PastVerdicts& past : results_.verdicts)
+      if (auto error = add(past, plan, run)) return error;
     run.plan_json = plan::canonicalJson(plan::toJson(plan));
     const store::Moment ended = run.ended;
     const std::string outcome = run.outcome;
@@ -31,6 +33,25 @@ class Excerpt {
   }
 
  private:
+  /// Verdicts that were given before count as looks on the other machine too. What they were given on is this plan with
+  /// the repetitions of then.
+  llvm::Error add(const store::PastVerdicts& past, plan::Plan plan, store::Run run) {
+    for (plan::KindDesign& design : plan.design.kinds) {
+      const auto then = past.repetitions.find(design.kind);
+      if (then == past.repetitions.end()) continue;
+      design.repeat = design.repeat_most = then->second;
+      design.until.clear();
+      design.looks.clear();
+    }
+    std::erase_if(plan.criteria, [&](const plan::Criterion& one) { return !past.criteria.count(one.name); });
+    run.plan_digest += "-before-" + std::to_string(past.run);
+    plan.digest = run.plan_digest;
+    run.plan_json = plan::canonicalJson(plan::toJson(plan));
+    const store::Moment ended = run.ended;
+    auto number = into_.addRun(std::move(run));
+    return number ? into_.endRun(*number, ended, store::Run::kComplete) : number.takeError();
+  }
+
   llvm::Error add(store::Session session) {
     const int64_t old = session.id;
     if (hidden_) hidden_->apply(session);

@@ -92,6 +92,14 @@ class Looks(unittest.TestCase):
         self.write("12", bound="1.1x")
         self.assertEqual(self.criterion(code=0)["look"]["before"], [8])
 
+        # On another machine it is the second look too.
+        self.expc("bundle", "--devices", "cpu:1", code=0)
+        subprocess.run([OPTIONS.expc, "bundle", "s.bundle.tar.zst", "--to", "elsewhere"], cwd=self.folder, check=True, timeout=120)
+        report = subprocess.run([OPTIONS.expc, "report", "s.exp", "--format", "json"], cwd=self.folder / "elsewhere",
+                                capture_output=True, text=True, timeout=120)
+        criterion, = json.loads(report.stdout)["criteria"]
+        self.assertEqual(criterion["look"]["before"], [8])
+
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
