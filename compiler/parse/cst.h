@@ -79,7 +79,9 @@ inline bool isReserved(Token token) { return token >= Token::Import && token <= 
 /// A reserved word that begins a statement: from `import` to `remove`.
 inline bool isHeadWord(Token token) { return token >= Token::Import && token <= Token::Remove; }
 /// A word that may stand for a name.
-inline bool isWord(Token token) { return token == Token::Identifier || (token >= Token::As && token < Token::LeftBrace); }
+inline bool isWord(Token token) {
+  return token == Token::Identifier || (token >= Token::As && token < Token::LeftBrace);
+}
 /// How a token is written, "" where that varies.
 std::string_view spelling(Token token);
 /// The token that is written so; Identifier for a word that is none of the grammar's.
