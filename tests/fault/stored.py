@@ -21,8 +21,8 @@ def rows(expc, results, sql, values=()):
 
 
 def append(results, entry):
-    """Adds a line to the newest journal, as the engine would."""
-    journal = max(pathlib.Path(results, "journal").glob("*.jsonl"))
+    """Adds a line to the newest journal, as the engine would. One whose engine was killed before its first line is none yet."""
+    journal = max(path for path in pathlib.Path(results, "journal").glob("*.jsonl") if path.stat().st_size > 0)
     text = json.dumps(entry, separators=(",", ":"), sort_keys=True)[:-1]
     with journal.open("a") as out:
         out.write(f'{text},"sum":"{zlib.crc32(text.encode()):08x}"}}\n')
