@@ -175,21 +175,38 @@ std::string cellTable(const Page& page, const std::vector<std::string>& factors,
   return scrolled(out);
 }
 
+namespace {
+
+/// Verdicts of one kind at the top of the page. One that does not stand as it is printed counts under its mark, as it
+/// does for the exit code.
+struct Tally {
+  std::string style, word;
+  unsigned count = 1;
+};
+
+Tally tallyOf(const analysis::CriterionResult& result) {
+  if (!result.isFinal()) return {lookOf(analysis::Verdict::Inconclusive).style, caveatsOf(result).front().mark};
+  return {lookOf(result.verdict).style, llvm::StringRef(verdictWord(result.verdict)).lower()};
+}
+
+}  // namespace
+
 std::string verdictSection(const Page& page) {
   std::string cards;
-  std::vector<std::pair<analysis::Verdict, unsigned>> counts;
+  std::vector<Tally> tallies;
   for (const analysis::CriterionResult& result : page.judgement.criteria) {
     const auto criterion =
         std::find_if(page.plan.criteria.begin(), page.plan.criteria.end(),
                      [&](const plan::Criterion& candidate) { return candidate.name == result.name; });
     if (criterion == page.plan.criteria.end()) continue;
     cards += claim(page, result, *criterion);
-    const auto count =
-        std::find_if(counts.begin(), counts.end(), [&](const auto& entry) { return entry.first == result.verdict; });
-    if (count == counts.end())
-      counts.emplace_back(result.verdict, 1);
+    const Tally one = tallyOf(result);
+    const auto same =
+        std::find_if(tallies.begin(), tallies.end(), [&](const Tally& tally) { return tally.word == one.word; });
+    if (same == tallies.end())
+      tallies.push_back(one);
     else
-      ++count->second;
+      ++same->count;
   }
   if (cards.empty())
     return std::string(
@@ -197,9 +214,8 @@ std::string verdictSection(const Page& page) {
                "criterion.</p>") +
            trustSection(page) + "</section>\n";
   std::string summary;
-  for (const auto& [verdict, count] : counts)
-    summary += fmt::format("<span class=\"tally {}\"><b>{}</b> {}</span>", lookOf(verdict).style, count,
-                           llvm::StringRef(verdictWord(verdict)).lower());
+  for (const Tally& tally : tallies)
+    summary += fmt::format("<span class=\"tally {}\"><b>{}</b> {}</span>", tally.style, tally.count, tally.word);
   return fmt::format("<section id=\"verdicts\"><h2>Verdicts</h2><p class=\"tallies\">{}</p>\n{}{}</section>\n", summary,
                      cards, trustSection(page));
 }
