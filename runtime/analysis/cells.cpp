@@ -13,6 +13,8 @@
 #include "runtime/plan/evaluate.h"
 #include "runtime/stats/design.h"
 #include "runtime/stats/estimators.h"
+#include "runtime/stats/symmetry.h"
+#include "runtime/stats/width_stop.h"
 
 namespace expc::analysis {
 namespace {
@@ -36,9 +38,9 @@ bool isExact(const plan::Plan& plan, const plan::Term& term) {
 
 /// Block values of one cell, with what was lost.
 struct BlockValues {
-  std::vector<double> values;  // by block and session
-  unsigned lost = 0;           // blocks in which every point of the cell was tried, without a value
-  std::set<int64_t> sessions;
+  std::vector<double> values;              // by block and session
+  std::vector<int64_t> sessions;           // of each value
+  unsigned lost = 0;                       // blocks in which every point of the cell was tried, without a value
   std::map<std::string, unsigned> losses;  // why, in how many blocks
   std::string apart;                       // why blocks count for nothing in which not every point was tried
   bool timed_out = false;                  // one of the values
@@ -126,7 +128,7 @@ BlockValues blockValues(const Index& index, const plan::Cell& cell) {
       // The worst rate is 0 in a ratio.
       result.timed_out |= reading.timed_out;
       result.values.push_back(ratio ? std::max(0.0, *reading.value) : *reading.value);
-      result.sessions.insert(session);
+      result.sessions.push_back(session);
       has_value = true;
     }
     if (i + 1 < first.size() && first[i + 1].block == block) continue;
@@ -144,18 +146,19 @@ BlockValues blockValues(const Index& index, const plan::Cell& cell) {
   return result;
 }
 
-stats::NestedIntervals intervalsOf(const plan::Cell& cell, const std::vector<double>& values) {
-  switch (cell.estimator) {
-    case plan::Estimator::Median:
-      return stats::orderStatistics(values);
-    case plan::Estimator::PairedDifference:
-      return stats::signedRank(values);
-    case plan::Estimator::PairedRatio:
-      break;
-  }
-  std::vector<double> logs;
-  for (const double value : values) logs.push_back(std::log(value));
-  return stats::signedRank(logs).mapped([](double log) { return std::exp(log); });
+/// The values on the scale on which they are symmetric if both members' noise has one shape.
+std::vector<double> onScale(const plan::Cell& cell, std::vector<double> values) {
+  if (cell.estimator == plan::Estimator::PairedRatio)
+    for (double& value : values) value = std::log(value);
+  return values;
+}
+
+/// Of paired values the signed rank where they are symmetric, which is narrower; else, and of one point, the median.
+stats::NestedIntervals intervalsOf(const plan::Cell& cell, const std::vector<double>& values, bool skewed) {
+  if (cell.estimator == plan::Estimator::Median || skewed) return stats::orderStatistics(values);
+  const stats::NestedIntervals intervals = stats::signedRank(onScale(cell, values));
+  if (cell.estimator == plan::Estimator::PairedDifference) return intervals;
+  return intervals.mapped([](double log) { return std::exp(log); });
 }
 
 /// The loss that happened most often.
@@ -199,10 +202,11 @@ void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell&
 }
 
 /// "needs 6 pairs, has 4", with what became of the others.
-std::string tooFew(const plan::Cell& cell, const BlockValues& values, double confidence) {
+std::string tooFew(const plan::Cell& cell, const BlockValues& values, double confidence, bool adaptive) {
+  const double needed = adaptive ? stats::confidenceUnderWidthStop(confidence) : confidence;
   const auto have = static_cast<unsigned>(values.values.size());
   std::string text = fmt::format("needs {} for {:.4g} % confidence, has {}",
-                                 countNoun(cell, stats::minimumPairs(confidence)), confidence * 100, have);
+                                 countNoun(cell, stats::minimumPairs(needed)), confidence * 100, have);
   const std::string loss = commonLoss(values);
   return loss.empty() ? text : text + " (" + loss + ")";
 }
@@ -217,6 +221,11 @@ bool Evidence::wants(plan::TrialKind kind, const plan::Place& place) const {
   const std::vector<bool>& numbers = wanted[static_cast<size_t>(kind)];
   const std::optional<unsigned> number = index.number(place);
   return number && *number < numbers.size() && numbers[*number];
+}
+
+bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind) {
+  return std::any_of(plan.design.kinds.begin(), plan.design.kinds.end(),
+                     [&](const plan::KindDesign& design) { return design.kind == kind && !design.until.empty(); });
 }
 
 Evidence gather(const Index& index) {
@@ -239,14 +248,13 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   }
   scope.complete = static_cast<unsigned>(values.values.size());
   scope.lost = values.lost;
-  scope.sessions = static_cast<unsigned>(values.sessions.size());
+  const std::set<int64_t> sessions(values.sessions.begin(), values.sessions.end());
+  scope.sessions = static_cast<unsigned>(sessions.size());
   std::set<std::string> hosts;
-  for (const int64_t session : values.sessions) hosts.insert(evidence.index.host(session));
+  for (const int64_t session : sessions) hosts.insert(evidence.index.host(session));
   scope.nodes = static_cast<unsigned>(hosts.size());
 
-  const bool adaptive =
-      std::any_of(plan.design.kinds.begin(), plan.design.kinds.end(),
-                  [&](const plan::KindDesign& design) { return design.kind == cell.kind && !design.until.empty(); });
+  const bool adaptive = repetitionsAdapt(plan, cell.kind);
   result.unfinished = (scope.complete < scope.planned || adaptive) &&
                       std::any_of(cell.points.begin(), cell.points.end(),
                                   [&](const plan::Place& place) { return evidence.wants(cell.kind, place); });
@@ -265,14 +273,19 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   result.exact = exact && values.values.size() > 1 && std::isfinite(values.values.front()) &&
                  std::equal(values.values.begin() + 1, values.values.end(), values.values.begin());
   result.estimate.constant = result.exact;
-  result.intervals =
-      result.exact ? stats::NestedIntervals::exactly(values.values.front()) : intervalsOf(cell, values.values);
+  CellEstimate& estimate = result.estimate;
+  estimate.skewed = !result.exact && cell.estimator != plan::Estimator::Median &&
+                    stats::skewnessP(onScale(cell, values.values)) <= stats::kSkewed;
+  if (cell.points.size() == 1) estimate.spreads = stats::spreads(values.values, values.sessions);
+  result.intervals = result.exact ? stats::NestedIntervals::exactly(values.values.front())
+                                  : intervalsOf(cell, values.values, estimate.skewed);
+  if (adaptive && !result.exact) result.intervals = result.intervals.afterWidthStop();
   result.estimate.estimate = result.intervals.estimate();
   result.estimate.interval = result.intervals.interval(confidence);
   if (result.state == CellState::Measured && !result.estimate.interval)
     result.estimate.why = exact && values.values.size() == 1
                               ? "is exact, and one value does not show that it is constant: two do"
-                              : tooFew(cell, values, confidence);
+                              : tooFew(cell, values, confidence, adaptive);
   return result;
 }
 

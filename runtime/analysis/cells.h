@@ -43,6 +43,9 @@ struct Evidence {
 /// limits.
 unsigned plannedOf(const plan::KindDesign& design, unsigned complete);
 
+/// Whether the kind's repetitions go on until intervals are narrow (`until`), which their confidence pays for.
+bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind);
+
 Evidence gather(const Index& index);
 
 /// The block values of the cell's term, each inside one block and one session, and what they say at `confidence`. A

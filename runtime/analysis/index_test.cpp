@@ -369,11 +369,11 @@ TEST_CASE("what failed for good does not keep an adaptive design going") {
   int64_t id = 0;
   CHECK(runAll(index, id, 1, 2, [](const plan::Place& place, int64_t) {
           return place == "fp32-2" ? TrialStatus::Failed : TrialStatus::Valid;
-        }) == 6);
+        }) == 7);
   const auto states = untilStates(index, TrialKind::Timed);
   REQUIRE(states.size() == 1);
   CHECK(states[0].met);
-  CHECK(states[0].blocks == 6);
+  CHECK(states[0].blocks == 7);
 }
 
 TEST_CASE("how long trials take: medians by point, of others where there are none, and the longest") {

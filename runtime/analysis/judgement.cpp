@@ -52,12 +52,14 @@ Summary summarise(const Index& index, const plan::Point& point, const plan::Metr
   const double worst = metric.better == plan::Direction::Lower ? std::numeric_limits<double>::infinity()
                                                                : -std::numeric_limits<double>::infinity();
   std::vector<double> ranked;
+  std::vector<int64_t> sessions;
   bool absent = false;
   for (size_t i = 0; i < place.outcomes.size(); ++i) {
     const Outcome& outcome = place.outcomes[i];
     if (!outcome.ended()) continue;
     if (!outcome.valid()) {
       ranked.push_back(worst);
+      sessions.push_back(outcome.session);
       ++summary.timeouts;
       continue;
     }
@@ -67,6 +69,7 @@ Summary summarise(const Index& index, const plan::Point& point, const plan::Metr
       continue;
     }
     ranked.push_back(*reading.value);
+    sessions.push_back(outcome.session);
     if (std::isfinite(*reading.value))
       summary.values.push_back(*reading.value);
     else
@@ -74,7 +77,9 @@ Summary summarise(const Index& index, const plan::Point& point, const plan::Metr
   }
   if (ranked.empty() || (absent && summary.values.empty())) return summary;
   summary.n = static_cast<unsigned>(ranked.size());
-  const stats::NestedIntervals intervals = stats::orderStatistics(ranked);
+  stats::NestedIntervals intervals = stats::orderStatistics(ranked);
+  if (repetitionsAdapt(index.plan(), metric.kind)) intervals = intervals.afterWidthStop();
+  summary.spreads = stats::spreads(ranked, sessions);
   summary.median = intervals.estimate();
   summary.interval = intervals.interval(kConfidence);
   const auto [low, high] = std::minmax_element(summary.values.begin(), summary.values.end());

@@ -11,6 +11,7 @@
 
 #include "runtime/plan/plan.h"
 #include "runtime/stats/interval.h"
+#include "runtime/stats/spreads.h"
 #include "runtime/store/records.h"
 
 namespace expc::analysis {
@@ -36,6 +37,7 @@ struct Summary {
   std::vector<double> values;               // measured ones by block order, for dots in charts
   std::vector<unsigned> outliers;           // indices into values (Tukey); flagged, never dropped
   unsigned never = 0;                       // of n: a series that never got there (epochs_to): infinite, in no list
+  std::optional<stats::Spreads> spreads = std::nullopt;  // of values from several sessions
 };
 
 /// Pairs (for a cell of one point: trials) that an estimate rests on. Lost: blocks that were tried and gave no value.
@@ -44,18 +46,21 @@ struct Scope {
   unsigned sessions = 0, nodes = 0;
 };
 
-/// Ratios are estimated on logs (the Hodges-Lehmann estimate of the blocks' log ratios, taken back). Ends and values
-/// may be infinite where a member timed out; the estimate is absent where infinities leave it undefined. Read
-/// `interval` on its own.
+/// Ratios are estimated on logs (the Hodges-Lehmann estimate of the blocks' log ratios, taken back). Where the block
+/// values are skewed, the signed rank speaks of another centre than their median, so estimate and interval are then
+/// those of the median, by the sign test. Ends and values may be infinite where a member timed out; the estimate is
+/// absent where infinities leave it undefined. Read `interval` on its own.
 struct CellEstimate {
   unsigned cell = 0;  // index in its comparison or criterion
   std::optional<double> estimate;
   std::optional<stats::Interval> interval;
   Scope scope;
-  std::vector<double> values;         // by block
-  bool constant = false;              // exact metrics that never varied: the interval is the value
-  Verdict verdict = Verdict::NotRun;  // of the cell alone, for criteria
-  std::string why;                    // when not pass: "needs 6 pairs for 95 % confidence, has 4"
+  std::vector<double> values;  // by block
+  bool constant = false;       // exact metrics that never varied: the interval is the value
+  bool skewed = false;         // of several points: the block values are, and their median is estimated
+  std::optional<stats::Spreads> spreads = std::nullopt;  // of one point: of values from several sessions
+  Verdict verdict = Verdict::NotRun;                     // of the cell alone, for criteria
+  std::string why;                                       // when not pass: "needs 6 pairs for 95 % confidence, has 4"
 };
 
 struct ComparisonResult {

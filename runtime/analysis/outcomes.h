@@ -67,9 +67,6 @@ struct PlaceOutcomes {
   bool triedIn(int64_t block) const;
   bool ranOutOfMemoryIn(int64_t block) const;
   bool endedIn(int64_t block, int64_t session) const;
-  /// What a timeout waited for at least, also where the record does not say what it was given.
-  inline double limitMet(const store::Trial& trial) { return trial.limit > 0 ? trial.limit : trial.seconds; }
-
   /// Out of memory in this many blocks is a result, so no more is asked for.
   bool settledInfeasible() const;
 };

@@ -86,18 +86,18 @@ TEST_CASE("no block is begun that would not be over before the allocation, and o
 TEST_CASE("adaptive repetition runs whole blocks until the interval is narrow, and says so") {
   TestFolder folder;
   const EngineOptions options = optionsFor(folder);
-  plan::Plan plan = nullPlan(2, 6);
+  plan::Plan plan = nullPlan(2, 7);
   plan.design.kinds[0].repeat_most = 8;
   plan.design.kinds[0].until = {{"step_time", 1e-9, true}};
   RunOutcome outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::Complete));
   CHECK(outcome.valid == 16);
-  CHECK(says(outcome, "after 6 of at most 8 repetitions: half-width of step_time"));
+  CHECK(says(outcome, "after 7 of at most 8 repetitions: half-width of step_time"));
   // Wide limits are met by the least number.
   TestFolder other;
   const EngineOptions elsewhere = optionsFor(other);
   plan.design.kinds[0].until[0].half_width = 10;
-  CHECK(runPlan(plan, elsewhere).valid == 12);
+  CHECK(runPlan(plan, elsewhere).valid == 14);
   const analysis::Judgement judgement = analysis::judge(plan, resultsOf(plan, elsewhere));
   REQUIRE(judgement.untils.size() == 1);
   CHECK(judgement.untils[0].met);

@@ -23,10 +23,12 @@ struct GridCell {
   std::vector<unsigned> outliers;
   std::string note;  // why there is no estimate (an interval may still be there): "not run", "failed", "not on this
                      // device"; else ""
-  std::optional<double> published = std::nullopt;  // by a reference: shown beside, not judged
-  unsigned never = 0;                              // of n: a series that never got there
-  double limit = 0;                                // seconds that the timeouts met at most
-  unsigned out_of_memory = 0;                      // blocks beside these values in which the point ran out of memory
+  std::optional<double> published = std::nullopt;        // by a reference: shown beside, not judged
+  unsigned never = 0;                                    // of n: a series that never got there
+  double limit = 0;                                      // seconds that the timeouts met at most
+  bool skewed = false;                                   // pairs, so that the estimate is their median
+  std::optional<stats::Spreads> spreads = std::nullopt;  // of values from several sessions
+  unsigned out_of_memory = 0;  // blocks beside these values in which the point ran out of memory
 };
 
 struct Grid {

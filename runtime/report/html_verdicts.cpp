@@ -95,7 +95,7 @@ std::string claim(const Page& page, const analysis::CriterionResult& result, con
     out +=
         fmt::format("<p class=\"why untrusted\"><b>{}.</b> {}</p>",
                     llvm::StringRef(caveat.mark).take_front().upper() + caveat.mark.substr(1), htmlProse(caveat.why));
-  out += sentence("scope", nextStepText(result)) + sentence("scope", lookText(criterion, result));
+  for (const std::string& remark : remarksOn(page.plan, criterion, result)) out += sentence("scope", remark);
   std::vector<std::string> scope;
   if (!result.domain.empty()) scope.push_back(result.domain);
   if (result.verdict != analysis::Verdict::NotAsked) {

@@ -56,6 +56,11 @@ Array placeNames(const std::vector<plan::Place>& places) {
   return array;
 }
 
+Value spreads(const std::optional<stats::Spreads>& spreads) {
+  if (!spreads) return nullptr;
+  return Object{{"within", spreads->within}, {"between", spreads->between}, {"sessions", spreads->sessions}};
+}
+
 Array cells(const plan::Plan& plan, const std::vector<std::string>& factors, const std::vector<plan::Cell>& planned,
             const std::vector<analysis::CellEstimate>& estimates, bool verdicts) {
   Array array;
@@ -68,6 +73,8 @@ Array cells(const plan::Plan& plan, const std::vector<std::string>& factors, con
                   {"interval", interval(estimate.interval)},
                   {"scope", scope(estimate.scope)},
                   {"constant", estimate.constant},
+                  {"skewed", estimate.skewed},
+                  {"spreads", spreads(estimate.spreads)},
                   {"values", numbers(estimate.values)}};
     if (!plan.references.empty() && cell.term) object["published"] = published(publishedValue(plan, *cell.term));
     if (cell.bound) object["bound"] = plan::jsonText(cell.bound->text);
@@ -199,6 +206,7 @@ Array points(const plan::Plan& plan, const analysis::Judgement& judgement) {
                                     {"maximum", number(summary->maximum)},
                                     {"interval", interval(summary->interval)},
                                     {"constant", summary->constant},
+                                    {"spreads", spreads(summary->spreads)},
                                     {"values", numbers(summary->values)}};
     }
     Array trials;

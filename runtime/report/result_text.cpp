@@ -87,8 +87,7 @@ class ResultPrinter : TerminalText {
     if (!result.why.empty()) line(printable(result.why), 6, 6);
     for (const Caveat& caveat : caveatsOf(result))
       line(paint_.yellow(caveat.mark + ": ") + printable(caveat.why), 6, 6);
-    if (const std::string next = nextStepText(result); !next.empty()) line(next, 6, 6);
-    if (const std::string look = lookText(*criterion, result); !look.empty()) line(look, 6, 6);
+    for (const std::string& remark : remarksOn(plan_, *criterion, result)) line(printable(remark), 6, 6);
     std::string scope = printable(result.domain);
     if (result.verdict != analysis::Verdict::NotAsked) {
       if (!scope.empty()) scope += "; ";

@@ -200,6 +200,15 @@ TEST_CASE("wording") {
   CHECK(withoutConfidenceText(0, 10) == "0 of 10 failing shows with 95 % confidence that at most 26 % would");
   CHECK(withoutConfidenceText(2, 10) == "2 of 10 failed");
   CHECK(scopeText({10, 9, 1, 2, 1}, true) == "9 pairs of 10, 1 lost, 2 sessions, 1 node");
+  CHECK(spreadsText({0.00012, 0.0009, 3}, "s", "time") == "120 us inside a session and 900 us between 3 sessions");
+  analysis::CriterionResult result;
+  result.cells.resize(2);
+  result.cells[1].skewed = true;
+  result.next = analysis::NextStep{9, 240};
+  CHECK(remarksOn({}, {}, result) ==
+        std::vector<std::string>{
+            "about 9 more blocks (4 min) would decide it, if the estimates stay where they are",
+            "the pairs are skewed in 1 of 2 cells: there the estimate is their median, with the sign test's interval"});
   plan::Plan plan = plan::examplePlan();
   plan.overrides = {"precision={fp32, bf16}", "data=mnist('x')"};
   CHECK(repeatCommand(plan) ==

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/analysis/cells.h"
 #include "runtime/analysis/format.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
 #include "runtime/stats/design.h"
+#include "runtime/stats/width_stop.h"
 
 namespace expc::report {
 namespace {
@@ -107,15 +109,17 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
     return fmt::format("must hold in every {}, {} in each cell; {}", comparesPoints(criterion) ? "pair" : "run", n,
                        withoutConfidenceText(0, n));
   }
-  const unsigned needed = comparesPoints(criterion) ? stats::minimumPairs(*criterion.confidence)
-                                                    : stats::minimumForMedian(*criterion.confidence);
+  const double confidence =
+      design->until.empty() ? *criterion.confidence : stats::confidenceUnderWidthStop(*criterion.confidence);
+  const unsigned needed =
+      comparesPoints(criterion) ? stats::minimumPairs(confidence) : stats::minimumForMedian(confidence);
   if (n < needed)
     return fmt::format("{} cannot give an interval at {}: {} are needed", counted(n, "block"),
                        analysis::formatConfidence(*criterion.confidence), needed);
   if (criterion.cells[0].estimator != plan::Estimator::PairedRatio)
     return fmt::format("{} give an interval at {}", counted(n, "block"),
                        analysis::formatConfidence(*criterion.confidence));
-  const double half_width = stats::expectedHalfWidth(noise, n, *criterion.confidence);
+  const double half_width = stats::expectedHalfWidth(noise, n, confidence);
   return fmt::format("expected resolution ±{} at {} noise ({}, {})", percent(half_width), percent(noise),
                      counted(n, "block"), analysis::formatConfidence(*criterion.confidence));
 }
@@ -200,6 +204,10 @@ std::vector<Caveat> caveatsOf(const analysis::CriterionResult& result) {
   return caveats;
 }
 
+namespace {
+
+/// "look 2 (before: after 8 repetitions; 14 of 20 now): at 98.2 % each, so that all looks together keep 95 %"; "" where
+/// there was one look.
 std::string lookText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
   if (!result.look || !criterion.confidence) return "";
   const analysis::Look& look = *result.look;
@@ -212,11 +220,52 @@ std::string lookText(const plan::Criterion& criterion, const analysis::Criterion
                      analysis::formatConfidence(*criterion.confidence));
 }
 
+/// "about 9 more blocks (4 min) would decide it, if the estimates stay where they are"; "" where nothing is known to.
 std::string nextStepText(const analysis::CriterionResult& result) {
   if (!result.next) return "";
   const analysis::NextStep& next = *result.next;
   return fmt::format("about {} more block{}{} would decide it, if the estimates stay where they are", next.blocks,
                      next.blocks == 1 ? "" : "s", next.seconds ? " (" + durationText(*next.seconds) + ")" : "");
+}
+
+/// Where the signed rank would speak of another centre than the median.
+std::string skewText(const analysis::CriterionResult& result) {
+  const auto skewed = std::count_if(result.cells.begin(), result.cells.end(),
+                                    [](const analysis::CellEstimate& cell) { return cell.skewed; });
+  if (skewed == 0) return "";
+  return fmt::format("the pairs are skewed{}: there the estimate is their median, with the sign test's interval",
+                     result.cells.size() == 1 ? "" : fmt::format(" in {} of {} cells", skewed, result.cells.size()));
+}
+
+/// Of the cell whose sessions lie farthest apart.
+std::string sessionsText(const plan::Plan& plan, const plan::Criterion& criterion,
+                         const analysis::CriterionResult& result) {
+  const analysis::CellEstimate* widest = nullptr;
+  for (const analysis::CellEstimate& cell : result.cells)
+    if (cell.spreads && (!widest || cell.spreads->between > widest->spreads->between)) widest = &cell;
+  if (!widest || widest->cell >= criterion.cells.size()) return "";
+  const plan::Cell& cell = criterion.cells[widest->cell];
+  const std::string where = analysis::cellLabel(criterion.factors, cell);
+  return "values scatter by " +
+         spreadsText(*widest->spreads, criterion.unit, std::string(analysis::dimensionOf(plan, cell))) +
+         (where.empty() ? "" : " (at " + where + ")");
+}
+
+}  // namespace
+
+std::vector<std::string> remarksOn(const plan::Plan& plan, const plan::Criterion& criterion,
+                                   const analysis::CriterionResult& result) {
+  std::vector<std::string> remarks;
+  for (std::string remark :
+       {nextStepText(result), lookText(criterion, result), skewText(result), sessionsText(plan, criterion, result)})
+    if (!remark.empty()) remarks.push_back(std::move(remark));
+  return remarks;
+}
+
+std::string spreadsText(const stats::Spreads& spreads, const std::string& unit, const std::string& dimension) {
+  return fmt::format("{} inside a session and {} between {} sessions",
+                     analysis::formatQuantity(spreads.within, unit, dimension),
+                     analysis::formatQuantity(spreads.between, unit, dimension), spreads.sessions);
 }
 
 std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& state) {

@@ -60,19 +60,20 @@ std::string repetitionsText(const plan::KindDesign& design);
 std::string untilText(const plan::Plan& plan, const plan::Until& until);
 /// A half-width in the sense of `until`.
 std::string widthText(const plan::Plan& plan, const plan::Until& until, double width);
-/// "timed trials, 12 of at most 20 repetitions: widest half-width of gain is 0.9 % at …, 1.0 % was asked (met)".
 /// A mark beside a verdict that does not stand as it is printed: "untrusted", and why.
 struct Caveat {
   std::string mark, why;
 };
 std::vector<Caveat> caveatsOf(const analysis::CriterionResult& result);
-/// "look 2 (before: after 8 repetitions; 14 of 20 now): at 98.2 % each, so that all looks together keep 95 %"; "" where
-/// there was one look.
-std::string lookText(const plan::Criterion& criterion, const analysis::CriterionResult& result);
+/// What else there is to say of a verdict, a sentence each: what would decide it, which look it is from, where the
+/// block values are skewed, and how far sessions lie apart.
+std::vector<std::string> remarksOn(const plan::Plan& plan, const plan::Criterion& criterion,
+                                   const analysis::CriterionResult& result);
 
-/// "about 9 more blocks (4 min) would decide it, if the estimates stay where they are"; "" where nothing is known to.
-std::string nextStepText(const analysis::CriterionResult& result);
+/// "0.12 ms inside a session, 0.9 ms between 3 sessions": standard deviations.
+std::string spreadsText(const stats::Spreads& spreads, const std::string& unit, const std::string& dimension);
 
+/// "timed trials, 12 of at most 20 repetitions: widest half-width of gain is 0.9 % at …, 1.0 % was asked (met)".
 std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& state);
 
 /// "image.mobilenet_v2 version 1"; of several workloads each with its label: "ours = …; theirs = …".

@@ -1,5 +1,7 @@
 #include "runtime/stats/nested_intervals.h"
 
+#include "runtime/stats/width_stop.h"
+
 namespace expc::stats {
 namespace {
 
@@ -42,6 +44,11 @@ double NestedIntervals::smallestAlpha(const std::function<bool(double, double)>&
     return holds(low, high);
   });
   return first == count_ ? 1.0 : alpha_(first);
+}
+
+NestedIntervals NestedIntervals::afterWidthStop() const {
+  if (count_ == 0) return *this;
+  return {estimate_, count_, [alpha = alpha_](size_t k) { return alpha(k) / kWidthStopShare; }, ends_};
 }
 
 NestedIntervals NestedIntervals::mapped(std::function<double(double)> increasing) const {

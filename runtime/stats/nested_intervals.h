@@ -39,6 +39,9 @@ class NestedIntervals {
   /// complement.
   double smallestAlpha(const std::function<bool(double, double)>& holds) const;
 
+  /// The same intervals for a sample whose size was chosen by their width (stats/width_stop.h).
+  NestedIntervals afterWidthStop() const;
+
   /// The same intervals after an increasing function, e.g. exp.
   NestedIntervals mapped(std::function<double(double)> increasing) const;
 

@@ -108,10 +108,11 @@ def values_make_sense(job):
     size = (job.folder / "corpus.txt").stat().st_size
     packed = {level: subprocess.run(["xz", f"-{level}", "-c", job.folder / "corpus.txt"], capture_output=True, check=True)
               for level in (0, 6)}
-    # xz prints three places; another number of threads packs in other blocks, here in one.
+    # xz prints three places; another number of threads packs in other blocks, which may move the last of them.
     wanted = sorted(round(len(run.stdout) / size, 3) for run in packed.values())
     found = sorted(row[0] for row in job.query("SELECT DISTINCT value FROM metric_value WHERE name = 'packed_share'"))
-    assert len(found) == 2 and all(abs(a - b) <= 0.002 for a, b in zip(wanted, found)), (wanted, found)
+    near = [[i for i, size_wanted in enumerate(wanted) if abs(size_wanted - one) <= 0.002] for one in found]
+    assert sorted({i for at in near for i in at}) == [0, 1] and all(len(at) == 1 for at in near), (wanted, found)
     for name, low, high in (("wall", 0.001, 60), ("cpu_time", 0.001, 60), ("host_memory_peak", 1 << 20, 4 << 30)):
         (least, most), = job.query(f"SELECT min(value), max(value) FROM metric_value WHERE name = '{name}'")
         assert low < least <= most < high, (name, least, most)

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <fstream>
 #include <memory>
 #include <set>
@@ -73,6 +74,14 @@ uint64_t killsIn(int events_fd) {
     if (name == "oom_kill" && !number.getAsInteger(10, count)) return count;
   }
   return 0;
+}
+
+/// A process that has just been waited for may be in its group for a moment longer. A group that stays busy is left to
+/// the next server's `removeLeft`.
+void removeGroup(const std::string& folder) {
+  constexpr int kTimes = 100;
+  constexpr timespec kPause{0, 1'000'000};
+  for (int i = 0; i < kTimes && rmdir(folder.c_str()) != 0 && errno == EBUSY; ++i) nanosleep(&kPause, nullptr);
 }
 
 /// Groups of servers that were killed before they could remove them.
@@ -148,7 +157,7 @@ MemoryGroup::~MemoryGroup() {
   close(events_fd_);
   const std::string self = std::to_string(getpid());
   if (!write(parent_ + "/cgroup.procs", self)) write(parent_ + "/" + kPrefix + "rest/cgroup.procs", self);
-  rmdir(folder_.c_str());
+  removeGroup(folder_);
 }
 
 uint64_t MemoryGroup::kills() const { return killsIn(events_fd_); }
@@ -169,7 +178,7 @@ RankMemory::RankMemory(const MemoryGroup& server, uint64_t limit) : limit_(limit
 
 RankMemory::Group::~Group() {
   if (events_fd >= 0) close(events_fd);
-  if (!folder.empty()) rmdir(folder.c_str());
+  if (!folder.empty()) removeGroup(folder);
 }
 
 void RankMemory::enter() const {
