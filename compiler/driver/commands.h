@@ -78,6 +78,16 @@ struct ReportOptions {
   bool json = false;
 };
 
+enum class ExportFormat { Csv, Json, Junit, Markdown };
+struct ExportOptions {
+  StudyOptions study;
+  MachineOptions machine;
+  std::string results = "results";
+  ExportFormat format = ExportFormat::Csv;
+  bool series = false;   // of csv: the table of series instead of that of measurements
+  std::string to = "-";  // the file to write; "-": standard output
+};
+
 struct RunOptions : ReportOptions {
   engine::EngineOptions
       engine;  // with `worker` "": beside this program; `results` and what is of the machine are above
@@ -170,6 +180,7 @@ int status(const JobOptions& options, const Console& console);
 int cancel(const JobOptions& options, const Console& console);
 int rehearse(const RehearseOptions& options, const Console& console);
 int report(const ReportOptions& options, const Console& console);
+int exportResults(const ExportOptions& options, const Console& console);
 int doctor(const DoctorOptions& options, const Console& console);
 int format(const FmtOptions& options, const Console& console);
 int lsp(const LspOptions& options, const Console& console);

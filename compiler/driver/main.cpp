@@ -230,6 +230,30 @@ void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
                    "Exit with 0 when every criterion has a verdict, whatever it is");
 }
 
+void addExport(CLI::App& app, Asked& asked) {
+  auto [command, options] = addCommand(
+      app, asked, "export", "Write what is stored for other programs: tables, test reports, summaries", exportResults);
+  command.footer(kPlainExitCodes);
+  addStudyOptions(command, options.study, "Study file (.exp) or a plan (expc plan --format json)");
+  addJobs(command, options.study);
+  addMachine(command, options.machine);
+  addResults(command, options.results);
+  addChoice<ExportFormat>(command, "--format", options.format,
+                          {{"csv", ExportFormat::Csv},
+                           {"json", ExportFormat::Json},
+                           {"junit", ExportFormat::Junit},
+                           {"markdown", ExportFormat::Markdown}},
+                          "What to write (default csv): a table, tables and judgement, verdicts as a test report, a "
+                          "summary for a pull request")
+      ->type_name("FORMAT");
+  addChoice<bool>(command, "--table", options.series, {{"measurements", false}, {"series", true}},
+                  "Which table (default measurements)")
+      ->type_name("TABLE");
+  command.add_option("--to", options.to, "The file to write; - is standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+}
+
 void addExtract(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "extract",
@@ -304,6 +328,7 @@ int main(int argc, char** argv) {
   auto [reporting, options] =
       addCommand(app, asked, "report", "Judge and report what is stored; measures nothing", report);
   addReporting(reporting, options);
+  addExport(app, asked);
   addExtract(app, asked);
   addBundle(app, asked);
   addDoctor(app, asked);

@@ -1,0 +1,149 @@
+#include <doctest/doctest.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include "runtime/export/csv.h"
+#include "runtime/export/json.h"
+#include "runtime/export/junit.h"
+#include "runtime/export/markdown.h"
+#include "runtime/export/tables.h"
+#include "runtime/plan/json.h"
+#include "runtime/report/example_results.h"
+
+namespace expc::exports {
+namespace {
+
+constexpr const char* kEvil = "<script>alert(\"1\")</script>, @all & #7";
+
+std::vector<Source> example(std::string study = "precision") {
+  report::Example example = report::exampleResults();
+  Source source;
+  source.plan = example.plan;
+  source.plan.study = std::move(study);
+  source.results = example.results;
+  source.judgement = example.judgement;
+  store::Trial valid = example.results.trials[0];
+  valid.block = 3;
+  valid.session = 1;
+  valid.started = 1763700000.25;
+  valid.metrics = {{"step_time", 0.1}, {"host_memory_peak", 1024}};
+  valid.series = {{"loss", {2.5, 1.25}}};
+  source.results.trials = {valid};
+  store::Trial other = valid;  // of another build
+  other.id = 5;
+  other.metrics = {{"step_time", 0.2}};
+  source.history.trials = {valid, example.results.trials[1], other};
+  source.history.sessions[1] = example.results.sessions[0];
+  source.history.blocks[3] = {3, "earlier", plan::TrialKind::Timed, 2, 0xff, 1};
+  std::vector<Source> sources;
+  sources.push_back(std::move(source));
+  return sources;
+}
+
+std::string csv(const std::vector<Source>& sources, bool series = false) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  CsvSink sink(out);
+  series ? writeSeries(sources, sink) : writeMeasurements(sources, sink);
+  return text;
+}
+
+std::string json(const std::vector<Source>& sources) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  writeJson(sources, out);
+  return text;
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+TEST_CASE("a row for each trial and metric, and one for a trial without values") {
+  const auto sources = example();
+  const std::string text = csv(sources);
+  CHECK(std::count(text.begin(), text.end(), '\n') >= 5);
+  CHECK(text.starts_with("study,point,label,control,kind,trial,counts,metric,unit,better,derived,value,status,"));
+  const std::string id = sources[0].plan.points[0].id;
+  CHECK(has(text, "precision," + id +
+                      ",precision=fp64 gpus=1,,timed,1,true,step_time,s,lower,false,0.1,valid,,,0,1,"
+                      "node07,3,earlier,2,0x00000000000000ff,0,1,2025-11-21T04:40:00.250000Z,"));
+  CHECK(has(text, ",5,false,step_time,s,lower,false,0.2,"));
+  CHECK(has(text, ",2,false,,,,,,failed,"));
+  CHECK(has(text, ",fp64,1\n"));  // a factor of numbers stays one
+}
+
+TEST_CASE("series are a long table") {
+  const std::string text = csv(example(), true);
+  CHECK(text.starts_with("study,point,label,control,kind,trial,counts,series,unit,step,value,factor_precision,"));
+  CHECK(has(text, ",1,true,loss,,1,2.5,fp64,1\n"));
+  CHECK(has(text, ",1,true,loss,,2,1.25,fp64,1\n"));
+}
+
+TEST_CASE("a metric that is derived is computed from the trial's own values") {
+  auto sources = example();
+  plan::Metric derived{"per_kib", "", "", plan::Direction::Lower, plan::TrialKind::Timed, false};
+  derived.derived = std::make_shared<const plan::Term>(
+      plan::Term{plan::OperationTerm{plan::OperationTerm::Op::Quotient,
+                                     {plan::metricTerm("host_memory_peak", ""), plan::metricTerm("step_time", "")}}});
+  sources[0].plan.metrics.push_back(derived);
+  CHECK(has(csv(sources), ",1,true,per_kib,,lower,true,10240,"));
+  CHECK_FALSE(has(csv(sources), ",5,false,per_kib"));  // it has no memory
+}
+
+TEST_CASE("JSON holds the tables with their columns, and what report prints") {
+  auto value = plan::parseJson(json(example()));
+  REQUIRE(value);
+  const llvm::json::Object& object = *value->getAsObject();
+  CHECK(object.getString("schema") == "expc.export/1");
+  CHECK(object.getArray("measurements")->size() == 4);
+  const llvm::json::Object& row = *(*object.getArray("measurements"))[0].getAsObject();
+  CHECK(row.getNumber("value") == 0.1);
+  CHECK(row.getInteger("factor_gpus") == 1);
+  CHECK_FALSE(row.get("reason"));
+  CHECK(object.getArray("series")->size() == 4);  // of two trials
+  CHECK((*object.getArray("reports"))[0].getAsObject()->getString("schema") == "expc.report/1");
+}
+
+TEST_CASE("JUnit: what fails is a failure, what is not asked is skipped, what is open is an error") {
+  auto sources = example();
+  const std::string text = junit(sources);
+  CHECK(has(text, R"(<testsuites name="expc" tests="3" failures="1" errors="0" skipped="1">)"));
+  CHECK(has(text, "<failure type=\"FAIL\" message=\"FAIL: accuracy &lt; 90%"));
+  sources[0].judgement.criteria[0].untrusted = "the control leaves it";
+  CHECK(has(junit(sources), R"(failures="1" errors="1" skipped="1")"));
+  CHECK(has(junit(sources), "<error type=\"undecided\" message=\"PASS (untrusted): "));
+}
+
+TEST_CASE("what comes from users is text in every format") {
+  const auto sources = example(kEvil);
+  CHECK(has(csv(sources), "\"<script>alert(\"\"1\"\")</script>, @all & #7\","));
+  REQUIRE(plan::parseJson(json(sources)));
+  for (const std::string& text : {junit(sources), markdown(sources)}) {
+    CHECK_FALSE(has(text, "<script"));
+    CHECK_FALSE(has(text, "<b>"));
+    CHECK_FALSE(has(text, "\033"));
+  }
+  CHECK(has(markdown(sources), "### &lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;, @&#8203;all &amp; #&#8203;7\n"));
+  CHECK(markdownText("a|b\n- [x](http://y) `c` \\ *d* _e_") ==
+        "a&#124;b - &#91;x&#93;(http:&#8203;//y) &#96;c&#96; &#92; &#42;d&#42; &#95;e&#95;");
+  CHECK(xml("a\x01\xef\xbf\xbf'\"") == "a\xef\xbf\xbd\xef\xbf\xbd&#39;&quot;");
+}
+
+TEST_CASE("the documentation lists every column") {
+  auto page = llvm::MemoryBuffer::getFile(EXPC_SOURCE_DIR "/docs/export.md");
+  REQUIRE(page);
+  const std::string text = (*page)->getBuffer().str();
+  const std::vector<Source> none;
+  for (const auto& columns : {measurementColumns(none), seriesColumns(none)})
+    for (const Column& column : columns)
+      CHECK_MESSAGE(
+          has(text, "| `" + column.name + "` | " + std::string(toString(column.type)) + " | " + column.what + " |"),
+          column.name);
+}
+
+TEST_CASE("times and numbers read back") {
+  CHECK(timeText({0}) == "1970-01-01T00:00:00.000000Z");
+  CHECK(timeText({-1e300}) == "1970-01-01T00:00:00.000000Z");
+  CHECK(timeText({1e300}).starts_with("9999-12-31"));
+}
+
+}  // namespace
+}  // namespace expc::exports

@@ -1,0 +1,104 @@
+#include "runtime/export/junit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/export/outcome.h"
+#include "runtime/export/table.h"
+#include "runtime/report/html_text.h"
+#include "runtime/report/wording.h"
+
+namespace expc::exports {
+namespace {
+
+/// How many criteria came out how, by Outcome.
+using Counts = std::array<size_t, 4>;
+
+Counts count(const Source& source) {
+  Counts counts{};
+  for (const auto& result : source.judgement.criteria) ++counts[static_cast<size_t>(outcomeOf(result))];
+  return counts;
+}
+
+std::string numbers(const Counts& counts) {
+  const auto of = [&](Outcome outcome) { return counts[static_cast<size_t>(outcome)]; };
+  return fmt::format(R"(tests="{}" failures="{}" errors="{}" skipped="{}")",
+                     counts[0] + counts[1] + counts[2] + counts[3], of(Outcome::Fails), of(Outcome::Undecided),
+                     of(Outcome::NotAsked));
+}
+
+std::string testCase(const Source& source, const analysis::CriterionResult& result) {
+  const plan::Criterion* criterion = criterionOf(source.plan, result);
+  if (!criterion) return "";
+  std::string lines = criterion->text + "\n";
+  for (const std::string& line : explanationOf(source.plan, *criterion, result)) lines += line + "\n";
+  for (const auto& cell : result.cells) lines += cellLine(source.plan, *criterion, cell) + "\n";
+  std::string out =
+      fmt::format("    <testcase classname=\"{}\" name=\"{}\">\n", xml(source.plan.study), xml(result.name));
+  const std::string about = xml(markedVerdict(result) + (result.why.empty() ? "" : ": " + result.why));
+  switch (outcomeOf(result)) {
+    case Outcome::Holds:
+      break;
+    case Outcome::Fails:
+      out += fmt::format("      <failure type=\"{}\" message=\"{}\">{}</failure>\n",
+                         xml(report::verdictWord(result.verdict)), about, xml(lines));
+      break;
+    case Outcome::Undecided:
+      out += fmt::format("      <error type=\"undecided\" message=\"{}\">{}</error>\n", about, xml(lines));
+      break;
+    case Outcome::NotAsked:
+      out += fmt::format("      <skipped message=\"{}\"/>\n", about);
+      break;
+  }
+  return out + "      <system-out>" + xml(lines) + "</system-out>\n    </testcase>\n";
+}
+
+std::string suite(const Source& source) {
+  double seconds = 0;
+  for (const store::Trial& trial : source.results.trials) seconds += trial.seconds;
+  std::string out = fmt::format("  <testsuite name=\"{}\" {} time=\"{:.3f}\"", xml(source.plan.study),
+                                numbers(count(source)), seconds);
+  if (!source.results.sessions.empty()) {
+    const auto newest = std::max_element(source.results.sessions.begin(), source.results.sessions.end(),
+                                         [](const auto& a, const auto& b) { return a.id < b.id; });
+    // The schema wants a time without fraction and zone.
+    out += fmt::format(" timestamp=\"{}\" hostname=\"{}\"", timeText({newest->last_seen.wall}).substr(0, 19),
+                       xml(newest->host));
+  }
+  out += ">\n    <properties>\n";
+  const auto property = [&](std::string_view name, std::string_view value) {
+    out += fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", name, xml(value));
+  };
+  property("source", source.plan.source);
+  property("plan", source.plan.digest);
+  property("null_cards", source.judgement.null_cards ? "true" : "false");
+  out += "    </properties>\n";
+  for (const auto& result : source.judgement.criteria) out += testCase(source, result);
+  return out + "  </testsuite>\n";
+}
+
+}  // namespace
+
+std::string xml(std::string_view text) {
+  std::string out = report::html(text);
+  // Two characters of Unicode that HTML only frowns upon end an XML document.
+  for (const std::string_view banned : {"\xef\xbf\xbe", "\xef\xbf\xbf"})
+    for (size_t at = 0; (at = out.find(banned, at)) != std::string::npos;) out.replace(at, 3, "\xef\xbf\xbd");
+  return out;
+}
+
+std::string junit(std::span<const Source> sources) {
+  Counts all{};
+  std::string suites;
+  for (const Source& source : sources) {
+    const Counts counts = count(source);
+    for (size_t i = 0; i < all.size(); ++i) all[i] += counts[i];
+    suites += suite(source);
+  }
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"expc\" " + numbers(all) + ">\n" + suites +
+         "</testsuites>\n";
+}
+
+}  // namespace expc::exports

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""`expc export`, read by the programs that it is for: pandas, DuckDB, xmllint.
+
+usage: export_test.py --expc PATH [--clients PYTHON]
+"""
+import argparse
+import csv
+import io
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+OPTIONS = None
+EVIL = "<script>alert('1')<!--, \"@all\""
+
+STUDY = """enum Mode { plain, odd }
+workload tool command ["bash", "-c", "echo t $$((100 + ${size})) ms; echo l 3; echo l 2; : ${mode}; [ ${size} != 30 ]"] {
+  param size : int
+  param mode : Mode
+  metric wall_time : Time lower from regex("t ([0-9]+) ms", unit = 1ms)
+  metric loss : Series lower from regex("l ([0-9])")
+}
+study s {
+  workload tool
+  factor size in { 10, 20, 30 } baseline 10
+  factor mode in { plain, odd } baseline plain
+  measure wall_time, loss
+  compare slower = difference(wall_time) over size
+  criterion quick: forall size, mode where size < 30: wall_time <= 1s
+  criterion wrong: forall size, mode where size < 30: wall_time <= 115ms
+  criterion open: forall mode: wall_time[size = 30] <= 1s
+  design full { timed { repeat 3 } }
+}
+"""
+
+
+def setUpModule():
+    global FOLDER, KEEP
+    KEEP = tempfile.TemporaryDirectory(prefix="expc-export-")
+    FOLDER = pathlib.Path(KEEP.name)
+    (FOLDER / "s.exp").write_text(STUDY, encoding="utf-8")
+    done = expc("run", "s.exp", "--devices", "cpu:1", "--heat-up", "0")
+    assert done.returncode == 3, done.stderr + done.stdout
+
+
+def tearDownModule():
+    KEEP.cleanup()
+
+
+def expc(*words):
+    return subprocess.run([OPTIONS.expc, *words], cwd=FOLDER, capture_output=True, text=True, timeout=300)
+
+
+def export(*words, file="s.exp", code=0, devices=("--devices", "cpu:1")):
+    done = expc("export", file, *devices, *words)
+    assert done.returncode == code, done.stderr + done.stdout
+    return done.stdout if code == 0 else done.stderr
+
+
+def evil(*words):
+    """The same study under a name that no `.exp` file can have, but a plan."""
+    if not (FOLDER / "evil.json").exists():
+        plan = json.loads(expc("plan", "s.exp", "--devices", "cpu:1", "--format", "json").stdout)
+        (FOLDER / "evil.json").write_text(json.dumps({**plan, "study": EVIL}), encoding="utf-8")
+        assert expc("run", "evil.json", "--heat-up", "0", "--results", "evil").returncode == 3
+    return export("--results", "evil", *words, file="evil.json", devices=())
+
+
+def client(script, *words):
+    if not OPTIONS.clients or not os.path.exists(OPTIONS.clients):
+        raise unittest.SkipTest("tools/setup --tests installs pandas and DuckDB")
+    done = subprocess.run([OPTIONS.clients, "-c", script, *words], cwd=FOLDER, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+class Tables(unittest.TestCase):
+    def test_measurements_are_tidy(self):
+        rows = list(csv.DictReader(io.StringIO(export())))
+        self.assertEqual({row["metric"] for row in rows if row["status"] == "valid"}, {"wall_time", "loss"})
+        times = [row for row in rows if row["metric"] == "wall_time" and row["factor_size"] == "20"]
+        self.assertEqual([row["value"] for row in times], ["0.12"] * 6)
+        self.assertEqual({row["factor_mode"] for row in times}, {"plain", "odd"})
+        self.assertEqual({row["unit"] for row in times}, {"s"})
+        self.assertEqual(len({row["block"] for row in times}), 3)
+        failed = [row for row in rows if row["status"] == "failed"]
+        self.assertTrue(failed and all(row["factor_size"] == "30" and row["reason"] for row in failed))
+
+    def test_what_the_report_does_not_count_is_marked(self):
+        source = (FOLDER / "s.exp").read_text(encoding="utf-8")
+        (FOLDER / "other.exp").write_text(source.replace("t ([0-9]+) ms", "t ([0-9]*) ms"), encoding="utf-8")
+        expc("run", "other.exp", "--devices", "cpu:1", "--heat-up", "0", "--results", "again")
+        rows = list(csv.DictReader(io.StringIO(export("--results", "again", file="s.exp"))))
+        self.assertEqual({row["counts"] for row in rows}, {"false"})
+
+    def test_series_are_long(self):
+        rows = list(csv.DictReader(io.StringIO(export("--table", "series"))))
+        self.assertEqual([(row["step"], row["value"]) for row in rows[:2]], [("1", "3"), ("2", "2")])
+        self.assertEqual({row["series"] for row in rows}, {"loss"})
+
+    def test_json_holds_both_tables_and_the_judgement(self):
+        whole = json.loads(export("--format", "json"))
+        self.assertEqual(whole["schema"], "expc.export/1")
+        self.assertEqual(len(whole["measurements"]), len(list(csv.DictReader(io.StringIO(export())))))
+        self.assertEqual(whole["reports"][0]["study"], "s")
+        names = {column["name"] for column in whole["columns"]["measurements"]}
+        self.assertLessEqual(set(whole["measurements"][0]), names)
+
+    def test_a_file_is_written_whole_or_not_at_all(self):
+        self.assertEqual(export("--to", "out.csv"), "")
+        self.assertEqual((FOLDER / "out.csv").read_text(encoding="utf-8"), export())
+        self.assertIn("no/such/place.csv cannot be written", export("--to", "no/such/place.csv", code=1))
+        self.assertIn("--table series goes with", export("--table", "series", "--format", "junit", code=2))
+        self.assertIn("no results in", export("--results", "nowhere", code=1))
+
+
+class Clients(unittest.TestCase):
+    def test_pandas_reads_csv_and_json(self):
+        evil("--to", "m.csv")
+        evil("--format", "json", "--to", "m.json")
+        script = """
+import json, sys, pandas
+rows = pandas.read_csv("m.csv", dtype={"point": str}, parse_dates=["started"])
+assert set(rows.study) == {sys.argv[1]}, set(rows.study)
+assert rows.counts.dtype == bool and rows.factor_size.dtype == "int64" and rows.value.dtype == "float64", rows.dtypes
+assert rows.started.dt.tz is not None
+same = pandas.DataFrame(json.load(open("m.json"))["measurements"])
+assert list(same.value.dropna()) == list(rows.value.dropna())
+print(rows[rows.metric == "wall_time"].groupby("factor_size").value.median().to_dict())
+"""
+        self.assertEqual(client(script, EVIL).strip(), "{10: 0.11, 20: 0.12}")
+
+    def test_duckdb_reads_csv(self):
+        export("--to", "m.csv")
+        script = """
+import duckdb
+print(duckdb.sql("SELECT factor_size, median(value), count(*) FROM 'm.csv' WHERE metric = 'wall_time' AND counts "
+                 "GROUP BY ALL ORDER BY ALL").fetchall())
+print(duckdb.sql("SELECT typeof(started) FROM 'm.csv' LIMIT 1").fetchall())
+"""
+        self.assertEqual(client(script), "[(10, 0.11, 6), (20, 0.12, 6)]\n[('TIMESTAMP WITH TIME ZONE',)]\n")
+
+    @unittest.skipUnless(shutil.which("xmllint"), "xmllint is not installed")
+    def test_xmllint_finds_junit_valid(self):
+        evil("--format", "junit", "--to", "j.xml")
+        schema = pathlib.Path(__file__).parent / "junit.xsd"
+        done = subprocess.run(["xmllint", "--noout", "--nonet", "--schema", schema, "j.xml"], cwd=FOLDER,
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Summaries(unittest.TestCase):
+    def test_junit_says_what_holds(self):
+        suite, = xml.etree.ElementTree.fromstring(evil("--format", "junit"))
+        self.assertEqual(suite.get("name"), EVIL)
+        self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("errors")), ("3", "1", "1"))
+        outcome = {case.get("name"): [child.tag for child in case] for case in suite.iter("testcase")}
+        self.assertEqual(outcome, {"quick": ["system-out"], "wrong": ["failure", "system-out"],
+                                   "open": ["error", "system-out"]})
+
+    def test_markdown_is_a_summary_without_foreign_markup(self):
+        text = evil("--format", "markdown")
+        self.assertIn("### &lt;script&gt;alert(&#39;1&#39;)&lt;&#33;--, &quot;@&#8203;all&quot;\n", text)
+        for part in ["| ✅ | **quick**<br>", "| ❌ | **wrong**<br>", "| ❔ | **open**<br>", "<details><summary>slower"]:
+            self.assertIn(part, text)
+        self.assertNotIn("<script", text)
+        self.assertNotIn("<b>", text)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--expc", required=True)
+    parser.add_argument("--clients")
+    OPTIONS, rest = parser.parse_known_args()
+    OPTIONS.expc = os.path.abspath(OPTIONS.expc)
+    unittest.main(argv=[sys.argv[0], *rest])
