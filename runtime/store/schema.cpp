@@ -59,6 +59,18 @@ CREATE VIEW trial AS
   SELECT trial_row.id, point, label, kind, settings, run, block, session, position, attempt, status, reason, log_tail,
          started, seconds, time_limit, environment_class, worker_build, data_digest, devices, environment, notes
   FROM trial_row JOIN trial_key ON trial_key.id = trial_row.key;
+CREATE VIEW measurement AS
+  SELECT trial.id AS trial, point, label AS control, trial.kind, metric_value.name AS metric, value, status, reason, run,
+         trial.session, host, block, block.study AS block_study, number AS block_number, printf('0x%016x', seed) AS seed,
+         position, attempt, strftime('%Y-%m-%dT%H:%M:%fZ', started, 'unixepoch') AS started, seconds,
+         nullif(time_limit, 0) AS time_limit, devices, trial.settings, worker_build, environment_class, data_digest,
+         environment_class LIKE 'null-%' AS null_cards
+  FROM trial JOIN block ON block.id = trial.block JOIN session ON session.id = trial.session
+       LEFT JOIN metric_value ON metric_value.trial = trial.id
+  WHERE status NOT IN ('running', 'interrupted');
+CREATE VIEW point AS
+  SELECT DISTINCT study, json_extract(p.value, '$.id') AS id, json_extract(p.value, '$.parameters') AS parameters
+  FROM run JOIN plan ON plan.hash = run.plan, json_each(plan.text, '$.points') AS p;
 )sql";
 
 llvm::Expected<int64_t> number(sqlite3* db, const std::string& path, const char* sql) {

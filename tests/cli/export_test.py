@@ -4,12 +4,14 @@
 usage: export_test.py --expc PATH [--clients PYTHON]
 """
 import argparse
+import contextlib
 import csv
 import io
 import json
 import os
 import pathlib
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -153,6 +155,33 @@ print(duckdb.sql("SELECT typeof(started) FROM 'm.csv' LIMIT 1").fetchall())
         done = subprocess.run(["xmllint", "--noout", "--nonet", "--schema", schema, "j.xml"], cwd=FOLDER,
                               capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Sql(unittest.TestCase):
+    def rows(self, query):
+        with contextlib.closing(sqlite3.connect(f"file:{FOLDER}/all.sqlite?mode=ro", uri=True)) as database:
+            database.row_factory = sqlite3.Row
+            return [dict(row) for row in database.execute(query)]
+
+    def setUp(self):
+        (FOLDER / "all.sqlite").unlink(missing_ok=True)
+        self.assertEqual(expc("store", "export", "all.sqlite").returncode, 0)
+
+    def test_measurements_are_those_of_the_export(self):
+        rows = {(str(row["trial"]), row["metric"] or ""): row for row in self.rows("SELECT * FROM measurement")}
+        exported = [row for row in csv.DictReader(io.StringIO(export())) if row["metric"] != "loss"]
+        self.assertEqual(len(exported), len([row for row in rows.values() if row["metric"] != "loss"]))
+        for row in exported:
+            stored = rows[row["trial"], row["metric"]]
+            self.assertEqual(str(stored["value"] or ""), row["value"])
+            self.assertEqual(stored["started"][:19], row["started"][:19])
+            for name in set(stored) & set(row) - {"value", "started", "seconds", "time_limit", "null_cards"}:
+                self.assertEqual("" if stored[name] is None else str(stored[name]), row[name], name)
+
+    def test_points_have_their_parameters(self):
+        rows = self.rows("SELECT json_extract(parameters, '$.size') AS size, count(*) AS n FROM measurement "
+                         "JOIN point ON point.id = measurement.point WHERE metric = 'wall_time' GROUP BY size")
+        self.assertEqual(rows, [{"size": 10, "n": 6}, {"size": 20, "n": 6}])
 
 
 class Summaries(unittest.TestCase):
