@@ -78,13 +78,13 @@ struct ReportOptions {
   bool json = false;
 };
 
-enum class ExportFormat { Csv, Json, Junit, Markdown };
+enum class ExportFormat { Csv, Parquet, Json, Junit, Markdown };
 struct ExportOptions {
   StudyOptions study;
   MachineOptions machine;
   std::string results = "results";
   ExportFormat format = ExportFormat::Csv;
-  bool series = false;   // of csv: the table of series instead of that of measurements
+  bool series = false;   // of csv and parquet: the table of series instead of that of measurements
   std::string to = "-";  // the file to write; "-": standard output
 };
 

@@ -9,6 +9,7 @@
 #include "runtime/export/json.h"
 #include "runtime/export/junit.h"
 #include "runtime/export/markdown.h"
+#include "runtime/export/parquet.h"
 #include "runtime/export/tables.h"
 #include "runtime/store/history.h"
 #include "runtime/store/store.h"
@@ -28,11 +29,15 @@ llvm::Expected<exports::Source> sourceOf(plan::Plan plan, store::Store& store, b
   return source;
 }
 
+void writeTable(const ExportOptions& options, const std::vector<exports::Source>& sources, exports::Sink& sink) {
+  options.series ? writeSeries(sources, sink) : writeMeasurements(sources, sink);
+}
+
 void write(const ExportOptions& options, const std::vector<exports::Source>& sources, llvm::raw_ostream& out) {
   switch (options.format) {
     case ExportFormat::Csv: {
       exports::CsvSink sink(out);
-      options.series ? writeSeries(sources, sink) : writeMeasurements(sources, sink);
+      writeTable(options, sources, sink);
       break;
     }
     case ExportFormat::Json:
@@ -44,14 +49,36 @@ void write(const ExportOptions& options, const std::vector<exports::Source>& sou
     case ExportFormat::Markdown:
       out << exports::markdown(sources);
       break;
+    case ExportFormat::Parquet:
+      break;  // no stream
   }
+}
+
+llvm::Error writeAll(const ExportOptions& options, const std::vector<exports::Source>& sources) {
+  if (options.format == ExportFormat::Parquet)
+    return exports::writeParquet(options.to, [&](exports::Sink& sink) { writeTable(options, sources, sink); });
+  llvm::Error error = llvm::writeToOutput(options.to, [&](llvm::raw_ostream& out) {
+    write(options, sources, out);
+    return llvm::Error::success();
+  });
+  if (!error) return error;
+  return llvm::createStringError(fmt::format("{} cannot be written: {}; name another file with --to FILE", options.to,
+                                             llvm::toString(std::move(error))));
+}
+
+/// "" or what in these options does not go together.
+std::string contradiction(const ExportOptions& options) {
+  const bool table = options.format == ExportFormat::Csv || options.format == ExportFormat::Parquet;
+  if (options.series && !table) return "--table series goes with --format csv and parquet; json holds both tables";
+  if (options.format == ExportFormat::Parquet && options.to == "-")
+    return "--format parquet is for a file; name it with --to FILE";
+  return "";
 }
 
 }  // namespace
 
 int exportResults(const ExportOptions& options, const Console& console) {
-  if (options.series && options.format != ExportFormat::Csv)
-    return console.usage("--table series goes with --format csv; json holds both tables");
+  if (const std::string wrong = contradiction(options); !wrong.empty()) return console.usage(wrong);
   auto plans = loadPlans(options.study, options.machine, std::nullopt, console);
   if (!plans) return kError;
   std::vector<std::string> messages;
@@ -65,13 +92,8 @@ int exportResults(const ExportOptions& options, const Console& console) {
     if (!source) return console.error(source.takeError());
     sources.push_back(std::move(*source));
   }
-  llvm::Error error = llvm::writeToOutput(options.to, [&](llvm::raw_ostream& out) {
-    write(options, sources, out);
-    return llvm::Error::success();
-  });
-  if (!error) return kSuccess;
-  return console.error(fmt::format("{} cannot be written: {}; name another file with --to FILE", options.to,
-                                   llvm::toString(std::move(error))));
+  if (llvm::Error error = writeAll(options, sources)) return console.error(std::move(error));
+  return kSuccess;
 }
 
 }  // namespace expc::driver

@@ -240,6 +240,7 @@ void addExport(CLI::App& app, Asked& asked) {
   addResults(command, options.results);
   addChoice<ExportFormat>(command, "--format", options.format,
                           {{"csv", ExportFormat::Csv},
+                           {"parquet", ExportFormat::Parquet},
                            {"json", ExportFormat::Json},
                            {"junit", ExportFormat::Junit},
                            {"markdown", ExportFormat::Markdown}},

@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 
@@ -24,15 +25,18 @@ std::string_view toString(Type type) {
   return "";
 }
 
-std::string timeText(UnixTime time) {
+int64_t microseconds(UnixTime time) {
   // What a foreign store holds may be any number; years of five digits are no dates.
   const double last = 253402300799;
-  const double seconds = std::isfinite(time.seconds) ? std::min(std::max(time.seconds, 0.0), last) : 0;
-  const auto whole = static_cast<std::time_t>(seconds);
-  const auto micro = std::min(999999L, std::lround((seconds - static_cast<double>(whole)) * 1e6));
+  return std::isfinite(time.seconds) ? std::llround(std::min(std::max(time.seconds, 0.0), last) * 1e6) : 0;
+}
+
+std::string timeText(UnixTime time) {
+  const int64_t all = microseconds(time);
+  const std::time_t whole = all / 1000000;
   std::tm parts{};
   gmtime_r(&whole, &parts);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", parts, micro);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", parts, all % 1000000);
 }
 
 }  // namespace expc::exports

@@ -12,6 +12,9 @@
 
 namespace expc::exports {
 
+inline constexpr std::string_view kSchema = "expc.export/1";
+inline constexpr std::string_view kMeasurements = "measurements", kSeries = "series";
+
 enum class Type { Text, Integer, Real, Truth, Time };
 /// "text", "integer", "real", "truth", "time".
 std::string_view toString(Type type);
@@ -39,6 +42,9 @@ class Sink {
   virtual void row(Row cells) = 0;
   virtual void end() = 0;
 };
+
+/// Microseconds since 1970, no date before that or after the year 9999.
+int64_t microseconds(UnixTime time);
 
 /// "2026-11-23T08:13:55.250000Z".
 std::string timeText(UnixTime time);

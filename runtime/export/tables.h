@@ -11,9 +11,6 @@
 
 namespace expc::exports {
 
-inline constexpr std::string_view kSchema = "expc.export/1";
-inline constexpr std::string_view kMeasurements = "measurements", kSeries = "series";
-
 /// The columns of each table: the fixed ones, then `factor_NAME` for every factor of the studies, in their order.
 std::vector<Column> measurementColumns(std::span<const Source> sources);
 std::vector<Column> seriesColumns(std::span<const Source> sources);

@@ -148,6 +148,31 @@ print(duckdb.sql("SELECT typeof(started) FROM 'm.csv' LIMIT 1").fetchall())
 """
         self.assertEqual(client(script), "[(10, 0.11, 6), (20, 0.12, 6)]\n[('TIMESTAMP WITH TIME ZONE',)]\n")
 
+    def test_parquet_is_read_with_its_types(self):
+        if not (pathlib.Path(OPTIONS.expc).parent / "libexpc_parquet.so").exists():
+            self.assertIn("built without Parquet", export("--format", "parquet", "--to", "m.parquet", code=1))
+            self.skipTest("built without Parquet")
+        evil("--format", "parquet", "--to", "m.parquet")
+        export("--format", "parquet", "--table", "series", "--to", "s.parquet")
+        evil("--to", "m.csv")
+        script = """
+import sys, duckdb, pandas
+rows = pandas.read_parquet("m.parquet")
+assert set(rows.study) == {sys.argv[1]}, set(rows.study)
+assert rows.counts.dtype == bool and rows.factor_size.dtype == "int64" and rows.value.dtype == "float64", rows.dtypes
+text = pandas.read_csv("m.csv", dtype={"point": str}, parse_dates=["started"])
+assert list(text.columns) == list(rows.columns)
+assert (text.started.dt.as_unit("us") == rows.started).all() and (text.value.dropna() == rows.value.dropna()).all()
+print(duckdb.sql("SELECT factor_size, median(value), count(*) FROM 'm.parquet' WHERE metric = 'wall_time' AND counts "
+                 "GROUP BY ALL ORDER BY ALL").fetchall())
+print(duckdb.sql("SELECT typeof(started), typeof(null_cards) FROM 'm.parquet' LIMIT 1").fetchall())
+print(duckdb.sql("SELECT step, avg(value) FROM 's.parquet' GROUP BY ALL ORDER BY ALL").fetchall())
+"""
+        self.assertEqual(client(script, EVIL), "[(10, 0.11, 6), (20, 0.12, 6)]\n[('TIMESTAMP WITH TIME ZONE', 'BOOLEAN')]\n"
+                         "[(1, 3.0), (2, 2.0)]\n")
+        self.assertIn("no/place.parquet cannot be written", export("--format", "parquet", "--to", "no/place.parquet", code=1))
+        self.assertIn("name it with --to FILE", export("--format", "parquet", code=2))
+
     @unittest.skipUnless(shutil.which("xmllint"), "xmllint is not installed")
     def test_xmllint_finds_junit_valid(self):
         evil("--format", "junit", "--to", "j.xml")
