@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`expc export`, read by the programs that it is for: pandas, DuckDB, xmllint.
+"""`expc export`, read by the programs that it is for: pandas, DuckDB, MLflow, xmllint.
 
 usage: export_test.py --expc PATH [--clients PYTHON]
 """
@@ -19,6 +19,7 @@ import unittest
 import xml.etree.ElementTree
 
 OPTIONS = None
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 EVIL = "<script>alert('1')<!--, \"@all\""
 
 STUDY = """enum Mode { plain, odd }
@@ -76,8 +77,9 @@ def evil(*words):
 
 def client(script, *words):
     if not OPTIONS.clients or not os.path.exists(OPTIONS.clients):
-        raise unittest.SkipTest("tools/setup --tests installs pandas and DuckDB")
-    done = subprocess.run([OPTIONS.clients, "-c", script, *words], cwd=FOLDER, capture_output=True, text=True, timeout=300)
+        raise unittest.SkipTest("tools/setup --tests installs pandas, DuckDB and MLflow")
+    done = subprocess.run([OPTIONS.clients, "-c", script, *words], cwd=FOLDER, capture_output=True, text=True, timeout=300,
+                          env={**os.environ, "PATH": f"{os.path.dirname(OPTIONS.expc)}:{os.environ['PATH']}"})
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -172,6 +174,37 @@ print(duckdb.sql("SELECT step, avg(value) FROM 's.parquet' GROUP BY ALL ORDER BY
                          "[(1, 3.0), (2, 2.0)]\n")
         self.assertIn("no/place.parquet cannot be written", export("--format", "parquet", "--to", "no/place.parquet", code=1))
         self.assertIn("name it with --to FILE", export("--format", "parquet", code=2))
+
+    def test_the_notebook_makes_a_figure(self):
+        cells = json.loads((ROOT / "docs/results.ipynb").read_text(encoding="utf-8"))["cells"]
+        names, code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+        self.assertLessEqual(len(code.splitlines()), 10)
+        self.assertEqual([name.strip() for name in names.split("=")[0].split(",")], ["STUDY", "METRIC", "X", "BY"])
+        client("import os; os.environ['MPLBACKEND'] = 'Agg'\n"
+               "STUDY, METRIC, X, BY = 's.exp', 'wall_time', 'factor_size', 'factor_mode'\n" + code)
+        self.assertIn("<svg", (FOLDER / "figure.svg").read_text(encoding="utf-8"))
+
+    def test_mlflow_takes_each_trial_once(self):
+        evil("--format", "json", "--to", "m.json")
+        script = """
+import os, subprocess, sys
+os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
+uri = "file://" + os.path.abspath("mlflow")
+for _ in range(2):
+    done = subprocess.run([sys.executable, sys.argv[1], "--uri", uri], stdin=open("m.json"), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    print(done.stdout.split(",")[0])
+import mlflow
+client = mlflow.MlflowClient(uri)
+experiment, = [one for one in client.search_experiments() if one.name != "Default"]
+runs = client.search_runs([experiment.experiment_id], "params.size = '20' and tags.`expc.counts` = 'True'")
+assert {run.data.tags["expc.study"] for run in runs} == {sys.argv[2]}
+print(len(runs), {run.data.metrics["wall_time"] for run in runs}, {run.info.status for run in runs})
+print([(one.step, one.value) for one in client.get_metric_history(runs[0].info.run_id, "loss")])
+"""
+        text = client(script, str(ROOT / "tools/to_mlflow"), EVIL)
+        trials = len({row["trial"] for row in json.loads((FOLDER / "m.json").read_text())["measurements"]})
+        self.assertEqual(text, f"{trials} runs are new\n0 runs are new\n6 {{0.12}} {{'FINISHED'}}\n[(1, 3.0), (2, 2.0)]\n")
 
     @unittest.skipUnless(shutil.which("xmllint"), "xmllint is not installed")
     def test_xmllint_finds_junit_valid(self):
