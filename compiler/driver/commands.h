@@ -115,6 +115,17 @@ struct RehearseOptions {
   bool json = false;
 };
 
+struct DiagnoseOptions {
+  StudyOptions study;
+  MachineOptions machine;
+  std::string results = "results";
+  std::vector<std::string> noise, effects;  // "2%" or "METRIC=2%"; "CRITERION=1.3x"
+  std::string lost;                         // "2%"; "": as stored
+  unsigned studies = 1000;
+  uint64_t seed = 1;
+  bool json = false;
+};
+
 struct FmtOptions {
   std::vector<std::string> paths;  // files and folders, or "-" alone
   bool check = false;
@@ -178,6 +189,7 @@ int run(const RunOptions& options, const Console& console);
 int attach(const JobOptions& options, const Console& console);
 int status(const JobOptions& options, const Console& console);
 int cancel(const JobOptions& options, const Console& console);
+int diagnose(const DiagnoseOptions& options, const Console& console);
 int rehearse(const RehearseOptions& options, const Console& console);
 int report(const ReportOptions& options, const Console& console);
 int exportResults(const ExportOptions& options, const Console& console);

@@ -1,14 +1,16 @@
 #pragma once
 
-#include <optional>
+#include <llvm/Support/Error.h>
+
 #include <string>
 
 #include "runtime/plan/plan.h"
+#include "runtime/store/records.h"
 
 namespace expc::driver {
 
-/// How long all trials of `plan` would take, from the medians of stored trials of the same points, kinds and settings;
-/// points never measured count as the median of the others. Nothing where `results` holds none.
-std::optional<double> estimateSeconds(const plan::Plan& plan, const std::string& results, bool null_cards);
+/// What is stored for `plan`, of the newest worker that ran it; nothing where the folder holds no results. The error
+/// says why it cannot be read.
+llvm::Expected<store::Results> storedOf(const plan::Plan& plan, const std::string& results_folder, bool null_cards);
 
 }  // namespace expc::driver

@@ -295,6 +295,37 @@ void addRehearse(CLI::App& app, Asked& asked) {
                    "Also rehearse points that this worker has rehearsed on such cards");
 }
 
+void addDiagnose(CLI::App& app, Asked& asked) {
+  auto [command, options] =
+      addCommand(app, asked, "diagnose",
+                 "Simulate the study many times: how often would each criterion pass, fail, stay open", diagnose);
+  command.footer(kPlainExitCodes);
+  addStudyOptions(command, options.study, "Study file (.exp) or a plan (expc plan --format json)");
+  addSystem(command, options.study, "local");
+  addMachine(command, options.machine);
+  addResults(command, options.results);
+  addJson(command, options.json);
+  command
+      .add_option("--noise", options.noise,
+                  "How much one trial varies, of all metrics or of one; default: as stored trials did, else 1%")
+      ->type_name("[METRIC=]SHARE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--effect", options.effects,
+                  "What is true of each cell of a criterion; default: as measured, else as published")
+      ->type_name("CRITERION=VALUE")
+      ->allow_extra_args(false);
+  command.add_option("--lost", options.lost, "Share of trials that fail for good; default: as stored trials did")
+      ->type_name("SHARE");
+  command.add_option("--studies", options.studies, "How many studies are simulated")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command.add_option("--seed", options.seed, "The same seed gives the same numbers")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
 void addDoctor(CLI::App& app, Asked& asked) {
   auto [command, options] = addCommand(
       app, asked, "doctor", "Say what on this machine would spoil a measurement, and how to mend it", doctor);
@@ -325,6 +356,7 @@ int main(int argc, char** argv) {
   addCheck(app, asked);
   addPlan(app, asked);
   addRun(app, asked, std::vector<std::string>(argv + 1, argv + argc));
+  addDiagnose(app, asked);
   addRehearse(app, asked);
   auto [reporting, options] =
       addCommand(app, asked, "report", "Judge and report what is stored; measures nothing", report);

@@ -10,6 +10,7 @@
 #include "compiler/driver/verdicts.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/plan_text.h"
+#include "runtime/simulate/diagnosis.h"
 
 namespace expc::driver {
 namespace {
@@ -17,6 +18,9 @@ namespace {
 /// Plans with more points are shown without cells: a summary, and pages of points.
 constexpr uint64_t kWholePlan = 2000;
 constexpr size_t kShownChanges = 20;
+
+/// A share of 200 studies has a standard error of at most 3.5 %: enough to see what a design cannot decide.
+const simulate::DiagnosisOptions kQuickly{.studies = 200, .seed = 1, .effects = {}, .larger = false};
 
 /// The lock of the file as it is; nothing after saying what is wrong.
 std::optional<llvm::json::Value> lockNow(Compilation& compilation, const Console& console) {
@@ -56,7 +60,13 @@ bool showText(const plan::Plan& plan, const PlanOptions& options, const Console&
   extras.width = console.width();
   extras.colour = console.colourOut();
   extras.all_points = options.all_points;
-  extras.seconds = estimateSeconds(plan, options.results, !options.machine.null_gpus.empty());
+  llvm::Expected<store::Results> stored = storedOf(plan, options.results, !options.machine.null_gpus.empty());
+  std::optional<simulate::Diagnosis> diagnosis;
+  if (stored && !stored->trials.empty())
+    diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, *stored, {}), kQuickly);
+  else if (!stored)  // an estimate is a courtesy; `run` and `report` tell what is wrong
+    llvm::consumeError(stored.takeError());
+  extras.diagnosis = diagnosis ? &*diagnosis : nullptr;
   const std::optional<rehearsal::Study> rehearsed = rehearsedOf(plan, options.results, console);
   extras.rehearsed = rehearsed ? &*rehearsed : nullptr;
   return console.print(report::planText(plan, extras));

@@ -61,6 +61,37 @@ Verdict overall(const std::vector<MeasuredCell>& cells, Verdict decided) {
 
 }  // namespace
 
+MeasuredCriterion measureCriterion(const Evidence& evidence, const plan::Criterion& criterion) {
+  MeasuredCriterion measured;
+  const double confidence = criterion.confidence.value_or(kConfidence);
+  for (size_t i = 0; i < criterion.cells.size(); ++i) {
+    measured.cells.push_back(measure(evidence, criterion.cells[i], confidence));
+    measured.cells.back().estimate.cell = static_cast<unsigned>(i);
+  }
+  if (criterion.confidence) measured.standing = standingOf(evidence, criterion, measured.cells);
+  if (measured.standing.only()) return measured;
+  for (size_t i = 0; i < criterion.cells.size(); ++i) {
+    measured.cells[i] = measure(evidence, criterion.cells[i], measured.standing.look.confidence);
+    measured.cells[i].estimate.cell = static_cast<unsigned>(i);
+  }
+  return measured;
+}
+
+Decision decideCriterion(const plan::Criterion& criterion, const MeasuredCriterion& measured) {
+  std::vector<Evidences> evidences;
+  for (const MeasuredCell& cell : measured.cells) {
+    const plan::Bound& bound = boundOf(criterion, criterion.cells[cell.estimate.cell]);
+    const Evidences one = evidenceOf(criterion, bound, cell);
+    const stats::LookLevels& levels = measured.standing.levels;
+    evidences.push_back({levels.overall(one.satisfied), levels.overall(one.violated)});
+  }
+  Decision decision = decide(criterion.claim, evidences, 1 - criterion.confidence.value_or(kConfidence));
+  for (size_t i = 0; i < measured.cells.size(); ++i)
+    decision.cells[i] = cellVerdict(measured.cells[i], decision.cells[i]);
+  decision.verdict = overall(measured.cells, decision.verdict);
+  return decision;
+}
+
 CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& criterion) {
   CriterionResult result;
   result.name = criterion.name;
@@ -74,30 +105,14 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
     judgeInfeasible(evidence, criterion, result);
     return result;
   }
-  const double confidence = criterion.confidence.value_or(kConfidence);
-  std::vector<MeasuredCell> cells;
-  std::vector<Evidences> evidences;
-  for (size_t i = 0; i < criterion.cells.size(); ++i) {
-    cells.push_back(measure(evidence, criterion.cells[i], confidence));
-    cells.back().estimate.cell = static_cast<unsigned>(i);
-    evidences.push_back(evidenceOf(criterion, boundOf(criterion, criterion.cells[i]), cells.back()));
-  }
-  Standing standing;
-  if (criterion.confidence) standing = standingOf(evidence, criterion, cells);
-  if (!standing.only()) {
-    result.look = standing.look;
-    for (size_t i = 0; i < cells.size(); ++i) {
-      cells[i] = measure(evidence, criterion.cells[i], standing.look.confidence);
-      cells[i].estimate.cell = static_cast<unsigned>(i);
-    }
-  }
-  for (Evidences& one : evidences)
-    one = {standing.levels.overall(one.satisfied), standing.levels.overall(one.violated)};
-  const Decision decision = decide(criterion.claim, evidences, 1 - confidence);
-  for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.verdict = cellVerdict(cells[i], decision.cells[i]);
+  MeasuredCriterion measured = measureCriterion(evidence, criterion);
+  const Decision decision = decideCriterion(criterion, measured);
+  std::vector<MeasuredCell>& cells = measured.cells;
+  if (!measured.standing.only()) result.look = measured.standing.look;
+  for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.verdict = decision.cells[i];
   const Explainer explain(evidence.index.plan(), criterion, cells);
   for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.why = explain.cell(i);
-  result.verdict = overall(cells, decision.verdict);
+  result.verdict = decision.verdict;
   result.why = explain.criterion(result.verdict);
   result.scope = scopeOf(cells);
   result.provisional =

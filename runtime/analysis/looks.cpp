@@ -30,23 +30,27 @@ bool isDecided(const CriterionResult& result) {
   return result.verdict == Verdict::Pass || result.verdict == Verdict::Fail || result.verdict == Verdict::Infeasible;
 }
 
-/// Every criterion that intervals of the kind decide; false where there is none. Nothing here asks for further trials.
+/// Nothing here asks for further trials.
 bool allDecided(const Index& index, plan::TrialKind kind) {
   const Evidence evidence{index, {}};
   Judgement judgement;
   for (const plan::Criterion& criterion : index.plan().criteria)
     judgement.criteria.push_back(judgeCriterion(evidence, criterion));
   judgeControls(evidence, judgement);
+  return lookDecides(index.plan(), kind, judgement.criteria);
+}
+
+}  // namespace
+
+bool lookDecides(const plan::Plan& plan, plan::TrialKind kind, const std::vector<CriterionResult>& results) {
   bool any = false;
-  for (size_t i = 0; i < judgement.criteria.size(); ++i) {
-    if (!isLookedAt(index.plan().criteria[i], kind)) continue;
-    if (!isDecided(judgement.criteria[i]) || !judgement.criteria[i].untrusted.empty()) return false;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!isLookedAt(plan.criteria[i], kind)) continue;
+    if (!isDecided(results[i]) || !results[i].untrusted.empty()) return false;
     any = true;
   }
   return any;
 }
-
-}  // namespace
 
 Standing standingOf(const Evidence& evidence, const plan::Criterion& criterion,
                     const std::vector<MeasuredCell>& cells) {

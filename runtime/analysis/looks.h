@@ -25,6 +25,10 @@ struct Standing {
 /// is there counts as if it were all: its verdict is provisional anyway.
 Standing standingOf(const Evidence& evidence, const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells);
 
+/// Whether a look with these results, one for each criterion of the plan, decides every criterion that intervals of the
+/// kind's trials decide; false where there is none.
+bool lookDecides(const plan::Plan& plan, plan::TrialKind kind, const std::vector<CriterionResult>& results);
+
 /// The repetitions that a design asks for now: up to its next look; where a look decided every criterion of the kind,
 /// those that it had; else all.
 unsigned repetitionsAsked(const Index& index, const plan::KindDesign& design);

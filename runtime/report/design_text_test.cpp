@@ -4,11 +4,11 @@
 #include <doctest/doctest.h>
 
 #include "runtime/analysis/judgement.h"
+#include "runtime/analysis/published.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/example_results.h"
 #include "runtime/report/html.h"
 #include "runtime/report/plan_text.h"
-#include "runtime/report/published.h"
 #include "runtime/report/result_json.h"
 #include "runtime/report/result_text.h"
 #include "runtime/report/wording.h"
@@ -169,10 +169,10 @@ TEST_CASE("a result shows derived metrics, published values, controls and repeti
 
 TEST_CASE("a published comparison needs all its parts") {
   const plan::Plan plan = largerPlan();
-  CHECK(publishedValue(plan, *plan.comparisons[0].cells[0].term) == doctest::Approx(2.0));
-  CHECK_FALSE(publishedValue(plan, *plan.comparisons[0].cells[1].term));
-  CHECK(publishedValue(plan, plan.points[0], *plan.findMetric("overhead")) == doctest::Approx(0.02));
-  CHECK_FALSE(publishedValue(plan, plan.points[1], *plan.findMetric("step_time")));
+  CHECK(analysis::publishedValue(plan, *plan.comparisons[0].cells[0].term) == doctest::Approx(2.0));
+  CHECK_FALSE(analysis::publishedValue(plan, *plan.comparisons[0].cells[1].term));
+  CHECK(analysis::publishedValue(plan, plan.points[0], *plan.findMetric("overhead")) == doctest::Approx(0.02));
+  CHECK_FALSE(analysis::publishedValue(plan, plan.points[1], *plan.findMetric("step_time")));
   CHECK(referencesText(plan) == "table2 (table2.csv)");
 }
 

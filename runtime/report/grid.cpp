@@ -7,9 +7,9 @@
 #include <set>
 
 #include "runtime/analysis/format.h"
+#include "runtime/analysis/published.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/published.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -169,13 +169,13 @@ GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement
   const analysis::PointStatus* status = judgement.status(point.id, metric.kind);
   if (status) cell.limit = status->limit;
   if (summary && status && status->unstable()) cell.out_of_memory = status->infeasible;
-  cell.published = publishedValue(plan, point, metric);
+  cell.published = analysis::publishedValue(plan, point, metric);
   return cell;
 }
 
 GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const analysis::CellEstimate& estimate) {
   GridCell cell = gridCell(estimate);
-  if (planned.term) cell.published = publishedValue(plan, *planned.term);
+  if (planned.term) cell.published = analysis::publishedValue(plan, *planned.term);
   return cell;
 }
 

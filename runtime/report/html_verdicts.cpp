@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "runtime/analysis/format.h"
+#include "runtime/analysis/published.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/published.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {

@@ -7,6 +7,7 @@
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/plan/json.h"
+#include "runtime/report/diagnosis_text.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/rehearsal_text.h"
 #include "runtime/report/wording.h"
@@ -169,7 +170,7 @@ class PlanPrinter : TerminalText {
                  joined(metricsOf(plan_, kind.kind))});
     }
     std::string rest = rangeText(total, most);
-    if (extras_.seconds) rest += ", about " + durationText(*extras_.seconds) + " (from stored trials)";
+    if (const auto seconds = secondsFromStored()) rest += ", about " + durationText(*seconds) + " (from stored trials)";
     if (plan_.design.budget_seconds) rest += ", budget " + durationText(*plan_.design.budget_seconds);
     section("Trials", rest);
     out_ += table.render(extras_.width, 2, paint_);
@@ -189,7 +190,8 @@ class PlanPrinter : TerminalText {
     if (plan_.design.share > 1)
       line(fmt::format("up to {} blocks at a time, each on devices of its own", plan_.design.share), 2, 4);
     line(fmt::format("each block runs every point once in a fresh random order; seed {}", plan_.design.seed), 2, 4);
-    if (extras_.seconds && plan_.design.budget_seconds && *extras_.seconds > *plan_.design.budget_seconds)
+    if (const auto seconds = secondsFromStored();
+        seconds && plan_.design.budget_seconds && *seconds > *plan_.design.budget_seconds)
       line(paint_.yellow("the estimate exceeds the budget"), 2, 4);
   }
 
@@ -224,8 +226,29 @@ class PlanPrinter : TerminalText {
       std::string text = counted(counts_.criterion_cells[i], "cell");
       if (!criterion.domain.empty()) text += "; " + printable(criterion.domain);
       line(text, 6, 6);
-      if (!extras_.counts) line(resolutionText(plan_, criterion, extras_.noise), 6, 6);
+      if (extras_.counts) continue;
+      if (!extras_.diagnosis || extras_.diagnosis->design.criteria[i].reach == 0)
+        line(resolutionText(plan_, criterion, extras_.noise), 6, 6);
+      if (extras_.diagnosis) printDiagnosis(criterion, extras_.diagnosis->design.criteria[i]);
     }
+  }
+
+  /// What the noise of stored trials lets expect.
+  void printDiagnosis(const plan::Criterion& criterion, const simulate::CriterionDiagnosis& one) {
+    if (one.reach > 0 && criterion.confidence)
+      line("expected resolution ±" + resolutionOf(criterion, one.reach) + " at the noise of stored trials", 6, 6);
+    if (const std::string text = chancesText(plan_, criterion, one, extras_.diagnosis->studies); !text.empty())
+      line(text, 6, 6);
+  }
+
+  std::string resolutionOf(const plan::Criterion& criterion, double reach) const {
+    if (criterion.cells.front().estimator == plan::Estimator::PairedDifference)
+      return analysis::formatQuantity(reach, criterion.unit, analysis::dimensionOf(plan_, criterion.cells.front()));
+    return analysis::formatQuantity(reach, "", "share");
+  }
+
+  std::optional<double> secondsFromStored() const {
+    return extras_.diagnosis ? extras_.diagnosis->design.seconds : std::nullopt;
   }
 
   const plan::Plan& plan_;

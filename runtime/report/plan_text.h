@@ -5,6 +5,7 @@
 
 #include "runtime/plan/plan.h"
 #include "runtime/rehearsal/rehearsal.h"
+#include "runtime/simulate/diagnosis.h"
 
 namespace expc::report {
 
@@ -19,13 +20,13 @@ struct PlanCounts {
 };
 
 struct PlanExtras {
-  unsigned width = 100;                         // columns of the terminal; lines stay within it where words allow
-  bool colour = false;                          // ANSI
-  bool all_points = false;                      // else the first 20 are shown, and how many more
-  std::optional<double> seconds;                // estimate for all trials, from stored ones
-  double noise = 0.01;                          // coefficient of variation of one run, for the expected resolution
-  const rehearsal::Study* rehearsed = nullptr;  // what rehearsals of the study saw; null: there were none
-  const PlanCounts* counts = nullptr;           // of a plan's head: its points and cells are counted, not listed
+  unsigned width = 100;                            // columns of the terminal; lines stay within it where words allow
+  bool colour = false;                             // ANSI
+  bool all_points = false;                         // else the first 20 are shown, and how many more
+  const simulate::Diagnosis* diagnosis = nullptr;  // of what is stored; null: nothing is
+  double noise = 0.01;                             // coefficient of variation of one run, for the expected resolution
+  const rehearsal::Study* rehearsed = nullptr;     // what rehearsals of the study saw; null: there were none
+  const PlanCounts* counts = nullptr;              // of a plan's head: its points and cells are counted, not listed
 };
 
 /// The plan for a reader: factors, points, what rules removed and why, trials, criteria with their domain and

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "runtime/analysis/attribution.h"
+#include "runtime/analysis/published.h"
 #include "runtime/plan/json.h"
-#include "runtime/report/published.h"
 #include "runtime/report/rehearsal_columns.h"
 
 namespace expc::report {
@@ -76,7 +76,8 @@ Array cells(const plan::Plan& plan, const std::vector<std::string>& factors, con
                   {"skewed", estimate.skewed},
                   {"spreads", spreads(estimate.spreads)},
                   {"values", numbers(estimate.values)}};
-    if (!plan.references.empty() && cell.term) object["published"] = published(publishedValue(plan, *cell.term));
+    if (!plan.references.empty() && cell.term)
+      object["published"] = published(analysis::publishedValue(plan, *cell.term));
     if (cell.bound) object["bound"] = plan::jsonText(cell.bound->text);
     if (verdicts) object["verdict"] = std::string(toString(estimate.verdict));
     if (!estimate.why.empty()) object["why"] = plan::jsonText(estimate.why);
@@ -200,7 +201,7 @@ Array points(const plan::Plan& plan, const analysis::Judgement& judgement) {
       metrics[metric.name] = Object{{"n", summary->n},
                                     {"timeouts", summary->timeouts},
                                     {"never", summary->never},
-                                    {"published", published(publishedValue(plan, point, metric))},
+                                    {"published", published(analysis::publishedValue(plan, point, metric))},
                                     {"median", summary->median ? number(*summary->median) : Value(nullptr)},
                                     {"minimum", number(summary->minimum)},
                                     {"maximum", number(summary->maximum)},

@@ -9,10 +9,10 @@
 #include "runtime/analysis/attribution.h"
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
+#include "runtime/analysis/published.h"
 #include "runtime/report/attribution_text.h"
 #include "runtime/report/grid.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/published.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {

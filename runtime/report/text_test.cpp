@@ -46,7 +46,10 @@ plan::Plan bigPlan(unsigned points) {
 
 TEST_CASE("a plan says what is planned, what is not, and why") {
   PlanExtras extras;
-  extras.seconds = 431;
+  simulate::Diagnosis diagnosis;
+  diagnosis.design.seconds = 431;
+  diagnosis.design.criteria.resize(plan::examplePlan().criteria.size());
+  extras.diagnosis = &diagnosis;
   const std::string text = planText(plan::examplePlan(), extras);
   has(text, "study precision (experiments/precision.exp, preset quick, -D gpus=1,2)");
   has(text, "2 points removed by narrow (precision.exp:11:3): half precision is not in this preset");

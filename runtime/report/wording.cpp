@@ -281,6 +281,13 @@ std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& 
                                                            : "not met yet");
 }
 
+std::string referencesText(const plan::Plan& plan) {
+  std::vector<std::string> texts;
+  for (const plan::Reference& reference : plan.references)
+    if (!reference.values.empty()) texts.push_back(reference.name + " (" + reference.source + ")");
+  return joined(texts);
+}
+
 std::string workloadText(const plan::Plan& plan) {
   std::vector<std::string> texts;
   for (const plan::Workload& workload : plan.workloads) {

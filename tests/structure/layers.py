@@ -45,9 +45,10 @@ ARROWS = {
     "runtime/store": {"runtime/plan"},
     "runtime/bundle": {"runtime/plan", "runtime/store"},
     "runtime/analysis": {"runtime/plan", "runtime/store", "runtime/stats"},
+    "runtime/simulate": {"runtime/plan", "runtime/store", "runtime/analysis", "runtime/stats"},
     "runtime/engine": {"runtime/plan", "runtime/channel", "runtime/rehearsal", "runtime/store", "runtime/analysis", "runtime/machine",
                        "runtime/stats", "runtime/validity"},
-    "runtime/report": {"runtime/plan", "runtime/rehearsal", "runtime/store", "runtime/analysis", "runtime/stats"},
+    "runtime/report": {"runtime/plan", "runtime/simulate", "runtime/rehearsal", "runtime/store", "runtime/analysis", "runtime/stats"},
     "runtime/export": {"runtime/plan", "runtime/store", "runtime/analysis", "runtime/stats", "runtime/report"},
     # Parts of the worker that know neither torch nor the rest of it: `expc data` and `expc plan` use them too.
     "runtime/worker/data": set(),

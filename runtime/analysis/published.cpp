@@ -1,9 +1,8 @@
-#include "runtime/report/published.h"
+#include "runtime/analysis/published.h"
 
 #include "runtime/plan/evaluate.h"
-#include "runtime/report/layout.h"
 
-namespace expc::report {
+namespace expc::analysis {
 namespace {
 
 plan::Reading lookUp(const plan::Plan& plan, const std::string& point, const std::string& metric) {
@@ -28,11 +27,4 @@ std::optional<double> publishedValue(const plan::Plan& plan, const plan::Point& 
   return plan.references.empty() ? std::nullopt : lookUp(plan, point.id, metric.name).value;
 }
 
-std::string referencesText(const plan::Plan& plan) {
-  std::vector<std::string> texts;
-  for (const plan::Reference& reference : plan.references)
-    if (!reference.values.empty()) texts.push_back(reference.name + " (" + reference.source + ")");
-  return joined(texts);
-}
-
-}  // namespace expc::report
+}  // namespace expc::analysis

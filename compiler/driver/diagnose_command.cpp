@@ -1,0 +1,126 @@
+// `expc diagnose`: what a design can be expected to find, before it is run.
+
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringRef.h>
+
+#include <algorithm>
+
+#include "compiler/driver/commands.h"
+#include "compiler/driver/compilation.h"
+#include "compiler/driver/estimate.h"
+#include "compiler/driver/exit_codes.h"
+#include "compiler/language/words.h"
+#include "runtime/plan/json.h"
+#include "runtime/report/diagnosis_text.h"
+
+namespace expc::driver {
+namespace {
+
+/// A number with a unit, or without one.
+struct Quantity {
+  double value = 0;  // in base units
+  const language::Unit* unit = nullptr;
+};
+
+/// "1.3x", "12ms", "97%", "3"; nothing where it is none.
+std::optional<Quantity> quantity(llvm::StringRef text) {
+  const size_t digits =
+      text.find_if([](char c) { return !(llvm::isDigit(c) || llvm::StringRef("+-.eE").contains(c)); });
+  const llvm::StringRef number = text.take_front(digits), unit = text.substr(number.size());
+  Quantity quantity;
+  if (number.getAsDouble(quantity.value)) return std::nullopt;
+  if (unit.empty()) return quantity;
+  quantity.unit = language::findUnit({unit.data(), unit.size()});
+  if (!quantity.unit) return std::nullopt;
+  quantity.value *= static_cast<double>(quantity.unit->above) / static_cast<double>(quantity.unit->below);
+  return quantity;
+}
+
+bool isShare(const Quantity& quantity) { return !quantity.unit || quantity.unit->type == "Share"; }
+
+using Quantities = std::map<std::string, Quantity>;
+
+/// Fills `to` from "NAME=VALUE" texts, or "VALUE" for the name "" where `nameless`; what is wrong with one, or "".
+std::string readPairs(const std::vector<std::string>& texts, const char* option, bool nameless, Quantities& to) {
+  for (const std::string& text : texts) {
+    auto [name, value] = llvm::StringRef(text).split('=');
+    if (value.empty() && nameless) std::swap(name, value);
+    const std::optional<Quantity> number = quantity(value);
+    if (!number || (name.empty() && !nameless))
+      return fmt::format("{} {}: expected {}NAME=VALUE, as in {}", option, text, nameless ? "VALUE or " : "",
+                         nameless ? "--noise 2% or --noise wall=2%" : "--effect pays=1.3x");
+    to[name.str()] = *number;
+  }
+  return "";
+}
+
+/// Fills `assumptions` with shares of noise; what is wrong, or "".
+std::string readNoise(const plan::Plan& plan, const Quantities& noise, simulate::Assumptions& assumptions) {
+  for (const auto& [name, quantity] : noise) {
+    const plan::Metric* metric = name.empty() ? nullptr : plan.findMetric(name);
+    if (!name.empty() && (!metric || metric->derived))
+      return fmt::format("--noise {}: the study {} measures no metric of that name", name, plan.study);
+    if (!isShare(quantity) || quantity.value < 0)
+      return fmt::format("--noise {}: noise is a share of the value, as 2%", name);
+    assumptions.noise[name] = quantity.value;
+  }
+  return "";
+}
+
+/// Fills `effects` with what is true of criteria; what is wrong, or "".
+std::string readEffects(const plan::Plan& plan, const Quantities& stated, std::map<std::string, double>& effects) {
+  for (const auto& [name, quantity] : stated) {
+    const auto criterion = std::find_if(plan.criteria.begin(), plan.criteria.end(),
+                                        [&](const plan::Criterion& one) { return one.name == name; });
+    if (criterion == plan.criteria.end())
+      return fmt::format("--effect {}: the study {} has no criterion of that name", name, plan.study);
+    const language::Unit* unit = language::findUnit(criterion->unit);
+    const std::string_view type = criterion->unit.empty() ? "Share" : unit ? unit->type : "";
+    if (quantity.unit && quantity.unit->type != type)
+      return fmt::format("--effect {0}: {0} is about {1}, not about '{2}'", name,
+                         criterion->unit.empty() ? "shares" : "'" + criterion->unit + "'", quantity.unit->text);
+    effects[name] = quantity.value;
+  }
+  return "";
+}
+
+}  // namespace
+
+int diagnose(const DiagnoseOptions& options, const Console& console) {
+  Quantities noise, effects;
+  for (const std::string& wrong :
+       {readPairs(options.noise, "--noise", true, noise), readPairs(options.effects, "--effect", false, effects)})
+    if (!wrong.empty()) return console.usage(wrong);
+  std::optional<Quantity> lost;
+  if (!options.lost.empty()) {
+    lost = quantity(options.lost);
+    if (!lost || !isShare(*lost) || lost->value < 0 || lost->value >= 1)
+      return console.usage(fmt::format("--lost {}: expected a share, as 2%", options.lost));
+  }
+  const auto plans = loadPlans(options.study, options.machine, std::nullopt, console);
+  if (!plans) return kError;
+  if (options.json && plans->size() > 1)
+    return console.usage(fmt::format("{} holds {} studies and a diagnosis is of one: choose it with --study NAME",
+                                     options.study.file, plans->size()));
+  for (const ChosenPlan& one : *plans) {
+    simulate::Assumptions assumptions;
+    simulate::DiagnosisOptions how;
+    how.studies = options.studies;
+    how.seed = options.seed;
+    if (lost) assumptions.lost = lost->value;
+    for (const std::string& wrong :
+         {readNoise(one.plan, noise, assumptions), readEffects(one.plan, effects, how.effects)})
+      if (!wrong.empty()) return console.usage(wrong);
+    auto stored = storedOf(one.plan, options.results, !options.machine.null_gpus.empty());
+    if (!stored) return console.error(stored.takeError());
+    const auto diagnosis = simulate::diagnose(one.plan, simulate::modelOf(one.plan, *stored, assumptions), how);
+    const std::string text = options.json
+                                 ? plan::prettyJson(report::diagnosisJson(one.plan, diagnosis)) + "\n"
+                                 : report::diagnosisText(one.plan, diagnosis, {console.width(), console.colourOut()});
+    if (!console.print((plans->size() > 1 && &one != &plans->front() ? "\n" : "") + text)) return kError;
+  }
+  return kSuccess;
+}
+
+}  // namespace expc::driver

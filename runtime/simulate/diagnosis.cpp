@@ -1,0 +1,315 @@
+#include "runtime/simulate/diagnosis.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "runtime/analysis/bound.h"
+#include "runtime/analysis/published.h"
+#include "runtime/plan/evaluate.h"
+#include "runtime/simulate/study.h"
+
+namespace expc::simulate {
+namespace {
+
+using analysis::Verdict;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+/// Where the truth is looked at, in reaches of the interval.
+constexpr double kDistances[] = {-4, -3, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3, 4};
+/// Studies by which the reach of intervals is known well enough to place the distances.
+constexpr unsigned kTrial = 40;
+
+/// A metric of a point without noise.
+plan::Reading centreOf(const plan::Plan& plan, const Model& model, const plan::MetricTerm& term) {
+  const plan::Metric* declared = plan.findMetric(term.metric);
+  if (declared && declared->derived)
+    return plan::evaluate(*declared->derived, [&](const plan::MetricTerm& part) {
+      return centreOf(plan, model, {part.metric, term.place});
+    });
+  const plan::Point* point = plan.findPoint(term.place.point);
+  for (const MetricModel& metric : model.metrics)
+    if (point && metric.name == term.metric)
+      return {metric.centres[static_cast<size_t>(point - plan.points.data())], false, ""};
+  return {std::nullopt, false, "no such metric"};
+}
+
+/// Whether trials of all that the term reads were seen.
+bool isMeasured(const plan::Plan& plan, const Model& model, const plan::Term& term,
+                const plan::Place* place = nullptr) {
+  const std::vector<plan::MetricTerm> read = plan::metricTerms(term);
+  return !read.empty() && std::all_of(read.begin(), read.end(), [&](const plan::MetricTerm& part) {
+    const plan::Place& own = place ? *place : part.place;
+    const plan::Metric* declared = plan.findMetric(part.metric);
+    if (declared && declared->derived) return isMeasured(plan, model, *declared->derived, &own);
+    const plan::Point* point = plan.findPoint(own.point);
+    return std::any_of(model.metrics.begin(), model.metrics.end(), [&](const MetricModel& metric) {
+      return point && metric.name == part.metric && metric.known[static_cast<size_t>(point - plan.points.data())];
+    });
+  });
+}
+
+std::vector<std::vector<double>> truthsOf(const plan::Plan& plan, const Model& model) {
+  std::vector<std::vector<double>> truths;
+  for (const plan::Criterion& criterion : plan.criteria) {
+    truths.emplace_back();
+    for (const plan::Cell& cell : criterion.cells)
+      truths.back().push_back(plan::evaluate(*cell.term, [&](const plan::MetricTerm& term) {
+                                return centreOf(plan, model, term);
+                              }).value.value_or(kNone));
+  }
+  return truths;
+}
+
+/// The bound that says of `truth` what `bound` says of `wanted`.
+plan::Bound moved(plan::Bound bound, bool by_factor, double truth, double wanted) {
+  const auto move = [&](double end) { return by_factor ? end * truth / wanted : end + truth - wanted; };
+  bound.low = move(bound.low);
+  bound.high = move(bound.high);
+  return bound;
+}
+
+/// The value at a distance from the bound, in reaches of the interval; above 0 the bound holds.
+double valueAt(const plan::Bound& bound, bool by_factor, double distance, double reach) {
+  const bool below = bound.relation == plan::Relation::LessEqual || bound.relation == plan::Relation::Less;
+  const double side = below ? -distance : distance;
+  const double value = by_factor ? bound.low * std::exp(side * reach) : bound.low + side * reach;
+  if (bound.relation != plan::Relation::Within || distance <= 0) return value;
+  return std::min(value, by_factor ? std::sqrt(bound.low * bound.high) : (bound.low + bound.high) / 2);
+}
+
+/// What is known to be true of a criterion's cells.
+struct Known {
+  std::string from;
+  std::vector<double> values;
+};
+
+Known knownOf(const plan::Plan& plan, const Model& model, const plan::Criterion& criterion,
+              const std::vector<double>& truths, const DiagnosisOptions& options) {
+  const size_t cells = criterion.cells.size();
+  if (const auto stated = options.effects.find(criterion.name); stated != options.effects.end())
+    return {"stated", std::vector<double>(cells, stated->second)};
+  const auto all = [&](auto holds) { return std::all_of(criterion.cells.begin(), criterion.cells.end(), holds); };
+  if (all([&](const plan::Cell& cell) { return isMeasured(plan, model, *cell.term); })) return {"measured", truths};
+  Known published{"published", {}};
+  for (const plan::Cell& cell : criterion.cells)
+    if (const auto value = analysis::publishedValue(plan, *cell.term)) published.values.push_back(*value);
+  return published.values.size() == cells && cells > 0 ? published : Known{};
+}
+
+/// The studies that are drawn of one design, on all cores.
+std::vector<Drawn> drawAll(const Study& study, const std::vector<Scenario>& scenarios, unsigned studies,
+                           uint64_t seed) {
+  std::vector<Drawn> drawn(studies);
+  std::atomic<unsigned> next = 0;
+  const auto work = [&] {
+    for (unsigned i; (i = next++) < studies;) drawn[i] = study.draw(scenarios, seed * 1'000'003 + i);
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 1; i < std::min(studies, std::max(1u, std::thread::hardware_concurrency())); ++i)
+    threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  return drawn;
+}
+
+/// One design on its way to a diagnosis.
+class Designer {
+ public:
+  Designer(const plan::Plan& plan, const Model& model, const DiagnosisOptions& options)
+      : plan_(plan), model_(model), options_(options), truths_(truthsOf(plan, model)), study_(plan, model, truths_) {}
+
+  DesignDiagnosis diagnose() {
+    for (size_t c = 0; c < plan_.criteria.size(); ++c) {
+      const plan::Criterion& criterion = plan_.criteria[c];
+      CriterionDiagnosis one;
+      one.name = criterion.name;
+      one.skipped = whyNotSimulated(criterion);
+      for (const double truth : truths_[c])
+        if (one.skipped.empty() && !std::isfinite(truth)) one.skipped = "its value cannot be computed without trials";
+      if (const auto stated = options_.effects.find(one.name);
+          stated != options_.effects.end() && study_.movesByFactor(c) && !(stated->second > 0))
+        one.skipped = "what was stated of it is not above zero, and its values are";
+      known_.push_back(one.skipped.empty() ? knownOf(plan_, model_, criterion, truths_[c], options_) : Known{});
+      result_.criteria.push_back(std::move(one));
+    }
+    findReaches();
+    std::vector<Scenario> scenarios{scenario(nullptr)};
+    for (const double& distance : kDistances) scenarios.push_back(scenario(&distance));
+    const std::vector<Drawn> drawn = drawAll(study_, scenarios, options_.studies, options_.seed);
+    for (size_t c = 0; c < plan_.criteria.size(); ++c)
+      if (result_.criteria[c].skipped.empty()) gather(c, drawn);
+    count(drawn);
+    return std::move(result_);
+  }
+
+ private:
+  /// The criteria with bounds by which all cells are at `distance`; null: at what is known of them, or as they are.
+  Scenario scenario(const double* distance) const {
+    Scenario scenario = plan_.criteria;
+    for (size_t c = 0; c < scenario.size(); ++c) {
+      if (!result_.criteria[c].skipped.empty()) continue;
+      for (size_t i = 0; i < scenario[c].cells.size(); ++i) {
+        plan::Cell& cell = scenario[c].cells[i];
+        const plan::Bound& bound = analysis::boundOf(plan_.criteria[c], plan_.criteria[c].cells[i]);
+        const double wanted = distance ? valueAt(bound, study_.movesByFactor(c), *distance, result_.criteria[c].reach)
+                              : known_[c].values.empty() ? truths_[c][i]
+                                                         : known_[c].values[i];
+        cell.bound = moved(bound, study_.movesByFactor(c), truths_[c][i], wanted);
+      }
+    }
+    return scenario;
+  }
+
+  void findReaches() {
+    const std::vector<Drawn> drawn =
+        drawAll(study_, {scenario(nullptr)}, std::min(kTrial, options_.studies), options_.seed);
+    for (size_t c = 0; c < plan_.criteria.size(); ++c) {
+      double sum = 0;
+      unsigned count = 0;
+      for (const Drawn& one : drawn) {
+        if (std::isnan(one.reach[c])) continue;
+        sum += one.reach[c];
+        ++count;
+      }
+      result_.criteria[c].reach = count ? sum / count : 0;
+    }
+  }
+
+  Chances chancesOf(size_t c, size_t scenario, const std::vector<Drawn>& drawn) const {
+    Chances chances;
+    for (const Drawn& one : drawn) {
+      const Verdict verdict = one.endings[scenario].verdicts[c];
+      chances.pass += verdict == Verdict::Pass;
+      chances.fail += verdict == Verdict::Fail || verdict == Verdict::Infeasible;
+    }
+    const auto studies = static_cast<double>(drawn.size());
+    chances.pass /= studies;
+    chances.fail /= studies;
+    chances.open = 1 - chances.pass - chances.fail;
+    return chances;
+  }
+
+  void gather(size_t c, const std::vector<Drawn>& drawn) {
+    CriterionDiagnosis& result = result_.criteria[c];
+    const plan::Criterion& criterion = plan_.criteria[c];
+    if (!known_[c].values.empty()) {
+      const auto [least, most] = std::minmax_element(known_[c].values.begin(), known_[c].values.end());
+      result.known = known_[c].from;
+      result.least = *least;
+      result.most = *most;
+      result.chances = chancesOf(c, 0, drawn);
+    }
+    Coverage coverage;
+    for (const Drawn& one : drawn) {
+      coverage.covered += one.coverage[c].covered;
+      coverage.cells += one.coverage[c].cells;
+    }
+    if (coverage.cells > 0 && criterion.confidence)
+      result.coverage = static_cast<double>(coverage.covered) / static_cast<double>(coverage.cells);
+    if (result.reach <= 0) return;
+    const bool own = std::any_of(criterion.cells.begin(), criterion.cells.end(),
+                                 [](const plan::Cell& cell) { return cell.bound.has_value(); });
+    for (size_t i = 0; i < std::size(kDistances); ++i) {
+      Sweep sweep{kDistances[i], std::nullopt, chancesOf(c, i + 1, drawn)};
+      if (!own) sweep.value = valueAt(criterion.bound, study_.movesByFactor(c), kDistances[i], result.reach);
+      result.sweeps.push_back(sweep);
+    }
+    findPower(c, own);
+  }
+
+  /// Where a chance reaches kPower, between two distances that were looked at.
+  void findPower(size_t c, bool own) {
+    CriterionDiagnosis& result = result_.criteria[c];
+    const plan::Criterion& criterion = plan_.criteria[c];
+    const auto at = [&](auto chance, auto first, auto last) -> std::optional<double> {
+      for (auto sweep = first; sweep != last; ++sweep) {
+        if (chance(sweep->chances) < kPower) continue;
+        if (sweep == first) return sweep->distance;
+        const auto before = std::prev(sweep);
+        const double rise = chance(sweep->chances) - chance(before->chances);
+        return before->distance + (sweep->distance - before->distance) * (kPower - chance(before->chances)) / rise;
+      }
+      return std::nullopt;
+    };
+    const auto middle = std::find_if(result.sweeps.begin(), result.sweeps.end(),
+                                     [](const Sweep& sweep) { return sweep.distance >= 0; });
+    result.passes_at = at([](const Chances& chances) { return chances.pass; }, middle, result.sweeps.end());
+    const auto outwards = std::make_reverse_iterator(std::next(middle));
+    result.fails_at = at([](const Chances& chances) { return chances.fail; }, outwards, result.sweeps.rend());
+    if (own) return;
+    const auto value = [&](const std::optional<double>& distance) -> std::optional<double> {
+      if (!distance) return std::nullopt;
+      return valueAt(criterion.bound, study_.movesByFactor(c), *distance, result.reach);
+    };
+    result.passes_from = value(result.passes_at);
+    result.fails_from = value(result.fails_at);
+  }
+
+  void count(const std::vector<Drawn>& drawn) {
+    for (const plan::KindDesign& design : plan_.design.kinds) result_.most[design.kind] = design.most();
+    for (const Drawn& one : drawn) {
+      for (const auto& [kind, blocks] : one.endings[0].blocks) result_.blocks[kind] += blocks;
+      for (const auto& [kind, trials] : one.endings[0].trials) result_.trials[kind] += static_cast<double>(trials);
+    }
+    for (auto* sums : {&result_.blocks, &result_.trials})
+      for (auto& [kind, sum] : *sums) sum /= static_cast<double>(drawn.size());
+    for (const plan::KindDesign& design : plan_.design.kinds) {
+      if (design.kind != plan::TrialKind::Profile) continue;  // not drawn, and each is run as planned
+      const auto startable = std::count_if(plan_.points.begin(), plan_.points.end(),
+                                           [](const plan::Point& point) { return point.startable(); });
+      result_.blocks[design.kind] = design.repeat;
+      result_.trials[design.kind] = static_cast<double>(design.repeat) * static_cast<double>(startable);
+    }
+    double seconds = 0;
+    for (const auto& [kind, trials] : result_.trials) {
+      const auto known = model_.seconds.find(kind);
+      if (known == model_.seconds.end()) return;
+      seconds += trials * known->second;
+    }
+    result_.seconds = seconds;
+  }
+
+  const plan::Plan& plan_;
+  const Model& model_;
+  const DiagnosisOptions& options_;
+  std::vector<std::vector<double>> truths_;
+  Study study_;
+  std::vector<Known> known_;
+  DesignDiagnosis result_;
+};
+
+/// Half as many repetitions again, of the kinds that intervals are made of.
+plan::Plan largerOf(plan::Plan plan) {
+  const auto more = [](unsigned repetitions) { return repetitions + (repetitions + 1) / 2; };
+  for (plan::KindDesign& design : plan.design.kinds) {
+    const bool judged = std::any_of(plan.criteria.begin(), plan.criteria.end(), [&](const plan::Criterion& criterion) {
+      return criterion.confidence && !criterion.cells.empty() && criterion.cells.front().kind == design.kind;
+    });
+    if (!judged) continue;
+    unsigned& most = design.until.empty() ? design.repeat : design.repeat_most;
+    most = more(most);
+    design.repeat_most = std::max(design.repeat_most, most);
+    for (unsigned& look : design.looks) look = more(look);
+  }
+  return plan;
+}
+
+}  // namespace
+
+Diagnosis diagnose(const plan::Plan& plan, Model model, const DiagnosisOptions& options) {
+  Diagnosis diagnosis;
+  diagnosis.studies = options.studies;
+  diagnosis.seed = options.seed;
+  diagnosis.design = Designer(plan, model, options).diagnose();
+  if (options.larger) {
+    const plan::Plan larger = largerOf(plan);
+    diagnosis.larger = Designer(larger, model, options).diagnose();
+  }
+  diagnosis.model = std::move(model);
+  return diagnosis;
+}
+
+}  // namespace expc::simulate

@@ -1,0 +1,73 @@
+#pragma once
+
+// What a design can be expected to find before it is run: its study is simulated many times.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/plan.h"
+#include "runtime/simulate/model.h"
+
+namespace expc::simulate {
+
+/// Shares of simulated studies. What a control leaves untrusted, or nothing decides, is open.
+struct Chances {
+  double pass = 0, fail = 0, open = 0;
+};
+
+/// All cells of a criterion at the same distance from their bounds.
+struct Sweep {
+  double distance = 0;          // of the truth from the bound, in reaches of the interval; above 0 the bound holds
+  std::optional<double> value;  // that is true there; absent where cells have bounds of their own
+  Chances chances;
+};
+
+struct CriterionDiagnosis {
+  std::string name;
+  std::string skipped;  // why it was not simulated; "": it was
+  /// What is known to be true of its cells: where from, "measured", "stated" or "published"; "" where nothing is, or
+  /// not of all.
+  std::string known;
+  double least = 0, most = 0;      // of these truths
+  std::optional<Chances> chances;  // if they are true
+  std::optional<double> coverage;  // share of intervals that cover what is true
+  std::vector<Sweep> sweeps;       // by distance; empty where nothing varies
+  /// True values from which on it passes, and fails, in kPower of the studies; absent: not within the sweep, or cells
+  /// have bounds of their own. As distances in `passes_at` and `fails_at`.
+  std::optional<double> passes_from, fails_from, passes_at, fails_at;
+  double reach = 0;  // of its intervals: half their width, as a share of the value or in its unit
+};
+
+/// How often a design is to decide.
+inline constexpr double kPower = 0.8;
+
+struct DesignDiagnosis {
+  std::map<plan::TrialKind, unsigned> most;          // repetitions that the design has at most
+  std::vector<CriterionDiagnosis> criteria;          // all of the plan, in its order
+  std::map<plan::TrialKind, double> blocks, trials;  // means, if what is known is true
+  std::optional<double> seconds;                     // that these take one after the other; absent: not known
+};
+
+struct Diagnosis {
+  unsigned studies = 0;
+  uint64_t seed = 0;
+  Model model;
+  DesignDiagnosis design;
+  std::optional<DesignDiagnosis> larger;  // half as many repetitions again
+};
+
+struct DiagnosisOptions {
+  unsigned studies = 1000;
+  uint64_t seed = 1;
+  std::map<std::string, double> effects;  // criterion -> what is true of each of its cells
+  bool larger = true;                     // look at the next larger design, too
+};
+
+/// Simulates the plan's design. The numbers are the same for the same plan, model and options, on any machine. A share
+/// p of n studies has a standard error of sqrt(p (1 - p) / n): 0.7 % at 5 % of 1,000.
+Diagnosis diagnose(const plan::Plan& plan, Model model, const DiagnosisOptions& options);
+
+}  // namespace expc::simulate

@@ -1,0 +1,161 @@
+#include "runtime/simulate/diagnosis.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "runtime/analysis/test_study.h"
+#include "runtime/simulate/study.h"
+
+namespace expc::simulate {
+namespace {
+
+using namespace analysis::test;
+
+plan::Plan gains(double bound, unsigned repeat) {
+  plan::Plan plan = study(repeat, 0);
+  plan.criteria.push_back(criterion({gainCells().front()}, atLeast(bound, "bound"), "x", 0.95));
+  plan.criteria[0].name = "pays";
+  return plan;
+}
+
+DiagnosisOptions quickly(unsigned studies, std::map<std::string, double> effects = {}) {
+  return {studies, 1, std::move(effects), false};
+}
+
+Model stated(const plan::Plan& plan, double noise) { return modelOf(plan, {}, {{{"", noise}}, std::nullopt}); }
+
+/// Four standard errors of a share.
+double tolerance(double share, unsigned studies) { return 4 * std::sqrt(share * (1 - share) / studies); }
+
+}  // namespace
+
+TEST_CASE(
+    "at its bound a criterion passes and fails as rarely as its confidence says, and intervals cover what is true") {
+  constexpr unsigned kStudies = 1500;
+  const plan::Plan plan = gains(1.2, 10);
+  const Diagnosis found = diagnose(plan, stated(plan, 0.02), quickly(kStudies));
+  const CriterionDiagnosis& pays = found.design.criteria[0];
+  CHECK(pays.known.empty());
+  const auto at_bound =
+      std::find_if(pays.sweeps.begin(), pays.sweeps.end(), [](const Sweep& s) { return s.distance == 0; });
+  REQUIRE(at_bound != pays.sweeps.end());
+  CHECK(*at_bound->value == doctest::Approx(1.2));
+  CHECK(at_bound->chances.pass <= 0.025 + tolerance(0.025, kStudies));
+  CHECK(at_bound->chances.fail <= 0.025 + tolerance(0.025, kStudies));
+  CHECK(at_bound->chances.pass + at_bound->chances.fail > 0.02);
+  CHECK(*pays.coverage >= 0.95 - tolerance(0.05, kStudies));
+  CHECK(*pays.coverage <= 0.97);
+  // The noise of a ratio is sqrt(2) times 2 %; ten pairs resolve about 2 %, and decide in most studies a little beyond.
+  CHECK(pays.reach == doctest::Approx(0.0235).epsilon(0.15));
+  CHECK(*pays.passes_from > 1.2 * 1.02);
+  CHECK(*pays.passes_from < 1.2 * 1.05);
+  CHECK(*pays.fails_from < 1.2 / 1.02);
+  CHECK(found.design.blocks.at(TrialKind::Timed) == 10);
+  CHECK(found.design.trials.at(TrialKind::Timed) == 60);
+  CHECK_FALSE(found.design.seconds);
+}
+
+TEST_CASE("what is stated, and what was measured, says how often the criterion passes") {
+  const plan::Plan plan = gains(1.2, 10);
+  const Diagnosis told = diagnose(plan, stated(plan, 0.02), quickly(300, {{"pays", 1.3}}));
+  CHECK(told.design.criteria[0].known == "stated");
+  CHECK(told.design.criteria[0].chances->pass > 0.98);
+  const Diagnosis low = diagnose(plan, stated(plan, 0.02), quickly(300, {{"pays", 1.0}}));
+  CHECK(low.design.criteria[0].chances->fail > 0.98);
+
+  Records records;
+  records.pairs(7, 1.25, 0.03);
+  for (store::Trial& trial : records.results.trials) trial.seconds = 2;
+  const Diagnosis seen = diagnose(plan, modelOf(plan, records.results, {}), quickly(300));
+  const CriterionDiagnosis& pays = seen.design.criteria[0];
+  CHECK(pays.known == "measured");
+  CHECK(pays.least == doctest::Approx(1.25).epsilon(0.03));
+  CHECK(*seen.design.seconds == doctest::Approx(120));
+}
+
+TEST_CASE("noise is what is left once points and blocks are taken away") {
+  const plan::Plan plan = study(40, 0);
+  Records records;
+  stats::NormalStream normal(3);
+  for (int64_t block = 1; block <= 40; ++block) {
+    const double drift = std::exp(0.1 * normal.next());
+    int i = 0;
+    for (const plan::Point& point : plan.points)
+      records.timed(point.id, block, ++i * drift * std::exp(0.02 * normal.next()));
+  }
+  const Model model = modelOf(plan, records.results, {});
+  const auto metric = std::find_if(model.metrics.begin(), model.metrics.end(),
+                                   [](const MetricModel& one) { return one.name == "step_time"; });
+  REQUIRE(metric != model.metrics.end());
+  CHECK(metric->origin == Origin::Measured);
+  CHECK(metric->noise == doctest::Approx(0.02).epsilon(0.15));
+  CHECK(metric->drift == doctest::Approx(0.1).epsilon(0.35));
+  CHECK(metric->centres[4] / metric->centres[0] == doctest::Approx(5).epsilon(0.02));
+  // Exact ones do not vary; a trial's residuals stay together, so a rate and its time keep to each other.
+  const auto memory = std::find_if(model.metrics.begin(), model.metrics.end(),
+                                   [](const MetricModel& one) { return one.name == "memory"; });
+  CHECK(memory->noise == 0);
+  const auto& rows = model.residuals.at(TrialKind::Timed);
+  CHECK(rows.size() == 240);
+  for (const auto& row : rows) CHECK(row[0] == doctest::Approx(-row[1]).epsilon(1e-6));
+  CHECK(modelOf(plan, {}, {}).metrics[0].origin == Origin::Assumed);
+}
+
+TEST_CASE("planned looks end a clear effect early, and an effect at the bound never sooner than chance says") {
+  plan::Plan plan = gains(1.2, 20);
+  plan.design.kinds[0].looks = {8, 14};
+  const Diagnosis clear = diagnose(plan, stated(plan, 0.02), quickly(200, {{"pays", 1.5}}));
+  CHECK(clear.design.blocks.at(TrialKind::Timed) == 8);
+  const Diagnosis at_bound = diagnose(plan, stated(plan, 0.02), quickly(800, {{"pays", 1.2}}));
+  const Chances chances = *at_bound.design.criteria[0].chances;
+  CHECK(chances.pass <= 0.025 + tolerance(0.025, 800));
+  CHECK(at_bound.design.blocks.at(TrialKind::Timed) > 19);
+}
+
+TEST_CASE("repetitions that adapt, lost trials and points that do not fit are part of the study") {
+  plan::Plan plan = gains(1.2, 10);
+  plan.comparisons.push_back({"gain", "", "precision", "x", {"precision", "gpus"}, gainCells(), 0, ""});
+  plan.design.kinds[0].repeat_most = 30;
+  plan.design.kinds[0].until = {{"gain", 0.02, true}};
+  const Diagnosis adaptive = diagnose(plan, stated(plan, 0.02), quickly(200));
+  CHECK(adaptive.design.blocks.at(TrialKind::Timed) > 11);
+  CHECK(adaptive.design.blocks.at(TrialKind::Timed) < 30);
+  CHECK(*adaptive.design.criteria[0].coverage >= 0.95 - tolerance(0.05, 200));
+
+  Model lossy = stated(gains(1.2, 10), 0.02);
+  lossy.lost = 0.1;
+  CHECK(diagnose(gains(1.2, 10), lossy, quickly(100)).design.blocks.at(TrialKind::Timed) > 10.2);
+
+  Model full = stated(gains(1.2, 10), 0.02);
+  full.infeasible[2] = true;  // fp32 on one card
+  CHECK(diagnose(gains(1.2, 10), full, quickly(50, {{"pays", 1.5}})).design.criteria[0].chances->fail == 1);
+}
+
+TEST_CASE("the same seed gives the same numbers, and claims that noise does not decide are left out with the reason") {
+  plan::Plan plan = gains(1.2, 7);
+  plan.criteria.push_back(plan.criteria[0]);
+  plan.criteria[1].infeasible = true;
+  const Diagnosis one = diagnose(plan, stated(plan, 0.02), quickly(100)),
+                  two = diagnose(plan, stated(plan, 0.02), quickly(100));
+  for (size_t i = 0; i < one.design.criteria[0].sweeps.size(); ++i)
+    CHECK(one.design.criteria[0].sweeps[i].chances.pass == two.design.criteria[0].sweeps[i].chances.pass);
+  CHECK(one.design.criteria[1].skipped.find("memory") != std::string::npos);
+}
+
+TEST_CASE("claims about every trial, upper bounds and bands are moved to their own side") {
+  plan::Plan plan = study(5, 0);
+  plan.criteria.push_back(criterion(metricCells(plan, "step_time"), atMost(2, "2s"), "s", std::nullopt));
+  plan.criteria.push_back(criterion({gainCells().front()}, {Relation::Within, 0.9, 1.1, "within"}, "x", 0.9));
+  const Diagnosis found = diagnose(plan, stated(plan, 0.02), quickly(100));
+  const CriterionDiagnosis& every = found.design.criteria[0];
+  REQUIRE(every.passes_from);
+  CHECK(*every.passes_from < 2);
+  CHECK(*every.passes_from > 1.8);
+  CHECK_FALSE(every.coverage);
+  const CriterionDiagnosis& band = found.design.criteria[1];
+  CHECK(*band.passes_from > 0.9);
+  CHECK(*band.fails_from < 0.9);
+}
+
+}  // namespace expc::simulate

@@ -1,0 +1,173 @@
+#include "runtime/simulate/model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "runtime/analysis/index.h"
+#include "runtime/stats/estimators.h"
+
+namespace expc::simulate {
+namespace {
+
+constexpr unsigned kFewestFreedoms = 4;
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+struct Value {
+  size_t point = 0;
+  int64_t block = 0, trial = 0;
+  double value = 0;  // its logarithm where noise multiplies
+  double residual = 0;
+};
+
+std::vector<Value> valuesOf(const analysis::Index& index, const plan::Metric& metric) {
+  std::vector<Value> values;
+  const auto column = index.column(metric.name);
+  for (size_t point = 0; column && point < index.plan().points.size(); ++point) {
+    const analysis::PlaceOutcomes& place = index.of(metric.kind, index.plan().points[point].id);
+    for (size_t i = 0; i < place.outcomes.size(); ++i) {
+      const analysis::Outcome& outcome = place.outcomes[i];
+      const double value = place.values[*column][i];
+      if (outcome.valid() && std::isfinite(value)) values.push_back({point, outcome.block, outcome.trial, value});
+    }
+  }
+  return values;
+}
+
+double median(const std::vector<double>& values) { return *stats::orderStatistics(values).estimate(); }
+
+/// Takes away the mean of each group; how many groups there were.
+template <class Key>
+size_t removeMeans(std::vector<Value>& values, Key key, std::map<int64_t, double>* effects = nullptr) {
+  std::map<int64_t, std::pair<double, unsigned>> groups;
+  for (const Value& value : values) {
+    auto& [sum, count] = groups[static_cast<int64_t>(key(value))];
+    sum += value.residual;
+    ++count;
+  }
+  for (Value& value : values) {
+    const auto& [sum, count] = groups[static_cast<int64_t>(key(value))];
+    value.residual -= sum / count;
+  }
+  for (const auto& [name, group] : groups)
+    if (effects) (*effects)[name] += group.first / group.second;
+  return groups.size();
+}
+
+/// The additive fit of points and blocks, by turns; sets noise and drift. False where too little is there.
+bool fit(std::vector<Value>& values, MetricModel& metric) {
+  constexpr int kTurns = 20;
+  size_t points = 0, blocks = 0;
+  std::map<int64_t, double> drifts;
+  for (Value& value : values) value.residual = value.value;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    points = removeMeans(values, [](const Value& value) { return value.point; });
+    blocks = removeMeans(values, [](const Value& value) { return value.block; }, &drifts);
+  }
+  if (values.size() + 1 < points + blocks + kFewestFreedoms) return false;
+  const auto freedoms = static_cast<double>(values.size() + 1 - points - blocks);
+  double squares = 0;
+  for (const Value& value : values) squares += value.residual * value.residual;
+  metric.noise = std::sqrt(squares / freedoms);
+  double mean = 0, spread = 0;
+  for (const auto& [block, drift] : drifts) mean += drift / static_cast<double>(blocks);
+  for (const auto& [block, drift] : drifts) spread += (drift - mean) * (drift - mean);
+  const double within = metric.noise * metric.noise * static_cast<double>(blocks) / static_cast<double>(values.size());
+  metric.drift = std::sqrt(std::max(0.0, spread / static_cast<double>(blocks - 1) - within));
+  metric.trials = static_cast<unsigned>(values.size());
+  metric.origin = Origin::Measured;
+  // Centres are medians, so that noise has to have its own at zero.
+  std::vector<double> residuals;
+  for (const Value& value : values) residuals.push_back(value.residual);
+  const double scale = std::sqrt(squares / static_cast<double>(values.size())), centre = median(residuals);
+  for (Value& value : values) value.residual = scale > 0 ? (value.residual - centre) / scale : 0;
+  return true;
+}
+
+/// Sets the centres that trials show.
+void findCentres(const std::vector<Value>& values, MetricModel& metric) {
+  std::map<size_t, std::vector<double>> by_point;
+  for (const Value& value : values) by_point[value.point].push_back(value.value);
+  for (const auto& [point, own] : by_point) {
+    metric.centres[point] = median(own);
+    metric.known[point] = true;
+  }
+}
+
+/// Residuals of all metrics of a kind, by trial.
+using Rows = std::map<int64_t, std::vector<double>>;
+
+MetricModel modelOf(const analysis::Index& index, const plan::Metric& metric, const Assumptions& assumptions,
+                    size_t column, size_t columns, Rows& rows) {
+  MetricModel model;
+  model.name = metric.name;
+  model.kind = metric.kind;
+  model.centres.assign(index.plan().points.size(), 1);
+  model.known.assign(index.plan().points.size(), false);
+  std::vector<Value> values = valuesOf(index, metric);
+  findCentres(values, model);
+  model.multiplies = std::all_of(values.begin(), values.end(), [](const Value& value) { return value.value > 0; });
+  if (model.multiplies)
+    for (Value& value : values) value.value = std::log(value.value);
+  const auto of_metric = assumptions.noise.find(metric.name), of_all = assumptions.noise.find("");
+  if (of_metric != assumptions.noise.end() || (of_all != assumptions.noise.end() && !metric.exact)) {
+    model.noise = of_metric != assumptions.noise.end() ? of_metric->second : of_all->second;
+    model.origin = Origin::Stated;
+    if (!model.multiplies && !values.empty()) model.noise *= std::abs(values.front().value);
+  } else if (fit(values, model)) {
+    for (const Value& value : values) {
+      std::vector<double>& row = rows[value.trial];
+      row.resize(columns, kNone);
+      row[column] = value.residual;
+    }
+  } else if (!metric.exact) {
+    model.noise = kAssumedNoise;
+  }
+  return model;
+}
+
+}  // namespace
+
+Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assumptions& assumptions) {
+  const analysis::Index index(plan, stored);
+  Model model;
+  for (const plan::KindDesign& design : plan.design.kinds) {
+    std::vector<const plan::Metric*> metrics;
+    for (const plan::Metric& metric : plan.metrics)
+      if (metric.kind == design.kind && !metric.derived) metrics.push_back(&metric);
+    Rows rows;
+    for (size_t i = 0; i < metrics.size(); ++i)
+      model.metrics.push_back(modelOf(index, *metrics[i], assumptions, i, metrics.size(), rows));
+    for (auto& [trial, row] : rows) model.residuals[design.kind].push_back(std::move(row));
+    if (const auto seconds = index.typicalSeconds(design.kind)) model.seconds[design.kind] = *seconds;
+  }
+  for (const plan::Point& point : plan.points)
+    model.infeasible.push_back(std::any_of(
+        plan.design.kinds.begin(), plan.design.kinds.end(),
+        [&](const plan::KindDesign& design) { return index.of(design.kind, point.id).settledInfeasible(); }));
+  const analysis::Tally& tally = index.tally();
+  const auto ended = static_cast<double>(tally.valid + tally.failed);
+  model.lost = assumptions.lost.value_or(ended > 0 ? static_cast<double>(tally.failed) / ended : 0);
+  return model;
+}
+
+std::string noiseText(const Model& model) {
+  std::string text;
+  for (const MetricModel& metric : model.metrics) {
+    text += text.empty() ? "" : ", ";
+    if (metric.noise == 0 && metric.origin == Origin::Assumed) {
+      text += metric.name + " none (exact)";
+      continue;
+    }
+    text += metric.multiplies ? fmt::format("{} {:.2g} %", metric.name, metric.noise * 100)
+                              : fmt::format("{} {:.3g}", metric.name, metric.noise);
+    text += metric.origin == Origin::Stated     ? " stated"
+            : metric.origin == Origin::Measured ? fmt::format(" measured ({} trials)", metric.trials)
+                                                : " assumed";
+  }
+  return text;
+}
+
+}  // namespace expc::simulate

@@ -1,0 +1,64 @@
+#pragma once
+
+// What simulated trials are drawn from: a centre of each metric at each point, and the noise around it, as stored
+// trials have it or as somebody states it.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/plan.h"
+#include "runtime/stats/distributions.h"
+#include "runtime/store/records.h"
+
+namespace expc::simulate {
+
+/// Where the noise of a metric comes from.
+enum class Origin { Assumed, Stated, Measured };
+
+/// One measured metric. Its noise multiplies it, so that it is a share of the value, unless some value was not above
+/// zero.
+struct MetricModel {
+  std::string name;
+  plan::TrialKind kind = plan::TrialKind::Timed;
+  std::vector<double> centres;  // by point of the plan; 1 where nothing is known
+  std::vector<bool> known;      // by point: whether trials of it were seen
+  bool multiplies = true;
+  double noise = 0;  // standard deviation between trials of one block: of the logarithm, or in the metric's unit
+  double drift = 0;  // the same between blocks, which pairs do not see
+  Origin origin = Origin::Assumed;
+  unsigned trials = 0;  // that a measured noise comes from
+};
+
+struct Model {
+  std::vector<MetricModel> metrics;
+  /// Of each kind: what was left of stored trials once the effects of points and blocks were taken away, in standard
+  /// deviations; a row for each trial with a value for each metric of the kind. One is drawn whole, so that the noise
+  /// keeps its shape, and metrics of one trial move together. Empty: normal noise, of each metric for itself.
+  std::map<plan::TrialKind, std::vector<std::vector<double>>> residuals;
+  /// In place of both: noise of one trial of a point, with a standard deviation near 1.
+  std::function<double(stats::NormalStream&, size_t point)> shape = nullptr;
+  double lost = 0;                            // chance that a trial fails; it is tried again as in a run
+  std::vector<bool> infeasible;               // by point: it runs out of memory
+  std::map<plan::TrialKind, double> seconds;  // that a trial takes; none of a kind that never ran
+};
+
+/// What is stated in place of what is stored.
+struct Assumptions {
+  std::map<std::string, double> noise;  // by metric; "" for all that are not exact
+  std::optional<double> lost;
+};
+
+/// The coefficient of variation of a metric of which nothing is known.
+inline constexpr double kAssumedNoise = 0.01;
+
+/// The model of a plan's trials. Noise is measured where trials of several points and blocks leave at least 4 degrees
+/// of freedom after an additive fit of points and blocks.
+Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assumptions& assumptions);
+
+/// "step_time 0.8 % measured (56 trials), accuracy 1 % assumed".
+std::string noiseText(const Model& model);
+
+}  // namespace expc::simulate

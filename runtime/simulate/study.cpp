@@ -1,0 +1,307 @@
+#include "runtime/simulate/study.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "runtime/analysis/bound.h"
+#include "runtime/analysis/controls.h"
+#include "runtime/analysis/criteria.h"
+#include "runtime/analysis/looks.h"
+#include "runtime/analysis/needs.h"
+#include "runtime/plan/evaluate.h"
+
+namespace expc::simulate {
+namespace {
+
+using analysis::Verdict;
+
+/// Blocks of one kind have numbers of their own.
+constexpr int64_t kBlocksOfKind = int64_t(1) << 32;
+
+bool readsCourse(const plan::Term& term) {
+  if (std::holds_alternative<plan::FirstTerm>(term.node) || std::holds_alternative<plan::GapTerm>(term.node))
+    return true;
+  if (const auto* scale = std::get_if<plan::ScaleTerm>(&term.node)) return readsCourse(*scale->term);
+  if (const auto* operation = std::get_if<plan::OperationTerm>(&term.node))
+    return std::any_of(operation->operands.begin(), operation->operands.end(),
+                       [](const plan::TermPtr& operand) { return readsCourse(*operand); });
+  return false;
+}
+
+/// How far an interval reaches on its wider side, as a share of what is estimated or in its unit. Where values are too
+/// few for an interval, and of a claim about each of them, how far they lie apart.
+double reachOf(const analysis::CellEstimate& estimate, bool of_interval, bool as_share) {
+  if (!estimate.estimate || estimate.values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  const double centre = *estimate.estimate;
+  const auto [low, high] = std::minmax_element(estimate.values.begin(), estimate.values.end());
+  const double reach = of_interval && estimate.interval
+                           ? std::max(estimate.interval->high - centre, centre - estimate.interval->low)
+                           : (*high - *low) / 2;
+  return as_share ? reach / std::abs(centre) : reach;
+}
+
+/// Whether noise multiplies every metric that the term reads.
+bool multiplies(const plan::Plan& plan, const Model& model, const plan::Term& term) {
+  const std::vector<plan::MetricTerm> read = plan::metricTerms(term);
+  return std::all_of(read.begin(), read.end(), [&](const plan::MetricTerm& part) {
+    const plan::Metric* declared = plan.findMetric(part.metric);
+    if (declared && declared->derived) return multiplies(plan, model, *declared->derived);
+    return std::all_of(model.metrics.begin(), model.metrics.end(),
+                       [&](const MetricModel& metric) { return metric.name != part.metric || metric.multiplies; });
+  });
+}
+
+/// Whether the truth of a criterion is moved by a factor: a ratio, or a value above zero whose noise multiplies it.
+bool isMovedByFactor(const plan::Plan& plan, const Model& model, const plan::Criterion& criterion,
+                     const std::vector<double>& truths) {
+  for (size_t i = 0; i < criterion.cells.size(); ++i) {
+    const plan::Cell& cell = criterion.cells[i];
+    const std::vector<double> ends = analysis::ends(analysis::boundOf(criterion, cell));
+    if (cell.estimator == plan::Estimator::PairedDifference || !(truths[i] > 0) ||
+        std::any_of(ends.begin(), ends.end(), [](double end) { return end <= 0; }) ||
+        !multiplies(plan, model, *cell.term))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string whyNotSimulated(const plan::Criterion& criterion) {
+  if (criterion.not_asked || criterion.cells.empty()) return "it is not asked of these points";
+  if (criterion.infeasible) return "whether memory runs out is no matter of noise";
+  for (const plan::Cell& cell : criterion.cells)
+    if (readsCourse(*cell.term)) return "it reads the course of a series, and only last values are drawn";
+  return "";
+}
+
+/// One study on its way.
+class Run {
+ public:
+  Run(const Study& study, const std::vector<Scenario>& scenarios, uint64_t seed)
+      : study_(study), scenarios_(scenarios), index_(study.plan_), stream_(seed), open_(scenarios.size(), true) {
+    index_.startRun({});
+    drawn_.endings.resize(scenarios.size());
+    spent_.resize(scenarios.size());
+    drawn_.coverage.resize(study.plan_.criteria.size());
+    drawn_.reach.assign(study.plan_.criteria.size(), std::numeric_limits<double>::quiet_NaN());
+  }
+
+  Drawn all() {
+    for (const Study::Kind& kind : study_.kinds_) runKind(kind);
+    judgeOpen(nullptr);
+    return std::move(drawn_);
+  }
+
+ private:
+  /// Blocks until nothing is wanted. Where a look of the plan's own criteria ends them and another scenario is still
+  /// open, they go on as they would have for it.
+  void runKind(const Study::Kind& kind) {
+    const plan::TrialKind which = kind.design->kind;
+    std::fill(open_.begin(), open_.end(), true);
+    std::vector<plan::Place> places, last;
+    for (int64_t block = 1;; ++block) {
+      places = analysis::nextBlock(index_, which);
+      if (places.empty()) {
+        if (std::find(open_.begin(), open_.end(), true) == open_.end() || kind.design->looks.empty() ||
+            !analysis::endedAtLook(index_))
+          break;
+        places = last;
+      }
+      if (budgetIsSpent()) break;
+      for (const plan::Place& place : places) runPlace(kind, place, block);
+      for (size_t i = 0; i < open_.size(); ++i) {
+        if (!open_[i]) continue;
+        ++drawn_.endings[i].blocks[which];
+        drawn_.endings[i].trials[which] += places.size();
+      }
+      last = places;
+      const unsigned repetitions = analysis::fewestRepetitions(index_, which);
+      const auto& looks = kind.design->looks;
+      if (std::find(looks.begin(), looks.end(), repetitions) != looks.end()) judgeOpen(&which);
+    }
+  }
+
+  bool budgetIsSpent() const {
+    const std::optional<double>& budget = study_.plan_.design.budget_seconds;
+    return budget && index_.spentSeconds() >= *budget;
+  }
+
+  /// A place that fails is tried again, as often as a run does.
+  void runPlace(const Study::Kind& kind, const plan::Place& place, int64_t block) {
+    for (unsigned attempt = 1; attempt <= index_.policy()->attempts; ++attempt)
+      if (add(kind, place, block, attempt)) return;
+  }
+
+  /// False where the trial failed.
+  bool add(const Study::Kind& kind, const plan::Place& place, int64_t block, unsigned attempt) {
+    const unsigned number = *index_.number(place);
+    const size_t point = study_.point_of_[number];
+    store::Trial trial;
+    trial.id = ++trials_;
+    trial.key = kind.keys[number];
+    trial.block = block + kBlocksOfKind * static_cast<int64_t>(kind.design->kind);
+    trial.session = 1;
+    trial.attempt = attempt;
+    trial.seconds = kind.seconds;
+    if (study_.model_.infeasible[point])
+      trial.status = store::TrialStatus::Infeasible;
+    else if (study_.model_.lost > 0 && stream_.uniform() < study_.model_.lost)
+      trial.status = store::TrialStatus::Failed;
+    else
+      trial.status = store::TrialStatus::Valid;
+    if (trial.status == store::TrialStatus::Valid) drawValues(kind, point, block, trial);
+    index_.add(trial);
+    return trial.status != store::TrialStatus::Failed;
+  }
+
+  void drawValues(const Study::Kind& kind, size_t point, int64_t block, store::Trial& trial) {
+    const Model& model = study_.model_;
+    const std::vector<double>* row = nullptr;
+    if (kind.residuals)
+      row = &(*kind.residuals)[static_cast<size_t>(stream_.uniform() * double(kind.residuals->size()))];
+    for (size_t i = 0; i < kind.metrics.size(); ++i) {
+      const MetricModel& metric = model.metrics[kind.metrics[i]];
+      double deviation = driftOf(kind.metrics[i], block);
+      if (metric.noise > 0) {
+        const bool stored = row && !std::isnan((*row)[i]);
+        deviation += metric.noise * (model.shape ? model.shape(stream_, point) : stored ? (*row)[i] : stream_.next());
+      }
+      const double centre = metric.centres[point];
+      trial.metrics[metric.name] = metric.multiplies ? centre * std::exp(deviation) : centre + deviation;
+    }
+  }
+
+  /// What all trials of a block share.
+  double driftOf(size_t metric, int64_t block) {
+    if (study_.model_.metrics[metric].drift == 0) return 0;
+    const auto [at, fresh] = drifts_.try_emplace({metric, block}, 0);
+    if (fresh) at->second = study_.model_.metrics[metric].drift * stream_.next();
+    return at->second;
+  }
+
+  /// Judges what is drawn; a scenario of which the look decides everything is closed. Null: at the end.
+  void judgeOpen(const plan::TrialKind* look) {
+    const plan::Plan& plan = study_.plan_;
+    // What a budget has cut off is wanted still, so that its verdicts are none.
+    const analysis::Evidence evidence = budgetIsSpent() ? analysis::gather(index_) : analysis::Evidence{index_, {}};
+    std::vector<analysis::MeasuredCriterion> measured(plan.criteria.size());
+    for (size_t c = 0; c < plan.criteria.size(); ++c)
+      if (whyNotSimulated(plan.criteria[c]).empty())
+        measured[c] = analysis::measureCriterion(evidence, plan.criteria[c]);
+    const std::vector<std::string> untrusted = untrustedOf(evidence);
+    for (size_t s = 0; s < scenarios_.size(); ++s) {
+      if (look && !open_[s]) continue;
+      std::vector<analysis::CriterionResult> results(plan.criteria.size());
+      for (size_t c = 0; c < plan.criteria.size(); ++c) {
+        results[c].verdict = Verdict::Inconclusive;
+        results[c].untrusted = untrusted[c];
+        if (!measured[c].cells.empty())
+          results[c].verdict = analysis::decideCriterion(scenarios_[s][c], measured[c]).verdict;
+        if (std::any_of(measured[c].cells.begin(), measured[c].cells.end(),
+                        [](const analysis::MeasuredCell& cell) { return cell.unfinished; }))
+          results[c].verdict = Verdict::Inconclusive;
+      }
+      if (look) open_[s] = !analysis::lookDecides(plan, *look, results);
+      if (!look || !open_[s]) note(s, look, results, measured);
+    }
+  }
+
+  /// Why a control leaves each criterion untrusted, whatever its verdict.
+  std::vector<std::string> untrustedOf(const analysis::Evidence& evidence) const {
+    std::vector<std::string> untrusted(study_.plan_.criteria.size());
+    if (study_.plan_.controls.empty()) return untrusted;
+    analysis::Judgement judgement;
+    for (const plan::Criterion& criterion : study_.plan_.criteria) {
+      judgement.criteria.emplace_back();
+      judgement.criteria.back().name = criterion.name;
+      judgement.criteria.back().verdict = Verdict::Pass;
+    }
+    analysis::judgeControls(evidence, judgement);
+    for (size_t c = 0; c < untrusted.size(); ++c) untrusted[c] = judgement.criteria[c].untrusted;
+    return untrusted;
+  }
+
+  /// Criteria that a look of one kind has ended keep their verdict.
+  void note(size_t s, const plan::TrialKind* look, const std::vector<analysis::CriterionResult>& results,
+            const std::vector<analysis::MeasuredCriterion>& measured) {
+    Ending& ending = drawn_.endings[s];
+    std::vector<bool>& kept = spent_[s];
+    ending.verdicts.resize(results.size(), Verdict::Inconclusive);
+    kept.resize(results.size());
+    for (size_t c = 0; c < results.size(); ++c) {
+      const bool of_kind =
+          look && !study_.plan_.criteria[c].cells.empty() && study_.plan_.criteria[c].cells.front().kind == *look;
+      if (kept[c] || (look && !of_kind)) continue;
+      ending.verdicts[c] = results[c].untrusted.empty() ? results[c].verdict : Verdict::Inconclusive;
+      if (s == 0) noteIntervals(c, measured[c].cells);
+      kept[c] = of_kind;
+    }
+  }
+
+  void noteIntervals(size_t c, const std::vector<analysis::MeasuredCell>& cells) {
+    double reach = 0;
+    unsigned reaches = 0;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      const analysis::CellEstimate& estimate = cells[i].estimate;
+      const double truth = study_.truths_[c][i], slack = 1e-12 * std::abs(truth);
+      if (estimate.interval && !std::isnan(truth)) {
+        ++drawn_.coverage[c].cells;
+        drawn_.coverage[c].covered +=
+            estimate.interval->low - slack <= truth && truth <= estimate.interval->high + slack;
+      }
+      const plan::Criterion& criterion = study_.plan_.criteria[c];
+      const double own = reachOf(estimate, criterion.confidence.has_value(), study_.by_factor_[c]);
+      if (!std::isfinite(own)) continue;
+      reach += own;
+      ++reaches;
+    }
+    if (reaches) drawn_.reach[c] = reach / reaches;
+  }
+
+  const Study& study_;
+  const std::vector<Scenario>& scenarios_;
+  analysis::Index index_;
+  stats::NormalStream stream_;
+  std::vector<bool> open_;                // by scenario: no look of the kind under way has ended it
+  std::vector<std::vector<bool>> spent_;  // by scenario and criterion: a look has decided it
+  std::map<std::pair<size_t, int64_t>, double> drifts_;
+  int64_t trials_ = 0;
+  Drawn drawn_;
+};
+
+Study::Study(const plan::Plan& plan, const Model& model, const std::vector<std::vector<double>>& truths)
+    : plan_(plan), model_(model), truths_(truths) {
+  const analysis::Index index(plan);
+  for (unsigned number = 0; number < index.places(); ++number) {
+    const plan::Point* point = index.point(index.place(number).point);
+    point_of_.push_back(static_cast<size_t>(point - plan.points.data()));
+  }
+  for (size_t c = 0; c < plan.criteria.size(); ++c)
+    by_factor_.push_back(isMovedByFactor(plan, model, plan.criteria[c], truths[c]));
+  for (const plan::KindDesign& design : plan.design.kinds) {
+    if (design.kind == plan::TrialKind::Profile) continue;  // no verdict rests on these
+    Kind kind;
+    kind.design = &design;
+    for (size_t i = 0; i < model.metrics.size(); ++i)
+      if (model.metrics[i].kind == design.kind) kind.metrics.push_back(i);
+    const auto seconds = model.seconds.find(design.kind);
+    if (seconds != model.seconds.end()) kind.seconds = seconds->second;
+    const auto residuals = model.residuals.find(design.kind);
+    if (residuals != model.residuals.end() && !residuals->second.empty()) kind.residuals = &residuals->second;
+    for (unsigned number = 0; number < index.places(); ++number) {
+      store::TrialKey key;
+      key.place = index.place(number);
+      key.kind = design.kind;
+      kind.keys.push_back(std::make_shared<const store::TrialKey>(std::move(key)));
+    }
+    kinds_.push_back(std::move(kind));
+  }
+}
+
+Drawn Study::draw(const std::vector<Scenario>& scenarios, uint64_t seed) const {
+  return Run(*this, scenarios, seed).all();
+}
+
+}  // namespace expc::simulate

@@ -1,0 +1,71 @@
+#pragma once
+
+// One simulated study: the plan's blocks are drawn until nothing is wanted any more, and judged as stored ones are.
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "runtime/analysis/judgement.h"
+#include "runtime/plan/plan.h"
+#include "runtime/simulate/model.h"
+
+namespace expc::simulate {
+
+/// The criteria of a plan, each cell with a bound of its own. Moving a bound is as good as moving the truth: an
+/// interval moves with what it estimates. So one draw serves every truth that is asked about.
+using Scenario = std::vector<plan::Criterion>;
+
+/// What became of one scenario.
+struct Ending {
+  std::vector<analysis::Verdict> verdicts;  // by criterion; Inconclusive where a control leaves it untrusted
+  std::map<plan::TrialKind, unsigned> blocks;
+  std::map<plan::TrialKind, uint64_t> trials;
+};
+
+/// Cells whose interval covers what is true of them.
+struct Coverage {
+  uint64_t covered = 0, cells = 0;
+};
+
+struct Drawn {
+  std::vector<Ending> endings;     // by scenario
+  std::vector<Coverage> coverage;  // by criterion, where the first scenario ends
+  std::vector<double> reach;       // by criterion: mean half-width of its intervals there; NaN where there is none
+};
+
+/// Draws studies of one plan and judges each by every scenario.
+class Study {
+ public:
+  /// `truths[criterion][cell]`: what the term of the cell is without noise; NaN where it has no value.
+  Study(const plan::Plan& plan, const Model& model, const std::vector<std::vector<double>>& truths);
+
+  /// The same for the same seed. Criteria that `whyNotSimulated` refuses stay undecided.
+  Drawn draw(const std::vector<Scenario>& scenarios, uint64_t seed) const;
+
+  /// Whether the truth of a criterion is moved by a factor, and reaches are shares: ratios, and values above zero whose
+  /// noise multiplies them. Else by a distance in its unit.
+  bool movesByFactor(size_t criterion) const { return by_factor_[criterion]; }
+
+ private:
+  struct Kind {
+    const plan::KindDesign* design = nullptr;
+    std::vector<size_t> metrics;   // indices into Model::metrics
+    std::vector<store::Key> keys;  // by the index's number of the place
+    double seconds = 0;            // of a trial; 0: not known
+    const std::vector<std::vector<double>>* residuals = nullptr;
+  };
+  friend class Run;
+
+  const plan::Plan& plan_;
+  const Model& model_;
+  const std::vector<std::vector<double>>& truths_;
+  std::vector<Kind> kinds_;
+  std::vector<bool> by_factor_;   // by criterion
+  std::vector<size_t> point_of_;  // by the index's number of the place
+};
+
+/// "" where trials that are drawn can decide the criterion, else why not.
+std::string whyNotSimulated(const plan::Criterion& criterion);
+
+}  // namespace expc::simulate

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""What `expc diagnose` says of a design, as a user meets it.
+
+usage: diagnose_test.py --expc PATH
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+OPTIONS = None
+
+STUDY = """workload job command ["python3", "-c",
+    "import random, sys; s, f = map(int, sys.argv[1:]); print((3 - f) * random.Random(2 * s + f).gauss(1, 0.02))", "${seed}", "${fast}"] {
+  param fast : int in 0..1 = 0
+  metric t : Time lower from regex("(.+)", unit = 1s)
+}
+study s {
+  workload job
+  factor fast in 0..1 baseline 0
+  compare gain = speedup(t) over fast
+  criterion pays: forall *: gain >= 1.2x with confidence 95%
+  design full { repeat 10  seed 5 }
+}
+"""
+
+
+class Diagnose(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="expc-diagnose-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "s.exp").write_text(STUDY, encoding="utf-8")
+
+    def expc(self, *words, code=0):
+        result = subprocess.run([OPTIONS.expc, *words], cwd=self.folder, capture_output=True, text=True, timeout=300)
+        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+        return result
+
+    def criterion(self, *more):
+        said = json.loads(self.expc("diagnose", "s.exp", "--format", "json", *more).stdout)
+        self.assertEqual(said["schema"], "expc.diagnosis/1")
+        return said, said["design"]["criteria"][0]
+
+    def test_nothing_is_stored_and_nothing_is_left_behind(self):
+        text = self.expc("diagnose", "s.exp", "--studies", "200").stdout
+        self.assertIn("noise of one trial: t 1 % assumed", text)
+        self.assertIn("what is true of it is not known", text)
+        self.assertRegex(text, r"in 80 % of studies it passes from 1\.2\d+x on, and fails from 1\.1\d+x down")
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["s.exp"])
+
+    def test_a_stated_effect_and_noise(self):
+        said, pays = self.criterion("--noise", "2%", "--effect", "pays=1.3x", "--studies", "400")
+        self.assertEqual(said["noise"][0]["from"], "stated")
+        self.assertEqual(pays["known"], {"from": "stated", "least": 1.3, "most": 1.3})
+        self.assertGreater(pays["chances"]["pass"], 0.95)
+        self.assertGreater(pays["coverage"], 0.93)
+        at_bound, = [sweep["chances"] for sweep in pays["sweeps"] if sweep["half_widths"] == 0]
+        self.assertLess(at_bound["pass"], 0.06)
+        self.assertLess(said["larger"]["criteria"][0]["passes_from"], pays["passes_from"])
+        again, _ = self.criterion("--noise", "2%", "--effect", "pays=1.3x", "--studies", "400")
+        self.assertEqual(said, again)
+
+    def test_stored_trials_say_noise_and_effect_and_plan_quotes_them(self):
+        self.expc("run", "s.exp", "--heat-up", "0", "--devices", "cpu:1")
+        said, pays = self.criterion()
+        self.assertEqual((said["noise"][0]["from"], said["noise"][0]["trials"]), ("measured", 20))
+        self.assertAlmostEqual(said["noise"][0]["noise"], 0.02, delta=0.01)
+        self.assertEqual(pays["known"]["from"], "measured")
+        self.assertAlmostEqual(pays["known"]["least"], 1.5, delta=0.05)
+        self.assertEqual(pays["chances"]["pass"], 1)
+        self.assertGreater(said["design"]["seconds"], 0)
+        text = self.expc("plan", "s.exp").stdout
+        self.assertIn("at the noise of stored trials", text)
+        self.assertRegex(text, r"as measured \(1\.\d+x\): passes 100 %, fails 0 %, open 0 % of 200 simulated studies")
+
+    def test_what_is_stated_wrongly_is_refused_with_the_way_out(self):
+        for words, said in ((("--noise", "fast"), "expected VALUE or NAME=VALUE, as in --noise 2%"),
+                            (("--noise", "2ms"), "noise is a share of the value, as 2%"),
+                            (("--noise", "wall=2%"), "measures no metric of that name"),
+                            (("--effect", "1.3x"), "expected NAME=VALUE, as in --effect pays=1.3x"),
+                            (("--effect", "pay=1.3x"), "has no criterion of that name"),
+                            (("--effect", "pays=3s"), "pays is about 'x', not about 's'"),
+                            (("--lost", "2"), "expected a share, as 2%")):
+            self.assertIn(said, self.expc("diagnose", "s.exp", *words, code=2).stderr)
+        self.assertIn("not above zero", self.expc("diagnose", "s.exp", "--effect", "pays=0").stdout)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--expc", type=pathlib.Path, required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    OPTIONS.expc = OPTIONS.expc.resolve()
+    unittest.main(argv=[sys.argv[0], *rest])
