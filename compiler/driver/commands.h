@@ -88,6 +88,15 @@ struct ExportOptions {
   std::string to = "-";  // the file to write; "-": standard output
 };
 
+enum class CompareFormat { Text, Json, Markdown };
+struct CompareOptions {
+  StudyOptions study;
+  MachineOptions machine;
+  std::string before, after;  // DIR[,NAME=VALUE...]: a results folder, and which part of it
+  CompareFormat format = CompareFormat::Text;
+  double margin = 0;  // how much worse a metric may get: 0.02 is 2 %
+};
+
 struct RunOptions : ReportOptions {
   engine::EngineOptions
       engine;  // with `worker` "": beside this program; `results` and what is of the machine are above
@@ -193,6 +202,7 @@ int diagnose(const DiagnoseOptions& options, const Console& console);
 int rehearse(const RehearseOptions& options, const Console& console);
 int report(const ReportOptions& options, const Console& console);
 int exportResults(const ExportOptions& options, const Console& console);
+int compare(const CompareOptions& options, const Console& console);
 int doctor(const DoctorOptions& options, const Console& console);
 int format(const FmtOptions& options, const Console& console);
 int lsp(const LspOptions& options, const Console& console);

@@ -255,6 +255,28 @@ void addExport(CLI::App& app, Asked& asked) {
       ->capture_default_str();
 }
 
+void addCompare(CLI::App& app, Asked& asked) {
+  auto [command, options] =
+      addCommand(app, asked, "compare",
+                 "Put two sets of results beside each other: verdicts that changed, values that moved", compare);
+  command.footer(
+      "A side is DIR or DIR,NAME=VALUE,… with host, run, build, program, since and before (days, 2026-11-23).\n"
+      "Exit codes: 0 nothing got worse, 1 error, 2 usage, 3 a verdict that held is lost or a metric got worse by more "
+      "than the margin, 5 a side has no results.");
+  addStudyOptions(command, options.study, "Study file (.exp) or a plan (expc plan --format json)");
+  command.add_option("before", options.before, "A results folder, or a part of it")->required()->type_name("SIDE");
+  command.add_option("after", options.after, "Another one, or another part")->required()->type_name("SIDE");
+  addMachine(command, options.machine);
+  command.add_option("--margin", options.margin, "How much worse a metric may get, in per cent (default 0)")
+      ->type_name("PERCENT")
+      ->check(CLI::NonNegativeNumber);
+  addChoice<CompareFormat>(
+      command, "--format", options.format,
+      {{"text", CompareFormat::Text}, {"json", CompareFormat::Json}, {"markdown", CompareFormat::Markdown}},
+      "How to print (default text)")
+      ->type_name("FORMAT");
+}
+
 void addExtract(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "extract",
@@ -362,6 +384,7 @@ int main(int argc, char** argv) {
       addCommand(app, asked, "report", "Judge and report what is stored; measures nothing", report);
   addReporting(reporting, options);
   addExport(app, asked);
+  addCompare(app, asked);
   addExtract(app, asked);
   addBundle(app, asked);
   addDoctor(app, asked);

@@ -238,6 +238,11 @@ Evidence gather(const Index& index) {
   return evidence;
 }
 
+ValuesBySession valuesOf(const Index& index, const plan::Cell& cell) {
+  BlockValues values = blockValues(index, cell);
+  return {std::move(values.values), std::move(values.sessions)};
+}
+
 MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence) {
   MeasuredCell result;
   const BlockValues values = blockValues(evidence.index, cell);

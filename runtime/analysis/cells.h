@@ -48,6 +48,13 @@ bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind);
 
 Evidence gather(const Index& index);
 
+/// What the cell's term is in each block and session that has a value of it, by block.
+struct ValuesBySession {
+  std::vector<double> values;
+  std::vector<int64_t> sessions;  // of each value
+};
+ValuesBySession valuesOf(const Index& index, const plan::Cell& cell);
+
 /// The block values of the cell's term, each inside one block and one session, and what they say at `confidence`. A
 /// timeout is worse than every value. A block in which every point of the cell was tried and that gives no value is
 /// lost, as it is for nextBlock.

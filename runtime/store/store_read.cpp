@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <unordered_map>
 
 #include "runtime/plan/json.h"
+#include "runtime/store/part.h"
 #include "runtime/store/rows.h"
 #include "runtime/store/store.h"
 
@@ -24,8 +26,12 @@ llvm::Expected<std::vector<Record>> readAll(Statement& statement, Read read) {
 /// Reads what counts for one plan, a key at a time; without a match all that ended.
 class Loader {
  public:
-  Loader(Database& database, const plan::Plan& plan, const Match* match)
-      : database_(database),
+  using Keep = std::function<bool(const Trial&)>;
+
+  /// Of what counts, with `keep` only the trials that it holds of.
+  Loader(Database& database, const plan::Plan& plan, const Match* match, Keep keep = nullptr)
+      : keep_(std::move(keep)),
+        database_(database),
         all_(match == nullptr),
         counting_(plan, match ? *match : none_),
         keys_(select(fmt::format("SELECT {} FROM trial_key WHERE point = ?1", kKeyColumns))),
@@ -86,6 +92,7 @@ class Loader {
     }
     readValues(number, found);
     for (auto& [id, trial] : found) {
+      if (keep_ && !keep_(trial)) continue;
       const std::string lacking = all_ ? "" : counting_.objection(trial);
       if (lacking.empty())
         results_.trials.push_back(std::move(trial));
@@ -149,6 +156,7 @@ class Loader {
     return session.take();
   }
 
+  const Keep keep_;
   Database& database_;
   const bool all_;
   const Match none_;
@@ -205,7 +213,49 @@ llvm::Expected<std::vector<PastVerdicts>> readPastVerdicts(Database& database, c
   return verdicts;
 }
 
+/// Whether a run measured what the part speaks of.
+bool isOf(const Part& part, const Run& run, const std::string& host) {
+  const auto begins = [](const std::optional<std::string>& wanted, const std::string& text) {
+    return !wanted || llvm::StringRef(text).starts_with(*wanted);
+  };
+  const auto workers = run.match.workers();
+  const auto& digests = run.match.data_digests;
+  return (!part.run || *part.run == run.id) && (!part.host || *part.host == host) &&
+         (!part.since || run.started.wall >= *part.since) && (!part.before || run.started.wall < *part.before) &&
+         (!part.build || std::any_of(workers.begin(), workers.end(),
+                                     [&](const Worker& worker) { return begins(part.build, worker.build); })) &&
+         (!part.program || std::any_of(digests.begin(), digests.end(),
+                                       [&](const auto& digest) { return begins(part.program, digest.second); }));
+}
+
 }  // namespace
+
+llvm::Expected<std::optional<Results>> loadPart(Store& store, const plan::Plan& plan, const Part& part) {
+  Database& database = store.database();
+  std::map<int64_t, std::string> hosts;
+  Statement sessions(database.handle(), database.path(), "SELECT id, host FROM session");
+  while (sessions.step()) hosts[sessions.integer(0)] = sessions.text(1);
+  // What ran on null cards only where nothing else did, as in a report.
+  Statement runs(database.handle(), database.path(),
+                 fmt::format("SELECT {} FROM run WHERE study = ?1 ORDER BY null_cards, id DESC", kRunColumns).c_str());
+  runs.bind({plan.study});
+  std::optional<Run> newest;
+  while (runs.step()) {
+    Run run = readRun(runs);
+    if (!isOf(part, run, hosts[run.session])) continue;
+    if (!newest) newest = std::move(run);
+  }
+  for (Statement* one : {&sessions, &runs})
+    if (auto error = one->take()) return error;
+  if (!newest) return std::nullopt;
+  return Loader(database, plan, &newest->match,
+                [&](const Trial& trial) {
+                  return (!part.host || hosts[trial.session] == *part.host) && (!part.run || trial.run == *part.run) &&
+                         (!part.since || trial.started >= *part.since) &&
+                         (!part.before || trial.started < *part.before);
+                })
+      .take();
+}
 
 llvm::Expected<std::optional<Session>> Store::latestSession(const std::string& host) {
   if (auto error = catchUp()) return error;

@@ -1,0 +1,188 @@
+#include "runtime/analysis/sides.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "runtime/analysis/cells.h"
+#include "runtime/analysis/format.h"
+#include "runtime/stats/estimators.h"
+#include "runtime/stats/procedures.h"
+#include "runtime/stats/rank_sum.h"
+
+namespace expc::analysis {
+namespace {
+
+/// The values of both sides, and what they are of.
+struct Both {
+  Shift shift;
+  ValuesBySession before, after;
+  bool exact = false;
+  double least = 0;  // the smallest p-value that so many values can have
+  bool lower_is_better = true;
+};
+
+void note(const ValuesBySession& values, const Index& index, std::set<int64_t>& sessions,
+          std::set<std::string>& nodes) {
+  for (const int64_t session : values.sessions) {
+    sessions.insert(session);
+    nodes.insert(index.host(session));
+  }
+}
+
+/// Collects what both sides have.
+class Collector {
+ public:
+  Collector(const Side& before, const Side& after) : before_(before), after_(after), plan_(before.index.plan()) {}
+
+  std::vector<Both> collect() {
+    for (const plan::Metric& metric : plan_.metrics)
+      for (const plan::Point& point : plan_.points) addMetric(metric, point);
+    for (const plan::Comparison& comparison : plan_.comparisons)
+      for (const plan::Cell& cell : comparison.cells) addCell(comparison, cell);
+    return std::move(all_);
+  }
+  void tell(Sides& sides) const {
+    sides.before.sessions = static_cast<unsigned>(before_sessions_.size());
+    sides.before.nodes = static_cast<unsigned>(before_nodes_.size());
+    sides.after.sessions = static_cast<unsigned>(after_sessions_.size());
+    sides.after.nodes = static_cast<unsigned>(after_nodes_.size());
+    sides.only_before = only_before_;
+    sides.only_after = only_after_;
+  }
+
+ private:
+  void addMetric(const plan::Metric& metric, const plan::Point& point) {
+    plan::Cell cell;
+    cell.term = std::make_shared<const plan::Term>(plan::Term{plan::MetricTerm{metric.name, point.id}});
+    cell.kind = metric.kind;
+    cell.points = {point.id};
+    Both both;
+    both.shift.subject = metric.name;
+    both.shift.label = plan_.label(point);
+    both.shift.unit = metric.unit;
+    both.shift.dimension = metric.dimension;
+    both.exact = metric.exact;
+    both.lower_is_better = metric.better == plan::Direction::Lower;
+    add(std::move(both), cell, true);
+  }
+  void addCell(const plan::Comparison& comparison, const plan::Cell& cell) {
+    Both both;
+    both.shift.subject = comparison.name;
+    both.shift.label = cellLabel(comparison.factors, cell);
+    both.shift.comparison = true;
+    both.shift.unit = comparison.unit;
+    both.shift.dimension = dimensionOf(plan_, cell);
+    add(std::move(both), cell, false);
+  }
+  void add(Both both, const plan::Cell& cell, bool counts) {
+    both.before = valuesOf(before_.index, cell);
+    both.after = valuesOf(after_.index, cell);
+    note(both.before, before_.index, before_sessions_, before_nodes_);
+    note(both.after, after_.index, after_sessions_, after_nodes_);
+    const bool has_before = !both.before.values.empty(), has_after = !both.after.values.empty();
+    if (has_before && has_after) return all_.push_back(std::move(both));
+    only_before_ += counts && has_before;
+    only_after_ += counts && has_after;
+  }
+
+  const Side &before_, &after_;
+  const plan::Plan& plan_;
+  std::vector<Both> all_;
+  std::set<int64_t> before_sessions_, after_sessions_;
+  std::set<std::string> before_nodes_, after_nodes_;
+  unsigned only_before_ = 0, only_after_ = 0;
+};
+
+std::vector<double> sessionMedians(const ValuesBySession& all) {
+  std::map<int64_t, std::vector<double>> by_session;
+  for (size_t i = 0; i < all.values.size(); ++i) by_session[all.sessions[i]].push_back(all.values[i]);
+  std::vector<double> medians;
+  for (const auto& [session, values] : by_session)
+    if (const auto median = stats::orderStatistics(values).estimate()) medians.push_back(*median);
+  return medians;
+}
+
+bool constant(const std::vector<double>& values) {
+  return values.size() > 1 && std::equal(values.begin() + 1, values.end(), values.begin());
+}
+
+bool allPositive(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double value) { return value > 0; });
+}
+
+/// Sets everything of the shift but what Holm decides; returns its p-value, or nothing where it is no matter of chance.
+std::optional<double> measure(Both& both) {
+  Shift& shift = both.shift;
+  std::vector<double> before = both.before.values, after = both.after.values;
+  const bool exact = shift.constant = both.exact && constant(before) && constant(after);
+  if (!exact) {
+    std::vector<double> of_before = sessionMedians(both.before), of_after = sessionMedians(both.after);
+    shift.by_session = std::min(of_before.size(), of_after.size()) >= kSessionsToGeneralise;
+    if (shift.by_session) std::swap(before, of_before), std::swap(after, of_after);
+  }
+  shift.before_n = static_cast<unsigned>(before.size());
+  shift.after_n = static_cast<unsigned>(after.size());
+  shift.before = stats::orderStatistics(before).estimate();
+  shift.after = stats::orderStatistics(after).estimate();
+  shift.ratio = shift.dimension != "share" && allPositive(before) && allPositive(after);
+  if (shift.ratio)
+    for (auto* values : {&before, &after})
+      for (double& value : *values) value = std::log(value);
+  stats::NestedIntervals intervals =
+      exact ? stats::NestedIntervals::exactly(after[0] == before[0] ? 0 : after[0] - before[0])
+            : stats::rankSum(after, before);
+  shift.p = intervals.smallestAlpha([](double low, double high) { return low > 0 || high < 0; });
+  both.least = exact ? 0 : intervals.smallestAlpha([](double, double) { return true; });
+  if (shift.ratio) intervals = intervals.mapped([](double log) { return std::exp(log); });
+  shift.estimate = intervals.estimate();
+  shift.interval = intervals.interval(kConfidence);
+  shift.moved = exact && shift.p == 0;
+  shift.tellable = stats::significant(both.least, 1 - kConfidence);
+  if (exact) return std::nullopt;
+  return shift.p;
+}
+
+void sayWorse(Both& both) {
+  Shift& shift = both.shift;
+  if (shift.comparison || !shift.moved || !shift.estimate) return;
+  const double neutral = shift.ratio ? 1 : 0;
+  shift.worse = both.lower_is_better ? *shift.estimate > neutral : *shift.estimate < neutral;
+}
+
+}  // namespace
+
+bool Sides::generalises() const {
+  return !shifts.empty() && std::all_of(shifts.begin(), shifts.end(), [](const Shift& shift) {
+    return shift.by_session || shift.constant || !shift.tellable;
+  });
+}
+
+Sides compareSides(const Side& before, const Side& after) {
+  Sides sides;
+  Collector collector(before, after);
+  std::vector<Both> all = collector.collect();
+  collector.tell(sides);
+  std::vector<double> p_values;
+  std::vector<size_t> tested;
+  // What has too few values to be found to have moved costs the others nothing.
+  for (size_t i = 0; i < all.size(); ++i)
+    if (const auto p = measure(all[i]); p && all[i].shift.tellable) {
+      p_values.push_back(*p);
+      tested.push_back(i);
+    }
+  const std::vector<double> levels = stats::holmLevels(p_values, 1 - kConfidence);
+  for (size_t i = 0; i < tested.size(); ++i) all[tested[i]].shift.moved = stats::significant(p_values[i], levels[i]);
+  const double least_level = (1 - kConfidence) / static_cast<double>(std::max<size_t>(1, tested.size()));
+  sides.tested = static_cast<unsigned>(tested.size());
+  for (Both& both : all) {
+    Shift& shift = both.shift;
+    shift.tellable = shift.moved || (shift.tellable && (shift.constant || stats::significant(both.least, least_level)));
+    sayWorse(both);
+    sides.shifts.push_back(std::move(both.shift));
+  }
+  return sides;
+}
+
+}  // namespace expc::analysis

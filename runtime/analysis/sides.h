@@ -1,0 +1,58 @@
+#pragma once
+
+// Two sets of results of one plan beside each other: which verdicts changed, and what moved. They come from different
+// sessions, so nothing is paired, and what is found holds of the sessions first.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/analysis/index.h"
+#include "runtime/analysis/judgement.h"
+
+namespace expc::analysis {
+
+/// Sessions that each side needs so that a test can take a session for one value and speak of sessions in general: of
+/// 4 against 4 the least p is 2.9 %.
+inline constexpr unsigned kSessionsToGeneralise = 4;
+
+struct Side {
+  const Index& index;
+  const Judgement& judgement;
+};
+
+/// A metric at a point, or a cell of a comparison, on both sides.
+struct Shift {
+  std::string subject;  // the metric or the comparison
+  std::string label;    // "precision=fp32 gpus=2"
+  bool comparison = false;
+  std::string unit, dimension;
+  unsigned before_n = 0, after_n = 0;   // values: of blocks, or of sessions
+  std::optional<double> before, after;  // medians
+  bool ratio = false;                   // `estimate` is after / before, else after - before
+  std::optional<double> estimate;
+  std::optional<stats::Interval> interval;  // at kConfidence, for this one alone; absent: too few values
+  double p = 1;                             // that both sides are of one distribution
+  bool moved = false;                       // by Holm over all shifts at 1 - kConfidence
+  bool tellable = false;                    // so many values could have been found to have moved, among so many shifts
+  bool constant = false;                    // exact, and never varied on either side: no matter of chance
+  bool by_session = false;                  // a value is the median of a session
+  /// Of a metric that moved: whether for worse; absent of a comparison.
+  std::optional<bool> worse;
+};
+
+struct Sides {
+  std::vector<Shift> shifts;                 // what both sides have; by subject as in the plan, then by point
+  unsigned tested = 0;                       // shifts that Holm's procedure was over
+  Scope before, after;                       // sessions and nodes of the values
+  unsigned only_before = 0, only_after = 0;  // metrics at points that one side alone has
+
+  /// Whether every shift that could be told, and is a matter of chance, rests on sessions as values.
+  bool generalises() const;
+};
+
+/// Both sides must be of one plan. Exact metrics that are constant on both sides are compared as they are; all others
+/// by stats::rankSum, on logs where all values are above 0.
+Sides compareSides(const Side& before, const Side& after);
+
+}  // namespace expc::analysis

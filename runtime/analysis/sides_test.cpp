@@ -1,0 +1,108 @@
+#include "runtime/analysis/sides.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "runtime/analysis/test_study.h"
+#include "runtime/stats/distributions.h"
+
+namespace expc::analysis {
+namespace {
+
+using namespace test;
+
+plan::Plan small(unsigned repeat = 10) {
+  plan::Plan plan = study(repeat, 0);
+  plan.comparisons = {{"gain", "speedup(step_time)", "precision", "x", {"precision", "gpus"}, gainCells(), 0, ""}};
+  return plan;
+}
+
+/// Trials of two points; `factor` multiplies fp32's times, `session_of` says where a block ran.
+Records measured(double factor, unsigned blocks, uint64_t seed, unsigned per_session = 100, double session_noise = 0) {
+  Records records;
+  stats::NormalStream noise(seed), of_session(seed + 99);
+  double place = 0;
+  for (unsigned block = 0; block < blocks; ++block) {
+    if (block % per_session == 0) place = session_noise * of_session.next();
+    const int64_t session = 1 + block / per_session;
+    records.timed("fp64-1", block + 1, 0.1 * std::exp(place + 0.01 * noise.next()), session);
+    records.timed("fp32-1", block + 1, 0.05 * factor * std::exp(place + 0.01 * noise.next()), session);
+  }
+  return records;
+}
+
+Sides compared(const plan::Plan& plan, const Records& before, const Records& after) {
+  const Index one(plan, before.results), other(plan, after.results);
+  const Judgement one_judged = judge(one), other_judged = judge(other);
+  return compareSides({one, one_judged}, {other, other_judged});
+}
+
+const Shift& find(const Sides& sides, const std::string& subject, const std::string& label) {
+  const auto found = std::find_if(sides.shifts.begin(), sides.shifts.end(),
+                                  [&](const Shift& shift) { return shift.subject == subject && shift.label == label; });
+  REQUIRE(found != sides.shifts.end());
+  return *found;
+}
+
+TEST_CASE("a point that became slower moved for worse, and the comparison with it; others did not") {
+  const Sides sides = compared(small(), measured(1, 10, 1), measured(1.1, 10, 2));
+  const Shift& slow = find(sides, "step_time", "precision=fp32 gpus=1");
+  CHECK(slow.moved);
+  CHECK(slow.worse == true);
+  CHECK(slow.ratio);
+  CHECK(*slow.estimate == doctest::Approx(1.1).epsilon(0.02));
+  CHECK(find(sides, "images_per_s", "precision=fp32 gpus=1").worse == true);
+  CHECK_FALSE(find(sides, "step_time", "precision=fp64 gpus=1").moved);
+  const Shift& gain = find(sides, "gain", "precision=fp32 gpus=1");
+  CHECK(gain.moved);
+  CHECK(*gain.estimate < 1);
+  CHECK_FALSE(gain.worse);
+  const Shift& memory = find(sides, "memory", "precision=fp32 gpus=1");
+  CHECK_FALSE(memory.moved);
+  CHECK(memory.interval->low == 1);
+  CHECK(sides.tested == 5);
+  CHECK_FALSE(sides.generalises());
+}
+
+TEST_CASE("an exact metric that is another constant moved, and costs the others nothing") {
+  Records after = measured(1, 10, 2);
+  for (store::Trial& trial : after.results.trials) trial.metrics["memory"] *= 2;
+  const Sides sides = compared(small(), measured(1, 10, 1), after);
+  CHECK(find(sides, "memory", "precision=fp64 gpus=1").moved);
+  CHECK(*find(sides, "memory", "precision=fp64 gpus=1").estimate == doctest::Approx(2));
+  CHECK(sides.tested == 5);
+}
+
+TEST_CASE("too few values are said, and are no test") {
+  const Sides sides = compared(small(3), measured(1, 3, 1), measured(2, 3, 2));
+  CHECK(sides.tested == 0);
+  for (const Shift& shift : sides.shifts) {
+    if (shift.subject == "memory") continue;
+    CHECK_FALSE(shift.moved);
+    CHECK_FALSE(shift.tellable);
+  }
+}
+
+TEST_CASE("with four sessions a side a session is one value: what sessions differ by is no move") {
+  unsigned moved = 0;
+  for (unsigned study = 0; study < 200; ++study) {
+    const Sides sides =
+        compared(small(20), measured(1, 20, 1000 + study, 4, 0.05), measured(1, 20, 5000 + study, 4, 0.05));
+    CHECK(sides.generalises());
+    CHECK(sides.before.sessions == 5);
+    moved += std::any_of(sides.shifts.begin(), sides.shifts.end(), [](const Shift& shift) { return shift.moved; });
+  }
+  CHECK(moved < 20);  // 5 % at most, of 200
+}
+
+TEST_CASE("what one side alone has is counted, not compared") {
+  Records before = measured(1, 10, 1);
+  std::erase_if(before.results.trials, [](const store::Trial& trial) { return trial.place().point == "fp32-1"; });
+  const Sides sides = compared(small(), before, measured(1, 10, 2));
+  CHECK(sides.only_after == 3);
+  CHECK(sides.only_before == 0);
+}
+
+}  // namespace
+}  // namespace expc::analysis

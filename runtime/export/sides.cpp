@@ -1,0 +1,132 @@
+#include "runtime/export/sides.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "runtime/analysis/format.h"
+#include "runtime/export/outcome.h"
+#include "runtime/export/table.h"
+#include "runtime/report/layout.h"
+
+namespace expc::exports {
+namespace {
+
+std::string listed(const std::set<std::string>& texts) {
+  return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
+}
+
+/// What the sessions and trials of a side say of one thing.
+template <class Of>
+std::set<std::string> ofTrials(const store::Results& results, Of of) {
+  std::set<std::string> texts;
+  for (const store::Trial& trial : results.trials) texts.insert(of(trial));
+  texts.erase("");
+  return texts;
+}
+
+std::set<std::string> hostsOf(const store::Results& results) {
+  std::set<std::string> hosts;
+  for (const store::Session& session : results.sessions) hosts.insert(session.host);
+  return hosts;
+}
+
+/// "2026-11-21", or the first and the last day.
+std::string daysOf(const store::Results& results) {
+  const std::set<std::string> days =
+      ofTrials(results, [](const store::Trial& trial) { return timeText({trial.started}).substr(0, 10); });
+  if (days.size() < 2) return listed(days);
+  return *days.begin() + " to " + *days.rbegin();
+}
+
+const analysis::CriterionResult* resultOf(const analysis::Judgement& judgement, const std::string& name) {
+  const auto found = std::find_if(judgement.criteria.begin(), judgement.criteria.end(),
+                                  [&](const auto& result) { return result.name == name; });
+  return found == judgement.criteria.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::vector<VerdictPair> verdictPairs(const SidesView& view) {
+  std::vector<VerdictPair> pairs;
+  for (const plan::Criterion& criterion : view.plan.criteria) {
+    const auto* before = resultOf(view.before.judgement, criterion.name);
+    const auto* after = resultOf(view.after.judgement, criterion.name);
+    if (!before || !after) continue;
+    VerdictPair pair{criterion.name, criterion.text, markedVerdict(*before), markedVerdict(*after), false,
+                     false,          after->why};
+    pair.changed = pair.before != pair.after;
+    pair.lost = outcomeOf(*before) == Outcome::Holds && outcomeOf(*after) != Outcome::Holds;
+    pairs.push_back(std::move(pair));
+  }
+  return pairs;
+}
+
+std::vector<Difference> differences(const SidesView& view) {
+  const store::Results &before = view.before.results, &after = view.after.results;
+  std::vector<Difference> all;
+  const auto add = [&](const char* what, const std::string& one, const std::string& other) {
+    if (one != other) all.push_back({what, one, other});
+  };
+  const auto of = [&](const char* what, const std::function<std::string(const store::Trial&)>& text) {
+    add(what, listed(ofTrials(before, text)), listed(ofTrials(after, text)));
+  };
+  add("machine", listed(hostsOf(before)), listed(hostsOf(after)));
+  of("kind of machine", [](const store::Trial& trial) { return trial.key->environment_class; });
+  of("worker", [](const store::Trial& trial) { return trial.key->worker_build; });
+  of("program or data", [](const store::Trial& trial) { return trial.key->data.substr(0, 12); });
+  add("days", daysOf(before), daysOf(after));
+  return all;
+}
+
+std::vector<std::string> scopeOf(const SidesView& view) {
+  const analysis::Scope &before = view.sides.before, &after = view.sides.after;
+  std::vector<std::string> lines;
+  lines.push_back(fmt::format("before: {}, {}; after: {}, {}; no value of one side is paired with one of the other",
+                              report::counted(before.sessions, "session"), report::counted(before.nodes, "node"),
+                              report::counted(after.sessions, "session"), report::counted(after.nodes, "node")));
+  if (view.sides.generalises())
+    lines.push_back("a value is the median of a session, so what moved holds of sessions like these");
+  else
+    lines.push_back(
+        fmt::format("what moved holds of these sessions; they may lie apart for reasons of their own (the machine, its "
+                    "temperature, the day). {} sessions on each side would speak of sessions in general; one study "
+                    "with both as levels of a factor compares them inside blocks",
+                    analysis::kSessionsToGeneralise));
+  const auto differing = differences(view);
+  if (differing.size() > 1) {
+    std::vector<std::string> names;
+    for (const Difference& one : differing) names.push_back(one.what);
+    lines.push_back("the sides differ in " + report::joined(names) + ": what moved may come of any of these");
+  }
+  return lines;
+}
+
+bool isRegression(const SidesView& view, const analysis::Shift& shift) {
+  if (!shift.moved || !shift.worse.value_or(false) || !shift.interval) return false;
+  if (shift.ratio) return shift.interval->low > 1 + view.margin || shift.interval->high < 1 / (1 + view.margin);
+  const double margin =
+      shift.dimension == "share" || !shift.before ? view.margin : view.margin * std::abs(*shift.before);
+  return shift.interval->low > margin || shift.interval->high < -margin;
+}
+
+bool isWorse(const SidesView& view) {
+  const auto pairs = verdictPairs(view);
+  return std::any_of(pairs.begin(), pairs.end(), [](const VerdictPair& pair) { return pair.lost; }) ||
+         std::any_of(view.sides.shifts.begin(), view.sides.shifts.end(),
+                     [&](const analysis::Shift& shift) { return isRegression(view, shift); });
+}
+
+std::string changeText(const analysis::Shift& shift) {
+  if (!shift.estimate) return "–";
+  const std::string_view unit = shift.ratio ? "x" : std::string_view(shift.unit);
+  const std::string_view dimension = shift.ratio ? "" : std::string_view(shift.dimension);
+  if (shift.constant) return analysis::formatQuantity(*shift.estimate, unit, dimension) + " constant";
+  if (!shift.interval) return analysis::formatQuantity(*shift.estimate, unit, dimension);
+  return analysis::formatEstimate(*shift.estimate, *shift.interval, unit, dimension);
+}
+
+}  // namespace expc::exports

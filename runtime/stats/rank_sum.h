@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/stats/nested_intervals.h"
+
+namespace expc::stats {
+
+/// P(U <= u) for u = 0 .. m n under the null of the Mann-Whitney statistic of samples of m and n values without ties,
+/// both at most kExactPairs. By the recursion over which sample has the largest value (Mann & Whitney 1947). Computed
+/// once for each pair of sizes.
+std::shared_ptr<const std::vector<double>> rankSumCdf(unsigned m, unsigned n);
+
+/// The shift from `baseline` to `treated`, two samples that are not paired: the median of all differences treated_i -
+/// baseline_j (Hodges-Lehmann) with the intervals that invert the Mann-Whitney-Wilcoxon test. Its p-values are exact
+/// for the claim that both samples are of one distribution, and its intervals for distributions that are alike but for
+/// their place. Above kExactPairs values of a side the normal approximation with continuity correction. Source:
+/// Hollander & Wolfe, §4.1-4.3.
+///
+/// Ties only widen the closed intervals. Infinite values (timeouts) count by rank: the difference of two equal ones is
+/// 0. Empty if a side has no value or one is NaN.
+NestedIntervals rankSum(std::span<const double> treated, std::span<const double> baseline);
+
+}  // namespace expc::stats

@@ -1,0 +1,27 @@
+#pragma once
+
+// A part of what a store holds of a study: one machine, one build, one time. What two of them say can be compared.
+
+#include <llvm/Support/Error.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "runtime/store/store.h"
+
+namespace expc::store {
+
+struct Part {
+  std::optional<std::string> host;
+  std::optional<int64_t> run;
+  std::optional<std::string> build;     // how the worker's build begins
+  std::optional<std::string> program;   // how a digest of the program or its data begins
+  std::optional<double> since, before;  // Unix time of the start
+};
+
+/// What counts for the newest run of the study that is of this part, and was measured in it; nothing where no run is.
+/// What ran on null cards only where nothing else did. Errors as of Store::load.
+llvm::Expected<std::optional<Results>> loadPart(Store& store, const plan::Plan& plan, const Part& part);
+
+}  // namespace expc::store

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""`expc compare`: two folders of one study beside each other, as a user meets them.
+
+usage: compare_test.py --expc PATH
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+OPTIONS = None
+
+# What the files beside it hold is not part of what must agree for two trials to be compared: they stand for another machine. The noise is
+# a counter's, so that it is the same in every run of the test.
+STUDY = """workload tool command ["bash", "-c", "cd %s; n=$$(($$(cat n) + 1)); echo $$n >n; echo t $$(($$(cat speed) + n * 5 %% 8 + ${size})) ms; echo b $$(cat bytes)"] {
+  param size : int
+  metric wall_time : Time lower from regex("t ([0-9]+) ms", unit = 1ms)
+  metric peak : Bytes lower exact from regex("b ([0-9]+)", unit = 1B)
+}
+study s {
+  workload tool
+  factor size in { 10, 500 } baseline 10
+  measure wall_time, peak
+  compare growth = ratio(wall_time) over size
+  criterion quick: forall size where size < 100: wall_time <= 150ms
+  criterion grows: growth[size = 500] >= 2x with confidence 95%%
+  design full { timed { repeat 10 } }
+}
+"""
+
+
+class Compare(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.keep = tempfile.TemporaryDirectory(prefix="expc-compare-")
+        cls.folder = pathlib.Path(cls.keep.name)
+        (cls.folder / "s.exp").write_text(STUDY % cls.folder, encoding="utf-8")
+        for name, speed, size in [("old", 100, 4096), ("same", 100, 4096), ("slow", 200, 8192)]:
+            (cls.folder / "n").write_text("0")
+            (cls.folder / "speed").write_text(str(speed))
+            (cls.folder / "bytes").write_text(str(size))
+            done = cls.expc("run", "s.exp", "--results", name, "--heat-up", "0")
+            assert done.returncode in (0, 3), done.stderr + done.stdout
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.keep.cleanup()
+
+    @classmethod
+    def expc(cls, command, *words):
+        return subprocess.run([OPTIONS.expc, command, *words, "--devices", "cpu:1"], cwd=cls.folder, capture_output=True,
+                              text=True, timeout=300)
+
+    def compare(self, *words, code):
+        done = self.expc("compare", "s.exp", *words)
+        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
+        return done.stdout if code in (0, 3) else done.stderr
+
+    def test_nothing_moves_between_two_runs_of_the_same(self):
+        text = self.compare("old", "same", code=0)
+        self.assertIn("verdicts  0 of 2 changed", text)
+        self.assertIn("0 of 5 moved (Holm over 3 at 95 %)", text)
+        self.assertIn("what moved holds of these sessions", text)
+
+    def test_what_got_worse_is_named_with_its_verdict(self):
+        text = self.compare("old", "slow", code=3)
+        self.assertIn("PASS → FAIL quick: ", text)
+        self.assertIn("5 of 5 moved (Holm over 3 at 95 %)", text)
+        whole = json.loads(self.compare("old", "slow", "--format", "json", code=3))
+        self.assertTrue(whole["worse"])
+        self.assertEqual([one["lost"] for one in whole["verdicts"] if one["name"] == "quick"], [True])
+        shifts = {(one["subject"], one["label"]): one for one in whole["shifts"]}
+        time = shifts["wall_time", "size=10"]
+        self.assertTrue(time["moved"] and time["worse"] and time["regression"])
+        self.assertAlmostEqual(time["estimate"], 213.5 / 113.5, delta=0.05)
+        self.assertLess(time["low"], time["estimate"])
+        peak = shifts["peak", "size=10"]
+        self.assertEqual((peak["moved"], peak["estimate"], peak["low"], peak["high"]), (True, 2, 2, 2))
+        growth = shifts["growth", "size=500"]
+        self.assertTrue(growth["moved"])
+        self.assertIsNone(growth["worse"])
+
+    def test_a_margin_forgives_what_stays_within(self):
+        text = self.compare("old", "slow", "--margin", "200", code=3)  # the verdict is still lost
+        self.assertIn("worse, within the margin", text)
+        self.compare("slow", "old", code=0)  # for better is no loss
+
+    def test_parts_of_one_folder_are_sides_too(self):
+        self.expc("store", "merge", "slow", "--results", "same")
+        merged = self.compare("same,run=1", "same,run=1", code=0)
+        self.assertIn("0 of 5 moved", merged)
+        self.compare("old,since=2020-01-01", "slow,before=2999-01-01", code=3)
+        self.assertIn("old,host=nowhere has no results of study s", self.compare("old,host=nowhere", "slow", code=5))
+        self.assertIn("there is no 'colour'", self.compare("old,colour=red", "slow", code=2))
+        self.assertIn("'tomorrow' is no day", self.compare("old,since=tomorrow", "slow", code=2))
+        self.assertIn("no results in", self.compare("nothing", "slow", code=1))
+
+    def test_markdown_for_a_pull_request(self):
+        text = self.compare("old", "slow", "--format", "markdown", code=3)
+        self.assertIn("### ❌ s: old → slow", text)
+        self.assertIn("| quick | PASS | FAIL |", text)
+        self.assertIn("| wall&#95;time | size=10 | ", text)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--expc", required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    OPTIONS.expc = os.path.abspath(OPTIONS.expc)
+    unittest.main(argv=[sys.argv[0], *rest])
