@@ -101,6 +101,7 @@ struct RunOptions : ReportOptions {
   engine::EngineOptions
       engine;  // with `worker` "": beside this program; `results` and what is of the machine are above
   std::optional<std::string> where;  // only trials of points that satisfy this condition are started
+  bool pilot = false;                // only what noise can be measured with, and then a diagnosis
   bool verdicts_ok = false;
   bool beside_others = false;      // take no lease of devices and cores
   std::string on;                  // "slurm"; "": here
@@ -131,6 +132,12 @@ struct DiagnoseOptions {
   std::vector<std::string> noise, effects;  // "2%" or "METRIC=2%"; "CRITERION=1.3x"
   std::string lost;                         // "2%"; "": as stored
   unsigned studies = 1000;
+  uint64_t seed = 1;
+  bool json = false;
+};
+
+struct SelftestOptions {
+  unsigned studies = 2000;
   uint64_t seed = 1;
   bool json = false;
 };
@@ -199,6 +206,7 @@ int attach(const JobOptions& options, const Console& console);
 int status(const JobOptions& options, const Console& console);
 int cancel(const JobOptions& options, const Console& console);
 int diagnose(const DiagnoseOptions& options, const Console& console);
+int selftestStatistics(const SelftestOptions& options, const Console& console);
 int rehearse(const RehearseOptions& options, const Console& console);
 int report(const ReportOptions& options, const Console& console);
 int exportResults(const ExportOptions& options, const Console& console);

@@ -8,11 +8,9 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
-#include "compiler/driver/estimate.h"
+#include "compiler/driver/diagnosis.h"
 #include "compiler/driver/exit_codes.h"
 #include "compiler/language/words.h"
-#include "runtime/plan/json.h"
-#include "runtime/report/diagnosis_text.h"
 
 namespace expc::driver {
 namespace {
@@ -104,21 +102,18 @@ int diagnose(const DiagnoseOptions& options, const Console& console) {
     return console.usage(fmt::format("{} holds {} studies and a diagnosis is of one: choose it with --study NAME",
                                      options.study.file, plans->size()));
   for (const ChosenPlan& one : *plans) {
-    simulate::Assumptions assumptions;
-    simulate::DiagnosisOptions how;
-    how.studies = options.studies;
-    how.seed = options.seed;
-    if (lost) assumptions.lost = lost->value;
+    DiagnosisRequest request;
+    request.results = options.results;
+    request.null_cards = !options.machine.null_gpus.empty();
+    request.json = options.json;
+    request.how.studies = options.studies;
+    request.how.seed = options.seed;
+    if (lost) request.assumptions.lost = lost->value;
     for (const std::string& wrong :
-         {readNoise(one.plan, noise, assumptions), readEffects(one.plan, effects, how.effects)})
+         {readNoise(one.plan, noise, request.assumptions), readEffects(one.plan, effects, request.how.effects)})
       if (!wrong.empty()) return console.usage(wrong);
-    auto stored = storedOf(one.plan, options.results, !options.machine.null_gpus.empty());
-    if (!stored) return console.error(stored.takeError());
-    const auto diagnosis = simulate::diagnose(one.plan, simulate::modelOf(one.plan, *stored, assumptions), how);
-    const std::string text = options.json
-                                 ? plan::prettyJson(report::diagnosisJson(one.plan, diagnosis)) + "\n"
-                                 : report::diagnosisText(one.plan, diagnosis, {console.width(), console.colourOut()});
-    if (!console.print((plans->size() > 1 && &one != &plans->front() ? "\n" : "") + text)) return kError;
+    if (&one != &plans->front() && !console.print("\n")) return kError;
+    if (const int code = showDiagnosis(one.plan, request, console); code != kSuccess) return code;
   }
   return kSuccess;
 }

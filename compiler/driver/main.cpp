@@ -226,6 +226,9 @@ void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
       ->type_name("SIZE");
   command.add_flag("--no-device-lease", options.beside_others,
                    "Measure also on devices and cores that another run has, and keep none from others");
+  command.add_flag(
+      "--pilot", options.pilot,
+      "Run only the blocks that noise can be measured with, then say what the design can be expected to find");
   command.add_flag("--verdicts-ok", options.verdicts_ok,
                    "Exit with 0 when every criterion has a verdict, whatever it is");
 }

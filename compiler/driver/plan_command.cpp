@@ -2,7 +2,7 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
-#include "compiler/driver/estimate.h"
+#include "compiler/driver/diagnosis.h"
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/lock.h"
 #include "compiler/driver/plan_modes.h"

@@ -5,6 +5,7 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
+#include "compiler/driver/diagnosis.h"
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/jobs.h"
 #include "compiler/driver/lock.h"
@@ -61,9 +62,11 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
     engine_options.ends_at = engine_options.clock->boot() + **left;
 
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress();
-  llvm::Expected<engine::RunOutcome> outcome = engine::run(plan, engine_options, *progress);
+  llvm::Expected<engine::RunOutcome> outcome =
+      engine::run(options.pilot ? simulate::pilotOf(plan) : plan, engine_options, *progress);
   if (!outcome) return console.error(outcome.takeError());
   if (outcome->ending == engine::Ending::Interrupted) return kInterrupted;
+  if (options.pilot) return showDiagnosis(plan, {options.results, outcome->null_cards, options.json, {}, {}}, console);
   const int code = showVerdicts(plan, options, outcome->null_cards, console);
   const bool has_verdicts = code == kSomeFail || code == kSomeUndecided;
   return options.verdicts_ok && has_verdicts ? kSuccess : code;

@@ -153,6 +153,23 @@ Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assump
   return model;
 }
 
+plan::Plan pilotOf(plan::Plan plan) {
+  const auto startable = static_cast<unsigned>(std::count_if(
+      plan.points.begin(), plan.points.end(), [](const plan::Point& point) { return point.startable(); }));
+  // B blocks of P points leave (P - 1) (B - 1) degrees of freedom.
+  const unsigned others = std::max(1u, startable) - 1;
+  const unsigned blocks = others == 0 ? 2 : 1 + (kFewestFreedoms + others - 1) / others;
+  for (plan::KindDesign& design : plan.design.kinds) {
+    design.repeat = design.repeat_most = std::min(design.repeat, blocks);
+    design.until.clear();
+    design.looks.clear();
+  }
+  std::erase_if(plan.design.kinds,
+                [](const plan::KindDesign& design) { return design.kind == plan::TrialKind::Profile; });
+  plan.criteria.clear();
+  return plan;
+}
+
 std::string noiseText(const Model& model) {
   std::string text;
   for (const MetricModel& metric : model.metrics) {

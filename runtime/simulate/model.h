@@ -58,6 +58,10 @@ inline constexpr double kAssumedNoise = 0.01;
 /// of freedom after an additive fit of points and blocks.
 Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assumptions& assumptions);
 
+/// The plan with as few blocks as its noise can be measured with, and without criteria: what it measures is looked at
+/// for its noise alone, so it is no look at a verdict.
+plan::Plan pilotOf(plan::Plan plan);
+
 /// "step_time 0.8 % measured (56 trials), accuracy 1 % assumed".
 std::string noiseText(const Model& model);
 

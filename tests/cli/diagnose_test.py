@@ -77,6 +77,22 @@ class Diagnose(unittest.TestCase):
         self.assertIn("at the noise of stored trials", text)
         self.assertRegex(text, r"as measured \(1\.\d+x\): passes 100 %, fails 0 %, open 0 % of 200 simulated studies")
 
+    def test_a_pilot_measures_the_noise_and_is_no_look(self):
+        run = ("run", "s.exp", "--heat-up", "0", "--devices", "cpu:1")
+        text = self.expc(*run, "--pilot").stdout
+        self.assertIn("1000 simulated studies of s: 10 timed repetitions", text)
+        self.assertIn("measured (10 trials)", text)
+        self.assertFalse((self.folder / "results" / "s.html").exists())
+        found, = json.loads(self.expc(*run, "--format", "json").stdout)["criteria"]
+        self.assertEqual((found["scope"]["complete"], found["look"], found["provisional"]), (10, None, False))
+
+    def test_the_selftest_keeps_its_promises(self):
+        text = self.expc("selftest", "stats", "--studies", "200").stdout
+        self.assertEqual(text.count("10 to 30 pairs until narrow"), 6)
+        said = json.loads(self.expc("selftest", "stats", "--studies", "200", "--format", "json").stdout)
+        self.assertEqual((said["schema"], len(said["statistics"])), ("expc.selftest/1", 24))
+        self.assertTrue(all(row["kept"] for row in said["statistics"]))
+
     def test_what_is_stated_wrongly_is_refused_with_the_way_out(self):
         for words, said in ((("--noise", "fast"), "expected VALUE or NAME=VALUE, as in --noise 2%"),
                             (("--noise", "2ms"), "noise is a share of the value, as 2%"),
