@@ -179,7 +179,20 @@ Object specification(const Frame& frame, Array cells, Array dots) {
   Array intervals;
   for (const Value& cell : cells)
     if (cell.getAsObject()->get("l")) intervals.push_back(cell);
+  // What the fields of a cell are called where they are read without the chart. Values are in the axis's unit.
+  const std::string unit = frame.unit.symbol.empty() ? "" : fmt::format(" ({})", frame.unit.symbol);
+  Array columns;
+  const auto column = [&](const char* of, const std::string& name) {
+    columns.push_back(Array{of, plan::jsonText(name)});
+  };
+  column("x", frame.x_title);
+  if (series) column("s", grid.column_factor);
+  column("e", grid.subject + unit);
+  column("l", "low" + unit);
+  column("h", "high" + unit);
+  column("n", grid.comparison ? "pairs" : "runs");
   return Object{
+      {"usermeta", Object{{"columns", std::move(columns)}}},
       {"width", "container"},
       {"height", 260},
       {"datasets", Object{{"cells", std::move(cells)}, {"intervals", std::move(intervals)}, {"dots", std::move(dots)}}},

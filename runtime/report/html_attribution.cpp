@@ -7,6 +7,7 @@
 #include "runtime/analysis/format.h"
 #include "runtime/report/attribution_text.h"
 #include "runtime/report/html_parts.h"
+#include "runtime/report/html_table.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
 
@@ -33,15 +34,16 @@ std::string countText(double treated, double baseline) {
   return treated == baseline ? plain(treated) + "×" : plain(treated) + "× / " + plain(baseline) + "×";
 }
 
-std::string row(const analysis::CategoryShare& category, double largest) {
+void addRow(HtmlTable& table, const analysis::CategoryShare& category, double largest) {
   const auto time = [](double seconds) { return html(analysis::formatQuantity(seconds, "s")); };
-  return fmt::format(
-      "<tr{}><th scope=\"row\">{}</th><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td>"
-      "<td class=\"drawing\">{}</td><td class=\"num\">{}</td><td class=\"num quiet\">{}</td></tr>",
-      category.rest || category.beside ? " class=\"quiet\"" : "", html(categoryText(category)), time(category.treated),
-      time(category.baseline), html(differenceText(category.difference())),
-      category.beside ? "" : bar(category.difference(), largest), html(shareText(category)),
-      html(countText(category.treated_count, category.baseline_count)));
+  table.row(category.rest || category.beside ? "quiet" : "")
+      .head(html(categoryText(category)))
+      .number(time(category.treated))
+      .number(time(category.baseline))
+      .number(html(differenceText(category.difference())))
+      .cell(category.beside ? "" : bar(category.difference(), largest), "drawing")
+      .number(html(shareText(category)))
+      .cell(html(countText(category.treated_count, category.baseline_count)), "num quiet");
 }
 
 std::string viewTable(const analysis::AttributionView& view, const std::pair<std::string, std::string>& levels) {
@@ -49,19 +51,16 @@ std::string viewTable(const analysis::AttributionView& view, const std::pair<std
   double largest = 0;
   for (const analysis::CategoryShare& category : categories)
     if (!category.beside) largest = std::max(largest, std::abs(category.difference()));
-  std::string out = fmt::format("<table class=\"cells\"><thead><tr><th scope=\"col\">{}</th>", html(view.title));
-  const auto head = [&](std::string_view text) {
-    out += fmt::format("<th scope=\"col\" class=\"num\">{}</th>", html(text));
-  };
-  head(levels.first);
-  head(levels.second);
-  head("difference");
-  out += "<td></td>";  // the bars repeat what their neighbours say
-  head("share of it");
-  head("in a step");
-  out += "</tr></thead><tbody>";
-  for (const analysis::CategoryShare& category : categories) out += row(category, largest);
-  return scrolled(out + "</tbody></table>");
+  HtmlTable table("cells", view.title);
+  table.column(view.title)
+      .column(levels.first, true)
+      .column(levels.second, true)
+      .column("difference", true)
+      .drawings("difference, drawn")
+      .column("share of it", true)
+      .column("in a step", true);
+  for (const analysis::CategoryShare& category : categories) addRow(table, category, largest);
+  return table.text();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "runtime/analysis/format.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/html_parts.h"
+#include "runtime/report/html_table.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/wording.h"
@@ -14,11 +15,13 @@ namespace {
 
 constexpr size_t kMaxRows = 500;
 
-std::string valueCell(const GridCell& cell, const std::string& unit, const std::string& dimension) {
+void addValue(HtmlTable& table, const GridCell& cell, const std::string& unit, const std::string& dimension) {
   const std::string published =
       cell.published ? "<small>" + html(publishedText(cell, unit, dimension)) + "</small>" : "";
-  if (!cell.estimate)
-    return fmt::format("<td class=\"num quiet\">{}{}</td>", html(cell.note.empty() ? "—" : cell.note), published);
+  if (!cell.estimate) {
+    table.cell(html(cell.note.empty() ? "—" : cell.note) + published, "num quiet");
+    return;
+  }
   std::string below;
   if (cell.constant)
     below = fmt::format("constant, n={}", cell.n);
@@ -28,30 +31,24 @@ std::string valueCell(const GridCell& cell, const std::string& unit, const std::
     below = fmt::format("n={}", cell.n);
   below += asideText(cell);
   if (!cell.outliers.empty()) below += ", " + counted(cell.outliers.size(), "outlier");
-  return fmt::format("<td class=\"num\"><b>{}</b><small>{}</small>{}</td>",
-                     html(analysis::formatQuantity(*cell.estimate, unit, dimension)), html(below), published);
+  table.number(fmt::format("<b>{}</b><small>{}</small>{}",
+                           html(analysis::formatQuantity(*cell.estimate, unit, dimension)), html(below), published));
 }
 
-std::string gridTable(const Grid& grid) {
-  std::string out = "<table class=\"grid\"><thead>";
-  if (!grid.column_factor.empty())
-    out += fmt::format("<tr>{}<th scope=\"colgroup\" class=\"num\" colspan=\"{}\">{}</th></tr>",
-                       grid.row_factors.empty() ? "" : fmt::format("<td colspan=\"{}\"></td>", grid.row_factors.size()),
-                       grid.columns.size(), html(grid.column_factor));
-  out += "<tr>";
-  for (const std::string& factor : grid.row_factors) out += "<th scope=\"col\">" + html(factor) + "</th>";
-  for (const std::string& column : grid.columns) out += "<th scope=\"col\" class=\"num\">" + html(column) + "</th>";
-  out += "</tr></thead><tbody>";
+std::string gridTable(const Grid& grid, const std::string& label) {
+  HtmlTable table("grid", label);
+  for (const std::string& factor : grid.row_factors) table.column(factor);
+  for (const std::string& column : grid.columns) table.column(column, true);
+  if (!grid.column_factor.empty()) table.over(grid.column_factor, grid.row_factors.size());
   for (size_t r = 0; r < grid.rows.size() && r < kMaxRows; ++r) {
-    out += "<tr>";
-    for (const std::string& label : grid.rows[r]) out += "<th scope=\"row\">" + html(label) + "</th>";
-    for (const GridCell& cell : grid.cells[r]) out += valueCell(cell, grid.unit, grid.dimension);
-    out += "</tr>";
+    table.row();
+    for (const std::string& level : grid.rows[r]) table.head(html(level));
+    for (const GridCell& cell : grid.cells[r]) addValue(table, cell, grid.unit, grid.dimension);
   }
-  out += "</tbody></table>";
+  std::string out = table.text();
   if (grid.rows.size() > kMaxRows)
     out += fmt::format("<p class=\"quiet\">The first {} of {} rows.</p>", kMaxRows, grid.rows.size());
-  return scrolled(out);
+  return out;
 }
 
 std::string chartFigures(Page& page, const Grid& grid) {
@@ -90,9 +87,9 @@ std::string subjectBlock(Page& page, const Grid& grid, const std::string& title,
   if (grid.rows.empty()) return out + "<p>Nothing to show.</p></article>\n";
   const std::string figures = chartFigures(page, grid);
   if (chart_first)
-    out += figures + "<details><summary>The numbers</summary>" + gridTable(grid) + "</details>";
+    out += figures + "<details><summary>The numbers</summary>" + gridTable(grid, title) + "</details>";
   else
-    out += gridTable(grid) + figures;
+    out += gridTable(grid, title) + figures;
   return out + "</article>\n";
 }
 
@@ -147,7 +144,7 @@ std::string comparisonSection(const Page& page) {
       out += fmt::format("<p class=\"quiet\">{}</p>", kNothingToCompare);
     else
       out += cellTable(page, comparison.factors, comparison.cells, result->cells, comparison.unit, std::nullopt,
-                       difference ? 0.0 : 1.0, false);
+                       difference ? 0.0 : 1.0, false, comparison.name);
     if (comparison.without_partner)
       out += fmt::format("<p class=\"quiet\">{} without a partner: {}</p>",
                          counted(comparison.without_partner, "point"), html(comparison.without_partner_why));
@@ -161,27 +158,23 @@ std::string measurementSection(const Page& page) {
   const plan::Plan& plan = page.plan;
   if (plan.points.empty() || plan.metrics.empty()) return "";
   // One row for each point: a grid per metric, whose single column is that metric.
-  std::string out = "<table class=\"grid\"><thead><tr>";
-  for (const plan::Factor& factor : plan.factors) out += "<th scope=\"col\">" + html(factor.name) + "</th>";
-  for (const plan::Metric& metric : plan.metrics)
-    out += "<th scope=\"col\" class=\"num\">" + html(metric.name) + "</th>";
-  out += "</tr></thead><tbody>";
+  HtmlTable table("grid", "Every metric at every point");
+  for (const plan::Factor& factor : plan.factors) table.column(factor.name);
+  for (const plan::Metric& metric : plan.metrics) table.column(metric.name, true);
   for (size_t i = 0; i < plan.points.size() && i < kMaxRows; ++i) {
     const plan::Point& point = plan.points[i];
-    out += "<tr>";
-    for (size_t f = 0; f < plan.factors.size(); ++f)
-      out += "<th scope=\"row\">" + html(plan.levelLabel(point, f)) + "</th>";
+    table.row();
+    for (size_t f = 0; f < plan.factors.size(); ++f) table.head(html(plan.levelLabel(point, f)));
     for (const plan::Metric& metric : plan.metrics)
-      out += valueCell(metricCell(page.plan, page.judgement, point, metric), metric.unit, metric.dimension);
-    out += "</tr>";
+      addValue(table, metricCell(page.plan, page.judgement, point, metric), metric.unit, metric.dimension);
   }
-  out += "</tbody></table>";
+  std::string out = table.text();
   if (plan.points.size() > kMaxRows)
     out += fmt::format("<p class=\"quiet\">The first {} of {} points; the data at the end of the page has all.</p>",
                        kMaxRows, plan.points.size());
   return "<section id=\"measurements\"><h2>All measurements</h2><details><summary>Every metric at every "
          "point</summary>" +
-         scrolled(out) + "</details></section>\n";
+         out + "</details></section>\n";
 }
 
 }  // namespace expc::report

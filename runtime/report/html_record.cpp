@@ -7,6 +7,7 @@
 
 #include "runtime/plan/json.h"
 #include "runtime/report/html_parts.h"
+#include "runtime/report/html_table.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/wording.h"
@@ -35,12 +36,10 @@ void flatten(const llvm::json::Value& value, const std::string& prefix, std::map
   rows[prefix] = text ? text->str() : plan::canonicalJson(value);
 }
 
-std::string factTable(const std::map<std::string, std::string>& rows) {
-  if (rows.empty()) return "";
-  std::string out = "<table class=\"facts\"><tbody>";
-  for (const auto& [name, text] : rows)
-    out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>", html(name), html(text));
-  return scrolled(out + "</tbody></table>");
+std::string factTable(const std::map<std::string, std::string>& rows, std::string_view label) {
+  HtmlFacts facts("facts", label);
+  for (const auto& [name, text] : rows) facts.fact(name, html(text));
+  return facts.text();
 }
 
 std::string environmentTable(const std::string& json) {
@@ -52,7 +51,7 @@ std::string environmentTable(const std::string& json) {
   }
   std::map<std::string, std::string> rows;
   flatten(*value, "", rows);
-  return factTable(rows);
+  return factTable(rows, "Environment of the session");
 }
 
 /// What the workers said of themselves: what all agree on as it is, what differs as a list of values with their trials.
@@ -78,14 +77,16 @@ std::string workerTable(const store::Results& results) {
       texts.push_back(counts.size() == 1 ? text : fmt::format("{} ({})", text, counted(count, "trial")));
     merged[name] = texts.size() <= kMaxValues ? joined(texts, "; ") : fmt::format("{} different values", texts.size());
   }
-  return merged.empty() ? "" : "<h3>What the workers said of themselves</h3>" + factTable(merged);
+  return merged.empty() ? ""
+                        : "<h3>What the workers said of themselves</h3>" +
+                              factTable(merged, "What the workers said of themselves");
 }
 
 std::string statusTable(const Page& page) {
-  std::string out = "<table class=\"cells\"><thead><tr><th scope=\"col\">kind</th>";
+  HtmlTable table("cells", "Trials of each kind");
+  table.column("kind");
   for (const char* head : {"planned", "valid", "failed", "timed out", "infeasible", "disturbed"})
-    out += fmt::format("<th scope=\"col\" class=\"num\">{}</th>", head);
-  out += "</tr></thead><tbody>";
+    table.column(head, true);
   for (const plan::KindDesign& kind : page.plan.design.kinds) {
     unsigned planned = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0, invalid = 0;
     for (const analysis::PointStatus& status : page.judgement.points) {
@@ -97,12 +98,11 @@ std::string statusTable(const Page& page) {
       infeasible += status.infeasible;
       invalid += status.invalid;
     }
-    out += fmt::format("<tr><th scope=\"row\">{}</th>", toString(kind.kind));
+    table.row().head(toString(kind.kind));
     for (const unsigned count : {planned, valid, failed, timeouts, infeasible, invalid})
-      out += fmt::format("<td class=\"num\">{}</td>", count);
-    out += "</tr>";
+      table.number(fmt::format("{}", count));
   }
-  return scrolled(out + "</tbody></table>");
+  return table.text();
 }
 
 }  // namespace
@@ -115,8 +115,6 @@ std::string timeText(double unix_time) {
   std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &utc);
   return text;
 }
-
-std::string scrolled(const std::string& table) { return "<div class=\"scroll\">" + table + "</div>"; }
 
 std::string headSection(const Page& page) {
   const plan::Plan& plan = page.plan;
@@ -141,15 +139,17 @@ std::string headSection(const Page& page) {
 
 std::string pointSection(const Page& page) {
   const plan::Plan& plan = page.plan;
-  std::string rows;
+  HtmlTable table("cells", "Points left out");
+  table.column("rule").column("points", true).column("because").column("for example");
   for (const plan::RemovedGroup& group : plan.removed) {
     std::vector<std::string> examples;
     for (const auto& labels : group.examples) examples.push_back(exampleText(plan, labels));
     if (group.count > group.examples.size()) examples.emplace_back("…");
-    rows += fmt::format(
-        "<tr><th scope=\"row\">{}<small>{}</small></th><td class=\"num\">{}</td><td>{}</td><td "
-        "class=\"quiet\">{}</td></tr>",
-        html(group.rule), html(group.location), group.count, htmlProse(group.because), html(joined(examples, "; ")));
+    table.row()
+        .head(html(group.rule) + "<small>" + html(group.location) + "</small>")
+        .number(fmt::format("{}", group.count))
+        .cell(htmlProse(group.because))
+        .cell(html(joined(examples, "; ")), "quiet");
   }
   std::map<std::string, std::vector<std::string>> unavailable;
   for (const plan::Point& point : plan.points) {
@@ -164,29 +164,27 @@ std::string pointSection(const Page& page) {
     if (++shown > kMaxReasons) break;
     const size_t count = labels.size();
     if (labels.size() > 4) labels.resize(4), labels.emplace_back("…");
-    rows += fmt::format(
-        "<tr><th scope=\"row\">not available here</th><td class=\"num\">{}</td><td>{}</td><td "
-        "class=\"quiet\">{}</td></tr>",
-        count, html(reason), html(joined(labels, "; ")));
+    table.row()
+        .head("not available here")
+        .number(fmt::format("{}", count))
+        .cell(html(reason))
+        .cell(html(joined(labels, "; ")), "quiet");
   }
   std::string out = "<section id=\"points\"><h2>Points left out</h2>";
-  if (rows.empty())
+  if (page.plan.removed.empty() && unavailable.empty())
     return out +
            fmt::format("<p>None: all {} of the product were planned, and this system can run them all.</p></section>\n",
                        counted(plan.points.size(), "point"));
   out += fmt::format("<p>The product has {}; {} planned.</p>", counted(plan.product, "point"),
                      plan.points.size() == 1 ? "1 is" : fmt::format("{} are", plan.points.size()));
-  out += scrolled(
-      "<table class=\"cells\"><thead><tr><th scope=\"col\">rule</th><th scope=\"col\" class=\"num\">points</th>"
-      "<th scope=\"col\">because</th><th scope=\"col\">for example</th></tr></thead><tbody>" +
-      rows + "</tbody></table>");
+  out += table.text();
   return out + "</section>\n";
 }
 
 std::string designSection(const Page& page) {
   const plan::Plan& plan = page.plan;
   std::string out = "<section id=\"design\"><h2>Design</h2><div class=\"columns\"><div><h3>Factors</h3>";
-  std::string factors = "<table class=\"cells\"><tbody>";
+  HtmlFacts factors("pairs", "Factors and their levels");
   for (const plan::Factor& factor : plan.factors) {
     std::string levels;
     for (size_t i = 0; i < factor.levels.size(); ++i) {
@@ -196,24 +194,24 @@ std::string designSection(const Page& page) {
     }
     if (factor.declared.size() > factor.levels.size())
       levels += "<small>of " + html(joined(factor.declared)) + "</small>";
-    factors += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>", html(factor.name), levels);
+    factors.fact(factor.name, levels);
   }
-  out += scrolled(factors + "</tbody></table>") + "<p class=\"quiet\">Baselines are bold.</p><h3>Trials</h3>";
-  std::string kinds = "<table class=\"cells\"><tbody>";
+  out += factors.text() + "<p class=\"quiet\">Baselines are bold.</p><h3>Trials</h3>";
+  HtmlFacts kinds("pairs", "Kinds of trials");
   for (const plan::KindDesign& kind : plan.design.kinds)
-    kinds += fmt::format("<tr><th scope=\"row\">{}</th><td>{}<small>{}</small><small>measures {}</small></td></tr>",
-                         toString(kind.kind),
-                         kind.most() > kind.repeat ? repetitionsText(kind) + " blocks" : counted(kind.repeat, "block"),
-                         html(settingsText(kind.settings)), html(joined(metricsOf(plan, kind.kind))));
-  out += scrolled(kinds + "</tbody></table>");
+    kinds.fact(
+        toString(kind.kind),
+        fmt::format("{}<small>{}</small><small>measures {}</small>",
+                    kind.most() > kind.repeat ? repetitionsText(kind) + " blocks" : counted(kind.repeat, "block"),
+                    html(settingsText(kind.settings)), html(joined(metricsOf(plan, kind.kind)))));
+  out += kinds.text();
   out += fmt::format(
       "<p class=\"quiet\">Each block runs every point once in a fresh random order (seed {}). Weights, data order and "
       "dropout start from one seed within a block.</p></div><div><h3>Held fixed</h3>",
       plan.design.seed);
-  std::string fixed = "<table class=\"facts\"><tbody>";
-  for (const auto& [name, text] : fixedParameters(plan))
-    fixed += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>", html(name), html(text));
-  return out + scrolled(fixed + "</tbody></table>") + "</div></div></section>\n";
+  HtmlFacts fixed("facts", "Held fixed");
+  for (const auto& [name, text] : fixedParameters(plan)) fixed.fact(name, html(text));
+  return out + fixed.text() + "</div></div></section>\n";
 }
 
 std::string trialSection(const Page& page) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "runtime/report/html_parts.h"
+#include "runtime/report/html_table.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/rehearsal_columns.h"
@@ -18,17 +19,13 @@ std::vector<RehearsalColumn> exactColumns() {
   return columns;
 }
 
-std::string row(const plan::Plan& plan, const plan::Point& point, const rehearsal::Point& seen,
-                const std::vector<RehearsalColumn>& columns) {
-  std::string out = "<tr>";
-  for (size_t i = 0; i < plan.factors.size(); ++i)
-    out += "<th scope=\"row\">" + html(plan.levelLabel(point, i)) + "</th>";
-  out += "<td>" + html(outcomeText(point, seen));
-  if (!seen.reason.empty()) out += "<small>" + html(seen.reason) + "</small>";
-  out += "</td>";
+void addRow(HtmlTable& table, const plan::Plan& plan, const plan::Point& point, const rehearsal::Point& seen,
+            const std::vector<RehearsalColumn>& columns) {
+  table.row();
+  for (size_t i = 0; i < plan.factors.size(); ++i) table.head(html(plan.levelLabel(point, i)));
+  table.cell(html(outcomeText(point, seen)) + (seen.reason.empty() ? "" : "<small>" + html(seen.reason) + "</small>"));
   for (const RehearsalColumn& column : columns)
-    out += "<td class=\"num\">" + html(seen.rehearsed ? column.text(plan, point, seen) : "") + "</td>";
-  return out + "</tr>";
+    table.number(html(seen.rehearsed ? column.text(plan, point, seen) : ""));
 }
 
 }  // namespace
@@ -39,18 +36,15 @@ std::string rehearsalSection(const Page& page) {
   const rehearsal::Study study = rehearsalOf(plan, *page.options.rehearsed);
   if (study.points.empty()) return "";
   const std::vector<RehearsalColumn> columns = exactColumns();
-  std::string out = "<table class=\"grid\"><thead><tr>";
-  for (const plan::Factor& factor : plan.factors) out += "<th scope=\"col\">" + html(factor.name) + "</th>";
-  out += "<th scope=\"col\">rehearsed</th>";
-  for (const RehearsalColumn& column : columns)
-    out += fmt::format("<th scope=\"col\" class=\"num\">{}</th>", html(column.name));
-  out += "</tr></thead><tbody>";
+  HtmlTable table("grid", "What rehearsals saw");
+  for (const plan::Factor& factor : plan.factors) table.column(factor.name);
+  table.column("rehearsed");
+  for (const RehearsalColumn& column : columns) table.column(column.name, true);
   size_t shown = 0;
   for (const plan::Point& point : plan.points) {
     const rehearsal::Point* seen = study.find(point.id);
-    if (seen && shown++ < kMaxRows) out += row(plan, point, *seen, columns);
+    if (seen && shown++ < kMaxRows) addRow(table, plan, point, *seen, columns);
   }
-  out += "</tbody></table>";
   const std::string cards = cardsText(study);
   std::string lead = fmt::format(
       "Not measured: a few steps on {} that compute nothing, counted. Memory is of the rank that takes most, "
@@ -58,7 +52,7 @@ std::string rehearsalSection(const Page& page) {
       cards.empty() ? "cards" : html(cards));
   if (shown > kMaxRows)
     lead += fmt::format(" The first {} of {} points; the data at the end of the page has all.", kMaxRows, shown);
-  return "<section id=\"rehearsed\"><h2>Rehearsed</h2><p class=\"quiet\">" + lead + "</p>" + scrolled(out) +
+  return "<section id=\"rehearsed\"><h2>Rehearsed</h2><p class=\"quiet\">" + lead + "</p>" + table.text() +
          "</section>\n";
 }
 

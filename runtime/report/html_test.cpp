@@ -112,8 +112,20 @@ TEST_CASE("nothing that a study or a worker says becomes markup") {
   CHECK(count(text, "</script") == 2);
 }
 
+TEST_CASE("each value knows its column, for screens on which a row is a card") {
+  const std::string text = page(exampleResults());
+  CHECK(count(text, "<td class=\"word pass\" data-label=\"verdict\">PASS") > 0);
+  CHECK(count(text, "data-label=\"interval\">[1.52x, 1.57x]</td>") > 0);
+  CHECK(count(text, "data-label=\"bound\">&gt;= 1.2x</td>") == 2);
+  CHECK(count(text, "<th scope=\"row\" data-label=\"gpus\">") > 0);
+  CHECK(count(text, "<th scope=\"col\"></th>") == 0);
+}
+
 TEST_CASE("the page asks nothing of a network") {
-  const std::string text = page(exampleResults(), false);
+  std::string text = page(exampleResults(), false);
+  // The name of the language in which a chart is saved is no address to ask.
+  const std::string schema = "https://vega.github.io/schema/";
+  text.erase(text.find(schema), schema.size());
   for (const char* word : {" src=", "@import", "url(", "<link", "http://", "https://"}) {
     CAPTURE(word);
     CHECK(text.find(word) == std::string::npos);

@@ -6,6 +6,7 @@
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/published.h"
 #include "runtime/report/html_parts.h"
+#include "runtime/report/html_table.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/wording.h"
@@ -61,6 +62,21 @@ std::string intervalText(const GridCell& cell, const std::vector<double>& bounds
   return html(analysis::formatInterval(*cell.interval, unit, dimension, bounds));
 }
 
+std::string estimateText(const GridCell& cell, const std::vector<double>& bounds, const std::string& unit,
+                         const std::string& dimension) {
+  const std::string published =
+      cell.published ? "<small>" + html(publishedText(cell, unit, dimension)) + "</small>" : "";
+  return fmt::format("<b>{}</b>{}",
+                     cell.estimate ? html(analysis::formatAgainst(*cell.estimate, bounds, unit, dimension)) : "–",
+                     published);
+}
+
+/// The verdict of one cell, and why unless the cell is without values, where that stands in their place.
+std::string wordText(const analysis::CellEstimate& estimate, bool measured) {
+  const std::string why = measured && !estimate.why.empty() ? "<small>" + html(estimate.why) + "</small>" : "";
+  return std::string(verdictWord(estimate.verdict)) + why;
+}
+
 /// The bound of all cells: none where each has its own, or where the claim is that memory runs out.
 std::optional<plan::Bound> sharedBound(const plan::Criterion& criterion) {
   const bool own = std::any_of(criterion.cells.begin(), criterion.cells.end(),
@@ -109,7 +125,7 @@ std::string claim(const Page& page, const analysis::CriterionResult& result, con
   out += sentence("scope", joined(scope, "; "));
   if (!result.cells.empty())
     out += cellTable(page, criterion.factors, criterion.cells, result.cells, criterion.unit, sharedBound(criterion),
-                     std::nullopt, true);
+                     std::nullopt, true, result.name + " in each cell");
   return out + "</article>\n";
 }
 
@@ -117,7 +133,8 @@ std::string claim(const Page& page, const analysis::CriterionResult& result, con
 
 std::string cellTable(const Page& page, const std::vector<std::string>& factors, const std::vector<plan::Cell>& planned,
                       const std::vector<analysis::CellEstimate>& estimates, const std::string& unit,
-                      const std::optional<plan::Bound>& bound, std::optional<double> neutral, bool verdicts) {
+                      const std::optional<plan::Bound>& bound, std::optional<double> neutral, bool verdicts,
+                      const std::string& label) {
   std::vector<GridCell> cells;
   std::vector<const analysis::CellEstimate*> shown;
   for (const analysis::CellEstimate& estimate : estimates) {
@@ -130,49 +147,40 @@ std::string cellTable(const Page& page, const std::vector<std::string>& factors,
   const std::string dimension(analysis::dimensionOf(page.plan, first));
   const Forest forest(cells, bound, neutral, first.estimator == plan::Estimator::PairedRatio, unit, dimension);
 
-  std::string out = "<table class=\"cells\"><thead><tr>";
-  for (const std::string& factor : factors) out += "<th scope=\"col\">" + html(factor) + "</th>";
-  out +=
-      "<th scope=\"col\" class=\"num\">estimate</th><th scope=\"col\" class=\"num\">interval</th>"
-      "<th scope=\"col\" class=\"num\">n</th>";
-  if (verdicts) out += "<th scope=\"col\">verdict</th>";
-  if (!forest.empty()) out += "<th scope=\"col\" class=\"drawing\"></th>";
-  out += "</tr></thead><tbody>";
+  HtmlTable table("cells", label);
+  for (const std::string& factor : factors) table.column(factor);
+  if (verdicts) table.column("verdict");
+  table.column("estimate", true).column("interval", true);
+  const bool bounded = bound || std::any_of(shown.begin(), shown.end(), [&](const analysis::CellEstimate* estimate) {
+                         return planned[estimate->cell].bound.has_value();
+                       });
+  if (bounded) table.column("bound", true);
+  table.column("n", true);
+  if (!forest.empty()) table.drawings("estimate, interval and single blocks, drawn");
   for (size_t i = 0; i < shown.size(); ++i) {
-    out += "<tr>";
-    for (const std::string& label : planned[shown[i]->cell].labels) out += "<th scope=\"row\">" + html(label) + "</th>";
     const GridCell& cell = cells[i];
     const plan::Cell& of = planned[shown[i]->cell];
+    table.row(verdicts ? lookOf(shown[i]->verdict).style : "");
+    for (const std::string& level : of.labels) table.head(html(level));
+    const bool measured = cell.estimate || cell.interval;
+    if (verdicts) table.cell(wordText(*shown[i], measured), std::string("word ") + lookOf(shown[i]->verdict).style);
     const std::vector<double> bounds = of.bound ? boundEnds(*of.bound)
                                        : bound  ? boundEnds(*bound)
                                                 : std::vector<double>();
-    if (cell.estimate || cell.interval)
-      out += fmt::format("<td class=\"num\"><b>{}</b>{}</td><td class=\"num\">{}</td>",
-                         cell.estimate ? html(analysis::formatAgainst(*cell.estimate, bounds, unit, dimension)) : "–",
-                         cell.published ? "<br><small>" + html(publishedText(cell, unit, dimension)) + "</small>" : "",
-                         intervalText(cell, bounds, unit, dimension));
+    if (measured)
+      table.number(estimateText(cell, bounds, unit, dimension)).number(intervalText(cell, bounds, unit, dimension));
     else
-      out += fmt::format("<td class=\"quiet\" colspan=\"2\">{}</td>", html(cell.note));
-    out += fmt::format("<td class=\"num\">{}</td>", cell.n);
-    if (verdicts) {
-      out += fmt::format("<td class=\"word {}\">{}", lookOf(shown[i]->verdict).style, verdictWord(shown[i]->verdict));
-      if ((cell.estimate || cell.interval) && !shown[i]->why.empty())
-        out += fmt::format("<br><small>{}</small>", html(shown[i]->why));
-      out += "</td>";
-    }
-    if (!forest.empty()) out += "<td class=\"drawing\">" + forest.row(cell) + "</td>";
-    out += "</tr>";
+      table.cell(html(cell.note), "quiet", 2);
+    if (bounded) table.number(html(of.bound ? of.bound->text : bound ? bound->text : ""));
+    table.number(fmt::format("{}", cell.n));
+    if (!forest.empty()) table.cell(forest.row(cell), "drawing");
   }
-  if (!forest.empty())
-    out += fmt::format("</tbody><tfoot><tr><td colspan=\"{}\"></td><td class=\"drawing\">{}</td></tr></tfoot>",
-                       factors.size() + (verdicts ? 4 : 3), forest.axis());
-  else
-    out += "</tbody>";
-  out += "</table>";
+  if (!forest.empty()) table.foot(forest.axis());
+  std::string out = table.text();
   if (estimates.size() > shown.size())
     out += fmt::format("<p class=\"quiet\">The first {} of {} cells; the data at the end of the page has all.</p>",
                        shown.size(), estimates.size());
-  return scrolled(out);
+  return out;
 }
 
 namespace {

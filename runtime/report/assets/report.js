@@ -22,6 +22,46 @@
     errorbar: { rule: { color: "#0072B2" } }
   };
 
+  const save = (name, text, type) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+
+  // The numbers of a chart with the names of its axes for the columns.
+  const table = (specification) => {
+    const columns = specification.usermeta.columns;
+    const quote = (value) => value === undefined ? "" : /[",\r\n]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : String(value);
+    const lines = specification.datasets.cells.map((cell) => columns.map(([field]) => quote(cell[field])).join(","));
+    return columns.map(([, name]) => quote(name)).join(",") + "\r\n" + lines.join("\r\n") + "\r\n";
+  };
+
+  const schema = "https://vega.github.io/schema/vega-lite/v" + (window.vegaLite ? window.vegaLite.version.split(".")[0] : "5") + ".json";
+
+  // Under a chart: the chart, its numbers and its specification to take away.
+  const offer = (place, specification, view) => {
+    const name = place.getAttribute("aria-label").replace(/[^\p{L}\p{N}]+/gu, "-");
+    const offers = {
+      SVG: async () => save(name + ".svg", await view.toSVG(), "image/svg+xml"),
+      PNG: async () => (await view.toCanvas(2)).toBlob((picture) => save(name + ".png", picture, "image/png")),
+      "numbers (CSV)": () => save(name + ".csv", table(specification), "text/csv"),
+      "specification (Vega-Lite)": () => save(name + ".vl.json", JSON.stringify({ $schema: schema, config, ...specification }, null, 1), "application/json")
+    };
+    const line = document.createElement("p");
+    line.className = "take";
+    line.append("Save: ");
+    for (const [what, give] of Object.entries(offers)) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = what;
+      button.addEventListener("click", give);
+      line.append(button, " ");
+    }
+    place.after(line);
+  };
+
   const specifications = read("charts") || {};
   if (window.vegaEmbed) {
     const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
@@ -30,13 +70,16 @@
       renderer: "svg",
       config,
       tooltip: { theme: dark ? "dark" : "light" },
-      actions: { export: true, source: false, compiled: false, editor: false }
+      actions: false
     };
     for (const [id, specification] of Object.entries(specifications)) {
       const place = document.getElementById(id);
       if (!place) continue;
       window.vegaEmbed(place, specification, options).then(
-        () => { place.dataset.drawn = "yes"; },
+        (drawn) => {
+          offer(place, specification, drawn.view);
+          place.dataset.drawn = "yes";
+        },
         (error) => {
           place.textContent = "This chart could not be drawn: " + error.message + ". The table has its numbers.";
           console.error(error);
@@ -50,13 +93,21 @@
   if (button && data) {
     button.hidden = false;
     button.addEventListener("click", () => {
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(new Blob([data.textContent], { type: "application/json" }));
-      link.download = (read("data").study || "study") + ".json";
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+      save((read("data").study || "study") + ".json", data.textContent, "application/json");
     });
   }
+
+  // Boxes that scroll are stops for the keyboard as long as there is something to scroll.
+  const boxes = document.querySelectorAll(".scroll, pre");
+  const settle = () => {
+    for (const box of boxes) {
+      if (box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1) box.tabIndex = 0;
+      else box.removeAttribute("tabindex");
+    }
+  };
+  settle();
+  window.addEventListener("resize", settle);
+  document.addEventListener("toggle", settle, true);
 
   // What is folded on the screen is wanted on paper.
   let folded = [];
