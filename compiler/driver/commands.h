@@ -111,6 +111,12 @@ struct RunOptions : ReportOptions {
   std::vector<std::string> words;  // of the command line behind the program's name
 };
 
+struct ReplicateOptions : RunOptions {
+  std::vector<std::string> of;    // sides (CompareOptions): the original, then others that replicated it
+  bool no_run = false;            // only say what is stored
+  bool replication_json = false;  // print expc.replicate/1
+};
+
 struct JobOptions {
   std::string results = "results";
   std::string job;  // its name; "": the newest, of cancel all
@@ -210,6 +216,7 @@ int selftestStatistics(const SelftestOptions& options, const Console& console);
 int rehearse(const RehearseOptions& options, const Console& console);
 int report(const ReportOptions& options, const Console& console);
 int exportResults(const ExportOptions& options, const Console& console);
+int replicate(const ReplicateOptions& options, const Console& console);
 int compare(const CompareOptions& options, const Console& console);
 int doctor(const DoctorOptions& options, const Console& console);
 int format(const FmtOptions& options, const Console& console);

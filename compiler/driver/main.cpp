@@ -176,11 +176,8 @@ void addPlaces(CLI::App& command, RunOptions& options) {
   command.add_flag("--detach", options.detach, "Leave the run to itself: see status, attach, cancel");
 }
 
-void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
-  auto [command, options] = addCommand(app, asked, "run", "Measure what is still missing, then judge and report", run);
-  addReporting(command, options);
-  options.words = std::move(words);
-  addPlaces(command, options);
+/// What `run` and `replicate` say of how trials are run.
+void addMeasuring(CLI::App& command, RunOptions& options) {
   command
       .add_option("--worker", options.engine.worker,
                   "The program that runs trials (default: beside expc, expc-worker, or expc-worker-cuda for GPUs)")
@@ -193,6 +190,37 @@ void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
       ->check(CLI::NonNegativeNumber)
       ->type_name("SECONDS")
       ->capture_default_str();
+}
+
+void addReplicate(CLI::App& app, Asked& asked) {
+  auto [command, options] = addCommand(
+      app, asked, "replicate", "Run a study again elsewhere, and say which of its conclusions hold here", replicate);
+  command.footer(
+      "Exit codes: 0 every conclusion that the original has holds, 1 error, 2 usage, 3 some is contradicted, 4 some is "
+      "open, 5 there is none, 130 interrupted.");
+  addStudyOptions(command, options.study, "Study file (.exp) or a plan (expc plan --format json)");
+  addJobs(command, options.study);
+  addMachine(command, options.machine);
+  addResults(command, options.results);
+  command
+      .add_option("--of", options.of,
+                  "The original's results folder; repeat for others that replicated it (parts as for compare)")
+      ->required()
+      ->type_name("SIDE")
+      ->allow_extra_args(false);
+  command.add_flag("--no-run", options.no_run, "Measure nothing: say what the folders hold");
+  addJson(command, options.replication_json);
+  command.add_option("--html", options.html, "Where to write the report page (default: in the results folder)")
+      ->type_name("FILE");
+  addMeasuring(command, options);
+}
+
+void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
+  auto [command, options] = addCommand(app, asked, "run", "Measure what is still missing, then judge and report", run);
+  addReporting(command, options);
+  options.words = std::move(words);
+  addPlaces(command, options);
+  addMeasuring(command, options);
   addWhere(command, options.where);
   command.add_flag("--fail-fast", options.engine.fail_fast,
                    "End the run at the first place of a block that used up its attempts");
@@ -388,6 +416,7 @@ int main(int argc, char** argv) {
   addReporting(reporting, options);
   addExport(app, asked);
   addCompare(app, asked);
+  addReplicate(app, asked);
   addExtract(app, asked);
   addBundle(app, asked);
   addDoctor(app, asked);

@@ -34,7 +34,7 @@ void note(const ValuesBySession& values, const Index& index, std::set<int64_t>& 
 /// Collects what both sides have.
 class Collector {
  public:
-  Collector(const Side& before, const Side& after) : before_(before), after_(after), plan_(before.index.plan()) {}
+  Collector(const Index& before, const Index& after) : before_(before), after_(after), plan_(before.plan()) {}
 
   std::vector<Both> collect() {
     for (const plan::Metric& metric : plan_.metrics)
@@ -77,17 +77,17 @@ class Collector {
     add(std::move(both), cell, false);
   }
   void add(Both both, const plan::Cell& cell, bool counts) {
-    both.before = valuesOf(before_.index, cell);
-    both.after = valuesOf(after_.index, cell);
-    note(both.before, before_.index, before_sessions_, before_nodes_);
-    note(both.after, after_.index, after_sessions_, after_nodes_);
+    both.before = valuesOf(before_, cell);
+    both.after = valuesOf(after_, cell);
+    note(both.before, before_, before_sessions_, before_nodes_);
+    note(both.after, after_, after_sessions_, after_nodes_);
     const bool has_before = !both.before.values.empty(), has_after = !both.after.values.empty();
     if (has_before && has_after) return all_.push_back(std::move(both));
     only_before_ += counts && has_before;
     only_after_ += counts && has_after;
   }
 
-  const Side &before_, &after_;
+  const Index &before_, &after_;
   const plan::Plan& plan_;
   std::vector<Both> all_;
   std::set<int64_t> before_sessions_, after_sessions_;
@@ -159,7 +159,7 @@ bool Sides::generalises() const {
   });
 }
 
-Sides compareSides(const Side& before, const Side& after) {
+Sides compareSides(const Index& before, const Index& after) {
   Sides sides;
   Collector collector(before, after);
   std::vector<Both> all = collector.collect();

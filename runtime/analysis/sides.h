@@ -16,11 +16,6 @@ namespace expc::analysis {
 /// 4 against 4 the least p is 2.9 %.
 inline constexpr unsigned kSessionsToGeneralise = 4;
 
-struct Side {
-  const Index& index;
-  const Judgement& judgement;
-};
-
 /// A metric at a point, or a cell of a comparison, on both sides.
 struct Shift {
   std::string subject;  // the metric or the comparison
@@ -51,8 +46,8 @@ struct Sides {
   bool generalises() const;
 };
 
-/// Both sides must be of one plan. Exact metrics that are constant on both sides are compared as they are; all others
+/// Both indices must be of one plan. Exact metrics that are constant on both sides are compared as they are; all others
 /// by stats::rankSum, on logs where all values are above 0.
-Sides compareSides(const Side& before, const Side& after);
+Sides compareSides(const Index& before, const Index& after);
 
 }  // namespace expc::analysis

@@ -34,8 +34,7 @@ Records measured(double factor, unsigned blocks, uint64_t seed, unsigned per_ses
 
 Sides compared(const plan::Plan& plan, const Records& before, const Records& after) {
   const Index one(plan, before.results), other(plan, after.results);
-  const Judgement one_judged = judge(one), other_judged = judge(other);
-  return compareSides({one, one_judged}, {other, other_judged});
+  return compareSides(one, other);
 }
 
 const Shift& find(const Sides& sides, const std::string& subject, const std::string& label) {

@@ -20,8 +20,15 @@ struct Part {
   std::optional<double> since, before;  // Unix time of the start
 };
 
+struct PartResults {
+  Results results;
+  /// The plan of the run that they count for, where it is of the same study as the one asked about: what that machine
+  /// could run and what not. Absent: the study was another one then, or is not read any more.
+  std::optional<plan::Plan> plan;
+};
+
 /// What counts for the newest run of the study that is of this part, and was measured in it; nothing where no run is.
 /// What ran on null cards only where nothing else did. Errors as of Store::load.
-llvm::Expected<std::optional<Results>> loadPart(Store& store, const plan::Plan& plan, const Part& part);
+llvm::Expected<std::optional<PartResults>> loadPart(Store& store, const plan::Plan& plan, const Part& part);
 
 }  // namespace expc::store

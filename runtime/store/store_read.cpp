@@ -167,6 +167,16 @@ class Loader {
   std::map<int64_t, Block> blocks_;
 };
 
+/// The plan of a run; nothing where it is not read any more.
+std::optional<plan::Plan> planOf(const Run& run, Statement& text) {
+  if (!text.bind({run.plan_json}).step()) return std::nullopt;
+  auto value = plan::parseJson(text.text(0));
+  auto plan = value ? plan::planFromJson(*value) : llvm::Expected<plan::Plan>(value.takeError());
+  if (plan) return std::move(*plan);
+  llvm::consumeError(plan.takeError());
+  return std::nullopt;
+}
+
 /// Of a run whose plan is not read any more nothing is known.
 std::optional<PastVerdicts> verdictsOf(const Run& run, Statement& text) {
   llvm::StringRef outcome = run.outcome;
@@ -176,13 +186,8 @@ std::optional<PastVerdicts> verdictsOf(const Run& run, Statement& text) {
   } else if (run.outcome != Run::kComplete && run.outcome != Run::kIncomplete) {
     return std::nullopt;
   }
-  if (!text.bind({run.plan_json}).step()) return std::nullopt;
-  auto value = plan::parseJson(text.text(0));
-  auto plan = value ? plan::planFromJson(*value) : llvm::Expected<plan::Plan>(value.takeError());
-  if (!plan) {
-    llvm::consumeError(plan.takeError());
-    return std::nullopt;
-  }
+  const auto plan = planOf(run, text);
+  if (!plan) return std::nullopt;
   PastVerdicts past;
   past.run = run.id;
   for (const plan::KindDesign& design : plan->design.kinds)
@@ -230,7 +235,7 @@ bool isOf(const Part& part, const Run& run, const std::string& host) {
 
 }  // namespace
 
-llvm::Expected<std::optional<Results>> loadPart(Store& store, const plan::Plan& plan, const Part& part) {
+llvm::Expected<std::optional<PartResults>> loadPart(Store& store, const plan::Plan& plan, const Part& part) {
   Database& database = store.database();
   std::map<int64_t, std::string> hosts;
   Statement sessions(database.handle(), database.path(), "SELECT id, host FROM session");
@@ -248,13 +253,18 @@ llvm::Expected<std::optional<Results>> loadPart(Store& store, const plan::Plan& 
   for (Statement* one : {&sessions, &runs})
     if (auto error = one->take()) return error;
   if (!newest) return std::nullopt;
-  return Loader(database, plan, &newest->match,
-                [&](const Trial& trial) {
-                  return (!part.host || hosts[trial.session] == *part.host) && (!part.run || trial.run == *part.run) &&
-                         (!part.since || trial.started >= *part.since) &&
-                         (!part.before || trial.started < *part.before);
-                })
-      .take();
+  Statement text(database.handle(), database.path(), "SELECT text FROM plan WHERE hash = ?1");
+  PartResults found{{}, planOf(*newest, text)};
+  if (auto error = text.take()) return error;
+  if (found.plan && found.plan->digest != plan.digest) found.plan.reset();
+  auto results = Loader(database, plan, &newest->match, [&](const Trial& trial) {
+                   return (!part.host || hosts[trial.session] == *part.host) && (!part.run || trial.run == *part.run) &&
+                          (!part.since || trial.started >= *part.since) &&
+                          (!part.before || trial.started < *part.before);
+                 }).take();
+  if (!results) return results.takeError();
+  found.results = std::move(*results);
+  return found;
 }
 
 llvm::Expected<std::optional<Session>> Store::latestSession(const std::string& host) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`expc compare`: two folders of one study beside each other, as a user meets them.
+"""`expc compare` and `expc replicate`: folders of one study beside each other, as a user meets them.
 
 usage: compare_test.py --expc PATH
 """
@@ -98,6 +98,28 @@ class Compare(unittest.TestCase):
         self.assertIn("there is no 'colour'", self.compare("old,colour=red", "slow", code=2))
         self.assertIn("'tomorrow' is no day", self.compare("old,since=tomorrow", "slow", code=2))
         self.assertIn("no results in", self.compare("nothing", "slow", code=1))
+
+    def test_a_study_is_run_again_and_its_conclusions_are_named(self):
+        def replicate(speed, *words):
+            (self.folder / "speed").write_text(str(speed))
+            return self.expc("replicate", "s.exp", "--heat-up", "0", *words)
+
+        done = replicate(101, "--of", "old", "--results", "here")
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        self.assertIn("replicated quick: ", done.stdout)
+        self.assertTrue(done.stdout.endswith("\n2 replicated\n"), done.stdout)
+        done = replicate(200, "--of", "old", "--of", "here", "--results", "there")
+        self.assertEqual(done.returncode, 3, done.stderr + done.stdout)
+        self.assertIn("contradicted quick: ", done.stdout)
+        self.assertIn("  there: FAIL: 10 of 10 trials above 150ms", done.stdout)
+        self.assertIn("1 replicated, 1 contradicted", done.stdout)
+        done = replicate(200, "--of", "old", "--results", "there", "--no-run", "--format", "json")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        whole = json.loads(done.stdout)
+        self.assertEqual({one["name"]: one["replication"] for one in whole["criteria"]},
+                         {"quick": "contradicted", "grows": "replicated"})
+        self.assertIn("name another folder", replicate(200, "--of", "old", "--results", "old").stderr)
+        self.assertEqual(replicate(200, "--of", "old,host=nowhere", "--results", "there", "--no-run").returncode, 5)
 
     def test_markdown_for_a_pull_request(self):
         text = self.compare("old", "slow", "--format", "markdown", code=3)

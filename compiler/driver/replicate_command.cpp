@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <list>
+
+#include "compiler/driver/commands.h"
+#include "compiler/driver/compilation.h"
+#include "compiler/driver/exit_codes.h"
+#include "compiler/driver/sides.h"
+#include "compiler/driver/verdicts.h"
+#include "runtime/export/replication.h"
+#include "runtime/plan/json.h"
+
+namespace expc::driver {
+namespace {
+
+int codeOf(const std::vector<exports::Replicated>& criteria) {
+  const auto any = [&](exports::Replication kind) {
+    return std::any_of(criteria.begin(), criteria.end(), [&](const auto& one) { return one.replication == kind; });
+  };
+  if (any(exports::Replication::Contradicted)) return kSomeFail;
+  if (any(exports::Replication::Open)) return kSomeUndecided;
+  return any(exports::Replication::Holds) ? kSuccess : kNothingRan;
+}
+
+int replicateStudy(const plan::Plan& plan, std::list<Side>& sides, const ReplicateOptions& options,
+                   const Console& console) {
+  std::list<Side::Found> found;
+  std::vector<exports::Place> places;
+  for (Side& side : sides) {
+    auto results = side.of(plan, console);
+    if (!results) return console.error(results.takeError());
+    if (!*results) {
+      console.error(fmt::format("{} has no results of study {}", side.name(), plan.study));
+      return kNothingRan;
+    }
+    found.push_back(std::move(**results));
+    places.push_back({side.name(), found.back().judgement});
+  }
+  const auto criteria = exports::replicate(plan, places);
+  const std::string text = options.replication_json
+                               ? plan::prettyJson(exports::replicationJson(plan, places, criteria)) + "\n"
+                               : exports::replicationText(plan, places, criteria, console.width(), console.colourOut());
+  return console.print(text) ? codeOf(criteria) : kError;
+}
+
+/// Whether two names are one folder.
+bool sameFolder(const std::string& one, const std::string& other) {
+  std::error_code unknown;
+  return std::filesystem::equivalent(one, other, unknown) || one == other;
+}
+
+}  // namespace
+
+int replicate(const ReplicateOptions& options, const Console& console) {
+  if (options.replication_json && !options.no_run)
+    return console.usage("--format json goes with --no-run: run the study first, then ask for the document");
+  int code = kSuccess;
+  std::list<Side> sides;
+  for (const std::string& of : options.of) {
+    auto side = Side::open(of, console, code);
+    if (!side) return code;
+    if (sameFolder(of, options.results))
+      return console.usage(
+          fmt::format("{} holds the results that are to be replicated; name another folder for the new "
+                      "ones with --results DIR",
+                      of));
+    sides.push_back(std::move(*side));
+  }
+  if (!options.no_run) {
+    code = run(options, console);
+    if (code == kError || code == kUsage || code == kInterrupted) return code;
+  }
+  auto here = Side::open(options.results, console, code);
+  if (!here) return code;
+  sides.push_back(std::move(*here));
+  const auto plans = loadPlans(options.study, options.machine, std::nullopt, console);
+  if (!plans) return kError;
+  code = kSuccess;
+  for (const ChosenPlan& one : *plans) code = worse(code, replicateStudy(one.plan, sides, options, console));
+  return code;
+}
+
+}  // namespace expc::driver
