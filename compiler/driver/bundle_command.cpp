@@ -155,7 +155,13 @@ class Making {
     for (const store::Session& session : results.sessions) hosts.insert(session.host);
     unsigned number = 0;
     for (const std::string& host : hosts) hidden_->hide(host, fmt::format("host{}", ++number));
-    for (const store::Session& session : results.sessions) hidden_->hide(session.boot_id, "boot");
+    // That of a node stands behind that of its engine, and by itself in the description of its machine.
+    for (const store::Session& session : results.sessions)
+      for (llvm::StringRef rest = session.boot_id; !rest.empty();) {
+        const auto [boot, more] = rest.split('+');
+        hidden_->hide(boot.str(), "boot");
+        rest = more;
+      }
     hidden_->hide(fs::absolute(options_.results).lexically_normal().string(), "/results");
     hidden_->hide(plan_.root, "/study");
     hidden_->hideOwn();

@@ -106,6 +106,8 @@ struct RunOptions : ReportOptions {
   bool beside_others = false;      // take no lease of devices and cores
   std::string on;                  // "slurm"; "": here
   std::string site;                // file of what the cluster wants to be told (cluster/site.h); "": nothing
+  std::optional<unsigned> nodes;   // how many machines trials run on; absent: as many as an allocation has, else this
+  std::string agents;              // the line of sh that starts an agent on each; "": srun
   bool dry_run = false;            // print what would be submitted
   bool detach = false;             // leave it to itself
   std::vector<std::string> words;  // of the command line behind the program's name
@@ -219,6 +221,8 @@ int exportResults(const ExportOptions& options, const Console& console);
 int replicate(const ReplicateOptions& options, const Console& console);
 int compare(const CompareOptions& options, const Console& console);
 int doctor(const DoctorOptions& options, const Console& console);
+/// Serves the engine whose meeting place is in a file; see engine/agent.h.
+int agent(const char* meeting_place, const Console& console);
 int format(const FmtOptions& options, const Console& console);
 int lsp(const LspOptions& options, const Console& console);
 int makeData(const MakeOptions& options, const Console& console);

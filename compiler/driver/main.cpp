@@ -172,6 +172,16 @@ void addPlaces(CLI::App& command, RunOptions& options) {
   command.add_option("--site", options.site, "What the cluster wants to be told: partition, account, time, set-up")
       ->type_name("FILE")
       ->needs(on);
+  command
+      .add_option("--nodes", options.nodes,
+                  "Run blocks on so many nodes at once (default: those of the allocation that this is in)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096));
+  command
+      .add_option("--agents-by", options.agents,
+                  "The shell line that starts $EXPC_AGENT once on each node (default: srun)")
+      ->type_name("LINE")
+      ->needs("--nodes");
   command.add_flag("--dry-run", options.dry_run, "With --on: print the script and submit nothing")->needs(on);
   command.add_flag("--detach", options.detach, "Leave the run to itself: see status, attach, cancel");
 }
@@ -426,6 +436,9 @@ int main(int argc, char** argv) {
   // What a shell asks while a line is typed; the words are no command line of ours.
   if (argc >= 2 && std::string_view(argv[1]) == "complete-words")
     return printCompletion(app, std::vector<std::string>(argv + 2, argv + argc), Console(ColourMode::Never));
+
+  // What is started on the nodes of a run is no command of the user's either.
+  if (argc == 3 && std::string_view(argv[1]) == "agent") return agent(argv[2], Console(ColourMode::Never));
 
   try {
     app.parse(argc, argv);

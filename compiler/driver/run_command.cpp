@@ -12,6 +12,7 @@
 #include "compiler/driver/systems.h"
 #include "compiler/driver/verdicts.h"
 #include "runtime/cluster/slurm.h"
+#include "runtime/engine/agent.h"
 #include "runtime/engine/engine.h"
 #include "runtime/machine/leases.h"
 
@@ -40,6 +41,32 @@ llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& opti
                   options.study.file, changes));
 }
 
+/// The nodes that the command line or an allocation names; nothing where trials run on this machine.
+llvm::Expected<std::optional<engine::NodesAsked>> nodesOf(const RunOptions& options, const Console& console) {
+  engine::NodesAsked asked;
+  asked.program = std::filesystem::read_symlink("/proc/self/exe").string();
+  asked.line = options.agents;
+  asked.count = options.nodes.value_or(1);
+  if (!options.agents.empty()) return asked;
+  auto allocation = cluster::allocation();
+  if (!allocation) return allocation.takeError();
+  if (!*allocation) {
+    if (!options.nodes || *options.nodes == 1) return std::nullopt;
+    return llvm::createStringError("--nodes needs an allocation of Slurm (salloc, or --on slurm), or --agents-by");
+  }
+  const cluster::Allocation& own = **allocation;
+  asked.count = options.nodes.value_or(own.nodes.size());
+  if (asked.count > own.nodes.size())
+    return llvm::createStringError(
+        fmt::format("--nodes {}, and the allocation {} has {}", asked.count, own.job, own.nodes.size()));
+  if (asked.count == 1 && own.is_here) return std::nullopt;
+  if (!own.is_here)
+    console.message(fmt::format("this host is none of the allocation {}: trials run on its nodes ({})", own.job,
+                                fmt::join(own.nodes, ", ")));
+  asked.line = cluster::agentLine(asked.count);
+  return asked;
+}
+
 int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optional<llvm::json::Value>& lock,
            const Console& console) {
   const plan::Plan& plan = chosen.plan;
@@ -53,6 +80,9 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   if (!options.beside_others) engine_options.device_locks = machine::leaseFolder();
   if (lock) engine_options.locked_data = lockedData(*lock, plan.study);
   engine_options.results = options.results;
+  auto nodes = nodesOf(options, console);
+  if (!nodes) return console.error(nodes.takeError());
+  engine_options.nodes = std::move(*nodes);
   engine_options.only = chosen.chosen;
   auto left = cluster::secondsLeft();
   if (!left)
@@ -91,6 +121,11 @@ int run(const RunOptions& options, const Console& console) {
   if (!options.on.empty()) return submitRun(options, console);
   if (options.detach) return detachRun(options, console, runHere);
   return runHere(options, console);
+}
+
+int agent(const char* meeting_place, const Console& console) {
+  auto error = engine::runAgent(meeting_place);
+  return error ? console.error(std::move(error)) : static_cast<int>(kSuccess);
 }
 
 }  // namespace expc::driver

@@ -24,7 +24,13 @@ std::string header(const Site& site, const Job& job) {
   std::string text = "#!/bin/bash\n";
   const auto line = [&](const std::string& option) { text += "#SBATCH " + option + "\n"; };
   line("--job-name=" + quoted("expc-" + job.name));
-  line("--nodes=1");
+  const auto nodes = llvm::find_if(site.asked, [](const auto& asked) { return asked.first == "--nodes"; });
+  if (nodes == site.asked.end()) line("--nodes=1");
+  // One task has all of a node, and where one of several is lost the run goes on.
+  if (nodes != site.asked.end() && nodes->second != "1") {
+    line("--ntasks-per-node=1");
+    line("--no-kill");
+  }
   for (const auto& [option, value] : site.asked) line(option + "=" + value);
   for (const std::string& option : site.options) line(option);
   line("--requeue");

@@ -12,9 +12,9 @@ namespace {
 
 /// Names that stand once, each with the option of sbatch that it means.
 constexpr std::pair<const char*, const char*> kOnce[] = {
-    {"partition", "--partition"},   {"account", "--account"}, {"qos", "--qos"},
-    {"constraint", "--constraint"}, {"time", "--time"},       {"gpus", "--gpus-per-node"},
-    {"cpus", "--cpus-per-task"},    {"memory", "--mem"},
+    {"partition", "--partition"},   {"account", "--account"},    {"qos", "--qos"},
+    {"constraint", "--constraint"}, {"time", "--time"},          {"nodes", "--nodes"},
+    {"gpus", "--gpus-per-node"},    {"cpus", "--cpus-per-task"}, {"memory", "--mem"},
 };
 
 constexpr std::pair<const char*, std::vector<std::string> Site::*> kRepeated[] = {
@@ -50,6 +50,8 @@ std::string complaint(llvm::StringRef name, llvm::StringRef value) {
     return fmt::format("'{}' takes the name of one variable, and never its value", name.str());
   }
   if (!isOneWord(value)) return fmt::format("'{}' takes one word without quotes", name.str());
+  unsigned nodes = 0;
+  if (name == "nodes" && (value.getAsInteger(10, nodes) || nodes == 0)) return "'nodes' takes how many, such as 4";
   if (name == "option" && !value.starts_with("-"))
     return "'option' takes an option of sbatch, such as --exclusive or --mem-per-cpu=4G";
   return "";

@@ -1,11 +1,13 @@
 #include "runtime/cluster/slurm.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Program.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <vector>
@@ -80,6 +82,34 @@ llvm::Expected<std::optional<double>> secondsLeft() {
   if (text == "UNLIMITED") return std::nullopt;
   if (auto seconds = parseTimeLeft(text)) return seconds;
   return llvm::createStringError(fmt::format("squeue does not say when job {} ends but '{}'", job, text.str()));
+}
+
+llvm::Expected<std::optional<Allocation>> allocation() {
+  const char* job = std::getenv("SLURM_JOB_ID");
+  const char* list = std::getenv("SLURM_JOB_NODELIST");
+  if (!job || !list) return std::nullopt;
+  auto printed = output({"scontrol", "show", "hostnames", list});
+  if (!printed) return printed.takeError();
+  Allocation own;
+  own.job = job;
+  llvm::SmallVector<llvm::StringRef> names;
+  llvm::SplitString(*printed, names);
+  for (const llvm::StringRef name : names) own.nodes.push_back(name.str());
+  if (own.nodes.empty())
+    return llvm::createStringError(fmt::format("scontrol does not say which nodes allocation {} has", job));
+  const char* node = std::getenv("SLURMD_NODENAME");
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  const std::string here = node ? node : llvm::StringRef(host).split('.').first.str();
+  own.is_here = llvm::is_contained(own.nodes, here);
+  return own;
+}
+
+std::string agentLine(unsigned nodes) {
+  return fmt::format(
+      "exec srun --nodes={0} --ntasks={0} --ntasks-per-node=1 --export=ALL --overlap --mpi=none --cpu-bind=none "
+      "--no-kill --kill-on-bad-exit=0 --wait=0 $EXPC_AGENT",
+      nodes);
 }
 
 std::map<std::string, std::pair<std::string, std::string>> parseStates(std::string_view text) {

@@ -23,6 +23,20 @@ llvm::Expected<std::string> submit(const std::string& script_path);
 /// error where Slurm does not say.
 llvm::Expected<std::optional<double>> secondsLeft();
 
+/// The allocation that this process is in.
+struct Allocation {
+  std::string job;
+  std::vector<std::string> nodes;
+  bool is_here = true;  // this machine is one of them; not so in a shell of salloc on a login node
+};
+
+/// Nothing where it is in none. An error where Slurm does not say which nodes these are.
+llvm::Expected<std::optional<Allocation>> allocation();
+
+/// The line of sh by which Slurm starts $EXPC_AGENT on so many nodes of the allocation: one job step, which lives on
+/// where a node is lost.
+std::string agentLine(unsigned nodes);
+
 /// "1-02:03:04", "02:03:04", "03:04" in seconds; nothing for anything else.
 std::optional<double> parseTimeLeft(std::string_view text);
 

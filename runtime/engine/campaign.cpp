@@ -157,20 +157,20 @@ llvm::Error Campaign::end(int64_t run) {
 
 llvm::Error Campaign::openSession(unsigned lane) {
   const LauncherDescription launcher = env_.launcher.describe();
-  const std::string host =
-      lanes_.size() == 1 ? setup_.machine.host : fmt::format("{}/{}:{}", setup_.machine.host, launcher.name, lane);
+  const SessionPlace place = sessionPlace(setup_, lane, launcher);
+  const machine::Machine& machine = setup_.machineOf(setup_.lane(lane));
   lanes_[lane].last_active = env_.clock.boot();
-  auto goes_on = lanes_[lane].session == 0 ? continueSession(lane, host) : llvm::Expected<bool>(false);
+  auto goes_on = lanes_[lane].session == 0 ? continueSession(lane, place) : llvm::Expected<bool>(false);
   if (!goes_on) return goes_on.takeError();
   if (*goes_on) return llvm::Error::success();
   store::Session session;
-  session.host = host;
-  session.boot_id = setup_.machine.boot_id;
+  session.host = place.host;
+  session.boot_id = place.boot_id;
   session.workers = setup_.match.workers();
   llvm::json::Array slots;
   for (const machine::Slot& slot : setup_.lane(lane).slots) slots.push_back(slot.toJson());
   session.environment_json =
-      plan::canonicalJson(llvm::json::Object{{"machine", machine::toJson(setup_.machine)},
+      plan::canonicalJson(llvm::json::Object{{"machine", machine::toJson(machine)},
                                              {"launcher", launcher.name},
                                              {"slots", std::move(slots)},
                                              {"libraries", setup_.built_in ? setup_.built_in->description.libraries
@@ -182,18 +182,18 @@ llvm::Error Campaign::openSession(unsigned lane) {
   index_.add(session);
   new_session_ = true;
   say(fmt::format("session {} on {}: {}", session.id, session.host,
-                  machine::summary(setup_.machine, setup_.lane(lane).slots)));
+                  machine::summary(machine, setup_.lane(lane).slots)));
   return llvm::Error::success();
 }
 
 /// Whether the newest session of this host is the lane's: the same boot and workers, and seen a short time ago.
-llvm::Expected<bool> Campaign::continueSession(unsigned lane, const std::string& host) {
-  auto latest = env_.store.latestSession(host);
+llvm::Expected<bool> Campaign::continueSession(unsigned lane, const SessionPlace& place) {
+  auto latest = env_.store.latestSession(place.host);
   if (!latest) return latest.takeError();
   if (!*latest) return false;
   const store::Session& session = **latest;
   const double gap = env_.clock.boot() - session.last_seen.boot;
-  if (session.boot_id != setup_.machine.boot_id || session.workers != setup_.match.workers() || gap < 0 ||
+  if (session.boot_id != place.boot_id || session.workers != setup_.match.workers() || gap < 0 ||
       gap > kSessionGapSeconds)
     return false;
   lanes_[lane].session = session.id;
@@ -225,15 +225,36 @@ llvm::Error Campaign::resumeBlock(unsigned lane) {
 llvm::Error Campaign::heatSlots() {
   const double seconds = options_.heat_up_seconds;
   if (seconds <= 0) return llvm::Error::success();
+  if (setup_.nodes) return heatNodes();
   // A program of the user's heats nothing before it is measured.
   const bool gpus = setup_.slots.front().gpu && setup_.built_in;
   std::thread cores([&] { heatUp(setup_.slots, seconds, env_.interrupts); });
-  auto cold = gpus ? heatGpus(env_.launcher, setup_.machine, setup_.slots, logFolder(options_.results) + "/heat-up",
-                              seconds, env_.interrupts, [this] { return tick(); })
-                   : llvm::Expected<std::string>("");
+  auto cold = gpus
+                  ? heatGpus(env_.launcher, setup_.machine, setup_.slots, {0}, logFolder(options_.results) + "/heat-up",
+                             seconds, env_.interrupts, [this] { return tick(); })
+                  : llvm::Expected<std::string>("");
   cores.join();
   if (!cold) return cold.takeError();
   if (!cold->empty() && !env_.interrupts.requested()) say("the GPUs are not heated up: " + *cold);
+  return llvm::Error::success();
+}
+
+llvm::Error Campaign::heatNodes() {
+  std::vector<std::string> notes;
+  const std::vector<llvm::json::Object> questions(
+      setup_.nodes->all().size(),
+      llvm::json::Object{{"heat", llvm::json::Object{{"seconds", options_.heat_up_seconds}}}});
+  auto heated = setup_.nodes->ask(questions, "heated", env_.interrupts, notes);
+  if (!heated) return heated.takeError();
+  for (std::string& note : notes) say(std::move(note));
+  if (!setup_.slots.front().gpu || !setup_.built_in) return llvm::Error::success();
+  for (const LaneDevices& lane : setup_.lanes) {
+    auto cold = heatGpus(env_.launcher, setup_.machineOf(lane), lane.slots, lane.nodes,
+                         logFolder(options_.results) + "/heat-up", options_.heat_up_seconds, env_.interrupts,
+                         [this] { return tick(); });
+    if (!cold) return cold.takeError();
+    if (!cold->empty() && !env_.interrupts.requested()) say("the GPUs are not heated up: " + *cold);
+  }
   return llvm::Error::success();
 }
 

@@ -48,7 +48,8 @@ class Campaign {
     double last_active = 0;  // boot time
     unsigned empty = 0;      // blocks in a row of which no trial was started
     bool busy = false;
-    std::string closed;  // the process that keeps its devices and does not die; "": none
+    bool told = false;   // that it is closed
+    std::string closed;  // why nothing runs in it any more: a process that does not die, a lost node; "": it is open
   };
   /// A trial under way.
   struct Flight {
@@ -66,10 +67,11 @@ class Campaign {
 
   llvm::Error prepare();
   llvm::Error openSession(unsigned lane);
-  llvm::Expected<bool> continueSession(unsigned lane, const std::string& host);
+  llvm::Expected<bool> continueSession(unsigned lane, const SessionPlace& place);
   llvm::Error resumeBlock(unsigned lane);
   /// Load on every slot, so that the first trial of a session does not find an idle machine's clocks.
   llvm::Error heatSlots();
+  llvm::Error heatNodes();
   llvm::Error prepareCommands();
   llvm::Error prepareCommand(const plan::Point& point, const std::string& folder);
 
@@ -92,6 +94,9 @@ class Campaign {
   llvm::Error finish(Flight& flight, TrialEnd end);
   /// Nothing is measured any more on devices that a process keeps; the error where no lane is left.
   llvm::Error closeLane(const Flight& flight);
+  /// The same on nodes that are gone.
+  llvm::Error closeLostLanes();
+  bool hasFlights(unsigned node) const;
   /// Of a trial that something disturbed nothing counts.
   void judgeReadings(const Flight& flight, TrialEnd& end);
   TrialNote noteOf(const Flight& flight) const;
@@ -120,7 +125,7 @@ class Campaign {
   Forecast forecast_;
   std::vector<Lane> lanes_;
   std::map<uint64_t, std::unique_ptr<Flight>> flights_;  // by the launcher's number
-  std::optional<unsigned> alone_;  // the lane for whose next or present trial all others stand still
+  std::map<unsigned, unsigned> alone_;  // by node, the lane for whose next or present trial its others stand still
   int64_t run_ = 0;
   unsigned crowded_ = 0;     // trials of which others took cores, without a limit of it
   double crowded_most_ = 0;  // the largest share that they took

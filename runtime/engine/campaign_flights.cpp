@@ -34,7 +34,8 @@ llvm::Error noProgress(plan::TrialKind kind) {
 
 llvm::Error Campaign::runBlocks() {
   while (true) {
-    const std::optional<unsigned> had_way = alone_;
+    if (auto error = closeLostLanes()) return error;
+    const std::map<unsigned, unsigned> had_way = alone_;
     for (unsigned lane = 0; lane < lanes_.size(); ++lane)
       if (!lanes_[lane].busy && lanes_[lane].closed.empty())
         if (auto error = advance(lane)) return error;
@@ -50,14 +51,17 @@ llvm::Error Campaign::runBlocks() {
 
 llvm::Error Campaign::advance(unsigned lane) {
   while (!stopping()) {
-    if (alone_ && *alone_ != lane) return llvm::Error::success();
+    const unsigned node = setup_.lane(lane).nodes.front();
+    if (const auto alone = alone_.find(node); alone != alone_.end() && alone->second != lane)
+      return llvm::Error::success();
     if (auto error = mindGap(lane)) return error;
     const Step step = scheduler_.next(lane);
-    alone_.reset();
-    if (step.what == Step::What::Trial && step.place.control == plan::kAlone) alone_ = lane;
+    alone_.erase(node);
+    const bool alone = step.what == Step::What::Trial && step.place.control == plan::kAlone;
+    if (alone) alone_[node] = lane;
     switch (step.what) {
       case Step::What::Trial:
-        if (alone_ && !flights_.empty()) return llvm::Error::success();  // those beside it end first
+        if (alone && hasFlights(node)) return llvm::Error::success();  // those beside it end first
         return startTrial(lane, step);
       case Step::What::BlockOver:
         blockOver(step.kind);
@@ -165,7 +169,7 @@ llvm::Error Campaign::attend() {
       continue;
     }
     lanes_[flight.lane].busy = false;
-    if (alone_ == flight.lane) alone_.reset();
+    std::erase_if(alone_, [&](const auto& alone) { return alone.second == flight.lane; });
     if (auto error = finish(flight, finishTrial(flight.request, *flight.watch))) return error;
     if (!flight.stuck.empty())
       if (auto error = closeLane(flight)) return error;
@@ -222,10 +226,36 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
   return llvm::Error::success();
 }
 
+bool Campaign::hasFlights(unsigned node) const {
+  return std::any_of(flights_.begin(), flights_.end(),
+                     [&](const auto& one) { return setup_.lane(one.second->lane).nodes.front() == node; });
+}
+
+llvm::Error Campaign::closeLostLanes() {
+  std::string told;
+  bool any_open = false;
+  for (unsigned number = 0; number < lanes_.size(); ++number) {
+    Lane& lane = lanes_[number];
+    if (lane.closed.empty() && !lane.busy)
+      for (const unsigned node : setup_.lane(number).nodes)
+        if (lane.closed.empty()) lane.closed = env_.launcher.lost(node);
+    any_open |= lane.closed.empty();
+    if (lane.closed.empty() || lane.told) continue;
+    lane.told = true;
+    scheduler_.abandon(number);
+    std::erase_if(alone_, [&](const auto& alone) { return alone.second == number; });
+    if (lane.closed != told) say(lane.closed + "; what was under way there is left as it is, and the others go on");
+    told = lane.closed;
+  }
+  if (any_open || env_.interrupts.requested()) return llvm::Error::success();
+  return llvm::createStringError(told + ". No node is left; what was measured is kept, and the same command continues");
+}
+
 llvm::Error Campaign::closeLane(const Flight& flight) {
   const LaneDevices& own = setup_.lane(flight.lane);
   const std::string who = stuckText(flight.stuck.front());
   lanes_[flight.lane].closed = who;
+  lanes_[flight.lane].told = true;
   scheduler_.abandon(flight.lane);
   for (const unsigned slot : slotsOf(own, flight.block, *flight.point))
     for (const int pid : flight.stuck)

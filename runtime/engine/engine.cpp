@@ -8,9 +8,11 @@
 
 #include "runtime/analysis/looks.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/engine/agent_messages.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/data.h"
 #include "runtime/engine/local_launcher.h"
+#include "runtime/engine/node_launcher.h"
 #include "runtime/engine/setup.h"
 #include "runtime/machine/leases.h"
 #include "runtime/plan/devices.h"
@@ -84,10 +86,11 @@ llvm::Error settleInfeasible(Setup& setup, bool try_them, std::vector<std::strin
 }
 
 /// Everything that can refuse a run without touching the results folder.
-llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& options,
+llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& options, const Interrupts& interrupts,
                               std::vector<std::string>& messages) {
   Setup setup;
   setup.plan = plan;
+  if (auto error = findNodes(setup, options, options.results, interrupts)) return error;
   if (auto error = findSlots(setup, options, messages)) return error;
   if (setup.null_machine)
     messages.push_back("the GPUs are null cards, which compute nothing: no verdict comes from this run");
@@ -99,6 +102,7 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
   if (!environment) return environment.takeError();
   setup.command_environment = std::move(*environment);
   if (auto error = findWorkers(setup, options)) return error;
+  if (auto error = spreadOverNodes(setup, options, interrupts, messages)) return error;
   if (auto error = checkDataExists(plan)) return error;
   auto files = findCommandFiles(setup.plan, options.results);
   if (!files) return files.takeError();
@@ -122,7 +126,7 @@ llvm::Error digestAll(Setup& setup, const EngineOptions& options, const std::fun
 
 /// A run that starts no trial has no session of its own.
 llvm::Error recordRun(const Setup& setup, store::Store& store, store::Moment now, std::string_view outcome) {
-  auto session = store.latestSession(setup.machine.host);
+  auto session = store.latestSession(sessionPlace(setup, 0, {"local", 1}).host);
   if (!session) return session.takeError();
   if (!*session) return llvm::Error::success();
   auto id = store.addRun(runRecord(setup, (*session)->id, now));
@@ -202,6 +206,7 @@ class Execution {
 
   llvm::Error campaign() {
     if (options_.launcher) return campaignOn(*options_.launcher);
+    if (setup_.nodes) return campaignOnNodes();
     if (auto error = leaseDevices()) return error;
     LocalLauncher launcher(
         localWorkers(setup_, options_.results), interrupts_, [this](std::string text) { say(std::move(text)); },
@@ -215,14 +220,42 @@ class Execution {
     return campaignOn(launcher);
   }
 
+  llvm::Error campaignOnNodes() {
+    std::vector<llvm::json::Object> tasks;
+    const LocalWorkers workers = localWorkers(setup_, options_.results);
+    for (const Node& node : setup_.nodes->all()) {
+      const auto count = setup_.lanes.size() / setup_.nodes->all().size();
+      const AgentTask task{workers.built_in,
+                           workers.command,
+                           workers.environment,
+                           fmt::format("{}/worker-server.{}.log", options_.results, node.name),
+                           !workers.nvml.empty(),
+                           static_cast<unsigned>(count),
+                           options_.devices,
+                           options_.device_locks,
+                           owner()};
+      tasks.push_back(llvm::json::Object{{"begin", toJson(task)}});
+    }
+    std::vector<std::string> notes;
+    auto begun = setup_.nodes->ask(tasks, "begun", interrupts_, notes);
+    for (std::string& note : notes) say(std::move(note));
+    if (!begun) return begun.takeError();
+    NodeLauncher launcher(
+        *setup_.nodes, setup_.lanes.size(), [this](std::string text) { say(std::move(text)); }, *options_.clock);
+    return campaignOn(launcher);
+  }
+
+  /// What others are told who want the same devices.
+  std::string owner() const {
+    return fmt::format("process {}: a run of {} by user {}, with results in {}", getpid(), setup_.plan.study, getuid(),
+                       options_.results);
+  }
+
   /// Null cards measure nothing that others could disturb.
   llvm::Error leaseDevices() {
     if (setup_.null_machine) return llvm::Error::success();
     std::vector<std::string> notes;
-    auto leases = machine::DeviceLeases::take(setup_.slots, options_.device_locks,
-                                              fmt::format("process {}: a run of {} by user {}, with results in {}",
-                                                          getpid(), setup_.plan.study, getuid(), options_.results),
-                                              notes);
+    auto leases = machine::DeviceLeases::take(setup_.slots, options_.device_locks, owner(), notes);
     for (std::string& note : notes) say(std::move(note));
     if (!leases) return leases.takeError();
     leases_ = std::move(*leases);
@@ -259,7 +292,7 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   if (!options.traces.empty()) absolute.traces = std::filesystem::absolute(options.traces).lexically_normal().string();
   Traces traces(absolute.traces);
   if (auto error = traces.prepare()) return error;
-  auto setup = prepare(plan, absolute, outcome.messages);
+  auto setup = prepare(plan, absolute, interrupts, outcome.messages);
   tell();
   if (!setup) {
     if (!interrupts.requested()) return setup.takeError();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/engine/clock.h"
+#include "runtime/engine/nodes.h"
 #include "runtime/engine/progress.h"
 #include "runtime/machine/machine.h"
 #include "runtime/plan/plan.h"
@@ -29,6 +30,7 @@ struct Resources {
   std::optional<machine::NullGpus> null_gpus;  // run on these instead of GPUs; see machine::probe
   uint64_t memory_limit = 0;                   // bytes of the host's that a trial may take; 0: no limit
   std::string device_locks;                    // folder of the machine's leases (machine::leaseFolder); "": take none
+  std::optional<NodesAsked> nodes;             // trials run on these; absent: on this machine
 };
 
 struct EngineOptions : Resources {

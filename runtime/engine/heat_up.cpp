@@ -46,10 +46,11 @@ void heatUp(const std::vector<machine::Slot>& slots, double seconds, const Inter
 }
 
 llvm::Expected<std::string> heatGpus(Launcher& launcher, const machine::Machine& machine,
-                                     const std::vector<machine::Slot>& slots, const std::string& log_prefix,
-                                     double seconds, const Interrupts& interrupts,
+                                     const std::vector<machine::Slot>& slots, const std::vector<unsigned>& nodes,
+                                     const std::string& log_prefix, double seconds, const Interrupts& interrupts,
                                      const std::function<llvm::Error()>& tick) {
   TrialRequest request;
+  request.nodes = nodes;
   request.spec.trial = "heat-up";
   request.spec.workload = plan::kHeatUp;
   request.spec.settings = llvm::json::Object{{"seconds", seconds}};

@@ -19,7 +19,13 @@ struct TrialRequest {
   std::vector<std::vector<std::string>> environment;  // "NAME=value" for each rank
   std::string log_prefix;                             // rank r logs to PREFIX.r.log
   double timeout_seconds = 0;                         // for TrialWatch; a launcher does not end a trial by itself
+  /// The nodes that it runs on, where the launcher has several: of so many equal parts of its ranks each has one, in
+  /// their order.
+  std::vector<unsigned> nodes = {0};
+  unsigned first_rank = 0;  // of those that are started here; the others are on other nodes
+  unsigned ranks = 0;       // how many are started here; 0: all from `first_rank` on
 
+  unsigned endRank() const { return ranks == 0 ? spec.world_size : first_rank + ranks; }
   std::string log(unsigned rank) const { return log_prefix + "." + std::to_string(rank) + ".log"; }
 };
 
@@ -45,11 +51,12 @@ struct RankReport {
   std::vector<int> stuck;  // Exited, Lost: processes of it that were killed and do not die; they keep its devices
   double at = 0;           // boot time: of an exit when it happened, else when it was seen
   std::shared_ptr<const validity::Readings> readings = nullptr;
+  bool with_node = false;  // Lost: together with the node that it ran on, which says nothing of the trial
 };
 
 struct LauncherDescription {
   std::string name;    // "local", for messages
-  unsigned lanes = 1;  // how many trials it runs at once
+  unsigned lanes = 1;  // how many trials it runs at once, on all its nodes
 };
 
 class Launcher {
@@ -69,6 +76,12 @@ class Launcher {
 
   /// Kills what is left of a trial; its ranks' exits are reported as always, or it is lost.
   virtual void kill(uint64_t trial) = 0;
+
+  /// Why nothing can be started on a node any more: "n3 was lost: …"; "" where it can.
+  virtual std::string lost(unsigned node) const {
+    (void)node;
+    return {};
+  }
 };
 
 }  // namespace expc::engine

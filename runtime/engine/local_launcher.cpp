@@ -94,9 +94,9 @@ llvm::Expected<uint64_t> LocalLauncher::start(const TrialRequest& request) {
   const uint64_t id = next_trial_++;
   Trial& trial = trials_[id];
   trial.server = &server;
-  trial.ranks.reserve(request.spec.world_size);
+  trial.ranks.reserve(request.endRank() - request.first_rank);
   watch(id, request);
-  for (unsigned number = 0; number < request.spec.world_size; ++number) {
+  for (unsigned number = request.first_rank; number < request.endRank(); ++number) {
     if (auto error = launchRank(request, number, trial)) {
       kill(id);
       for (Rank& rank : trial.ranks) close(rank.pipe);
@@ -112,8 +112,10 @@ llvm::Expected<uint64_t> LocalLauncher::start(const TrialRequest& request) {
 void LocalLauncher::watch(uint64_t id, const TrialRequest& request) {
   std::vector<int> cores;
   std::vector<unsigned> cards;
-  for (const llvm::json::Value& value : request.spec.slots) {
-    const llvm::json::Object* slot = value.getAsObject();
+  for (unsigned number = 0; number < request.spec.slots.size(); ++number) {
+    // Slots of ranks elsewhere are other machines'.
+    if (request.spec.world_size > 1 && (number < request.first_rank || number >= request.endRank())) continue;
+    const llvm::json::Object* slot = request.spec.slots[number].getAsObject();
     if (!slot) continue;
     if (const llvm::json::Array* own = slot->getArray("cores"))
       for (const llvm::json::Value& core : *own)

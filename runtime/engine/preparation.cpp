@@ -96,7 +96,7 @@ llvm::Error Campaign::prepareCommand(const plan::Point& point, const std::string
   hooks.progress = [](const plan::Event&) {};
   auto end = runTrial(env_.launcher, env_.interrupts, request, hooks, env_.clock);
   if (!end) return end.takeError();
-  if (end->status == store::TrialStatus::Interrupted) return llvm::Error::success();
+  if (end->status == store::TrialStatus::Interrupted && env_.interrupts.requested()) return llvm::Error::success();
   if (end->status != store::TrialStatus::Valid)
     return llvm::createStringError(
         fmt::format("the workload {} cannot be prepared for {}: {} (what it wrote is in {}); no trial was started",

@@ -79,7 +79,7 @@ std::vector<std::string> commandVariables(const Setup& setup) {
 }
 
 llvm::Error findSlots(Setup& setup, const Resources& resources, std::vector<std::string>& messages) {
-  setup.machine = machine::probe(resources.null_gpus);
+  setup.machine = setup.nodes ? setup.nodes->all().front().machine : machine::probe(resources.null_gpus);
   messages.insert(messages.end(), setup.machine.notes.begin(), setup.machine.notes.end());
   machine::putFreeFirst(setup.machine.gpus, resources.device_locks);
   auto slots = machine::slots(setup.machine, resources.devices);

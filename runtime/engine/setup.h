@@ -14,6 +14,8 @@
 #include "runtime/engine/command_files.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/file_watch.h"
+#include "runtime/engine/launcher.h"
+#include "runtime/engine/nodes.h"
 #include "runtime/engine/null_machine.h"
 #include "runtime/engine/worker_client.h"
 #include "runtime/machine/machine.h"
@@ -32,12 +34,13 @@ struct WorkerProgram {
 /// What trials of one lane run on, beside those of the others.
 struct LaneDevices {
   std::vector<machine::Slot> slots;
-  machine::AlikeSets sets;  // of them, for trials on several
+  machine::AlikeSets sets;            // of them, for trials on several
+  std::vector<unsigned> nodes = {0};  // where they are; each of these nodes has such devices
 };
 
 struct Setup {
-  plan::Plan plan;  // points that need more devices than there are marked unavailable
-  machine::Machine machine;
+  plan::Plan plan;           // points that need more devices than there are marked unavailable
+  machine::Machine machine;  // that of the engine, or the first node
   std::vector<machine::Slot> slots;
   std::vector<LaneDevices> lanes;                  // disjoint and alike; one of all slots where nothing is shared
   std::optional<WorkerProgram> built_in, command;  // those that some workload of the plan needs
@@ -47,11 +50,15 @@ struct Setup {
   store::Match match;
   Environment environment;                          // of the workers, beside this process's
   std::unique_ptr<const NullMachine> null_machine;  // of trials on null cards
+  std::unique_ptr<Nodes> nodes;                     // null: there is this machine alone
 
   const WorkerProgram& workerOf(const plan::Workload& workload) const {
     return workload.command ? *command : *built_in;
   }
   const LaneDevices& lane(unsigned number) const { return lanes[number % lanes.size()]; }
+  const machine::Machine& machineOf(const LaneDevices& lane) const {
+    return nodes ? nodes->all()[lane.nodes.front()].machine : machine;
+  }
   const plan::Workload& workloadOf(const plan::Point& point) const { return plan.workloads[point.workload]; }
 };
 
@@ -68,6 +75,21 @@ void markUnavailable(Setup& setup, bool places);
 /// Divides the slots into as many lanes as the design wants beside each other, or as there can be with the devices that
 /// points need; says which.
 void shareDevices(Setup& setup, std::vector<std::string>& messages);
+
+/// Starts the agents of the nodes that are asked for, if any are.
+llvm::Error findNodes(Setup& setup, const Resources& resources, const std::string& results,
+                      const Interrupts& interrupts);
+
+/// Gives each node the lanes of the first one, on its own devices, once the workers are known. The error says how nodes
+/// are not alike.
+llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, const Interrupts& interrupts,
+                            std::vector<std::string>& messages);
+
+/// Of the session in which a lane's trials are: its host, and the boots that must agree for it to go on.
+struct SessionPlace {
+  std::string host, boot_id;
+};
+SessionPlace sessionPlace(const Setup& setup, unsigned lane, const LauncherDescription& launcher);
 
 /// Describes the worker that a workload needs, unless that is done, and checks that it has the workload.
 llvm::Error findWorker(Setup& setup, const Resources& resources, const plan::Workload& workload);

@@ -25,6 +25,7 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
   const plan::TrialKind kind = block.kind;
   const std::vector<unsigned> slots = slotsOf(lane, block, point);
   TrialRequest request;
+  request.nodes = lane.nodes;
   plan::TrialSpec& spec = request.spec;
   spec.trial = std::to_string(trial.id);
   spec.point = point.id;
@@ -49,7 +50,7 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
     spec.memory_limit = options.memory_limit;
     return request;
   }
-  placeRanks(request, setup.machine, lane.slots, slots,
+  placeRanks(request, setup.machineOf(lane), lane.slots, slots,
              setup.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters));
   spec.memory_limit = options.memory_limit / spec.world_size;
   const std::string trace = traces.variable(kind, plan, point, trial.id);

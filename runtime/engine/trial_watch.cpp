@@ -43,7 +43,7 @@ void TrialWatch::take(RankReport report) {
   if (report.what == RankReport::What::Lost) {
     lost_ = true;
     last_exit_ = report.at;
-    return stop(TrialStatus::Failed, std::move(report.text));
+    return stop(report.with_node ? TrialStatus::Interrupted : TrialStatus::Failed, std::move(report.text));
   }
   if (report.rank >= ranks_.size()) return;
   Rank& rank = ranks_[report.rank];

@@ -1,0 +1,147 @@
+// Setup: the nodes of a run, and what each of their lanes has.
+
+#include <fmt/format.h>
+
+#include "runtime/engine/setup.h"
+#include "runtime/plan/json.h"
+
+namespace expc::engine {
+namespace {
+
+using llvm::json::Object;
+using llvm::json::Value;
+
+/// One difference that people know, with both values; "" where none of these tells.
+std::string difference(const machine::Machine& one, const machine::Machine& other) {
+  const auto gpus = [](const machine::Machine& machine) {
+    std::string text;
+    for (const machine::Gpu& gpu : machine.gpus) text += (text.empty() ? "" : ", ") + gpu.name;
+    return text.empty() ? std::string("none") : text;
+  };
+  const std::tuple<const char*, std::string, std::string> all[] = {
+      {"processor", one.cpu_model, other.cpu_model},
+      {"cores that may be used", fmt::to_string(one.allowed.size()), fmt::to_string(other.allowed.size())},
+      {"GPUs", gpus(one), gpus(other)},
+      {"driver", one.gpu_driver, other.gpu_driver}};
+  for (const auto& [name, mine, theirs] : all)
+    if (mine != theirs) return fmt::format("{}: {} and {}", name, mine, theirs);
+  return "";
+}
+
+llvm::Error unlike(const Node& one, const Node& other, const std::string& how) {
+  return llvm::createStringError(
+      fmt::format("the nodes {} and {} are not alike ({}): what is compared is measured on nodes of one kind; ask for "
+                  "such nodes, by a constraint or a partition",
+                  one.name, other.name, how));
+}
+
+/// What each node says of a worker must be what this machine says.
+llvm::Error checkWorker(Setup& setup, WorkerProgram& worker, const std::vector<Value>& answers) {
+  const std::vector<Node>& nodes = setup.nodes->all();
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Object* all = answers[i].getAsObject();
+    const Object* own = all ? all->getObject(worker.path) : nullptr;
+    if (!own) return llvm::createStringError(fmt::format("node {} does not describe {}", nodes[i].name, worker.path));
+    if (own->getString("build").value_or("") != worker.description.build)
+      return llvm::createStringError(
+          fmt::format("node {} has another build of {} than this machine: all nodes must "
+                      "see the same file",
+                      nodes[i].name, worker.path));
+    const Value* libraries = own->get("libraries");
+    const Value here = libraries ? *libraries : Value(nullptr);
+    if (here != worker.description.libraries)
+      return llvm::createStringError(fmt::format(
+          "{} finds other libraries on node {} than here: start the run on one of the nodes, and take nodes "
+          "that are alike",
+          worker.path, nodes[i].name));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error checkWorkers(Setup& setup, const Interrupts& interrupts, std::vector<std::string>& messages) {
+  std::vector<WorkerProgram*> workers;
+  llvm::json::Array paths;
+  for (std::optional<WorkerProgram>* worker : {&setup.built_in, &setup.command}) {
+    if (!*worker) continue;
+    workers.push_back(&**worker);
+    paths.push_back(plan::jsonText((*worker)->path));
+  }
+  const std::vector<Object> questions(setup.nodes->all().size(), Object{{"describe", std::move(paths)}});
+  auto answers = setup.nodes->ask(questions, "described", interrupts, messages);
+  if (!answers) return answers.takeError();
+  for (WorkerProgram* worker : workers)
+    if (auto error = checkWorker(setup, *worker, *answers)) return error;
+  return llvm::Error::success();
+}
+
+/// The lanes of the first node, with the devices of another.
+llvm::Expected<std::vector<LaneDevices>> lanesOn(const Setup& setup, unsigned node, const std::string& devices,
+                                                 const std::vector<LaneDevices>& first) {
+  const std::vector<Node>& nodes = setup.nodes->all();
+  const machine::Machine& machine = nodes[node].machine;
+  auto slots = machine::slots(machine, devices);
+  if (!slots) return slots.takeError();
+  if (slots->size() != setup.slots.size())
+    return unlike(nodes.front(), nodes[node], fmt::format("devices: {} and {}", setup.slots.size(), slots->size()));
+  std::vector<LaneDevices> lanes;
+  for (const LaneDevices& like : first) {
+    LaneDevices& lane = lanes.emplace_back();
+    for (const machine::Slot& own : like.slots)
+      for (size_t i = 0; i < slots->size(); ++i)
+        if (setup.slots[i].index == own.index) lane.slots.push_back((*slots)[i]);
+    lane.sets = machine::AlikeSets(machine, lane.slots);
+    lane.nodes = {node};
+    if (machine::environmentClass(machine, lane.slots, nullptr, first.size()) ==
+        machine::environmentClass(setup.machine, like.slots, nullptr, first.size()))
+      continue;
+    const std::string how = difference(setup.machine, machine);
+    return unlike(nodes.front(), nodes[node], how.empty() ? "their devices, and how these are joined" : how);
+  }
+  return lanes;
+}
+
+}  // namespace
+
+llvm::Error findNodes(Setup& setup, const Resources& resources, const std::string& results,
+                      const Interrupts& interrupts) {
+  if (!resources.nodes) return llvm::Error::success();
+  if (resources.null_gpus)
+    return llvm::createStringError("null cards are of one machine: run on one node, or without --null-gpus");
+  auto nodes = Nodes::start(*resources.nodes, results, interrupts);
+  if (!nodes) return nodes.takeError();
+  setup.nodes = std::move(*nodes);
+  return llvm::Error::success();
+}
+
+llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, const Interrupts& interrupts,
+                            std::vector<std::string>& messages) {
+  if (!setup.nodes) return llvm::Error::success();
+  if (auto error = checkWorkers(setup, interrupts, messages)) return error;
+  const std::vector<LaneDevices> first = setup.lanes;
+  for (unsigned node = 1; node < setup.nodes->all().size(); ++node) {
+    auto lanes = lanesOn(setup, node, resources.devices, first);
+    if (!lanes) return lanes.takeError();
+    setup.lanes.insert(setup.lanes.end(), lanes->begin(), lanes->end());
+  }
+  std::string names;
+  for (const Node& node : setup.nodes->all()) names += (names.empty() ? "" : ", ") + node.name;
+  messages.push_back(fmt::format("{} blocks run beside each other, {} on each of the nodes {}", setup.lanes.size(),
+                                 first.size(), names));
+  return llvm::Error::success();
+}
+
+SessionPlace sessionPlace(const Setup& setup, unsigned lane, const LauncherDescription& launcher) {
+  const LaneDevices& own = setup.lane(lane);
+  const machine::Machine& machine = setup.machineOf(own);
+  // Gaps between trials are counted by the engine's clock, which another boot of its machine begins anew.
+  if (setup.nodes) {
+    const std::string& name = setup.nodes->all()[own.nodes.front()].name;
+    const bool one = setup.lanes.size() == setup.nodes->all().size();
+    return {one ? name : fmt::format("{}/{}:{}", name, launcher.name, lane),
+            setup.nodes->bootId() + "+" + machine.boot_id};
+  }
+  return {launcher.lanes == 1 ? machine.host : fmt::format("{}/{}:{}", machine.host, launcher.name, lane),
+          machine.boot_id};
+}
+
+}  // namespace expc::engine

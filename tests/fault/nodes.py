@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Runs over several nodes, each of which is an agent on this machine that a shell starts: what overlaps, and what is lost."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import harness
+from harness import Folder, expect, expect_no_orphans, main, marked_processes, parse_options, wait_for
+
+
+def line(nodes):
+    return " ".join(["$EXPC_AGENT &"] * nodes) + " wait"
+
+
+class Study(Folder):
+    """A study, and runs of it on so many nodes."""
+
+    def on(self, nodes, *extra):
+        return ["--devices", "cpu:1", "--nodes", str(nodes), "--agents-by", line(nodes), *extra]
+
+    def verdicts(self):
+        done = subprocess.run([harness.options.expc, "report", str(self.study), "--results", str(self.results), "--devices",
+                               "cpu:1", "--format", "json"], capture_output=True, text=True, timeout=60)
+        expect(done.returncode in (0, 3, 4), f"there is a report\n{done.stderr}")
+        return {criterion["name"]: criterion["verdict"] for criterion in json.loads(done.stdout)["criteria"]}
+
+    def most_at_once(self):
+        """Of how many sessions trials were under way at one moment."""
+        edges = []
+        for session, begin, end in self.query("SELECT session, started, started + seconds FROM trial WHERE status = 'valid'"):
+            edges += [(begin, 1, session), (end, 0, session)]
+        under_way, most = set(), 0
+        for _, begins, session in sorted(edges):
+            (under_way.add if begins else under_way.discard)(session)
+            most = max(most, len(under_way))
+        return most
+
+
+def agents():
+    return [pid for pid, command in marked_processes().items() if " agent /" in command and not command.startswith("sh ")]
+
+
+def has_valid(study, least):
+    return list(study.results.glob("journal/*.jsonl")) and study.valid() >= least
+
+
+def blocks_run_on_all_nodes_at_once_and_the_verdicts_are_a_local_runs():
+    with Study(duration="60ms", timed=8) as study, Study(duration="60ms", timed=8) as local:
+        study.run(*study.on(4)).expect(0, "on each of the nodes")
+        study.check_store()
+        study.check_complete(8, 1)
+        expect(study.most_at_once() == 4, f"trials of four nodes overlapped, found {study.most_at_once()}")
+        expect(study.one("SELECT count(DISTINCT host) FROM session") == 4, "each node has a session")
+        local.run("--devices", "cpu:1").expect(0)
+        expect(study.verdicts() == local.verdicts(), f"{study.verdicts()} are {local.verdicts()}")
+        study.run(*study.on(4)).expect(0, "nothing to run")
+        expect_no_orphans()
+
+
+def a_lost_node_is_named_and_the_others_go_on():
+    with Study(duration="100ms", timed=8) as study:
+        run = study.start(*study.on(3))
+        wait_for(lambda: has_valid(study, 3), "trials are measured", 30)
+        os.kill(agents()[-1], signal.SIGKILL)
+        out, err = run.communicate(timeout=60)
+        expect(run.returncode == 0 and "was lost: the connection to it has ended" in err, f"the run goes on\n{err}")
+        study.check_store()
+        study.check_complete(8, 1)
+        lost = study.query("SELECT status, reason FROM trial WHERE status <> 'valid'")
+        expect(all(status == "interrupted" and "was lost" in reason for status, reason in lost),
+               f"a trial that was lost says nothing of its point: {lost}")
+        expect_no_orphans()
+
+
+def a_run_without_nodes_ends_and_goes_on_with_new_ones():
+    with Study(duration="100ms", timed=8) as study:
+        run = study.start(*study.on(2))
+        wait_for(lambda: has_valid(study, 2), "trials are measured", 30)
+        for agent in agents():
+            os.kill(agent, signal.SIGKILL)
+        out, err = run.communicate(timeout=60)
+        expect(run.returncode == 1 and "No node is left" in err, f"it says why it ends\n{err}")
+        expect_no_orphans()
+        study.run(*study.on(2)).expect(0)
+        study.check_store()
+        study.check_complete(8, 1)
+
+
+def nothing_outlives_the_engine():
+    with Study(duration="60s", timed=1) as study:
+        for sign, code in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
+            run = study.start(*study.on(2))
+            wait_for(lambda: len(agents()) == 2 and len(marked_processes()) >= 7, f"trials run on both nodes: {marked_processes()}", 30)
+            run.send_signal(sign)
+            out, err = run.communicate(timeout=60)
+            expect(run.returncode == code, f"it ends with {code}, not {run.returncode}\n{err}")
+            wait_for(lambda: not marked_processes(), f"nothing is left: {marked_processes()}", 15)
+
+
+def nodes_that_do_not_come_are_missed():
+    with Study() as study:
+        study.run("--devices", "cpu:1", "--nodes", "3", "--agents-by", "echo no such partition >&2").expect(
+            1, "of 3 nodes have an agent", "no such partition")
+        study.run("--devices", "cpu:1", "--nodes", "2").expect(1, "needs an allocation of Slurm")
+        expect_no_orphans()
+
+
+def who_does_not_know_the_secret_is_no_node():
+    with Study(duration="60ms", timed=6) as study:
+        # The second agent comes late, so that the port is open meanwhile.
+        late = "$EXPC_AGENT & while [ ! -e go ]; do sleep 0.05; done; $EXPC_AGENT & wait"
+        run = study.start("--devices", "cpu:1", "--nodes", "2", "--agents-by", late)
+        place, = wait_for(lambda: list(study.results.glob("nodes/*.json")), "the meeting place is written", 30)
+        expect(place.stat().st_mode & 0o777 == 0o600, "nobody else can read it")
+        host, port = json.loads(place.read_text())["addresses"][-1].rsplit(":", 1)
+        for said in (b"GET / HTTP/1.1\r\n\r\n", b'{"v":1,"hello":"0"}\n{"proof":"0","name":"n","order":0,"machine":{}}\n',
+                     b"{" * 5_000_000, b'{"v":1,"hello":[' + b"[" * 500 + b"\n", b"\n\n\n"):
+            with socket.create_connection((host, int(port)), timeout=10) as caller:
+                try:
+                    caller.sendall(said)
+                    answers = b""
+                    while piece := caller.recv(65536):
+                        answers += piece
+                except (ConnectionError, TimeoutError) as error:
+                    expect(not isinstance(error, TimeoutError), f"{said[:40]} is refused")
+        (study.path / "go").touch()
+        out, err = run.communicate(timeout=60)
+        expect(run.returncode == 0, f"the run is not disturbed\n{err}")
+        expect(not place.exists(), "the secret is gone with the run")
+        expect_no_orphans()
+
+
+if __name__ == "__main__":
+    parse_options(heat_up=0)
+    sys.exit(main([blocks_run_on_all_nodes_at_once_and_the_verdicts_are_a_local_runs, a_lost_node_is_named_and_the_others_go_on,
+                   a_run_without_nodes_ends_and_goes_on_with_new_ones, nothing_outlives_the_engine,
+                   nodes_that_do_not_come_are_missed, who_does_not_know_the_secret_is_no_node]))

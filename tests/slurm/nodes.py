@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Runs over several nodes of a real Slurm: as a job and within an allocation, with blocks on all nodes at once, and with a node that is lost."""
+import contextlib
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fault"))
+import cluster  # noqa: E402
+import harness  # noqa: E402
+from harness import MARK, Folder, expect, expect_no_orphans, main, marked_processes, parse_options, wait_for  # noqa: E402
+
+NODES = 4
+SITE = """\
+nodes = {nodes}
+time = 30:00
+export = EXPC_DEVICE_LOCKS
+export = EXPC_FAULT_TEST
+option = --overcommit
+"""
+
+slurm = None
+
+
+class Study(Folder):
+    """A study, and runs of it on nodes of the cluster."""
+
+    def environment(self):
+        name, value = MARK.split("=")
+        return {**os.environ, name: value}
+
+    def on_slurm(self, nodes):
+        (self.path / "site").write_text(SITE.format(nodes=nodes))
+        return subprocess.run(self.command("--on", "slurm", "--site", "site", "--devices", "cpu:1"), cwd=self.path, text=True,
+                              capture_output=True, timeout=300, env=self.environment())
+
+    def in_allocation(self, nodes):
+        return subprocess.Popen(["salloc", "--quiet", "--no-kill", f"--nodes={nodes}", "--time=30", "--overcommit",
+                                 *self.command("--devices", "cpu:1")], cwd=self.path, text=True, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, env=self.environment())
+
+    def verdicts(self):
+        report = subprocess.run([harness.options.expc, "report", str(self.study), "--results", str(self.results), "--devices",
+                                 "cpu:1"], capture_output=True, text=True, timeout=60)
+        return sorted(line for line in report.stdout.splitlines() if line.startswith(("PASS", "FAIL", "UNDECIDED")))
+
+    def most_at_once(self):
+        """Of how many nodes trials were under way at one moment."""
+        edges = []
+        for session, begin, end in self.query(
+                "SELECT session, started, started + seconds FROM trial WHERE status = 'valid' AND kind = 'timed'"):
+            edges += [(begin, 1, session), (end, 0, session)]
+        under_way, most = set(), 0
+        for _, begins, session in sorted(edges):
+            (under_way.add if begins else under_way.discard)(session)
+            most = max(most, len(under_way))
+        return most
+
+
+def runs_on(node, pid):
+    with contextlib.suppress(OSError):  # it has ended meanwhile
+        return f"SLURMD_NODENAME={node}".encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes()
+    return False
+
+
+def eight_blocks_on_four_nodes_take_a_quarter_of_the_time():
+    seconds = {}
+    verdicts = {}
+    for nodes in (1, NODES):
+        with Study(duration="1s", timed=8) as study:
+            done = study.on_slurm(nodes)
+            expect(done.returncode == 0, f"the job ends well\n{done.stderr}{done.stdout}")
+            study.check_store()
+            study.check_complete(8, 1)
+            verdicts[nodes] = study.verdicts()
+            (begin, end), = study.query("SELECT min(started), max(started + seconds) FROM trial WHERE kind = 'timed'")
+            seconds[nodes] = end - begin
+            hosts = [host for host, in study.query("SELECT DISTINCT host FROM session")]
+            if nodes == NODES:
+                expect(sorted(hosts) == [f"n{i + 1}" for i in range(NODES)], f"each node has a session, found {hosts}")
+                expect(study.most_at_once() == NODES, f"blocks of four nodes overlapped, found {study.most_at_once()}")
+    with Study(duration="60ms", timed=8) as local:
+        local.run("--devices", "cpu:1").expect(0)
+        expect(verdicts[1] == verdicts[NODES] == local.verdicts(), f"verdicts are a local run's: {verdicts}, {local.verdicts()}")
+    expect_no_orphans()
+    return f"{NODES} nodes took {seconds[NODES] / seconds[1]:.2f} of one node's {seconds[1]:.1f} s"
+
+
+def the_nodes_of_an_interactive_allocation_are_used():
+    with Study(duration="60ms", timed=8) as study:
+        run = study.in_allocation(2)
+        out, err = run.communicate(timeout=120)
+        expect(run.returncode == 0 and "this host is none of the allocation" in err, f"the run ends well\n{err}")
+        expect(sorted(host for host, in study.query("SELECT DISTINCT host FROM session")) == ["n1", "n2"], "trials ran on the nodes")
+        study.check_complete(8, 1)
+        expect_no_orphans()
+
+
+def a_node_that_is_lost_takes_only_its_trial_with_it():
+    with Study(duration="300ms", timed=8) as study:
+        run = study.in_allocation(NODES)
+        wait_for(lambda: list(study.results.glob("journal/*.jsonl")) and study.valid() >= 4, "trials are measured", 60)
+        # A node that loses its power: all that runs there is gone at once.
+        daemon = int((slurm.folder / "n2.pid").read_text())
+        on_node = [pid for pid in marked_processes() if runs_on("n2", pid)]
+        expect(on_node, "something runs there")
+        for pid in [daemon, *on_node]:
+            with contextlib.suppress(ProcessLookupError):  # the death of one may be another's
+                os.kill(pid, signal.SIGKILL)
+        out, err = run.communicate(timeout=120)
+        expect("node n2 was lost" in err, f"it is named\n{err}")
+        expect(run.returncode == 0, f"and the others go on\n{err}")
+        study.check_store()
+        study.check_complete(8, 1)
+        expect_no_orphans()
+
+
+if __name__ == "__main__":
+    cluster.skip_without()
+    parse_options(heat_up=0)
+    with cluster.Slurm(NODES) as slurm:
+        sys.exit(main([eight_blocks_on_four_nodes_take_a_quarter_of_the_time, the_nodes_of_an_interactive_allocation_are_used,
+                       a_node_that_is_lost_takes_only_its_trial_with_it]))
