@@ -119,6 +119,15 @@ struct ReplicateOptions : RunOptions {
   bool replication_json = false;  // print expc.replicate/1
 };
 
+struct HistoryOptions {
+  StudyOptions study;
+  MachineOptions machine;
+  std::string results = "results";
+  std::string metric;  // "": every one
+  bool all = false;    // also what never changed
+  bool json = false;
+};
+
 struct JobOptions {
   std::string results = "results";
   std::string job;  // its name; "": the newest, of cancel all
@@ -218,6 +227,7 @@ int selftestStatistics(const SelftestOptions& options, const Console& console);
 int rehearse(const RehearseOptions& options, const Console& console);
 int report(const ReportOptions& options, const Console& console);
 int exportResults(const ExportOptions& options, const Console& console);
+int history(const HistoryOptions& options, const Console& console);
 int replicate(const ReplicateOptions& options, const Console& console);
 int compare(const CompareOptions& options, const Console& console);
 int doctor(const DoctorOptions& options, const Console& console);

@@ -202,6 +202,18 @@ void addMeasuring(CLI::App& command, RunOptions& options) {
       ->capture_default_str();
 }
 
+void addHistory(CLI::App& app, Asked& asked) {
+  auto [command, options] =
+      addCommand(app, asked, "history", "Say how metrics went over sessions, and where their level changed", history);
+  command.footer(kPlainExitCodes);
+  addStudyOptions(command, options.study, "Study file (.exp) or a plan (expc plan --format json)");
+  addMachine(command, options.machine);
+  addResults(command, options.results);
+  command.add_option("--metric", options.metric, "Only this one (default: every metric)")->type_name("NAME");
+  command.add_flag("--all", options.all, "Also what never changed");
+  addJson(command, options.json);
+}
+
 void addReplicate(CLI::App& app, Asked& asked) {
   auto [command, options] = addCommand(
       app, asked, "replicate", "Run a study again elsewhere, and say which of its conclusions hold here", replicate);
@@ -427,6 +439,7 @@ int main(int argc, char** argv) {
   addExport(app, asked);
   addCompare(app, asked);
   addReplicate(app, asked);
+  addHistory(app, asked);
   addExtract(app, asked);
   addBundle(app, asked);
   addDoctor(app, asked);

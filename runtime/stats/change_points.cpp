@@ -1,0 +1,76 @@
+#include "runtime/stats/change_points.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/stats/distributions.h"
+#include "runtime/stats/nested_intervals.h"
+
+namespace expc::stats {
+namespace {
+
+constexpr unsigned kOrders = 4999;
+
+/// Ranks from 1; values that tie share their mean.
+std::vector<double> ranksOf(std::span<const double> values) {
+  std::vector<size_t> order(values.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
+  std::vector<double> ranks(values.size());
+  for (size_t i = 0; i < order.size();) {
+    size_t end = i;
+    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
+    for (size_t j = i; j < end; ++j) ranks[order[j]] = (static_cast<double>(i + end) + 1) / 2;
+    i = end;
+  }
+  return ranks;
+}
+
+/// The largest standardised distance of the sum of the first ranks from what it is in a random order, and where.
+std::pair<double, size_t> largest(const std::vector<double>& ranks) {
+  const auto n = static_cast<double>(ranks.size());
+  std::pair<double, size_t> found{0, 0};
+  double sum = 0;
+  for (size_t k = 1; k + kLeastSegment <= ranks.size(); ++k) {
+    sum += ranks[k - 1];
+    if (k < kLeastSegment) continue;
+    const auto first = static_cast<double>(k);
+    const double distance = std::abs(sum - first * (n + 1) / 2) / std::sqrt(first * (n - first) * (n + 1) / 12);
+    if (distance > found.first) found = {distance, k};
+  }
+  return found;
+}
+
+void findAll(std::span<const double> values, size_t offset, double alpha, std::vector<Change>& found) {
+  const auto change = likeliestChange(values);
+  if (!change || !significant(change->p, alpha)) return;
+  findAll(values.first(change->at), offset, alpha, found);
+  found.push_back({offset + change->at, change->p});
+  findAll(values.subspan(change->at), offset + change->at, alpha, found);
+}
+
+}  // namespace
+
+std::optional<Change> likeliestChange(std::span<const double> values) {
+  const bool odd = std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+  if (odd || values.size() < 2 * kLeastSegment) return std::nullopt;
+  std::vector<double> ranks = ranksOf(values);
+  const auto [seen, at] = largest(ranks);
+  if (at == 0) return Change{kLeastSegment, 1};  // all are alike
+  NormalStream stream(values.size());
+  unsigned as_large = 1;  // the order that was seen is one of them
+  for (unsigned order = 0; order < kOrders; ++order) {
+    for (size_t i = ranks.size(); i > 1; --i)
+      std::swap(ranks[i - 1], ranks[std::min(i - 1, static_cast<size_t>(stream.uniform() * static_cast<double>(i)))]);
+    as_large += largest(ranks).first >= seen * (1 - 1e-12);
+  }
+  return Change{at, as_large / (kOrders + 1.0)};
+}
+
+std::vector<Change> changePoints(std::span<const double> values, double alpha) {
+  std::vector<Change> found;
+  findAll(values, 0, alpha, found);
+  return found;
+}
+
+}  // namespace expc::stats

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""The gate of docs/ci.md, as it stands there: its study, its script, its exit codes; and `expc history`.
+
+usage: ci_test.py --expc PATH
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+OPTIONS = None
+HISTORY = """workload bench command ["bash", "-c", "echo took $$(cat %s/time) ms; echo steady 5"] {
+  metric wall : Time lower from regex("took ([0-9]+) ms", unit = 1ms)
+  metric steady : float lower from regex("steady ([0-9]+)")
+}
+study history {
+  workload bench
+  measure wall, steady
+  criterion quick: wall <= 110ms
+  design full { timed { repeat 2 } }
+}
+"""
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/ci.md"
+
+
+def block(language):
+    found, = re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+    return found
+
+
+class Gate(unittest.TestCase):
+    def setUp(self):
+        keep = tempfile.TemporaryDirectory(prefix="expc-ci-")
+        self.addCleanup(keep.cleanup)
+        self.folder = pathlib.Path(keep.name)
+        (self.folder / "gate.exp").write_text(block("exp"), encoding="utf-8")
+        (self.folder / "gate.sh").write_text(block("sh"), encoding="utf-8")
+        self.program("old", "100")
+
+    def program(self, name, milliseconds, then="true"):
+        path = self.folder / name
+        path.write_text(f"#!/bin/bash\ntime=$(({milliseconds}))\necho took $time ms\n{then}\n", encoding="utf-8")
+        path.chmod(0o755)
+
+    def gate(self, code):
+        path = f"{os.path.dirname(OPTIONS.expc)}:{os.environ['PATH']}"
+        done = subprocess.run(["sh", "gate.sh"], cwd=self.folder, env={**os.environ, "PATH": path}, capture_output=True, text=True,
+                              timeout=600)
+        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
+        self.assertTrue((self.folder / "gate-results/gate.html").exists())
+        suites = xml.etree.ElementTree.parse(self.folder / "junit.xml").getroot()
+        return suites.attrib, (self.folder / "summary.md").read_text(encoding="utf-8")
+
+    def test_a_slower_program_shuts_the_gate_and_a_mended_one_opens_it(self):
+        self.program("new", "110")
+        counts, summary = self.gate(3)
+        self.assertEqual((counts["failures"], counts["errors"]), ("1", "0"))
+        self.assertIn("| ❌ | **no&#95;regression**<br>", summary)
+        self.program("new", "101")
+        counts, summary = self.gate(0)
+        self.assertEqual((counts["failures"], counts["errors"]), ("0", "0"))
+        self.assertIn("| ✅ | **no&#95;regression**<br>", summary)
+
+    def test_noise_leaves_it_shut(self):
+        (self.folder / "n").write_text("0")
+        self.program("new", f"n = $(cat {self.folder}/n), n % 2 ? 60 : 160", then=f"echo $((n + 1)) >{self.folder}/n")
+        counts, summary = self.gate(4)
+        self.assertEqual((counts["failures"], counts["errors"]), ("0", "1"))
+        self.assertIn("| ❔ | **no&#95;regression**<br>", summary)
+
+
+class History(unittest.TestCase):
+    """Sixteen sessions of one program that becomes slower after the eighth; each takes over the journal of the one before."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.keep = tempfile.TemporaryDirectory(prefix="expc-history-")
+        cls.folder = pathlib.Path(cls.keep.name)
+        (cls.folder / "h.exp").write_text(HISTORY % cls.folder, encoding="utf-8")
+        for session in range(16):
+            (cls.folder / "time").write_text(str((100 if session < 8 else 120) + session % 3))
+            done = cls.expc("run", "--heat-up", "0", "--results", f"results-{session}")
+            assert done.returncode in (0, 3), done.stderr
+            if session:
+                cls.expc_store("merge", f"results-{session}", "--results", "results-0")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.keep.cleanup()
+
+    @classmethod
+    def expc(cls, command, *words):
+        return subprocess.run([OPTIONS.expc, command, "h.exp", "--devices", "cpu:1", *words], cwd=cls.folder, capture_output=True,
+                              text=True, timeout=300)
+
+    @classmethod
+    def expc_store(cls, *words):
+        done = subprocess.run([OPTIONS.expc, "store", *words], cwd=cls.folder, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+
+    def test_a_level_that_changed_is_found_between_two_sessions(self):
+        done = self.expc("history", "--results", "results-0", "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        whole = json.loads(done.stdout)
+        courses = {course["metric"]: course for course in whole["courses"]}
+        self.assertEqual(len(courses["wall"]["stays"]), 16)
+        change, = courses["wall"]["changes"]
+        self.assertEqual((change["at"], change["worse"]), (8, True))
+        self.assertAlmostEqual(change["after"], 0.121, delta=0.0011)
+        self.assertEqual(courses["steady"]["changes"], [])
+        text = self.expc("history", "--results", "results-0").stdout
+        self.assertIn("worse: ", text)
+        self.assertIn("1 changed of 2", text)
+        self.assertNotIn("steady at", text)
+        self.assertIn("steady at", self.expc("history", "--results", "results-0", "--all").stdout)
+        self.assertIn("1 changed of 1", self.expc("history", "--results", "results-0", "--metric", "wall").stdout)
+        self.assertIn("measures no 'speed'", self.expc("history", "--results", "results-0", "--metric", "speed").stderr)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--expc", required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    OPTIONS.expc = os.path.abspath(OPTIONS.expc)
+    unittest.main(argv=[sys.argv[0], *rest])
