@@ -61,17 +61,11 @@ std::string nullCardsBanner(const analysis::Judgement& judgement) {
 
 std::string navigation(const std::string& body) {
   std::string out = "<nav aria-label=\"Sections\">";
-  static constexpr std::pair<const char*, const char*> kSections[] = {{"verdicts", "Verdicts"},
-                                                                      {"tables", "Results"},
-                                                                      {"comparisons", "Comparisons"},
-                                                                      {"profile", "Profile"},
-                                                                      {"measurements", "Measurements"},
-                                                                      {"rehearsed", "Rehearsed"},
-                                                                      {"points", "Points"},
-                                                                      {"design", "Design"},
-                                                                      {"trials", "Trials"},
-                                                                      {"environment", "Environment"},
-                                                                      {"repeat", "Repeat"}};
+  static constexpr std::pair<const char*, const char*> kSections[] = {
+      {"verdicts", "Verdicts"},   {"tables", "Results"},          {"comparisons", "Comparisons"},
+      {"description", "Effects"}, {"profile", "Profile"},         {"measurements", "Measurements"},
+      {"rehearsed", "Rehearsed"}, {"points", "Points"},           {"design", "Design"},
+      {"trials", "Trials"},       {"environment", "Environment"}, {"repeat", "Repeat"}};
   for (const auto& [id, title] : kSections)
     if (body.find(fmt::format("<section id=\"{}\"", id)) != std::string::npos)
       out += fmt::format("<a href=\"#{}\">{}</a>", id, title);
@@ -96,9 +90,9 @@ std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgemen
   Page page{plan, judgement, results, settled, {}};
   const bool charts = options.charts && hasChartLibrary();
 
-  std::string body = verdictSection(page) + tableSection(page) + comparisonSection(page) + attributionSection(page) +
-                     measurementSection(page) + rehearsalSection(page) + pointSection(page) + designSection(page) +
-                     trialSection(page) + environmentSection(page) + repeatSection(page);
+  std::string body = verdictSection(page) + tableSection(page) + comparisonSection(page) + descriptionSection(page) +
+                     attributionSection(page) + measurementSection(page) + rehearsalSection(page) + pointSection(page) +
+                     designSection(page) + trialSection(page) + environmentSection(page) + repeatSection(page);
   std::string out = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n";
   out += fmt::format("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", kPolicy);
   out +=

@@ -33,6 +33,8 @@ std::string tableSection(Page& page);
 std::string comparisonSection(const Page& page);
 /// What makes the difference between two levels, by their profile trials.
 std::string attributionSection(const Page& page);
+/// Effects of factors, rankings, fronts, drift and outliers; "" where there is nothing to say.
+std::string descriptionSection(const Page& page);
 std::string measurementSection(const Page& page);
 /// What rehearsals of the study saw, apart from what was measured.
 std::string rehearsalSection(const Page& page);

@@ -7,6 +7,7 @@
 #include "runtime/analysis/attribution.h"
 #include "runtime/analysis/published.h"
 #include "runtime/plan/json.h"
+#include "runtime/report/description_text.h"
 #include "runtime/report/rehearsal_columns.h"
 
 namespace expc::report {
@@ -303,6 +304,7 @@ Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement, c
                 {"comparisons", comparisons(plan, judgement)},
                 {"controls", controls(plan, judgement)},
                 {"repetitions", repetitions(judgement)},
+                {"description", descriptionJson(analysis::describe(analysis::Index(plan, results)))},
                 {"attributions", attributions(plan, results)},
                 {"metrics", std::move(metrics)},
                 {"points", points(plan, judgement)},

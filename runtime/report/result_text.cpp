@@ -11,6 +11,7 @@
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/published.h"
 #include "runtime/report/attribution_text.h"
+#include "runtime/report/description_text.h"
 #include "runtime/report/grid.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/wording.h"
@@ -43,6 +44,7 @@ class ResultPrinter : TerminalText {
     for (const analysis::CriterionResult& result : judgement_.criteria) printCriterion(result);
     for (const plan::Table& table : plan_.tables) printTable(table);
     for (const plan::Comparison& comparison : plan_.comparisons) printComparison(comparison);
+    printDescription();
     printAttributions();
     printControls();
     printUntils();
@@ -218,6 +220,14 @@ class ResultPrinter : TerminalText {
     }
     if (all.size() > kListedPairs)
       line(fmt::format("… and {} more; the page has all", all.size() - kListedPairs), 2, 4);
+  }
+
+  void printDescription() {
+    const analysis::Index index(plan_, results_);
+    for (const Described& part : describedTexts(plan_, analysis::describe(index), results_)) {
+      section(part.title, part.rest);
+      for (const std::string& text : part.lines) line(printable(text), 2, 6);
+    }
   }
 
   /// What a setting did not do, what a profile lacks, where a trial left its model.

@@ -1,0 +1,31 @@
+#include "runtime/analysis/description.h"
+
+#include "runtime/analysis/mentioned.h"
+
+namespace expc::analysis {
+
+Description describe(const Index& index) {
+  Description description;
+  const plan::Metric* first = nullptr;
+  for (const std::string& name : mentionedMetrics(index.plan())) {
+    const plan::Metric* metric = index.plan().findMetric(name);
+    if (!metric || metric->kind == plan::TrialKind::Profile) continue;
+    if (auto effects = effectsOn(index, *metric); effects && effects->effects.size() > 1)
+      description.effects.push_back(std::move(*effects));
+    if (Ranking ranking{name, rank(index, *metric)}; ranking.points.size() > 2)
+      description.rankings.push_back(std::move(ranking));
+    if (auto drift = driftOf(index, *metric); drift && (drift->first || drift->p <= kTrend))
+      description.drifts.push_back(std::move(*drift));
+    const std::vector<Outlier> outliers = outliersOf(index, *metric);
+    description.outliers.insert(description.outliers.end(), outliers.begin(), outliers.end());
+    if (!first) {
+      first = metric;
+      continue;
+    }
+    if (Front front = paretoFront(index, *first, *metric); front.points.size() > 1 && front.beaten > 0)
+      description.fronts.push_back(std::move(front));
+  }
+  return description;
+}
+
+}  // namespace expc::analysis

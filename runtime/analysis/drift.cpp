@@ -1,0 +1,111 @@
+#include "runtime/analysis/drift.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "runtime/analysis/mentioned.h"
+#include "runtime/stats/distributions.h"
+#include "runtime/stats/estimators.h"
+#include "runtime/stats/procedures.h"
+
+namespace expc::analysis {
+namespace {
+
+constexpr unsigned kFewest = 4;
+constexpr double kApart = 3;  // spreads by which a first block is apart from the others
+
+double medianOf(const std::vector<double>& values) { return *stats::orderStatistics(values).estimate(); }
+
+/// The mean logarithm of each block that has every point, less the points' own; empty where a value has none.
+std::vector<double> levelsOf(const Index& index, const plan::Metric& metric) {
+  std::map<std::pair<int64_t, int64_t>, std::vector<double>> blocks;
+  size_t points = 0;
+  for (const plan::Point& point : index.plan().points) {
+    const std::vector<PointValue> values = valuesAt(index, metric, point);
+    if (values.empty()) continue;
+    ++points;
+    std::vector<double> logs;
+    for (const PointValue& value : values) {
+      if (value.value <= 0) return {};
+      logs.push_back(std::log(value.value));
+    }
+    const double centre = medianOf(logs);
+    for (size_t i = 0; i < values.size(); ++i) blocks[{values[i].block, values[i].session}].push_back(logs[i] - centre);
+  }
+  std::vector<double> levels;
+  for (const auto& [block, own] : blocks) {
+    double sum = 0;
+    for (const double value : own) sum += value;
+    if (own.size() == points) levels.push_back(sum / static_cast<double>(points));
+  }
+  return levels;
+}
+
+/// The two-sided p-value of Kendall's S, with ties and continuity correction.
+double trendP(const std::vector<double>& levels) {
+  double s = 0;
+  std::map<double, double> ties;
+  for (size_t i = 0; i < levels.size(); ++i) {
+    ++ties[levels[i]];
+    for (size_t j = i + 1; j < levels.size(); ++j) s += (levels[j] > levels[i]) - (levels[j] < levels[i]);
+  }
+  const auto term = [](double n) { return n * (n - 1) * (2 * n + 5); };
+  double variance = term(static_cast<double>(levels.size()));
+  for (const auto& [level, times] : ties) variance -= term(times);
+  variance /= 18;
+  if (variance <= 0 || s == 0) return 1;
+  return std::min(1.0, 2 * stats::normalCdf(-(std::abs(s) - 1) / std::sqrt(variance)));
+}
+
+double slopeOf(const std::vector<double>& levels) {
+  std::vector<double> slopes;
+  for (size_t i = 0; i < levels.size(); ++i)
+    for (size_t j = i + 1; j < levels.size(); ++j)
+      slopes.push_back((levels[j] - levels[i]) / static_cast<double>(j - i));
+  return medianOf(slopes);
+}
+
+/// The first level over the others, if it is far from all of them.
+std::optional<double> warmUp(const std::vector<double>& levels) {
+  const std::vector<double> others(levels.begin() + 1, levels.end());
+  const double centre = medianOf(others);
+  const auto [low, high] = std::minmax_element(others.begin(), others.end());
+  std::vector<double> distances;
+  for (const double level : others) distances.push_back(std::abs(level - centre));
+  const double spread = 1.4826 * medianOf(distances), distance = levels.front() - centre;
+  const bool outside = levels.front() > *high || levels.front() < *low;
+  return outside && std::abs(distance) > kApart * spread && spread > 0 ? std::optional(std::exp(distance))
+                                                                       : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Drift> driftOf(const Index& index, const plan::Metric& metric) {
+  const std::vector<double> levels = levelsOf(index, metric);
+  if (levels.size() < kFewest) return std::nullopt;
+  Drift drift;
+  drift.metric = metric.name;
+  drift.blocks = static_cast<unsigned>(levels.size());
+  drift.first = warmUp(levels);
+  // A warm-up is no trend.
+  const std::vector<double> from(levels.begin() + (drift.first ? 1 : 0), levels.end());
+  drift.last = std::exp(slopeOf(from) * static_cast<double>(from.size() - 1));
+  drift.p = trendP(from);
+  return drift;
+}
+
+std::vector<Outlier> outliersOf(const Index& index, const plan::Metric& metric) {
+  std::vector<Outlier> outliers;
+  for (const plan::Point& point : index.plan().points) {
+    const std::vector<PointValue> values = valuesAt(index, metric, point);
+    std::vector<double> plain;
+    for (const PointValue& value : values) plain.push_back(value.value);
+    for (const unsigned i : stats::tukeyOutliers(plain))
+      outliers.push_back({metric.name, point.id, values[i].trial, values[i].block, values[i].value, medianOf(plain)});
+  }
+  std::sort(outliers.begin(), outliers.end(), [](const Outlier& a, const Outlier& b) { return a.trial < b.trial; });
+  return outliers;
+}
+
+}  // namespace expc::analysis

@@ -1,0 +1,271 @@
+#include "runtime/analysis/effects.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "runtime/analysis/mentioned.h"
+#include "runtime/stats/estimators.h"
+
+namespace expc::analysis {
+namespace {
+
+/// Steps of the search for a sub-grid; of larger ones the best that was found by then.
+constexpr unsigned kMostSteps = 20'000;
+
+using Levels = std::vector<unsigned>;
+/// For each factor the levels that are in the grid, ascending.
+using Grid = std::vector<std::vector<unsigned>>;
+/// The logarithms of a point, by block and session.
+using Logs = std::map<std::pair<int64_t, int64_t>, double>;
+
+size_t sizeOf(const Grid& grid) {
+  size_t size = 1;
+  for (const auto& levels : grid) size *= levels.size();
+  return size;
+}
+
+/// Calls `visit` with each combination until it returns false.
+template <class Visit>
+bool forEach(const Grid& grid, Visit visit) {
+  Levels at(grid.size());
+  std::vector<size_t> odometer(grid.size(), 0);
+  for (size_t i = 0, count = sizeOf(grid); i < count; ++i) {
+    for (size_t f = 0; f < grid.size(); ++f) at[f] = grid[f][odometer[f]];
+    if (!visit(at)) return false;
+    for (size_t f = grid.size(); f-- > 0;) {
+      if (++odometer[f] < grid[f].size()) break;
+      odometer[f] = 0;
+    }
+  }
+  return true;
+}
+
+/// The largest grid all of whose combinations are there: a missing one takes away one of its levels.
+class Search {
+ public:
+  explicit Search(const std::map<Levels, const Logs*>& there) : there_(there) {}
+
+  Grid best(Grid all) {
+    look(std::move(all));
+    return best_;
+  }
+
+ private:
+  void look(Grid grid) {
+    if (++steps_ > kMostSteps || sizeOf(grid) <= (best_.empty() ? 1 : sizeOf(best_))) return;
+    Levels missing;
+    forEach(grid, [&](const Levels& at) {
+      if (there_.count(at)) return true;
+      missing = at;
+      return false;
+    });
+    if (missing.empty()) {
+      best_ = std::move(grid);
+      return;
+    }
+    // The factor with the most levels first: without one of them most is left.
+    std::vector<size_t> order(grid.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return grid[a].size() > grid[b].size(); });
+    for (const size_t f : order) {
+      if (grid[f].size() < 2) continue;
+      Grid less = grid;
+      std::erase(less[f], missing[f]);
+      look(std::move(less));
+    }
+  }
+
+  const std::map<Levels, const Logs*>& there_;
+  Grid best_;
+  unsigned steps_ = 0;
+};
+
+/// A balanced table of logarithms: points of a grid by blocks.
+struct Table {
+  Grid grid;
+  std::vector<Levels> points;
+  std::vector<std::vector<double>> logs;  // by point and block
+  size_t blocks() const { return logs.front().size(); }
+};
+
+/// Blocks in which every point of the grid has a value.
+Table tableOf(const Grid& grid, const std::map<Levels, const Logs*>& there) {
+  Table table{grid, {}, {}};
+  forEach(grid, [&](const Levels& at) {
+    table.points.push_back(at);
+    return true;
+  });
+  std::vector<std::pair<int64_t, int64_t>> blocks;
+  for (const auto& [block, log] : *there.at(table.points.front()))
+    if (std::all_of(table.points.begin(), table.points.end(),
+                    [&](const Levels& at) { return there.at(at)->count(block) > 0; }))
+      blocks.push_back(block);
+  for (const Levels& at : table.points) {
+    table.logs.emplace_back();
+    for (const auto& block : blocks) table.logs.back().push_back(there.at(at)->at(block));
+  }
+  return table;
+}
+
+/// Takes means away, from the grand mean to pairs of factors, and keeps what each took.
+class Decomposition {
+ public:
+  Decomposition(const Table& table, const plan::Plan& plan) : plan_(plan), table_(table), rest_(table.logs) {}
+
+  Effects decompose(std::string metric) {
+    Effects effects;
+    effects.metric = std::move(metric);
+    effects.points = table_.points.size();
+    effects.blocks = static_cast<unsigned>(table_.blocks());
+    effects.mean = std::exp(takeMeans([](size_t, size_t) { return 0; }).at(0).value);
+    const double all = squares();
+    if (all <= 0) return effects;
+    takeMeans([](size_t, size_t block) { return block; });
+    effects.between_blocks = (all - squares()) / all;
+    inside_ = rest_;
+    std::vector<size_t> varying;
+    for (size_t f = 0; f < table_.grid.size(); ++f) {
+      if (table_.grid[f].size() > 1) varying.push_back(f);
+      effects.grid.emplace_back(plan_.factors[f].name, std::vector<std::string>());
+      for (const unsigned level : table_.grid[f]) effects.grid.back().second.push_back(labelOf(f, level));
+    }
+    std::vector<FactorEffect> single, pairs;
+    for (const size_t f : varying) single.push_back(take({f}, all));
+    for (size_t i = 0; i < varying.size(); ++i)
+      for (size_t j = i + 1; j < varying.size() && varying.size() > 1; ++j)
+        pairs.push_back(take({varying[i], varying[j]}, all));
+    const double before = squares();
+    takeMeans([](size_t point, size_t) { return point; });
+    effects.higher = varying.size() > 2 ? (before - squares()) / all : 0;
+    effects.error = squares() / all;
+    for (auto* kind : {&single, &pairs}) {
+      std::stable_sort(kind->begin(), kind->end(),
+                       [](const FactorEffect& a, const FactorEffect& b) { return a.share > b.share; });
+      effects.effects.insert(effects.effects.end(), kind->begin(), kind->end());
+    }
+    return effects;
+  }
+
+ private:
+  struct Group {
+    double value = 0;  // the mean over all blocks
+    size_t count = 0;
+  };
+
+  double squares() const {
+    double sum = 0;
+    for (const auto& row : rest_)
+      for (const double value : row) sum += value * value;
+    return sum;
+  }
+
+  std::string labelOf(size_t factor, unsigned level) const {
+    return level == plan::kInactive ? "–" : plan_.factors[factor].levels[level].label;
+  }
+
+  /// Takes the mean of each group away from what is left.
+  template <class GroupOf>
+  std::map<size_t, Group> takeMeans(GroupOf group_of) {
+    std::map<size_t, Group> groups;
+    for (size_t p = 0; p < rest_.size(); ++p) {
+      for (size_t b = 0; b < table_.blocks(); ++b) {
+        Group& group = groups[group_of(p, b)];
+        group.value += rest_[p][b];
+        ++group.count;
+      }
+    }
+    for (auto& [name, group] : groups) group.value /= static_cast<double>(group.count);
+    for (size_t p = 0; p < rest_.size(); ++p)
+      for (size_t b = 0; b < table_.blocks(); ++b) rest_[p][b] -= groups[group_of(p, b)].value;
+    return groups;
+  }
+
+  /// The same inside each block: what each group's effect was there.
+  template <class GroupOf>
+  std::map<size_t, std::vector<double>> takeMeansInside(GroupOf group_of) {
+    std::map<size_t, std::vector<double>> effects;
+    std::map<size_t, double> members;
+    for (size_t p = 0; p < inside_.size(); ++p) {
+      std::vector<double>& own = effects[group_of(p, 0)];
+      own.resize(table_.blocks());
+      for (size_t b = 0; b < table_.blocks(); ++b) own[b] += inside_[p][b];
+      ++members[group_of(p, 0)];
+    }
+    for (auto& [name, own] : effects)
+      for (double& effect : own) effect /= members[name];
+    for (size_t p = 0; p < inside_.size(); ++p)
+      for (size_t b = 0; b < table_.blocks(); ++b) inside_[p][b] -= effects[group_of(p, 0)][b];
+    return effects;
+  }
+
+  FactorEffect take(const std::vector<size_t>& factors, double all) {
+    const double before = squares();
+    std::map<size_t, Levels> levels;
+    const auto group_of = [&](size_t point, size_t) {
+      size_t group = 0;
+      for (const size_t f : factors) {
+        const auto& own = table_.grid[f];
+        group = group * own.size() +
+                static_cast<size_t>(std::find(own.begin(), own.end(), table_.points[point][f]) - own.begin());
+      }
+      return group;
+    };
+    for (size_t p = 0; p < table_.points.size(); ++p) levels[group_of(p, 0)] = table_.points[p];
+    FactorEffect effect;
+    for (const size_t f : factors) effect.factors.push_back(plan_.factors[f].name);
+    const auto by_block = takeMeansInside(group_of);
+    for (const auto& [name, group] : takeMeans(group_of)) {
+      LevelEffect one;
+      for (const size_t f : factors) one.labels.push_back(labelOf(f, levels[name][f]));
+      one.ratio = std::exp(group.value);
+      one.interval =
+          stats::signedRank(by_block.at(name)).mapped([](double log) { return std::exp(log); }).interval(kConfidence);
+      effect.levels.push_back(std::move(one));
+    }
+    effect.share = (before - squares()) / all;
+    return effect;
+  }
+
+  const plan::Plan& plan_;
+  const Table& table_;
+  std::vector<std::vector<double>> rest_;    // by point and block
+  std::vector<std::vector<double>> inside_;  // the same, with effects taken away block by block
+};
+
+}  // namespace
+
+std::optional<Effects> effectsOn(const Index& index, const plan::Metric& metric) {
+  const plan::Plan& plan = index.plan();
+  std::map<std::string, Logs> logs;
+  std::map<Levels, const Logs*> there;
+  Grid all(plan.factors.size());
+  for (const plan::Point& point : plan.points) {
+    const std::vector<PointValue> values = valuesAt(index, metric, point);
+    if (values.empty()) continue;
+    Logs& own = logs[point.id];
+    for (const PointValue& value : values) {
+      if (value.value <= 0) return std::nullopt;
+      own[{value.block, value.session}] = std::log(value.value);
+    }
+    there[point.levels] = &own;
+    for (size_t f = 0; f < all.size(); ++f) all[f].push_back(point.levels[f]);
+  }
+  for (auto& levels : all) {
+    std::sort(levels.begin(), levels.end());
+    levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+  }
+  if (there.size() < 2) return std::nullopt;
+  const Grid grid = Search(there).best(all);
+  if (grid.empty()) return std::nullopt;
+  const Table table = tableOf(grid, there);
+  if (table.blocks() == 0) return std::nullopt;
+  Effects effects = Decomposition(table, plan).decompose(metric.name);
+  if (effects.effects.empty()) return std::nullopt;
+  effects.left_out = there.size() - effects.points;
+  return effects;
+}
+
+}  // namespace expc::analysis

@@ -1,0 +1,64 @@
+#include "runtime/analysis/ranking.h"
+
+#include <doctest/doctest.h>
+
+#include "runtime/analysis/test_study.h"
+
+namespace expc::analysis {
+
+using namespace test;
+
+TEST_CASE("points rank by their medians, and what blocks do not tell apart shares a rank") {
+  const plan::Plan plan = study();
+  Records records;
+  for (int64_t block = 1; block <= 8; ++block) {
+    const double drift = 1 + 0.3 * static_cast<double>(block % 3);
+    records.timed("fp64-1", block, 2 * drift);
+    records.timed("fp32-1", block, 1 * drift);
+    records.timed("bf16-1", block, drift * (block % 2 ? 1.001 : 0.999));  // as fast as fp32
+    records.timed("fp64-2", block, 1.5 * drift);
+  }
+  const Index index(plan, records.results);
+  const std::vector<Ranked> times = rank(index, *plan.findMetric("step_time"));
+  REQUIRE(times.size() == 4);
+  CHECK(times[0].rank == 1);
+  CHECK(times[1].rank == 1);
+  CHECK(times[2].point == "fp64-2");
+  CHECK(times[2].rank == 3);
+  CHECK(times[3].rank == 4);
+  CHECK(times[3].n == 8);
+  // Where higher is better the order is the other way round.
+  CHECK(rank(index, *plan.findMetric("images_per_s")).back().point == "fp64-1");
+}
+
+TEST_CASE("few blocks rank by values that do not overlap") {
+  const plan::Plan plan = study();
+  Records records;
+  for (int64_t block = 1; block <= 3; ++block) {
+    records.timed("fp64-1", block, 1 + 0.1 * static_cast<double>(block));
+    records.timed("fp32-1", block, 1.05 + 0.1 * static_cast<double>(block));
+    records.timed("bf16-1", block, 3);
+  }
+  const std::vector<Ranked> times = rank(Index(plan, records.results), *plan.findMetric("step_time"));
+  CHECK(times[1].rank == 1);
+  CHECK(times[2].rank == 3);
+}
+
+TEST_CASE("the front of two metrics holds what no other point beats in both") {
+  plan::Plan plan = study();
+  Records records;
+  const std::map<std::string, std::pair<double, double>> points{
+      {"fp64-1", {3, 0.99}}, {"fp32-1", {2, 0.98}}, {"bf16-1", {1, 0.90}}, {"bf16-2", {2.5, 0.97}}};
+  for (const auto& [point, values] : points) {
+    records.timed(point, 1, values.first);
+    records.accuracy(point, 1, values.second);
+  }
+  const Front front =
+      paretoFront(Index(plan, records.results), *plan.findMetric("step_time"), *plan.findMetric("accuracy"));
+  REQUIRE(front.points.size() == 3);
+  CHECK(front.points[0].point == "bf16-1");
+  CHECK(front.points[2].point == "fp64-1");
+  CHECK(front.beaten == 1);
+}
+
+}  // namespace expc::analysis
