@@ -1,5 +1,9 @@
 #include <fmt/format.h>
+#include <llvm/Support/FileSystem.h>
 #include <llvm/Support/raw_ostream.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
@@ -54,16 +58,45 @@ void write(const ExportOptions& options, const std::vector<exports::Source>& sou
   }
 }
 
+llvm::Error cannotWrite(const std::string& path, const std::string& why) {
+  return llvm::createStringError(fmt::format("{} cannot be written: {}; name another file with --to FILE", path, why));
+}
+
+/// Whether a file may be put in its place: not where a device or a pipe is, which is written to as it is.
+bool isReplaceable(const std::string& path) {
+  std::error_code unknown;
+  const auto type = std::filesystem::status(path, unknown).type();
+  return type == std::filesystem::file_type::not_found || type == std::filesystem::file_type::regular;
+}
+
+llvm::Error writeInto(llvm::raw_fd_ostream& out, const std::string& name, const ExportOptions& options,
+                      const std::vector<exports::Source>& sources) {
+  write(options, sources, out);
+  out.flush();
+  const std::error_code failed = out.error();
+  out.clear_error();  // LLVM ends a program that leaves one
+  return failed ? cannotWrite(name, failed.message()) : llvm::Error::success();
+}
+
 llvm::Error writeAll(const ExportOptions& options, const std::vector<exports::Source>& sources) {
-  if (options.format == ExportFormat::Parquet)
+  if (options.to == "-") {
+    llvm::raw_fd_ostream out(STDOUT_FILENO, /*shouldClose=*/false);
+    return writeInto(out, "standard output", options, sources);
+  }
+  if (options.format == ExportFormat::Parquet) {
+    if (!isReplaceable(options.to)) return cannotWrite(options.to, "it is no file");
     return exports::writeParquet(options.to, [&](exports::Sink& sink) { writeTable(options, sources, sink); });
+  }
+  if (!isReplaceable(options.to)) {
+    std::error_code failed;
+    llvm::raw_fd_ostream out(options.to, failed, llvm::sys::fs::CD_OpenExisting);
+    return failed ? cannotWrite(options.to, failed.message()) : writeInto(out, options.to, options, sources);
+  }
   llvm::Error error = llvm::writeToOutput(options.to, [&](llvm::raw_ostream& out) {
     write(options, sources, out);
     return llvm::Error::success();
   });
-  if (!error) return error;
-  return llvm::createStringError(fmt::format("{} cannot be written: {}; name another file with --to FILE", options.to,
-                                             llvm::toString(std::move(error))));
+  return error ? cannotWrite(options.to, llvm::toString(std::move(error))) : llvm::Error::success();
 }
 
 /// "" or what in these options does not go together.

@@ -124,6 +124,26 @@ class Tables(unittest.TestCase):
         self.assertIn("no results in", export("--results", "nowhere", code=1))
 
 
+    @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
+    def test_a_device_is_written_to_and_never_replaced(self):
+        before = os.stat("/dev/full").st_rdev
+        self.assertIn("/dev/full cannot be written: No space left", export("--to", "/dev/full", code=1))
+        self.assertIn("/dev/full cannot be written: it is no file", export("--format", "parquet", "--to", "/dev/full", code=1))
+        self.assertEqual(os.stat("/dev/full").st_rdev, before)
+        self.assertEqual(export("--to", "/dev/stdout"), export())
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([OPTIONS.expc, "export", "s.exp", "--devices", "cpu:1"], cwd=FOLDER, stdout=full,
+                                  stderr=subprocess.PIPE, text=True)
+        self.assertEqual((done.returncode, "standard output cannot be written: No space left" in done.stderr), (1, True))
+
+    def test_a_reader_that_goes_away_is_no_crash(self):
+        with subprocess.Popen([OPTIONS.expc, "export", "s.exp", "--devices", "cpu:1"], cwd=FOLDER, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as process:
+            process.stdout.close()
+            self.assertIn("standard output cannot be written: Broken pipe", process.stderr.read())
+        self.assertEqual(process.returncode, 1)
+
+
 class Clients(unittest.TestCase):
     def test_pandas_reads_csv_and_json(self):
         evil("--to", "m.csv")
