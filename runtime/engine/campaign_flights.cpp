@@ -209,7 +209,10 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
   // A lane that waits for this one is not away either.
   for (Lane& lane : lanes_)
     if (!lane.busy) lane.last_active = std::max(lane.last_active, flight.begin + trial.seconds);
-  if (command) tidy(flight);
+  if (command)
+    tidy(flight);
+  else
+    removeEmptyLogs(flight.request);
   traces_.ended(kind, plan_, *flight.point, trial.id, trial.status == TrialStatus::Valid);
   if (!changed.empty()) return llvm::createStringError(changed);
   if (trial.status == TrialStatus::Interrupted) return llvm::Error::success();
@@ -291,7 +294,10 @@ void Campaign::tidy(const Flight& flight) {
   const TrialStatus status = flight.trial.status;
   const bool ended_well = status == TrialStatus::Valid || status == TrialStatus::Invalid;
   const bool wanted = ended_well ? options_.keep_trial_folders : status != TrialStatus::Interrupted;
-  if (!wanted) folders_.drop(flight.request.spec.folder);
+  if (wanted)
+    removeEmptyLogs(flight.request);
+  else
+    folders_.drop(flight.request.spec.folder);
 }
 
 TrialNote Campaign::noteOf(const Flight& flight) const {

@@ -53,9 +53,12 @@ TrialEnd finishTrial(const TrialRequest& request, TrialWatch& watch) {
   const bool wants_log =
       end.status == TrialStatus::Failed || end.status == TrialStatus::Timeout || end.status == TrialStatus::Infeasible;
   if (wants_log) end.log_tail = lastWords(request, watch.blamed());
+  return end;
+}
+
+void removeEmptyLogs(const TrialRequest& request) {
   for (unsigned rank = 0; rank < request.spec.world_size; ++rank)
     if (sizeOf(request.log(rank)) == 0) unlink(request.log(rank).c_str());
-  return end;
 }
 
 llvm::Expected<TrialEnd> runTrial(Launcher& launcher, const Interrupts& interrupts, const TrialRequest& request,
@@ -95,7 +98,10 @@ llvm::Expected<TrialEnd> runTrial(Launcher& launcher, const Interrupts& interrup
     if (interrupts.requested()) watch.interrupt();
     const TrialWatch::Next next = watch.judge(now);
     if (next == TrialWatch::Next::Kill) launcher.kill(*trial);
-    if (next == TrialWatch::Next::Ended) return finishTrial(request, watch);
+    if (next != TrialWatch::Next::Ended) continue;
+    TrialEnd end = finishTrial(request, watch);
+    removeEmptyLogs(request);
+    return end;
   }
 }
 

@@ -29,8 +29,9 @@ llvm::Error besideStuck(const std::string& who);
 
 /// Tells `watch` of a rank whose log has grown too large.
 void watchLogs(const TrialRequest& request, TrialWatch& watch);
-/// How a trial ended, once `watch` says that it did: with the tail of the log where something went wrong. Logs in which
-/// nothing stands are removed.
+/// How a trial ended, once `watch` says that it did: with the tail of the log where something went wrong.
 TrialEnd finishTrial(const TrialRequest& request, TrialWatch& watch);
+/// Logs in which nothing stands are gone.
+void removeEmptyLogs(const TrialRequest& request);
 
 }  // namespace expc::engine

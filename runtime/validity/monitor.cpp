@@ -37,7 +37,7 @@ void Monitor::begin(uint64_t number, std::vector<int> cores, const std::vector<u
   trial.cores = std::move(cores);
   trial.began = now;
   trial.before = last_;
-  trial.readings.load = readLoad(root_);
+  trial.readings.load = load_;
   for (const unsigned index : cards) {
     Card card;
     card.readings.index = index;
@@ -59,6 +59,7 @@ void Monitor::look(double now) {
   Family family = familyOf(pid_, root_);
   if (!trials_.empty()) account(counts, family, now - at_);
   last_ = counts;
+  load_ = readLoad(root_);
   family_ = std::move(family);
   at_ = now;
   for (auto& [number, trial] : trials_) lookAt(trial, family_);

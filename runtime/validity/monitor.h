@@ -55,6 +55,7 @@ class Monitor {
   const std::string root_;
   std::map<uint64_t, Trial> trials_;
   HostCounts last_;
+  std::optional<double> load_;
   Family family_;
   bool looked_ = false;
   double at_ = 0;

@@ -16,6 +16,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <utility>
 
 #include "runtime/worker/serve/strangers.h"
 
@@ -190,8 +192,15 @@ llvm::Expected<ProgramEnd> Run::run(const std::string& file) {
 
 std::string locate(const std::string& path) {
   if (path.find('/') != std::string::npos) return path;
-  const auto found = llvm::sys::findProgramByName(path);
-  return found ? *found : "";
+  // Looked for once: the engine holds a run to the program that it found, and a long PATH takes a while.
+  static std::map<std::pair<std::string, std::string>, std::string> known;
+  const char* folders = std::getenv("PATH");
+  std::string& file = known[{path, folders ? folders : ""}];
+  if (file.empty() || access(file.c_str(), X_OK) != 0) {
+    const auto found = llvm::sys::findProgramByName(path);
+    file = found ? *found : "";
+  }
+  return file;
 }
 
 llvm::Expected<ProgramEnd> runProgram(const Program& program) {

@@ -77,7 +77,7 @@ int runRank(const plan::LaunchRequest& request, const channel::Packet& packet, c
   }
   if (makeScratch()) setenv("TMPDIR", scratchFolder(getpid()).c_str(), 1);
   const int code = runGuarded(request, packet.event_fd, child);
-  removeScratch(getpid());
+  clearScratch();
   return code;
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/worker/serve/scratch.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
@@ -13,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
 namespace expc::serve {
 namespace {
@@ -50,6 +53,20 @@ const std::string& here() {
   return mark;
 }
 
+/// Whether there is nothing in a folder, and nothing in the way of the next one who puts something there.
+bool isAsMade(const std::string& folder) {
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return false;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(fdopendir(fd), closedir);
+  struct stat state{};
+  if (!entries || fstat(fd, &state) != 0 || (state.st_mode & 07777) != 0700) return false;
+  size_t count = 0;
+  while (readdir(entries.get())) ++count;
+  return count == 2;  // itself and its parent
+}
+
+pid_t kept_of = 0;  // the process that left its folder empty; a forked one has none yet
+
 }  // namespace
 
 std::string scratchFolder(pid_t pid) { return base().empty() ? "" : fmt::format("{}/{}{}", base(), here(), pid); }
@@ -58,12 +75,18 @@ bool makeScratch() {
   const std::string folder = scratchFolder(getpid());
   if (!folder.empty() && mkdir(folder.c_str(), 0700) == 0) return true;
   if (!folder.empty() && errno == EEXIST) {
+    if (kept_of == getpid()) return true;
     removeScratch(getpid());  // of one that had this number before
     if (mkdir(folder.c_str(), 0700) == 0) return true;
   }
   std::fprintf(stderr, "the trial has no folder for temporary files of its own: %s\n",
                folder.empty() ? "its parent is not ours" : std::strerror(errno));
   return false;
+}
+
+void clearScratch() {
+  kept_of = isAsMade(scratchFolder(getpid())) ? getpid() : 0;
+  if (kept_of == 0) removeScratch(getpid());
 }
 
 void removeScratch(pid_t pid) {

@@ -1,6 +1,7 @@
 #include "runtime/worker/serve/strangers.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,6 +9,8 @@
 #include <csignal>
 #include <fstream>
 #include <memory>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -25,13 +28,29 @@ pid_t parentOf(const std::string& pid) {
   return end == std::string::npos || end + 4 > text.size() ? -1 : std::atoi(text.c_str() + end + 4);
 }
 
+/// The kernel's own list, where it is built in: its callers are single-threaded, so one thread has all children. The
+/// file stays open, since finding it takes longer than reading it.
+std::optional<std::string> childList() {
+  static pid_t owner = 0;
+  static int fd = -1;
+  if (owner != getpid()) {
+    if (fd >= 0) close(fd);  // of the process that forked this one
+    owner = getpid();
+    fd = open(("/proc/self/task/" + std::to_string(owner) + "/children").c_str(), O_RDONLY | O_CLOEXEC);
+  }
+  if (fd < 0) return std::nullopt;
+  std::string text;
+  char piece[4096];
+  ssize_t size = 0;
+  while ((size = pread(fd, piece, sizeof piece, static_cast<off_t>(text.size()))) > 0) text.append(piece, size);
+  return size == 0 ? std::optional(std::move(text)) : std::nullopt;
+}
+
 std::vector<pid_t> children() {
   std::vector<pid_t> found;
-  const std::string self = std::to_string(getpid());
-  // The kernel's own list, where it is built in: its callers are single-threaded, so one thread has all children.
-  std::ifstream list("/proc/self/task/" + self + "/children");
-  if (list) {
-    for (pid_t pid; list >> pid;) found.push_back(pid);
+  if (const auto list = childList()) {
+    std::istringstream pids(*list);
+    for (pid_t pid; pids >> pid;) found.push_back(pid);
     return found;
   }
   std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc"), closedir);
