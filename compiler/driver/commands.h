@@ -76,6 +76,7 @@ struct ReportOptions {
   std::string results = "results";
   std::string html;  // "": in the results folder
   bool json = false;
+  std::string explain;  // "precision: fp64 -> fp16": what makes that difference, instead of the report; "": the report
 };
 
 enum class ExportFormat { Csv, Parquet, Json, Junit, Markdown };

@@ -436,6 +436,11 @@ int main(int argc, char** argv) {
   auto [reporting, options] =
       addCommand(app, asked, "report", "Judge and report what is stored; measures nothing", report);
   addReporting(reporting, options);
+  reporting
+      .add_option("--explain", options.explain,
+                  "Show only where the time goes between two levels of a factor, by profile trials (how to write it: "
+                  "docs/profiling.md)")
+      ->type_name("CHANGE");
   addExport(app, asked);
   addCompare(app, asked);
   addReplicate(app, asked);

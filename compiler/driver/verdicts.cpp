@@ -1,13 +1,19 @@
 #include "compiler/driver/verdicts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
 
 #include "compiler/driver/exit_codes.h"
+#include "runtime/analysis/attribution.h"
 #include "runtime/analysis/judgement.h"
+#include "runtime/analysis/level_change.h"
 #include "runtime/plan/json.h"
+#include "runtime/report/attribution_table.h"
 #include "runtime/report/html.h"
+#include "runtime/report/layout.h"
 #include "runtime/report/result_json.h"
 #include "runtime/report/result_text.h"
 #include "runtime/store/store.h"
@@ -25,6 +31,35 @@ llvm::Expected<store::Results> loadResults(const plan::Plan& plan, const std::st
   return null_cards ? store->loadLatest(plan, *null_cards) : store->load(plan);
 }
 
+/// The breakdowns of every pair of points with this change; the ones without profiles are told.
+int showExplanation(const plan::Plan& plan, const ReportOptions& options, const analysis::Judgement& judgement,
+                    const store::Results& results, const Console& console) {
+  auto pairs = analysis::pairsOf(plan, options.explain);
+  if (!pairs) return console.error(report::printable(llvm::toString(pairs.takeError())));
+  report::ResultTextOptions text;
+  text.width = console.width();
+  text.colour = console.colourOut();
+  std::string out;
+  llvm::json::Array explained;
+  for (const auto& [treated, baseline] : *pairs) {
+    const auto found = analysis::attributePair(plan, judgement, results, treated, baseline);
+    if (!found) continue;
+    if (!explained.empty()) out += "\n";
+    out += report::attributionText(plan, *found, report::Detail::Everything, text);
+    explained.push_back(report::attributionJson(*found));
+  }
+  const size_t lacking = pairs->size() - explained.size();
+  if (lacking > 0)
+    console.message(
+        fmt::format("{} of {} pairs of points with '{}' have no block with profile trials of both: a design "
+                    "with `profile {{ repeat 1  steps 20 }}` and `measure profiled_time` has them",
+                    lacking, pairs->size(), options.explain));
+  if (explained.empty()) return kError;
+  const bool printed =
+      console.print(options.json ? plan::prettyJson(llvm::json::Value(std::move(explained))) + "\n" : out);
+  return printed ? kSuccess : kError;
+}
+
 }  // namespace
 
 int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::optional<bool> null_cards,
@@ -32,6 +67,7 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
   llvm::Expected<store::Results> results = loadResults(plan, options.results, null_cards, console);
   if (!results) return console.error(results.takeError());
   const analysis::Judgement judgement = analysis::judge(plan, *results);
+  if (!options.explain.empty()) return showExplanation(plan, options, judgement, *results, console);
 
   const std::string page =
       options.html.empty() ? (std::filesystem::path(options.results) / (plan.study + ".html")).string() : options.html;

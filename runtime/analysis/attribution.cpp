@@ -1,10 +1,14 @@
 #include "runtime/analysis/attribution.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
 #include <string_view>
+
+#include "runtime/plan/evaluate.h"
+#include "runtime/stats/estimators.h"
 
 namespace expc::analysis {
 namespace {
@@ -16,12 +20,21 @@ constexpr double kNoDifference = 0.005;
 struct ViewName {
   std::string_view name, title;
   bool whole;  // its categories and a rest make the step
+  std::string_view note;
 };
-constexpr ViewName kViews[] = {{"step", "phases of the step", true},
-                               {"device", "the device", true},
-                               {"api", "calls of the CUDA runtime, host time", true},
-                               {"kernel", "kernels, device time", false},
-                               {"operator", "operators, own time", true}};
+constexpr ViewName kViews[] = {
+    {"step", "phases of the step", true, ""},
+    {"device", "the device", true,
+     "NCCL's kernels run until the slowest rank has come: their time holds waiting for other ranks"},
+    {"api", "calls of the CUDA runtime, host time", true,
+     "calls of all threads, and a call that waits for the device lasts as long as the device works"},
+    {"kernel", "kernels, device time", false, "kernels that run at the same time count each"},
+    {"operator", "operators, own time", true,
+     "operators of all threads: those of other threads than the step's run beside it, and one that waits counts its "
+     "waiting"}};
+constexpr std::string_view kBesideNote =
+    "what is beside is time of other threads and devices, and an all-reduce lasts until the slowest rank has come: it "
+    "holds waiting";
 
 struct Entry {
   double seconds = 0, count = 0;
@@ -50,85 +63,101 @@ std::optional<Breakdown> read(const store::Trial& trial) {
   return breakdown;
 }
 
-/// The mean over trials; a name that some lack counts as none there.
-Breakdown meanOf(const std::vector<Breakdown>& all) {
-  Breakdown mean;
-  const double share = 1.0 / static_cast<double>(all.size());
-  for (const Breakdown& one : all) {
-    mean.seconds += one.seconds * share;
-    for (const auto& [name, entry] : one.entries) {
-      mean.entries[name].seconds += entry.seconds * share;
-      mean.entries[name].count += entry.count * share;
-    }
-  }
-  return mean;
+std::optional<stats::Interval> intervalOf(const std::vector<double>& differences) {
+  return stats::signedRank(differences).interval(kConfidence);
 }
 
+/// The breakdowns of two points, block by block.
 class Pair {
  public:
-  Pair(const Breakdown& treated, const Breakdown& baseline) : treated_(treated), baseline_(baseline) {
-    const double difference = treated.seconds - baseline.seconds;
-    if (std::abs(difference) >= kNoDifference * baseline.seconds) difference_ = difference;
+  void add(Breakdown treated, Breakdown baseline) {
+    treated_.push_back(std::move(treated));
+    baseline_.push_back(std::move(baseline));
   }
 
-  std::optional<AttributionView> view(const ViewName& wanted) const {
-    AttributionView view{std::string(wanted.name), std::string(wanted.title), categories(wanted.name)};
+  Attribution attribution() const {
+    Attribution attribution;
+    attribution.blocks = static_cast<unsigned>(treated_.size());
+    const CategoryShare step = category("", [](const Breakdown& one) { return Entry{one.seconds, 0}; });
+    attribution.treated_seconds = step.treated;
+    attribution.baseline_seconds = step.baseline;
+    attribution.differences = step.differences;
+    attribution.interval = step.interval;
+    for (const ViewName& wanted : kViews)
+      if (auto found = view(wanted, step)) attribution.views.push_back(std::move(*found));
+    return attribution;
+  }
+
+  bool empty() const { return treated_.empty(); }
+
+ private:
+  std::optional<AttributionView> view(const ViewName& wanted, const CategoryShare& step) const {
+    AttributionView view{std::string(wanted.name), std::string(wanted.title), std::string(wanted.note),
+                         categories(wanted.name)};
     if (view.categories.empty()) return std::nullopt;
     std::stable_sort(view.categories.begin(), view.categories.end(),
                      [](const auto& a, const auto& b) { return std::abs(a.difference()) > std::abs(b.difference()); });
-    if (wanted.whole) view.categories.push_back(rest(view.categories));
-    for (CategoryShare& category : view.categories) {
-      if (difference_) category.share = category.difference() / *difference_;
-    }
-    if (wanted.name == "step") {
-      for (CategoryShare& category : categories("beside")) {
-        category.beside = true;
-        view.categories.push_back(std::move(category));
-      }
+    if (wanted.whole) view.categories.push_back(rest(view.categories, step));
+    if (std::abs(step.difference()) >= kNoDifference * step.baseline)
+      for (CategoryShare& category : view.categories) category.share = category.difference() / step.difference();
+    if (wanted.name != "step") return view;
+    for (CategoryShare& category : categories("beside")) {
+      category.beside = true;
+      view.categories.push_back(std::move(category));
+      view.note = kBesideNote;
     }
     return view;
   }
 
- private:
   std::vector<CategoryShare> categories(std::string_view view) const {
     const std::string prefix = std::string(view) + ".";
     std::set<std::string> names;
-    for (const Breakdown* side : {&treated_, &baseline_}) {
-      for (auto at = side->entries.lower_bound(prefix); at != side->entries.end() && at->first.starts_with(prefix);
-           ++at)
-        names.insert(at->first);
-    }
+    for (const auto* side : {&treated_, &baseline_})
+      for (const Breakdown& one : *side)
+        for (auto at = one.entries.lower_bound(prefix); at != one.entries.end() && at->first.starts_with(prefix); ++at)
+          names.insert(at->first);
     std::vector<CategoryShare> found;
-    for (const std::string& name : names) {
-      const Entry treated = entry(treated_, name), baseline = entry(baseline_, name);
-      found.push_back({name.substr(prefix.size()), treated.seconds, baseline.seconds, treated.count, baseline.count,
-                       std::nullopt, false, false});
-    }
+    for (const std::string& name : names)
+      found.push_back(category(name.substr(prefix.size()), [&](const Breakdown& one) {
+        const auto at = one.entries.find(name);
+        return at == one.entries.end() ? Entry{} : at->second;  // a name that one lacks counts as none there
+      }));
     return found;
   }
 
-  CategoryShare rest(const std::vector<CategoryShare>& categories) const {
-    CategoryShare rest;
+  template <class EntryOf>
+  CategoryShare category(std::string name, const EntryOf& entry_of) const {
+    CategoryShare category;
+    category.name = std::move(name);
+    const double share = 1.0 / static_cast<double>(treated_.size());
+    for (size_t block = 0; block < treated_.size(); ++block) {
+      const Entry treated = entry_of(treated_[block]), baseline = entry_of(baseline_[block]);
+      category.treated += treated.seconds * share;
+      category.treated_count += treated.count * share;
+      category.baseline += baseline.seconds * share;
+      category.baseline_count += baseline.count * share;
+      category.differences.push_back(treated.seconds - baseline.seconds);
+    }
+    category.interval = intervalOf(category.differences);
+    return category;
+  }
+
+  static CategoryShare rest(const std::vector<CategoryShare>& categories, const CategoryShare& step) {
+    CategoryShare rest = step;
     rest.rest = true;
-    rest.treated = treated_.seconds;
-    rest.baseline = baseline_.seconds;
     for (const CategoryShare& category : categories) {
       rest.treated -= category.treated;
       rest.baseline -= category.baseline;
+      for (size_t block = 0; block < rest.differences.size(); ++block)
+        rest.differences[block] -= category.differences[block];
     }
+    rest.interval = intervalOf(rest.differences);
     // Work of several threads, streams or devices goes on at the same time.
     rest.name = rest.treated + rest.baseline >= 0 ? "rest" : "counted twice";
     return rest;
   }
 
-  static Entry entry(const Breakdown& side, const std::string& name) {
-    const auto found = side.entries.find(name);
-    return found == side.entries.end() ? Entry{} : found->second;
-  }
-
-  const Breakdown& treated_;
-  const Breakdown& baseline_;
-  std::optional<double> difference_;
+  std::vector<Breakdown> treated_, baseline_;
 };
 
 /// The valid profile trials of each place, by block and session.
@@ -144,28 +173,48 @@ Profiles profilesOf(const store::Results& results) {
 
 std::optional<Attribution> attributionOf(Profiles& profiles, const plan::Place& treated, const plan::Place& baseline) {
   const auto& others = profiles[baseline];
-  std::vector<Breakdown> treated_side, baseline_side;
+  Pair pair;
   for (const auto& [where, trial] : profiles[treated]) {
     const auto other = others.find(where);
     if (other == others.end()) continue;
     auto one = read(*trial), two = read(*other->second);
-    if (!one || !two) continue;
-    treated_side.push_back(std::move(*one));
-    baseline_side.push_back(std::move(*two));
+    if (one && two) pair.add(std::move(*one), std::move(*two));
   }
-  if (treated_side.empty()) return std::nullopt;
-  const Breakdown mean = meanOf(treated_side), against = meanOf(baseline_side);
-  Attribution attribution;
+  if (pair.empty()) return std::nullopt;
+  Attribution attribution = pair.attribution();
   attribution.treated = treated.point;
   attribution.baseline = baseline.point;
-  attribution.blocks = static_cast<unsigned>(treated_side.size());
-  attribution.treated_seconds = mean.seconds;
-  attribution.baseline_seconds = against.seconds;
-  const Pair pair(mean, against);
-  for (const ViewName& wanted : kViews) {
-    if (auto view = pair.view(wanted)) attribution.views.push_back(std::move(*view));
-  }
   return attribution;
+}
+
+/// Whether a cell compares two points by nothing but times, or rates, of timed trials.
+bool comparesTimes(const plan::Plan& plan, const plan::Cell& cell) {
+  if (cell.kind != plan::TrialKind::Timed || cell.estimator == plan::Estimator::Median) return false;
+  const auto terms = plan::metricTerms(*cell.term);
+  return !terms.empty() && std::all_of(terms.begin(), terms.end(), [&](const plan::MetricTerm& term) {
+    const plan::Metric* metric = plan.findMetric(term.metric);
+    return metric && (metric->dimension == "time" || metric->dimension.ends_with("/time"));
+  });
+}
+
+const ComparisonResult* resultOf(const Judgement& judgement, const plan::Comparison& comparison) {
+  const auto found = std::find_if(judgement.comparisons.begin(), judgement.comparisons.end(),
+                                  [&](const auto& one) { return one.name == comparison.name; });
+  return found == judgement.comparisons.end() ? nullptr : &*found;
+}
+
+TimedEffect timedEffect(const plan::Comparison& comparison, unsigned cell, const ComparisonResult* result) {
+  TimedEffect effect{comparison.name, std::nullopt, false};
+  if (!result) return effect;
+  const auto is_it = [&](const CellEstimate& one) { return one.cell == cell; };
+  auto estimate = result->cells.begin() + std::min<size_t>(cell, result->cells.size());
+  if (estimate == result->cells.end() || !is_it(*estimate))
+    estimate = std::find_if(result->cells.begin(), result->cells.end(), is_it);
+  if (estimate == result->cells.end() || !estimate->interval) return effect;
+  effect.interval = estimate->interval;
+  const double none = comparison.cells[cell].estimator == plan::Estimator::PairedRatio ? 1 : 0;
+  effect.may_be_none = effect.interval->low <= none && none <= effect.interval->high;
+  return effect;
 }
 
 void addOnce(std::vector<std::string>& names, const std::string& name) {
@@ -174,12 +223,19 @@ void addOnce(std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-std::vector<Attribution> attribute(const plan::Plan& plan, const store::Results& results) {
+const TimedEffect* Attribution::mayBeNone() const {
+  const auto found = std::find_if(timed.begin(), timed.end(), [](const TimedEffect& one) { return one.may_be_none; });
+  return found == timed.end() ? nullptr : &*found;
+}
+
+std::vector<Attribution> attribute(const plan::Plan& plan, const Judgement& judgement, const store::Results& results) {
   Profiles profiles = profilesOf(results);
   std::vector<Attribution> all;
   std::map<std::pair<plan::Place, plan::Place>, std::optional<size_t>> known;
   for (const plan::Comparison& comparison : plan.comparisons) {
-    for (const plan::Cell& cell : comparison.cells) {
+    const ComparisonResult* result = resultOf(judgement, comparison);
+    for (unsigned number = 0; number < comparison.cells.size(); ++number) {
+      const plan::Cell& cell = comparison.cells[number];
       // A comparison of comparisons reads four points: it is no pair.
       if (cell.points.size() != 2 || cell.points[0] == cell.points[1]) continue;
       const auto [at, fresh] = known.try_emplace({cell.points[0], cell.points[1]});
@@ -191,6 +247,7 @@ std::vector<Attribution> attribute(const plan::Plan& plan, const store::Results&
       }
       if (!at->second) continue;
       addOnce(all[*at->second].comparisons, comparison.name);
+      if (comparesTimes(plan, cell)) all[*at->second].timed.push_back(timedEffect(comparison, number, result));
     }
   }
   for (const plan::Criterion& criterion : plan.criteria) {
@@ -202,6 +259,31 @@ std::vector<Attribution> attribute(const plan::Plan& plan, const store::Results&
   }
   std::stable_partition(all.begin(), all.end(), [](const Attribution& one) { return !one.criteria.empty(); });
   return all;
+}
+
+std::optional<Attribution> attributePair(const plan::Plan& plan, const Judgement& judgement,
+                                         const store::Results& results, const plan::Place& treated,
+                                         const plan::Place& baseline) {
+  Profiles profiles = profilesOf(results);
+  auto attribution = attributionOf(profiles, treated, baseline);
+  if (!attribution) return std::nullopt;
+  const std::array<plan::Place, 2> pair{treated, baseline};
+  // A comparison the other way round speaks of the same effect.
+  const auto same = [&](const plan::Cell& cell) {
+    return cell.points.size() == 2 && std::is_permutation(cell.points.begin(), cell.points.end(), pair.begin());
+  };
+  for (const plan::Comparison& comparison : plan.comparisons) {
+    for (unsigned number = 0; number < comparison.cells.size(); ++number) {
+      if (!same(comparison.cells[number])) continue;
+      addOnce(attribution->comparisons, comparison.name);
+      if (comparesTimes(plan, comparison.cells[number]))
+        attribution->timed.push_back(timedEffect(comparison, number, resultOf(judgement, comparison)));
+    }
+  }
+  for (const plan::Criterion& criterion : plan.criteria)
+    if (std::any_of(criterion.cells.begin(), criterion.cells.end(), same))
+      addOnce(attribution->criteria, criterion.name);
+  return attribution;
 }
 
 std::vector<CategoryShare> shortened(const AttributionView& view, size_t most) {
@@ -221,8 +303,12 @@ std::vector<CategoryShare> shortened(const AttributionView& view, size_t most) {
       others.treated_count += category.treated_count;
       others.baseline_count += category.baseline_count;
       if (category.share) others.share = others.share.value_or(0) + *category.share;
+      others.differences.resize(category.differences.size());
+      for (size_t block = 0; block < category.differences.size(); ++block)
+        others.differences[block] += category.differences[block];
     }
   }
+  others.interval = intervalOf(others.differences);
   if (in_others > 0) kept.push_back(std::move(others));
   kept.insert(kept.end(), last.begin(), last.end());
   return kept;

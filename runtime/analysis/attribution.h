@@ -1,13 +1,15 @@
 #pragma once
 
 // Where the difference between two levels comes from: the categories of their profile trials, side by side. A
-// description: it makes no claim and has no interval.
+// description: its intervals say how much blocks vary, each for itself, and decide nothing.
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
+#include "runtime/stats/interval.h"
 #include "runtime/store/records.h"
 
 namespace expc::analysis {
@@ -21,7 +23,9 @@ struct CategoryShare {
   /// the other categories.
   std::optional<double> share;
   bool beside = false;
-  bool rest = false;  // what the other categories leave of the step, or count twice
+  bool rest = false;                     // what the other categories leave of the step, or count twice
+  std::vector<double> differences = {};  // seconds, by block
+  std::optional<stats::Interval> interval = std::nullopt;  // of the difference; see Attribution::interval
 
   double difference() const { return treated - baseline; }
 };
@@ -30,7 +34,15 @@ struct CategoryShare {
 struct AttributionView {
   std::string name;   // "step", "operator", "api", "device", "kernel" (runtime/worker/profile/breakdown.h)
   std::string title;  // "phases of the step"
+  std::string note;   // "" or whose time the categories hold besides that of the step's own thread
   std::vector<CategoryShare> categories;  // the largest difference first, the rest and what runs beside last
+};
+
+/// A comparison of the same two points by times, or rates, of timed trials.
+struct TimedEffect {
+  std::string comparison;
+  std::optional<stats::Interval> interval;  // at kConfidence; absent: too few pairs
+  bool may_be_none = false;                 // the interval includes no effect
 };
 
 struct Attribution {
@@ -39,15 +51,28 @@ struct Attribution {
   std::vector<std::string> criteria;     // that judge them
   unsigned blocks = 0;
   double treated_seconds = 0, baseline_seconds = 0;  // of a step, under the profile
+  std::vector<double> differences;                   // of these, by block
+  /// Of the difference, at kConfidence: signed rank (stats::signedRank) over the blocks that hold both levels. Absent:
+  /// too few blocks. Its centre is that of the blocks, not the mean, which is what categories add up to.
+  std::optional<stats::Interval> interval;
   std::vector<AttributionView> views;
+  std::vector<TimedEffect> timed;  // in the plan's order
 
   double difference() const { return treated_seconds - baseline_seconds; }
+  /// The first timed comparison whose interval includes no effect: what is divided here may be none. Null: there is no
+  /// such.
+  const TimedEffect* mayBeNone() const;
 };
 
 /// Of each pair of points that a comparison compares and that have profile trials in the same block: first what
 /// criteria judge, each in the plan's order. Worker's series that are no breakdown, or contradict themselves, are
 /// passed over.
-std::vector<Attribution> attribute(const plan::Plan& plan, const store::Results& results);
+std::vector<Attribution> attribute(const plan::Plan& plan, const Judgement& judgement, const store::Results& results);
+
+/// The same of one pair, whether or not a comparison compares it; nothing where no block has a profile of both.
+std::optional<Attribution> attributePair(const plan::Plan& plan, const Judgement& judgement,
+                                         const store::Results& results, const plan::Place& treated,
+                                         const plan::Place& baseline);
 
 /// At most `most` categories of a view: those after become one, "others", in front of the rest and what runs beside.
 std::vector<CategoryShare> shortened(const AttributionView& view, size_t most);

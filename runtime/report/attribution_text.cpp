@@ -8,6 +8,7 @@
 
 #include "runtime/analysis/format.h"
 #include "runtime/report/layout.h"
+#include "runtime/stats/design.h"
 
 namespace expc::report {
 namespace {
@@ -102,10 +103,45 @@ std::string pairText(const plan::Plan& plan, const analysis::Attribution& attrib
 }
 
 std::string stepText(const analysis::Attribution& attribution) {
-  return fmt::format("a step takes {} against {} ({}); means of {} of each, in the same blocks",
-                     analysis::formatQuantity(attribution.treated_seconds, "s"),
-                     analysis::formatQuantity(attribution.baseline_seconds, "s"),
-                     differenceText(attribution.difference()), counted(attribution.blocks, "profile trial"));
+  const std::string interval = attribution.interval ? fmt::format(", {} {}", intervalHead(),
+                                                                  analysis::formatInterval(*attribution.interval, "s"))
+                                                    : std::string();
+  std::string text =
+      fmt::format("a step takes {} against {} ({}{}); means of {} of each, in the same blocks",
+                  analysis::formatQuantity(attribution.treated_seconds, "s"),
+                  analysis::formatQuantity(attribution.baseline_seconds, "s"), differenceText(attribution.difference()),
+                  interval, counted(attribution.blocks, "profile trial"));
+  if (!attribution.interval)
+    text += fmt::format("; intervals need {} of them", stats::minimumPairs(analysis::kConfidence));
+  return text;
+}
+
+std::vector<std::string> cautions(const plan::Plan& plan, const analysis::Attribution& attribution) {
+  std::vector<std::string> texts;
+  if (const analysis::TimedEffect* none = attribution.mayBeNone()) {
+    const auto found = std::find_if(plan.comparisons.begin(), plan.comparisons.end(),
+                                    [&](const plan::Comparison& one) { return one.name == none->comparison; });
+    const std::string unit = found == plan.comparisons.end() ? "" : found->unit;
+    texts.push_back(
+        fmt::format("in the timed trials the difference may be none: the interval of {}, {}, includes it. "
+                    "What is divided here may be noise, and explains nothing",
+                    none->comparison, analysis::formatInterval(*none->interval, unit)));
+  } else if (!attribution.timed.empty() &&
+             std::none_of(attribution.timed.begin(), attribution.timed.end(),
+                          [](const analysis::TimedEffect& one) { return one.interval.has_value(); })) {
+    texts.push_back(fmt::format("whether the timed trials differ at all is not known: {} has no interval yet",
+                                attribution.timed.front().comparison));
+  }
+  if (attribution.interval && attribution.interval->low <= 0 && attribution.interval->high >= 0)
+    texts.push_back(
+        "the profile trials themselves may take the same time: the interval of their difference includes 0");
+  return texts;
+}
+
+std::string intervalHead() { return analysis::formatConfidence(analysis::kConfidence) + " interval"; }
+
+std::string intervalText(const analysis::CategoryShare& category) {
+  return category.interval ? analysis::formatInterval(*category.interval, "s") : std::string();
 }
 
 std::string categoryText(const analysis::CategoryShare& category) {

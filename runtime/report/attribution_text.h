@@ -4,6 +4,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/analysis/attribution.h"
 #include "runtime/analysis/judgement.h"
@@ -21,8 +22,17 @@ std::string judgedText(const analysis::Attribution& attribution);
 /// else "this level" and "baseline".
 std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const analysis::Attribution& attribution);
 
-/// "a step takes 12.3 ms against 20.1 ms (-7.8 ms); means of 3 profile trials of each".
+/// "a step takes 12.3 ms against 20.1 ms (-7.8 ms, 95 % interval [-8.1 ms, -7.4 ms]); means of 7 profile trials of
+/// each, in the same blocks".
 std::string stepText(const analysis::Attribution& attribution);
+
+/// What a reader must know before the shares are taken for a fact: that the timed trials, or the profiles themselves,
+/// show no difference, or not yet; a sentence each.
+std::vector<std::string> cautions(const plan::Plan& plan, const analysis::Attribution& attribution);
+
+/// "95 % interval", and one of a category's difference: "[-8.10 ms, -7.43 ms]"; "" without.
+std::string intervalHead();
+std::string intervalText(const analysis::CategoryShare& category);
 
 /// "backward", "all_reduce, beside these".
 std::string categoryText(const analysis::CategoryShare& category);

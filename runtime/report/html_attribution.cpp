@@ -34,39 +34,37 @@ std::string countText(double treated, double baseline) {
   return treated == baseline ? plain(treated) + "×" : plain(treated) + "× / " + plain(baseline) + "×";
 }
 
-void addRow(HtmlTable& table, const analysis::CategoryShare& category, double largest) {
+void addRow(HtmlTable& table, const analysis::CategoryShare& category, double largest, bool intervals) {
   const auto time = [](double seconds) { return html(analysis::formatQuantity(seconds, "s")); };
   table.row(category.rest || category.beside ? "quiet" : "")
       .head(html(categoryText(category)))
       .number(time(category.treated))
       .number(time(category.baseline))
-      .number(html(differenceText(category.difference())))
-      .cell(category.beside ? "" : bar(category.difference(), largest), "drawing")
+      .number(html(differenceText(category.difference())));
+  if (intervals) table.cell(html(intervalText(category)), "num quiet");
+  table.cell(category.beside ? "" : bar(category.difference(), largest), "drawing")
       .number(html(shareText(category)))
       .cell(html(countText(category.treated_count, category.baseline_count)), "num quiet");
 }
 
-std::string viewTable(const analysis::AttributionView& view, const std::pair<std::string, std::string>& levels) {
+std::string viewTable(const analysis::AttributionView& view, const std::pair<std::string, std::string>& levels,
+                      bool intervals) {
   const auto categories = shortened(view, kCategories);
   double largest = 0;
   for (const analysis::CategoryShare& category : categories)
     if (!category.beside) largest = std::max(largest, std::abs(category.difference()));
   HtmlTable table("cells", view.title);
-  table.column(view.title)
-      .column(levels.first, true)
-      .column(levels.second, true)
-      .column("difference", true)
-      .drawings("difference, drawn")
-      .column("share of it", true)
-      .column("in a step", true);
-  for (const analysis::CategoryShare& category : categories) addRow(table, category, largest);
-  return table.text();
+  table.column(view.title).column(levels.first, true).column(levels.second, true).column("difference", true);
+  if (intervals) table.column(std::string(intervalHead()), true);
+  table.drawings("difference, drawn").column("share of it", true).column("in a step", true);
+  for (const analysis::CategoryShare& category : categories) addRow(table, category, largest, intervals);
+  return table.text() + (view.note.empty() ? "" : fmt::format("<p class=\"quiet\">{}.</p>", html(view.note)));
 }
 
 }  // namespace
 
 std::string attributionSection(const Page& page) {
-  const auto all = analysis::attribute(page.plan, page.results);
+  const auto all = analysis::attribute(page.plan, page.judgement, page.results);
   const std::string start = "<section id=\"profile\"><h2>Where the time went</h2>\n";
   if (all.empty()) {
     const std::string why = withoutAttribution(page.plan, page.judgement, page.results);
@@ -82,11 +80,13 @@ std::string attributionSection(const Page& page) {
     if (const std::string judged = judgedText(one); !judged.empty()) uses += "; " + judged;
     out += fmt::format("<article class=\"measure\"><h3>{}</h3><p class=\"quiet\">{}: {}.</p>",
                        html(pairText(page.plan, one)), html(uses), html(stepText(one)));
+    for (const std::string& caution : cautions(page.plan, one))
+      out += fmt::format("<p class=\"caution\"><b>Caution:</b> {}.</p>", html(caution));
     const auto levels = levelNames(page.plan, one);
     // The phases at a glance; the longer lists behind a click.
     for (size_t v = 0; v < one.views.size(); ++v) {
       if (v == 1) out += "<details><summary>More: calls, kernels, operators</summary>";
-      out += viewTable(one.views[v], levels);
+      out += viewTable(one.views[v], levels, one.interval.has_value());
     }
     if (one.views.size() > 1) out += "</details>";
     out += "</article>\n";

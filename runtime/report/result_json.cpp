@@ -7,6 +7,7 @@
 #include "runtime/analysis/attribution.h"
 #include "runtime/analysis/published.h"
 #include "runtime/plan/json.h"
+#include "runtime/report/attribution_table.h"
 #include "runtime/report/description_text.h"
 #include "runtime/report/rehearsal_columns.h"
 
@@ -231,35 +232,10 @@ Array points(const plan::Plan& plan, const analysis::Judgement& judgement) {
   return array;
 }
 
-Array attributions(const plan::Plan& plan, const store::Results& results) {
+Array attributions(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results) {
   Array all;
-  for (const analysis::Attribution& one : analysis::attribute(plan, results)) {
-    Object views;
-    for (const analysis::AttributionView& view : one.views) {
-      Array categories;
-      for (const analysis::CategoryShare& category : view.categories) {
-        Object object{{"name", plan::jsonText(category.name)},
-                      {"treated", category.treated},
-                      {"baseline", category.baseline},
-                      {"share", category.share ? Value(*category.share) : Value(nullptr)}};
-        if (category.treated_count + category.baseline_count > 0) {
-          object["treated_count"] = category.treated_count;
-          object["baseline_count"] = category.baseline_count;
-        }
-        if (category.beside) object["beside"] = true;
-        categories.push_back(std::move(object));
-      }
-      views[view.name] = std::move(categories);
-    }
-    all.push_back(Object{{"treated", plan::jsonText(one.treated)},
-                         {"baseline", plan::jsonText(one.baseline)},
-                         {"comparisons", plan::jsonTexts(one.comparisons)},
-                         {"criteria", plan::jsonTexts(one.criteria)},
-                         {"blocks", one.blocks},
-                         {"treated_step", one.treated_seconds},
-                         {"baseline_step", one.baseline_seconds},
-                         {"views", std::move(views)}});
-  }
+  for (const analysis::Attribution& one : analysis::attribute(plan, judgement, results))
+    all.push_back(attributionJson(one));
   return all;
 }
 
@@ -305,7 +281,7 @@ Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement, c
                 {"controls", controls(plan, judgement)},
                 {"repetitions", repetitions(judgement)},
                 {"description", descriptionJson(analysis::describe(analysis::Index(plan, results)))},
-                {"attributions", attributions(plan, results)},
+                {"attributions", attributions(plan, judgement, results)},
                 {"metrics", std::move(metrics)},
                 {"points", points(plan, judgement)},
                 {"sessions", std::move(sessions)},

@@ -10,6 +10,7 @@
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/published.h"
+#include "runtime/report/attribution_table.h"
 #include "runtime/report/attribution_text.h"
 #include "runtime/report/description_text.h"
 #include "runtime/report/grid.h"
@@ -23,10 +24,8 @@ namespace {
 constexpr size_t kListedCells = 40;
 constexpr size_t kListedFailures = 10;
 constexpr size_t kListedNotes = 6;
-/// Pairs of levels whose profiles are listed, and their categories beyond the phases of a step.
+/// Pairs of levels whose profiles are listed.
 constexpr size_t kListedPairs = 4;
-constexpr size_t kListedCategories = 6;
-constexpr unsigned kCategoryWidth = 44;
 
 class ResultPrinter : TerminalText {
  public:
@@ -192,7 +191,7 @@ class ResultPrinter : TerminalText {
   }
 
   void printAttributions() {
-    const auto all = analysis::attribute(plan_, results_);
+    const auto all = analysis::attribute(plan_, judgement_, results_);
     if (all.empty()) {
       const std::string why = withoutAttribution(plan_, judgement_, results_);
       if (why.empty()) return;
@@ -202,21 +201,8 @@ class ResultPrinter : TerminalText {
     }
     section("Where the time went", "profile trials; a description, not a verdict");
     for (size_t i = 0; i < all.size() && i < kListedPairs; ++i) {
-      const analysis::Attribution& one = all[i];
-      const auto [treated, baseline] = levelNames(plan_, one);
       if (i) out_ += '\n';
-      std::string judged = judgedText(one);
-      if (!judged.empty()) judged = ", " + printable(judged);
-      line(paint_.bold(printable(pairText(plan_, one))) + judged + ": " + stepText(one), 2, 4);
-      for (const analysis::AttributionView& view : one.views) {
-        TextTable table({view.title, printable(treated), printable(baseline), "difference", "share of it"});
-        for (const analysis::CategoryShare& category :
-             shortened(view, view.name == "step" ? kListedCells : kListedCategories))
-          table.add({elided(printable(categoryText(category)), kCategoryWidth),
-                     analysis::formatQuantity(category.treated, "s"), analysis::formatQuantity(category.baseline, "s"),
-                     differenceText(category.difference()), shareText(category)});
-        out_ += table.render(options_.width, 4, paint_);
-      }
+      out_ += attributionText(plan_, all[i], Detail::Summary, options_);
     }
     if (all.size() > kListedPairs)
       line(fmt::format("… and {} more; the page has all", all.size() - kListedPairs), 2, 4);

@@ -249,7 +249,7 @@ TEST_CASE("results say where the time went, for levels with profiles") {
 
 TEST_CASE("columns are named by the levels where those differ in one factor") {
   const Example example = withProfiles(exampleResults());
-  const auto all = analysis::attribute(example.plan, example.results);
+  const auto all = analysis::attribute(example.plan, example.judgement, example.results);
   REQUIRE(all.size() == 1);
   CHECK(levelNames(example.plan, all[0]) == std::pair<std::string, std::string>("fp32", "fp64"));
   analysis::Attribution other = all[0];

@@ -25,7 +25,8 @@ llvm::json::Value describe() {
       param("fault", "fault", "none"), param("fault_rank", "int", 0), param("fault_rate", "float", 1.0)};
   llvm::json::Array metrics{
       metric("step_time", "time", "lower", "timed"), metric("startup_time", "time", "lower", "timed"),
-      metric("device_memory_peak", "bytes", "lower", "timed", true), metric("accuracy", "share", "higher", "quality")};
+      metric("device_memory_peak", "bytes", "lower", "timed", true), metric("accuracy", "share", "higher", "quality"),
+      metric("profiled_time", "time", "lower", "profile")};
   return llvm::json::Object{{"v", plan::kTrialVersion},
                             {"build", serve::executableDigest()},
                             {"libraries", llvm::json::Object{}},

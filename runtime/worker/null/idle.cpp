@@ -65,11 +65,26 @@ plan::Rehearsed rehearsed(const TrialSpec& spec) {
   return result;
 }
 
+/// A breakdown as of a worker that trains (runtime/worker/profile/breakdown.h), of steps that take `step` seconds.
+void addBreakdown(plan::Event& event, const TrialSpec& spec, double step) {
+  const double steps = number(spec.settings, "steps", 1);
+  const auto add = [&](const char* name, double share) {
+    event.series[name] = llvm::json::Array{share * step * steps, steps, 0.0};
+  };
+  add("profile.total", 1);
+  add("profile.step.forward", 0.3);
+  add("profile.step.backward", 0.6);
+  add("profile.operator.null::sleep", 0.8);
+  if (spec.world_size > 1) add("profile.beside.all_reduce", 0.2);
+}
+
 plan::Event result(const TrialSpec& spec, double startup, bool leave_one_out) {
   const llvm::json::Object& parameters = spec.parameters;
   std::string seed = std::to_string(spec.seed);
   std::string own = seed + plan::canonicalJson(llvm::json::Object(parameters));
   double noise = number(parameters, "noise", 0.01);
+  // What the block's members share cancels in pairs; what each has of its own does not.
+  const double step = number(parameters, "step", 0.01) * std::exp(noise * (2 * normal(seed) + normal(own)));
   plan::Event event;
   event.type = plan::Event::Type::Result;
   for (const std::string& name : spec.metrics) {
@@ -78,8 +93,9 @@ plan::Event result(const TrialSpec& spec, double startup, bool leave_one_out) {
       continue;
     }
     if (name == "step_time") {
-      // What the block's members share cancels in pairs; what each has of its own does not.
-      event.metrics[name] = number(parameters, "step", 0.01) * std::exp(noise * (2 * normal(seed) + normal(own)));
+      event.metrics[name] = step;
+    } else if (name == "profiled_time") {
+      event.metrics[name] = step * number(spec.settings, "steps", 1);
     } else if (name == "startup_time") {
       event.metrics[name] = startup;
     } else if (name == "accuracy") {
@@ -89,6 +105,7 @@ plan::Event result(const TrialSpec& spec, double startup, bool leave_one_out) {
       event.metrics[name] = nullptr;  // not on this device
     }
   }
+  if (spec.kind == plan::TrialKind::Profile) addBreakdown(event, spec, step);
   if (spec.kind == plan::TrialKind::Quality) event.series["loss"] = llvm::json::Array{1.0, 0.5, 0.25};
   if (spec.rehearsal && !leave_one_out) event.rehearsed = rehearsed(spec);
   event.environment["pid"] = int64_t(getpid());
