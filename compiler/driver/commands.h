@@ -104,6 +104,7 @@ struct RunOptions : ReportOptions {
   std::optional<std::string> where;  // only trials of points that satisfy this condition are started
   bool pilot = false;                // only what noise can be measured with, and then a diagnosis
   bool verdicts_ok = false;
+  bool quiet = false;              // on standard error only what needs attention
   bool beside_others = false;      // take no lease of devices and cores
   std::string on;                  // "slurm"; "": here
   std::string site;                // file of what the cluster wants to be told (cluster/site.h); "": nothing
@@ -141,6 +142,7 @@ struct RehearseOptions {
   std::string results = "results";
   engine::RehearsalOptions engine;  // as RunOptions has it
   bool json = false;
+  bool quiet = false;  // as RunOptions has it
 };
 
 struct DiagnoseOptions {

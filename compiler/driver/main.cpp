@@ -187,7 +187,13 @@ void addPlaces(CLI::App& command, RunOptions& options) {
 }
 
 /// What `run` and `replicate` say of how trials are run.
+void addQuiet(CLI::App& command, bool& quiet) {
+  command.add_flag("--quiet", quiet,
+                   "Tell only what needs attention: no line for each block and for each trial that ended well");
+}
+
 void addMeasuring(CLI::App& command, RunOptions& options) {
+  addQuiet(command, options.quiet);
   command
       .add_option("--worker", options.engine.worker,
                   "The program that runs trials (default: beside expc, expc-worker, or expc-worker-cuda for GPUs)")
@@ -348,6 +354,7 @@ void addRehearse(CLI::App& app, Asked& asked) {
   command.footer(
       "Exit codes: 0 every point runs, or does not fit where that is expected, 1 error, 2 usage, 3 some point fails or "
       "unexpectedly does not fit, 5 nothing can be rehearsed, 130 interrupted.");
+  addQuiet(command, options.quiet);
   addStudyOptions(command, options.study, "Study file (.exp)");
   addSystem(command, options.study, "none, --null-gpus says which cards");
   command

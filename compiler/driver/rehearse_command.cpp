@@ -58,7 +58,7 @@ int rehearseOne(const plan::Plan& plan, const engine::Resources& resources, cons
   engine::RehearsalOptions asked = options.engine;
   static_cast<engine::Resources&>(asked) = resources;
   asked.results = options.results;
-  const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress();
+  const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress(options.quiet);
   llvm::Expected<engine::RehearsalOutcome> outcome = engine::rehearse(plan, asked, *progress);
   if (!outcome) return console.error(outcome.takeError());
   report::RehearsalTextOptions text;

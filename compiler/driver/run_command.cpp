@@ -91,7 +91,7 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   else if (*left)
     engine_options.ends_at = engine_options.clock->boot() + **left;
 
-  const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress();
+  const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress(options.quiet);
   llvm::Expected<engine::RunOutcome> outcome =
       engine::run(options.pilot ? simulate::pilotOf(plan) : plan, engine_options, *progress);
   if (!outcome) return console.error(outcome.takeError());

@@ -1,17 +1,28 @@
 #include "runtime/analysis/description.h"
 
+#include <algorithm>
+
 #include "runtime/analysis/mentioned.h"
 
 namespace expc::analysis {
 
+std::shared_ptr<const Description> nothingToSee() {
+  static const auto nothing = std::make_shared<const Description>();
+  return nothing;
+}
+
 Description describe(const Index& index) {
   Description description;
   const plan::Metric* first = nullptr;
+  const std::vector<plan::Factor>& factors = index.plan().factors;
+  const bool is_grid =
+      std::count_if(factors.begin(), factors.end(), [](const plan::Factor& one) { return one.levels.size() > 1; }) > 1;
   for (const std::string& name : mentionedMetrics(index.plan())) {
     const plan::Metric* metric = index.plan().findMetric(name);
     if (!metric || metric->kind == plan::TrialKind::Profile) continue;
-    if (auto effects = effectsOn(index, *metric); effects && effects->effects.size() > 1)
-      description.effects.push_back(std::move(*effects));
+    if (is_grid)
+      if (auto effects = effectsOn(index, *metric); effects && effects->effects.size() > 1)
+        description.effects.push_back(std::move(*effects));
     if (Ranking ranking{name, rank(index, *metric)}; ranking.points.size() > 2)
       description.rankings.push_back(std::move(ranking));
     if (auto drift = driftOf(index, *metric); drift && (drift->first || drift->p <= kTrend))

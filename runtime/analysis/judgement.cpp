@@ -7,6 +7,7 @@
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/controls.h"
 #include "runtime/analysis/criteria.h"
+#include "runtime/analysis/description.h"
 #include "runtime/analysis/looks.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/analysis/null_cards.h"
@@ -176,6 +177,7 @@ Judgement judge(const Index& index) {
     for (UntilState& state : untilStates(index, design.kind)) judgement.untils.push_back(std::move(state));
   }
   if (index.onNullCards()) withholdVerdicts(judgement);
+  judgement.description = std::make_shared<const Description>(describe(index));
   return judgement;
 }
 

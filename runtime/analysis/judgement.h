@@ -4,6 +4,7 @@
 // these.
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -139,6 +140,10 @@ struct PointStatus {
   bool unstable() const { return infeasible > 0 && valid > 0; }
 };
 
+struct Description;
+/// One without anything in it.
+std::shared_ptr<const Description> nothingToSee();
+
 struct Judgement {
   bool null_cards = false;  // of measurements on cards that compute nothing: no verdict is one (null_cards.h)
   std::vector<PointStatus> points;
@@ -147,6 +152,8 @@ struct Judgement {
   std::vector<CriterionResult> criteria;
   std::vector<ControlResult> controls;
   std::vector<UntilState> untils;
+  /// What there is to see beside the verdicts (description.h); never null.
+  std::shared_ptr<const Description> description = nothingToSee();
 
   const Summary* find(const std::string& point, const std::string& metric) const;
   const PointStatus* status(const std::string& point, plan::TrialKind kind) const;

@@ -36,8 +36,9 @@ Interrupts::Interrupts() {
   action.sa_flags = SA_RESTART;
   for (int i = 0; i < kSignalCount; ++i) {
     sigaction(kSignals[i], nullptr, &old_[i]);
-    // What the caller ignores (nohup) stays ignored.
-    if (old_[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
+    // nohup means what it says. A shell that starts a command with `&` has it ignore SIGINT, but whoever sends that
+    // means it.
+    if (kSignals[i] != SIGHUP || old_[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
   }
 }
 

@@ -22,7 +22,8 @@ class SilentProgress : public ProgressListener {
 
 std::unique_ptr<ProgressListener> makeSilentProgress() { return std::make_unique<SilentProgress>(); }
 
-std::unique_ptr<ProgressListener> makeProgress() {
+std::unique_ptr<ProgressListener> makeProgress(bool quiet) {
+  if (quiet) return makeQuietProgress(stderr);
   const char* terminal = std::getenv("TERM");
   bool draws = isatty(STDERR_FILENO) && terminal && std::string_view(terminal) != "dumb";
   return draws ? makeBarProgress(stderr) : makeLineProgress(stderr);

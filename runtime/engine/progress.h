@@ -45,10 +45,12 @@ class ProgressListener {
 std::unique_ptr<ProgressListener> makeBarProgress(std::FILE* out);
 /// A line for each event; for logs.
 std::unique_ptr<ProgressListener> makeLineProgress(std::FILE* out);
+/// A line for what the user should see and for each trial that has a reason for how it ended.
+std::unique_ptr<ProgressListener> makeQuietProgress(std::FILE* out);
 /// Nothing at all.
 std::unique_ptr<ProgressListener> makeSilentProgress();
-/// The bar if stderr is a terminal, else lines.
-std::unique_ptr<ProgressListener> makeProgress();
+/// On stderr: the bar if that is a terminal, else lines; little of both where that is asked for.
+std::unique_ptr<ProgressListener> makeProgress(bool quiet);
 
 /// "about 3 min 20 s left", "at least 12 s left"; "" when nothing is known.
 std::string remainingText(const TrialNote& trial);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "runtime/plan/json.h"
 
@@ -22,6 +23,8 @@ constexpr const char* kShapes[] = {"circle", "square", "triangle-up", "diamond",
 /// The values of single blocks stand this many pixels left of their estimate.
 constexpr double kDotsAside = 11;
 constexpr size_t kMaxDots = 4000;
+/// More places on an axis than there are pixels to tell them apart.
+constexpr size_t kMaxPlaces = 1000;
 /// Metrics whose largest value is more than this many times the smallest get a logarithmic axis.
 constexpr double kLogSpread = 30;
 
@@ -245,13 +248,14 @@ std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left
   frame.log = extent.low > 0 && (grid.neutral == 1.0 || extent.high > kLogSpread * extent.low);
   frame.x_title = grid.row_factors.empty() ? "" : grid.row_factors.back();
 
-  std::vector<std::pair<size_t, std::string>> xs;
-  for (const auto& row : grid.rows) {
-    const std::string x = row.empty() ? "" : row.back();
-    const std::pair<size_t, std::string> entry{levelIndex(plan, frame.x_title, x), x};
-    if (std::find(xs.begin(), xs.end(), entry) == xs.end()) xs.push_back(entry);
+  std::set<std::string> labels;
+  for (const auto& row : grid.rows) labels.insert(row.empty() ? "" : row.back());
+  if (labels.size() > kMaxPlaces) {
+    left_out = 1;
+    return charts;
   }
-  std::sort(xs.begin(), xs.end());
+  std::set<std::pair<size_t, std::string>> xs;
+  for (const std::string& label : labels) xs.emplace(levelIndex(plan, frame.x_title, label), label);
   for (const auto& [index, label] : xs) frame.xs.push_back(label);
   frame.lines = frame.xs.size() > 1 && std::all_of(frame.xs.begin(), frame.xs.end(), isNumber);
 

@@ -26,7 +26,7 @@ struct Chart {
 
 /// One chart for each combination of the factors beyond x (the last row factor) and colour (the column factor), all on
 /// one scale. At most kMaxCharts; `left_out` says how many there would be more. Empty if the grid has no finite
-/// estimate.
+/// estimate, or more places on x than can be told apart.
 inline constexpr size_t kMaxCharts = 12;
 std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left_out);
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "runtime/analysis/description.h"
 #include "runtime/analysis/null_cards.h"
 #include "runtime/plan/example_plan.h"
 #include "runtime/store/records.h"
@@ -45,6 +46,29 @@ inline store::Key exampleKey(const plan::Place& place, plan::TrialKind kind = pl
   key.kind = kind;
   key.environment_class = std::move(environment_class);
   return std::make_shared<const store::TrialKey>(std::move(key));
+}
+
+/// One of everything beside the verdicts.
+inline analysis::Description exampleDescription(const plan::Plan& plan) {
+  const stats::Interval around{0.9, 1.1, 0.95};
+  analysis::Description seen;
+  analysis::Effects effects;
+  effects.metric = "step_time";
+  effects.grid = {{"precision", {"fp64", "fp32"}}, {"gpus", {"1", "2"}}};
+  effects.points = 4;
+  effects.left_out = 1;
+  effects.blocks = 7;
+  effects.mean = 0.08;
+  effects.effects = {{{"precision"}, {{{"fp64"}, 1.25, around}, {{"fp32"}, 0.8, around}}, 0.9},
+                     {{"precision", "gpus"}, {{{"fp64", "1"}, 1.1, around}, {{"fp64", "2"}, 0.9, std::nullopt}}, 0.05}};
+  effects.error = 0.05;
+  seen.effects = {effects};
+  seen.rankings = {
+      {"step_time", {{plan.points[1].id, 1, 0.06, 7}, {plan.points[0].id, 2, 0.1, 7}, {plan.points[2].id, 2, 0.1, 7}}}};
+  seen.fronts = {{"step_time", "accuracy", {{plan.points[1].id, 0.06, 0.97}, {plan.points[0].id, 0.1, 0.98}}, 1}};
+  seen.drifts = {{"step_time", 7, 1.05, 0.002, 1.2}};
+  seen.outliers = {{"step_time", plan.points[0].id, 1, 0, 0.12, 0.1}};
+  return seen;
 }
 
 inline Example exampleResults() {
@@ -135,6 +159,7 @@ inline Example exampleResults() {
   example.results.trials = {good, lost};
   example.results.kept_not_counted = 3;
   example.results.not_counted_reasons = {"3 trials with steps 10 instead of 20"};
+  example.judgement.description = std::make_shared<const analysis::Description>(exampleDescription(plan));
   return example;
 }
 

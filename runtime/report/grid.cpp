@@ -7,6 +7,7 @@
 #include <set>
 
 #include "runtime/analysis/format.h"
+#include "runtime/analysis/mentioned.h"
 #include "runtime/analysis/published.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/layout.h"
@@ -257,6 +258,20 @@ std::string cellText(const GridCell& cell, const std::string& unit, const std::s
   std::string text = measuredText(cell, unit, dimension, separator);
   if (cell.published) text += separator + publishedText(cell, unit, dimension);
   return text;
+}
+
+std::vector<plan::Table> defaultTables(const plan::Plan& plan) {
+  if (!plan.tables.empty() || !plan.plots.empty()) return {};
+  std::vector<std::string> varying;
+  for (const plan::Factor& factor : plan.factors)
+    if (factor.levels.size() > 1) varying.push_back(factor.name);
+  std::vector<plan::Table> tables;
+  for (const std::string& metric : analysis::mentionedMetrics(plan)) {
+    plan::Table& table = tables.emplace_back();
+    table.subject = metric;
+    if (varying.size() > 1) table.by = {varying.back(), varying.front()};
+  }
+  return tables;
 }
 
 }  // namespace expc::report

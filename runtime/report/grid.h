@@ -51,6 +51,9 @@ struct Grid {
 Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, const std::string& subject,
                const std::vector<std::string>& by);
 
+/// Of a study that has neither tables nor plots: what it is about, each metric over all factors that vary.
+std::vector<plan::Table> defaultTables(const plan::Plan& plan);
+
 /// "12.3 ms [12.1 ms, 12.6 ms]", "64.0 MiB constant, n=7", "97.2 % n=1", "not run". `separator` stands before interval
 /// or n, and before what is published: "(published 11.8 ms)".
 std::string cellText(const GridCell& cell, const std::string& unit, const std::string& dimension,

@@ -2,6 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/Base64.h>
+#include <llvm/Support/Compression.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -22,6 +25,9 @@ namespace {
 /// expressions, which takes 'unsafe-eval'.
 constexpr std::string_view kPolicy =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; img-src data: blob:";
+
+/// With more trials than this the page's data is brief: all of it would make the page larger than a browser likes.
+constexpr size_t kMaxTrialsWhole = 20000;
 
 llvm::Error systemError(const std::string& path, const char* doing) {
   const int code = errno;
@@ -72,6 +78,18 @@ std::string navigation(const std::string& body) {
   return out + "</nav>\n";
 }
 
+/// The study's results as JSON for who saves them, packed. The script unpacks them when they are asked for.
+std::string dataElement(const Page& page) {
+  const std::string text = resultJsonText(page.plan, page.judgement, page.results, page.options.rehearsed,
+                                          page.results.trials.size() <= kMaxTrialsWhole);
+  if (!llvm::compression::zlib::isAvailable())
+    return "<script type=\"application/json\" id=\"data\">" + scriptSafe(text) + "</script>\n";
+  llvm::SmallVector<uint8_t, 0> packed;
+  llvm::compression::zlib::compress(llvm::arrayRefFromStringRef(text), packed);
+  return "<script type=\"text/plain\" id=\"data\" data-packed=\"deflate\">" + llvm::encodeBase64(packed) +
+         "</script>\n";
+}
+
 }  // namespace
 
 bool hasChartLibrary() { return !assets::chartLibrary().empty(); }
@@ -114,8 +132,7 @@ std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgemen
           "tables.</p></noscript>\n";
   }
   out += body + "</main>\n";
-  out += "<script type=\"application/json\" id=\"data\">" +
-         scriptJson(resultJson(plan, judgement, results, options.rehearsed)) + "</script>\n";
+  out += dataElement(page);
   if (charts) {
     out += "<script type=\"application/json\" id=\"charts\">" + scriptJson(std::move(page.specifications)) +
            "</script>\n<script>";

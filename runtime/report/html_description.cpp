@@ -7,8 +7,7 @@
 namespace expc::report {
 
 std::string descriptionSection(const Page& page) {
-  const analysis::Index index(page.plan, page.results);
-  const auto parts = describedTexts(page.plan, analysis::describe(index), page.results);
+  const auto parts = describedTexts(page.plan, *page.judgement.description, page.results);
   if (parts.empty()) return "";
   std::string out = "<section id=\"description\"><h2>What else there is to see</h2>";
   for (const Described& part : parts) {

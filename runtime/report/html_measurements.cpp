@@ -54,7 +54,9 @@ std::string gridTable(const Grid& grid, const std::string& label) {
 std::string chartFigures(Page& page, const Grid& grid) {
   size_t left_out = 0;
   std::vector<Chart> all = charts(page.plan, grid, left_out);
-  if (all.empty()) return "<p class=\"quiet\">Nothing was measured that could be drawn.</p>";
+  if (all.empty())
+    return left_out ? "<p class=\"quiet\">More points than a chart can tell apart; the table has them.</p>"
+                    : "<p class=\"quiet\">Nothing was measured that could be drawn.</p>";
   std::string out = all.size() > 1 ? "<div class=\"facets\">" : "";
   for (Chart& chart : all) {
     const std::string label = grid.subject + (chart.caption.empty() ? "" : " at " + chart.caption);
@@ -93,17 +95,6 @@ std::string subjectBlock(Page& page, const Grid& grid, const std::string& title,
   return out + "</article>\n";
 }
 
-/// A study without a table or plot still shows its first metric over its factors.
-plan::Table defaultTable(const plan::Plan& plan) {
-  plan::Table table;
-  if (!plan.metrics.empty()) table.subject = plan.metrics[0].name;
-  std::vector<std::string> varying;
-  for (const plan::Factor& factor : plan.factors)
-    if (factor.levels.size() > 1) varying.push_back(factor.name);
-  if (varying.size() > 1) table.by = {varying.back(), varying.front()};
-  return table;
-}
-
 }  // namespace
 
 std::string tableSection(Page& page) {
@@ -121,11 +112,8 @@ std::string tableSection(Page& page) {
     if (!plot.by.empty()) title += " by " + joined(plot.by);
     out += subjectBlock(page, buildGrid(plan, page.judgement, plot.subject, by), title, true);
   }
-  if (plan.tables.empty() && plan.plots.empty()) {
-    const plan::Table table = defaultTable(plan);
-    if (!table.subject.empty())
-      out += subjectBlock(page, buildGrid(plan, page.judgement, table.subject, table.by), table.subject, false);
-  }
+  for (const plan::Table& table : defaultTables(plan))
+    out += subjectBlock(page, buildGrid(plan, page.judgement, table.subject, table.by), table.subject, false);
   if (out.empty()) return "";
   return "<section id=\"tables\"><h2>Results</h2>\n" + out + "</section>\n";
 }

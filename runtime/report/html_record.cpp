@@ -291,7 +291,11 @@ std::string repeatSection(const Page& page) {
       "does, and is inconclusive otherwise. Outliers are flagged and never dropped. Where n is too small for an "
       "interval, none is "
       "given.</p>";
-  return out + "<p><button type=\"button\" id=\"download\" hidden>Save the data (JSON)</button></p></section>\n";
+  return out +
+         "<p><button type=\"button\" id=\"download\" hidden>Save the data (JSON)</button></p><p class=\"quiet\">For "
+         "other "
+         "programs: <code>expc export</code> writes every trial and every series as tables (CSV, "
+         "Parquet).</p></section>\n";
 }
 
 }  // namespace expc::report

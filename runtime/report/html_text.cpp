@@ -58,8 +58,9 @@ std::string htmlProse(std::string_view text) {
   }
 }
 
-std::string scriptJson(const llvm::json::Value& value) {
-  const std::string text = plan::canonicalJson(value);
+std::string scriptJson(const llvm::json::Value& value) { return scriptSafe(plan::canonicalJson(value)); }
+
+std::string scriptSafe(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (const char c : text) {

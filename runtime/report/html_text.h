@@ -19,6 +19,8 @@ std::string htmlProse(std::string_view text);
 /// JSON for a <script> element: no "<", ">" or "&" outside escapes, so nothing in it can end the element or open a
 /// comment.
 std::string scriptJson(const llvm::json::Value& value);
+/// The same of text that is JSON already.
+std::string scriptSafe(std::string_view text);
 
 /// A JavaScript library for a <script> element: "</script" and "<!--" inside it are split by a backslash.
 std::string scriptText(std::string_view javascript);

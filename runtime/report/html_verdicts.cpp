@@ -15,7 +15,7 @@ namespace expc::report {
 namespace {
 
 /// Rows of one table of cells; a page of more is slow to lay out. The data at its end has all.
-constexpr size_t kMaxRows = 500;
+constexpr size_t kMaxRows = 200;
 
 struct Look {
   const char* style;

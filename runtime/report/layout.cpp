@@ -205,8 +205,10 @@ void TerminalText::line(std::string_view text, unsigned indent, unsigned hanging
 
 void TerminalText::section(std::string_view title, std::string_view rest) {
   out_ += '\n' + paint_.bold(title);
-  if (!rest.empty()) out_ += "  " + paint_.faint(rest);
+  const bool fits = displayWidth(title) + 2 + displayWidth(rest) <= width_;
+  if (!rest.empty() && fits) out_ += "  " + paint_.faint(rest);
   out_ += '\n';
+  if (!fits) line(paint_.faint(rest), 2, 2);
 }
 
 }  // namespace expc::report

@@ -1,5 +1,7 @@
 #include "runtime/report/result_json.h"
 
+#include <llvm/Support/raw_ostream.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -63,29 +65,49 @@ Value spreads(const std::optional<stats::Spreads>& spreads) {
   return Object{{"within", spreads->within}, {"between", spreads->between}, {"sessions", spreads->sessions}};
 }
 
-Array cells(const plan::Plan& plan, const std::vector<std::string>& factors, const std::vector<plan::Cell>& planned,
-            const std::vector<analysis::CellEstimate>& estimates, bool verdicts) {
-  Array array;
+/// Writes text as it comes: a study of 10,000 points as one tree of values would take most of a gigabyte.
+class Writer {
+ public:
+  Writer(llvm::raw_ostream& out, bool whole) : json_(out), whole_(whole) {}
+
+  /// One element or member that is small enough to be a tree.
+  void add(const Value& value) { json_.rawValue(plan::canonicalJson(value)); }
+  void members(const Object& object) {
+    for (const auto& [key, value] : object) json_.attributeBegin(key), add(value), json_.attributeEnd();
+  }
+  /// Whether single runs and blocks, and the ids of a cell's points, are written too.
+  bool whole() const { return whole_; }
+  llvm::json::OStream& json() { return json_; }
+
+ private:
+  llvm::json::OStream json_;
+  bool whole_;
+};
+
+void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& factors,
+           const std::vector<plan::Cell>& planned, const std::vector<analysis::CellEstimate>& estimates,
+           bool verdicts) {
   for (const analysis::CellEstimate& estimate : estimates) {
     if (estimate.cell >= planned.size()) continue;
     const plan::Cell& cell = planned[estimate.cell];
     Object object{{"levels", labels(factors, cell.labels)},
-                  {"points", placeNames(cell.points)},
                   {"estimate", estimate.estimate ? number(*estimate.estimate) : Value(nullptr)},
                   {"interval", interval(estimate.interval)},
                   {"scope", scope(estimate.scope)},
                   {"constant", estimate.constant},
                   {"skewed", estimate.skewed},
-                  {"spreads", spreads(estimate.spreads)},
-                  {"values", numbers(estimate.values)}};
+                  {"spreads", spreads(estimate.spreads)}};
+    if (out.whole()) {
+      object["points"] = placeNames(cell.points);
+      object["values"] = numbers(estimate.values);
+    }
     if (!plan.references.empty() && cell.term)
       object["published"] = published(analysis::publishedValue(plan, *cell.term));
     if (cell.bound) object["bound"] = plan::jsonText(cell.bound->text);
     if (verdicts) object["verdict"] = std::string(toString(estimate.verdict));
     if (!estimate.why.empty()) object["why"] = plan::jsonText(estimate.why);
-    array.push_back(std::move(object));
+    out.add(std::move(object));
   }
-  return array;
 }
 
 Value look(const std::optional<analysis::Look>& look) {
@@ -100,42 +122,42 @@ Value next(const std::optional<analysis::NextStep>& next) {
   return Object{{"blocks", next->blocks}, {"seconds", next->seconds ? Value(*next->seconds) : Value(nullptr)}};
 }
 
-Array criteria(const plan::Plan& plan, const analysis::Judgement& judgement) {
-  Array array;
+void criteria(Writer& out, const plan::Plan& plan, const analysis::Judgement& judgement) {
   for (const analysis::CriterionResult& result : judgement.criteria) {
     const auto found = std::find_if(plan.criteria.begin(), plan.criteria.end(),
                                     [&](const plan::Criterion& criterion) { return criterion.name == result.name; });
     if (found == plan.criteria.end()) continue;
-    array.push_back(Object{{"name", plan::jsonText(result.name)},
-                           {"text", plan::jsonText(found->text)},
-                           {"verdict", std::string(toString(result.verdict))},
-                           {"why", plan::jsonText(result.why)},
-                           {"untrusted", result.untrusted.empty() ? Value(nullptr) : plan::jsonText(result.untrusted)},
-                           {"provisional", result.provisional},
-                           {"look", look(result.look)},
-                           {"next", next(result.next)},
-                           {"infeasible", found->infeasible},
-                           {"domain", plan::jsonText(result.domain)},
-                           {"confidence", found->confidence ? Value(*found->confidence) : Value(nullptr)},
-                           {"unit", plan::jsonText(found->unit)},
-                           {"scope", scope(result.scope)},
-                           {"cells", cells(plan, found->factors, found->cells, result.cells, true)}});
+    out.json().object([&] {
+      out.members(Object{{"name", plan::jsonText(result.name)},
+                         {"text", plan::jsonText(found->text)},
+                         {"verdict", std::string(toString(result.verdict))},
+                         {"why", plan::jsonText(result.why)},
+                         {"untrusted", result.untrusted.empty() ? Value(nullptr) : plan::jsonText(result.untrusted)},
+                         {"provisional", result.provisional},
+                         {"look", look(result.look)},
+                         {"next", next(result.next)},
+                         {"infeasible", found->infeasible},
+                         {"domain", plan::jsonText(result.domain)},
+                         {"confidence", found->confidence ? Value(*found->confidence) : Value(nullptr)},
+                         {"unit", plan::jsonText(found->unit)},
+                         {"scope", scope(result.scope)}});
+      out.json().attributeArray("cells", [&] { cells(out, plan, found->factors, found->cells, result.cells, true); });
+    });
   }
-  return array;
 }
 
-Array comparisons(const plan::Plan& plan, const analysis::Judgement& judgement) {
-  Array array;
+void comparisons(Writer& out, const plan::Plan& plan, const analysis::Judgement& judgement) {
   for (const analysis::ComparisonResult& result : judgement.comparisons) {
     const auto found = std::find_if(plan.comparisons.begin(), plan.comparisons.end(),
                                     [&](const plan::Comparison& comparison) { return comparison.name == result.name; });
     if (found == plan.comparisons.end()) continue;
-    array.push_back(Object{{"name", plan::jsonText(result.name)},
-                           {"text", plan::jsonText(found->text)},
-                           {"unit", plan::jsonText(found->unit)},
-                           {"cells", cells(plan, found->factors, found->cells, result.cells, false)}});
+    out.json().object([&] {
+      out.members(Object{{"name", plan::jsonText(result.name)},
+                         {"text", plan::jsonText(found->text)},
+                         {"unit", plan::jsonText(found->unit)}});
+      out.json().attributeArray("cells", [&] { cells(out, plan, found->factors, found->cells, result.cells, false); });
+    });
   }
-  return array;
 }
 
 std::string workloadOf(const plan::Plan& plan, const plan::Point& point) {
@@ -190,8 +212,7 @@ Object trialsOf(const analysis::PointStatus& status) {
                 {"last_reason", plan::jsonText(status.last_reason)}};
 }
 
-Array points(const plan::Plan& plan, const analysis::Judgement& judgement) {
-  Array array;
+void points(Writer& out, const plan::Plan& plan, const analysis::Judgement& judgement) {
   for (const plan::Point& point : plan.points) {
     Object levels, metrics;
     for (size_t i = 0; i < plan.factors.size(); ++i)
@@ -200,17 +221,18 @@ Array points(const plan::Plan& plan, const analysis::Judgement& judgement) {
     for (const plan::Metric& metric : plan.metrics) {
       const analysis::Summary* summary = judgement.find(point.id, metric.name);
       if (!summary || summary->n == 0) continue;
-      metrics[metric.name] = Object{{"n", summary->n},
-                                    {"timeouts", summary->timeouts},
-                                    {"never", summary->never},
-                                    {"published", published(analysis::publishedValue(plan, point, metric))},
-                                    {"median", summary->median ? number(*summary->median) : Value(nullptr)},
-                                    {"minimum", number(summary->minimum)},
-                                    {"maximum", number(summary->maximum)},
-                                    {"interval", interval(summary->interval)},
-                                    {"constant", summary->constant},
-                                    {"spreads", spreads(summary->spreads)},
-                                    {"values", numbers(summary->values)}};
+      Object measured{{"n", summary->n},
+                      {"timeouts", summary->timeouts},
+                      {"never", summary->never},
+                      {"published", published(analysis::publishedValue(plan, point, metric))},
+                      {"median", summary->median ? number(*summary->median) : Value(nullptr)},
+                      {"minimum", number(summary->minimum)},
+                      {"maximum", number(summary->maximum)},
+                      {"interval", interval(summary->interval)},
+                      {"constant", summary->constant},
+                      {"spreads", spreads(summary->spreads)}};
+      if (out.whole()) measured["values"] = numbers(summary->values);
+      metrics[metric.name] = std::move(measured);
     }
     Array trials;
     std::set<std::string> not_on_device;
@@ -220,16 +242,15 @@ Array points(const plan::Plan& plan, const analysis::Judgement& judgement) {
       trials.push_back(trialsOf(*status));
       not_on_device.insert(status->not_on_device.begin(), status->not_on_device.end());
     }
-    array.push_back(Object{{"point", plan::jsonText(point.id)},
-                           {"levels", std::move(levels)},
-                           {"workload", plan::jsonText(workloadOf(plan, point))},
-                           {"unavailable", plan::jsonText(point.unavailable)},
-                           {"expected_infeasible", plan::jsonText(point.expected_infeasible)},
-                           {"trials", std::move(trials)},
-                           {"metrics", std::move(metrics)},
-                           {"not_on_device", plan::jsonTexts({not_on_device.begin(), not_on_device.end()})}});
+    out.add(Object{{"point", plan::jsonText(point.id)},
+                   {"levels", std::move(levels)},
+                   {"workload", plan::jsonText(workloadOf(plan, point))},
+                   {"unavailable", plan::jsonText(point.unavailable)},
+                   {"expected_infeasible", plan::jsonText(point.expected_infeasible)},
+                   {"trials", std::move(trials)},
+                   {"metrics", std::move(metrics)},
+                   {"not_on_device", plan::jsonTexts({not_on_device.begin(), not_on_device.end()})}});
   }
-  return array;
 }
 
 Array attributions(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results) {
@@ -249,8 +270,8 @@ Array workers(const store::Session& session) {
 
 }  // namespace
 
-Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
-                 const rehearsal::Study* rehearsed) {
+std::string resultJsonText(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
+                           const rehearsal::Study* rehearsed, bool whole) {
   Array metrics, sessions;
   for (const plan::Metric& metric : plan.metrics) {
     Object object{{"name", plan::jsonText(metric.name)},
@@ -276,20 +297,32 @@ Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement, c
                 {"digest", plan::jsonText(plan.digest)},
                 {"exit_code", analysis::exitCode(judgement)},
                 {"null_cards", judgement.null_cards},
-                {"criteria", criteria(plan, judgement)},
-                {"comparisons", comparisons(plan, judgement)},
                 {"controls", controls(plan, judgement)},
                 {"repetitions", repetitions(judgement)},
-                {"description", descriptionJson(analysis::describe(analysis::Index(plan, results)))},
+                {"description", descriptionJson(*judgement.description)},
                 {"attributions", attributions(plan, judgement, results)},
                 {"metrics", std::move(metrics)},
-                {"points", points(plan, judgement)},
                 {"sessions", std::move(sessions)},
                 {"kept_not_counted", results.kept_not_counted},
                 {"not_counted_reasons", plan::jsonTexts(results.not_counted_reasons)}};
   Array seen = rehearsed ? rehearsalJson(plan, *rehearsed) : Array();
   if (!seen.empty()) object["rehearsed"] = std::move(seen);
-  return object;
+
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  Writer out(stream, whole);
+  out.json().object([&] {
+    out.members(object);
+    out.json().attributeArray("criteria", [&] { criteria(out, plan, judgement); });
+    out.json().attributeArray("comparisons", [&] { comparisons(out, plan, judgement); });
+    out.json().attributeArray("points", [&] { points(out, plan, judgement); });
+  });
+  return text;
+}
+
+Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
+                 const rehearsal::Study* rehearsed) {
+  return llvm::cantFail(plan::parseJson(resultJsonText(plan, judgement, results, rehearsed, true)));
 }
 
 }  // namespace expc::report

@@ -2,6 +2,8 @@
 
 #include <llvm/Support/JSON.h>
 
+#include <string>
+
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
 #include "runtime/rehearsal/rehearsal.h"
@@ -14,5 +16,10 @@ namespace expc::report {
 /// is worse than every value) are the strings "inf" and "-inf".
 llvm::json::Value resultJson(const plan::Plan& plan, const analysis::Judgement& judgement,
                              const store::Results& results, const rehearsal::Study* rehearsed = nullptr);
+
+/// The same as text. Where it is not to be `whole`, values of single runs and blocks and the ids of cells' points are
+/// left out, which are most of it in a large study.
+std::string resultJsonText(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
+                           const rehearsal::Study* rehearsed, bool whole);
 
 }  // namespace expc::report

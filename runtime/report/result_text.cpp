@@ -42,6 +42,9 @@ class ResultPrinter : TerminalText {
     printNullCards();
     for (const analysis::CriterionResult& result : judgement_.criteria) printCriterion(result);
     for (const plan::Table& table : plan_.tables) printTable(table);
+    // Where there are claims or comparisons these say it.
+    if (plan_.criteria.empty() && plan_.comparisons.empty())
+      for (const plan::Table& table : defaultTables(plan_)) printTable(table);
     for (const plan::Comparison& comparison : plan_.comparisons) printComparison(comparison);
     printDescription();
     printAttributions();
@@ -209,8 +212,7 @@ class ResultPrinter : TerminalText {
   }
 
   void printDescription() {
-    const analysis::Index index(plan_, results_);
-    for (const Described& part : describedTexts(plan_, analysis::describe(index), results_)) {
+    for (const Described& part : describedTexts(plan_, *judgement_.description, results_)) {
       section(part.title, part.rest);
       for (const std::string& text : part.lines) line(printable(text), 2, 6);
     }

@@ -7,6 +7,7 @@ usage: failures_test.py --expc PATH
 import argparse
 import json
 import pathlib
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -70,6 +71,30 @@ class Run(unittest.TestCase):
         return {level: (counts["valid"], counts["failed"]) for level, counts in levels.items()}, levels
 
     code = 4  # of `report`
+
+
+class Told(Run):
+    def test_quiet_tells_only_what_needs_attention(self):
+        self.licensed()
+        loud = self.run_study("--where", "n < 3", code=4).stderr
+        self.assertIn("[1/12] timed n=", loud)
+        quiet = self.run_study("--quiet", code=4)
+        self.assertIn("no licence", quiet.stderr)
+        self.assertNotIn("valid in", quiet.stderr)
+        self.assertNotIn("block ", quiet.stderr.split("timed n=3")[0])
+        self.assertIn("c: forall *: r <= 3.5x", quiet.stdout)
+
+    def test_an_interrupt_counts_although_a_shell_told_us_to_ignore_it(self):
+        self.write(SERVER.replace("SERVER", str(self.folder / "server")))
+        run = subprocess.Popen([OPTIONS.expc, "run", "s.exp", "--devices", "cpu:1", "--heat-up", "0"], cwd=self.folder,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+        for line in run.stderr:
+            if line.startswith("block 1 "):
+                break
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 130)
 
 
 class Failures(Run):

@@ -7,6 +7,7 @@ undecided, infeasible, not run, not asked, untrusted, provisional, and open on n
 usage: agreement.py --expc PATH --null-worker PATH
 """
 import argparse
+import base64
 import collections
 import html
 import json
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zlib
 
 OPTIONS = None
 WORDS = ("PASS", "FAIL", "INCONCLUSIVE", "INFEASIBLE", "NOT RUN", "NOT ASKED")
@@ -77,7 +79,8 @@ class Page:
             why = re.search(r'<p class="why">(.*?)</p>', rest, re.S)
             self.claims[name] = (badges[0], {badge.lower() for badge in badges[1:]}, plain(why.group(1)) if why else "")
         self.tallies = {word: int(count) for count, word in re.findall(r'<span class="tally [a-z]+"><b>(\d+)</b> ([a-z ]+)</span>', text)}
-        self.data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1))
+        packed = re.search(r'<script type="text/plain" id="data" data-packed="deflate">(.*?)</script>', text, re.S).group(1)
+        self.data = json.loads(zlib.decompress(base64.b64decode(packed)))
         self.null_cards = '<div class="null-cards" role="alert">' in text
 
 

@@ -88,12 +88,17 @@
     }
   }
 
+  const unpacked = async (element) => {
+    if (!element.dataset.packed) return element.textContent;
+    const bytes = Uint8Array.from(atob(element.textContent), (letter) => letter.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream(element.dataset.packed))).text();
+  };
   const button = document.getElementById("download");
   const data = document.getElementById("data");
   if (button && data) {
     button.hidden = false;
     button.addEventListener("click", () => {
-      save((read("data").study || "study") + ".json", data.textContent, "application/json");
+      unpacked(data).then((text) => save(document.querySelector("h1").textContent + ".json", text, "application/json"));
     });
   }
 
