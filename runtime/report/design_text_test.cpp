@@ -168,12 +168,16 @@ TEST_CASE("a result shows derived metrics, published values, controls and repeti
 }
 
 TEST_CASE("a published comparison needs all its parts") {
-  const plan::Plan plan = largerPlan();
+  plan::Plan plan = largerPlan();
   CHECK(analysis::publishedValue(plan, *plan.comparisons[0].cells[0].term) == doctest::Approx(2.0));
   CHECK_FALSE(analysis::publishedValue(plan, *plan.comparisons[0].cells[1].term));
   CHECK(analysis::publishedValue(plan, plan.points[0], *plan.findMetric("overhead")) == doctest::Approx(0.02));
   CHECK_FALSE(analysis::publishedValue(plan, plan.points[1], *plan.findMetric("step_time")));
-  CHECK(referencesText(plan) == "table2 (table2.csv)");
+  CHECK(
+      referencesTexts(plan) ==
+      std::vector<std::string>{"published values are of table2 (table2.csv); absolute ones are shown and not judged"});
+  plan.references[0].values.clear();
+  CHECK(referencesTexts(plan)[0].find("published at other settings than these points have") == 0);
 }
 
 }  // namespace expc::report

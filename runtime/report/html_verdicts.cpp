@@ -94,9 +94,8 @@ std::string trustSection(const Page& page) {
   for (const analysis::UntilState& state : page.judgement.untils)
     widths += "<li>" + html(untilResultText(page.plan, state)) + "</li>";
   if (!widths.empty()) out += "<h3>Repetitions</h3><ul>" + widths + "</ul>";
-  if (const std::string published = referencesText(page.plan); !published.empty())
-    out += "<p class=\"quiet\">Published values are of " + html(published) +
-           "; absolute ones are shown and not judged.</p>";
+  for (const std::string& text : referencesTexts(page.plan))
+    out += "<p class=\"quiet\">" + html(llvm::StringRef(text).take_front().upper() + text.substr(1)) + ".</p>";
   return out;
 }
 

@@ -278,10 +278,9 @@ class ResultPrinter : TerminalText {
       section("Kept, not counted", counted(results_.kept_not_counted, "trial"));
       for (const std::string& reason : results_.not_counted_reasons) line(printable(reason), 2, 6);
     }
-    if (const std::string published = referencesText(plan_); !published.empty()) {
-      out_ += '\n';
-      line(printable("published values are of " + published + "; absolute ones are shown and not judged"), 0, 2);
-    }
+    const std::vector<std::string> published = referencesTexts(plan_);
+    if (!published.empty()) out_ += '\n';
+    for (const std::string& text : published) line(printable(text), 0, 2);
     if (!options_.html_path.empty()) out_ += "\nreport: " + printable(options_.html_path) + '\n';
   }
 

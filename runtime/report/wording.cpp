@@ -281,11 +281,16 @@ std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& 
                                                            : "not met yet");
 }
 
-std::string referencesText(const plan::Plan& plan) {
-  std::vector<std::string> texts;
+std::vector<std::string> referencesTexts(const plan::Plan& plan) {
+  std::vector<std::string> here, elsewhere, texts;
   for (const plan::Reference& reference : plan.references)
-    if (!reference.values.empty()) texts.push_back(reference.name + " (" + reference.source + ")");
-  return joined(texts);
+    (reference.values.empty() ? elsewhere : here).push_back(reference.name + " (" + reference.source + ")");
+  if (!here.empty())
+    texts.push_back("published values are of " + joined(here) + "; absolute ones are shown and not judged");
+  if (!elsewhere.empty())
+    texts.push_back("published at other settings than these points have, so that nothing of it stands beside them: " +
+                    joined(elsewhere));
+  return texts;
 }
 
 std::string workloadText(const plan::Plan& plan) {

@@ -83,8 +83,9 @@ std::string workloadText(const plan::Plan& plan);
 inline constexpr char kNullCardsNotice[] =
     "all numbers here come from cards that compute nothing; no verdict comes from them.";
 
-/// Names and files of the references that a report shows values of: "table2 (table2.csv)".
-std::string referencesText(const plan::Plan& plan);
+/// What there is to say of published values, a sentence each: whose they are, and which references have none for any
+/// point.
+std::vector<std::string> referencesTexts(const plan::Plan& plan);
 
 /// In place of a comparison's table that has no row.
 inline constexpr char kNothingToCompare[] = "this restricted study has no two points to compare";
