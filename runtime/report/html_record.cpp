@@ -205,10 +205,12 @@ std::string designSection(const Page& page) {
                     kind.most() > kind.repeat ? repetitionsText(kind) + " blocks" : counted(kind.repeat, "block"),
                     html(settingsText(kind.settings)), html(joined(metricsOf(plan, kind.kind)))));
   out += kinds.text();
+  const bool trains = std::any_of(plan.workloads.begin(), plan.workloads.end(),
+                                  [](const plan::Workload& workload) { return !workload.command; });
   out += fmt::format(
-      "<p class=\"quiet\">Each block runs every point once in a fresh random order (seed {}). Weights, data order and "
-      "dropout start from one seed within a block.</p></div><div><h3>Held fixed</h3>",
-      plan.design.seed);
+      "<p class=\"quiet\">Each block runs every point once in a fresh random order (seed {}). {} within a "
+      "block.</p></div><div><h3>Held fixed</h3>",
+      plan.design.seed, trains ? "Weights, data order and dropout start from one seed" : "Commands are given one seed");
   HtmlFacts fixed("facts", "Held fixed");
   for (const auto& [name, text] : fixedParameters(plan)) fixed.fact(name, html(text));
   return out + fixed.text() + "</div></div></section>\n";
