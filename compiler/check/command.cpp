@@ -138,8 +138,8 @@ class CommandChecker {
   void unused() {
     for (size_t i = 0; i < passed_.size(); ++i) {
       const std::string& name = workload_.parameters[i].name;
-      // `gpus` is how many slots a trial gets, whether or not the program is told.
-      if (passed_[i] || name == "gpus") continue;
+      // `gpus` is how many slots a trial gets, and `nodes` on how many nodes, whether or not the program is told.
+      if (passed_[i] || name == "gpus" || name == "nodes") continue;
       context_.emitter.build(workload_.parameters[i].range, UnusedParameter, name)
           .note(declaration_.command->range,
                 "write '${{{}}}' in one of them, or 'options' for all parameters; without it the value changes nothing",

@@ -64,6 +64,7 @@ llvm::Error introduce(LineSocket& socket, const std::string& secret, const machi
   const char* order = std::getenv("SLURM_PROCID");
   const bool sent = socket.send(Object{{"proof", proofOf(secret, "agent", asked, answered)},
                                        {"name", nodeName(machine)},
+                                       {"interface", socket.interface()},
                                        {"order", order ? std::atoi(order) : 0},
                                        {"machine", machine::toWire(machine)}});
   return sent ? llvm::Error::success() : llvm::createStringError("the engine ended the connection");

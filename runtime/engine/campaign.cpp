@@ -249,12 +249,19 @@ llvm::Error Campaign::heatNodes() {
   for (std::string& note : notes) say(std::move(note));
   if (!setup_.slots.front().gpu || !setup_.built_in) return llvm::Error::success();
   for (const LaneDevices& lane : setup_.lanes) {
-    auto cold = heatGpus(env_.launcher, setup_.machineOf(lane), lane.slots, lane.nodes,
-                         logFolder(options_.results) + "/heat-up", options_.heat_up_seconds, env_.interrupts,
-                         [this] { return tick(); });
-    if (!cold) return cold.takeError();
-    if (!cold->empty() && !env_.interrupts.requested()) say("the GPUs are not heated up: " + *cold);
+    if (auto error = heatGpusOf(lane)) return error;
+    for (const LaneDevices& other : lane.beyond)
+      if (auto error = heatGpusOf(other)) return error;
   }
+  return llvm::Error::success();
+}
+
+llvm::Error Campaign::heatGpusOf(const LaneDevices& lane) {
+  auto cold =
+      heatGpus(env_.launcher, setup_.machineOf(lane), lane.slots, {lane.node}, logFolder(options_.results) + "/heat-up",
+               options_.heat_up_seconds, env_.interrupts, [this] { return tick(); });
+  if (!cold) return cold.takeError();
+  if (!cold->empty() && !env_.interrupts.requested()) say("the GPUs are not heated up: " + *cold);
   return llvm::Error::success();
 }
 

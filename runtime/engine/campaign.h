@@ -72,6 +72,7 @@ class Campaign {
   /// Load on every slot, so that the first trial of a session does not find an idle machine's clocks.
   llvm::Error heatSlots();
   llvm::Error heatNodes();
+  llvm::Error heatGpusOf(const LaneDevices& lane);
   llvm::Error prepareCommands();
   llvm::Error prepareCommand(const plan::Point& point, const std::string& folder);
 

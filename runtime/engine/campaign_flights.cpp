@@ -51,7 +51,7 @@ llvm::Error Campaign::runBlocks() {
 
 llvm::Error Campaign::advance(unsigned lane) {
   while (!stopping()) {
-    const unsigned node = setup_.lane(lane).nodes.front();
+    const unsigned node = setup_.lane(lane).node;
     if (const auto alone = alone_.find(node); alone != alone_.end() && alone->second != lane)
       return llvm::Error::success();
     if (auto error = mindGap(lane)) return error;
@@ -100,7 +100,9 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   trial.limit = index_.limit(step.kind, step.place.point);
   llvm::json::Array devices;
   const LaneDevices& own = setup_.lane(lane);
-  for (const unsigned slot : slotsOf(own, flight->block, *flight->point)) devices.push_back(own.slots[slot].toJson());
+  for (const LaneDevices* part : partsOf(own, *flight->point))
+    for (const unsigned slot : slotsOf(*part, flight->block, *flight->point))
+      devices.push_back(part->slots[slot].toJson());
   trial.devices = plan::canonicalJson(std::move(devices));
   trial.started = env_.clock.wall();
   auto id = env_.store.beginTrial(trial);
@@ -154,6 +156,9 @@ llvm::Error Campaign::attend() {
     const plan::Event& event = report.event;
     if (report.what == RankReport::What::Said && report.rank == 0 && event.type == plan::Event::Type::Progress)
       env_.listener.trialProgress(flight->second->note, event.phase, event.done, event.total);
+    if (report.readings && flight->second->readings)  // of another node
+      report.readings =
+          std::make_shared<const validity::Readings>(validity::together(*flight->second->readings, *report.readings));
     if (report.readings) flight->second->readings = report.readings;
     std::vector<int>& stuck = flight->second->stuck;
     stuck.insert(stuck.end(), report.stuck.begin(), report.stuck.end());
@@ -231,7 +236,7 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
 
 bool Campaign::hasFlights(unsigned node) const {
   return std::any_of(flights_.begin(), flights_.end(),
-                     [&](const auto& one) { return setup_.lane(one.second->lane).nodes.front() == node; });
+                     [&](const auto& one) { return setup_.lane(one.second->lane).node == node; });
 }
 
 llvm::Error Campaign::closeLostLanes() {
@@ -240,7 +245,7 @@ llvm::Error Campaign::closeLostLanes() {
   for (unsigned number = 0; number < lanes_.size(); ++number) {
     Lane& lane = lanes_[number];
     if (lane.closed.empty() && !lane.busy)
-      for (const unsigned node : setup_.lane(number).nodes)
+      for (const unsigned node : setup_.lane(number).nodes())
         if (lane.closed.empty()) lane.closed = env_.launcher.lost(node);
     any_open |= lane.closed.empty();
     if (lane.closed.empty() || lane.told) continue;

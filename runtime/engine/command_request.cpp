@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <set>
 
+#include "runtime/plan/devices.h"
+
 namespace expc::engine {
 namespace {
 
@@ -25,6 +27,33 @@ void makeAbsolute(Value& value, const plan::Plan& plan) {
   }
 }
 
+/// Adds the process of one node.
+void addProcess(TrialRequest& request, const NodePart& part, std::vector<std::string> variables) {
+  const std::vector<machine::Slot>& all = part.all;
+  std::set<int> cores;
+  std::string devices;
+  Array used;
+  for (const unsigned slot : part.own) {
+    cores.insert(all[slot].cores.begin(), all[slot].cores.end());
+    if (all[slot].gpu) devices += (devices.empty() ? "" : ",") + all[slot].uuid;
+    used.push_back(all[slot].index);
+  }
+  // For each rank that it may start.
+  size_t threads = std::max<size_t>(1, cores.size() / std::max<size_t>(1, part.own.size()));
+  if (!request.spec.parameters.get("gpus")) {
+    for (const machine::Slot& slot : all) cores.insert(slot.cores.begin(), slot.cores.end());
+    threads = std::max<size_t>(1, cores.size());
+  }
+  request.spec.slots.push_back(Object{{"device", all[part.own.front()].gpu ? "cuda" : "cpu"},
+                                      {"index", all[part.own.front()].index},
+                                      {"indices", std::move(used)},
+                                      {"cores", Array(std::vector<int>(cores.begin(), cores.end()))}});
+  for (std::string own : {std::string("CUDA_DEVICE_ORDER=PCI_BUS_ID"), "CUDA_VISIBLE_DEVICES=" + devices,
+                          fmt::format("OMP_NUM_THREADS={}", threads)})
+    variables.push_back(std::move(own));
+  request.environment.push_back(std::move(variables));
+}
+
 }  // namespace
 
 Object absoluteParameters(const plan::Plan& plan, const plan::Point& point) {
@@ -34,35 +63,20 @@ Object absoluteParameters(const plan::Plan& plan, const plan::Point& point) {
 }
 
 void completeForCommand(TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
-                        const std::vector<machine::Slot>& all, const std::vector<unsigned>& own,
-                        const std::string& folder, const std::vector<std::string>& variables) {
+                        const std::vector<NodePart>& parts, const std::string& address, const std::string& folder,
+                        const std::vector<std::string>& variables) {
   plan::TrialSpec& spec = request.spec;
   spec.command = plan.workloads[point.workload].command;
   spec.folder = folder;
-  spec.world_size = 1;
+  spec.world_size = parts.size();
   spec.parameters = absoluteParameters(plan, point);
-
-  std::set<int> cores;
-  std::string devices;
-  Array used;
-  for (const unsigned slot : own) {
-    cores.insert(all[slot].cores.begin(), all[slot].cores.end());
-    if (all[slot].gpu) devices += (devices.empty() ? "" : ",") + all[slot].uuid;
-    used.push_back(all[slot].index);
+  const int port = freePort();
+  for (unsigned rank = 0; rank < parts.size(); ++rank) {
+    addProcess(request, parts[rank], variables);
+    if (plan::nodesOf(point) == 0) continue;
+    for (std::string& own : rankVariables({rank, spec.world_size, 0, 1, address, port, parts[rank].interface}))
+      request.environment.back().push_back(std::move(own));
   }
-  size_t threads = std::max<size_t>(1, cores.size() / std::max<size_t>(1, own.size()));  // for each rank it may start
-  if (!point.parameters.get("gpus")) {
-    for (const machine::Slot& slot : all) cores.insert(slot.cores.begin(), slot.cores.end());
-    threads = std::max<size_t>(1, cores.size());
-  }
-  spec.slots = Array{Object{{"device", all[own.front()].gpu ? "cuda" : "cpu"},
-                            {"index", all[own.front()].index},
-                            {"indices", std::move(used)},
-                            {"cores", Array(std::vector<int>(cores.begin(), cores.end()))}}};
-  request.environment = {variables};
-  for (std::string own : {std::string("CUDA_DEVICE_ORDER=PCI_BUS_ID"), "CUDA_VISIBLE_DEVICES=" + devices,
-                          fmt::format("OMP_NUM_THREADS={}", threads)})
-    request.environment[0].push_back(std::move(own));
 }
 
 }  // namespace expc::engine

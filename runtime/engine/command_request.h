@@ -1,11 +1,12 @@
 #pragma once
 
-// A trial of a command is one process that owns all devices of its point. Private to this directory.
+// A trial of a command is one process on each of its nodes, which owns all devices that the point has there. Private to
+// this directory.
 
 #include <string>
 #include <vector>
 
-#include "runtime/engine/launcher.h"
+#include "runtime/engine/placement.h"
 #include "runtime/machine/machine.h"
 #include "runtime/plan/plan.h"
 
@@ -15,12 +16,13 @@ namespace expc::engine {
 /// study's paths start from.
 llvm::json::Object absoluteParameters(const plan::Plan& plan, const plan::Point& point);
 
-/// Completes `request`, whose specification has the point's parameters: command, folder, one slot of all the devices,
-/// environment (`variables`, then what expc sets itself; nothing is inherited), parameters (made absolute). A point
-/// without a parameter `gpus` may use the cores of every slot: trials run one at a time, and how many threads it takes
-/// is the program's business.
+/// Completes `request`, whose specification has the point's parameters: command, folder, a slot of all the devices for
+/// each node, environment (`variables`, then what expc sets itself; nothing is inherited), parameters (made absolute).
+/// A point without a parameter `gpus` may use the cores of every slot: trials run one at a time, and how many threads
+/// it takes is the program's business. Only where it has a parameter `nodes` there are variables that tell the
+/// processes of each other, who meet at `address`.
 void completeForCommand(TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
-                        const std::vector<machine::Slot>& all, const std::vector<unsigned>& own,
-                        const std::string& folder, const std::vector<std::string>& variables);
+                        const std::vector<NodePart>& parts, const std::string& address, const std::string& folder,
+                        const std::vector<std::string>& variables);
 
 }  // namespace expc::engine

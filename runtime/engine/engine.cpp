@@ -24,7 +24,7 @@ namespace {
 void sayChoices(const Setup& setup, std::vector<std::string>& messages) {
   std::set<unsigned> wanted;
   for (const plan::Point& point : setup.plan.points)
-    if (point.startable()) wanted.insert(plan::devicesOf(point));
+    if (point.startable() && setup.lane(0).nodesFor(point) == 1) wanted.insert(plan::devicesOf(point));
   for (const unsigned count : wanted)
     if (std::string text = setup.lane(0).sets.choiceText(count); !text.empty()) messages.push_back(std::move(text));
 }
@@ -224,13 +224,12 @@ class Execution {
     std::vector<llvm::json::Object> tasks;
     const LocalWorkers workers = localWorkers(setup_, options_.results);
     for (const Node& node : setup_.nodes->all()) {
-      const auto count = setup_.lanes.size() / setup_.nodes->all().size();
       const AgentTask task{workers.built_in,
                            workers.command,
                            workers.environment,
                            fmt::format("{}/worker-server.{}.log", options_.results, node.name),
                            !workers.nvml.empty(),
-                           static_cast<unsigned>(count),
+                           setup_.lanes_per_node,
                            options_.devices,
                            options_.device_locks,
                            owner()};

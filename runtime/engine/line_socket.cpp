@@ -131,6 +131,21 @@ std::string LineSocket::peer() const {
   return text;
 }
 
+std::string LineSocket::interface() const {
+  sockaddr_in own{};
+  socklen_t size = sizeof own;
+  ifaddrs* all = nullptr;
+  if (getsockname(fd_, reinterpret_cast<sockaddr*>(&own), &size) != 0 || getifaddrs(&all) != 0) return "";
+  std::string name;
+  for (const ifaddrs* one = all; one; one = one->ifa_next) {
+    if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET || (one->ifa_flags & IFF_LOOPBACK)) continue;
+    if (reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr.s_addr == own.sin_addr.s_addr)
+      name = one->ifa_name;
+  }
+  freeifaddrs(all);
+  return name;
+}
+
 llvm::Expected<Listener> Listener::open() {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   sockaddr_in address{};

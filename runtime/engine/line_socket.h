@@ -32,6 +32,8 @@ class LineSocket {
   std::vector<std::string> receive(size_t longest = 64 << 20);
   /// The other end's address, a number.
   std::string peer() const;
+  /// The network interface that it goes through; "" where that is the loopback, or not known.
+  std::string interface() const;
 
  private:
   int fd_ = -1;

@@ -61,6 +61,7 @@ bool take(Caller& caller, const std::string& secret, const std::string& line) {
   if (said->getString("proof").value_or("") != caller.proof || !read) return false;
   caller.node.machine = std::move(*read);
   caller.node.name = said->getString("name").value_or(caller.node.machine.host).str();
+  caller.node.interface = said->getString("interface").value_or("").str();
   caller.order = static_cast<int>(said->getInteger("order").value_or(0));
   return caller.is_node = true;
 }

@@ -27,8 +27,9 @@ struct NodesAsked {
 };
 
 struct Node {
-  std::string name;     // no two have the same
-  std::string address;  // as the engine sees it, a number
+  std::string name;       // no two have the same
+  std::string address;    // as the engine sees it, a number
+  std::string interface;  // by which it reaches the engine; "": not known
   machine::Machine machine;
   LineSocket socket;
   std::string lost;       // why it is not there any more; "": it is

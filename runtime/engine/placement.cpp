@@ -6,11 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace expc::engine {
-namespace {
+#include <cstdlib>
 
-/// A port that nobody listens on now. Another process may take it before rank 0 does: that fails the attempt, and the
-/// next has another port.
+namespace expc::engine {
+
 int freePort() {
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return 29500;
@@ -27,15 +26,31 @@ int freePort() {
   return port;
 }
 
-std::vector<std::string> rankEnvironment(unsigned rank, unsigned world_size, int port, const std::string& devices) {
-  return {fmt::format("RANK={}", rank),
-          fmt::format("WORLD_SIZE={}", world_size),
-          fmt::format("LOCAL_RANK={}", rank),
-          fmt::format("LOCAL_WORLD_SIZE={}", world_size),
-          "MASTER_ADDR=127.0.0.1",
-          fmt::format("MASTER_PORT={}", port),
-          "CUDA_DEVICE_ORDER=PCI_BUS_ID",
-          "CUDA_VISIBLE_DEVICES=" + devices};
+std::vector<std::string> rankVariables(const RankPlace& place) {
+  std::vector<std::string> variables{fmt::format("RANK={}", place.rank),
+                                     fmt::format("WORLD_SIZE={}", place.world_size),
+                                     fmt::format("LOCAL_RANK={}", place.local_rank),
+                                     fmt::format("LOCAL_WORLD_SIZE={}", place.local_size),
+                                     "MASTER_ADDR=" + place.address,
+                                     fmt::format("MASTER_PORT={}", place.port)};
+  // A host's name may lead to an address of another network, or to the loopback.
+  if (!place.interface.empty() && !std::getenv("GLOO_SOCKET_IFNAME"))
+    variables.push_back("GLOO_SOCKET_IFNAME=" + place.interface);
+  return variables;
+}
+
+namespace {
+
+std::vector<std::string> rankEnvironment(const RankPlace& place, const std::string& devices) {
+  std::vector<std::string> variables = rankVariables(place);
+  variables.push_back("CUDA_DEVICE_ORDER=PCI_BUS_ID");
+  variables.push_back("CUDA_VISIBLE_DEVICES=" + devices);
+  return variables;
+}
+
+/// A place that there is not was refused before.
+machine::Slot placedSlot(const TrialRequest& request, const machine::Machine& machine, const machine::Slot& given) {
+  return machine::placed(machine, given, placeOf(request.spec.parameters)).value_or(given);
 }
 
 }  // namespace
@@ -57,18 +72,34 @@ void placeRanks(TrialRequest& request, const machine::Machine& machine, const st
   spec.world_size = one_process ? 1 : own.size();
   const int port = freePort();
   std::string devices;  // of the one process, in the order of its slots
-  for (unsigned rank = 0; rank < own.size(); ++rank) {
-    // A place that there is not was refused before.
-    const machine::Slot& given = all[own[rank]];
-    const machine::Slot slot = machine::placed(machine, given, placeOf(spec.parameters)).value_or(given);
+  const unsigned count = own.size();
+  for (unsigned rank = 0; rank < count; ++rank) {
+    const machine::Slot slot = placedSlot(request, machine, all[own[rank]]);
     spec.slots.push_back(slot.toJson());
     if (!one_process) {
-      request.environment.push_back(rankEnvironment(rank, own.size(), port, slot.gpu ? slot.uuid : ""));
+      request.environment.push_back(
+          rankEnvironment({rank, count, rank, count, "127.0.0.1", port, ""}, slot.gpu ? slot.uuid : ""));
     } else if (slot.gpu) {
       devices += (devices.empty() ? "" : ",") + slot.uuid;
     }
   }
-  if (one_process) request.environment.push_back(rankEnvironment(0, 1, port, devices));
+  if (one_process) request.environment.push_back(rankEnvironment({0, 1, 0, 1, "127.0.0.1", port, ""}, devices));
+}
+
+void placeRanks(TrialRequest& request, const std::vector<NodePart>& parts, const std::string& address) {
+  plan::TrialSpec& spec = request.spec;
+  const unsigned each = parts.front().own.size();
+  spec.world_size = each * parts.size();
+  // Free here, and so most likely there.
+  const int port = freePort();
+  for (const NodePart& part : parts)
+    for (unsigned local = 0; local < each; ++local) {
+      const machine::Slot slot = placedSlot(request, part.machine, part.all[part.own[local]]);
+      spec.slots.push_back(slot.toJson());
+      const unsigned rank = request.environment.size();
+      const RankPlace place{rank, spec.world_size, local, each, address, port, part.interface};
+      request.environment.push_back(rankEnvironment(place, slot.gpu ? slot.uuid : ""));
+    }
 }
 
 }  // namespace expc::engine

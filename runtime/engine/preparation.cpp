@@ -84,7 +84,8 @@ llvm::Error Campaign::prepareCommand(const plan::Point& point, const std::string
   spec.seed = plan_.design.seed;
   std::vector<unsigned> all;
   for (unsigned slot = 0; slot < setup_.slots.size(); ++slot) all.push_back(slot);
-  completeForCommand(request, plan_, point, setup_.slots, all, folder, commandVariables(setup_));
+  completeForCommand(request, plan_, point, {{setup_.machine, setup_.slots, all, ""}}, "127.0.0.1", folder,
+                     commandVariables(setup_));
   spec.command = plan::Command{preparation.arguments, preparation.timeout_seconds, {}, {}};
   spec.prepared = folder;
   request.log_prefix = fmt::format("{}/prepare-{}", logFolder(options_.results), name);

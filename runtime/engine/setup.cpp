@@ -78,6 +78,24 @@ std::vector<std::string> commandVariables(const Setup& setup) {
   return variables;
 }
 
+namespace {
+
+std::string isOrAre(unsigned count) { return fmt::format("{} {}", count == 1 ? "is" : "are", count); }
+
+/// What a point needs of devices and nodes, and there is not; "": there is.
+std::string lackOf(const Setup& setup, const plan::Point& point) {
+  const unsigned have = setup.nodes ? setup.nodes->all().size() : 1, each = setup.slots.size();
+  const unsigned devices = plan::devicesOf(point), nodes = plan::nodesOf(point, each);
+  if (plan::nodesOf(point) > have) return fmt::format("needs {} nodes, there {}", nodes, isOrAre(have));
+  if (nodes <= have && devices % nodes == 0 && devices / nodes <= each) return "";
+  if (plan::nodesOf(point) > 1 && devices % nodes != 0)
+    return fmt::format("needs {} devices on {} nodes, which are not as many on each", devices, nodes);
+  return fmt::format("needs {} devices, there {}{}", devices, isOrAre(each),
+                     have > 1 ? fmt::format(" on each of {} nodes", have) : "");
+}
+
+}  // namespace
+
 llvm::Error findSlots(Setup& setup, const Resources& resources, std::vector<std::string>& messages) {
   setup.machine = setup.nodes ? setup.nodes->all().front().machine : machine::probe(resources.null_gpus);
   messages.insert(messages.end(), setup.machine.notes.begin(), setup.machine.notes.end());
@@ -85,7 +103,7 @@ llvm::Error findSlots(Setup& setup, const Resources& resources, std::vector<std:
   auto slots = machine::slots(setup.machine, resources.devices);
   if (!slots) return slots.takeError();
   setup.slots = std::move(*slots);
-  setup.lanes = {{setup.slots, machine::AlikeSets(setup.machine, setup.slots)}};
+  setup.lanes = {{setup.slots, machine::AlikeSets(setup.machine, setup.slots), 0, {}}};
   if (!setup.slots.front().null) return llvm::Error::success();
   auto null_machine = NullMachine::make();
   if (!null_machine) return null_machine.takeError();
@@ -97,10 +115,8 @@ llvm::Error findSlots(Setup& setup, const Resources& resources, std::vector<std:
 void markUnavailable(Setup& setup, bool places) {
   for (plan::Point& point : setup.plan.points) {
     if (!point.unavailable.empty()) continue;
-    const unsigned wanted = plan::devicesOf(point);
-    if (wanted > setup.slots.size()) {
-      point.unavailable = fmt::format("needs {} devices, there {} {}", wanted, setup.slots.size() == 1 ? "is" : "are",
-                                      setup.slots.size());
+    if (std::string lack = lackOf(setup, point); !lack.empty()) {
+      point.unavailable = std::move(lack);
     } else if (places && !setup.workloadOf(point).command && isTooFar(setup, point)) {
       point.unavailable =
           "numa far needs a slot of one socket and another socket; there is one socket, or none is known";
@@ -125,7 +141,7 @@ void shareDevices(Setup& setup, std::vector<std::string>& messages) {
   if (asked <= 1) return;
   unsigned least = 1;
   for (const plan::Point& point : setup.plan.points)
-    if (point.startable()) least = std::max(least, plan::devicesOf(point));
+    if (point.startable()) least = std::max(least, plan::devicesOf(point) / plan::nodesOf(point, slots));
   const machine::AlikeSets all = setup.lanes.front().sets;
   std::vector<machine::AlikeSets::Set> sets;
   for (unsigned lanes = std::min(asked, slots / least); lanes > 1 && sets.empty(); --lanes)

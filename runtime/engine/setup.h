@@ -34,8 +34,14 @@ struct WorkerProgram {
 /// What trials of one lane run on, beside those of the others.
 struct LaneDevices {
   std::vector<machine::Slot> slots;
-  machine::AlikeSets sets;            // of them, for trials on several
-  std::vector<unsigned> nodes = {0};  // where they are; each of these nodes has such devices
+  machine::AlikeSets sets;  // of them, for trials on several
+  unsigned node = 0;        // where they are
+  /// Such devices on further nodes, for trials that need more than one node has.
+  std::vector<LaneDevices> beyond;
+
+  std::vector<unsigned> nodes() const;  // `node` and those beyond it
+  /// How many of these nodes a point takes: as few as have its devices.
+  unsigned nodesFor(const plan::Point& point) const;
 };
 
 struct Setup {
@@ -51,13 +57,14 @@ struct Setup {
   Environment environment;                          // of the workers, beside this process's
   std::unique_ptr<const NullMachine> null_machine;  // of trials on null cards
   std::unique_ptr<Nodes> nodes;                     // null: there is this machine alone
+  unsigned lanes_per_node = 1;                      // once they are spread over nodes
 
   const WorkerProgram& workerOf(const plan::Workload& workload) const {
     return workload.command ? *command : *built_in;
   }
   const LaneDevices& lane(unsigned number) const { return lanes[number % lanes.size()]; }
   const machine::Machine& machineOf(const LaneDevices& lane) const {
-    return nodes ? nodes->all()[lane.nodes.front()].machine : machine;
+    return nodes ? nodes->all()[lane.node].machine : machine;
   }
   const plan::Workload& workloadOf(const plan::Point& point) const { return plan.workloads[point.workload]; }
 };
@@ -80,8 +87,8 @@ void shareDevices(Setup& setup, std::vector<std::string>& messages);
 llvm::Error findNodes(Setup& setup, const Resources& resources, const std::string& results,
                       const Interrupts& interrupts);
 
-/// Gives each node the lanes of the first one, on its own devices, once the workers are known. The error says how nodes
-/// are not alike.
+/// Gives each node the lanes of the first one, on its own devices, once the workers are known; where a point needs
+/// several nodes, each so many of them. The error says how nodes are not alike.
 llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, const Interrupts& interrupts,
                             std::vector<std::string>& messages);
 

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/engine/setup.h"
+#include "runtime/plan/devices.h"
 #include "runtime/plan/json.h"
 
 namespace expc::engine {
@@ -90,7 +93,7 @@ llvm::Expected<std::vector<LaneDevices>> lanesOn(const Setup& setup, unsigned no
       for (size_t i = 0; i < slots->size(); ++i)
         if (setup.slots[i].index == own.index) lane.slots.push_back((*slots)[i]);
     lane.sets = machine::AlikeSets(machine, lane.slots);
-    lane.nodes = {node};
+    lane.node = node;
     if (machine::environmentClass(machine, lane.slots, nullptr, first.size()) ==
         machine::environmentClass(setup.machine, like.slots, nullptr, first.size()))
       continue;
@@ -98,6 +101,24 @@ llvm::Expected<std::vector<LaneDevices>> lanesOn(const Setup& setup, unsigned no
     return unlike(nodes.front(), nodes[node], how.empty() ? "their devices, and how these are joined" : how);
   }
   return lanes;
+}
+
+bool isOneProcess(const Setup& setup, const plan::Point& point) {
+  const plan::Workload& workload = setup.workloadOf(point);
+  return workload.command ? plan::nodesOf(point) == 0
+                          : setup.workerOf(workload).description.isOneProcess(workload.name, point.parameters);
+}
+
+std::string spreadText(const Setup& setup, unsigned each) {
+  std::string names;
+  for (const Node& node : setup.nodes->all()) names += (names.empty() ? "" : ", ") + node.name;
+  const unsigned used = setup.lanes.size() / setup.lanes_per_node * each, all = setup.nodes->all().size();
+  const std::string left =
+      used < all ? fmt::format("; the last {} of them {} left over", all - used, all - used == 1 ? "is" : "are") : "";
+  const std::string where =
+      each == 1 ? fmt::format("{} on each", setup.lanes_per_node) : fmt::format("each on {}", each);
+  return fmt::format("{} block{} at once, {} of the nodes {}{}", setup.lanes.size(),
+                     setup.lanes.size() == 1 ? " runs" : "s run", where, names, left);
 }
 
 }  // namespace
@@ -113,20 +134,42 @@ llvm::Error findNodes(Setup& setup, const Resources& resources, const std::strin
   return llvm::Error::success();
 }
 
+std::vector<unsigned> LaneDevices::nodes() const {
+  std::vector<unsigned> all{node};
+  for (const LaneDevices& other : beyond) all.push_back(other.node);
+  return all;
+}
+
+unsigned LaneDevices::nodesFor(const plan::Point& point) const { return plan::nodesOf(point, slots.size()); }
+
 llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, const Interrupts& interrupts,
                             std::vector<std::string>& messages) {
   if (!setup.nodes) return llvm::Error::success();
   if (auto error = checkWorkers(setup, interrupts, messages)) return error;
-  const std::vector<LaneDevices> first = setup.lanes;
-  for (unsigned node = 1; node < setup.nodes->all().size(); ++node) {
-    auto lanes = lanesOn(setup, node, resources.devices, first);
-    if (!lanes) return lanes.takeError();
-    setup.lanes.insert(setup.lanes.end(), lanes->begin(), lanes->end());
+  unsigned each = 1;  // nodes of a lane
+  for (plan::Point& point : setup.plan.points) {
+    const unsigned wanted = setup.lane(0).nodesFor(point);
+    if (!point.startable() || wanted == 1) continue;
+    if (isOneProcess(setup, point))
+      point.unavailable = setup.workloadOf(point).command
+                              ? "no node has so many devices; a parameter 'nodes' says on how many a command runs"
+                              : "one process drives all its devices, and no node has so many";
+    else
+      each = std::max(each, wanted);
   }
-  std::string names;
-  for (const Node& node : setup.nodes->all()) names += (names.empty() ? "" : ", ") + node.name;
-  messages.push_back(fmt::format("{} blocks run beside each other, {} on each of the nodes {}", setup.lanes.size(),
-                                 first.size(), names));
+  const std::vector<LaneDevices> first = std::move(setup.lanes);
+  setup.lanes_per_node = first.size();
+  setup.lanes.clear();
+  const unsigned count = setup.nodes->all().size();
+  for (unsigned node = 0; node + each <= count; node += each)
+    for (unsigned more = 0; more < each; ++more) {
+      auto lanes = lanesOn(setup, node + more, resources.devices, first);
+      if (!lanes) return lanes.takeError();
+      if (more == 0) setup.lanes.insert(setup.lanes.end(), lanes->begin(), lanes->end());
+      for (size_t i = 0; more > 0 && i < lanes->size(); ++i)
+        setup.lanes[setup.lanes.size() - lanes->size() + i].beyond.push_back((*lanes)[i]);
+    }
+  messages.push_back(spreadText(setup, each));
   return llvm::Error::success();
 }
 
@@ -135,10 +178,12 @@ SessionPlace sessionPlace(const Setup& setup, unsigned lane, const LauncherDescr
   const machine::Machine& machine = setup.machineOf(own);
   // Gaps between trials are counted by the engine's clock, which another boot of its machine begins anew.
   if (setup.nodes) {
-    const std::string& name = setup.nodes->all()[own.nodes.front()].name;
-    const bool one = setup.lanes.size() == setup.nodes->all().size();
-    return {one ? name : fmt::format("{}/{}:{}", name, launcher.name, lane),
-            setup.nodes->bootId() + "+" + machine.boot_id};
+    std::string name, boots = setup.nodes->bootId();
+    for (const unsigned node : own.nodes()) {
+      name += (name.empty() ? "" : "+") + setup.nodes->all()[node].name;
+      boots += "+" + setup.nodes->all()[node].machine.boot_id;
+    }
+    return {setup.lanes_per_node == 1 ? name : fmt::format("{}/{}:{}", name, launcher.name, lane), boots};
   }
   return {launcher.lanes == 1 ? machine.host : fmt::format("{}/{}:{}", machine.host, launcher.name, lane),
           machine.boot_id};

@@ -14,8 +14,29 @@
 namespace expc::engine {
 
 std::vector<unsigned> slotsOf(const LaneDevices& lane, const store::Block& block, const plan::Point& point) {
-  return lane.sets.of(plan::devicesOf(point), block.number);
+  return lane.sets.of(plan::devicesOf(point) / lane.nodesFor(point), block.number);
 }
+
+std::vector<const LaneDevices*> partsOf(const LaneDevices& lane, const plan::Point& point) {
+  std::vector<const LaneDevices*> parts{&lane};
+  for (const LaneDevices& other : lane.beyond)
+    if (parts.size() < lane.nodesFor(point)) parts.push_back(&other);
+  return parts;
+}
+
+namespace {
+
+std::vector<NodePart> placesOf(const Setup& setup, const LaneDevices& lane, const store::Block& block,
+                               const plan::Point& point) {
+  const std::vector<const LaneDevices*> parts = partsOf(lane, point);
+  std::vector<NodePart> places;
+  for (const LaneDevices* part : parts)
+    places.push_back({setup.machineOf(*part), part->slots, slotsOf(*part, block, point),
+                      parts.size() > 1 ? setup.nodes->all()[part->node].interface : ""});
+  return places;
+}
+
+}  // namespace
 
 TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,
                           const LaneDevices& lane, const store::Block& block, const plan::Point& point,
@@ -23,9 +44,11 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
   const plan::Plan& plan = setup.plan;
   const plan::Workload& workload = setup.workloadOf(point);
   const plan::TrialKind kind = block.kind;
-  const std::vector<unsigned> slots = slotsOf(lane, block, point);
+  const std::vector<NodePart> places = placesOf(setup, lane, block, point);
+  const std::string address = places.size() > 1 ? setup.nodes->all()[lane.node].address : "127.0.0.1";
   TrialRequest request;
-  request.nodes = lane.nodes;
+  request.nodes.clear();
+  for (const LaneDevices* part : partsOf(lane, point)) request.nodes.push_back(part->node);
   plan::TrialSpec& spec = request.spec;
   spec.trial = std::to_string(trial.id);
   spec.point = point.id;
@@ -43,15 +66,18 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
   request.timeout_seconds = trial.limit;
   if (workload.command) {
     const std::string folder = trialFolder(options.results, trial.id);
-    completeForCommand(request, plan, point, lane.slots, slots, folder, commandVariables(setup));
+    completeForCommand(request, plan, point, places, address, folder, commandVariables(setup));
     request.log_prefix = folder + "/" + kCommandLog;
     spec.prepared = preparedFolder(setup, point, options.results);
     spec.outputs = store::keptOutput(options.results, trial.id);
     spec.memory_limit = options.memory_limit;
     return request;
   }
-  placeRanks(request, setup.machineOf(lane), lane.slots, slots,
-             setup.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters));
+  if (places.size() > 1)
+    placeRanks(request, places, address);
+  else
+    placeRanks(request, places[0].machine, places[0].all, places[0].own,
+               setup.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters));
   spec.memory_limit = options.memory_limit / spec.world_size;
   const std::string trace = traces.variable(kind, plan, point, trial.id);
   for (auto& variables : request.environment)

@@ -16,6 +16,9 @@ namespace expc::engine {
 /// The slots of a trial, of its lane's: the same for all trials of a block with as many devices.
 std::vector<unsigned> slotsOf(const LaneDevices& lane, const store::Block& block, const plan::Point& point);
 
+/// The lane on each node that a trial of the point takes.
+std::vector<const LaneDevices*> partsOf(const LaneDevices& lane, const plan::Point& point);
+
 /// `trial` has its number, key and limit.
 TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,
                           const LaneDevices& lane, const store::Block& block, const plan::Point& point,

@@ -115,4 +115,8 @@ std::string programPath(const std::string& name, const std::string& root) {
   return (std::filesystem::path(root) / name).lexically_normal().string();
 }
 
+std::string outputOf(const std::string& file, unsigned rank) {
+  return rank == 0 ? file : fmt::format("{}.{}.txt", file.substr(0, file.find('.')), rank);
+}
+
 }  // namespace expc::plan

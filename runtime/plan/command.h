@@ -19,6 +19,9 @@ namespace expc::plan {
 inline constexpr char kOutput[] = "stdout.txt";
 inline constexpr char kErrors[] = "stderr.txt";
 
+/// Where the process of another rank than 0 writes instead: "stdout.3.txt".
+std::string outputOf(const std::string& file, unsigned rank);
+
 /// A parameter as an argument: booleans `true` and `false`, numbers as plain decimals without an exponent, text as it
 /// is, lists of these joined by commas, anything else as canonical JSON.
 std::string argumentText(const llvm::json::Value& value);

@@ -24,8 +24,8 @@ struct TrialSpec {
   std::string point;
   std::string workload;  // "image.mobilenet_v2"
   int workload_version = 1;
-  /// The user's program, for expc-worker-command. It is one process whatever it starts itself, so there is one rank,
-  /// with one slot that holds all the devices and cores.
+  /// The user's program, for expc-worker-command: one process on each node whatever it starts itself, so a rank is a
+  /// node, with one slot that holds all devices and cores there.
   std::optional<Command> command;
   std::string folder;    // of a command: its working directory, absolute; "" else
   std::string prepared;  // of a command: the folder that its preparation has filled, absolute; "" without one

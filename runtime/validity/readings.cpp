@@ -1,5 +1,7 @@
 #include "runtime/validity/readings.h"
 
+#include <algorithm>
+
 namespace expc::validity {
 namespace {
 
@@ -99,6 +101,38 @@ Readings readingsFromJson(const Object& object) {
     for (const llvm::json::Value& gpu : *gpus)
       if (const Object* one = gpu.getAsObject()) readings.gpus.push_back(gpuFromJson(*one));
   return readings;
+}
+
+namespace {
+
+/// What one machine does not tell, the other may.
+template <typename T, typename Join>
+void join(std::optional<T>& one, const std::optional<T>& other, Join both) {
+  if (one && other)
+    one = both(*one, *other);
+  else if (other)
+    one = other;
+}
+
+}  // namespace
+
+Readings together(const Readings& one, const Readings& other) {
+  constexpr auto most = [](auto a, auto b) { return std::max(a, b); };
+  constexpr auto least = [](auto a, auto b) { return std::min(a, b); };
+  constexpr auto sum = [](auto a, auto b) { return a + b; };
+  Readings both = one;
+  both.seconds = std::max(one.seconds, other.seconds);
+  join(both.other_cpu, other.other_cpu, most);
+  join(both.load, other.load, most);
+  join(both.swapped, other.swapped, sum);
+  join(both.page_faults, other.page_faults, sum);
+  join(both.pressure, other.pressure, most);
+  join(both.mhz_most, other.mhz_most, most);
+  join(both.mhz_least, other.mhz_least, least);
+  join(both.joules, other.joules, sum);
+  both.busy_others.insert(both.busy_others.end(), other.busy_others.begin(), other.busy_others.end());
+  both.gpus.insert(both.gpus.end(), other.gpus.begin(), other.gpus.end());
+  return both;
 }
 
 }  // namespace expc::validity

@@ -44,6 +44,9 @@ struct Readings {
   bool operator==(const Readings&) const = default;
 };
 
+/// Of one trial, on two machines: the worst of each share, the sum of what is counted.
+Readings together(const Readings& one, const Readings& other);
+
 llvm::json::Object toJson(const Readings& readings);
 /// What is not there, or of another type, is absent: it was seen on another machine, perhaps by another version.
 Readings readingsFromJson(const llvm::json::Object& object);

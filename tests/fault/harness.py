@@ -55,6 +55,7 @@ def parse_options(heat_up):
     parser = argparse.ArgumentParser()
     parser.add_argument("--expc", required=True)
     parser.add_argument("--worker", required=True)
+    parser.add_argument("--torch-worker", default=None, help="expc-worker, where it was built")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--only", default=None, help="one test by name")
     parser.add_argument("--kills", type=int, default=60, help="of kills.py")
@@ -63,6 +64,7 @@ def parse_options(heat_up):
     options.heat_up = str(heat_up)
     options.expc = os.path.abspath(options.expc)
     options.worker = os.path.abspath(options.worker)
+    options.torch_worker = options.torch_worker and os.path.abspath(options.torch_worker)
     return options
 
 

@@ -11,6 +11,23 @@ import harness
 from harness import Folder, expect, expect_no_orphans, main, marked_processes, parse_options, wait_for
 
 
+# Each process says who it is, and waits for the others.
+COMMAND = """\
+workload meet command ["sh", "-c", "echo $$RANK $$WORLD_SIZE $$LOCAL_RANK $$MASTER_ADDR:$$MASTER_PORT > met.$$RANK; until [ -e met.$$(( $$WORLD_SIZE - 1 )) ]; do sleep 0.01; done; echo 1"] {
+  param nodes : int in 1..64 = 1
+  metric one  : float higher  from stdout()
+}
+
+study meets {
+  workload meet()
+  factor nodes in 1..3
+  measure one
+  criterion right: forall *: one >= 1
+  design full { timed { repeat 2 } }
+}
+"""
+
+
 def line(nodes):
     return " ".join(["$EXPC_AGENT &"] * nodes) + " wait"
 
@@ -100,6 +117,67 @@ def nothing_outlives_the_engine():
             wait_for(lambda: not marked_processes(), f"nothing is left: {marked_processes()}", 15)
 
 
+def a_trial_with_more_devices_than_a_node_has_runs_on_several():
+    with Study(duration="60ms", gpus="1, 2, 4", timed=6) as study, Study(duration="60ms", gpus="1", timed=6) as local:
+        study.run("--devices", "cpu:2", *study.on(2)[2:]).expect(0, "1 block runs at once, each on 2 of the nodes")
+        study.check_store()
+        study.check_complete(6, 1)
+        session, = study.query("SELECT DISTINCT host FROM session")
+        expect("+" in session[0], f"a session is on both nodes: {session}")
+        sizes = {count for count, in study.query("SELECT DISTINCT json_array_length(devices) FROM trial WHERE status = 'valid'")}
+        expect(sizes == {1, 2, 4}, f"trials have as many devices as they asked for: {sizes}")
+        expect_no_orphans()
+
+
+def too_many_devices_for_the_nodes_are_not_available():
+    with Study(duration="60ms", gpus="1, 3, 4") as study:
+        study.run(*study.on(3)).expect(4, "needs 4 devices, there is 1 on each of 3 nodes")
+        study.check_complete(7, 1)
+
+
+def a_command_has_a_process_on_each_of_its_nodes():
+    with Study() as study:
+        study.study.write_text(COMMAND)
+        study.run(*study.on(3), "--keep-trials").expect(0)
+        sizes = sorted(study.query("SELECT json_array_length(devices), count(*) FROM trial WHERE status = 'valid' GROUP BY 1"))
+        expect(sizes == [(1, 2), (2, 2), (3, 2)], f"two trials on one, two and three nodes: {sizes}")
+        for folder in study.results.glob("trials/*"):
+            said = sorted(file.read_text() for file in folder.glob("met.*"))
+            ranks, sizes, local, ports = zip(*(one.split() for one in said))
+            expect(ranks == tuple(map(str, range(len(said)))) and set(sizes) == {str(len(said))}, f"all are numbered: {said}")
+            expect(set(local) == {"0"} and len(set(ports)) == 1, f"and meet at one place: {said}")
+        expect_no_orphans()
+
+
+def a_command_that_fails_on_one_node_fails_the_trial():
+    with Study() as study:
+        study.study.write_text(COMMAND.replace("echo 1", "[ $$RANK != 1 ] || { echo no disk >&2; exit 3; }; echo 1"))
+        study.run(*study.on(2))
+        failed = set(study.query("SELECT reason FROM trial WHERE status = 'failed'"))
+        expect(failed == {("rank 1: sh exited with code 3: no disk",)}, f"the rank is named, with its last words: {failed}")
+        expect_no_orphans()
+
+
+def a_rank_that_fails_on_another_node_fails_the_trial():
+    with Study(duration="60s", fault="exit", rank=1, gpus="2", timed=1) as study:
+        run = study.run(*study.on(2))
+        reasons = {reason for reason, in study.query("SELECT reason FROM trial WHERE status = 'failed'")}
+        expect(reasons and all(reason.startswith("rank 1 ") for reason in reasons), f"the rank is named: {reasons}\n{run.err}")
+        expect_no_orphans()
+
+
+def a_lost_node_takes_the_trials_that_it_has_a_part_of():
+    with Study(duration="60s", gpus="2", timed=1) as study:
+        run = study.start(*study.on(2))
+        wait_for(lambda: len(agents()) == 2 and len(marked_processes()) >= 7, "a trial runs on both nodes", 30)
+        os.kill(agents()[-1], signal.SIGKILL)
+        out, err = run.communicate(timeout=60)
+        expect(run.returncode == 1 and "No node is left" in err, f"it says why it ends\n{err}")
+        ends = set(study.query("SELECT status FROM trial"))
+        expect(ends == {("interrupted",)}, f"the loss says nothing of the point: {ends}")
+        expect_no_orphans()
+
+
 def nodes_that_do_not_come_are_missed():
     with Study() as study:
         study.run("--devices", "cpu:1", "--nodes", "3", "--agents-by", "echo no such partition >&2").expect(
@@ -137,4 +215,7 @@ if __name__ == "__main__":
     parse_options(heat_up=0)
     sys.exit(main([blocks_run_on_all_nodes_at_once_and_the_verdicts_are_a_local_runs, a_lost_node_is_named_and_the_others_go_on,
                    a_run_without_nodes_ends_and_goes_on_with_new_ones, nothing_outlives_the_engine,
-                   nodes_that_do_not_come_are_missed, who_does_not_know_the_secret_is_no_node]))
+                   a_trial_with_more_devices_than_a_node_has_runs_on_several,
+                   too_many_devices_for_the_nodes_are_not_available, a_rank_that_fails_on_another_node_fails_the_trial,
+                   a_command_has_a_process_on_each_of_its_nodes, a_command_that_fails_on_one_node_fails_the_trial,
+                   a_lost_node_takes_the_trials_that_it_has_a_part_of, nodes_that_do_not_come_are_missed, who_does_not_know_the_secret_is_no_node]))

@@ -31,19 +31,21 @@ class Study(Folder):
         name, value = MARK.split("=")
         return {**os.environ, name: value}
 
-    def on_slurm(self, nodes):
+    def on_slurm(self, nodes, devices="cpu:1", *extra, worker=None):
         (self.path / "site").write_text(SITE.format(nodes=nodes))
-        return subprocess.run(self.command("--on", "slurm", "--site", "site", "--devices", "cpu:1"), cwd=self.path, text=True,
-                              capture_output=True, timeout=300, env=self.environment())
+        command = self.command("--on", "slurm", "--site", "site", "--devices", devices, *extra)
+        if worker:
+            command[command.index("--worker") + 1] = worker
+        return subprocess.run(command, cwd=self.path, text=True, capture_output=True, timeout=300, env=self.environment())
 
     def in_allocation(self, nodes):
         return subprocess.Popen(["salloc", "--quiet", "--no-kill", f"--nodes={nodes}", "--time=30", "--overcommit",
                                  *self.command("--devices", "cpu:1")], cwd=self.path, text=True, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, env=self.environment())
 
-    def verdicts(self):
+    def verdicts(self, devices="cpu:1"):
         report = subprocess.run([harness.options.expc, "report", str(self.study), "--results", str(self.results), "--devices",
-                                 "cpu:1"], capture_output=True, text=True, timeout=60)
+                                 devices], capture_output=True, text=True, timeout=60)
         return sorted(line for line in report.stdout.splitlines() if line.startswith(("PASS", "FAIL", "UNDECIDED")))
 
     def most_at_once(self):
@@ -88,6 +90,95 @@ def eight_blocks_on_four_nodes_take_a_quarter_of_the_time():
     return f"{NODES} nodes took {seconds[NODES] / seconds[1]:.2f} of one node's {seconds[1]:.1f} s"
 
 
+TRAINED = """\
+import std.image
+
+study trained {
+  workload image.mobilenet_v2(data = synthetic(32), size = 32px, batch = 4)
+  factor gpus in { 1, 4 }
+  factor precision in { fp32, bf16 } baseline fp32
+  measure step_time
+  compare gain = speedup(step_time) over precision
+  criterion runs: forall gpus: gain[precision = bf16] >= 0.001x with confidence 90%
+  design full { timed { repeat 6  steps 2  warmup 1 } }
+}
+"""
+
+# Ranks find each other by what they were told, and say so in one file.
+MEET = """\
+workload meet command ["sh", "-c", "exec python3 $$EXPC_STUDY_FOLDER/meet.py"] {
+  inputs "meet.py"
+  param nodes : int in 1..64 = 1
+  metric met  : float higher  from stdout()
+}
+
+study meets {
+  workload meet()
+  factor nodes in { 1, 2, 4 }
+  measure met
+  criterion all_there: forall *: met >= 1
+  design full { timed { repeat 2 } }
+}
+"""
+MEET_PY = """\
+import os, socket, sys, time
+rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+place = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+if rank == 0:
+    server = socket.create_server(place)
+    callers = [server.accept()[0] for _ in range(size - 1)]
+    said = sorted(int(caller.makefile().readline()) for caller in callers)
+    assert said == list(range(1, size)), said
+    print(size)
+else:
+    while True:
+        try:
+            caller = socket.create_connection(place)
+            break
+        except ConnectionRefusedError:
+            time.sleep(0.02)
+    caller.sendall(b"%d\\n" % rank)
+"""
+
+
+def ranks_of_one_trial_run_on_two_nodes_and_the_verdicts_are_a_local_runs():
+    with Study(duration="60ms", gpus="1, 2, 4", timed=6) as study, Study(duration="60ms", gpus="1, 2, 4", timed=6) as local:
+        done = study.on_slurm(2, "cpu:2")
+        expect(done.returncode == 0, f"the job ends well\n{done.stderr}{done.stdout}")
+        study.check_store()
+        study.check_complete(6, 1)
+        sizes = {count for count, in study.query("SELECT DISTINCT json_array_length(devices) FROM trial WHERE status = 'valid'")}
+        expect(sizes == {1, 2, 4}, f"trials of one, two and four ranks: {sizes}")
+        expect({host for host, in study.query("SELECT DISTINCT host FROM session")} == {"n1+n2"}, "a session is on both nodes")
+        local.run("--devices", "cpu:1", "--nodes", "4", "--agents-by", " ".join(["$EXPC_AGENT &"] * 4) + " wait").expect(0)
+        expect(study.verdicts("cpu:2") == local.verdicts(), f"{study.verdicts('cpu:2')} are {local.verdicts()}")
+        expect_no_orphans()
+
+
+def processes_of_a_command_meet_over_nodes():
+    with Study() as study:
+        study.study.write_text(MEET)
+        (study.path / "meet.py").write_text(MEET_PY)
+        done = study.on_slurm(NODES)
+        expect(done.returncode == 0, f"the job ends well\n{done.stderr}{done.stdout}")
+        met = sorted(study.query("SELECT value, count(*) FROM metric_value WHERE name = 'met' GROUP BY value"))
+        expect(met == [(1, 2), (2, 2), (4, 2)], f"each trial's processes met: {met}")
+        expect_no_orphans()
+
+
+def ranks_on_two_nodes_train_together_by_gloo():
+    if not harness.options.torch_worker:
+        return "SKIPPED: expc-worker was not built"
+    with Study() as study:
+        study.study.write_text(TRAINED)
+        done = study.on_slurm(2, "cpu:2", worker=harness.options.torch_worker)
+        expect(done.returncode == 0, f"the job ends well\n{done.stderr}{done.stdout}")
+        study.check_store()
+        losses = study.query("SELECT json_array_length(devices), count(*) FROM trial WHERE status = 'valid' GROUP BY 1 ORDER BY 1")
+        expect(losses == [(1, 12), (4, 12)], f"trials of one rank, and of two on each of two nodes: {losses}")
+        expect_no_orphans()
+
+
 def the_nodes_of_an_interactive_allocation_are_used():
     with Study(duration="60ms", timed=8) as study:
         run = study.in_allocation(2)
@@ -121,5 +212,8 @@ if __name__ == "__main__":
     cluster.skip_without()
     parse_options(heat_up=0)
     with cluster.Slurm(NODES) as slurm:
-        sys.exit(main([eight_blocks_on_four_nodes_take_a_quarter_of_the_time, the_nodes_of_an_interactive_allocation_are_used,
+        sys.exit(main([eight_blocks_on_four_nodes_take_a_quarter_of_the_time,
+                       ranks_of_one_trial_run_on_two_nodes_and_the_verdicts_are_a_local_runs, processes_of_a_command_meet_over_nodes,
+                       ranks_on_two_nodes_train_together_by_gloo,
+                       the_nodes_of_an_interactive_allocation_are_used,
                        a_node_that_is_lost_takes_only_its_trial_with_it]))

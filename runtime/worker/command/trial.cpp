@@ -54,8 +54,8 @@ std::string commandLine(const std::vector<std::string>& arguments) {
 
 class Trial {
  public:
-  Trial(const plan::TrialSpec& spec, int event_fd, serve::KernelLog& kernel_log)
-      : spec_(spec), events_(event_fd), event_fd_(event_fd), kernel_log_(kernel_log) {}
+  Trial(const plan::LaunchRequest& request, int event_fd, serve::KernelLog& kernel_log)
+      : spec_(request.spec), rank_(request.rank), events_(event_fd), event_fd_(event_fd), kernel_log_(kernel_log) {}
   int run();
 
  private:
@@ -72,6 +72,7 @@ class Trial {
   std::string outOfMemoryFile() const { return spec_.folder + "/out-of-memory.txt"; }
 
   const plan::TrialSpec& spec_;
+  const unsigned rank_;
   serve::EventWriter events_;
   const int event_fd_;
   Program program_;
@@ -92,8 +93,8 @@ llvm::Error Trial::prepare() {
   program_.arguments = std::move(*arguments);
   program_.path = plan::programPath(program_.arguments.front(), spec_.root);
   program_.folder = spec_.folder;
-  program_.out = spec_.folder + "/" + kOutput;
-  program_.err = spec_.folder + "/" + kErrors;
+  program_.out = spec_.folder + "/" + plan::outputOf(kOutput, rank_);
+  program_.err = spec_.folder + "/" + plan::outputOf(kErrors, rank_);
   program_.most_output = kMostOutput;
   std::error_code failed;
   std::filesystem::create_directories(spec_.folder, failed);
@@ -138,7 +139,8 @@ int Trial::judge(const ProgramEnd& end) {
                                kMostOutput >> 20));
     return 1;
   }
-  return end.status == 0 ? readMetrics(end) : fail(howItEnded(end), end);
+  if (end.status != 0) return fail(howItEnded(end), end);
+  return rank_ == 0 ? readMetrics(end) : 0;  // which speaks for the trial
 }
 
 std::string Trial::howItEnded(const ProgramEnd& end) const {
@@ -220,7 +222,7 @@ void Trial::log() const {
 int runTrial(const plan::LaunchRequest& request, int event_fd) {
   static serve::KernelLog kernel_log;  // of this process, which may run many trials
   kernel_log.skip();
-  return Trial(request.spec, event_fd, kernel_log).run();
+  return Trial(request, event_fd, kernel_log).run();
 }
 
 }  // namespace expc::command
