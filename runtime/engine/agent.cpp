@@ -27,6 +27,8 @@ using llvm::json::Value;
 constexpr int kPatienceMs = 60000;  // of the engine, until it has proved who it is
 constexpr double kLongestWait = 1;
 
+volatile std::sig_atomic_t told_to_end = 0;
+
 /// Slurm's name of this node, else the host's.
 std::string nodeName(const machine::Machine& machine) {
   const char* name = std::getenv("SLURMD_NODENAME");
@@ -77,6 +79,7 @@ class Agent {
   void serve() {
     while (socket_.isOpen()) {
       report();
+      if (told_to_end) break;
       for (const std::string& line : socket_.receive()) {
         if (auto error = take(line)) {
           socket_.send(Object{{"error", llvm::toString(std::move(error))}});
@@ -95,6 +98,11 @@ class Agent {
       return;
     }
     auto reports = launcher_->events(clock_.boot() + kLongestWait, socket_.fd());
+    // Who ended this agent ended its ranks, too, so how these end says nothing of them.
+    if (told_to_end) {
+      socket_.send(Object{{"error", "its agent was told to end"}});
+      return;
+    }
     if (!reports) {
       socket_.send(Object{{"error", llvm::toString(reports.takeError())}});
       return socket_.close();
@@ -194,13 +202,17 @@ class Agent {
 };
 
 void nothing(int) {}
+void noteEnd(int) { told_to_end = 1; }
 
-/// Signals that ask a process to end are the engine's to answer. What it starts gets them as they were.
+/// Signals that a terminal or a job's end sends to all are the engine's to answer; TERM ends the node with what runs
+/// there. What it starts gets them as they were.
 void leaveSignalsToTheEngine() {
   struct sigaction action{};
   action.sa_handler = nothing;
   action.sa_flags = SA_RESTART;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGHUP, SIGUSR1}) sigaction(signal, &action, nullptr);
+  action.sa_handler = noteEnd;
+  sigaction(SIGTERM, &action, nullptr);
 }
 
 }  // namespace

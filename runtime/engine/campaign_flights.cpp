@@ -1,6 +1,7 @@
 // Campaign: the trials under way.
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@ namespace {
 using store::TrialStatus;
 
 constexpr double kLook = 1, kHeartbeat = 10, kTouch = 60;  // seconds between two
+constexpr int kNodesEnd = 3000;                            // ms
 // Another lane may give up all that a block was to run; of one after the other nobody does.
 constexpr unsigned kMostEmpty = 3;
 // Others that take less of a trial's cores are not worth a word.
@@ -255,7 +257,11 @@ llvm::Error Campaign::closeLostLanes() {
     if (lane.closed != told) say(lane.closed + "; what was under way there is left as it is, and the others go on");
     told = lane.closed;
   }
-  if (any_open || env_.interrupts.requested()) return llvm::Error::success();
+  if (any_open) return llvm::Error::success();
+  // Who ends all nodes of a job tells this process, too, though not at the same moment.
+  pollfd told_here{env_.interrupts.fd(), POLLIN, 0};
+  poll(&told_here, 1, kNodesEnd);
+  if (env_.interrupts.requested()) return llvm::Error::success();
   return llvm::createStringError(told + ". No node is left; what was measured is kept, and the same command continues");
 }
 

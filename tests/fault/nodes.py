@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 """Runs over several nodes, each of which is an agent on this machine that a shell starts: what overlaps, and what is lost."""
+import contextlib
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import time
 
 import harness
 from harness import Folder, expect, expect_no_orphans, main, marked_processes, parse_options, wait_for
 
 
-# Each process says who it is, and waits for the others.
+# Each process says who it is, and waits for the last one.
 COMMAND = """\
-workload meet command ["sh", "-c", "echo $$RANK $$WORLD_SIZE $$LOCAL_RANK $$MASTER_ADDR:$$MASTER_PORT > met.$$RANK; until [ -e met.$$(( $$WORLD_SIZE - 1 )) ]; do sleep 0.01; done; echo 1"] {
+workload meet command ["sh", "-c",
+    "echo $$RANK $$WORLD_SIZE $$LOCAL_RANK $$MASTER_ADDR:$$MASTER_PORT > met.$$RANK; until [ -e met.$$(( $$WORLD_SIZE - 1 )) ]; do sleep 0.01; done; echo 1"] {
   param nodes : int in 1..64 = 1
   metric one  : float higher  from stdout()
 }
@@ -90,6 +93,26 @@ def a_lost_node_is_named_and_the_others_go_on():
         expect(all(status == "interrupted" and "was lost" in reason for status, reason in lost),
                f"a trial that was lost says nothing of its point: {lost}")
         expect_no_orphans()
+
+
+def a_node_that_is_told_to_end_fails_no_trial():
+    with Study(duration="100ms", gpus="1, 2", timed=8) as study:
+        run = study.start(*study.on(2))
+        wait_for(lambda: has_valid(study, 2), "trials are measured", 30)
+        # As at the end of a job: all that runs there is told, and the engine a moment later.
+        for pid, command in marked_processes().items():
+            if pid != run.pid and not command.startswith("sh "):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGTERM)
+        time.sleep(0.5)
+        run.send_signal(signal.SIGUSR1)
+        out, err = run.communicate(timeout=60)
+        expect(run.returncode == 130, f"the run is interrupted, not {run.returncode}\n{err}")
+        ends = study.query("SELECT status, reason FROM trial WHERE status NOT IN ('valid', 'interrupted')")
+        expect(ends == [], f"no trial failed: {ends}\n{err}")
+        expect_no_orphans()
+        study.run(*study.on(2)).expect(0)
+        study.check_complete(8, 1)
 
 
 def a_run_without_nodes_ends_and_goes_on_with_new_ones():
@@ -214,8 +237,10 @@ def who_does_not_know_the_secret_is_no_node():
 if __name__ == "__main__":
     parse_options(heat_up=0)
     sys.exit(main([blocks_run_on_all_nodes_at_once_and_the_verdicts_are_a_local_runs, a_lost_node_is_named_and_the_others_go_on,
+                   a_node_that_is_told_to_end_fails_no_trial,
                    a_run_without_nodes_ends_and_goes_on_with_new_ones, nothing_outlives_the_engine,
                    a_trial_with_more_devices_than_a_node_has_runs_on_several,
                    too_many_devices_for_the_nodes_are_not_available, a_rank_that_fails_on_another_node_fails_the_trial,
                    a_command_has_a_process_on_each_of_its_nodes, a_command_that_fails_on_one_node_fails_the_trial,
-                   a_lost_node_takes_the_trials_that_it_has_a_part_of, nodes_that_do_not_come_are_missed, who_does_not_know_the_secret_is_no_node]))
+                   a_lost_node_takes_the_trials_that_it_has_a_part_of, nodes_that_do_not_come_are_missed,
+                   who_does_not_know_the_secret_is_no_node]))

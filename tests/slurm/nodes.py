@@ -174,9 +174,31 @@ def ranks_on_two_nodes_train_together_by_gloo():
         done = study.on_slurm(2, "cpu:2", worker=harness.options.torch_worker)
         expect(done.returncode == 0, f"the job ends well\n{done.stderr}{done.stdout}")
         study.check_store()
-        losses = study.query("SELECT json_array_length(devices), count(*) FROM trial WHERE status = 'valid' GROUP BY 1 ORDER BY 1")
-        expect(losses == [(1, 12), (4, 12)], f"trials of one rank, and of two on each of two nodes: {losses}")
+        sizes = study.query("SELECT json_array_length(devices), count(*) FROM trial WHERE status = 'valid' GROUP BY 1 ORDER BY 1")
+        expect(sizes == [(1, 12), (4, 12)], f"trials of one rank, and of two on each of two nodes: {sizes}")
         expect_no_orphans()
+
+
+def a_preempted_job_of_two_nodes_goes_on_after_the_one_that_took_its_place():
+    with Study(duration="60ms", gpus="1, 2", timed=8) as study, Study(duration="60ms", gpus="1, 2", timed=8) as local:
+        taken = study.on_slurm(2, "cpu:1", "--detach")
+        expect(taken.returncode == 0, f"the job is taken\n{taken.stderr}")
+        job = taken.stderr.split("slurm-")[1].split(":")[0]
+        slurm.until(lambda: list(study.results.glob("journal/*.jsonl")) and study.valid() > 2, "trials are measured")
+        urgent = slurm.call("sbatch", "--parsable", "-p", "urgent", f"--nodes={NODES}", "--exclusive", "--chdir=/tmp",
+                            "--output=/dev/null", "--wrap=sleep 1").strip()
+        slurm.until(lambda: slurm.state(job) == "PENDING" and slurm.state(urgent) == "COMPLETED", "it gives way")
+        expect_no_orphans()
+        slurm.start_again(job)
+        code = study.results / "jobs" / f"slurm-{job}.code"
+        slurm.until(lambda: code.exists() and code.read_text().strip(), "the run ends", 240)
+        log = (study.results / "jobs" / f"slurm-{job}.log").read_text()
+        expect(code.read_text().strip() == "0", f"well\n{log}")
+        study.check_store()
+        study.check_complete(8, 1)
+        expect(study.query("SELECT reason FROM trial WHERE status = 'failed'") == [], f"no trial failed\n{log}")
+        local.run("--devices", "cpu:2").expect(0)
+        expect(study.verdicts() == local.verdicts(), f"verdicts are a local run's: {study.verdicts()}, {local.verdicts()}")
 
 
 def the_nodes_of_an_interactive_allocation_are_used():
@@ -215,5 +237,6 @@ if __name__ == "__main__":
         sys.exit(main([eight_blocks_on_four_nodes_take_a_quarter_of_the_time,
                        ranks_of_one_trial_run_on_two_nodes_and_the_verdicts_are_a_local_runs, processes_of_a_command_meet_over_nodes,
                        ranks_on_two_nodes_train_together_by_gloo,
+                       a_preempted_job_of_two_nodes_goes_on_after_the_one_that_took_its_place,
                        the_nodes_of_an_interactive_allocation_are_used,
                        a_node_that_is_lost_takes_only_its_trial_with_it]))
