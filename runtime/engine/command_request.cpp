@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "runtime/channel/port.h"
 #include "runtime/plan/devices.h"
 
 namespace expc::engine {
@@ -70,7 +71,7 @@ void completeForCommand(TrialRequest& request, const plan::Plan& plan, const pla
   spec.folder = folder;
   spec.world_size = parts.size();
   spec.parameters = absoluteParameters(plan, point);
-  const int port = freePort();
+  const int port = channel::freePort();
   for (unsigned rank = 0; rank < parts.size(); ++rank) {
     addProcess(request, parts[rank], variables);
     if (plan::nodesOf(point) == 0) continue;

@@ -1,30 +1,12 @@
 #include "runtime/engine/placement.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cstdlib>
 
-namespace expc::engine {
+#include "runtime/channel/port.h"
 
-int freePort() {
-  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return 29500;
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  int port = 29500;  // PyTorch's
-  if (bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0) {
-    port = ntohs(address.sin_port);
-  }
-  close(fd);
-  return port;
-}
+namespace expc::engine {
 
 std::vector<std::string> rankVariables(const RankPlace& place) {
   std::vector<std::string> variables{fmt::format("RANK={}", place.rank),
@@ -70,7 +52,7 @@ void placeRanks(TrialRequest& request, const machine::Machine& machine, const st
                 const std::vector<unsigned>& own, bool one_process) {
   plan::TrialSpec& spec = request.spec;
   spec.world_size = one_process ? 1 : own.size();
-  const int port = freePort();
+  const int port = channel::freePort();
   std::string devices;  // of the one process, in the order of its slots
   const unsigned count = own.size();
   for (unsigned rank = 0; rank < count; ++rank) {
@@ -91,7 +73,7 @@ void placeRanks(TrialRequest& request, const std::vector<NodePart>& parts, const
   const unsigned each = parts.front().own.size();
   spec.world_size = each * parts.size();
   // Free here, and so most likely there.
-  const int port = freePort();
+  const int port = channel::freePort();
   for (const NodePart& part : parts)
     for (unsigned local = 0; local < each; ++local) {
       const machine::Slot slot = placedSlot(request, part.machine, part.all[part.own[local]]);

@@ -29,10 +29,6 @@ struct RankPlace {
 /// RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, and for Gloo the interface.
 std::vector<std::string> rankVariables(const RankPlace& place);
 
-/// A port that nobody listens on here now. Another process may take it before rank 0 does: that fails the attempt, and
-/// the next has another port.
-int freePort();
-
 /// What a trial has of one node.
 struct NodePart {
   const machine::Machine& machine;

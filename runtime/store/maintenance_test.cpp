@@ -144,3 +144,20 @@ TEST_CASE("an export is one file with all of it, beside a writer too") {
   REQUIRE(bool(again));
   CHECK(has(llvm::toString(std::move(again)), "is there already"));
 }
+
+TEST_CASE("an index whose journals are gone is refused, and kept") {
+  TestFolder folder;
+  measure(folder.path, twoPoints(), 1);
+  std::filesystem::rename(folder.path + "/journal", folder.path + "/elsewhere");
+  const auto size = std::filesystem::file_size(folder.path + "/expc.sqlite");
+  std::vector<std::string> messages;
+  for (const bool writing : {true, false}) {
+    auto store = writing ? Store::openForWriting(folder.path, messages) : Store::openForReading(folder.path, messages);
+    REQUIRE_FALSE(bool(store));
+    CHECK(has(llvm::toString(store.takeError()), "the journals that they are from are gone"));
+  }
+  CHECK(std::filesystem::file_size(folder.path + "/expc.sqlite") == size);
+  std::filesystem::rename(folder.path + "/elsewhere", folder.path + "/journal");
+  Store again = llvm::cantFail(Store::openForWriting(folder.path, messages));
+  llvm::cantFail(again.close());
+}

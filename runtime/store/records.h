@@ -156,7 +156,7 @@ struct BlockPlan {
   std::vector<plan::Place> places;  // in running order
 };
 
-/// A run gave verdicts on criteria of a study, with another plan than now.
+/// A run gave verdicts on criteria of a study.
 struct PastVerdicts {
   int64_t run = 0;
   std::map<plan::TrialKind, unsigned> repetitions;

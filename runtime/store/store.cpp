@@ -27,6 +27,19 @@ llvm::Error damagedError(const std::string& path) {
                   path, path, path));
 }
 
+/// An index is made of journals, so one with trials and without journals is the last that is left of them: nothing may
+/// be built in its place.
+llvm::Error refuseWithoutJournals(const Database& index, const std::string& folder) {
+  auto trials = index.largest("trial_row");
+  if (!trials) return trials.takeError();
+  if (*trials == 0) return llvm::Error::success();
+  return llvm::createStringError(
+      fmt::format("{} holds {} trials, and the journals that they are from are gone: put '{}/{}' back, or move the "
+                  "file away to begin "
+                  "anew without them",
+                  databasePath(folder), *trials, folder, kJournalFolder));
+}
+
 }  // namespace
 
 llvm::Error noResults(const std::string& folder) {
@@ -49,7 +62,10 @@ llvm::Expected<Database> readStore(const std::string& folder, const std::vector<
   auto old = Database::openForReading(databasePath(folder));
   if (!old) return old.takeError();
   if (old->state() == SchemaState::Damaged) return damagedError(databasePath(folder));
-  if (old->state() != SchemaState::Older) return noResults(folder);
+  if (old->state() != SchemaState::Older) {
+    llvm::Error gone = refuseWithoutJournals(*old, folder);
+    return gone ? std::move(gone) : noResults(folder);
+  }
   auto error = transaction(memory->handle(), memory->path(), [&] {
     return readLegacy(old->handle(), old->path(), [&](Entry&& entry) { return memory->apply(entry).takeError(); });
   });
@@ -131,6 +147,8 @@ llvm::Error Store::openIndex(std::vector<std::string>& messages) {
     } else if (before_.empty() && database_.state() == SchemaState::Damaged) {
       return damagedError(path);
     }
+    if (before_.empty())
+      if (auto gone = refuseWithoutJournals(database_, folder_)) return gone;
     auto prefix = database_.isPrefix(before_);
     if (!prefix) return prefix.takeError();
     if (*prefix) {

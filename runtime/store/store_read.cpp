@@ -177,8 +177,8 @@ std::optional<plan::Plan> planOf(const Run& run, Statement& text) {
   return std::nullopt;
 }
 
-/// Of a run whose plan is not read any more nothing is known.
-std::optional<PastVerdicts> verdictsOf(const Run& run, Statement& text) {
+/// What a run of this plan gave verdicts for; nothing where it gave none.
+std::optional<PastVerdicts> verdictsOf(const Run& run, const plan::Plan& plan) {
   llvm::StringRef outcome = run.outcome;
   unsigned at_look = 0;
   if (outcome.consume_front(Run::kAtLook)) {
@@ -186,23 +186,21 @@ std::optional<PastVerdicts> verdictsOf(const Run& run, Statement& text) {
   } else if (run.outcome != Run::kComplete && run.outcome != Run::kIncomplete) {
     return std::nullopt;
   }
-  const auto plan = planOf(run, text);
-  if (!plan) return std::nullopt;
   PastVerdicts past;
   past.run = run.id;
-  for (const plan::KindDesign& design : plan->design.kinds)
+  for (const plan::KindDesign& design : plan.design.kinds)
     past.repetitions[design.kind] = at_look > 0 && !design.looks.empty() ? at_look : design.repeat;
-  for (const plan::Criterion& criterion : plan->criteria) past.criteria.insert(criterion.name);
+  for (const plan::Criterion& criterion : plan.criteria) past.criteria.insert(criterion.name);
   return past;
 }
 
-/// Verdicts on the same trials for other plans of the study than this one: a plan's own are those of now.
+/// Verdicts on the same trials, for this plan too: it may have been judged before another one of the study measured
+/// more. Of a run whose plan is not read any more nothing is known.
 llvm::Expected<std::vector<PastVerdicts>> readPastVerdicts(Database& database, const plan::Plan& plan,
                                                            const Match& match) {
-  Statement statement(
-      database.handle(), database.path(),
-      fmt::format("SELECT {} FROM run WHERE study = ?1 AND plan_digest <> ?2 ORDER BY id", kRunColumns).c_str());
-  statement.bind({plan.study, plan.digest});
+  Statement statement(database.handle(), database.path(),
+                      fmt::format("SELECT {} FROM run WHERE study = ?1 ORDER BY id", kRunColumns).c_str());
+  statement.bind({plan.study});
   const auto what = [](const Match& one) { return plan::canonicalJson(toJson(one)); };
   Statement text(database.handle(), database.path(), "SELECT text FROM plan WHERE hash = ?1");
   std::vector<PastVerdicts> verdicts;
@@ -211,7 +209,10 @@ llvm::Expected<std::vector<PastVerdicts>> readPastVerdicts(Database& database, c
     const Run run = readRun(statement);
     // Of other workers, data or machines it was other trials.
     if (what(run.match) != what(match) || !seen.emplace(run.plan_digest, run.outcome).second) continue;
-    if (auto past = verdictsOf(run, text)) verdicts.push_back(std::move(*past));
+    const bool own = run.plan_digest == plan.digest;
+    const auto other = own ? std::nullopt : planOf(run, text);
+    if (!own && !other) continue;
+    if (auto past = verdictsOf(run, own ? plan : *other)) verdicts.push_back(std::move(*past));
   }
   for (Statement* one : {&statement, &text})
     if (auto error = one->take()) return error;

@@ -64,6 +64,17 @@ class Looks(unittest.TestCase):
         self.assertEqual(found["scope"]["complete"], 8)
         self.assertIn("nothing to run: " + ended, self.expc("run", code=0).stderr)
 
+    def test_a_look_is_paid_for_whichever_plan_asks(self):
+        self.write("7", bound="1.475x")
+        self.expc("run", code=4)
+        more = ("-D", "design.timed.repeat=12")
+        self.expc("run", *more, code=4)
+        of_more, = json.loads(self.expc("report", *more, "--format", "json", code=4).stdout)["criteria"]
+        of_less = self.criterion(code=4)
+        for found in (of_more, of_less):
+            self.assertEqual((found["look"]["before"], found["look"]["now"]), ([7], 12))
+        self.assertEqual(of_more["cells"][0]["interval"], of_less["cells"][0]["interval"])
+
     def test_an_effect_at_the_bound_takes_all_looks(self):
         self.write("12 looks at 8", bound="1.475x")
         self.expc("run", code=4)

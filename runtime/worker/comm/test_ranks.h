@@ -2,10 +2,8 @@
 
 // For tests: runs a function in several processes that find each other, and collects what each of them says.
 
-#include <arpa/inet.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/channel/port.h"
 #include "runtime/worker/comm/rendezvous.h"
 
 namespace expc::comm {
@@ -23,18 +22,6 @@ struct RankOutcome {
   bool ended = false;  // before the deadline
   double seconds = 0;
 };
-
-inline uint16_t freePort() {
-  int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof(address);
-  bind(fd, reinterpret_cast<sockaddr*>(&address), length);
-  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length);
-  close(fd);
-  return ntohs(address.sin_port);
-}
 
 /// Where this rank says what it has to say.
 inline int said_to = -1;
@@ -64,7 +51,7 @@ inline std::vector<RankOutcome> runRanks(unsigned world, std::chrono::millisecon
   };
   Rendezvous rendezvous;
   rendezvous.world_size = world;
-  rendezvous.master_port = freePort();
+  rendezvous.master_port = channel::freePort();
   rendezvous.timeout = timeout;
   std::vector<Child> children;
   for (unsigned rank = 0; rank < world; ++rank) {
