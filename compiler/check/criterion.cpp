@@ -219,12 +219,16 @@ class CriterionChecker {
     }
     if (names.empty()) return;
     auto builder = emitter_.build(declaration_.name.range, CriterionSilent, criterion_.name, diag::list(names));
-    if (declaration_.subject && !first->levels.empty())
+    if (declaration_.subject && !first->levels.empty()) {
+      // A comparison says nothing of its own baseline.
+      const size_t last = first->levels.size() - 1;
+      const bool before_it = first->baseline == last && last > 0;
       builder.note(declaration_.subject->range,
                    "quantify it, as in 'forall {}:', or select a level, as in '{}[{} = {}]'", first->name,
-                   subjectName(), first->name, first->levels.back().label);
-    else
+                   subjectName(), first->name, first->levels[before_it ? last - 1 : last].label);
+    } else {
       builder.note({}, "quantify it, as in 'forall {}:', or write 'forall *'", first->name);
+    }
     builder.emit();
   }
 

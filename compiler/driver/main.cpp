@@ -1,5 +1,7 @@
 // The `expc` command: options in, one call out.
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <optional>
@@ -7,11 +9,13 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/diag/closest.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/completion.h"
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/subcommand.h"
 #include "compiler/driver/version.h"
+#include "runtime/report/layout.h"
 
 namespace {
 
@@ -417,6 +421,29 @@ void addDoctor(CLI::App& app, Asked& asked) {
   addJson(command, options.json);
 }
 
+/// "there is no command 'repotr': did you mean 'report'?", where a word stands in the place of a subcommand that `app`
+/// does not have; "" where none does.
+std::string unknownCommand(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* at = &app;
+  for (size_t i = 0; i < words.size() && !at->get_subcommands(nullptr).empty(); ++i) {
+    if (words[i].starts_with('-')) {
+      i += words[i] == "--color";  // its value is no command
+      continue;
+    }
+    std::vector<std::string> names;
+    const CLI::App* next = nullptr;
+    for (const CLI::App* command : at->get_subcommands(nullptr)) {
+      names.push_back(command->get_name());
+      if (command->check_name(words[i])) next = command;
+    }
+    if (!next)
+      return fmt::format("there is no command '{}': {}", expc::report::printable(words[i]),
+                         expc::diag::didYouMean(words[i], names, "expc --help lists them all"));
+    at = next;
+  }
+  return "";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -468,6 +495,8 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    const std::string unknown = unknownCommand(app, {argv + 1, argv + argc});
+    if (error.get_exit_code() != 0 && !unknown.empty()) return Console(colour).usage(unknown);
     const int code = app.exit(error);
     return code == 0 ? kSuccess : kUsage;
   }

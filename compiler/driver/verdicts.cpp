@@ -12,6 +12,7 @@
 #include "runtime/analysis/level_change.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/attribution_table.h"
+#include "runtime/report/attribution_text.h"
 #include "runtime/report/html.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/result_json.h"
@@ -50,10 +51,8 @@ int showExplanation(const plan::Plan& plan, const ReportOptions& options, const 
   }
   const size_t lacking = pairs->size() - explained.size();
   if (lacking > 0)
-    console.message(
-        fmt::format("{} of {} pairs of points with '{}' have no block with profile trials of both: a design "
-                    "with `profile {{ repeat 1  steps 20 }}` and `measure profiled_time` has them",
-                    lacking, pairs->size(), options.explain));
+    console.message(fmt::format("{} of {} pairs of points with '{}' have no block with profile trials of both. {}",
+                                lacking, pairs->size(), options.explain, report::profileAdvice(plan)));
   if (explained.empty()) return kError;
   const bool printed =
       console.print(options.json ? plan::prettyJson(llvm::json::Value(std::move(explained))) + "\n" : out);
@@ -73,6 +72,7 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
       options.html.empty() ? (std::filesystem::path(options.results) / (plan.study + ".html")).string() : options.html;
   const std::optional<rehearsal::Study> rehearsed = rehearsedOf(plan, options.results, console);
   report::HtmlOptions html;
+  html.folder = options.results;
   html.rehearsed = rehearsed ? &*rehearsed : nullptr;
   llvm::Error written = report::writeHtml(page, plan, judgement, *results, html);
   const bool page_failed = static_cast<bool>(written);
@@ -85,6 +85,7 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
     report::ResultTextOptions text;
     text.width = console.width();
     text.colour = console.colourOut();
+    text.folder = options.results;
     if (!page_failed) text.html_path = page;
     printed = console.print(report::resultText(plan, judgement, *results, text));
   }

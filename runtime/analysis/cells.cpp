@@ -202,11 +202,9 @@ void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell&
 }
 
 /// "needs 6 pairs, has 4", with what became of the others.
-std::string tooFew(const plan::Cell& cell, const BlockValues& values, double confidence, bool adaptive) {
-  const double needed = adaptive ? stats::confidenceUnderWidthStop(confidence) : confidence;
-  const auto have = static_cast<unsigned>(values.values.size());
-  std::string text = fmt::format("needs {} for {:.4g} % confidence, has {}",
-                                 countNoun(cell, stats::minimumPairs(needed)), confidence * 100, have);
+std::string tooFew(const plan::Cell& cell, const BlockValues& values, double confidence, unsigned fewest) {
+  std::string text = fmt::format("needs {} for {:.4g} % confidence, has {}", countNoun(cell, fewest), confidence * 100,
+                                 values.values.size());
   const std::string loss = commonLoss(values);
   return loss.empty() ? text : text + " (" + loss + ")";
 }
@@ -221,6 +219,12 @@ bool Evidence::wants(plan::TrialKind kind, const plan::Place& place) const {
   const std::vector<bool>& numbers = wanted[static_cast<size_t>(kind)];
   const std::optional<unsigned> number = index.number(place);
   return number && *number < numbers.size() && numbers[*number];
+}
+
+bool Evidence::wantsAny() const {
+  return std::any_of(std::begin(wanted), std::end(wanted), [](const std::vector<bool>& places) {
+    return std::find(places.begin(), places.end(), true) != places.end();
+  });
 }
 
 bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind) {
@@ -287,10 +291,13 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   if (adaptive && !result.exact) result.intervals = result.intervals.afterWidthStop();
   result.estimate.estimate = result.intervals.estimate();
   result.estimate.interval = result.intervals.interval(confidence);
-  if (result.state == CellState::Measured && !result.estimate.interval)
-    result.estimate.why = exact && values.values.size() == 1
-                              ? "is exact, and one value does not show that it is constant: two do"
-                              : tooFew(cell, values, confidence, adaptive);
+  if (result.state == CellState::Measured && !result.estimate.interval) {
+    const bool single = exact && values.values.size() == 1;
+    result.fewest =
+        single ? 2 : stats::minimumPairs(adaptive ? stats::confidenceUnderWidthStop(confidence) : confidence);
+    result.estimate.why = single ? "is exact, and one value does not show that it is constant: two do"
+                                 : tooFew(cell, values, confidence, result.fewest);
+  }
   return result;
 }
 

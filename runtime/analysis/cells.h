@@ -27,6 +27,7 @@ struct MeasuredCell {
   CellEstimate estimate;             // without a verdict; `why` says what the state means, or that pairs are too few
   stats::NestedIntervals intervals;  // of the estimate, at every confidence
   bool exact = false;                // exact metrics that never varied: compared as they are
+  unsigned fewest = 0;               // values that an interval takes, where there are fewer
   bool unfinished = false;           // the design still wants trials of it
   bool timed_out = false;            // a timeout is among the values
 };
@@ -37,6 +38,7 @@ struct Evidence {
   std::vector<bool> wanted[3];  // by TrialKind and the place's number: whether nextBlock asks for it
 
   bool wants(plan::TrialKind kind, const plan::Place& place) const;
+  bool wantsAny() const;
 };
 
 /// How many repetitions a design plans, when `complete` are there: where they adapt, as many as there are within its

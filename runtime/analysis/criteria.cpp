@@ -119,7 +119,7 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
       criterion.confidence && (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail) &&
       std::any_of(cells.begin(), cells.end(), [](const MeasuredCell& cell) { return cell.unfinished; });
   if (criterion.confidence && result.verdict == Verdict::Inconclusive)
-    result.next = nextStep(evidence, criterion, cells);
+    result.next = nextStep(evidence, criterion, measured);
   for (MeasuredCell& cell : cells) result.cells.push_back(std::move(cell.estimate));
   return result;
 }

@@ -27,7 +27,7 @@ std::optional<Drift> driftOf(const Index& index, const plan::Metric& metric);
 /// The p-value up to which a trend is told.
 inline constexpr double kTrend = 0.01;
 
-/// A value beyond Tukey's fences of its point.
+/// A value beyond Tukey's outer fences of its point.
 struct Outlier {
   std::string metric, point;
   int64_t trial = 0, block = 0;

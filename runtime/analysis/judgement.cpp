@@ -160,6 +160,7 @@ Judgement judge(const Index& index) {
   const plan::Plan& plan = index.plan();
   const Evidence evidence = gather(index);
   Judgement judgement;
+  judgement.unfinished = evidence.wantsAny();
   for (const plan::Point& point : plan.points) {
     for (const plan::KindDesign& design : plan.design.kinds)
       judgement.points.push_back(statusOf(evidence, point, design));

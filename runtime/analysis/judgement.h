@@ -76,11 +76,16 @@ struct Look {
   double confidence = 0;         // of its intervals, so that all looks together keep the criterion's
 };
 
-/// What would probably decide an undecided criterion, if its estimates stay where they are: further blocks at the noise
-/// that was seen.
+/// What further blocks would do for an undecided criterion, at the noise that was seen and if its estimates stay where
+/// they are.
 struct NextStep {
-  unsigned blocks = 0;
-  std::optional<double> seconds;  // that they take; absent: unknown
+  /// Decides: probably its verdict. Intervals: cells that have too few values for an interval get one. OutOfReach: not
+  /// even a hundred times as many blocks would decide it, so that another design is the answer.
+  enum class Reach { Decides, Intervals, OutOfReach };
+  Reach reach = Reach::Decides;
+  unsigned blocks = 0;            // further ones; 0 out of reach
+  unsigned repetitions = 0;       // that the design then has in all
+  std::optional<double> seconds;  // that the blocks take; absent: unknown
 };
 
 struct CriterionResult {
@@ -95,7 +100,7 @@ struct CriterionResult {
   std::optional<Look> look = std::nullopt;  // absent: this look is the only one
   /// Trials that its verdict (pass or fail) rests on are still wanted: it may change, and counts as undecided.
   bool provisional = false;
-  std::optional<NextStep> next = std::nullopt;  // absent: decided, or no number of blocks is known to decide it
+  std::optional<NextStep> next = std::nullopt;  // absent: decided, or something else than blocks is lacking
 
   /// Whether the verdict stands as it is printed.
   bool isFinal() const { return untrusted.empty() && !provisional; }
@@ -145,6 +150,7 @@ struct Description;
 std::shared_ptr<const Description> nothingToSee();
 
 struct Judgement {
+  bool unfinished = false;  // the design still wants trials
   bool null_cards = false;  // of measurements on cards that compute nothing: no verdict is one (null_cards.h)
   std::vector<PointStatus> points;
   std::vector<Summary> summaries;

@@ -36,7 +36,10 @@ class Reader {
   llvm::Expected<unsigned> level(unsigned factor, StringRef label) const {
     const std::vector<plan::Level>& levels = plan_.factors[factor].levels;
     const auto found =
-        std::find_if(levels.begin(), levels.end(), [&](const plan::Level& one) { return label == one.label; });
+        // A shell takes the quotes of a text away.
+        std::find_if(levels.begin(), levels.end(), [&](const plan::Level& one) {
+          return label == one.label || StringRef(one.label) == ("\"" + label + "\"").str();
+        });
     if (found != levels.end()) return static_cast<unsigned>(found - levels.begin());
     return llvm::createStringError(fmt::format("'{}' is no level of '{}', which has {}", label.str(),
                                                plan_.factors[factor].name,

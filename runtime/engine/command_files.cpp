@@ -66,8 +66,9 @@ llvm::Error Finder::program(const std::string& name) {
       const char* search = std::getenv("PATH");
       const bool here = fs::exists(fs::path(plan_.root) / name);
       return fail(fmt::format(
-          "the program '{}' is not in PATH ({}): {}", name, search ? search : "not set",
-          here ? fmt::format("the one beside the study is written './{}'", name) : "install it, or write its path"));
+          "the program '{}' is not in PATH: {} (PATH is {})", name,
+          here ? fmt::format("the one beside the study is written './{}'", name) : "install it, or write its path",
+          search ? search : "not set"));
     }
     file = *found;
   }

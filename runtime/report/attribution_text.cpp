@@ -14,10 +14,14 @@ namespace expc::report {
 namespace {
 
 /// A criterion that compares timed trials of a built-in workload, and fails.
+bool hasBuiltIn(const plan::Plan& plan) {
+  return std::any_of(plan.workloads.begin(), plan.workloads.end(),
+                     [](const plan::Workload& workload) { return !workload.command; });
+}
+
 bool comparisonFails(const plan::Plan& plan, const analysis::Judgement& judgement) {
-  const bool built_in = std::any_of(plan.workloads.begin(), plan.workloads.end(),
-                                    [](const plan::Workload& workload) { return !workload.command; });
-  return built_in && std::any_of(plan.criteria.begin(), plan.criteria.end(), [&](const plan::Criterion& criterion) {
+  return hasBuiltIn(plan) &&
+         std::any_of(plan.criteria.begin(), plan.criteria.end(), [&](const plan::Criterion& criterion) {
            const auto judged = std::find_if(judgement.criteria.begin(), judgement.criteria.end(),
                                             [&](const auto& result) { return result.name == criterion.name; });
            return judged != judgement.criteria.end() && judged->verdict == analysis::Verdict::Fail &&
@@ -78,10 +82,13 @@ std::string withoutAttribution(const plan::Plan& plan, const analysis::Judgement
     return ran ? "not known: no block has profiles of both levels of a comparison" : "";
   }
   if (!comparisonFails(plan, judgement)) return "";
-  return "not known: the design has no profile trials. With `profile { repeat 1  steps 20  warmup 5 }` in the design "
-         "and "
-         "`measure profiled_time` this says which phases and operators make a difference; what is measured already is "
-         "kept";
+  return "not known: the design has no profile trials. " + profileAdvice(plan);
+}
+
+std::string profileAdvice(const plan::Plan& plan) {
+  return hasBuiltIn(plan) ? "With `profile { repeat 1  steps 20  warmup 5 }` in the design and `measure profiled_time` "
+                            "they say which phases and operators make a difference; what is measured already is kept"
+                          : "Trials of commands have no profiles; times of their parts are metrics that they print";
 }
 
 std::string pairText(const plan::Plan& plan, const analysis::Attribution& attribution) {

@@ -43,6 +43,9 @@ std::string differenceText(double seconds);
 /// "62 %", or "" without a share.
 std::string shareText(const analysis::CategoryShare& category);
 
+/// How a study gets profile trials of its workloads, or that those of commands have none.
+std::string profileAdvice(const plan::Plan& plan);
+
 /// Why there is no attribution, where a reader would want one: profile trials that give none, or a comparison that
 /// fails and has no profile trials. Else "".
 std::string withoutAttribution(const plan::Plan& plan, const analysis::Judgement& judgement,

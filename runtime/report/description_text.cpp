@@ -130,7 +130,7 @@ Described driftText(const std::vector<analysis::Drift>& drifts) {
 
 Described outlierText(const plan::Plan& plan, const std::vector<analysis::Outlier>& outliers,
                       const store::Results& results) {
-  Described part{"Values that lie apart", "beyond Tukey's fences of their point; they count as the others do", {}};
+  Described part{"Values that lie apart", "far outside the quartiles of their point; they count as the others do", {}};
   for (size_t i = 0; i < std::min(kListedOutliers, outliers.size()); ++i) {
     const analysis::Outlier& one = outliers[i];
     const auto trial = std::find_if(results.trials.begin(), results.trials.end(),

@@ -12,7 +12,7 @@
 namespace expc::report {
 
 struct HtmlOptions {
-  std::string command;                          // how to repeat it; "": made from the plan
+  std::string folder = "results";               // that the study's results are in
   double written = 0;                           // Unix time shown on the page; 0: now
   const rehearsal::Study* rehearsed = nullptr;  // what rehearsals of the study saw; null: there were none
   bool charts = true;                           // false leaves the chart library out: for tests and mail

@@ -242,7 +242,7 @@ std::string trialSection(const Page& page) {
   for (const store::Trial& trial : page.results.trials)
     for (const std::string& note : trial.notes) ++notes[note];
   if (!notes.empty()) {
-    out += "<h3>Notes of the workers</h3><ul>";
+    out += "<h3>Notes of trials</h3><ul>";
     for (const auto& [note, count] : notes)
       out += fmt::format("<li>{} <small>({})</small></li>", html(note), counted(count, "trial"));
     out += "</ul>";
@@ -275,7 +275,7 @@ std::string environmentSection(const Page& page) {
 
 std::string repeatSection(const Page& page) {
   const plan::Plan& plan = page.plan;
-  const std::string command = page.options.command.empty() ? repeatCommand(plan) : page.options.command;
+  const std::string command = repeatCommand(plan, page.options.folder);
   std::string out =
       "<section id=\"repeat\"><h2>How to repeat it</h2><pre class=\"command\"><code>" + html(command) + "</code></pre>";
   out += "<dl class=\"strip\">" + fact("Study", html(plan.source)) +

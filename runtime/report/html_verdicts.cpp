@@ -9,6 +9,7 @@
 #include "runtime/report/html_table.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/outcome.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -182,38 +183,14 @@ std::string cellTable(const Page& page, const std::vector<std::string>& factors,
   return out;
 }
 
-namespace {
-
-/// Verdicts of one kind at the top of the page. One that does not stand as it is printed counts under its mark, as it
-/// does for the exit code.
-struct Tally {
-  std::string style, word;
-  unsigned count = 1;
-};
-
-Tally tallyOf(const analysis::CriterionResult& result) {
-  if (!result.isFinal()) return {lookOf(analysis::Verdict::Inconclusive).style, caveatsOf(result).front().mark};
-  return {lookOf(result.verdict).style, llvm::StringRef(verdictWord(result.verdict)).lower()};
-}
-
-}  // namespace
-
 std::string verdictSection(const Page& page) {
   std::string cards;
-  std::vector<Tally> tallies;
   for (const analysis::CriterionResult& result : page.judgement.criteria) {
     const auto criterion =
         std::find_if(page.plan.criteria.begin(), page.plan.criteria.end(),
                      [&](const plan::Criterion& candidate) { return candidate.name == result.name; });
     if (criterion == page.plan.criteria.end()) continue;
     cards += claim(page, result, *criterion);
-    const Tally one = tallyOf(result);
-    const auto same =
-        std::find_if(tallies.begin(), tallies.end(), [&](const Tally& tally) { return tally.word == one.word; });
-    if (same == tallies.end())
-      tallies.push_back(one);
-    else
-      ++same->count;
   }
   if (cards.empty())
     return std::string(
@@ -221,10 +198,15 @@ std::string verdictSection(const Page& page) {
                "criterion.</p>") +
            trustSection(page) + "</section>\n";
   std::string summary;
-  for (const Tally& tally : tallies)
-    summary += fmt::format("<span class=\"tally {}\"><b>{}</b> {}</span>", tally.style, tally.count, tally.word);
-  return fmt::format("<section id=\"verdicts\"><h2>Verdicts</h2><p class=\"tallies\">{}</p>\n{}{}</section>\n", summary,
-                     cards, trustSection(page));
+  for (const Tally& tally : tallies(page.judgement))
+    summary += fmt::format("<span class=\"tally {}\"><b>{}</b> {}</span>", lookOf(tally.verdict).style, tally.count,
+                           tally.word);
+  std::string next;
+  if (const auto command = nextCommand(page.plan, page.judgement, page.options.folder))
+    next = fmt::format("<p class=\"next\">Next: <code>{}</code> {}.</p>\n", html(command->command),
+                       html(command->what_for));
+  return fmt::format("<section id=\"verdicts\"><h2>Verdicts</h2><p class=\"tallies\">{}</p>\n{}{}{}</section>\n",
+                     summary, next, cards, trustSection(page));
 }
 
 }  // namespace expc::report

@@ -119,7 +119,11 @@ Value look(const std::optional<analysis::Look>& look) {
 
 Value next(const std::optional<analysis::NextStep>& next) {
   if (!next) return nullptr;
-  return Object{{"blocks", next->blocks}, {"seconds", next->seconds ? Value(*next->seconds) : Value(nullptr)}};
+  static constexpr const char* kReach[] = {"decides", "intervals", "out of reach"};
+  return Object{{"reach", kReach[static_cast<size_t>(next->reach)]},
+                {"blocks", next->blocks},
+                {"repetitions", next->repetitions},
+                {"seconds", next->seconds ? Value(*next->seconds) : Value(nullptr)}};
 }
 
 void criteria(Writer& out, const plan::Plan& plan, const analysis::Judgement& judgement) {
@@ -296,6 +300,7 @@ std::string resultJsonText(const plan::Plan& plan, const analysis::Judgement& ju
                 {"overrides", plan::jsonTexts(plan.overrides)},
                 {"digest", plan::jsonText(plan.digest)},
                 {"exit_code", analysis::exitCode(judgement)},
+                {"unfinished", judgement.unfinished},
                 {"null_cards", judgement.null_cards},
                 {"controls", controls(plan, judgement)},
                 {"repetitions", repetitions(judgement)},

@@ -15,6 +15,7 @@
 #include "runtime/report/description_text.h"
 #include "runtime/report/grid.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/outcome.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -224,7 +225,7 @@ class ResultPrinter : TerminalText {
     for (const store::Trial& trial : results_.trials)
       for (const std::string& note : trial.notes) ++notes[note];
     if (notes.empty()) return;
-    section("Notes of the workers");
+    section("Notes of trials");
     size_t listed = 0;
     for (const auto& [note, count] : notes) {
       if (++listed > kListedNotes)
@@ -281,7 +282,17 @@ class ResultPrinter : TerminalText {
     const std::vector<std::string> published = referencesTexts(plan_);
     if (!published.empty()) out_ += '\n';
     for (const std::string& text : published) line(printable(text), 0, 2);
+    printOutcome();
     if (!options_.html_path.empty()) out_ += "\nreport: " + printable(options_.html_path) + '\n';
+  }
+
+  void printOutcome() {
+    if (judgement_.criteria.empty()) return;
+    out_ += '\n' + paint_.bold(tallyText(judgement_)) + '\n';
+    const auto next = nextCommand(plan_, judgement_, options_.folder);
+    if (!next) return;
+    out_ += "next: " + printable(next->command) + '\n';  // on one line, so that it can be taken over
+    line(next->what_for, 6, 6);
   }
 
   const plan::Plan& plan_;

@@ -11,7 +11,8 @@ namespace expc::report {
 struct ResultTextOptions {
   unsigned width = 100;
   bool colour = false;
-  std::string html_path;  // of the written page; "": none is named
+  std::string html_path;           // of the written page; "": none is named
+  std::string folder = "results";  // that the study's results are in
 };
 
 /// The result for a reader: verdicts first, then the study's tables, the comparisons, what went wrong, the page's path.

@@ -207,16 +207,25 @@ TEST_CASE("wording") {
   analysis::CriterionResult result;
   result.cells.resize(2);
   result.cells[1].skewed = true;
-  result.next = analysis::NextStep{9, 240};
+  result.next = analysis::NextStep{analysis::NextStep::Reach::Decides, 9, 16, 240};
   CHECK(remarksOn({}, {}, result) ==
         std::vector<std::string>{
             "about 9 more blocks (4 min) would decide it, if the estimates stay where they are",
             "the pairs are skewed in 1 of 2 cells: there the estimate is their median, with the sign test's interval"});
+  result.cells.clear();
+  result.next = analysis::NextStep{analysis::NextStep::Reach::Intervals, 1, 6, {}};
+  CHECK(remarksOn({}, {}, result) == std::vector<std::string>{"1 more block would give it intervals"});
+  result.next = analysis::NextStep{analysis::NextStep::Reach::OutOfReach, 0, 0, {}};
+  CHECK(remarksOn({}, {}, result)[0].starts_with("not even a hundred times as many blocks"));
   plan::Plan plan = plan::examplePlan();
   plan.overrides = {"precision={fp32, bf16}", "data=mnist('x')"};
   CHECK(repeatCommand(plan) ==
         "expc run experiments/precision.exp --study precision --preset quick -D 'precision={fp32, bf16}' "
         "-D 'data=mnist('\\''x'\\'')'");
+  plan.overrides = {"design.timed.repeat=9"};
+  CHECK(repeatCommand(plan, "my results", {{plan::TrialKind::Timed, 16}}) ==
+        "expc run experiments/precision.exp --study precision --preset quick -D design.timed.repeat=16 "
+        "--results 'my results'");
   const auto fixed = fixedParameters(plan);
   REQUIRE(fixed.size() == 2);
   CHECK(fixed[0] == std::pair<std::string, std::string>("data", "mnist(\"data/digits\")"));
@@ -245,7 +254,7 @@ TEST_CASE("results say where the time went, for levels with profiles") {
     trial.notes = {"of " + std::string(toString(trial.key->kind)) + " trials\033"};
   const std::string text = resultText(example.plan, example.judgement, example.results, options);
   has(text, "Where the time went");
-  has(text, "\nNotes of the workers\n  of profile trials\\x1b (");
+  has(text, "\nNotes of trials\n  of profile trials\\x1b (");
   has(text, "\n  of timed trials\\x1b (");
   has(text, "precision=fp32 against fp64, gpus=1, judged by fp32_pays: a step takes 60.0 ms against 100 ms");
   has(text, "backward                  30.0 ms  60.0 ms    -30.0 ms         75 %");

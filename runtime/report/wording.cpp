@@ -220,12 +220,18 @@ std::string lookText(const plan::Criterion& criterion, const analysis::Criterion
                      analysis::formatConfidence(*criterion.confidence));
 }
 
-/// "about 9 more blocks (4 min) would decide it, if the estimates stay where they are"; "" where nothing is known to.
+/// "about 9 more blocks (4 min) would decide it, if the estimates stay where they are", or why none would.
 std::string nextStepText(const analysis::CriterionResult& result) {
   if (!result.next) return "";
   const analysis::NextStep& next = *result.next;
-  return fmt::format("about {} more block{}{} would decide it, if the estimates stay where they are", next.blocks,
-                     next.blocks == 1 ? "" : "s", next.seconds ? " (" + durationText(*next.seconds) + ")" : "");
+  using Reach = analysis::NextStep::Reach;
+  if (next.reach == Reach::OutOfReach)
+    return "not even a hundred times as many blocks would decide it at this noise: an estimate is too near its bound";
+  const std::string blocks =
+      counted(next.blocks, "more block") + (next.seconds ? " (" + durationText(*next.seconds) + ")" : "");
+  return next.reach == Reach::Intervals
+             ? blocks + " would give it intervals"
+             : fmt::format("about {} would decide it, if the estimates stay where they are", blocks);
 }
 
 /// Where the signed rank would speak of another centre than the median.
@@ -303,11 +309,21 @@ std::string workloadText(const plan::Plan& plan) {
   return joined(texts, "; ");
 }
 
-std::string repeatCommand(const plan::Plan& plan) {
+std::string repeatCommand(const plan::Plan& plan, const std::string& folder,
+                          const std::map<plan::TrialKind, unsigned>& repetitions) {
   std::string command = "expc run " + shellWord(plan.source) + " --study " + shellWord(plan.study);
   for (const std::string& preset : plan.presets) command += " --preset " + shellWord(preset);
-  for (const std::string& text : plan.overrides) command += " -D " + shellWord(text);
-  return command;
+  std::vector<std::string> overrides = plan.overrides;
+  for (const auto& [kind, repeat] : repetitions) {
+    const std::string setting = fmt::format("design.{}.repeat=", toString(kind));
+    std::erase_if(overrides, [&](const std::string& text) { return text.starts_with(setting); });
+    const auto design = std::find_if(plan.design.kinds.begin(), plan.design.kinds.end(),
+                                     [&](const plan::KindDesign& one) { return one.kind == kind; });
+    const bool adapts = design != plan.design.kinds.end() && !design->until.empty();
+    overrides.push_back(setting + (adapts ? fmt::format("{}..{}", design->repeat, repeat) : std::to_string(repeat)));
+  }
+  for (const std::string& text : overrides) command += " -D " + shellWord(text);
+  return folder == "results" ? command : command + " --results " + shellWord(folder);
 }
 
 std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Plan& plan) {

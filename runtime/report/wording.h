@@ -2,6 +2,7 @@
 
 // Sentences that terminal and page share, so that both say the same.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -90,8 +91,10 @@ std::vector<std::string> referencesTexts(const plan::Plan& plan);
 /// In place of a comparison's table that has no row.
 inline constexpr char kNothingToCompare[] = "this restricted study has no two points to compare";
 
-/// A shell command that repeats the plan.
-std::string repeatCommand(const plan::Plan& plan);
+/// A shell command that repeats the plan, with its results in `folder`; `repetitions` in place of the planned ones of
+/// the kinds that it names.
+std::string repeatCommand(const plan::Plan& plan, const std::string& folder = "results",
+                          const std::map<plan::TrialKind, unsigned>& repetitions = {});
 
 /// Parameters that have one value at all points and are no factor: "batch 64".
 std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Plan& plan);

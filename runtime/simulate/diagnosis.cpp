@@ -86,13 +86,22 @@ struct Known {
   std::vector<double> values;
 };
 
-Known knownOf(const plan::Plan& plan, const Model& model, const plan::Criterion& criterion,
-              const std::vector<double>& truths, const DiagnosisOptions& options) {
+Known knownOf(const plan::Plan& plan, const Model& model, size_t number, const std::vector<double>& truths,
+              bool by_factor, const DiagnosisOptions& options) {
+  const plan::Criterion& criterion = plan.criteria[number];
   const size_t cells = criterion.cells.size();
   if (const auto stated = options.effects.find(criterion.name); stated != options.effects.end())
     return {"stated", std::vector<double>(cells, stated->second)};
   const auto all = [&](auto holds) { return std::all_of(criterion.cells.begin(), criterion.cells.end(), holds); };
-  if (all([&](const plan::Cell& cell) { return isMeasured(plan, model, *cell.term); })) return {"measured", truths};
+  if (all([&](const plan::Cell& cell) { return isMeasured(plan, model, *cell.term); })) {
+    // What a report estimates of the same trials; the points' own centres where it has no estimate.
+    Known measured{"measured", truths};
+    for (size_t i = 0; number < model.estimates.size() && i < std::min(cells, model.estimates[number].size()); ++i) {
+      const double estimate = model.estimates[number][i].value_or(kNone);
+      if (std::isfinite(estimate) && (!by_factor || estimate > 0)) measured.values[i] = estimate;
+    }
+    return measured;
+  }
   Known published{"published", {}};
   for (const plan::Cell& cell : criterion.cells)
     if (const auto value = analysis::publishedValue(plan, *cell.term)) published.values.push_back(*value);
@@ -123,16 +132,16 @@ class Designer {
 
   DesignDiagnosis diagnose() {
     for (size_t c = 0; c < plan_.criteria.size(); ++c) {
-      const plan::Criterion& criterion = plan_.criteria[c];
       CriterionDiagnosis one;
-      one.name = criterion.name;
-      one.skipped = whyNotSimulated(criterion);
+      one.name = plan_.criteria[c].name;
+      one.skipped = whyNotSimulated(plan_.criteria[c]);
       for (const double truth : truths_[c])
         if (one.skipped.empty() && !std::isfinite(truth)) one.skipped = "its value cannot be computed without trials";
       if (const auto stated = options_.effects.find(one.name);
           stated != options_.effects.end() && study_.movesByFactor(c) && !(stated->second > 0))
         one.skipped = "what was stated of it is not above zero, and its values are";
-      known_.push_back(one.skipped.empty() ? knownOf(plan_, model_, criterion, truths_[c], options_) : Known{});
+      known_.push_back(one.skipped.empty() ? knownOf(plan_, model_, c, truths_[c], study_.movesByFactor(c), options_)
+                                           : Known{});
       result_.criteria.push_back(std::move(one));
     }
     findReaches();

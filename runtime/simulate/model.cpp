@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/analysis/cells.h"
 #include "runtime/analysis/index.h"
 #include "runtime/stats/estimators.h"
 
@@ -128,11 +129,24 @@ MetricModel modelOf(const analysis::Index& index, const plan::Metric& metric, co
   return model;
 }
 
+std::vector<std::vector<std::optional<double>>> estimatesOf(const analysis::Index& index) {
+  const analysis::Evidence evidence{index, {}};
+  std::vector<std::vector<std::optional<double>>> estimates;
+  for (const plan::Criterion& criterion : index.plan().criteria) {
+    estimates.emplace_back();
+    for (const plan::Cell& cell : criterion.cells)
+      estimates.back().push_back(cell.term ? analysis::measure(evidence, cell, analysis::kConfidence).estimate.estimate
+                                           : std::nullopt);
+  }
+  return estimates;
+}
+
 }  // namespace
 
 Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assumptions& assumptions) {
   const analysis::Index index(plan, stored);
   Model model;
+  model.estimates = estimatesOf(index);
   for (const plan::KindDesign& design : plan.design.kinds) {
     std::vector<const plan::Metric*> metrics;
     for (const plan::Metric& metric : plan.metrics)

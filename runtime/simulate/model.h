@@ -40,6 +40,8 @@ struct Model {
   std::map<plan::TrialKind, std::vector<std::vector<double>>> residuals;
   /// In place of both: noise of one trial of a point, with a standard deviation near 1.
   std::function<double(stats::NormalStream&, size_t point)> shape = nullptr;
+  /// By criterion and cell: what stored trials give for it, as a report says it; nothing where they give none.
+  std::vector<std::vector<std::optional<double>>> estimates;
   double lost = 0;                            // chance that a trial fails; it is tried again as in a run
   std::vector<bool> infeasible;               // by point: it runs out of memory
   std::map<plan::TrialKind, double> seconds;  // that a trial takes; none of a kind that never ran

@@ -191,8 +191,9 @@ TEST_CASE("no failure in n trials bounds the share that would fail") {
 
 TEST_CASE("Tukey's fences flag, and only what is outside") {
   CHECK(tukeyOutliers(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 100}) == std::vector<unsigned>{8});
-  CHECK(tukeyOutliers(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 13}) ==
-        std::vector<unsigned>{});  // fence: 7 + 1.5 * 4 = 13
+  CHECK(tukeyOutliers(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 19}) ==
+        std::vector<unsigned>{});  // fence: 7 + 3 * 4 = 19
+  CHECK(tukeyOutliers(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 20}) == std::vector<unsigned>{8});
   CHECK(tukeyOutliers(std::vector<double>{1, 2, 100}).empty());
   CHECK(tukeyOutliers(std::vector<double>{1, 2, 3, 4, 5, 6, 7, kInfinity}) == std::vector<unsigned>{7});
 }

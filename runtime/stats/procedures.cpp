@@ -41,7 +41,7 @@ std::vector<unsigned> tukeyOutliers(std::span<const double> values) {
     return sorted[below] + weight * (sorted[below + 1] - sorted[below]);
   };
   const double low = quartile(0.25), high = quartile(0.75);
-  const double reach = 1.5 * (high - low);
+  const double reach = 3 * (high - low);
   std::vector<unsigned> outliers;
   for (unsigned i = 0; i < values.size(); ++i) {
     if (values[i] < low - reach || values[i] > high + reach) outliers.push_back(i);

@@ -208,8 +208,8 @@ llvm::Expected<ProgramEnd> runProgram(const Program& program) {
   if (file.empty()) {
     const char* path = std::getenv("PATH");
     return llvm::createStringError(
-        fmt::format("the program '{}' is not in PATH ({}); one that stands beside the study is written './{}'",
-                    program.path, path ? path : "not set", program.path));
+        fmt::format("the program '{}' is not in PATH; one that stands beside the study is written './{}' (PATH is {})",
+                    program.path, program.path, path ? path : "not set"));
   }
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // whoever the program abandons comes to us and can be found
   sigset_t child, before;

@@ -111,7 +111,7 @@ TEST_CASE("exit codes and signals are reported") {
 
 TEST_CASE("a program that cannot be started says why") {
   Runner runner;
-  CHECK(has(runner.refusal("no-such-program"), "the program 'no-such-program' is not in PATH ("));
+  CHECK(has(runner.refusal("no-such-program"), "the program 'no-such-program' is not in PATH; "));
   CHECK(has(runner.refusal("no-such-program"), "is written './no-such-program'"));
   CHECK(runner.refusal("/no/such") == "the program '/no/such' does not exist");
   CHECK(has(runner.refusal("/etc/passwd"), "is not executable"));

@@ -1,0 +1,36 @@
+#pragma once
+
+// What a judgement comes to: how many verdicts of each kind there are, and what there is to do next.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/analysis/judgement.h"
+#include "runtime/plan/plan.h"
+
+namespace expc::report {
+
+/// Verdicts of one kind. One that does not stand as it is printed counts under its mark, as it does for the exit code.
+struct Tally {
+  std::string word;  // "pass", "inconclusive", "provisional"
+  analysis::Verdict verdict;
+  unsigned count = 1;
+};
+std::vector<Tally> tallies(const analysis::Judgement& judgement);
+
+/// "2 pass, 1 inconclusive"; "" for a study without criteria.
+std::string tallyText(const analysis::Judgement& judgement);
+
+/// A command, and what it is for.
+struct NextCommand {
+  std::string command, what_for;
+};
+
+/// What to type for the criteria that are open: the same again where trials are still to come, with more repetitions
+/// where those would decide, with another try where trials failed. Nothing where all is decided, or where none of these
+/// is known to help. `folder` has the results.
+std::optional<NextCommand> nextCommand(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                       const std::string& folder);
+
+}  // namespace expc::report
