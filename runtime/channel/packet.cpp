@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -13,30 +14,37 @@ namespace expc::channel {
 namespace {
 
 constexpr size_t kMaxPacket = 256 << 10;
+constexpr size_t kDescriptors = 3;
 
 }  // namespace
 
 Packet::Packet(Packet&& other) noexcept
     : text(std::move(other.text)),
       event_fd(std::exchange(other.event_fd, -1)),
-      log_fd(std::exchange(other.log_fd, -1)) {}
+      log_fd(std::exchange(other.log_fd, -1)),
+      next_fd(std::exchange(other.next_fd, -1)) {}
 
 Packet& Packet::operator=(Packet&& other) noexcept {
   std::swap(text, other.text);
   std::swap(event_fd, other.event_fd);
   std::swap(log_fd, other.log_fd);
+  std::swap(next_fd, other.next_fd);
   return *this;
 }
 
 Packet::~Packet() {
-  for (const int fd : {event_fd, log_fd})
-    if (fd >= 0) close(fd);
+  for (int* fd : {&event_fd, &log_fd, &next_fd}) close(*fd);
+}
+
+void Packet::close(int& fd) {
+  if (fd >= 0) ::close(fd);
+  fd = -1;
 }
 
 std::optional<Packet> receivePacket(int socket) {
   static const auto buffer = std::make_unique_for_overwrite<char[]>(kMaxPacket);
   iovec data{buffer.get(), kMaxPacket};
-  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))];
+  alignas(cmsghdr) char control[CMSG_SPACE(kDescriptors * sizeof(int))];
   msghdr message{};
   message.msg_iov = &data;
   message.msg_iovlen = 1;
@@ -49,10 +57,11 @@ std::optional<Packet> receivePacket(int socket) {
   Packet packet;
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    int fds[2] = {-1, -1};
+    int fds[kDescriptors] = {-1, -1, -1};
     std::memcpy(fds, CMSG_DATA(part), std::min<size_t>(part->cmsg_len - CMSG_LEN(0), sizeof fds));
     packet.event_fd = fds[0];
     packet.log_fd = fds[1];
+    packet.next_fd = fds[2];
   }
   packet.text.assign(buffer.get(), size_t(size));
   return packet;
@@ -63,7 +72,8 @@ bool sendPacket(int socket, std::string_view text, const std::vector<int>& descr
   msghdr message{};
   message.msg_iov = &data;
   message.msg_iovlen = 1;
-  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(kDescriptors * sizeof(int))] = {};
+  assert(descriptors.size() <= kDescriptors && "there is no room for more");
   if (!descriptors.empty()) {
     const size_t size = descriptors.size() * sizeof(int);
     message.msg_control = control;

@@ -17,16 +17,20 @@ class Packet {
   Packet(Packet&& other) noexcept;
   Packet& operator=(Packet&& other) noexcept;
   ~Packet();
+  /// Closes one of its descriptors before the others.
+  static void close(int& fd);
 
   std::string text;
-  int event_fd = -1, log_fd = -1;  // -1: it came without
+  // The event pipe, the log, and the channel over which a process that may run several ranks says how one ended and
+  // gets the next; -1: it came without.
+  int event_fd = -1, log_fd = -1, next_fd = -1;
 };
 
 /// Waits for the next message; nothing once the other end is closed. One that was longer than the channel takes is cut:
 /// it does not parse.
 std::optional<Packet> receivePacket(int socket);
 
-/// `descriptors`: none, or the event pipe and the log, which stay the caller's. False with errno where it cannot be
+/// `descriptors`: the first ones of a packet's, which stay the caller's. False with errno where it cannot be
 /// sent: EPIPE where the other end is closed.
 bool sendPacket(int socket, std::string_view text, const std::vector<int>& descriptors = {});
 

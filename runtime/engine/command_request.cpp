@@ -71,10 +71,11 @@ void completeForCommand(TrialRequest& request, const plan::Plan& plan, const pla
   spec.folder = folder;
   spec.world_size = parts.size();
   spec.parameters = absoluteParameters(plan, point);
-  const int port = channel::freePort();
+  const bool meet = plan::nodesOf(point) != 0;
+  const int port = meet ? channel::freePort() : 0;
   for (unsigned rank = 0; rank < parts.size(); ++rank) {
     addProcess(request, parts[rank], variables);
-    if (plan::nodesOf(point) == 0) continue;
+    if (!meet) continue;
     for (std::string& own : rankVariables({rank, spec.world_size, 0, 1, address, port, parts[rank].interface}))
       request.environment.back().push_back(std::move(own));
   }

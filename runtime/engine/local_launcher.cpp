@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +11,9 @@
 #include <csignal>
 #include <cstring>
 
+#include "runtime/channel/packet.h"
 #include "runtime/engine/process_state.h"
+#include "runtime/plan/json.h"
 
 namespace expc::engine {
 namespace {
@@ -69,12 +72,14 @@ llvm::Error LocalLauncher::ready(Server& server) {
   auto process = WorkerServer::start(server.path, log_, interrupts_, environment_);
   if (!process) return process.takeError();
   server.process = std::move(*process);
+  if (&server == &command_) waiting_.clear();  // they died with the one before
   server.started = true;
   server.death.clear();
   return llvm::Error::success();
 }
 
 void LocalLauncher::stop() {
+  waiting_.clear();
   for (Server* server : {&built_in_, &command_}) {
     server->process.stop();
     server->started = false;
@@ -141,14 +146,18 @@ llvm::Error LocalLauncher::launchRank(const TrialRequest& request, unsigned numb
     return failed("no pipe for a rank", error);
   }
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  static uint64_t next_launch = 1;  // unique over every server of this process
   plan::LaunchRequest launch;
-  launch.id = next_launch++;
   launch.rank = number;
   launch.environment = request.environment[number];
   launch.spec = request.spec;
+  ProcessPlace place = ProcessPlace::of(request, number);
+  std::optional<RankProcess> process = launchAgain(launch, place, ends[1], log_fd);
   // A server that is gone is noticed when its socket is read; any other trouble would leave us waiting for nothing.
-  const bool sent = trial.server->process.launch(launch, ends[1], log_fd);
+  bool sent = process.has_value();
+  if (!sent) {
+    process.emplace().place = std::move(place);
+    sent = launchNew(launch, *process, *trial.server, ends[1], log_fd);
+  }
   const int error = errno;
   close(ends[1]);
   close(log_fd);
@@ -160,9 +169,35 @@ llvm::Error LocalLauncher::launchRank(const TrialRequest& request, unsigned numb
   }
   Rank& rank = trial.ranks.emplace_back();
   rank.number = number;
-  rank.launch = launch.id;
+  rank.process = std::move(*process);
   rank.pipe = ends[0];
   return llvm::Error::success();
+}
+
+/// By a process that waits and is bound where this rank is to be: no fork, and no way through the server.
+std::optional<RankProcess> LocalLauncher::launchAgain(plan::LaunchRequest& launch, const ProcessPlace& place,
+                                                      int event_fd, int log_fd) {
+  while (auto process = waiting_.take(place)) {
+    launch.id = process->launch;
+    if (channel::sendPacket(process->channel, plan::canonicalJson(plan::toJson(launch)), {event_fd, log_fd}))
+      return process;
+  }
+  return std::nullopt;
+}
+
+bool LocalLauncher::launchNew(plan::LaunchRequest& launch, RankProcess& process, Server& server, int event_fd,
+                              int log_fd) {
+  static uint64_t next_launch = 1;  // unique over every server of this process
+  launch.id = process.launch = next_launch++;
+  int ends[2] = {-1, -1};
+  // Without one the rank has a process for itself.
+  if (launch.spec.command && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) ends[0] = ends[1] = -1;
+  process.channel = ends[0];
+  const bool sent = server.process.launch(launch, event_fd, log_fd, ends[1]);
+  const int error = errno;
+  if (ends[1] >= 0) close(ends[1]);
+  errno = error;
+  return sent;
 }
 
 llvm::Expected<std::vector<RankReport>> LocalLauncher::events(double until, int wake) {
@@ -172,6 +207,7 @@ llvm::Expected<std::vector<RankReport>> LocalLauncher::events(double until, int 
   // Pipes first: what a rank said comes before how it ended.
   for (auto& [id, trial] : trials_)
     for (Rank& rank : trial.ranks) readPipe(id, rank, reports);
+  readProcesses(reports);
   giveUpOverdue(reports);
   for (Server* server : {&built_in_, &command_}) {
     readServer(*server, reports);
@@ -184,7 +220,8 @@ void LocalLauncher::wait(double until, int wake) {
   std::vector<pollfd> fds{{wake, POLLIN, 0}};
   for (const Server* server : {&built_in_, &command_}) fds.push_back({server->process.fd(), POLLIN, 0});
   for (const auto& [id, trial] : trials_)
-    for (const Rank& rank : trial.ranks) fds.push_back({rank.pipe, POLLIN, 0});
+    for (const Rank& rank : trial.ranks)
+      for (const int fd : {rank.pipe, rank.process.channel}) fds.push_back({fd, POLLIN, 0});
   const double left = std::clamp(until - clock_.boot(), 0.0, kLongestWait);
   poll(fds.data(), fds.size(), static_cast<int>(left * 1000) + 1);
 }
@@ -220,14 +257,38 @@ void LocalLauncher::readServer(Server& server, std::vector<RankReport>& reports)
   while (auto reply = server.process.receive()) takeReply(*reply, reports);
 }
 
+/// What ranks' processes say themselves: that the rank ended well. They wait for another one then, unless the server
+/// was told to kill them.
+void LocalLauncher::readProcesses(std::vector<RankReport>& reports) {
+  std::vector<std::pair<plan::LaunchReply, RankProcess>> ended;
+  for (auto& [id, trial] : trials_) {
+    for (Rank& rank : trial.ranks) {
+      bool closed = false;
+      if (rank.process.channel < 0) continue;
+      auto reply = receiveReply(rank.process.channel, closed);
+      const bool is_end = reply && *reply && (*reply)->type == plan::LaunchReply::Type::Exited &&
+                          (*reply)->id == rank.process.launch && (*reply)->status == 0;
+      if ((!is_end && (!reply || *reply || closed)) || trial.killed_at != 0)
+        rank.process.closeChannel();  // its server will tell how it ended
+      if (is_end) ended.emplace_back(std::move(**reply), std::move(rank.process));
+      if (!reply) llvm::consumeError(reply.takeError());
+    }
+  }
+  for (auto& [reply, process] : ended) {
+    takeReply(reply, reports);
+    process.pid = reply.pid;
+    waiting_.add(std::move(process));
+  }
+}
+
 void LocalLauncher::takeReply(const plan::LaunchReply& reply, std::vector<RankReport>& reports) {
   for (auto found = trials_.begin(); found != trials_.end(); ++found) {
     auto& [id, trial] = *found;
-    const auto rank =
-        std::find_if(trial.ranks.begin(), trial.ranks.end(), [&](const Rank& one) { return one.launch == reply.id; });
+    const auto rank = std::find_if(trial.ranks.begin(), trial.ranks.end(),
+                                   [&](const Rank& one) { return one.process.launch == reply.id; });
     if (rank == trial.ranks.end()) continue;
     RankReport report;
-    report.pid = rank->pid = reply.pid;
+    report.pid = rank->process.pid = reply.pid;
     if (reply.type == plan::LaunchReply::Type::Exited) {
       readPipe(id, *rank, reports);
       closePipe(id, *rank, reports);  // its whole group is dead: nothing more can come
@@ -249,6 +310,7 @@ void LocalLauncher::takeReply(const plan::LaunchReply& reply, std::vector<RankRe
     if (over) trials_.erase(found);
     return;
   }
+  if (reply.type == plan::LaunchReply::Type::Exited) waiting_.drop(reply.id);
 }
 
 void LocalLauncher::kill(uint64_t id) {
@@ -256,7 +318,7 @@ void LocalLauncher::kill(uint64_t id) {
   if (found == trials_.end()) return;
   found->second.killed_at = clock_.boot();
   for (const Rank& rank : found->second.ranks)
-    if (!rank.exited) found->second.server->process.kill(rank.launch);
+    if (!rank.exited) found->second.server->process.kill(rank.process.launch);
 }
 
 /// A rank that is killed and there all the same keeps its devices, and nothing can be done. Where its process is gone,
@@ -267,7 +329,7 @@ void LocalLauncher::giveUpOverdue(std::vector<RankReport>& reports) {
     const bool overdue = trial.killed_at != 0 && clock_.boot() - trial.killed_at > kKillGrace;
     std::vector<int> stuck;
     for (const Rank& rank : trial.ranks)
-      if (overdue && !rank.exited && processState(rank.pid) != '\0') stuck.push_back(rank.pid);
+      if (overdue && !rank.exited && processState(rank.process.pid) != '\0') stuck.push_back(rank.process.pid);
     if (!stuck.empty()) {
       lose(id, trial, "was ended, and not all of it is gone", std::move(stuck), reports);
       next = trials_.erase(next);
@@ -292,10 +354,10 @@ void LocalLauncher::loseTrials(Server& server, std::vector<RankReport>& reports)
     }
     // Its children die with it; what they have started is in their groups.
     for (const Rank& rank : trial.ranks)
-      if (rank.pid > 0 && !rank.exited) ::kill(-rank.pid, SIGKILL);
+      if (rank.process.pid > 0 && !rank.exited) ::kill(-rank.process.pid, SIGKILL);
     std::vector<int> stuck;
     for (const Rank& rank : trial.ranks)
-      if (!rank.exited && !waitUntilGone(rank.pid)) stuck.push_back(rank.pid);
+      if (!rank.exited && !waitUntilGone(rank.process.pid)) stuck.push_back(rank.process.pid);
     lose(id, trial, "the worker's launch server " + server.death, std::move(stuck), reports);
     next = trials_.erase(next);
   }

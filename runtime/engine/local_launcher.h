@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "runtime/engine/file_watch.h"
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/launcher.h"
+#include "runtime/engine/rank_process.h"
 #include "runtime/engine/worker_client.h"
 #include "runtime/validity/monitor.h"
 
@@ -51,9 +53,8 @@ class LocalLauncher final : public Launcher {
   };
   struct Rank {
     unsigned number = 0;
-    uint64_t launch = 0;
+    RankProcess process;
     int pipe = -1;  // its event pipe, to read from
-    int pid = 0;    // once the server has said so
     bool exited = false;
     EventLines lines;
   };
@@ -65,10 +66,14 @@ class LocalLauncher final : public Launcher {
 
   llvm::Error ready(Server& server);
   llvm::Error launchRank(const TrialRequest& request, unsigned number, Trial& trial);
+  std::optional<RankProcess> launchAgain(plan::LaunchRequest& launch, const ProcessPlace& place, int event_fd,
+                                         int log_fd);
+  static bool launchNew(plan::LaunchRequest& launch, RankProcess& process, Server& server, int event_fd, int log_fd);
   void wait(double until, int wake);
   void readPipe(uint64_t id, Rank& rank, std::vector<RankReport>& reports);
   void closePipe(uint64_t id, Rank& rank, std::vector<RankReport>& reports);
   void readServer(Server& server, std::vector<RankReport>& reports);
+  void readProcesses(std::vector<RankReport>& reports);
   void takeReply(const plan::LaunchReply& reply, std::vector<RankReport>& reports);
   void giveUpOverdue(std::vector<RankReport>& reports);
   void loseTrials(Server& server, std::vector<RankReport>& reports);
@@ -83,6 +88,7 @@ class LocalLauncher final : public Launcher {
   const Environment environment_;
   const std::string log_;
   Server built_in_, command_;
+  WaitingProcesses waiting_;  // of the server for commands: its ranks leave nothing behind in their process
   std::map<uint64_t, Trial> trials_;
   validity::Monitor monitor_;
   uint64_t next_trial_ = 1;

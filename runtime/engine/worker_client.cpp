@@ -317,8 +317,10 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
                   logTail(log)));
 }
 
-bool WorkerServer::launch(const plan::LaunchRequest& request, int event_fd, int log_fd) {
-  return channel::sendPacket(fd_, plan::canonicalJson(plan::toJson(request)), {event_fd, log_fd});
+bool WorkerServer::launch(const plan::LaunchRequest& request, int event_fd, int log_fd, int next_fd) {
+  std::vector<int> descriptors{event_fd, log_fd};
+  if (next_fd >= 0) descriptors.push_back(next_fd);
+  return channel::sendPacket(fd_, plan::canonicalJson(plan::toJson(request)), descriptors);
 }
 
 bool WorkerServer::kill(uint64_t launch) {
@@ -326,18 +328,24 @@ bool WorkerServer::kill(uint64_t launch) {
                              plan::canonicalJson(llvm::json::Object{{"v", plan::kTrialVersion}, {"kill", launch}}));
 }
 
-std::optional<plan::LaunchReply> WorkerServer::receive() {
-  if (fd_ < 0) return std::nullopt;
+llvm::Expected<std::optional<plan::LaunchReply>> receiveReply(int channel, bool& closed) {
   // Asked several times in a trial: a buffer that is not cleared each time.
   static thread_local const auto text = std::make_unique_for_overwrite<char[]>(kMaxPacket);
-  ssize_t size = recv(fd_, text.get(), kMaxPacket, MSG_DONTWAIT);
-  if (size < 0 && (errno == EINTR || errno == EAGAIN)) return std::nullopt;
-  if (size > 0) {
-    auto value = plan::parseJson({text.get(), size_t(size)});
-    auto reply = value ? plan::launchReplyFromJson(*value) : llvm::Expected<plan::LaunchReply>(value.takeError());
-    if (reply) return *reply;
-    nonsense_ = llvm::toString(reply.takeError());
-  }
+  const ssize_t size = recv(channel, text.get(), kMaxPacket, MSG_DONTWAIT);
+  closed = size == 0 || (size < 0 && errno != EINTR && errno != EAGAIN);
+  if (size <= 0) return std::nullopt;
+  auto value = plan::parseJson({text.get(), size_t(size)});
+  auto reply = value ? plan::launchReplyFromJson(*value) : llvm::Expected<plan::LaunchReply>(value.takeError());
+  if (!reply) return reply.takeError();
+  return std::move(*reply);
+}
+
+std::optional<plan::LaunchReply> WorkerServer::receive() {
+  if (fd_ < 0) return std::nullopt;
+  bool closed = false;
+  auto reply = receiveReply(fd_, closed);
+  if (reply && !closed) return std::move(*reply);
+  if (!reply) nonsense_ = llvm::toString(reply.takeError());
   close(fd_);
   fd_ = -1;
   return std::nullopt;

@@ -49,6 +49,10 @@ llvm::Error checkCommand(const std::string& path, const plan::Workload& workload
 llvm::Expected<std::vector<std::string>> askForMetrics(const std::string& path, const std::string& folder,
                                                        llvm::json::Object question);
 
+/// A message of the launch channel; the error says why what came is none. None where the other end is closed or nothing
+/// has come, which `closed` tells apart.
+llvm::Expected<std::optional<plan::LaunchReply>> receiveReply(int channel, bool& closed);
+
 /// A launch server, one process for many trials.
 class WorkerServer {
  public:
@@ -62,8 +66,8 @@ class WorkerServer {
   static llvm::Expected<WorkerServer> start(const std::string& path, const std::string& log,
                                             const Interrupts& interrupts, const Environment& environment = {});
 
-  /// Hands over the two descriptors (the caller keeps its copies). False when the server is gone.
-  bool launch(const plan::LaunchRequest& request, int event_fd, int log_fd);
+  /// Hands over the descriptors (the caller keeps its copies); `next_fd` may be -1. False when the server is gone.
+  bool launch(const plan::LaunchRequest& request, int event_fd, int log_fd, int next_fd);
   bool kill(uint64_t launch);
   /// The next message, if one is there. After an end of file or nonsense `alive()` is false.
   std::optional<plan::LaunchReply> receive();

@@ -80,6 +80,11 @@ llvm::Expected<Event> eventFromLine(std::string_view line);
 /// loads what is slow to load and forks one child for each request. One JSON message a packet; a `launch` packet
 /// carries two descriptors (SCM_RIGHTS): the write end of the event pipe and the log file. A packet {"v":1,"kill":ID}
 /// kills the process group of launch ID. When the socket closes, the server kills its children and exits.
+///
+/// A third descriptor is one end of another such socket, for a process that may run one rank after the other: it says
+/// there, with an `exited` of status 0, that its rank ended well, and takes the next `launch` from there, with the
+/// first two descriptors and the same number: it is known by that until the server tells how it ended. A worker that
+/// has a new process for each rank closes it.
 struct LaunchRequest {
   uint64_t id = 0;
   unsigned rank = 0;

@@ -5,6 +5,7 @@
 #include <llvm/Support/Base64.h>
 #include <llvm/Support/Compression.h>
 #include <llvm/Support/MemoryBuffer.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -91,20 +92,23 @@ llvm::Error keepOutput(const std::string& path, const std::string& folder, const
   uint64_t room = kMostKept;
   bool anything = false;
   for (const std::string& name : files) {
-    std::error_code none;
-    const fs::path file = fs::path(folder) / name;
-    if (!staysInside(name) || !fs::is_regular_file(file, none)) continue;
-    const uint64_t size = fs::file_size(file, none);
-    if (none || size > room) {
+    const std::string file = (fs::path(folder) / name).string();
+    struct stat state{};
+    if (!staysInside(name) || stat(file.c_str(), &state) != 0 || !S_ISREG(state.st_mode)) continue;
+    const auto size = static_cast<uint64_t>(state.st_size);
+    if (size > 0) anything = true;
+    if (size > room) {
       left_out.push_back(plan::jsonText(name));
-      anything = true;
       continue;
     }
-    auto text = readFile(file.string(), kMostKept);
-    if (!text) return text.takeError();
-    room -= size;
-    if (size > 0) anything = true;
-    kept[plan::jsonText(name).getAsString()->str()] = llvm::encodeBase64((*text)->getBuffer());
+    std::string coded;
+    if (size > 0) {
+      auto text = readFile(file, kMostKept);
+      if (!text) return text.takeError();
+      room -= size;
+      coded = llvm::encodeBase64((*text)->getBuffer());
+    }
+    kept[plan::jsonText(name).getAsString()->str()] = std::move(coded);
   }
   if (!anything) return llvm::Error::success();
   const std::string document = plan::canonicalJson(llvm::json::Object{{"wall", end.wall_seconds},

@@ -115,7 +115,7 @@ int Trial::run() {
     events_.failed(llvm::toString(std::move(error)));
     return 1;
   }
-  events_.started();
+  // No `started`: nobody needs it, and it would wake the engine beside the program that is measured.
   auto end = runProgram(program_);
   out_tail_ = tailOf(program_.out);
   err_tail_ = tailOf(program_.err);

@@ -14,8 +14,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <exception>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "runtime/plan/json.h"
 #include "runtime/worker/serve/memory_group.h"
@@ -51,20 +54,43 @@ void limitMemory(uint64_t bytes) {
     std::fprintf(stderr, "the memory of the rank is not limited: %s\n", std::strerror(errno));
 }
 
-void redirect(int log_fd) {
-  const int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (null_fd >= 0) dup2(null_fd, STDIN_FILENO);
-  const int out_fd = log_fd >= 0 ? log_fd : null_fd;
-  dup2(out_fd, STDOUT_FILENO);
-  dup2(out_fd, STDERR_FILENO);
-  if (null_fd >= 0) close(null_fd);
+int nullDevice() {
+  static const int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+  return fd;
 }
 
-/// Lets go of the trial: of its log, and of the pipe whose end the engine waits for.
-void leave(channel::Packet& packet) {
+void redirect(int log_fd) {
+  const int out_fd = log_fd >= 0 ? log_fd : nullDevice();
+  dup2(out_fd, STDOUT_FILENO);
+  dup2(out_fd, STDERR_FILENO);
+}
+
+/// Says over `channel` that the rank ended well, with all that it wrote in its log.
+bool tellEnd(int channel, uint64_t launch, channel::Packet& packet) {
   std::fflush(nullptr);
-  packet = {};
   redirect(-1);
+  packet.close(packet.log_fd);
+  plan::LaunchReply reply;
+  reply.type = plan::LaunchReply::Type::Exited;
+  reply.id = launch;
+  reply.pid = getpid();
+  reply.at = bootSeconds();
+  return channel::sendPacket(channel, plan::canonicalJson(plan::toJson(reply)));
+}
+
+/// The next launch; nothing once nobody will send one.
+std::optional<plan::LaunchRequest> nextLaunch(int channel, channel::Packet& packet) {
+  packet = {};
+  auto next = channel::receivePacket(channel);
+  if (!next) return std::nullopt;
+  packet = std::move(*next);
+  auto value = plan::parseJson(packet.text);
+  auto request = value ? plan::launchRequestFromJson(*value) : llvm::Expected<plan::LaunchRequest>(value.takeError());
+  if (request && packet.event_fd >= 0 && packet.log_fd >= 0) return std::move(*request);
+  redirect(packet.log_fd);
+  std::fprintf(stderr, "the launch cannot be carried out: %s\n",
+               request ? "it came without its two descriptors" : llvm::toString(request.takeError()).c_str());
+  _exit(127);
 }
 
 int runRank(const plan::LaunchRequest& request, const channel::Packet& packet, const Child& child) {
@@ -83,6 +109,12 @@ int runRank(const plan::LaunchRequest& request, const channel::Packet& packet, c
 
 }  // namespace
 
+double bootSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_BOOTTIME, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 void takePlace(const plan::TrialSpec& spec, unsigned rank) {
   bindToCores(spec, rank);
   bindToMemory(spec, rank);
@@ -99,29 +131,29 @@ int runGuarded(const plan::LaunchRequest& request, int event_fd, const Child& ch
   return 1;
 }
 
-void runChild(const plan::LaunchRequest& request, channel::Packet packet, int done, pid_t server,
-              const RankMemory& memory, const Child& child) {
+void runChild(const plan::LaunchRequest& request, channel::Packet packet, pid_t server, const RankMemory& memory,
+              const Child& child) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // What it starts and loses stays with it while it lives: the server must not take that for what an ended rank left.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   if (getppid() != server) _exit(125);  // it died before the line above
   setpgid(0, 0);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  const int channel = std::exchange(packet.next_fd, -1);
+  dup2(nullDevice(), STDIN_FILENO);
   redirect(packet.log_fd);  // what the next line says is the first trial's
   memory.enter();
   if (!memory.made()) limitMemory(request.spec.memory_limit);
   takePlace(request.spec, request.rank);
   int code = runRank(request, packet, child);
-  while (code == 0 && done >= 0) {
-    leave(packet);
-    if (!channel::sendPacket(done, std::to_string(code))) break;
-    auto next = channel::receivePacket(done);
+  uint64_t launch = request.id;
+  // Of one that was killed for memory the server tells, with the evidence, once this process is gone.
+  while (code == 0 && channel >= 0 && !memory.sawKill()) {
+    if (!tellEnd(channel, launch, packet)) break;
+    const auto next = nextLaunch(channel, packet);
     if (!next) break;
-    packet = std::move(*next);
-    auto value = plan::parseJson(packet.text);
-    auto again = value ? plan::launchRequestFromJson(*value) : llvm::Expected<plan::LaunchRequest>(value.takeError());
-    if (!again) std::abort();  // the server has read it
-    code = runRank(*again, packet, child);
+    launch = next->id;
+    code = runRank(*next, packet, child);
   }
   std::fflush(nullptr);
   _exit(code);  // the handlers of libraries that the server loaded are not for a forked process

@@ -8,11 +8,14 @@
 
 namespace expc::serve {
 
-/// Makes the forked process the rank that `request` describes (Child lists what is set), tells `done` how it ended, and
-/// goes on with the next launch that comes from there, until one does not end well or `done` is closed. Without `done`
-/// (-1) it ends after the first.
-[[noreturn]] void runChild(const plan::LaunchRequest& request, channel::Packet packet, int done, pid_t server,
+/// Makes the forked process the rank that `request` describes (Child lists what is set). Where `packet` came with a
+/// channel it says there that the rank ended well, and goes on with the next launch from there, until one does not end
+/// well or the channel is closed; else it ends after the first.
+[[noreturn]] void runChild(const plan::LaunchRequest& request, channel::Packet packet, pid_t server,
                            const RankMemory& memory, const Child& child);
+
+/// Seconds since the machine was started (CLOCK_BOOTTIME).
+double bootSeconds();
 
 /// Binds this process to the cores and memory of a rank's slots; where that may not be done the log says so.
 void takePlace(const plan::TrialSpec& spec, unsigned rank);

@@ -162,7 +162,8 @@ MemoryGroup::~MemoryGroup() {
 
 uint64_t MemoryGroup::kills() const { return killsIn(events_fd_); }
 
-RankMemory::RankMemory(const MemoryGroup& server, uint64_t limit) : limit_(limit) {
+RankMemory::RankMemory(const MemoryGroup& server, uint64_t limit)
+    : server_(&server), limit_(limit), kills_before_(server.kills()) {
   static unsigned number = 0;
   if (!server.made()) return;
   auto group = std::make_shared<Group>();
@@ -189,6 +190,11 @@ uint64_t RankMemory::newKills() {
   if (!made()) return 0;
   const uint64_t all = killsIn(group_->events_fd);
   return all - std::exchange(told_, all);
+}
+
+bool RankMemory::sawKill() const {
+  if (made()) return killsIn(group_->events_fd) > 0;
+  return server_ && server_->kills() > kills_before_;
 }
 
 std::string RankMemory::evidence() const {

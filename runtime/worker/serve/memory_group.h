@@ -56,6 +56,8 @@ class RankMemory {
   void enter() const;
   /// How many processes of the group the kernel has killed for memory since this was asked last.
   uint64_t newKills();
+  /// Whether the kernel has killed one since the group was made; without a group of its own, one of the server's.
+  bool sawKill() const;
   /// The file that says so, with the limit.
   std::string evidence() const;
 
@@ -66,7 +68,8 @@ class RankMemory {
     ~Group();
   };
   std::shared_ptr<const Group> group_;
-  uint64_t limit_ = 0, told_ = 0;
+  const MemoryGroup* server_ = nullptr;  // outlives it
+  uint64_t limit_ = 0, told_ = 0, kills_before_ = 0;
 };
 
 /// The folder of this process's memory group; "" where none is mounted.

@@ -27,31 +27,10 @@
 namespace expc::serve {
 namespace {
 
-// Trials that one process runs: few enough that nothing which a library keeps of each adds up.
-constexpr unsigned kMostReuses = 500;
-// Processes that wait for another trial, each bound to other cores.
-constexpr size_t kMostIdle = 16;
-
-double bootSeconds() {
-  timespec time{};
-  clock_gettime(CLOCK_BOOTTIME, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-/// What a process was bound to when it was forked.
-struct Place {
-  std::vector<int> cores, memory_nodes;
-  uint64_t memory_limit = 0;
-  bool operator==(const Place&) const = default;
-};
-
 /// A forked process.
 struct Rank {
   pid_t pid = 0;
-  uint64_t launch = 0;  // 0: it waits for another one
-  Place place;
-  int channel = -1;  // over which it says that its rank ended well, and gets the next; -1: it has none
-  unsigned launches = 0;
+  uint64_t launch = 0;  // that it was forked for
   RankMemory memory;
 };
 
@@ -64,13 +43,9 @@ class Server {
   bool send(const plan::LaunchReply& reply);
   void handle(channel::Packet packet);
   void launch(const plan::LaunchRequest& request, channel::Packet packet);
-  bool launchAgain(const plan::LaunchRequest& request, const channel::Packet& packet, const Place& place);
-  void started(const Rank& rank);
   void refuse(uint64_t id, int log_fd, const std::string& why);
-  void readChannels(const std::vector<pollfd>& fds);
   void reap();
-  void exited(Rank& rank, int status, double at, std::vector<int> stuck = {});
-  void retire(Rank& rank);
+  void exited(Rank& rank, int status, double at, std::vector<int> stuck);
   void killAll();
   std::string memoryEvidence(Rank& rank, const plan::LaunchReply& exited);
   std::set<pid_t> known() const;
@@ -106,10 +81,8 @@ int Server::run() {
   removeLeftScratch();
   send(plan::LaunchReply{});
   while (open_) {
-    std::vector<pollfd> fds{{control_fd_, POLLIN, 0}, {signal_fd_, POLLIN, 0}};
-    for (const Rank& rank : ranks_) fds.push_back({rank.channel, POLLIN, 0});
-    if (poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR) break;
-    readChannels(fds);
+    pollfd fds[] = {{control_fd_, POLLIN, 0}, {signal_fd_, POLLIN, 0}};
+    if (poll(fds, 2, -1) < 0 && errno != EINTR) break;
     if (fds[1].revents) reap();
     if (fds[0].revents) {
       auto packet = channel::receivePacket(control_fd_);
@@ -132,7 +105,7 @@ void Server::handle(channel::Packet packet) {
   if (!value) return refuse(0, packet.log_fd, llvm::toString(value.takeError()));
   if (auto id = object ? object->getInteger("kill") : std::nullopt) {
     for (const Rank& rank : ranks_)
-      if (rank.launch == uint64_t(*id) && rank.launch != 0) kill(-rank.pid, SIGKILL);
+      if (rank.launch == uint64_t(*id)) kill(-rank.pid, SIGKILL);
     return;
   }
   const uint64_t id = object ? uint64_t(object->getInteger("launch").value_or(0)) : 0;
@@ -144,61 +117,25 @@ void Server::handle(channel::Packet packet) {
 }
 
 void Server::launch(const plan::LaunchRequest& request, channel::Packet packet) {
-  const Place place{rankCores(request.spec, request.rank), rankMemoryNodes(request.spec, request.rank),
-                    request.spec.memory_limit};
-  if (launchAgain(request, packet, place)) return;
-  int ends[2] = {-1, -1};
-  if (reuse_ == Reuse::Often && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    ends[0] = ends[1] = -1;
   const pid_t server = getpid();
   const RankMemory memory(group_, request.spec.memory_limit);
   std::fflush(nullptr);
   const pid_t pid = fork();
   if (pid == 0) {
-    for (const int fd : {control_fd_, signal_fd_, ends[0]}) close(fd);
-    for (const Rank& rank : ranks_) close(rank.channel);
+    for (const int fd : {control_fd_, signal_fd_}) close(fd);
     sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
-    runChild(request, std::move(packet), ends[1], server, memory, child_);
+    if (reuse_ == Reuse::Never) packet.close(packet.next_fd);
+    runChild(request, std::move(packet), server, memory, child_);
   }
-  const int error = errno;
-  close(ends[1]);
-  if (pid < 0) {
-    close(ends[0]);
-    return refuse(request.id, packet.log_fd, std::string("fork: ") + std::strerror(error));
-  }
+  if (pid < 0) return refuse(request.id, packet.log_fd, std::string("fork: ") + std::strerror(errno));
   setpgid(pid, pid);  // on both sides: whoever is first
-  ranks_.push_back({pid, request.id, place, ends[0], 1, memory});
-  started(ranks_.back());
-}
-
-/// By a process that waits and is bound where this rank is to be.
-bool Server::launchAgain(const plan::LaunchRequest& request, const channel::Packet& packet, const Place& place) {
-  size_t idle = 0;
-  for (Rank& rank : ranks_) {
-    if (rank.launch != 0 || rank.channel < 0) continue;
-    if (rank.launches >= kMostReuses || ++idle > kMostIdle) {
-      retire(rank);
-    } else if (rank.place == place &&
-               channel::sendPacket(rank.channel, packet.text, {packet.event_fd, packet.log_fd})) {
-      rank.launch = request.id;
-      ++rank.launches;
-      started(rank);
-      return true;
-    }
-  }
-  return false;
-}
-
-void Server::started(const Rank& rank) {
+  ranks_.push_back({pid, request.id, memory});
   plan::LaunchReply reply;
   reply.type = plan::LaunchReply::Type::Started;
-  reply.id = rank.launch;
-  reply.pid = rank.pid;
+  reply.id = request.id;
+  reply.pid = pid;
   send(reply);
 }
-
-/// It ends by itself once its channel is closed.
-void Server::retire(Rank& rank) { close(std::exchange(rank.channel, -1)); }
 
 void Server::refuse(uint64_t id, int log_fd, const std::string& why) {
   std::string text = "the launch server refused the request: " + why + "\n";
@@ -209,22 +146,6 @@ void Server::refuse(uint64_t id, int log_fd, const std::string& why) {
   reply.status = W_EXITCODE(127, 0);
   reply.at = bootSeconds();
   send(reply);
-}
-
-/// What processes that run one rank after the other say: that one ended well.
-void Server::readChannels(const std::vector<pollfd>& fds) {
-  for (size_t i = 0; i + 2 < fds.size(); ++i) {
-    Rank& rank = ranks_[i];
-    if (!fds[i + 2].revents) continue;
-    const double at = bootSeconds();
-    // One that ends says nothing more; its end is reported when it is reaped.
-    if (!channel::receivePacket(rank.channel)) {
-      retire(rank);
-      continue;
-    }
-    exited(rank, W_EXITCODE(0, 0), at);
-    rank.launch = 0;
-  }
 }
 
 void Server::reap() {
@@ -241,9 +162,8 @@ void Server::reap() {
     stuck_.insert(stuck.begin(), stuck.end());
     int status = 0;
     waitpid(rank.pid, &status, 0);
-    retire(rank);
     removeScratch(rank.pid);
-    if (rank.launch != 0) exited(rank, status, at, std::move(stuck));
+    exited(rank, status, at, std::move(stuck));
     return true;
   });
 }

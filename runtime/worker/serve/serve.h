@@ -53,8 +53,8 @@ class EventWriter {
 /// It may start threads. An exception that leaves it ends the rank as `failed` with its what().
 using Child = std::function<int(const plan::LaunchRequest& request, int event_fd)>;
 
-/// Whether a process may run one rank after the other. Only where `Child` leaves nothing behind but what the next call
-/// sets anew: then a trial costs no fork. One whose rank did not end well, or that ran a few hundred, is replaced.
+/// Whether a process may run one rank after the other, if the engine gives it more: a trial then costs no fork. Only
+/// where `Child` leaves nothing behind but what the next call sets anew. One whose rank did not end well ends.
 enum class Reuse { Never, Often };
 
 /// Serves the launch channel on `control_fd` until the other end closes, then kills what is left of its children and

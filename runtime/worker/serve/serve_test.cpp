@@ -14,7 +14,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
+#include "runtime/channel/packet.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/serve/memory_policy.h"
 
@@ -43,35 +45,24 @@ class TestServer {
     waitpid(pid_, nullptr, 0);
   }
 
-  plan::LaunchReply receive() {
-    pollfd waiting{fd_, POLLIN, 0};
+  plan::LaunchReply receive() { return receiveFrom(fd_); }
+
+  static plan::LaunchReply receiveFrom(int channel) {
+    pollfd waiting{channel, POLLIN, 0};
     REQUIRE(poll(&waiting, 1, 10000) == 1);
-    char text[4096];
-    ssize_t size = recv(fd_, text, sizeof text, 0);
-    REQUIRE(size > 0);
-    return llvm::cantFail(plan::launchReplyFromJson(llvm::cantFail(plan::parseJson({text, size_t(size)}))));
+    auto packet = channel::receivePacket(channel);
+    REQUIRE(packet);
+    return llvm::cantFail(plan::launchReplyFromJson(llvm::cantFail(plan::parseJson(packet->text))));
   }
 
-  void sendText(const std::string& text, const std::vector<int>& fds = {}) {
-    iovec data{const_cast<char*>(text.data()), text.size()};
-    alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    if (!fds.empty()) {
-      message.msg_control = control;
-      message.msg_controllen = CMSG_SPACE(fds.size() * sizeof(int));
-      cmsghdr* part = CMSG_FIRSTHDR(&message);
-      part->cmsg_level = SOL_SOCKET;
-      part->cmsg_type = SCM_RIGHTS;
-      part->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
-      std::memcpy(CMSG_DATA(part), fds.data(), fds.size() * sizeof(int));
-    }
-    REQUIRE(sendmsg(fd_, &message, 0) == ssize_t(text.size()));
+  void sendText(const std::string& text) { REQUIRE(channel::sendPacket(fd_, text)); }
+
+  /// Launches and returns the read ends of the event pipe and the log; `next`: the third descriptor, if not -1.
+  std::pair<int, int> launch(uint64_t id, unsigned rank = 0, int core = 0, int next = -1) {
+    return launchOver(fd_, id, rank, core, next);
   }
 
-  /// Launches and returns the read ends of the event pipe and the log.
-  std::pair<int, int> launch(uint64_t id, unsigned rank = 0, int core = 0) {
+  static std::pair<int, int> launchOver(int channel, uint64_t id, unsigned rank, int core, int next) {
     plan::LaunchRequest request;
     request.id = id;
     request.rank = rank;
@@ -82,7 +73,9 @@ class TestServer {
     int events[2], log[2];
     REQUIRE(pipe2(events, O_CLOEXEC) == 0);
     REQUIRE(pipe2(log, O_CLOEXEC) == 0);
-    sendText(plan::canonicalJson(plan::toJson(request)), {events[1], log[1]});
+    std::vector<int> descriptors{events[1], log[1]};
+    if (next >= 0) descriptors.push_back(next);
+    REQUIRE(channel::sendPacket(channel, plan::canonicalJson(plan::toJson(request)), descriptors));
     close(events[1]);
     close(log[1]);
     return {events[0], log[0]};
@@ -202,59 +195,99 @@ TEST_CASE("a child that left its group and session ends with its rank") {
   }
 }
 
-/// Launches, and returns the process and status of the rank once it is over; its log holds `said`.
-static std::pair<pid_t, int> launched(TestServer& server, uint64_t id, const std::string& said, int core = 0) {
-  auto [events, log] = server.launch(id, 0, core);
-  const auto started = server.receive();
-  const auto exited = server.receive();
-  CHECK(exited.type == plan::LaunchReply::Type::Exited);
-  CHECK(exited.id == id);
-  CHECK(exited.pid == started.pid);
+namespace {
+
+/// A process that the server forked, and our end of its channel.
+struct Process {
+  pid_t pid = 0;
+  int channel = -1;
+  ~Process() { close(channel); }
+};
+
+void start(TestServer& server, uint64_t id, const std::string& said, Process& process) {
+  int ends[2];
+  REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+  process.channel = ends[0];
+  auto [events, log] = server.launch(id, 0, 0, ends[1]);
+  close(ends[1]);
+  process.pid = server.receive().pid;
   CHECK(readAll(log) == said);
   close(events);
-  return {started.pid, exited.status};
 }
 
-TEST_CASE("a process runs one rank after the other until one does not end well") {
+void checkEnded(const plan::LaunchReply& reply, uint64_t id, const Process& process, int code) {
+  CHECK(reply.type == plan::LaunchReply::Type::Exited);
+  CHECK(reply.id == id);
+  CHECK(reply.pid == process.pid);
+  CHECK(reply.at > 0);
+  CHECK(WIFEXITED(reply.status));
+  CHECK(WEXITSTATUS(reply.status) == code);
+}
+
+void again(Process& process, uint64_t id, const std::string& said) {
+  auto [events, log] = TestServer::launchOver(process.channel, id, 0, 0, -1);
+  CHECK(readAll(log) == said);
+  close(events);
+}
+
+}  // namespace
+
+TEST_CASE("a process that has a channel runs one rank after the other until one does not end well") {
   int calls = 0;
   TestServer server(
       [&](const plan::LaunchRequest& request, int) {
         printf("%d\n", ++calls);
-        return request.id == 3 ? 7 : 0;
+        return calls == 3 ? 7 : 0;
       },
       serve::Reuse::Often);
-  const auto [first, status] = launched(server, 1, "1\n");
-  CHECK(status == 0);
-  CHECK(launched(server, 2, "2\n").first == first);
-  const auto third = launched(server, 3, "3\n");
-  CHECK(third.first == first);
-  CHECK(WEXITSTATUS(third.second) == 7);
-  const auto fourth = launched(server, 4, "1\n");
-  CHECK(fourth.first != first);
-  CHECK(isGone(first));
-  server.closeChannel();
-  CHECK(isGone(fourth.first));
+  Process first, second;
+  start(server, 1, "1\n", first);
+  checkEnded(TestServer::receiveFrom(first.channel), 1, first, 0);
+  again(first, 1, "2\n");
+  checkEnded(TestServer::receiveFrom(first.channel), 1, first, 0);
+  again(first, 1, "3\n");
+  checkEnded(server.receive(), 1, first, 7);
+  CHECK(isGone(first.pid));
+  CHECK(!channel::receivePacket(first.channel));
+  start(server, 4, "1\n", second);
+  checkEnded(TestServer::receiveFrom(second.channel), 4, second, 0);
+  server.sendText(R"({"v":1,"kill":4})");  // while it waits
+  CHECK(WTERMSIG(server.receive().status) == SIGKILL);
+  CHECK(isGone(second.pid));
 }
 
-TEST_CASE("a process that was killed between two ranks is replaced, and one that is bound elsewhere is not taken") {
-  TestServer server(
-      [](const plan::LaunchRequest&, int) {
-        cpu_set_t set;
-        sched_getaffinity(0, sizeof set, &set);
-        printf("%d\n", CPU_ISSET(0, &set) != 0);
-        return 0;
-      },
-      serve::Reuse::Often);
-  const pid_t first = launched(server, 1, "1\n").first;
-  if (sysconf(_SC_NPROCESSORS_ONLN) > 1) {
-    const pid_t other = launched(server, 2, "0\n", 1).first;
-    CHECK(other != first);
-    CHECK(launched(server, 3, "1\n").first == first);
-    CHECK(launched(server, 4, "0\n", 1).first == other);
-  }
-  kill(first, SIGKILL);
-  CHECK(isGone(first));
-  CHECK(launched(server, 5, "1\n").first != first);
+TEST_CASE("a process that waits ends by itself once its channel is closed, and with the server") {
+  TestServer server([](const plan::LaunchRequest&, int) { return 0; }, serve::Reuse::Often);
+  Process first, second;
+  start(server, 1, "", first);
+  checkEnded(TestServer::receiveFrom(first.channel), 1, first, 0);
+  close(std::exchange(first.channel, -1));
+  checkEnded(server.receive(), 1, first, 0);
+  start(server, 2, "", second);
+  checkEnded(TestServer::receiveFrom(second.channel), 2, second, 0);
+  server.closeChannel();
+  CHECK(isGone(second.pid));
+}
+
+TEST_CASE("a launch that a waiting process cannot read ends it, and the log says why") {
+  TestServer server([](const plan::LaunchRequest&, int) { return 0; }, serve::Reuse::Often);
+  Process process;
+  start(server, 1, "", process);
+  checkEnded(TestServer::receiveFrom(process.channel), 1, process, 0);
+  int log[2];
+  REQUIRE(pipe2(log, O_CLOEXEC) == 0);
+  REQUIRE(channel::sendPacket(process.channel, "{", {log[1], log[1]}));
+  close(log[1]);
+  CHECK(readAll(log[0]).find("the launch cannot be carried out: ") == 0);
+  checkEnded(server.receive(), 1, process, 127);
+}
+
+TEST_CASE("a worker with a process for each rank closes the channel and lets the server tell") {
+  TestServer server([](const plan::LaunchRequest&, int) { return 0; });
+  Process process;
+  start(server, 1, "", process);
+  checkEnded(server.receive(), 1, process, 0);
+  CHECK(!channel::receivePacket(process.channel));
 }
 
 TEST_CASE("a closed channel kills the children") {

@@ -1,0 +1,57 @@
+#pragma once
+
+// Processes that run one rank of a command after the other, each told over a channel of its own (runtime/plan/trial.h).
+
+#include <llvm/Support/JSON.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "runtime/engine/launcher.h"
+
+namespace expc::engine {
+
+/// Where a rank runs: a process that was bound there can run another one with the same.
+struct ProcessPlace {
+  unsigned rank = 0;
+  llvm::json::Array slots;
+  uint64_t memory_limit = 0;
+
+  static ProcessPlace of(const TrialRequest& request, unsigned rank);
+  bool operator==(const ProcessPlace& other) const;
+};
+
+/// A process that runs a rank, or has run one and waits for another. Without a channel it ends with its rank.
+struct RankProcess {
+  uint64_t launch = 0;  // that its server forked it for, and by which it is known from then on
+  int pid = 0;          // once that is known
+  int channel = -1;
+  unsigned launches = 1;
+  ProcessPlace place;
+
+  RankProcess() = default;
+  RankProcess(RankProcess&& other) noexcept;
+  RankProcess& operator=(RankProcess&& other) noexcept;
+  ~RankProcess() { closeChannel(); }
+  /// After which it ends by itself.
+  void closeChannel();
+};
+
+/// Those that wait.
+class WaitingProcesses {
+ public:
+  void add(RankProcess process);
+  /// One that is bound there.
+  std::optional<RankProcess> take(const ProcessPlace& place);
+  /// The one of that launch is gone.
+  void drop(uint64_t launch);
+  void clear() { processes_.clear(); }
+
+ private:
+  std::deque<RankProcess> processes_;  // the one that waits longest first
+};
+
+}  // namespace expc::engine
