@@ -91,6 +91,8 @@ class SourceChecker {
     texts_.resize(2);
     if (!suits(expr.range, reader->from)) return std::nullopt;
     if (reader->from == From::Regex) texts_ = {named_, texts_[0]};
+    if (!isName(expr.range, texts_[0])) return std::nullopt;
+    if (reader->from == From::Same && !isName(expr.range, texts_[1])) return std::nullopt;
     if (reader->from == From::Same) texts_[1] = load::relativeTo(scope_.file->directory, texts_[1]);
     return MetricSource{reader->from, texts_[0], texts_[1], unit_, {}};
   }
@@ -180,6 +182,17 @@ class SourceChecker {
                             wanted_.expected ? "what it is compared with" : fmt::format("'{}'", wanted_.name),
                             wanted_.dimension.typeName());
     return grouped && pointer && bytes;
+  }
+
+  /// Arguments are templates, so that one may take a file for one, too.
+  bool isName(source::Range range, const std::string& file) {
+    if (file.find("${") == std::string::npos) return true;
+    refuse(
+        context_, range,
+        fmt::format("the file's name '{}' stands as it is, without values in it: let the command write under the same "
+                    "name at all points, since each trial has a folder of its own",
+                    file));
+    return false;
   }
 
   Context& context_;

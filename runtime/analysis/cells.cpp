@@ -38,12 +38,12 @@ bool isExact(const plan::Plan& plan, const plan::Term& term) {
 
 /// Block values of one cell, with what was lost.
 struct BlockValues {
-  std::vector<double> values;              // by block and session
-  std::vector<int64_t> sessions;           // of each value
-  unsigned lost = 0;                       // blocks in which every point of the cell was tried, without a value
-  std::map<std::string, unsigned> losses;  // why, in how many blocks
-  std::string apart;                       // why blocks count for nothing in which not every point was tried
-  bool timed_out = false;                  // one of the values
+  std::vector<double> values;     // by block and session
+  std::vector<int64_t> sessions;  // of each value
+  unsigned lost = 0;              // blocks in which every point of the cell was tried, without a value
+  std::string why_lost;           // of the newest of these: what was wrong before may be mended
+  std::string apart;              // why blocks count for nothing in which not every point was tried
+  bool timed_out = false;         // one of the values
 };
 
 /// The points of a cell, and where their outcomes of one block are.
@@ -136,7 +136,7 @@ BlockValues blockValues(const Index& index, const plan::Cell& cell) {
       std::string why = members.ended() ? reading.why : members.whyLost();
       if (members.triedIn(block)) {
         ++result.lost;
-        ++result.losses[why];
+        result.why_lost = std::move(why);
       } else {
         result.apart = std::move(why);
       }
@@ -159,13 +159,6 @@ stats::NestedIntervals intervalsOf(const plan::Cell& cell, const std::vector<dou
   const stats::NestedIntervals intervals = stats::signedRank(onScale(cell, values));
   if (cell.estimator == plan::Estimator::PairedDifference) return intervals;
   return intervals.mapped([](double log) { return std::exp(log); });
-}
-
-/// The loss that happened most often.
-std::string commonLoss(const BlockValues& values) {
-  const auto most = std::max_element(values.losses.begin(), values.losses.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == values.losses.end() ? values.apart : most->first;
 }
 
 /// Sets the state from what is known of the cell's points alone; Measured if nothing speaks against it.
@@ -205,7 +198,7 @@ void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell&
 std::string tooFew(const plan::Cell& cell, const BlockValues& values, double confidence, unsigned fewest) {
   std::string text = fmt::format("needs {} for {:.4g} % confidence, has {}", countNoun(cell, fewest), confidence * 100,
                                  values.values.size());
-  const std::string loss = commonLoss(values);
+  const std::string loss = (values.lost > 0 ? values.why_lost : values.apart);
   return loss.empty() ? text : text + " (" + loss + ")";
 }
 
@@ -273,7 +266,7 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   if (values.values.empty()) {
     if (result.state == CellState::Measured) {
       result.state = CellState::Lost;
-      result.estimate.why = commonLoss(values);
+      result.estimate.why = (values.lost > 0 ? values.why_lost : values.apart);
     }
     return result;
   }

@@ -311,17 +311,15 @@ void Campaign::blockOver(plan::TrialKind kind) {
   say(
       fmt::format("every {} trial {}, so no further block of them is started. Mend what is wrong, and the same "
                   "command continues; the reason: {}",
-                  plan::toString(kind), index_.tally().failed > 0 ? "failed" : "was disturbed", commonReason(kind)));
+                  plan::toString(kind), index_.tally().failed > 0 ? "failed" : "was disturbed", newestReason(kind)));
 }
 
-/// Why the trials of a kind were lost of which none ended well: what one of them said.
-std::string Campaign::commonReason(plan::TrialKind kind) const {
-  if (const auto& first = index_.firstFailedForGood()) return first->reason;
-  if (const std::vector<analysis::Failure> given_up = index_.givenUp(); !given_up.empty())
-    return given_up.front().reason;
+/// Why the trials of a kind were lost of which none ended well: what the newest of them said.
+std::string Campaign::newestReason(plan::TrialKind kind) const {
+  const analysis::PlaceOutcomes* newest = nullptr;
   for (unsigned number = 0; number < index_.places(); ++number)
-    if (const std::string& reason = index_.of(kind, number).last_reason; !reason.empty()) return reason;
-  return "";
+    if (const auto& place = index_.of(kind, number); !newest || place.last_lost > newest->last_lost) newest = &place;
+  return newest ? newest->last_reason : "";
 }
 
 bool Campaign::stopping() const {

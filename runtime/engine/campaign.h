@@ -86,7 +86,7 @@ class Campaign {
   bool endsInTime(const Step& step) const;
   llvm::Error beginBlock(unsigned lane, const Step& step);
   void blockOver(plan::TrialKind kind);
-  std::string commonReason(plan::TrialKind kind) const;
+  std::string newestReason(plan::TrialKind kind) const;
   llvm::Error startTrial(unsigned lane, const Step& step);
   /// An error where what a trial of the point reads has changed since the run began.
   llvm::Error checkFiles(const plan::Point& point);

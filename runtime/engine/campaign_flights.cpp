@@ -306,10 +306,12 @@ void Campaign::tidy(const Flight& flight) {
   const TrialStatus status = flight.trial.status;
   const bool ended_well = status == TrialStatus::Valid || status == TrialStatus::Invalid;
   const bool wanted = ended_well ? options_.keep_trial_folders : status != TrialStatus::Interrupted;
-  if (wanted)
+  if (wanted) {
     removeEmptyLogs(flight.request);
-  else
+    leaveInputs(flight.request.spec.folder, setup_.command_files[flight.point->workload]);
+  } else {
     folders_.drop(flight.request.spec.folder);
+  }
 }
 
 TrialNote Campaign::noteOf(const Flight& flight) const {

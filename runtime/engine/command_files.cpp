@@ -218,8 +218,10 @@ llvm::Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workl
   llvm::BLAKE3 hasher;
   for (const std::string& program : files.programs)
     if (auto error = addToDigest(hasher, "program", program, tick)) return error;
+  // A copy is a file of the trial's own, and a program may do with it what it refuses to do with a link.
   for (const InputFile& input : files.inputs)
-    if (auto error = addToDigest(hasher, input.name, input.path, tick)) return error;
+    if (auto error = addToDigest(hasher, input.copy ? input.name + "/copy" : input.name, input.path, tick))
+      return error;
   if (const auto& preparation = plan.workloads[workload].command->preparation)
     hasher.update("prepare " + plan::canonicalJson(plan::jsonTexts(preparation->arguments)));
   return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
@@ -262,6 +264,18 @@ static void addLink(const InputFile& input, const fs::path& link, std::error_cod
     failed.clear();
   }
   fs::create_symlink(target, link, failed);
+}
+
+void leaveInputs(const std::string& folder, const CommandFiles& files) {
+  for (const InputFile& input : files.inputs) {
+    const fs::path link = fs::path(folder) / input.name;
+    std::error_code failed;
+    if (input.name.empty() || input.copy || fs::is_symlink(link, failed) || failed) continue;
+    if (!fs::equivalent(link, input.path, failed) || failed) continue;  // the program put something else there
+    const fs::path target = fs::canonical(input.path, failed);
+    if (failed || !fs::remove(link, failed) || failed) continue;
+    fs::create_symlink(target, link, failed);
+  }
 }
 
 static llvm::Error failedToMake(const std::string& folder, const std::error_code& failed) {

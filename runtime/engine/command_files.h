@@ -49,5 +49,7 @@ llvm::Expected<std::string> digestInputs(const plan::Plan& plan, unsigned worklo
 llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& files);
 /// The same with a folder that is there and has none of them.
 llvm::Error fillTrialFolder(const std::string& folder, const CommandFiles& files);
+/// In a folder that stays: hard links to inputs become symbolic ones, so that the user's files have one name again.
+void leaveInputs(const std::string& folder, const CommandFiles& files);
 
 }  // namespace expc::engine

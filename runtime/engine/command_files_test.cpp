@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <utility>
 
 #include "runtime/engine/glob.h"
 #include "runtime/store/store.h"
@@ -233,6 +234,28 @@ TEST_CASE("a trial's folder has a link to each input, and nothing of before") {
   CHECK(has(llvm::toString(makeTrialFolder("/proc/none", files)), "the trial's folder '/proc/none' cannot be made"));
 }
 
+TEST_CASE("in a folder that stays the user's files have one name again") {
+  StudyFolder folder;
+  for (const char* name : {"a.bin", "src/b.bin", "c.bin", "d.bin"}) folder.write(name, name);
+  plan::Plan plan = planOf(folder, {"true"}, {"a.bin", "src/*", "c.bin"});
+  plan.workloads[0].command->copied = {"d.bin"};
+  const CommandFiles files = found(plan);
+  const std::string trial = folder.path + "/results/trials/1";
+  llvm::cantFail(makeTrialFolder(trial, files));
+  CHECK(fs::hard_link_count(folder.path + "/a.bin") == 2);
+  fs::remove(trial + "/c.bin");
+  folder.write("results/trials/1/c.bin", "the program's own");
+  leaveInputs(trial, files);
+  for (const char* name : {"a.bin", "src/b.bin"}) {
+    CHECK(fs::hard_link_count(folder.path + "/" + name) == 1);
+    CHECK(fs::read_symlink(trial + "/" + name) == folder.path + "/" + name);
+  }
+  CHECK_FALSE(fs::is_symlink(trial + "/c.bin"));
+  CHECK_FALSE(fs::is_symlink(trial + "/d.bin"));
+  leaveInputs(trial, files);
+  CHECK(fs::exists(trial + "/a.bin"));
+}
+
 TEST_CASE("a lock's digest of inputs asks for no points and no programs") {
   StudyFolder folder;
   folder.write("train.py", "one");
@@ -265,4 +288,8 @@ TEST_CASE("the digest is of the program and the inputs, wherever they lie") {
   two.write("more.py", "three");
   CHECK(digest == digestOf(planOf(two, command)));
   CHECK(digest != digestOf(planOf(two, command, {"*.py"})));
+  plan::Plan copied = planOf(two, command, {"more.py"});
+  const std::string linked = digestOf(copied);
+  copied.workloads[0].command->copied = std::exchange(copied.workloads[0].command->inputs, {});
+  CHECK(linked != digestOf(copied));  // what a program does may differ
 }

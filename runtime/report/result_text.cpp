@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "runtime/analysis/attribution.h"
@@ -251,20 +252,32 @@ class ResultPrinter : TerminalText {
     const auto lost = lostTrials(results_);
     if (lost.empty()) return;
     section("Trials that did not end well", fmt::format("{} of {}", lost.size(), results_.trials.size()));
-    // Those of a place that say the same are one line.
-    using Alike = std::tuple<plan::TrialKind, plan::Place, store::TrialStatus, std::string_view>;
-    std::map<Alike, unsigned> counts;
+    // Those that say the same are one line.
+    using Alike = std::tuple<plan::TrialKind, store::TrialStatus, std::string_view>;
+    struct Those {
+      unsigned trials = 0;
+      std::set<plan::Place> places;
+      std::string first;
+    };
+    std::map<Alike, Those> those;
     std::vector<Alike> alike;
     for (const store::Trial* trial : lost) {
-      const Alike key{trial->key->kind, trial->place(), trial->status, trial->reason};
-      if (++counts[key] == 1) alike.push_back(key);
+      const Alike key{trial->key->kind, trial->status, trial->reason};
+      Those& same = those[key];
+      if (++same.trials == 1) {
+        alike.push_back(key);
+        same.first = placeText(plan_, trial->place());
+      }
+      same.places.insert(trial->place());
     }
     for (size_t i = 0; i < alike.size() && i < kListedFailures; ++i) {
-      const auto& [kind, place, status, reason] = alike[i];
-      const unsigned count = counts[alike[i]];
+      const auto& [kind, status, reason] = alike[i];
+      const Those& same = those[alike[i]];
+      const std::string others =
+          same.places.size() > 1 ? fmt::format(" and {} more", counted(same.places.size() - 1, "point")) : "";
       line(printable(
-               fmt::format("{} {} {}: {}", toString(kind), placeText(plan_, place), store::toString(status), reason)) +
-               (count > 1 ? fmt::format(" ({} times)", count) : ""),
+               fmt::format("{} {}{} {}: {}", toString(kind), same.first, others, store::toString(status), reason)) +
+               (same.trials > 1 ? fmt::format(" ({} times)", same.trials) : ""),
            2, 6);
     }
     if (alike.size() > kListedFailures) line(fmt::format("… and {} more", alike.size() - kListedFailures), 2, 6);

@@ -386,6 +386,7 @@ std::vector<const store::Trial*> lostTrials(const store::Results& results) {
   for (const store::Trial& trial : results.trials)
     if (trial.status != store::TrialStatus::Valid && trial.status != store::TrialStatus::Running)
       lost.push_back(&trial);
+  std::reverse(lost.begin(), lost.end());
   return lost;
 }
 

@@ -112,7 +112,7 @@ std::string placeText(const plan::Plan& plan, const plan::Place& place);
 /// timeouts that count for nothing, and points that ran out of memory in some blocks only.
 std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement);
 
-/// Trials that did not end well, as the store has them.
+/// Trials that did not end well, the newest first: what was wrong before may be mended.
 std::vector<const store::Trial*> lostTrials(const store::Results& results);
 
 }  // namespace expc::report
