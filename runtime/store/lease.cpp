@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <optional>
 #include <thread>
 
@@ -201,6 +202,12 @@ llvm::Error Lease::heartbeat() {
   // The number of an inode may be used again where its server does not know that we have it open; the text never is.
   const auto there = due && ours() ? find(path_) : std::nullopt;
   if (due ? !there || there->text != text_ : !ours()) {
+    const std::string folder = std::filesystem::path(path_).parent_path().string();
+    if (access(folder.c_str(), F_OK) != 0 && errno == ENOENT)
+      return llvm::createStringError(
+          fmt::format("the results folder '{}' was removed or moved while this run wrote to it: move it back and the "
+                      "same command continues; without it the command begins anew",
+                      folder));
     return llvm::createStringError(fmt::format(
         "'{}' is not ours any more: another process took the results folder over, or somebody removed the file; "
         "the same command continues once the folder is free",

@@ -90,7 +90,10 @@ llvm::Error Store::endTrial(const Trial& trial, Moment at) {
   llvm::Error error = append(end, true);
   if (!error) return llvm::Error::success();
   // The lease may be another's by now: then the value is nobody's. Else the disk is in the way, and another may not be.
-  if (auto lost = heartbeat()) return llvm::joinErrors(std::move(error), std::move(lost));
+  if (auto lost = heartbeat()) {
+    llvm::consumeError(std::move(error));  // it says the same, or what comes of it
+    return lost;
+  }
   return llvm::joinErrors(std::move(error), spool(name_, end));
 }
 

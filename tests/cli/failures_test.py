@@ -97,6 +97,20 @@ class Told(Run):
         self.assertEqual(run.returncode, 130)
 
 
+class Folders(Run):
+    def test_a_results_folder_that_is_removed_or_moved_ends_the_run_once_and_stays_away(self):
+        for away in ("rm -rf results", "mv results moved"):
+            with self.subTest(away):
+                self.write('workload gone command ["sh", "-c", "cd %s && %s && echo done; exit 0", "x"] {\n'
+                           '  param n : int in 1..9 = 1\n  metric wall : Time lower\n}\n'
+                           'study s {\n  workload gone\n  factor n in 1..2\n  measure wall\n  design full { repeat 2 }\n}\n'
+                           % (self.folder, away))
+                said = self.run_study(code=1).stderr
+                self.assertEqual(said.count("was removed or moved while this run wrote to it"), 1, said)
+                self.assertIn("expc: error: the results folder", said)
+                self.assertFalse((self.folder / "results").exists(), said)
+
+
 class Failures(Run):
     def test_a_point_that_fails_again_and_again_is_given_up_and_the_others_go_on(self):
         self.licensed()

@@ -116,8 +116,8 @@ llvm::Error keepOutput(const std::string& path, const std::string& folder, const
                                                                       {"peak", end.peak_bytes},
                                                                       {"left_out", std::move(left_out)},
                                                                       {"files", std::move(kept)}});
-  std::error_code ignored;  // opening the file says what is wrong
-  fs::create_directories(fs::path(path).parent_path(), ignored);
+  std::error_code ignored;                                      // opening the file says what is wrong
+  fs::create_directory(fs::path(path).parent_path(), ignored);  // alone: a results folder that is gone stays gone
   if (!llvm::compression::zstd::isAvailable())
     return writeAll(path, fmt::format("{}plain {}\n", kMark, document.size()), document);
   llvm::SmallVector<uint8_t, 0> packed;
