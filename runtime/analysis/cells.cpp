@@ -28,14 +28,6 @@ std::string brief(const std::string& reason) {
   return line;
 }
 
-bool isExact(const plan::Plan& plan, const plan::Term& term) {
-  const std::vector<plan::MetricTerm> metrics = metricTerms(term);
-  return !metrics.empty() && std::all_of(metrics.begin(), metrics.end(), [&](const plan::MetricTerm& metric) {
-    const plan::Metric* declared = plan.findMetric(metric.metric);
-    return declared && declared->exact;
-  });
-}
-
 /// Block values of one cell, with what was lost.
 struct BlockValues {
   std::vector<double> values;     // by block and session
@@ -203,6 +195,14 @@ std::string tooFew(const plan::Cell& cell, const BlockValues& values, double con
 }
 
 }  // namespace
+
+bool isExact(const plan::Plan& plan, const plan::Term& term) {
+  const std::vector<plan::MetricTerm> metrics = metricTerms(term);
+  return !metrics.empty() && std::all_of(metrics.begin(), metrics.end(), [&](const plan::MetricTerm& metric) {
+    const plan::Metric* declared = plan.findMetric(metric.metric);
+    return declared && declared->exact;
+  });
+}
 
 unsigned plannedOf(const plan::KindDesign& design, unsigned complete) {
   return std::clamp(complete, design.repeat, design.most());

@@ -32,6 +32,9 @@ struct MeasuredCell {
   bool timed_out = false;            // a timeout is among the values
 };
 
+/// Whether the term reads exact metrics alone.
+bool isExact(const plan::Plan& plan, const plan::Term& term);
+
 /// What all cells of a judgement share.
 struct Evidence {
   const Index& index;

@@ -22,7 +22,10 @@ constexpr size_t kListedRanks = 5, kListedOutliers = 8, kListedOfFront = 6, kLis
 /// Interactions below this share of the variation are not spelled out.
 constexpr double kWorthSaying = 0.01;
 
-std::string share(double value) { return fmt::format("{:.{}f} %", value * 100, value < 0.1 ? 1 : 0); }
+std::string share(double value) {
+  if (std::abs(value) < 0.0005) value = 0;  // what rounding leaves below zero has no sign
+  return fmt::format("{:.{}f} %", value * 100, value < 0.1 ? 1 : 0);
+}
 
 std::string valueText(const plan::Plan& plan, const std::string& name, double value) {
   const plan::Metric* metric = plan.findMetric(name);

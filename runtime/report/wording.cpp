@@ -78,7 +78,9 @@ std::string durationText(double seconds) {
 }
 
 std::string scopeText(const analysis::Scope& scope, bool pairs) {
-  std::string text = fmt::format("{} of {}", counted(scope.complete, pairs ? "pair" : "value"), scope.planned);
+  std::string text = counted(scope.complete, pairs ? "pair" : "value");
+  text += scope.complete > scope.planned ? fmt::format(", {} planned", scope.planned)
+                                         : fmt::format(" of {}", scope.planned);
   if (scope.lost) text += fmt::format(", {} lost", scope.lost);
   if (scope.sessions) text += ", " + counted(scope.sessions, "session");
   if (scope.nodes) text += ", " + counted(scope.nodes, "node");
@@ -109,6 +111,9 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
     return fmt::format("must hold in every {}, {} in each cell; {}", comparesPoints(criterion) ? "pair" : "run", n,
                        withoutConfidenceText(0, n));
   }
+  const auto exact = [&](const plan::Cell& cell) { return cell.term && analysis::isExact(plan, *cell.term); };
+  if (n > 1 && std::all_of(criterion.cells.begin(), criterion.cells.end(), exact))
+    return "exact values decide it where they do not vary";
   const double confidence =
       design->until.empty() ? *criterion.confidence : stats::confidenceUnderWidthStop(*criterion.confidence);
   const unsigned needed =

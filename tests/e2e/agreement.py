@@ -79,6 +79,8 @@ class Page:
             why = re.search(r'<p class="why">(.*?)</p>', rest, re.S)
             self.claims[name] = (badges[0], {badge.lower() for badge in badges[1:]}, plain(why.group(1)) if why else "")
         self.tallies = {word: int(count) for count, word in re.findall(r'<span class="tally [a-z]+"><b>(\d+)</b> ([a-z ]+)</span>', text)}
+        following = re.search(r'<p class="next">Next: <code>(.*?)</code>', text)
+        self.next = following and html.unescape(following.group(1))
         packed = re.search(r'<script type="text/plain" id="data" data-packed="deflate">(.*?)</script>', text, re.S).group(1)
         self.data = json.loads(zlib.decompress(base64.b64decode(packed)))
         self.null_cards = '<div class="null-cards" role="alert">' in text
@@ -146,6 +148,10 @@ class Agreement(unittest.TestCase):
             tallies[sorted(marks)[-1] if marks else word.lower()] += 1
             said[one["name"]] = (one["verdict"], marks)
         self.assertEqual(page.tallies, dict(tallies))
+        counted = re.search(r"^\d+ (?:pass|fail|in|prov|unt|not).*$", text.stdout, re.M).group(0)
+        self.assertEqual({word: int(count) for count, word in re.findall(r"(\d+) ([a-z ]+)", counted)}, dict(tallies))
+        following = re.search(r"^next: (.*)$", text.stdout, re.M)
+        self.assertEqual(page.next, following and following.group(1))
         tried = any(kind[how] for point in data["points"] for kind in point["trials"]
                     for how in ("valid", "failed", "timeouts", "infeasible", "invalid"))
         self.assertEqual({text.returncode, data["exit_code"], exit_code(data["criteria"], tried)}, {text.returncode})
