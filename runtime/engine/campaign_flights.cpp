@@ -224,7 +224,10 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
   if (!changed.empty()) return llvm::createStringError(changed);
   if (trial.status == TrialStatus::Interrupted) return llvm::Error::success();
 
-  const std::string told = index_.failedAsBefore(trial) ? "failed again, as before" : trial.reason;
+  const bool as_before = index_.failedAsBefore(trial);
+  const bool likewise = !trial.reason.empty() && trial.reason == told_;
+  const std::string told = as_before ? "failed again, as before" : likewise ? "for the same reason" : trial.reason;
+  if (!trial.reason.empty()) told_ = trial.reason;
   index_.add(trial);
   scheduler_.ended(flight.lane, trial);
   if (!scheduler_.isOpen(flight.lane, trial.position)) forecast_.placeOver(kind);

@@ -273,8 +273,8 @@ class ResultPrinter : TerminalText {
     for (size_t i = 0; i < alike.size() && i < kListedFailures; ++i) {
       const auto& [kind, status, reason] = alike[i];
       const Those& same = those[alike[i]];
-      const std::string others =
-          same.places.size() > 1 ? fmt::format(" and {} more", counted(same.places.size() - 1, "point")) : "";
+      const size_t more = same.places.size() - 1;
+      const std::string others = more > 0 ? fmt::format(" and {} more point{}", more, more == 1 ? "" : "s") : "";
       line(printable(
                fmt::format("{} {}{} {}: {}", toString(kind), same.first, others, store::toString(status), reason)) +
                (same.trials > 1 ? fmt::format(" ({} times)", same.trials) : ""),
