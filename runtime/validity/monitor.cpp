@@ -91,9 +91,11 @@ void Monitor::account(const HostCounts& now, const Family& family, double second
   }
 }
 
-void Monitor::lookAt(Trial& trial, const Family& family) const {
+void Monitor::lookAt(Trial& trial, const Family& family) {
   Readings& readings = trial.readings;
-  if (const auto mhz = readClock(trial.cores, root_)) {
+  const auto mhz = has_clocks_ ? readClock(trial.cores, root_) : std::nullopt;
+  has_clocks_ = has_clocks_ && (mhz || trial.cores.empty());
+  if (mhz) {
     readings.mhz_most = std::max(readings.mhz_most.value_or(*mhz), *mhz);
     readings.mhz_least = std::min(readings.mhz_least.value_or(*mhz), *mhz);
   }

@@ -46,7 +46,7 @@ class Monitor {
   };
 
   void account(const HostCounts& now, const Family& family, double seconds);
-  void lookAt(Trial& trial, const Family& family) const;
+  void lookAt(Trial& trial, const Family& family);
   static void take(Card& card, const CardState& state, const Family& family);
   void settle(Trial& trial, const HostCounts& after) const;
 
@@ -57,7 +57,7 @@ class Monitor {
   HostCounts last_;
   std::optional<double> load_;
   Family family_;
-  bool looked_ = false;
+  bool looked_ = false, has_clocks_ = true;  // machines without clocks of cores get none while we run
   double at_ = 0;
 };
 

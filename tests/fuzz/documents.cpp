@@ -1,6 +1,5 @@
 #include "tests/fuzz/documents.h"
 
-#include "compiler/driver/lock.h"
 #include "runtime/cluster/jobs.h"
 #include "runtime/cluster/script.h"
 #include "runtime/cluster/site.h"
@@ -40,16 +39,6 @@ void readTwice(const std::string& bytes, Read read) {
 void readPlan(const std::string& bytes) { readTwice(bytes, plan::planFromJson); }
 
 void readRehearsal(const std::string& bytes) { readTwice(bytes, rehearsal::studyFromJson); }
-
-void readLock(const std::string& bytes) {
-  auto lock = driver::parseLock(bytes);
-  if (!lock) return hold(!llvm::toString(lock.takeError()).empty(), "an error says something");
-  hold(driver::compareLocks(*lock, *lock, 3).empty(), "a lock means what it means");
-  const llvm::json::Value nothing = llvm::json::Object{{"studies", llvm::json::Object{}}};
-  (void)driver::compareLocks(*lock, nothing, 3);
-  (void)driver::compareLocks(nothing, *lock, 3);
-  (void)driver::lockedData(*lock, "study");
-}
 
 namespace {
 

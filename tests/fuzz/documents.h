@@ -11,9 +11,6 @@ namespace expc::fuzz {
 void readPlan(const std::string& bytes);
 /// A file of rehearsals.
 void readRehearsal(const std::string& bytes);
-/// A lock: compared with itself it has no changes, and its digests of data are looked for. Whatever else it holds is
-/// compared with a lock of nothing.
-void readLock(const std::string& bytes);
 
 /// A site file: whatever it holds, the script of its job has no more options than the file has settings.
 void readSite(const std::string& bytes);

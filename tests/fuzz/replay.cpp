@@ -13,6 +13,7 @@
 #include "tests/fuzz/format.h"
 #include "tests/fuzz/frontend.h"
 #include "tests/fuzz/images.h"
+#include "tests/fuzz/lock.h"
 #include "tests/fuzz/outputs.h"
 #include "tests/fuzz/records.h"
 #include "tests/fuzz/talk.h"
