@@ -262,6 +262,7 @@ struct Output {  // table or plot
   bool plot = false;
   std::string subject;
   std::optional<unsigned> over;
+  std::string axis;  // of a plot over no factor: another metric, or the places of a series
   std::vector<unsigned> by;
 };
 
@@ -301,6 +302,7 @@ struct Published {
     std::vector<std::pair<unsigned, Rational>> metrics;  // of the study, in base units
   };
   std::vector<Row> rows;
+  std::vector<unsigned> named;  // parameters of the study that it says something of
   source::Range range;
 };
 

@@ -121,6 +121,7 @@ class ReferenceReader {
     for (const ast::LetDecl& declared : declaration_.columns) {
       Column& column = columns_.emplace_back();
       column.parameter = study_.workload->findParameter(declared.name.name);
+      if (column.parameter >= 0) published_.named.push_back(static_cast<unsigned>(column.parameter));
       if (column.parameter < 0) column.metric = study_.findMetric(declared.name.name);
       column.type = column.parameter >= 0 ? study_.workload->parameters[column.parameter].type
                                           : Type::number(study_.metrics[column.metric].dimension);

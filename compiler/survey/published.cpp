@@ -21,10 +21,23 @@ std::string keyOf(const std::vector<const check::Value*>& values) {
   return key;
 }
 
+/// Whether a preset or -D gives a workload another value than the study does, of a parameter that nobody names.
+bool runsElsewhere(const select::Selected& selected, const check::Published& published, size_t use) {
+  const check::Study& study = *selected.study;
+  for (unsigned parameter = 0; parameter < study.workload->parameters.size(); ++parameter) {
+    const bool runs = study.uses[use].parameter_of[parameter] >= 0;
+    if (!runs || study.factor_of[parameter] >= 0 || std::ranges::count(published.named, parameter) > 0) continue;
+    if (selected.arguments[use][parameter] != study.uses[use].arguments[parameter]) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 PublishedValues::PublishedValues(const expand::Space& space, const check::Published& published)
     : space_(space), published_(published), at_(space.selected()) {
+  for (size_t use = 0; use < space.study().uses.size(); ++use)
+    elsewhere_.push_back(runsElsewhere(space.selected(), published, use));
   for (const check::Metric& metric : space.study().metrics)
     derived_.push_back(metric.derived ? toPlan(space.study(), metric).derived : nullptr);
   for (size_t row = 0; row < published.rows.size(); ++row) {
@@ -45,7 +58,7 @@ PublishedValues::PublishedValues(const expand::Space& space, const check::Publis
 
 std::optional<double> PublishedValues::read(unsigned metric, expand::Levels point) {
   at_.set(point);
-  if (at_.settle()) return std::nullopt;
+  if (elsewhere_[space_.use(point)] || at_.settle()) return std::nullopt;
   std::optional<size_t> best;
   double value = 0;
   for (const Group& group : groups_) {

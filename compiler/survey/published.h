@@ -10,7 +10,8 @@
 namespace expc::lower {
 
 /// What a reference publishes for the points of a study. A row belongs to a point if every parameter that it gives has
-/// that value there; of several rows the first that has the metric counts.
+/// that value there; of several rows the first that has the metric counts. Of parameters that the reference does not
+/// name it means the study's own values: where a preset or -D gives a workload others, nothing is published.
 class PublishedValues {
  public:
   PublishedValues(const expand::Space& space, const check::Published& published);
@@ -31,6 +32,7 @@ class PublishedValues {
 
   const expand::Space& space_;
   const check::Published& published_;
+  std::vector<bool> elsewhere_;  // by workload of the study: it runs at other settings
   std::vector<Group> groups_;
   std::vector<plan::TermPtr> derived_;  // by metric of the study; null: measured
   expand::Assignment at_;
