@@ -20,38 +20,101 @@ bool checkSubject(StudyContext& context, const ast::Identifier& word) {
   const auto subject = context.subject(word);
   if (!subject || subject->comparison) return subject.has_value();
   const Metric& metric = context.study.metrics[subject->metric];
-  if (metric.series) errors::seriesValue(context.emitter, word.range, word.name, metric.range);
+  if (metric.series)
+    context.emitter.build(word.range, errors::SeriesValue, word.name)
+        .note(metric.range,
+              "draw it whole with 'plot {0} over epoch', or read a value of it with 'epochs_to({0} >= …)'", word.name)
+        .emit();
   return !metric.series;
 }
 
-/// A table, or a plot over the first of the factors.
-void addOutput(StudyContext& context, const ast::Identifier& subject, const std::vector<ast::Identifier>& names,
-               bool plot) {
-  Output output{plot, subject.name, std::nullopt, {}};
-  bool good = checkSubject(context, subject);
-  Once seen;
+/// The names of `by`, as factors.
+bool addFactors(StudyContext& context, const std::vector<ast::Identifier>& names, Output& output, Once& seen) {
+  bool good = true;
   for (const ast::Identifier& name : names) {
     const int index = context.factor(name);
     good &= seen.add(context.emitter, "factor", name) && index >= 0;
     if (index >= 0) output.by.push_back(static_cast<unsigned>(index));
   }
-  if (!good) return;
-  if (plot) {
-    output.over = output.by.front();
-    output.by.erase(output.by.begin());
-  }
-  context.study.outputs.push_back(std::move(output));
+  return good;
 }
+
+void addTable(StudyContext& context, const ast::TableDecl& table) {
+  Output output{false, table.metric.name, std::nullopt, "", {}};
+  Once seen;
+  const bool good = checkSubject(context, table.metric);
+  if (addFactors(context, table.by, output, seen) && good) context.study.outputs.push_back(std::move(output));
+}
+
+/// A plot over the places of a series, over another metric, or over a factor.
+class PlotChecker {
+ public:
+  PlotChecker(StudyContext& context, const ast::PlotDecl& plot)
+      : context_(context), plot_(plot), output_{true, plot.subject.name, std::nullopt, "", {}} {}
+
+  void run() {
+    const bool good = over();
+    if (addFactors(context_, plot_.by, output_, seen_) && good) context_.study.outputs.push_back(std::move(output_));
+  }
+
+ private:
+  bool over() {
+    const ast::Identifier& word = plot_.over;
+    const int subject = context_.study.findMetric(plot_.subject.name);
+    const bool places = language::find(language::Role::Place, word.name) != nullptr;
+    if (context_.study.findFactor(word.name) < 0 && subject >= 0 && context_.study.metrics[subject].series) {
+      context_.note(plot_.subject, context_.study.metrics[subject].range);
+      return overPlaces(places);
+    }
+    if (!checkSubject(context_, plot_.subject)) {
+      seen_.add(context_.emitter, "factor", word);
+      return context_.factor(word), false;
+    }
+    if (const int metric = context_.study.findMetric(word.name); metric >= 0 && subject >= 0)
+      return overMetric(context_.study.metrics[metric]);
+    if (places && context_.study.findFactor(word.name) < 0) return noSeries(subject);
+    const int factor = context_.factor(word);
+    if (factor >= 0) output_.over = static_cast<unsigned>(factor);
+    return seen_.add(context_.emitter, "factor", word) && factor >= 0;
+  }
+
+  bool overPlaces(bool places) {
+    output_.axis = plot_.over.name;
+    if (!places)
+      diag::unknownName(context_.emitter, plot_.over.range, "axis of a series", plot_.over.name,
+                        language::texts(language::Role::Place));
+    return places;
+  }
+
+  bool overMetric(const Metric& metric) {
+    context_.note(plot_.over, metric.range);
+    output_.axis = metric.name;
+    if (metric.series) errors::seriesValue(context_.emitter, plot_.over.range, metric.name, metric.range);
+    return !metric.series;
+  }
+
+  bool noSeries(int subject) {
+    auto builder = context_.emitter.build(plot_.subject.range, errors::NotASeries, plot_.subject.name);
+    if (subject >= 0)
+      builder.note(context_.study.metrics[subject].range, "it has one value a trial, and none for each {}",
+                   plot_.over.name);
+    else
+      builder.note({}, "a comparison is plotted over a factor");
+    builder.emit();
+    return false;
+  }
+
+  StudyContext& context_;
+  const ast::PlotDecl& plot_;
+  Output output_;
+  Once seen_;
+};
 
 }  // namespace
 
 void checkOutputs(StudyContext& context) {
-  for (const ast::TableDecl& table : context.declaration->tables) addOutput(context, table.metric, table.by, false);
-  for (const ast::PlotDecl& plot : context.declaration->plots) {
-    std::vector<ast::Identifier> names = {plot.over};
-    names.insert(names.end(), plot.by.begin(), plot.by.end());
-    addOutput(context, plot.subject, names, true);
-  }
+  for (const ast::TableDecl& table : context.declaration->tables) addTable(context, table);
+  for (const ast::PlotDecl& plot : context.declaration->plots) PlotChecker(context, plot).run();
 }
 
 void checkMeasures(StudyContext& context) {
@@ -72,7 +135,8 @@ void checkMeasures(StudyContext& context) {
     }
   for (const Comparison& comparison : study.comparisons) measure(study, comparison.metric);
   for (const Output& output : study.outputs)
-    if (int metric = study.findMetric(output.subject); metric >= 0) measure(study, static_cast<unsigned>(metric));
+    for (const std::string& name : {output.subject, output.axis})
+      if (int metric = study.findMetric(name); metric >= 0) measure(study, static_cast<unsigned>(metric));
   bool nothing = study.measured.empty() && study.criteria.empty() && context.declaration->criteria.empty();
   if (nothing && context.context.problems() == before)
     context.emitter.build(study.range, NothingMeasured, study.name)

@@ -218,6 +218,8 @@ constexpr Word kWords[] = {
     {"max", Role::Taken, "`max(…)`: the largest of several numbers.", "max($0)"},
     {"strong", Role::Scaling, "More devices for one job: the rate should grow with them."},
     {"weak", Role::Scaling, "A job that grows with the devices: the rate should grow with them, relative to it."},
+    {"epoch", Role::Place, "The places of a series, from 1: `plot loss over epoch by method` draws curves."},
+    {"step", Role::Place, "The same, where a series has a value for each logged step."},
     {"gpus", Role::Property, "devices of a node; on a machine without GPUs its slots of cores", "", None, "int"},
     {"gpu.present", Role::Property, "whether the devices are GPUs; where one of their properties is given they are", "",
      None, "bool"},
@@ -272,7 +274,7 @@ constexpr Unit kUnits[] = {
     {"%", "Share", 1, 100},
 };
 
-bool standsAlone(Role role) { return role != Role::Property && role != Role::Scaling; }
+bool standsAlone(Role role) { return role != Role::Property && role != Role::Scaling && role != Role::Place; }
 
 }  // namespace
 

@@ -27,6 +27,7 @@ enum class Role : uint8_t {
   Source,      // a function behind `from`
   Taken,       // a function behind `from` that makes one number of several
   Scaling,     // what `efficiency` holds constant
+  Place,       // what a series runs over, in a plot
   Property,    // of a system
 };
 

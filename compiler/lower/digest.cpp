@@ -212,6 +212,7 @@ class Digester {
     for (unsigned factor : output.by) by.push_back(study_.factors[factor].name);
     Object object{{"subject", output.subject}, {"by", std::move(by)}};
     if (output.over) object["over"] = study_.factors[*output.over].name;
+    if (!output.axis.empty()) object["over"] = output.axis;
     return object;
   }
 

@@ -189,7 +189,8 @@ class Outliner {
     };
     for (const check::Output& output : study_.outputs) {
       if (output.plot)
-        plan_.plots.push_back({output.subject, study_.factors[*output.over].name, names(output.by)});
+        plan_.plots.push_back(
+            {output.subject, output.over ? study_.factors[*output.over].name : output.axis, names(output.by)});
       else
         plan_.tables.push_back({output.subject, names(output.by)});
     }

@@ -16,6 +16,7 @@ class PlanBuilder {
   void controls();
   /// Cells of comparisons and criteria, without those that read a point that the system cannot run.
   void comparison(size_t index);
+  std::optional<double> ideal(const check::Comparison& comparison, expand::Levels point);
   void criterion(size_t index);
 
   std::string id(expand::Levels point) { return std::string(prepared_.writer().id(point)); }

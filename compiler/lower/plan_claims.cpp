@@ -62,11 +62,29 @@ plan::Cell PlanBuilder::cell(const check::Comparison* comparison, const check::M
   return cell;
 }
 
+std::optional<double> PlanBuilder::ideal(const check::Comparison& comparison, expand::Levels point) {
+  const unsigned baseline = pairs_.partner(comparison, point).partner[comparison.over];
+  const check::Factor& factor = study_.factors[comparison.over];
+  const check::FormulaPtr& strong = study_.workload->parameters[factor.parameters[0]].strong;
+  bool shared = false;
+  if (strong) {
+    expand::Assignment at(prepared_.selected());
+    at.set(point);
+    if (at.settle()) return std::nullopt;
+    const check::Outcome outcome = at.evaluate(*strong, expand::View::Workload);
+    const auto* value = std::get_if<check::Value>(&outcome);
+    shared = value && value->asBool();
+  }
+  return idealOf(study_, comparison, point[comparison.over], baseline, shared);
+}
+
 void PlanBuilder::comparison(size_t index) {
   const check::Comparison& declared = study_.comparisons[index];
   for (size_t i = 0; i < plan_.points.size(); ++i)
-    if (pairs_.value(declared, point(i)).found == Pairs::Found::One && prepared_.machine().runs(&declared, point(i)))
+    if (pairs_.value(declared, point(i)).found == Pairs::Found::One && prepared_.machine().runs(&declared, point(i))) {
       plan_.comparisons[index].cells.push_back(cell(&declared, study_.metrics[declared.metric], point(i)));
+      plan_.comparisons[index].cells.back().ideal = ideal(declared, point(i));
+    }
 }
 
 void PlanBuilder::criterion(size_t index) {

@@ -104,7 +104,12 @@ const Completion::Slot* Completion::slotOf(Rule rule, Token after) {
       {Rule::TableDecl, Token::Table, kSubjects},
       {Rule::TableDecl, Token::By, kFactors},
       {Rule::PlotDecl, Token::Plot, kSubjects},
-      {Rule::PlotDecl, Token::Over, kFactors},
+      {Rule::PlotDecl, Token::Over,
+       [](C& c) {
+         c.factors();
+         c.metrics(false);
+         c.words(Role::Place, Kind::Keyword);
+       }},
       {Rule::PlotDecl, Token::By, kFactors},
       {Rule::DesignDecl, Token::Design, [](C& c) { c.words({"full"}); }},
       {Rule::DesignItem, Token::Identifier,

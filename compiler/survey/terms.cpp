@@ -143,6 +143,24 @@ plan::TermPtr comparisonTerm(const check::Study& study, const check::Comparison&
       plan::ScaleTerm{scaleOf(study, comparison, point[comparison.over], partner[comparison.over]), std::move(ratio)});
 }
 
+std::optional<double> idealOf(const check::Study& study, const check::Comparison& comparison, unsigned treated,
+                              unsigned baseline, bool shared) {
+  using Function = check::Comparison::Function;
+  if (comparison.function == Function::Efficiency) return 1;
+  const check::Factor& factor = study.factors[comparison.over];
+  if (comparison.function != Function::Speedup || comparison.inner || factor.lockstep()) return std::nullopt;
+  const check::Parameter& counts = study.workload->parameters[factor.parameters[0]];
+  const bool devices = counts.name == "gpus" || counts.name == "nodes" || counts.strong;
+  const bool rate = study.metrics[comparison.metric].dimension.isRate();
+  const bool time = study.metrics[comparison.metric].dimension == check::Dimension::of(check::Dimension::Time);
+  if (!(rate && devices) && !(time && shared)) return std::nullopt;
+  for (const unsigned level : {treated, baseline}) {
+    const auto* number = factor.levels[level].values[0].asNumber();
+    if (!number || number->sign() <= 0) return std::nullopt;
+  }
+  return 1 / scaleOf(study, comparison, treated, baseline);
+}
+
 plan::Estimator estimatorOf(const check::Comparison& comparison) {
   switch (comparison.function) {
     case check::Comparison::Function::Difference:

@@ -25,6 +25,12 @@ plan::TermPtr metricTerm(const check::Metric& metric, const std::string& point);
 /// gives the ids of the points that it reads; the comparison must have a value at `point`.
 plan::TermPtr comparisonTerm(const check::Study& study, const check::Comparison& comparison, const Pairs& pairs,
                              expand::Levels point, llvm::function_ref<std::string(expand::Levels)> name);
+/// What the comparison's value would be if devices lost nothing to each other: 1 for efficiency; for a speed-up k /
+/// base, with k and base the numeric levels, of a rate over what counts devices and, where `shared` says that all
+/// levels share the same work, of a time. Nothing where that is not known. The levels are of the factor that is
+/// compared over.
+std::optional<double> idealOf(const check::Study& study, const check::Comparison& comparison, unsigned treated,
+                              unsigned baseline, bool shared);
 plan::Estimator estimatorOf(const check::Comparison& comparison);
 
 }  // namespace expc::lower

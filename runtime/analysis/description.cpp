@@ -1,6 +1,8 @@
 #include "runtime/analysis/description.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "runtime/analysis/mentioned.h"
 
@@ -11,8 +13,27 @@ std::shared_ptr<const Description> nothingToSee() {
   return nothing;
 }
 
+namespace {
+
+/// What the study's plots draw that is neither an estimate nor a comparison.
+void describePlots(const Index& index, Description& description) {
+  const plan::Plan& plan = index.plan();
+  std::set<std::string> series;
+  for (const plan::Plot& plot : plan.plots) {
+    const plan::Metric *subject = plan.findMetric(plot.subject), *over = plan.findMetric(plot.over);
+    if (plot.kind(plan) == plan::PlotKind::Metrics) description.plotted.push_back(paretoFront(index, *over, *subject));
+    if (plot.kind(plan) != plan::PlotKind::Series || !series.insert(plot.subject).second) continue;
+    std::vector<Curve> curves = curvesOf(index, *subject);
+    description.curves.insert(description.curves.end(), std::make_move_iterator(curves.begin()),
+                              std::make_move_iterator(curves.end()));
+  }
+}
+
+}  // namespace
+
 Description describe(const Index& index) {
   Description description;
+  describePlots(index, description);
   const plan::Metric* first = nullptr;
   const std::vector<plan::Factor>& factors = index.plan().factors;
   const bool is_grid =

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/analysis/curves.h"
 #include "runtime/analysis/drift.h"
 #include "runtime/analysis/effects.h"
 #include "runtime/analysis/ranking.h"
@@ -21,7 +22,9 @@ struct Description {
   std::vector<Ranking> rankings;  // of three points and more
   std::vector<Front>
       fronts;  // of the first metric with each other one, where some points are beaten and several are not
-  std::vector<Drift> drifts;  // with a warm-up or a trend
+  std::vector<Front> plotted;  // of each plot of one metric over another: over, then subject
+  std::vector<Curve> curves;   // of the series that plots draw over their places
+  std::vector<Drift> drifts;   // with a warm-up or a trend
   std::vector<Outlier> outliers;
 };
 

@@ -9,6 +9,12 @@ const Point* Plan::findPoint(std::string_view id) const {
   return found == points.end() ? nullptr : &*found;
 }
 
+PlotKind Plot::kind(const Plan& plan) const {
+  for (const Factor& factor : plan.factors)
+    if (factor.name == over) return PlotKind::Factor;
+  return plan.findMetric(over) ? PlotKind::Metrics : PlotKind::Series;
+}
+
 const Metric* Plan::findMetric(std::string_view name) const {
   const auto found =
       std::find_if(metrics.begin(), metrics.end(), [&](const Metric& metric) { return metric.name == name; });

@@ -154,6 +154,8 @@ struct Cell {
   std::vector<Place> points;  // every point the term reads, treated first
   /// What is published for this cell, with the band around it, where the criterion asks for agreement with a reference.
   std::optional<Bound> bound = std::nullopt;
+  /// Of a comparison over what counts devices: the value of devices that lose nothing to each other. Absent: not known.
+  std::optional<double> ideal = std::nullopt;
 };
 
 struct Comparison {
@@ -225,10 +227,13 @@ struct Table {
   std::string subject;
   std::vector<std::string> by;
 };
+enum class PlotKind { Factor, Series, Metrics };
 struct Plot {
   std::string subject;
-  std::string over;
+  std::string over;  // a factor, another metric, or the word for the places of a series ("epoch", "step")
   std::vector<std::string> by;
+
+  PlotKind kind(const struct Plan& plan) const;
 };
 
 /// How a number of a command's trial is read.

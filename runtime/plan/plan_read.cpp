@@ -330,7 +330,11 @@ void PlanReader::readPlot(const Value& value, const JsonPath& at) {
   JsonFields in(errors_, value, at);
   Plot plot{in.string("subject"), in.string("over"), factorNames(in, "by")};
   requireSubject(in, plot.subject);
-  if (!factors_.contains(plot.over)) in.fail("over", quoted(plot.over) + " is no factor of the plan");
+  const bool factor = factors_.contains(plot.over), metrics = metrics_.contains(plot.over);
+  const Metric* subject = plan_.findMetric(plot.subject);
+  if (!factor && !metrics && !(subject && subject->series))
+    in.fail("over", quoted(plot.over) + " is no factor or metric of the plan");
+  if (!factor && !subject) in.fail("subject", quoted(plot.subject) + " is no metric, and is plotted over no factor");
   in.refuseOthers();
   plan_.plots.push_back(std::move(plot));
 }

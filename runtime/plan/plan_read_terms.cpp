@@ -30,6 +30,7 @@ Cell PlanReader::readCell(const Value& value, const JsonPath& at, size_t label_c
     if (!points_.contains(point)) in.fail("points", quoted(point) + " is no point of the plan");
     cell.points.push_back(std::move(point));
   }
+  if (in.has("ideal") && *(cell.ideal = in.number("ideal")) <= 0) in.fail("ideal", "is not above 0");
   if (in.has("bound")) cell.bound = readBound(*in.value("bound"), JsonPath{&at, "bound", std::nullopt});
   in.refuseOthers();
   return cell;

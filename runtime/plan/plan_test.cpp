@@ -54,6 +54,9 @@ Plan wholePlan() {
                           "epochs_to(loss <= 0.5)"});
   plan.controls = {{"twice", plan.points[0].id}};
   plan.references = {{"table2", "table2.csv", {{plan.points[0].id, "step_time", 0.04}}}};
+  plan.comparisons[0].cells[0].ideal = 2;
+  plan.plots.push_back({"loss", "epoch", {"precision"}});
+  plan.plots.push_back({"accuracy", "step_time", {}});
   plan.criteria[0].cells[0].bound = Bound{Relation::Within, 0.9, 1.1, "within 10 % of 1.0x"};
   Criterion oom;
   oom.name = "oom";
@@ -132,6 +135,11 @@ TEST_CASE("what only larger studies have comes back") {
   CHECK(std::get<FirstTerm>(back.findMetric("epochs")->derived->node).bound.low == 0.5);
   CHECK(back.controls[0].point == back.points[0].id);
   CHECK(back.references[0].values[0].value == 0.04);
+  CHECK(back.comparisons[0].cells[0].ideal == 2);
+  CHECK_FALSE(back.comparisons[0].cells[1].ideal);
+  CHECK(back.plots[back.plots.size() - 2].kind(back) == PlotKind::Series);
+  CHECK(back.plots.back().kind(back) == PlotKind::Metrics);
+  CHECK(back.plots[0].kind(back) == PlotKind::Factor);
   CHECK(back.criteria[0].cells[0].bound->high == 1.1);
   CHECK(back.criteria.back().infeasible);
   CHECK(back.design.kinds[0].most() == 20);

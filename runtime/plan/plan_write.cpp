@@ -117,6 +117,7 @@ Value write(const Cell& cell) {
                 {"kind", words::name(words::kKind, cell.kind)},
                 {"points", list(cell.points, [](const Place& place) { return jsonText(place.point); })}};
   if (cell.bound) object["bound"] = write(*cell.bound);
+  if (cell.ideal) object["ideal"] = *cell.ideal;
   return object;
 }
 

@@ -52,7 +52,7 @@ std::string judgedText(const analysis::Attribution& attribution) {
 std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const analysis::Attribution& attribution) {
   const plan::Point* treated = plan.findPoint(attribution.treated);
   const plan::Point* baseline = plan.findPoint(attribution.baseline);
-  std::pair<std::string, std::string> names{"this level", "baseline"};
+  std::pair<std::string, std::string> names{kThisLevel, "baseline"};
   size_t differing = 0;
   for (size_t f = 0; treated && baseline && f < plan.factors.size(); ++f) {
     const std::string ours = plan.levelLabel(*treated, f), theirs = plan.levelLabel(*baseline, f);
@@ -63,7 +63,7 @@ std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const ana
   }
   // Long ones would push the numbers out of the table; of several factors none is the name.
   constexpr size_t kLongest = 18;
-  if (differing != 1 || std::max(names.first.size(), names.second.size()) > kLongest) return {"this level", "baseline"};
+  if (differing != 1 || std::max(names.first.size(), names.second.size()) > kLongest) return {kThisLevel, "baseline"};
   return names;
 }
 

@@ -19,7 +19,8 @@ std::string pairText(const plan::Plan& plan, const analysis::Attribution& attrib
 std::string judgedText(const analysis::Attribution& attribution);
 
 /// What heads the columns of the two levels: "fp32" and "fp64", "gpus=2" and "gpus=1", where they differ in one factor,
-/// else "this level" and "baseline".
+/// else kThisLevel and "baseline".
+inline constexpr char kThisLevel[] = "this level";
 std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const analysis::Attribution& attribution);
 
 /// "a step takes 12.3 ms against 20.1 ms (-7.8 ms, 95 % interval [-8.1 ms, -7.4 ms]); means of 7 profile trials of

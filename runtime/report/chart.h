@@ -8,16 +8,10 @@
 #include <vector>
 
 #include "runtime/plan/plan.h"
+#include "runtime/report/chart_axes.h"
 #include "runtime/report/grid.h"
 
 namespace expc::report {
-
-/// A unit for an axis on which `largest` is the largest magnitude: values are multiplied by `factor`.
-struct AxisUnit {
-  double factor = 1;
-  std::string symbol;  // "ms", "GiB", "%", "×", "" (a plain number)
-};
-AxisUnit axisUnit(const std::string& unit, const std::string& dimension, double largest);
 
 struct Chart {
   std::string caption;  // the facet: "layout=nhwc"; "" if there is one chart

@@ -80,6 +80,43 @@ std::vector<Entry> comparisonEntries(const plan::Plan& plan, const analysis::Jud
   return entries;
 }
 
+/// The scale and the operands of a ratio of two places of one metric; null where a term is something else.
+const plan::OperationTerm* ratioOf(const plan::Term& term, double& scale) {
+  if (const auto* scaled = std::get_if<plan::ScaleTerm>(&term.node)) {
+    scale *= scaled->factor;
+    return ratioOf(*scaled->term, scale);
+  }
+  const auto* operation = std::get_if<plan::OperationTerm>(&term.node);
+  return operation && operation->op == plan::OperationTerm::Op::Ratio ? operation : nullptr;
+}
+
+/// Sets the ideal of entries of a metric, one for each point of the plan, of which a comparison says what it would be:
+/// its baseline's estimate times what the comparison would be. The factor that it compares over, or "".
+std::string addIdeals(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Metric& metric,
+                      std::vector<Entry>& entries) {
+  std::map<std::string, size_t> places;
+  for (size_t i = 0; i < plan.points.size(); ++i) places[plan.points[i].id] = i;
+  for (const plan::Comparison& comparison : plan.comparisons) {
+    bool found = false;
+    for (const plan::Cell& cell : comparison.cells) {
+      double scale = 1;
+      const plan::OperationTerm* ratio = cell.ideal ? ratioOf(*cell.term, scale) : nullptr;
+      if (!ratio) break;
+      const auto* treated = std::get_if<plan::MetricTerm>(&ratio->operands[0]->node);
+      const auto* baseline = std::get_if<plan::MetricTerm>(&ratio->operands[1]->node);
+      // Of a time the baseline stands above: its ideal is no line over what divides it.
+      if (!treated || !baseline || treated->metric != metric.name || treated->place != cell.points[0]) break;
+      const analysis::Summary* start = judgement.find(baseline->place.point, metric.name);
+      if (!start || !start->median) continue;
+      entries[places.at(treated->place.point)].cell.ideal = *start->median * *cell.ideal / scale;
+      entries[places.at(baseline->place.point)].cell.ideal = start->median;
+      found = true;
+    }
+    if (found) return comparison.over;
+  }
+  return "";
+}
+
 /// Names of `by` that the subject has, after those that vary and are not named.
 std::vector<size_t> layoutFactors(const std::vector<std::string>& factors, const std::vector<Entry>& entries,
                                   const std::vector<std::string>& by) {
@@ -177,6 +214,7 @@ GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement
 GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const analysis::CellEstimate& estimate) {
   GridCell cell = gridCell(estimate);
   if (planned.term) cell.published = analysis::publishedValue(plan, *planned.term);
+  cell.ideal = planned.ideal;
   return cell;
 }
 
@@ -202,7 +240,9 @@ Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, con
     grid.dimension = metric->dimension;
     std::vector<std::string> factors;
     for (const plan::Factor& factor : plan.factors) factors.push_back(factor.name);
-    fillGrid(plan, grid, factors, metricEntries(plan, judgement, *metric), by);
+    std::vector<Entry> entries = metricEntries(plan, judgement, *metric);
+    grid.ideal_over = addIdeals(plan, judgement, *metric, entries);
+    fillGrid(plan, grid, factors, std::move(entries), by);
     return grid;
   }
   for (const plan::Comparison& comparison : plan.comparisons) {
@@ -210,6 +250,8 @@ Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, con
     grid.text = comparison.text;
     grid.unit = comparison.unit;
     grid.comparison = true;
+    const auto known = [](const plan::Cell& cell) { return cell.ideal.has_value(); };
+    if (std::any_of(comparison.cells.begin(), comparison.cells.end(), known)) grid.ideal_over = comparison.over;
     if (!comparison.cells.empty()) {
       grid.dimension = std::string(analysis::dimensionOf(plan, comparison.cells[0]));
       grid.neutral = comparison.cells[0].estimator == plan::Estimator::PairedDifference ? 0.0 : 1.0;

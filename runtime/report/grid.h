@@ -28,7 +28,8 @@ struct GridCell {
   double limit = 0;                                      // seconds that the timeouts met at most
   bool skewed = false;                                   // pairs, so that the estimate is their median
   std::optional<stats::Spreads> spreads = std::nullopt;  // of values from several sessions
-  unsigned out_of_memory = 0;  // blocks beside these values in which the point ran out of memory
+  unsigned out_of_memory = 0;                  // blocks beside these values in which the point ran out of memory
+  std::optional<double> ideal = std::nullopt;  // what devices that lose nothing to each other would give
 };
 
 struct Grid {
@@ -37,6 +38,7 @@ struct Grid {
   std::string unit, dimension;
   bool comparison = false;
   std::optional<double> neutral;  // of a comparison: 1 for ratios, 0 for differences
+  std::string ideal_over;         // the factor over which the cells' `ideal` makes a line; "" if there is none
   std::vector<std::string> row_factors;
   std::string column_factor;  // "" if there is a single column
   std::vector<std::vector<std::string>> rows;

@@ -2,9 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/report/chart.h"
 #include "runtime/report/example_results.h"
-#include "runtime/report/forest.h"
 #include "runtime/report/wording.h"
 
 using namespace expc;
@@ -122,68 +120,4 @@ TEST_CASE("a cell says what it rests on") {
   cell.estimate.reset();
   CHECK(cellText(cell, "", "share", " ") == "[48.0 %, 52.0 %]");
   CHECK(cellText(GridCell{}, "", "share", " ") == "—");
-}
-
-TEST_CASE("axes have units that people use") {
-  CHECK(axisUnit("s", "time", 0.041).symbol == "ms");
-  CHECK(axisUnit("s", "time", 0.041).factor == 1000);
-  CHECK(axisUnit("s", "time", 90).symbol == "s");
-  CHECK(axisUnit("s", "time", 600).factor == doctest::Approx(1.0 / 60));
-  CHECK(axisUnit("B", "bytes", 0x1p29).symbol == "MiB");
-  CHECK(axisUnit("", "share", 0.9).factor == 100);
-  CHECK(axisUnit("x", "", 2).symbol == "×");
-  CHECK(axisUnit("img/s", "images/time", 512).factor == 1);
-}
-
-TEST_CASE("a chart has every estimate, interval and block value") {
-  const Example example = exampleResults();
-  size_t left_out = 0;
-  const Grid grid = buildGrid(example.plan, example.judgement, "gain", {"gpus", "precision"});
-  std::vector<Chart> drawn = charts(example.plan, grid, left_out);
-  REQUIRE(drawn.size() == 1);
-  CHECK(left_out == 0);
-  const llvm::json::Object& sets = *drawn[0].specification.getObject("datasets");
-  CHECK(sets.getArray("cells")->size() == 3);
-  CHECK(sets.getArray("intervals")->size() == 3);
-  CHECK(sets.getArray("dots")->size() == 21);
-  CHECK((*sets.getArray("cells"))[0].getAsObject()->getNumber("e") == 1.54);
-}
-
-TEST_CASE("infinite values stay out of drawings, and a grid without values draws nothing") {
-  Example example = exampleResults();
-  for (analysis::Summary& summary : example.judgement.summaries) {
-    summary.median = HUGE_VAL;
-    summary.interval = stats::Interval{0.04, HUGE_VAL, 0.95};
-  }
-  size_t left_out = 0;
-  const Grid grid = buildGrid(example.plan, example.judgement, "step_time", {"gpus", "precision"});
-  CHECK(charts(example.plan, grid, left_out).empty());
-  std::vector<GridCell> cells = {grid.cells[0][0]};
-  const Forest forest(cells, std::nullopt, std::nullopt, false, "s", "time");
-  for (const char* word : {"inf\"", "nan"}) CHECK(forest.row(cells[0]).find(word) == std::string::npos);
-
-  example.judgement.summaries.clear();
-  CHECK(charts(example.plan, buildGrid(example.plan, example.judgement, "step_time", {"gpus"}), left_out).empty());
-  CHECK(Forest({GridCell{}}, std::nullopt, 1.0, true, "x", "").empty());
-}
-
-TEST_CASE("many combinations make a bounded number of charts, and the rest is counted") {
-  Example example = exampleResults();
-  Grid grid;
-  grid.subject = "step_time";
-  grid.unit = "s";
-  grid.row_factors = {"size", "gpus"};
-  grid.columns = {"step_time"};
-  GridCell cell;
-  cell.estimate = 1;
-  for (int size = 0; size < 20; ++size)
-    for (int gpus = 1; gpus < 4; ++gpus) {
-      grid.rows.push_back({std::to_string(size), std::to_string(gpus)});
-      grid.cells.push_back({cell});
-    }
-  size_t left_out = 0;
-  const auto drawn = charts(example.plan, grid, left_out);
-  CHECK(drawn.size() == kMaxCharts);
-  CHECK(left_out == 8);
-  CHECK(drawn[1].caption == "size=1");
 }

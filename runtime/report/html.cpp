@@ -94,10 +94,29 @@ std::string dataElement(const Page& page) {
 
 bool hasChartLibrary() { return !assets::chartLibrary().empty(); }
 
-std::string Page::place(llvm::json::Object specification, const std::string& label) {
-  const std::string id = fmt::format("chart-{}", specifications.size() + 1);
-  specifications[id] = std::move(specification);
-  return fmt::format("<div class=\"chart\" id=\"{}\" role=\"img\" aria-label=\"Chart of {}\"></div>", id, html(label));
+std::string Page::place(llvm::json::Object specification, const std::string& name) {
+  charts.push_back({name, std::move(specification)});
+  return fmt::format("<div class=\"chart\" id=\"chart-{}\" role=\"img\" aria-label=\"Chart of {}\"></div>",
+                     charts.size(), html(name));
+}
+
+std::string Page::figures(std::vector<Chart> all, const std::string& name) {
+  std::string out = all.size() > 1 ? "<div class=\"facets\">" : "";
+  for (Chart& chart : all) {
+    const bool captioned = !chart.caption.empty();
+    out += "<figure>" + (captioned ? "<figcaption>" + html(chart.caption) + "</figcaption>" : std::string()) +
+           place(std::move(chart.specification), captioned ? name + " at " + chart.caption : name) + "</figure>";
+  }
+  return out + (all.size() > 1 ? "</div>" : "");
+}
+
+std::vector<NamedChart> namedCharts(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                    const store::Results& results) {
+  const HtmlOptions options;
+  Page page{plan, judgement, results, options};
+  tableSection(page);
+  attributionSection(page);
+  return std::move(page.charts);
 }
 
 std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
@@ -105,12 +124,14 @@ std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgemen
   HtmlOptions settled = options;
   if (settled.written == 0)
     settled.written = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  Page page{plan, judgement, results, settled, {}};
+  Page page{plan, judgement, results, settled};
   const bool charts = options.charts && hasChartLibrary();
 
-  std::string body = verdictSection(page) + tableSection(page) + comparisonSection(page) + descriptionSection(page) +
-                     attributionSection(page) + measurementSection(page) + rehearsalSection(page) + pointSection(page) +
-                     designSection(page) + trialSection(page) + environmentSection(page) + repeatSection(page);
+  // One after the other: sections number their charts.
+  const std::string tables = tableSection(page), profile = attributionSection(page);
+  const std::string body = verdictSection(page) + tables + comparisonSection(page) + descriptionSection(page) +
+                           profile + measurementSection(page) + rehearsalSection(page) + pointSection(page) +
+                           designSection(page) + trialSection(page) + environmentSection(page) + repeatSection(page);
   std::string out = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n";
   out += fmt::format("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", kPolicy);
   out +=
@@ -120,7 +141,7 @@ std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgemen
                      html(plan.study));
   out += assets::style();
   out += "</style></head>\n<body>" + nullCardsBanner(judgement) + "<main>\n" + headSection(page) + navigation(body);
-  if (!page.specifications.empty()) {
+  if (!page.charts.empty()) {
     if (!charts)
       out +=
           "<p class=\"notice\">The charts are not drawn: this expc was built without its chart library. Run <code>make "
@@ -134,13 +155,31 @@ std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgemen
   out += body + "</main>\n";
   out += dataElement(page);
   if (charts) {
-    out += "<script type=\"application/json\" id=\"charts\">" + scriptJson(std::move(page.specifications)) +
+    llvm::json::Object specifications;
+    for (size_t i = 0; i < page.charts.size(); ++i)
+      specifications[fmt::format("chart-{}", i + 1)] = std::move(page.charts[i].specification);
+    out += "<script type=\"application/json\" id=\"chart-config\">" + scriptSafe(std::string(assets::chartConfig())) +
+           "</script>\n";
+    out += "<script type=\"application/json\" id=\"charts\">" + scriptJson(std::move(specifications)) +
            "</script>\n<script>";
     out += scriptText(assets::chartLibrary());
     out += "</script>\n";
   }
   out += "<script>\n" + scriptText(assets::script()) + "</script>\n</body></html>\n";
   return out;
+}
+
+std::string pageName(const plan::Plan& plan) {
+  std::string name = plan.study, asked;
+  for (const std::string& preset : plan.presets) asked += "." + preset;
+  for (const std::string& text : plan.overrides) asked += "." + text;
+  if (asked.empty()) return name + ".html";
+  // What a file system or a shell may not like is left to a digest of what was asked.
+  constexpr size_t kLongest = 60;
+  std::string plain;
+  for (const char letter : asked)
+    if (plain.size() < kLongest && (llvm::isAlnum(letter) || std::strchr("._=,-%", letter))) plain += letter;
+  return name + plain + (plain == asked ? "" : "-" + plan::shortHash(asked).substr(0, 8)) + ".html";
 }
 
 llvm::Error writeHtml(const std::string& path, const plan::Plan& plan, const analysis::Judgement& judgement,

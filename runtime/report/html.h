@@ -1,8 +1,10 @@
 #pragma once
 
 #include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
 
 #include <string>
+#include <vector>
 
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
@@ -22,10 +24,23 @@ struct HtmlOptions {
 std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
                      const HtmlOptions& options);
 
+/// What a plan's page is called, a name of its own for each selection of a study: "precision.html",
+/// "precision.quick.html", "precision.quick.gpus=2.html".
+std::string pageName(const plan::Plan& plan);
+
 /// Writes htmlPage to `path` atomically (a temporary file beside it, synced, then renamed). The error names the path
 /// and what the system said; an old page stays as it was.
 llvm::Error writeHtml(const std::string& path, const plan::Plan& plan, const analysis::Judgement& judgement,
                       const store::Results& results, const HtmlOptions& options);
+
+/// A chart as the page has it: "gain over gpus by precision at layout=nhwc".
+struct NamedChart {
+  std::string name;
+  llvm::json::Object specification;  // Vega-Lite, with the data in it
+};
+/// All charts of the page, in its order.
+std::vector<NamedChart> namedCharts(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                    const store::Results& results);
 
 /// Whether this build has the chart library inside (it comes with the set-up's Python environment).
 bool hasChartLibrary();

@@ -10,6 +10,7 @@
 #include "runtime/report/html_table.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/profile_chart.h"
 
 namespace expc::report {
 namespace {
@@ -63,7 +64,7 @@ std::string viewTable(const analysis::AttributionView& view, const std::pair<std
 
 }  // namespace
 
-std::string attributionSection(const Page& page) {
+std::string attributionSection(Page& page) {
   const auto all = analysis::attribute(page.plan, page.judgement, page.results);
   const std::string start = "<section id=\"profile\"><h2>Where the time went</h2>\n";
   if (all.empty()) {
@@ -74,6 +75,8 @@ std::string attributionSection(const Page& page) {
       start +
       "<p class=\"quiet\">From profile trials, which are slower "
       "than timed ones; means of a step over blocks that hold both levels. A description, not a verdict.</p>\n";
+  if (std::vector<Chart> bars = profileCharts(page.plan, all); !bars.empty())
+    out += page.figures(std::move(bars), "phases of a step");
   for (size_t i = 0; i < all.size() && i < kMaxPairs; ++i) {
     const analysis::Attribution& one = all[i];
     std::string uses = joined(one.comparisons);

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "runtime/analysis/description.h"
 #include "runtime/analysis/format.h"
 #include "runtime/report/chart.h"
+#include "runtime/report/curve_chart.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_table.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/scatter_chart.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -51,22 +54,14 @@ std::string gridTable(const Grid& grid, const std::string& label) {
   return out;
 }
 
-std::string chartFigures(Page& page, const Grid& grid) {
-  size_t left_out = 0;
-  std::vector<Chart> all = charts(page.plan, grid, left_out);
+/// `what`: what is counted as left out.
+std::string chartFigures(Page& page, std::vector<Chart> all, size_t left_out, const char* what,
+                         const std::string& name) {
   if (all.empty())
     return left_out ? "<p class=\"quiet\">More points than a chart can tell apart; the table has them.</p>"
                     : "<p class=\"quiet\">Nothing was measured that could be drawn.</p>";
-  std::string out = all.size() > 1 ? "<div class=\"facets\">" : "";
-  for (Chart& chart : all) {
-    const std::string label = grid.subject + (chart.caption.empty() ? "" : " at " + chart.caption);
-    out += "<figure>" +
-           (chart.caption.empty() ? std::string() : "<figcaption>" + html(chart.caption) + "</figcaption>") +
-           page.place(std::move(chart.specification), label) + "</figure>";
-  }
-  if (all.size() > 1) out += "</div>";
-  if (left_out)
-    out += fmt::format("<p class=\"quiet\">{} not drawn; the table has them.</p>", counted(left_out, "more chart"));
+  std::string out = page.figures(std::move(all), name);
+  if (left_out) out += fmt::format("<p class=\"quiet\">{} not drawn; the table has them.</p>", counted(left_out, what));
   return out;
 }
 
@@ -83,16 +78,58 @@ std::string describe(const plan::Plan& plan, const Grid& grid) {
                             toString(metric->kind), metric->better == plan::Direction::Lower ? "lower" : "higher");
 }
 
+std::string chartFigures(Page& page, const Grid& grid, const std::string& name) {
+  size_t left_out = 0;
+  std::vector<Chart> all = charts(page.plan, grid, left_out);
+  return chartFigures(page, std::move(all), left_out, "more chart", name);
+}
+
+std::string numbers(const std::string& table) {
+  return "<details><summary>The numbers</summary>" + table + "</details>";
+}
+
 std::string subjectBlock(Page& page, const Grid& grid, const std::string& title, bool chart_first) {
   std::string out = fmt::format("<article class=\"measure\"><h3>{}</h3><p class=\"quiet\">{}</p>", html(title),
                                 describe(page.plan, grid));
   if (grid.rows.empty()) return out + "<p>Nothing to show.</p></article>\n";
-  const std::string figures = chartFigures(page, grid);
+  const std::string figures = chartFigures(page, grid, title);
   if (chart_first)
-    out += figures + "<details><summary>The numbers</summary>" + gridTable(grid, title) + "</details>";
+    out += figures + numbers(gridTable(grid, title));
   else
     out += gridTable(grid, title) + figures;
   return out + "</article>\n";
+}
+
+/// A plot that is not over a factor: a series over its places, or one metric over another.
+std::string plotBlock(Page& page, const plan::Plot& plot, const std::string& title) {
+  const bool series = plot.kind(page.plan) == plan::PlotKind::Series;
+  size_t left_out = 0;
+  std::vector<Chart> all = series ? curveCharts(page.plan, page.judgement.description->curves, plot, left_out)
+                                  : scatterCharts(page.plan, page.judgement, plot, left_out);
+  const std::string what = series ? "The medians of all runs of a point; the numbers are each run's last."
+                                  : "The medians of all runs of a point, with their 95 % intervals.";
+  const std::string figures = chartFigures(page, std::move(all), left_out, series ? "more curve" : "more point", title);
+  std::string out =
+      fmt::format("<article class=\"measure\"><h3>{}</h3><p class=\"quiet\">{}</p>{}", html(title), what, figures);
+  const Grid grid = buildGrid(page.plan, page.judgement, plot.subject, plot.by);
+  if (!grid.rows.empty()) out += numbers(gridTable(grid, title));
+  return out + "</article>\n";
+}
+
+/// Rows: the factors that make separate charts, then x; columns: colour.
+Grid gridOf(const Page& page, const plan::Plot& plot) {
+  std::vector<std::string> by(plot.by.begin() + (plot.by.empty() ? 0 : 1), plot.by.end());
+  by.push_back(plot.over);
+  if (!plot.by.empty()) by.push_back(plot.by[0]);
+  Grid grid = buildGrid(page.plan, page.judgement, plot.subject, by);
+  // Where the plot names no colour and another factor varies, that is the colour, and x stays what was asked for.
+  if (grid.column_factor == plot.over && !grid.row_factors.empty())
+    grid = buildGrid(page.plan, page.judgement, plot.subject, {plot.over, grid.row_factors.back()});
+  return grid;
+}
+
+std::string plotTitle(const plan::Plot& plot) {
+  return plot.subject + " over " + plot.over + (plot.by.empty() ? "" : " by " + joined(plot.by));
 }
 
 }  // namespace
@@ -104,13 +141,11 @@ std::string tableSection(Page& page) {
     out += subjectBlock(page, buildGrid(plan, page.judgement, table.subject, table.by),
                         table.subject + " by " + joined(table.by), false);
   for (const plan::Plot& plot : plan.plots) {
-    // Rows: the factors that make separate charts, then x; columns: colour.
-    std::vector<std::string> by(plot.by.begin() + (plot.by.empty() ? 0 : 1), plot.by.end());
-    by.push_back(plot.over);
-    if (!plot.by.empty()) by.push_back(plot.by[0]);
-    std::string title = plot.subject + " over " + plot.over;
-    if (!plot.by.empty()) title += " by " + joined(plot.by);
-    out += subjectBlock(page, buildGrid(plan, page.judgement, plot.subject, by), title, true);
+    if (plot.kind(plan) != plan::PlotKind::Factor) {
+      out += plotBlock(page, plot, plotTitle(plot));
+      continue;
+    }
+    out += subjectBlock(page, gridOf(page, plot), plotTitle(plot), true);
   }
   for (const plan::Table& table : defaultTables(plan))
     out += subjectBlock(page, buildGrid(plan, page.judgement, table.subject, table.by), table.subject, false);

@@ -8,6 +8,7 @@
 
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
+#include "runtime/report/chart.h"
 #include "runtime/report/forest.h"
 #include "runtime/report/grid.h"
 #include "runtime/report/html.h"
@@ -15,16 +16,18 @@
 
 namespace expc::report {
 
-/// What sections read, and the charts they leave for the script: element id to specification.
+/// What sections read, and the charts they leave for the script, in the order of the page.
 struct Page {
   const plan::Plan& plan;
   const analysis::Judgement& judgement;
   const store::Results& results;
   const HtmlOptions& options;
-  llvm::json::Object specifications;
+  std::vector<NamedChart> charts = {};
 
-  /// A place for a chart on the page; the script draws it.
-  std::string place(llvm::json::Object specification, const std::string& label);
+  /// A place for a chart on the page; the script draws it. `name`: what it is a chart of.
+  std::string place(llvm::json::Object specification, const std::string& name);
+  /// Places for the charts of one thing, each with its caption.
+  std::string figures(std::vector<Chart> all, const std::string& name);
 };
 
 std::string headSection(const Page& page);
@@ -32,7 +35,7 @@ std::string verdictSection(const Page& page);
 std::string tableSection(Page& page);
 std::string comparisonSection(const Page& page);
 /// What makes the difference between two levels, by their profile trials.
-std::string attributionSection(const Page& page);
+std::string attributionSection(Page& page);
 /// Effects of factors, rankings, fronts, drift and outliers; "" where there is nothing to say.
 std::string descriptionSection(const Page& page);
 std::string measurementSection(const Page& page);

@@ -1,6 +1,7 @@
 #include "runtime/report/html.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -213,4 +214,48 @@ TEST_CASE("the page says where the time went, for levels with profiles") {
   }
   CHECK(text.find("href=\"#profile\"") != std::string::npos);
   CHECK(text.find("<b>evil") == std::string::npos);
+}
+
+TEST_CASE("each selection of a study has a page of its own name") {
+  plan::Plan plan = exampleResults().plan;
+  plan.presets = {};
+  plan.overrides = {};
+  CHECK(pageName(plan) == "precision.html");
+  plan.presets = {"quick"};
+  CHECK(pageName(plan) == "precision.quick.html");
+  plan.overrides = {"gpus=1,2", "size=64px"};
+  CHECK(pageName(plan) == "precision.quick.gpus=1,2.size=64px.html");
+  // What a shell or a file system does not like is left out, and a digest keeps two of them apart.
+  plan.overrides = {"data=mnist(\"a/../b\")"};
+  const std::string one = pageName(plan);
+  CHECK(one.starts_with("precision.quick.data=mnista..b-"));
+  CHECK(one.find('/') == std::string::npos);
+  plan.overrides = {"data=mnist(\"a/..b\")"};
+  CHECK(pageName(plan) != one);
+  plan.overrides = {std::string(500, 'x')};
+  CHECK(pageName(plan).size() < 100);
+  plan.overrides = {};
+  plan.presets = {"../../etc/passwd"};
+  CHECK(pageName(plan).find('/') == std::string::npos);
+}
+
+TEST_CASE("the charts of a page have names and its order") {
+  const Example example = withProfiles(exampleResults());
+  const auto charts = namedCharts(example.plan, example.judgement, example.results);
+  REQUIRE(charts.size() == count(page(example), "class=\"chart\""));
+  for (size_t i = 0; i < charts.size(); ++i)
+    CHECK(page(example).find(fmt::format("id=\"chart-{}\" role=\"img\" aria-label=\"Chart of {}", i + 1,
+                                         charts[i].name)) != std::string::npos);
+  CHECK(charts.back().name.starts_with("phases of a step"));
+}
+
+TEST_CASE("a plot over a factor has it for x, also where another one varies that it does not name") {
+  Example example = exampleResults();
+  example.plan.tables.clear();
+  example.plan.plots = {{"step_time", "gpus", {}}};
+  const auto charts = namedCharts(example.plan, example.judgement, example.results);
+  REQUIRE(charts.size() == 1);
+  const auto& columns = *charts[0].specification.getObject("usermeta")->getArray("columns");
+  CHECK(*(*columns[0].getAsArray())[1].getAsString() == "gpus");
+  CHECK(*(*columns[1].getAsArray())[1].getAsString() == "precision");
 }

@@ -5,22 +5,8 @@
     return element ? JSON.parse(element.textContent) : null;
   };
 
-  // Colours that follow the page: Vega passes "currentColor" on to the SVG.
-  const ink = "currentColor";
-  const font = getComputedStyle(document.body).fontFamily;
-  const config = {
-    background: "transparent",
-    font,
-    view: { stroke: "transparent" },
-    axis: {
-      labelColor: ink, titleColor: ink, tickColor: ink, domainColor: ink, gridColor: ink,
-      gridOpacity: 0.12, domainOpacity: 0.4, tickOpacity: 0.4, labelFontSize: 12, titleFontSize: 12,
-      titleFontWeight: 600, titlePadding: 10, labelPadding: 5, tickSize: 4
-    },
-    legend: { labelColor: ink, titleColor: ink, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 600, symbolSize: 80 },
-    mark: { color: "#0072B2" },
-    errorbar: { rule: { color: "#0072B2" } }
-  };
+  // Colours follow the page: Vega passes "currentColor" on to the SVG.
+  const config = { ...read("chart-config"), font: getComputedStyle(document.body).fontFamily };
 
   const save = (name, text, type) => {
     const link = document.createElement("a");

@@ -1,0 +1,324 @@
+#include "runtime/report/chart.h"
+
+#include <doctest/doctest.h>
+
+#include "runtime/analysis/attribution.h"
+#include "runtime/report/curve_chart.h"
+#include "runtime/report/example_results.h"
+#include "runtime/report/forest.h"
+#include "runtime/report/profile_chart.h"
+#include "runtime/report/scatter_chart.h"
+
+using namespace expc;
+using namespace expc::report;
+using llvm::json::Object;
+
+namespace {
+
+std::vector<Chart> drawn(const Example& example, const Grid& grid) {
+  size_t left_out = 0;
+  return charts(example.plan, grid, left_out);
+}
+
+/// The encoding of x in the last layer, which has the points.
+const Object& xOf(const Chart& chart) {
+  const auto& layers = *chart.specification.getArray("layer");
+  for (const auto& layer : layers)
+    if (layer.getAsObject()->getObject("mark")->getString("type") == "point")
+      return *layer.getAsObject()->getObject("encoding")->getObject("x");
+  FAIL("no points");
+  return *layers[0].getAsObject();
+}
+
+const Object* layerWith(const Chart& chart, llvm::StringRef data) {
+  for (const auto& layer : *chart.specification.getArray("layer"))
+    if (const Object* set = layer.getAsObject()->getObject("data"); set && set->getString("name") == data)
+      return layer.getAsObject();
+  return nullptr;
+}
+
+FactorAxis axisOf(std::vector<plan::Level> levels) {
+  plan::Plan plan;
+  std::set<std::string> labels;
+  for (const plan::Level& level : levels) labels.insert(level.label);
+  plan.factors = {{"f", std::move(levels), std::nullopt, {}}};
+  return factorAxis(plan, "f", labels);
+}
+
+}  // namespace
+
+TEST_CASE("axes have units that people use") {
+  CHECK(axisUnit("s", "time", 0.041).symbol == "ms");
+  CHECK(axisUnit("s", "time", 0.041).factor == 1000);
+  CHECK(axisUnit("s", "time", 90).symbol == "s");
+  CHECK(axisUnit("s", "time", 600).factor == doctest::Approx(1.0 / 60));
+  CHECK(axisUnit("B", "bytes", 0x1p29).symbol == "MiB");
+  CHECK(axisUnit("", "share", 0.9).factor == 100);
+  CHECK(axisUnit("x", "", 2).symbol == "×");
+  CHECK(axisUnit("img/s", "images/time", 512).factor == 1);
+}
+
+TEST_CASE("a chart has every estimate, interval and block value") {
+  const Example example = exampleResults();
+  size_t left_out = 0;
+  const Grid grid = buildGrid(example.plan, example.judgement, "gain", {"gpus", "precision"});
+  std::vector<Chart> drawn = charts(example.plan, grid, left_out);
+  REQUIRE(drawn.size() == 1);
+  CHECK(left_out == 0);
+  const llvm::json::Object& sets = *drawn[0].specification.getObject("datasets");
+  CHECK(sets.getArray("cells")->size() == 3);
+  CHECK(sets.getArray("intervals")->size() == 3);
+  CHECK(sets.getArray("dots")->size() == 21);
+  CHECK((*sets.getArray("cells"))[0].getAsObject()->getNumber("e") == 1.54);
+}
+
+TEST_CASE("infinite values stay out of drawings, and a grid without values draws nothing") {
+  Example example = exampleResults();
+  for (analysis::Summary& summary : example.judgement.summaries) {
+    summary.median = HUGE_VAL;
+    summary.interval = stats::Interval{0.04, HUGE_VAL, 0.95};
+  }
+  size_t left_out = 0;
+  const Grid grid = buildGrid(example.plan, example.judgement, "step_time", {"gpus", "precision"});
+  CHECK(charts(example.plan, grid, left_out).empty());
+  std::vector<GridCell> cells = {grid.cells[0][0]};
+  const Forest forest(cells, std::nullopt, std::nullopt, false, "s", "time");
+  for (const char* word : {"inf\"", "nan"}) CHECK(forest.row(cells[0]).find(word) == std::string::npos);
+
+  example.judgement.summaries.clear();
+  CHECK(charts(example.plan, buildGrid(example.plan, example.judgement, "step_time", {"gpus"}), left_out).empty());
+  CHECK(Forest({GridCell{}}, std::nullopt, 1.0, true, "x", "").empty());
+}
+
+TEST_CASE("many combinations make a bounded number of charts, and the rest is counted") {
+  Example example = exampleResults();
+  Grid grid;
+  grid.subject = "step_time";
+  grid.unit = "s";
+  grid.row_factors = {"size", "gpus"};
+  grid.columns = {"step_time"};
+  GridCell cell;
+  cell.estimate = 1;
+  for (int size = 0; size < 20; ++size)
+    for (int gpus = 1; gpus < 4; ++gpus) {
+      grid.rows.push_back({std::to_string(size), std::to_string(gpus)});
+      grid.cells.push_back({cell});
+    }
+  size_t left_out = 0;
+  const auto drawn = charts(example.plan, grid, left_out);
+  CHECK(drawn.size() == kMaxCharts);
+  CHECK(left_out == 8);
+  CHECK(drawn[1].caption == "size=1");
+}
+
+TEST_CASE("numbers lie where they are, words at equal distances") {
+  const FactorAxis linear = axisOf({{"1", 1}, {"2", 2}, {"3", 3}, {"4", 4}});
+  CHECK(linear.places == std::vector<double>{1, 2, 3, 4});
+  CHECK_FALSE(linear.log);
+  const FactorAxis doubling = axisOf({{"32px", 32}, {"64px", 64}, {"128px", 128}, {"256px", 256}});
+  CHECK(doubling.log);
+  CHECK(doubling.labels == std::vector<std::string>{"32px", "64px", "128px", "256px"});
+  CHECK(*doubling.encoding(0).getObject("scale")->getString("type") == "log");
+  CHECK(*doubling.encoding(0).getObject("axis")->getArray("values") == llvm::json::Array{32.0, 64.0, 128.0, 256.0});
+  CHECK(axisOf({{"1", 1}, {"2", 2}, {"5", 5}, {"10", 10}}).log);
+  CHECK_FALSE(axisOf({{"0", 0}, {"1", 1}, {"2", 2}}).log);
+  CHECK(axisOf({{"fp32", "fp32"}, {"2", "2"}}).places.empty());
+  CHECK(axisOf({{"false", false}, {"true", true}}).places.empty());
+  CHECK(axisOf({{"4", 4}}).places.empty());
+}
+
+TEST_CASE("levels that an axis of numbers would put on top of each other keep equal distances") {
+  const FactorAxis axis = axisOf({{"0", 0}, {"1", 1}, {"10", 10}, {"1000", 1000}});
+  CHECK(axis.numbers);
+  CHECK(axis.places.empty());
+}
+
+TEST_CASE("a level where the factor is not active has no place among numbers") {
+  plan::Plan plan;
+  plan.factors = {{"f", {{"1", 1}, {"2", 2}}, std::nullopt, {}}};
+  const FactorAxis axis = factorAxis(plan, "f", {"1", "2", "–"});
+  CHECK_FALSE(axis.numbers);
+  CHECK(axis.labels == std::vector<std::string>{"1", "2", "–"});
+}
+
+TEST_CASE("a chart over a number has its levels for ticks, as they are written") {
+  const Example example = exampleResults();
+  const auto charts = drawn(example, buildGrid(example.plan, example.judgement, "step_time", {"gpus", "precision"}));
+  REQUIRE(charts.size() == 1);
+  CHECK(*xOf(charts[0]).getString("type") == "quantitative");
+  CHECK(charts[0].specification.getArray("params")->size() == 2);
+  const Object& datum = *(*charts[0].specification.getObject("datasets")->getArray("cells"))[0].getAsObject();
+  CHECK(*datum.getString("x") == "1");
+  CHECK(*datum.getNumber("xp") == 1);
+}
+
+TEST_CASE("what scaling would ideally be is a line, and belongs to the axis") {
+  Example example = exampleResults();
+  plan::Comparison& gain = example.plan.comparisons[0];
+  CHECK_FALSE(layerWith(drawn(example, buildGrid(example.plan, example.judgement, "gain", {"gpus"}))[0], "ideal"));
+  gain.over = "gpus";
+  for (plan::Cell& cell : gain.cells) cell.ideal = 8;
+  const auto charts = drawn(example, buildGrid(example.plan, example.judgement, "gain", {"gpus", "precision"}));
+  REQUIRE(layerWith(charts[0], "ideal"));
+  const Object& sets = *charts[0].specification.getObject("datasets");
+  CHECK(sets.getArray("ideal")->size() == 2);  // one at each x, not for each column
+  const Object& scale = *layerWith(charts[0], "cells")->getObject("encoding")->getObject("y")->getObject("scale");
+  CHECK(*(*scale.getArray("domain"))[1].getAsNumber() > 8);
+  // Over another factor it is no line.
+  const auto other = drawn(example, buildGrid(example.plan, example.judgement, "gain", {"precision", "gpus"}));
+  CHECK_FALSE(layerWith(other[0], "ideal"));
+}
+
+TEST_CASE("a rate has the ideal that its efficiency tells") {
+  Example example = exampleResults();
+  plan::Plan& plan = example.plan;
+  const auto at = [&](size_t point) { return plan::Place(plan.points[point].id); };
+  const auto metric = [&](size_t point) {
+    return std::make_shared<plan::Term>(plan::Term{plan::MetricTerm{"step_time", at(point)}});
+  };
+  plan::Comparison scaling;
+  scaling.name = "scaling";
+  scaling.over = "gpus";
+  plan::Cell cell;
+  cell.points = {at(1), at(0)};
+  cell.ideal = 1;
+  const auto ratio = std::make_shared<plan::Term>(
+      plan::Term{plan::OperationTerm{plan::OperationTerm::Op::Ratio, {metric(1), metric(0)}}});
+  cell.term = std::make_shared<plan::Term>(plan::Term{plan::ScaleTerm{0.5, ratio}});
+  scaling.cells = {cell};
+  plan.comparisons = {scaling};
+  const Grid grid = buildGrid(plan, example.judgement, "step_time", {"gpus", "precision"});
+  CHECK(grid.ideal_over == "gpus");
+  CHECK(grid.cells[0][0].ideal == doctest::Approx(0.0412));
+  CHECK(grid.cells[1][0].ideal == doctest::Approx(0.0824));
+  CHECK_FALSE(grid.cells[1][1].ideal);
+}
+
+TEST_CASE("what is published is drawn beside what was measured") {
+  Example example = exampleResults();
+  plan::Plan& plan = example.plan;
+  plan.references = {{"table2", "table2.csv", {{plan.points[0].id, "step_time", 0.09}}}};
+  const auto charts = drawn(example, buildGrid(plan, example.judgement, "step_time", {"gpus", "precision"}));
+  REQUIRE(layerWith(charts[0], "published"));
+  const auto& values = *charts[0].specification.getObject("datasets")->getArray("published");
+  REQUIRE(values.size() == 1);
+  CHECK(*values[0].getAsObject()->getNumber("r") == doctest::Approx(90));
+  CHECK(charts[0].specification.getObject("title")->getString("text")->contains("table2"));
+  const Object& scale = *layerWith(charts[0], "cells")->getObject("encoding")->getObject("y")->getObject("scale");
+  CHECK(*(*scale.getArray("domain"))[1].getAsNumber() > 90);
+}
+
+TEST_CASE("more columns than colours make a map of the grid") {
+  Example example = exampleResults();
+  Grid grid;
+  grid.subject = "step_time";
+  grid.unit = "s";
+  grid.row_factors = {"size"};
+  grid.column_factor = "batch";
+  GridCell cell;
+  cell.values = {1, 2};
+  for (int column = 0; column < 9; ++column) grid.columns.push_back(std::to_string(column));
+  for (int row = 0; row < 4; ++row) {
+    grid.rows.push_back({std::to_string(row)});
+    cell.estimate = row + 1;
+    grid.cells.push_back(std::vector<GridCell>(9, cell));
+  }
+  const auto wide = drawn(example, grid);
+  REQUIRE(wide.size() == 1);
+  const Object& layer = *(*wide[0].specification.getArray("layer"))[0].getAsObject();
+  CHECK(layer.getObject("mark")->getString("type") == "rect");
+  CHECK(wide[0].specification.getObject("datasets")->getArray("cells")->size() == 36);
+  grid.rows.resize(2);
+  grid.cells.resize(2);
+  CHECK(layerWith(drawn(example, grid)[0], "dots"));
+}
+
+TEST_CASE("curves: a colour for each level, a chart for each further factor, a band that says what it is") {
+  Example example = exampleResults();
+  plan::Plan& plan = example.plan;
+  plan.metrics.push_back({"loss", "", "", plan::Direction::Lower, plan::TrialKind::Quality, false, true});
+  std::vector<analysis::Curve> curves;
+  for (const size_t point : {0, 1, 2, 3})
+    curves.push_back({plan.points[point].id, "loss", {{1, 3, 2, 1.5, 2.5, {}}, {2, 3, 1, 0.5, 1.5, {}}}});
+  const plan::Plot plot{"loss", "epoch", {"precision"}};
+  CHECK(plot.kind(plan) == plan::PlotKind::Series);
+  size_t left_out = 0;
+  auto charts = curveCharts(plan, curves, plot, left_out);
+  REQUIRE(charts.size() == 2);
+  CHECK(charts[0].caption == "gpus=1");
+  const Object& first = charts[0].specification;
+  CHECK(first.getObject("datasets")->getArray("cells")->size() == 4);
+  CHECK(first.getObject("title")->getString("text") == "line: median of 3 runs; band: lowest to highest run");
+  CHECK((*first.getArray("layer"))[0].getAsObject()->getObject("mark")->getString("type") == "area");
+
+  for (analysis::Curve& curve : curves)
+    for (analysis::CurvePlace& place : curve.places) place.interval = stats::Interval{0.4, 2.4, 0.95};
+  charts = curveCharts(plan, curves, plot, left_out);
+  CHECK(charts[0].specification.getObject("title")->getString("text")->contains("95 % interval"));
+
+  for (analysis::Curve& curve : curves)
+    for (analysis::CurvePlace& place : curve.places) place.n = 1, place.interval.reset();
+  charts = curveCharts(plan, curves, plot, left_out);
+  CHECK(charts[0].specification.getObject("title")->getString("text") == "line: one run");
+  CHECK(charts[0].specification.getArray("layer")->size() == 1);
+  CHECK(curveCharts(plan, {}, plot, left_out).empty());
+}
+
+TEST_CASE("curves of many points stay within a bound") {
+  Example example = exampleResults();
+  plan::Plan& plan = example.plan;
+  plan.metrics.push_back({"loss", "", "", plan::Direction::Lower, plan::TrialKind::Quality, false, true});
+  analysis::Curve curve{plan.points[0].id, "loss", {}};
+  for (unsigned place = 1; place <= 200; ++place) curve.places.push_back({place, 1, 1.0 / place, 0, 1, {}});
+  const std::vector<analysis::Curve> curves(1000, curve);
+  size_t left_out = 0;
+  const auto charts = curveCharts(plan, curves, {"loss", "epoch", {"precision"}}, left_out);
+  REQUIRE(charts.size() == 1);
+  CHECK(charts[0].specification.getObject("datasets")->getArray("cells")->size() < 6000);
+  CHECK(left_out == 960);
+}
+
+TEST_CASE("one metric over another: every point with both, and the front") {
+  Example example = exampleResults();
+  const plan::Plan& plan = example.plan;
+  auto seen = std::make_shared<analysis::Description>(*example.judgement.description);
+  seen->plotted = {
+      {"step_time", "accuracy", {{plan.points[1].id, 0.0231, 0.958}, {plan.points[0].id, 0.0412, 0.961}}, 2}};
+  example.judgement.description = seen;
+  const plan::Plot plot{"accuracy", "step_time", {"precision", "gpus"}};
+  CHECK(plot.kind(plan) == plan::PlotKind::Metrics);
+  size_t left_out = 0;
+  const auto charts = scatterCharts(plan, example.judgement, plot, left_out);
+  REQUIRE(charts.size() == 1);
+  const Object& sets = *charts[0].specification.getObject("datasets");
+  CHECK(sets.getArray("cells")->size() == 5);  // the sixth is not available
+  CHECK(sets.getArray("front")->size() == 2);
+  CHECK(sets.getArray("x_intervals")->size() == 5);
+  CHECK_FALSE(sets.getArray("y_intervals"));  // of one run there is none
+  const Object& datum = *(*sets.getArray("cells"))[0].getAsObject();
+  CHECK(*datum.getNumber("x") == doctest::Approx(41.2));
+  CHECK(*datum.getNumber("y") == doctest::Approx(96.1));
+  CHECK(*datum.getString("s") == "fp64");
+  CHECK(*datum.getString("f") == "1");
+  CHECK(*datum.getString("r") == "");
+  analysis::Judgement none;
+  CHECK(scatterCharts(plan, none, plot, left_out).empty());
+}
+
+TEST_CASE("a profile is a bar for each level, its phases the largest first and the rest last") {
+  const Example example = withProfiles(exampleResults());
+  const auto all = analysis::attribute(example.plan, example.judgement, example.results);
+  REQUIRE(!all.empty());
+  const auto charts = profileCharts(example.plan, all);
+  REQUIRE(charts.size() == 1);
+  CHECK(charts[0].caption.starts_with("against precision=fp64"));
+  const Object& layer = *(*charts[0].specification.getArray("layer"))[0].getAsObject();
+  const auto& domain = *layer.getObject("encoding")->getObject("color")->getObject("scale")->getArray("domain");
+  REQUIRE(domain.size() == 4);
+  CHECK(*domain[0].getAsString() == "backward");
+  CHECK(*domain[3].getAsString() == "rest");
+  double sum = 0;
+  for (const auto& cell : *charts[0].specification.getObject("datasets")->getArray("cells"))
+    if (cell.getAsObject()->getString("s") == "fp64") sum += *cell.getAsObject()->getNumber("v");
+  CHECK(sum == doctest::Approx(100));  // milliseconds: the phases and the rest make the step
+}

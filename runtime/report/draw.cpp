@@ -1,0 +1,81 @@
+#include "runtime/report/draw.h"
+
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/FileUtilities.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/Program.h>
+#include <unistd.h>
+
+#include "runtime/plan/json.h"
+#include "runtime/report/assets.h"
+
+namespace expc::report {
+namespace {
+
+constexpr int kWidth = 640;    // pixels; on the page a chart is as wide as there is room
+constexpr int kNoLibrary = 3;  // draw_chart.py
+constexpr unsigned kSeconds = 120;
+
+llvm::Error failed(const std::string& path, const std::string& why) {
+  return llvm::createStringError(std::errc::io_error, "the chart %s cannot be drawn: %s", path.c_str(), why.c_str());
+}
+
+/// A temporary file that goes when this does.
+struct Scratch {
+  llvm::SmallString<128> path;
+  llvm::FileRemover remover;
+  std::error_code make(llvm::StringRef suffix) {
+    const std::error_code error = llvm::sys::fs::createTemporaryFile("expc-chart", suffix, path);
+    if (!error) remover.setFile(path);
+    return error;
+  }
+  std::error_code write(llvm::StringRef text) {
+    std::error_code error;
+    llvm::raw_fd_ostream out(path, error);
+    if (!error) out << text;
+    out.close();
+    return error ? error : out.error();
+  }
+  std::string text() const {
+    auto buffer = llvm::MemoryBuffer::getFile(path);
+    return buffer ? (*buffer)->getBuffer().rtrim().str() : "";
+  }
+};
+
+std::string standalone(const NamedChart& chart) {
+  llvm::json::Object config = *llvm::cantFail(plan::parseJson(assets::chartConfig())).getAsObject();
+  config["background"] = "white";
+  config["font"] = "sans-serif";
+  llvm::json::Object specification = chart.specification;
+  specification["config"] = std::move(config);
+  specification["width"] = kWidth;
+  return plan::canonicalJson(llvm::json::Value(std::move(specification)));
+}
+
+}  // namespace
+
+llvm::Error drawChart(const NamedChart& chart, const std::string& format, const std::string& path) {
+  const std::string python = EXPC_CHART_PYTHON;
+  const std::string missing = "it needs vl-convert, which tools/setup installs in " + python +
+                              "; without it the report page saves its charts as SVG and PNG";
+  if (!llvm::sys::fs::can_execute(python)) return failed(path, missing);
+  Scratch specification, said;
+  if (std::error_code error = specification.make("json")) return failed(path, error.message());
+  if (std::error_code error = said.make("txt")) return failed(path, error.message());
+  if (std::error_code error = specification.write(standalone(chart))) return failed(path, error.message());
+  // Beside the file, and then renamed: what is there stays until the picture is whole.
+  const std::string temporary = path + "." + std::to_string(::getpid()) + ".tmp";
+  const llvm::FileRemover remover(temporary);
+  const std::string script(assets::drawScript());
+  const std::string in = specification.path.str().str(), out = said.path.str().str();
+  std::string problem;
+  const int code =
+      llvm::sys::ExecuteAndWait(python, {python, "-c", script, format, temporary}, std::nullopt,
+                                {llvm::StringRef(in), llvm::StringRef(), llvm::StringRef(out)}, kSeconds, 0, &problem);
+  if (code == kNoLibrary) return failed(path, missing);
+  if (code != 0) return failed(path, !problem.empty() ? problem : said.text());
+  if (std::error_code error = llvm::sys::fs::rename(temporary, path)) return failed(path, error.message());
+  return llvm::Error::success();
+}
+
+}  // namespace expc::report
