@@ -70,12 +70,16 @@ struct DoctorOptions {
   bool json = false;
 };
 
+/// What `report` prints: the judgement, or one chart as a picture.
+enum class ReportFormat { Text, Json, Svg, Png, Pdf };
 struct ReportOptions {
   StudyOptions study;
   MachineOptions machine;
   std::string results = "results";
   std::string html;  // "": in the results folder
-  bool json = false;
+  ReportFormat format = ReportFormat::Text;
+  std::string chart;    // of a picture: a name or number as the page has them; "": the only one
+  std::string to;       // of a picture: the file to write; "": CHART.FORMAT in this folder
   std::string explain;  // "precision: fp64 -> fp16": what makes that difference, instead of the report; "": the report
 };
 

@@ -88,9 +88,33 @@ void addReporting(CLI::App& command, ReportOptions& options) {
   addJobs(command, options.study);
   addMachine(command, options.machine);
   addResults(command, options.results);
-  addJson(command, options.json);
   command.add_option("--html", options.html, "Where to write the report page (default: in the results folder)")
       ->type_name("FILE");
+}
+
+void addReport(CLI::App& app, Asked& asked) {
+  auto [command, options] =
+      addCommand(app, asked, "report", "Judge and report what is stored; measures nothing", report);
+  addReporting(command, options);
+  addChoice<ReportFormat>(command, "--format", options.format,
+                          {{"text", ReportFormat::Text},
+                           {"json", ReportFormat::Json},
+                           {"svg", ReportFormat::Svg},
+                           {"png", ReportFormat::Png},
+                           {"pdf", ReportFormat::Pdf}},
+                          "How to print (default text), or one chart of the page as a picture")
+      ->type_name("FORMAT");
+  command
+      .add_option("--chart", options.chart,
+                  "Which chart, by its name or its number on the page; without it the only one")
+      ->type_name("NAME|N");
+  command.add_option("-o,--to", options.to, "The picture's file (default: the chart's name, in this folder)")
+      ->type_name("FILE");
+  command
+      .add_option("--explain", options.explain,
+                  "Show only where the time goes between two levels of a factor, by profile trials (how to write it: "
+                  "docs/profiling.md)")
+      ->type_name("CHANGE");
 }
 
 void addBundle(CLI::App& app, Asked& asked) {
@@ -250,6 +274,9 @@ void addReplicate(CLI::App& app, Asked& asked) {
 void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
   auto [command, options] = addCommand(app, asked, "run", "Measure what is still missing, then judge and report", run);
   addReporting(command, options);
+  addChoice<ReportFormat>(command, "--format", options.format,
+                          {{"text", ReportFormat::Text}, {"json", ReportFormat::Json}}, "How to print (default text)")
+      ->type_name("FORMAT");
   options.words = std::move(words);
   addPlaces(command, options);
   addMeasuring(command, options);
@@ -467,14 +494,7 @@ int main(int argc, char** argv) {
   addRun(app, asked, std::vector<std::string>(argv + 1, argv + argc));
   addDiagnose(app, asked);
   addRehearse(app, asked);
-  auto [reporting, options] =
-      addCommand(app, asked, "report", "Judge and report what is stored; measures nothing", report);
-  addReporting(reporting, options);
-  reporting
-      .add_option("--explain", options.explain,
-                  "Show only where the time goes between two levels of a factor, by profile trials (how to write it: "
-                  "docs/profiling.md)")
-      ->type_name("CHANGE");
+  addReport(app, asked);
   addExport(app, asked);
   addCompare(app, asked);
   addReplicate(app, asked);

@@ -8,6 +8,10 @@ namespace expc::driver {
 int report(const ReportOptions& options, const Console& console) {
   const auto plans = loadPlans(options.study, options.machine, std::nullopt, console);
   if (!plans) return kError;
+  const bool picture = options.format != ReportFormat::Text && options.format != ReportFormat::Json;
+  if (!picture && (!options.chart.empty() || !options.to.empty()))
+    return console.error("--chart and --to are for a picture: say --format svg, png or pdf"), kUsage;
+  if (picture && plans->size() > 1) return console.error("a picture is of one study: say which with --study"), kUsage;
   int code = kSuccess;
   const auto null_cards = options.machine.null_gpus.empty() ? std::nullopt : std::optional(true);
   for (const ChosenPlan& one : *plans) code = worse(code, showVerdicts(one.plan, options, null_cards, console));

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <cstring>
 #include <filesystem>
 
 #include "compiler/driver/exit_codes.h"
@@ -13,6 +15,7 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/attribution_table.h"
 #include "runtime/report/attribution_text.h"
+#include "runtime/report/draw.h"
 #include "runtime/report/html.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/result_json.h"
@@ -54,9 +57,51 @@ int showExplanation(const plan::Plan& plan, const ReportOptions& options, const 
     console.message(fmt::format("{} of {} pairs of points with '{}' have no block with profile trials of both. {}",
                                 lacking, pairs->size(), options.explain, report::profileAdvice(plan)));
   if (explained.empty()) return kError;
-  const bool printed =
-      console.print(options.json ? plan::prettyJson(llvm::json::Value(std::move(explained))) + "\n" : out);
+  const bool printed = console.print(
+      options.format == ReportFormat::Json ? plan::prettyJson(llvm::json::Value(std::move(explained))) + "\n" : out);
   return printed ? kSuccess : kError;
+}
+
+/// "gain over gpus by precision" as the name of a file.
+std::string fileName(const std::string& chart) {
+  std::string name;
+  for (const char letter : chart)
+    if (std::isalnum(static_cast<unsigned char>(letter)) || std::strchr("_.=", letter))
+      name += letter;
+    else if (!name.empty() && name.back() != '-')
+      name += '-';
+  return name;
+}
+
+/// The chart that `--chart` means: a number on the page, or a name, of which the beginning is enough where only one
+/// begins so.
+llvm::Expected<const report::NamedChart*> chosen(const std::vector<report::NamedChart>& charts,
+                                                 const std::string& wanted) {
+  std::string names;
+  std::vector<const report::NamedChart*> begins;
+  for (size_t i = 0; i < charts.size(); ++i) {
+    names += fmt::format("\n  {}  {}", i + 1, report::printable(charts[i].name));
+    if (charts[i].name == wanted || std::to_string(i + 1) == wanted) return &charts[i];
+    if (charts[i].name.starts_with(wanted)) begins.push_back(&charts[i]);
+  }
+  if (begins.size() == 1) return begins[0];
+  if (charts.empty())
+    return llvm::createStringError("the report has no chart: nothing was measured yet that could be drawn");
+  const std::string why = wanted.empty()   ? "the report has several charts: say --chart"
+                          : begins.empty() ? "the report has no chart '" + report::printable(wanted) + "'"
+                                           : "several charts begin with '" + report::printable(wanted) + "'";
+  return llvm::createStringError(why + " with a name or a number of these:" + names);
+}
+
+int drawOne(const std::vector<report::NamedChart>& charts, const ReportOptions& options, const Console& console) {
+  const char* format = options.format == ReportFormat::Svg   ? "svg"
+                       : options.format == ReportFormat::Png ? "png"
+                                                             : "pdf";
+  auto chart = chosen(charts, options.chart);
+  if (!chart) return console.error(chart.takeError());
+  const std::string path = options.to.empty() ? fileName((*chart)->name) + "." + format : options.to;
+  if (llvm::Error error = report::drawChart(**chart, format, path)) return console.error(std::move(error));
+  return console.print(report::printable(path) + "\n") ? kSuccess : kError;
 }
 
 }  // namespace
@@ -67,9 +112,11 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
   if (!results) return console.error(results.takeError());
   const analysis::Judgement judgement = analysis::judge(plan, *results);
   if (!options.explain.empty()) return showExplanation(plan, options, judgement, *results, console);
+  if (options.format != ReportFormat::Text && options.format != ReportFormat::Json)
+    return drawOne(report::namedCharts(plan, judgement, *results), options, console);
 
   const std::string page =
-      options.html.empty() ? (std::filesystem::path(options.results) / (plan.study + ".html")).string() : options.html;
+      options.html.empty() ? (std::filesystem::path(options.results) / report::pageName(plan)).string() : options.html;
   const std::optional<rehearsal::Study> rehearsed = rehearsedOf(plan, options.results, console);
   report::HtmlOptions html;
   html.folder = options.results;
@@ -79,7 +126,7 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
   if (page_failed) console.error(std::move(written));
 
   bool printed;
-  if (options.json) {
+  if (options.format == ReportFormat::Json) {
     printed = console.print(plan::prettyJson(report::resultJson(plan, judgement, *results, html.rehearsed)) + "\n");
   } else {
     report::ResultTextOptions text;

@@ -104,7 +104,7 @@ class Rehearse(null_cards.NullCards):
         run = ("tiny.exp", "--preset", "good", "--devices", "cpu:1")
         measured = self.expc("run", *run, "--worker", self.OPTIONS.null_worker, "--heat-up", "0", code=0).stdout
         self.assertNotIn("Rehearsed", measured)
-        page = (self.folder / "results/tiny.html").read_text()
+        page = (self.folder / "results/tiny.good.html").read_text()
         self.assertIn('<section id="rehearsed">', page)
         self.assertNotIn("host time", page)
         report = json.loads(self.expc("report", *run, "--format", "json").stdout)

@@ -134,7 +134,7 @@ class Agreement(unittest.TestCase):
         """What all of them say: {name: (verdict, marks)} and the exit code."""
         text = self.expc("report", "s.exp", *devices, *more)
         data = json.loads(self.expc("report", "s.exp", *devices, *more, "--format", "json").stdout)
-        page = Page((self.folder / "results" / "s.html").read_text(encoding="utf-8"))
+        page = Page((self.folder / re.search(r"^report: (.+\.html)$", text.stdout, re.M)[1]).read_text(encoding="utf-8"))
         self.assertEqual(page.data["criteria"], data["criteria"])
         shown = terminal(text.stdout)
         said = {}

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Charts of reports: what the page draws, one of them as a picture, a page for each selection, and published values at other settings.
+
+usage: chart_test.py --expc PATH [--clients PYTHON]
+"""
+import argparse
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+OPTIONS = None
+PUBLISHED = """gpus,seconds
+1,0.100
+2,0.060
+4,0.030
+"""
+STUDY = """enum Method { plain, odd }
+workload tool command ["bash", "-c", "echo t $$((100 * ${rows} / ${gpus})) ms; echo r ${gpus}; for i in 4 3 2; do echo l $$i; done; : ${method} ${loader}"] {
+  param gpus   : int in 1..8 = 1
+  param rows   : int in 1..9 = 1
+  param loader : int in 1..9 = 1
+  param method : Method = plain
+  metric job_time : Time lower from regex("t ([0-9]+) ms", unit = 1ms)
+  metric rate : Images / Time higher from regex("r ([0-9]+)", unit = 1img / 1s)
+  metric loss : Series lower from regex("l ([0-9])")
+}
+reference table2 from "published.csv" { gpus  job_time = column(seconds) * 1s }
+study s {
+  workload tool
+  factor gpus in { 1, 2, 4 } baseline 1
+  factor method in { plain, odd } baseline plain
+  compare scaling = efficiency(rate) over gpus
+  compare faster = speedup(rate) over gpus
+  criterion quick: forall *: job_time <= 1s
+  plot job_time over gpus by method
+  plot scaling over gpus by method
+  plot faster over gpus by method
+  plot rate over gpus by method
+  plot loss over epoch by method
+  plot job_time over rate by method
+  design full { timed { repeat 2 } }
+  preset large { rows = 2 }
+}
+"""
+PLACE = re.compile(r'id="(chart-\d+)" role="img" aria-label="Chart of ([^"]+)"')
+
+
+def setUpModule():
+    global FOLDER, KEEP
+    KEEP = tempfile.TemporaryDirectory(prefix="expc-chart-")
+    FOLDER = pathlib.Path(KEEP.name)
+    (FOLDER / "s.exp").write_text(STUDY, encoding="utf-8")
+    (FOLDER / "published.csv").write_text(PUBLISHED, encoding="utf-8")
+    done = expc("run", "s.exp", "--devices", "cpu:4", "--heat-up", "0")
+    assert done.returncode == 0, done.stderr + done.stdout
+
+
+def tearDownModule():
+    KEEP.cleanup()
+
+
+def expc(*words):
+    return subprocess.run([OPTIONS.expc, *words], cwd=FOLDER, capture_output=True, text=True, timeout=300)
+
+
+def report(*words, code=0):
+    done = expc("report", "s.exp", "--devices", "cpu:4", *words)
+    assert done.returncode == code, done.stderr + done.stdout
+    return done
+
+
+def charts(page):
+    """The specifications of a page by the names of their charts."""
+    text = (FOLDER / "results" / page).read_text(encoding="utf-8")
+    drawn = re.search(r'<script type="application/json" id="charts">(.*?)</script>', text, re.S)
+    if not drawn:
+        raise unittest.SkipTest("expc was built without its chart library")
+    specifications = json.loads(drawn[1])
+    return {name: specifications[place] for place, name in PLACE.findall(text)}
+
+
+class Charts(unittest.TestCase):
+    def test_numbers_lie_where_they_are(self):
+        chart = charts("s.html")["job_time over gpus by method"]
+        x = chart["layer"][-1]["encoding"]["x"]
+        self.assertEqual("log", x["scale"]["type"])
+        self.assertEqual([1, 2, 4], x["axis"]["values"])
+
+    def test_scaling_has_its_ideal(self):
+        drawn = charts("s.html")
+        self.assertEqual({1.0}, {one["i"] for one in drawn["scaling over gpus by method"]["datasets"]["ideal"]})
+        self.assertEqual([2, 4], [one["i"] for one in drawn["faster over gpus by method"]["datasets"]["ideal"]])
+        # Of the rate itself from what was measured at the baseline.
+        self.assertEqual([1, 2, 4], sorted(one["i"] for one in drawn["rate over gpus by method"]["datasets"]["ideal"]))
+        self.assertNotIn("ideal", drawn["job_time over gpus by method"]["datasets"])
+
+    def test_curves_and_metric_against_metric(self):
+        drawn = charts("s.html")
+        curves = [chart for name, chart in drawn.items() if name.startswith("loss over epoch by method")]
+        self.assertEqual(3, len(curves))  # one for each number of gpus
+        self.assertEqual([4, 3, 2], [one["e"] for one in curves[0]["datasets"]["cells"] if one["s"] == "plain"])
+        self.assertIn("lowest to highest", curves[0]["title"]["text"])
+        self.assertEqual(6, len(drawn["job_time over rate by method"]["datasets"]["cells"]))
+
+    def test_published_values_stand_only_beside_the_same_settings(self):
+        drawn = charts("s.html")["job_time over gpus by method"]
+        self.assertEqual([30, 30, 60, 60, 100, 100], sorted(one["r"] for one in drawn["datasets"]["published"]))
+        self.assertIn("table2", drawn["title"]["text"])
+        for words, page in ((["--preset", "large"], "s.large.html"), (["-D", "loader=2"], "s.loader=2.html")):
+            done = expc("run", "s.exp", "--devices", "cpu:4", "--heat-up", "0", *words)
+            self.assertIn("report: results/" + page, done.stdout)
+            self.assertIn("published at other settings", done.stdout)
+            self.assertNotRegex(done.stdout, r"\(published \d")
+            self.assertNotIn("published", charts(page)["job_time over gpus by method"]["datasets"])
+        self.assertTrue((FOLDER / "results/s.html").exists())  # what another selection left as it was
+        # Selecting levels is no other setting.
+        report("-D", "gpus=1")
+        self.assertEqual(2, len(charts("s.gpus=1.html")["job_time over gpus by method"]["datasets"]["published"]))
+
+    def test_a_chart_as_a_picture(self):
+        for kind, start in (("svg", b"<svg"), ("png", b"\x89PNG\r\n"), ("pdf", b"%PDF-")):
+            done = expc("report", "s.exp", "--devices", "cpu:4", "--format", kind, "--chart", "scaling over gpus by method", "-o", "x." + kind)
+            if "needs vl-convert" in done.stderr:
+                self.assertIn("tools/setup", done.stderr)
+                self.skipTest("no vl-convert here")
+            self.assertEqual((0, "x." + kind + "\n"), (done.returncode, done.stdout), done.stderr)
+            self.assertTrue((FOLDER / ("x." + kind)).read_bytes().startswith(start))
+        self.assertNotIn("s.html", [file.name for file in FOLDER.glob("*.html")])
+        picture = (FOLDER / "x.svg").read_text(encoding="utf-8")
+        for word in ("scaling", "gpus", "ideal", "plain"):
+            self.assertIn(word, picture)
+        self.assertNotIn("NaN", picture)
+        if shutil.which("xmllint"):
+            subprocess.run(["xmllint", "--noout", str(FOLDER / "x.svg")], check=True)
+        pdf = (FOLDER / "x.pdf").read_bytes()
+        self.assertIn(b"%%EOF", pdf[-16:])
+        start = int(re.search(rb"startxref\s+(\d+)\s+%%EOF", pdf)[1])
+        self.assertRegex(pdf[start:start + 20], rb"^(xref|\d+ 0 obj)")
+        if OPTIONS.clients and pathlib.Path(OPTIONS.clients).exists():
+            read = "import PIL.Image, sys; image = PIL.Image.open(sys.argv[1]); image.load(); print(image.width, len(set(image.convert('L').getdata())))"
+            width, greys = subprocess.run([OPTIONS.clients, "-c", read, str(FOLDER / "x.png")], check=True, capture_output=True,
+                                          text=True).stdout.split()
+            self.assertGreater(int(width), 1000)
+            self.assertGreater(int(greys), 10)  # it is not blank
+
+    def test_a_chart_is_asked_for_by_name_or_number(self):
+        several = expc("report", "s.exp", "--devices", "cpu:4", "--format", "svg")
+        self.assertEqual(1, several.returncode)
+        self.assertRegex(several.stderr, r"several charts: say --chart .*\n *1  job_time over gpus by method")
+        self.assertIn("no chart 'x'", expc("report", "s.exp", "--devices", "cpu:4", "--format", "svg", "--chart", "x").stderr)
+        for words in (["--chart", "1"], ["--to", "x.svg"]):
+            self.assertEqual(2, expc("report", "s.exp", "--devices", "cpu:4", *words).returncode)
+        done = expc("report", "s.exp", "--devices", "cpu:4", "--format", "svg", "--chart", "2")
+        if done.returncode == 0:
+            self.assertEqual("scaling-over-gpus-by-method.svg\n", done.stdout)
+            self.assertTrue((FOLDER / "scaling-over-gpus-by-method.svg").exists())
+
+    def test_a_picture_that_cannot_be_written_is_one_message(self):
+        done = expc("report", "s.exp", "--devices", "cpu:4", "--format", "svg", "--chart", "1", "--to", "nowhere/x.svg")
+        self.assertEqual(1, done.returncode)
+        self.assertIn("nowhere/x.svg", done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+
+
+def main():
+    global OPTIONS
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--expc", required=True)
+    arguments.add_argument("--clients", default="")
+    OPTIONS, rest = arguments.parse_known_args()
+    unittest.main(argv=[sys.argv[0], *rest])
+
+
+main()
