@@ -1,5 +1,7 @@
 #include "runtime/report/heat_map.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "runtime/plan/json.h"
@@ -11,8 +13,10 @@ using llvm::json::Array;
 using llvm::json::Object;
 
 constexpr int kRowHeight = 22, kMaxHeight = 900, kAround = 60;
-/// With more levels than this across there is no room for numbers in the fields.
+/// With more levels than this across there is no room for numbers in the fields, nor where a field is narrower than
+/// this many pixels.
 constexpr size_t kMaxWritten = 10;
+constexpr size_t kNumberWidth = 36;
 
 Object bands(llvm::StringRef field, const std::vector<std::string>& levels, const std::string& title) {
   Object encoding = fieldOf(field, "ordinal");
@@ -49,6 +53,7 @@ Object heatMap(const FactorAxis& x, const ValueAxis& value, const Grid& grid, Ar
   if (x.labels.size() <= kMaxWritten) {
     Object text = std::move(place);
     text["text"] = Object{{"field", "e"}, {"type", "quantitative"}, {"format", ".3~g"}};
+    const Object fits{{"expr", fmt::format("width > {} ? 1 : 0", kNumberWidth * x.labels.size())}};
     // Readable on the dark and on the bright end of the colours.
     layers.push_back(layerOf(Object{{"type", "text"},
                                     {"fontSize", 11},
@@ -56,9 +61,11 @@ Object heatMap(const FactorAxis& x, const ValueAxis& value, const Grid& grid, Ar
                                     {"stroke", "#000"},
                                     {"strokeWidth", 2.5},
                                     {"strokeOpacity", 0.65},
-                                    {"strokeJoin", "round"}},
+                                    {"strokeJoin", "round"},
+                                    {"opacity", Object(fits)}},
                              text, "cells"));
-    layers.push_back(layerOf(Object{{"type", "text"}, {"fontSize", 11}, {"color", "#fff"}}, std::move(text), "cells"));
+    layers.push_back(layerOf(Object{{"type", "text"}, {"fontSize", 11}, {"color", "#fff"}, {"opacity", Object(fits)}},
+                             std::move(text), "cells"));
   }
   const int height = std::min(kMaxHeight, kAround + kRowHeight * static_cast<int>(grid.columns.size()));
   return Object{{"usermeta", Object{{"columns", std::move(columns)}}},
