@@ -318,6 +318,13 @@ void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
       "Run only the blocks that noise can be measured with, then say what the design can be expected to find");
   command.add_flag("--verdicts-ok", options.verdicts_ok,
                    "Exit with 0 when every criterion has a verdict, whatever it is");
+  command
+      .add_flag(
+          "--serve{0}", options.serve,
+          "Show the run in a browser on this host while it goes on: --serve takes a free port, --serve=8080 that one")
+      ->type_name("[=PORT]")
+      ->check(CLI::Range(0, 65535))
+      ->excludes("--on");
 }
 
 void addExport(CLI::App& app, Asked& asked) {

@@ -14,6 +14,7 @@
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/agent.h"
 #include "runtime/engine/engine.h"
+#include "runtime/live/server.h"
 #include "runtime/machine/leases.h"
 
 namespace expc::driver {
@@ -104,16 +105,31 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   return options.verdicts_ok && has_verdicts ? kSuccess : code;
 }
 
+/// What shows the run to a browser, where that is asked for.
+llvm::Expected<std::optional<live::Server>> serve(const std::vector<ChosenPlan>& chosen, const RunOptions& options,
+                                                  const Console& console) {
+  if (!options.serve) return std::nullopt;
+  std::vector<plan::Plan> plans;
+  for (const ChosenPlan& one : chosen) plans.push_back(one.plan);
+  auto server = live::Server::start(*options.serve, std::move(plans), options.results);
+  if (!server) return server.takeError();
+  console.message("the run is shown at " + server->url());
+  return std::optional<live::Server>(std::move(*server));
+}
+
 int runHere(const RunOptions& options, const Console& console) {
   const auto plans = loadPlans(options.study, options.machine, options.where, console);
   if (!plans) return kError;
   auto lock = openLock(options, console);
   if (!lock) return console.error(lock.takeError());
+  auto server = serve(*plans, options, console);
+  if (!server) return console.error(server.takeError());
   int code = kSuccess;
   for (const ChosenPlan& plan : *plans) {
     code = worse(code, runOne(plan, options, *lock, console));
     if (code == kInterrupted) break;
   }
+  if (*server) (*server)->end(code);
   return code;
 }
 

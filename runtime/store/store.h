@@ -58,6 +58,8 @@ class Store {
   llvm::Expected<std::vector<Trial>> endedTrials(const plan::Plan& plan);
   /// The newest of those that ran on null cards, or of those that did not.
   llvm::Expected<std::optional<Run>> latestRun(std::string_view study, bool null_cards);
+  /// Trials whose end is not recorded, by id; beside a living writer those that run. Without metrics and series.
+  llvm::Expected<std::vector<Trial>> unendedTrials();
   /// The newest session of a host.
   llvm::Expected<std::optional<Session>> latestSession(const std::string& host);
   llvm::Expected<std::vector<BlockPlan>> blocksOfSession(int64_t session, std::string_view study);

@@ -310,6 +310,28 @@ llvm::Expected<std::vector<Trial>> Store::trialsOfBlock(int64_t block) {
   return readAll<Trial>(statement, readTrial);
 }
 
+llvm::Expected<std::vector<Trial>> Store::unendedTrials() {
+  if (auto error = catchUp()) return error;
+  const auto select = [this](const std::string& sql) {
+    return Statement(database_.handle(), database_.path(), sql.c_str());
+  };
+  Statement keys = select(fmt::format(
+      "SELECT {} FROM trial_key WHERE id IN (SELECT key FROM trial_row WHERE status = 'running')", kKeyColumns));
+  std::map<int64_t, Key> by_number;
+  while (keys.step()) by_number[keys.integer(0)] = std::make_shared<const TrialKey>(readKey(keys));
+  if (auto error = keys.take()) return error;
+  Statement rows =
+      select(fmt::format("SELECT {}, key FROM trial_row WHERE status = 'running' ORDER BY id", kTrialColumns));
+  std::vector<Trial> trials;
+  while (rows.step()) {
+    Trial trial = readTrial(rows);
+    trial.key = by_number[rows.integer(15)];
+    if (trial.key) trials.push_back(std::move(trial));
+  }
+  if (auto error = rows.take()) return error;
+  return trials;
+}
+
 llvm::Expected<Results> Store::loadLatest(const plan::Plan& plan, bool null_cards) {
   auto run = latestRun(plan.study, null_cards);
   if (!run) return run.takeError();

@@ -49,6 +49,7 @@ ARROWS = {
     "runtime/engine": {"runtime/plan", "runtime/channel", "runtime/rehearsal", "runtime/store", "runtime/analysis", "runtime/machine",
                        "runtime/stats", "runtime/validity"},
     "runtime/report": {"runtime/plan", "runtime/simulate", "runtime/rehearsal", "runtime/store", "runtime/analysis", "runtime/stats"},
+    "runtime/live": {"runtime/plan", "runtime/store", "runtime/analysis", "runtime/report"},
     "runtime/export": {"runtime/plan", "runtime/store", "runtime/analysis", "runtime/stats", "runtime/report"},
     # Parts of the worker that know neither torch nor the rest of it: `expc data` and `expc plan` use them too.
     "runtime/worker/data": set(),

@@ -1,0 +1,229 @@
+#include "runtime/live/server.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/status.hpp>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+
+#include "runtime/live/assets.h"
+#include "runtime/live/state.h"
+#include "runtime/report/assets.h"
+
+namespace expc::live {
+namespace {
+
+namespace http = boost::beast::http;
+using Clock = std::chrono::steady_clock;
+
+/// The page may load its own parts and ask for the state, and nothing from elsewhere; no other page may show it.
+constexpr const char* kPolicy =
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'";
+/// With a browser that does not go on.
+constexpr std::chrono::seconds kPatience{2};
+constexpr size_t kMostHeader = 16 * 1024;
+/// A page asks every two seconds: one that did not for so long is closed.
+constexpr std::chrono::seconds kOpen{6};
+
+Answer plain(unsigned status, const char* why) { return {status, "text/plain; charset=utf-8", why}; }
+
+std::string asset(std::string_view name) { return std::string(assets::text(name).value_or("")); }
+
+/// Waits until `fd` can be read or written; false where that does not happen in time.
+bool isReady(int fd, short event, Clock::time_point until) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+  pollfd wait{fd, event, 0};
+  return left > 0 && ::poll(&wait, 1, static_cast<int>(left)) == 1;
+}
+
+/// The head of a request; nothing where it does not come whole, in time, and as HTTP. A body is not read.
+std::optional<Request> readRequest(int fd) {
+  const auto until = Clock::now() + kPatience;
+  std::string head;
+  while (head.find("\r\n\r\n") == std::string::npos) {
+    char part[4096];
+    if (head.size() > kMostHeader || !isReady(fd, POLLIN, until)) return std::nullopt;
+    const ssize_t got = ::recv(fd, part, sizeof part, 0);
+    if (got <= 0) return std::nullopt;
+    head.append(part, static_cast<size_t>(got));
+  }
+  http::request_parser<http::empty_body> parser;
+  parser.header_limit(kMostHeader);
+  boost::system::error_code failed;
+  parser.put(boost::asio::buffer(head), failed);
+  if (!parser.is_header_done()) return std::nullopt;
+  const auto& message = parser.get();
+  return Request{std::string(message.method_string()), std::string(message.target()),
+                 std::string(message[http::field::host])};
+}
+
+void send(int fd, std::string_view text) {
+  const auto until = Clock::now() + kPatience;
+  while (!text.empty() && isReady(fd, POLLOUT, until)) {
+    const ssize_t sent = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
+    if (sent <= 0) return;
+    text.remove_prefix(static_cast<size_t>(sent));
+  }
+}
+
+/// Answers in a process of its own.
+class Answering {
+ public:
+  Answering(int listener, int line, unsigned port, State state)
+      : listener_(listener), line_(line), port_(port), state_(std::move(state)) {}
+
+  void run() {
+    while (!isOver()) {
+      pollfd waits[] = {{listener_, POLLIN, 0}, {line_, POLLIN, 0}};
+      if (::poll(waits, code_ ? 1 : 2, code_ ? 200 : -1) < 0 && errno != EINTR) return;
+      if (!code_ && waits[1].revents) hear();
+      if (waits[0].revents & POLLIN) serve();
+    }
+  }
+
+ private:
+  /// The run has ended, and nobody looks, or whoever looks was told.
+  bool isOver() const { return gone_ || (code_ && (told_ || Clock::now() - asked_ > kOpen)); }
+
+  void hear() {
+    int code = 0;
+    if (::read(line_, &code, sizeof code) == sizeof code)
+      code_ = code;
+    else
+      gone_ = true;  // the run's process is no more
+  }
+
+  std::string stateText() {
+    asked_ = Clock::now();
+    told_ = code_.has_value();
+    std::string text = state_.json();
+    text.insert(1, fmt::format("\"ended\":{},", code_ ? std::to_string(*code_) : "null"));
+    return text;
+  }
+
+  void serve() {
+    const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) return;
+    exchange(fd);
+    ::close(fd);
+  }
+
+  void exchange(int fd) {
+    const auto request = readRequest(fd);
+    if (!request) return;
+    const Answer given = answer(*request, port_, [this] { return stateText(); });
+    std::string text = fmt::format(
+        "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n"
+        "Content-Security-Policy: {}\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
+        "Cross-Origin-Resource-Policy: same-origin\r\nConnection: close\r\n\r\n",
+        given.status, std::string(http::obsolete_reason(static_cast<http::status>(given.status))), given.type,
+        given.body.size(), kPolicy);
+    if (request->method != "HEAD") text += given.body;
+    send(fd, text);
+  }
+
+  int listener_, line_;
+  unsigned port_;
+  State state_;
+  std::optional<int> code_;
+  bool told_ = false, gone_ = false;
+  Clock::time_point asked_;
+};
+
+llvm::Error cannot(unsigned port, const char* doing) {
+  const int code = errno;
+  const std::string where = port ? fmt::format("port {}", port) : "a port";
+  return llvm::createStringError(fmt::format("--serve: cannot {} {} of 127.0.0.1: {}{}", doing, where,
+                                             std::strerror(code),
+                                             code == EADDRINUSE ? "; --serve alone takes a free one" : ""));
+}
+
+/// A socket that listens, and its port.
+llvm::Expected<std::pair<int, unsigned>> listenAt(unsigned port) {
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (listener < 0) return cannot(port, "open");
+  const int yes = 1;
+  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  socklen_t size = sizeof address;
+  auto* plain_address = reinterpret_cast<sockaddr*>(&address);
+  if (::bind(listener, plain_address, size) != 0 || ::listen(listener, 16) != 0 ||
+      ::getsockname(listener, plain_address, &size) != 0) {
+    auto error = cannot(port, "listen at");
+    ::close(listener);
+    return error;
+  }
+  return std::pair(listener, static_cast<unsigned>(ntohs(address.sin_port)));
+}
+
+}  // namespace
+
+Answer answer(const Request& request, unsigned port, const std::function<std::string()>& state) {
+  const std::string at = fmt::format(":{}", port);
+  if (request.host != "127.0.0.1" + at && request.host != "localhost" + at)
+    return plain(403, "this page is for a browser on its own host, at 127.0.0.1\n");
+  if (request.method != "GET" && request.method != "HEAD") return plain(405, "this page can only be read\n");
+  if (request.target == "/") return {200, "text/html; charset=utf-8", asset("page")};
+  if (request.target == "/script.js") return {200, "text/javascript; charset=utf-8", asset("script")};
+  if (request.target == "/style.css")
+    return {200, "text/css; charset=utf-8", std::string(report::assets::style()) + asset("style")};
+  if (request.target == "/state.json") return {200, "application/json", state()};
+  return plain(404, "there is no such page\n");
+}
+
+llvm::Expected<Server> Server::start(unsigned port, std::vector<plan::Plan> plans, std::string folder) {
+  auto listener = listenAt(port);
+  if (!listener) return listener.takeError();
+  int line[2];
+  if (::pipe2(line, O_CLOEXEC) != 0) return cannot(port, "make a pipe for");
+  const pid_t process = ::fork();
+  if (process < 0) return cannot(port, "start a process for");
+  if (process == 0) {
+    ::close(line[1]);
+    // A terminal's end of the run is the run's to hear; this process ends when the run's does.
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
+    setpriority(PRIO_PROCESS, 0, 10);
+    Answering(listener->first, line[0], listener->second, State(std::move(plans), std::move(folder))).run();
+    ::_exit(0);
+  }
+  ::close(line[0]);
+  ::close(listener->first);
+  return Server(process, line[1], fmt::format("http://127.0.0.1:{}/", listener->second));
+}
+
+Server::Server(Server&& other) noexcept
+    : process_(std::exchange(other.process_, -1)), line_(std::exchange(other.line_, -1)), url_(std::move(other.url_)) {}
+
+Server::~Server() {
+  if (process_ < 0) return;
+  ::close(line_);
+  ::kill(process_, SIGKILL);
+  ::waitpid(process_, nullptr, 0);
+}
+
+void Server::end(int code) {
+  if (process_ < 0) return;
+  const ssize_t written = ::write(line_, &code, sizeof code);
+  if (written == sizeof code) ::waitpid(process_, nullptr, 0);
+  if (written == sizeof code) ::close(std::exchange(line_, -1)), process_ = -1;
+}
+
+}  // namespace expc::live
