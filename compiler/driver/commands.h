@@ -114,7 +114,7 @@ struct RunOptions : ReportOptions {
   std::string site;                // file of what the cluster wants to be told (cluster/site.h); "": nothing
   std::optional<unsigned> nodes;   // how many machines trials run on; absent: as many as an allocation has, else this
   std::string agents;              // the line of sh that starts an agent on each; "": srun
-  std::optional<unsigned> serve;   // port of 127.0.0.1 at which the run is shown; 0: a free one; absent: it is not
+  std::string serve;               // port of 127.0.0.1 at which the run is shown, or "free" for any; "": it is not
   bool dry_run = false;            // print what would be submitted
   bool detach = false;             // leave it to itself
   std::vector<std::string> words;  // of the command line behind the program's name

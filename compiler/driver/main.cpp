@@ -320,10 +320,10 @@ void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
                    "Exit with 0 when every criterion has a verdict, whatever it is");
   command
       .add_flag(
-          "--serve{0}", options.serve,
+          "--serve{free}", options.serve,
           "Show the run in a browser on this host while it goes on: --serve takes a free port, --serve=8080 that one")
       ->type_name("[=PORT]")
-      ->check(CLI::Range(0, 65535))
+      ->check(CLI::Range(1, 65535) | CLI::IsMember({"free"}))
       ->excludes("--on");
 }
 

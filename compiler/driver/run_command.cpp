@@ -108,10 +108,11 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
 /// What shows the run to a browser, where that is asked for.
 llvm::Expected<std::optional<live::Server>> serve(const std::vector<ChosenPlan>& chosen, const RunOptions& options,
                                                   const Console& console) {
-  if (!options.serve) return std::nullopt;
+  if (options.serve.empty()) return std::nullopt;
   std::vector<plan::Plan> plans;
   for (const ChosenPlan& one : chosen) plans.push_back(one.plan);
-  auto server = live::Server::start(*options.serve, std::move(plans), options.results);
+  const auto port = options.serve == "free" ? 0u : static_cast<unsigned>(std::stoul(options.serve));
+  auto server = live::Server::start(port, std::move(plans), options.results);
   if (!server) return server.takeError();
   console.message("the run is shown at " + server->url());
   return std::optional<live::Server>(std::move(*server));

@@ -272,7 +272,7 @@ class LargerPlans(Command):
 
         result = self.run_study(self.plan(change), code=1)
         self.assertIn("llm.finetune version 1 is not in this build of expc-worker-null", result.stderr)
-        self.assertEqual(len(result.stderr.strip().splitlines()), 1)
+        self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
         self.assertFalse((self.folder / "results").exists())
 
 

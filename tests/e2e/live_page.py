@@ -65,7 +65,8 @@ def waits(port):
     """The state while the eighth block waits."""
     for _ in range(1200):
         state = json.loads(ask(port)[1])
-        if state["studies"] and state["studies"][0]["progress"][0]["done"] == LAST_FREE and state["studies"][0]["running"]:
+        if state["studies"] and state["studies"][0]["progress"][0]["done"] == LAST_FREE and \
+                any(trial["log"].strip() for trial in state["studies"][0]["running"]):
             return state["studies"][0]
         time.sleep(0.1)
     raise AssertionError(state)
