@@ -44,8 +44,7 @@ llvm::Error refuseWithoutJournals(const Database& index, const std::string& fold
 
 llvm::Error noResults(const std::string& folder) {
   return llvm::createStringError(
-      fmt::format("no results in '{}' (no {} there): run the study first, or name the folder with --results DIR",
-                  folder, kDatabaseName));
+      fmt::format("no results in '{}': run the study first, or name the folder with --results DIR", folder));
 }
 
 llvm::Expected<Database> readStore(const std::string& folder, const std::vector<JournalFile>& journals,
@@ -62,6 +61,7 @@ llvm::Expected<Database> readStore(const std::string& folder, const std::vector<
   auto old = Database::openForReading(databasePath(folder));
   if (!old) return old.takeError();
   if (old->state() == SchemaState::Damaged) return damagedError(databasePath(folder));
+  if (old->state() == SchemaState::New) return noResults(folder);  // its run was killed before it held a table
   if (old->state() != SchemaState::Older) {
     llvm::Error gone = refuseWithoutJournals(*old, folder);
     return gone ? std::move(gone) : noResults(folder);
