@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "runtime/analysis/mentioned.h"
 #include "runtime/stats/distributions.h"
@@ -13,7 +14,8 @@ namespace expc::analysis {
 namespace {
 
 constexpr unsigned kFewest = 4;
-constexpr double kApart = 3;  // spreads by which a first block is apart from the others
+constexpr size_t kMostLevels = 1000;  // of which all pairs are looked at: half a million
+constexpr double kApart = 3;          // spreads by which a first block is apart from the others
 
 double medianOf(const std::vector<double>& values) { return *stats::orderStatistics(values).estimate(); }
 
@@ -40,6 +42,14 @@ std::vector<double> levelsOf(const Index& index, const plan::Metric& metric) {
     if (own.size() == points) levels.push_back(sum / static_cast<double>(points));
   }
   return levels;
+}
+
+/// The means of so many levels each that no more than kMostLevels are left; what is over at the end is left out.
+std::vector<double> groupedBy(size_t size, const std::vector<double>& levels) {
+  std::vector<double> means;
+  for (auto at = levels.begin(); levels.end() - at >= static_cast<ptrdiff_t>(size); at += static_cast<ptrdiff_t>(size))
+    means.push_back(std::accumulate(at, at + static_cast<ptrdiff_t>(size), 0.0) / static_cast<double>(size));
+  return means;
 }
 
 /// The two-sided p-value of Kendall's S, with ties and continuity correction.
@@ -90,8 +100,10 @@ std::optional<Drift> driftOf(const Index& index, const plan::Metric& metric) {
   drift.first = warmUp(levels);
   // A warm-up is no trend.
   const std::vector<double> from(levels.begin() + (drift.first ? 1 : 0), levels.end());
-  drift.last = std::exp(slopeOf(from) * static_cast<double>(from.size() - 1));
-  drift.p = trendP(from);
+  const size_t size = (from.size() + kMostLevels - 1) / kMostLevels;
+  const std::vector<double> means = groupedBy(size, from);
+  drift.last = std::exp(slopeOf(means) * static_cast<double>(from.size() - 1) / static_cast<double>(size));
+  drift.p = trendP(means);
   return drift;
 }
 

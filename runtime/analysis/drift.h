@@ -17,6 +17,7 @@ struct Drift {
   unsigned blocks = 0;  // in which every point that was measured has a value
   double last = 1;      // what the last block is over the first by the trend: its median slope (Theil 1950, Sen 1968)
   double p = 1;         // of a trend (Mann 1945, Kendall 1975, normal approximation)
+  // Both of the means of groups of consecutive blocks where there are more than a thousand of them.
   std::optional<double> first;  // the first block over the median of the others, where it lies outside of all of them
                                 // by three times their spread: a warm-up
 };

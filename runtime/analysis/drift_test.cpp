@@ -44,6 +44,16 @@ TEST_CASE("a machine that gets slower shows a trend, and a steady one none") {
   CHECK(drifting.last == doctest::Approx(std::pow(1.01, 11)).epsilon(0.01));
 }
 
+TEST_CASE("a trend of thousands of blocks is that of means of consecutive ones") {
+  std::vector<double> slower;
+  for (int i = 0; i < 2501; ++i) slower.push_back(std::pow(1.0001, i));
+  const Drift drift = driftOfTimes(slower);
+  CHECK(drift.blocks == 2501);
+  CHECK(drift.p < kTrend);
+  CHECK(drift.last == doctest::Approx(std::pow(1.0001, 2500)).epsilon(0.01));
+  CHECK(driftOfTimes(std::vector<double>(2501, 1)).p > kTrend);
+}
+
 TEST_CASE("a first block that lies apart is a warm-up and no trend") {
   std::vector<double> warm(10, 1);
   warm[0] = 1.2;
