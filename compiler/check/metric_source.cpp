@@ -208,6 +208,7 @@ class SourceChecker {
 bool seenFromOutside(const Metric& metric) {
   if (metric.series) return false;
   if (metric.name == "wall" || metric.name == "cpu_time") return metric.dimension == Dimension::of(Dimension::Time);
+  if (metric.name == "energy") return metric.dimension == Dimension::of(Dimension::Energy);
   return metric.name == "host_memory_peak" && metric.dimension == Dimension::of(Dimension::Bytes);
 }
 
@@ -247,7 +248,7 @@ void checkMetricSource(Context& context, ModuleScope& scope, const ast::Workload
   context.emitter.build(metric.range, MissingSource, metric.name)
       .note({},
             "write 'from regex(…)', 'from json(…)' or 'from csv(…)' after it, or 'outputs json(…)' for all; only "
-            "'wall' and 'cpu_time' (Time) and 'host_memory_peak' (Bytes) are seen from outside")
+            "'wall' and 'cpu_time' (Time), 'host_memory_peak' (Bytes) and 'energy' (Energy) are seen from outside")
       .emit();
 }
 

@@ -21,8 +21,11 @@ struct StudyOptions : select::Selection {
 
 /// What of this machine is used; shared by plan, run and report.
 struct MachineOptions {
-  std::string devices;    // "", "4", "cpu:2"
-  std::string null_gpus;  // "", "4", "4x94GiB", "found"
+  std::string devices;            // "", "4", "cpu:2"
+  std::string null_gpus;          // "", "4", "4x94GiB", "found"
+  std::optional<unsigned> nodes;  // that a run takes; absent: as many as an allocation has, else this machine
+  std::string measured_in;        // a results folder, of whose machine "local" is to be; "": this machine
+  std::string agents;             // the line of sh that starts an agent on each; "": srun
 };
 
 enum class CheckFormat { Text, Json, Sarif };
@@ -112,8 +115,6 @@ struct RunOptions : ReportOptions {
   bool beside_others = false;      // take no lease of devices and cores
   std::string on;                  // "slurm"; "": here
   std::string site;                // file of what the cluster wants to be told (cluster/site.h); "": nothing
-  std::optional<unsigned> nodes;   // how many machines trials run on; absent: as many as an allocation has, else this
-  std::string agents;              // the line of sh that starts an agent on each; "": srun
   std::string serve;               // port of 127.0.0.1 at which the run is shown, or "free" for any; "": it is not
   bool dry_run = false;            // print what would be submitted
   bool detach = false;             // leave it to itself

@@ -56,7 +56,8 @@ int compare(const CompareOptions& options, const Console& console) {
   if (!before) return code;
   auto after = Side::open(options.after, console, code);
   if (!after) return code;
-  const auto plans = loadPlans(options.study, options.machine, std::nullopt, console);
+  const auto plans =
+      loadMeasured(options.study, options.machine, llvm::StringRef(options.after).split(',').first.str(), console);
   if (!plans) return kError;
   for (const ChosenPlan& one : *plans) code = worse(code, compareStudy(one.plan, *before, *after, options, console));
   return code;

@@ -125,6 +125,13 @@ bool showDiagnostics(Compilation& compilation, const Console& console) {
   return !compilation.failed;
 }
 
+std::optional<std::vector<ChosenPlan>> loadMeasured(const StudyOptions& options, const MachineOptions& machine,
+                                                    const std::string& results, const Console& console) {
+  MachineOptions measured = machine;
+  if (machine.devices.empty() && machine.null_gpus.empty()) measured.measured_in = results;
+  return loadPlans(options, measured, std::nullopt, console);
+}
+
 std::optional<std::vector<ChosenPlan>> loadPlans(const StudyOptions& options, const MachineOptions& machine,
                                                  const std::optional<std::string>& where, const Console& console) {
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer = llvm::MemoryBuffer::getFile(options.file);

@@ -49,4 +49,9 @@ struct ChosenPlan {
 std::optional<std::vector<ChosenPlan>> loadPlans(const StudyOptions& options, const MachineOptions& machine,
                                                  const std::optional<std::string>& where, const Console& console);
 
+/// The same for whoever reads the results in a folder. The machine is that of the newest session there (of those on
+/// real devices, if there are any), unless options name one: what it could run is judged, wherever that is read.
+std::optional<std::vector<ChosenPlan>> loadMeasured(const StudyOptions& options, const MachineOptions& machine,
+                                                    const std::string& results, const Console& console);
+
 }  // namespace expc::driver

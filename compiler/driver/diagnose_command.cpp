@@ -96,7 +96,7 @@ int diagnose(const DiagnoseOptions& options, const Console& console) {
     if (!lost || !isShare(*lost) || lost->value < 0 || lost->value >= 1)
       return console.usage(fmt::format("--lost {}: expected a share, as 2%", options.lost));
   }
-  const auto plans = loadPlans(options.study, options.machine, std::nullopt, console);
+  const auto plans = loadMeasured(options.study, options.machine, options.results, console);
   if (!plans) return kError;
   if (options.json && plans->size() > 1)
     return console.usage(fmt::format("{} holds {} studies and a diagnosis is of one: choose it with --study NAME",

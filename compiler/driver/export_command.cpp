@@ -112,7 +112,7 @@ std::string contradiction(const ExportOptions& options) {
 
 int exportResults(const ExportOptions& options, const Console& console) {
   if (const std::string wrong = contradiction(options); !wrong.empty()) return console.usage(wrong);
-  auto plans = loadPlans(options.study, options.machine, std::nullopt, console);
+  auto plans = loadMeasured(options.study, options.machine, options.results, console);
   if (!plans) return kError;
   std::vector<std::string> messages;
   llvm::Expected<store::Store> store = store::Store::openForReading(options.results, messages);

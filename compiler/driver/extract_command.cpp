@@ -29,7 +29,7 @@ int extractOne(const plan::Plan& plan, const ExtractOptions& options, const Cons
 }  // namespace
 
 int extract(const ExtractOptions& options, const Console& console) {
-  const auto plans = loadPlans(options.study, options.machine, std::nullopt, console);
+  const auto plans = loadMeasured(options.study, options.machine, options.results, console);
   if (!plans) return kError;
   int code = kSuccess;
   for (const ChosenPlan& one : *plans) code = worse(code, extractOne(one.plan, options, console));

@@ -11,7 +11,7 @@
 namespace expc::driver {
 
 int history(const HistoryOptions& options, const Console& console) {
-  const auto plans = loadPlans(options.study, options.machine, std::nullopt, console);
+  const auto plans = loadMeasured(options.study, options.machine, options.results, console);
   if (!plans) return kError;
   std::vector<std::string> messages;
   auto store = store::Store::openForReading(options.results, messages);

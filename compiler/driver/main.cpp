@@ -76,6 +76,12 @@ void addMachine(CLI::App& command, MachineOptions& options) {
       ->envname("EXPC_NULL_GPUS");
 }
 
+void addNodes(CLI::App& command, MachineOptions& options, const std::string& what) {
+  command.add_option("--nodes", options.nodes, what + " (default: those of the allocation that this is in)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096));
+}
+
 void addResults(CLI::App& command, std::string& results) {
   command.add_option("--results", results, "Folder that holds the measurements")
       ->type_name("DIR")
@@ -179,6 +185,7 @@ void addPlan(CLI::App& app, Asked& asked) {
       if (std::string_view(mode) != other) command.get_option(mode)->excludes(command.get_option(other));
   addSystem(command, options.study, "local");
   addMachine(command, options.machine);
+  addNodes(command, options.machine, "Plan for so many nodes like this");
   addResults(command, options.results);
 }
 
@@ -200,13 +207,9 @@ void addPlaces(CLI::App& command, RunOptions& options) {
   command.add_option("--site", options.site, "What the cluster wants to be told: partition, account, time, set-up")
       ->type_name("FILE")
       ->needs(on);
+  addNodes(command, options.machine, "Run blocks on so many nodes at once");
   command
-      .add_option("--nodes", options.nodes,
-                  "Run blocks on so many nodes at once (default: those of the allocation that this is in)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 4096));
-  command
-      .add_option("--agents-by", options.agents,
+      .add_option("--agents-by", options.machine.agents,
                   "The shell line that starts $EXPC_AGENT once on each node (default: srun)")
       ->type_name("LINE")
       ->needs("--nodes");
@@ -310,6 +313,17 @@ void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
       .add_option("--memory-limit", options.engine.memory_limit,
                   "What a trial may take of the host's memory, as 16GiB; its ranks share it in equal parts")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+      ->type_name("SIZE");
+  command
+      .add_option(
+          "--scratch", options.engine.scratch,
+          "Copy data to this folder of a disk of each node before the first trial, and let trials read it there")
+      ->type_name("DIR");
+  command
+      .add_option("--log-limit", options.engine.log_limit,
+                  "How much a rank may log, or a command write to either output, before it is ended (default 1GiB)")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+      ->check(CLI::PositiveNumber)
       ->type_name("SIZE");
   command.add_flag("--no-device-lease", options.beside_others,
                    "Measure also on devices and cores that another run has, and keep none from others");

@@ -74,7 +74,7 @@ int replicate(const ReplicateOptions& options, const Console& console) {
   auto here = Side::open(options.results, console, code);
   if (!here) return code;
   sides.push_back(std::move(*here));
-  const auto plans = loadPlans(options.study, options.machine, std::nullopt, console);
+  const auto plans = loadMeasured(options.study, options.machine, options.results, console);
   if (!plans) return kError;
   code = kSuccess;
   for (const ChosenPlan& one : *plans) code = worse(code, replicateStudy(one.plan, sides, options, console));

@@ -43,20 +43,20 @@ llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& opti
 }
 
 /// The nodes that the command line or an allocation names; nothing where trials run on this machine.
-llvm::Expected<std::optional<engine::NodesAsked>> nodesOf(const RunOptions& options, const Console& console) {
+llvm::Expected<std::optional<engine::NodesAsked>> nodesAsked(const RunOptions& options, const Console& console) {
+  const MachineOptions& machine = options.machine;
   engine::NodesAsked asked;
   asked.program = std::filesystem::read_symlink("/proc/self/exe").string();
-  asked.line = options.agents;
-  asked.count = options.nodes.value_or(1);
-  if (!options.agents.empty()) return asked;
-  auto allocation = cluster::allocation();
+  asked.line = machine.agents;
+  auto allocation = allocationOf(machine);
   if (!allocation) return allocation.takeError();
+  asked.count = nodesOf(machine, *allocation);
+  if (!machine.agents.empty()) return asked;
   if (!*allocation) {
-    if (!options.nodes || *options.nodes == 1) return std::nullopt;
+    if (asked.count == 1) return std::nullopt;
     return llvm::createStringError("--nodes needs an allocation of Slurm (salloc, or --on slurm), or --agents-by");
   }
   const cluster::Allocation& own = **allocation;
-  asked.count = options.nodes.value_or(own.nodes.size());
   if (asked.count > own.nodes.size())
     return llvm::createStringError(
         fmt::format("--nodes {}, and the allocation {} has {}", asked.count, own.job, own.nodes.size()));
@@ -77,14 +77,19 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   if (!resources) return console.error(resources.takeError());
   engine::EngineOptions engine_options = options.engine;
   resources->memory_limit = engine_options.memory_limit;
+  resources->scratch = engine_options.scratch;
   static_cast<engine::Resources&>(engine_options) = std::move(*resources);
   if (!options.beside_others) engine_options.device_locks = machine::leaseFolder();
   if (lock) engine_options.locked_data = lockedData(*lock, plan.study);
   engine_options.results = options.results;
-  auto nodes = nodesOf(options, console);
+  auto nodes = nodesAsked(options, console);
   if (!nodes) return console.error(nodes.takeError());
   engine_options.nodes = std::move(*nodes);
   engine_options.only = chosen.chosen;
+  if (auto system = localSystem(options.machine))
+    engine_options.system = check::toJson(*system);
+  else
+    return console.error(system.takeError());
   auto left = cluster::secondsLeft();
   if (!left)
     console.message("the end of this allocation is not known, so the run does not keep to it: " +

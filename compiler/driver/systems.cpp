@@ -8,6 +8,8 @@
 
 #include "compiler/diag/closest.h"
 #include "runtime/machine/null_gpus.h"
+#include "runtime/plan/json.h"
+#include "runtime/store/store.h"
 
 namespace expc::driver {
 namespace {
@@ -40,7 +42,29 @@ std::string besideThis(const char* name) {
   return failed ? name : (self.parent_path() / name).lexically_normal().string();
 }
 
-/// This machine: its slots (`--devices`) count as `gpus`; without a GPU nothing is known of one.
+/// The machine of the newest session in a results folder, of one on real devices if there are any; nothing where none
+/// says it.
+std::optional<check::System> measuredSystem(const std::string& folder) {
+  std::vector<std::string> ignored;  // whoever reads the results says the same
+  auto store = store::Store::openForReading(folder, ignored);
+  auto sessions = store ? store->sessions() : llvm::Expected<std::vector<store::Session>>(store.takeError());
+  if (!sessions) {
+    llvm::consumeError(sessions.takeError());
+    return std::nullopt;
+  }
+  std::stable_partition(sessions->begin(), sessions->end(), [](const auto& session) { return session.onNullCards(); });
+  for (const store::Session& session : llvm::reverse(*sessions)) {
+    auto environment = plan::parseJson(session.environment_json);
+    if (!environment) llvm::consumeError(environment.takeError());
+    const llvm::json::Object* object = environment ? environment->getAsObject() : nullptr;
+    if (const llvm::json::Object* system = object ? object->getObject("system") : nullptr)
+      return check::systemFromJson("local", *system);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 llvm::Expected<check::System> localSystem(const MachineOptions& options) {
   auto null_gpus = nullGpusOf(options);
   if (!null_gpus) return null_gpus.takeError();
@@ -49,7 +73,11 @@ llvm::Expected<check::System> localSystem(const MachineOptions& options) {
   if (!slots) return slots.takeError();
   check::System system = check::System::unknown("local");
   system.set("gpus", count(slots->size()));
-  system.set("nodes", count(1));
+  auto allocation = allocationOf(options);
+  if (allocation)
+    system.set("nodes", count(nodesOf(options, *allocation)));
+  else
+    llvm::consumeError(allocation.takeError());  // a run says so; until then nobody knows how many
   system.set("gpu.present", check::Value::boolean(slots->front().gpu));
   if (machine.sockets > 0) system.set("sockets", count(machine.sockets));
   if (machine.cores > 0) system.set("cores", count(machine.cores));
@@ -65,7 +93,14 @@ llvm::Expected<check::System> localSystem(const MachineOptions& options) {
   return system;
 }
 
-}  // namespace
+llvm::Expected<std::optional<cluster::Allocation>> allocationOf(const MachineOptions& options) {
+  if (!options.agents.empty()) return std::nullopt;
+  return cluster::allocation();
+}
+
+unsigned nodesOf(const MachineOptions& options, const std::optional<cluster::Allocation>& allocation) {
+  return options.nodes.value_or(allocation ? static_cast<unsigned>(allocation->nodes.size()) : 1);
+}
 
 llvm::Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions& options) {
   if (options.null_gpus.empty()) return std::nullopt;
@@ -103,6 +138,8 @@ llvm::Expected<engine::Resources> nullResourcesOf(const check::System& system, c
 std::optional<check::System> findSystem(const check::Program& program, const std::string& name,
                                         const MachineOptions& options, const Console& console) {
   if (name == "local") {
+    if (!options.measured_in.empty())
+      if (auto measured = measuredSystem(options.measured_in)) return measured;
     llvm::Expected<check::System> local = localSystem(options);
     if (local) return std::move(*local);
     console.error(local.takeError());

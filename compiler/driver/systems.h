@@ -6,6 +6,7 @@
 #include "compiler/check/check.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/console.h"
+#include "runtime/cluster/slurm.h"
 #include "runtime/engine/engine.h"
 #include "runtime/machine/machine.h"
 
@@ -24,8 +25,18 @@ llvm::Expected<engine::Resources> nullResourcesOf(const check::System& system, c
 std::optional<check::System> findSystem(const check::Program& program, const std::string& name,
                                         const MachineOptions& options, const Console& console);
 
+/// This machine as rules with `system` and estimates see it: its slots (`--devices`) count as `gpus`; without a GPU
+/// nothing is known of one.
+llvm::Expected<check::System> localSystem(const MachineOptions& options);
+
 /// The names of the machines of std.systems.
 std::vector<std::string> builtInSystems();
+
+/// The allocation that trials run in; nothing where there is none, or where agents are started by a line of the user's.
+llvm::Expected<std::optional<cluster::Allocation>> allocationOf(const MachineOptions& options);
+
+/// On how many nodes trials run by these options.
+unsigned nodesOf(const MachineOptions& options, const std::optional<cluster::Allocation>& allocation);
 
 /// The null cards that `--null-gpus` asks for, if it does. The error says how the option is written, or what is
 /// missing.

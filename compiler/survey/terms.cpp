@@ -150,7 +150,9 @@ std::optional<double> idealOf(const check::Study& study, const check::Comparison
   const check::Factor& factor = study.factors[comparison.over];
   if (comparison.function != Function::Speedup || comparison.inner || factor.lockstep()) return std::nullopt;
   const check::Parameter& counts = study.workload->parameters[factor.parameters[0]];
-  const bool devices = counts.name == "gpus" || counts.name == "nodes" || counts.strong;
+  // More nodes are more devices only where `gpus` does not say how many these are on all of them.
+  const bool more_nodes = counts.name == "nodes" && study.workload->findParameter("gpus") < 0;
+  const bool devices = counts.name == "gpus" || more_nodes || counts.strong;
   const bool rate = study.metrics[comparison.metric].dimension.isRate();
   const bool time = study.metrics[comparison.metric].dimension == check::Dimension::of(check::Dimension::Time);
   if (!(rate && devices) && !(time && shared)) return std::nullopt;

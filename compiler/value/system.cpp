@@ -46,4 +46,38 @@ void System::set(std::string_view property, Value value) {
   values[static_cast<size_t>(findSystemProperty(property))] = std::move(value);
 }
 
+llvm::json::Object toJson(const System& system) {
+  llvm::json::Object object;
+  const auto& all = systemProperties();
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!system.values[i]) continue;
+    const Value& value = *system.values[i];
+    llvm::json::Value& member = object[llvm::StringRef(all[i].name)];
+    if (const Rational* number = value.asNumber())
+      member = number->toDouble();
+    else if (const auto* text = std::get_if<std::string>(&value.node))
+      member = llvm::json::fixUTF8(*text);
+    else
+      member = value.asBool();
+  }
+  return object;
+}
+
+System systemFromJson(std::string name, const llvm::json::Object& object) {
+  System system = System::unknown(std::move(name));
+  const auto& all = systemProperties();
+  for (size_t i = 0; i < all.size(); ++i) {
+    const llvm::json::Value* member = object.get(llvm::StringRef(all[i].name));
+    if (!member) continue;
+    const Type& type = all[i].type;
+    if (const auto whole = member->getAsInteger(); whole && type.kind == Type::Kind::Number)
+      system.values[i] = Value::number(*whole, type.dimension);
+    else if (const auto text = member->getAsString(); text && type.kind == Type::Kind::String)
+      system.values[i] = Value::text(text->str());
+    else if (const auto truth = member->getAsBoolean(); truth && type.kind == Type::Kind::Bool)
+      system.values[i] = Value::boolean(*truth);
+  }
+  return system;
+}
+
 }  // namespace expc::check

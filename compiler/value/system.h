@@ -1,5 +1,7 @@
 #pragma once
 
+#include <llvm/Support/JSON.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,5 +32,10 @@ struct System {
   const std::optional<Value>& operator[](std::string_view property) const;
   void set(std::string_view property, Value value);
 };
+
+/// {"gpus":4,"gpu.memory":100931731456}: what is known of it, in base units.
+llvm::json::Object toJson(const System& system);
+/// The system called `name` of which this is known; what no property is, or has another type, is left out.
+System systemFromJson(std::string name, const llvm::json::Object& object);
 
 }  // namespace expc::check

@@ -252,9 +252,7 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   scope.lost = values.lost;
   const std::set<int64_t> sessions(values.sessions.begin(), values.sessions.end());
   scope.sessions = static_cast<unsigned>(sessions.size());
-  std::set<std::string> hosts;
-  for (const int64_t session : sessions) hosts.insert(evidence.index.host(session));
-  scope.nodes = static_cast<unsigned>(hosts.size());
+  scope.nodes = static_cast<unsigned>(evidence.index.nodes(cell, sessions).size());
 
   const bool adaptive = repetitionsAdapt(plan, cell.kind);
   result.unfinished = (scope.complete < scope.planned || adaptive) &&

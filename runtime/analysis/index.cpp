@@ -1,5 +1,8 @@
 #include "runtime/analysis/index.h"
 
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringRef.h>
+
 #include <algorithm>
 
 #include "runtime/plan/evaluate.h"
@@ -169,8 +172,10 @@ void Index::startRun(RunPolicy policy) {
 }
 
 void Index::add(const store::Session& session) {
-  // Lanes beside each other have sessions of their own, with a lane's name behind that of the machine.
-  hosts_[session.id] = session.host.substr(0, session.host.find('/'));
+  // "n1+n2/local:3": nodes that are a group, and a lane beside others, which have sessions of their own.
+  llvm::SmallVector<llvm::StringRef> names;
+  llvm::StringRef(session.host).split('/').first.split(names, '+');
+  nodes_[session.id].assign(names.begin(), names.end());
 }
 
 const PlaceOutcomes& Index::of(plan::TrialKind kind, const plan::Place& place) const {
@@ -184,9 +189,18 @@ const plan::Point* Index::point(const std::string& id) const {
   return found == points_.end() ? nullptr : &plan_.points[found->second];
 }
 
-std::string Index::host(int64_t session) const {
-  const auto found = hosts_.find(session);
-  return found == hosts_.end() ? "session " + std::to_string(session) : found->second;
+std::set<std::string> Index::nodes(const plan::Cell& cell, const std::set<int64_t>& sessions) const {
+  size_t used = 1;  // a trial takes the first nodes of its group
+  for (const plan::Place& place : cell.points) used = std::max<size_t>(used, of(cell.kind, place).nodes);
+  std::set<std::string> names;
+  for (const int64_t session : sessions) {
+    const auto found = nodes_.find(session);
+    if (found == nodes_.end())
+      names.insert("session " + std::to_string(session));
+    else
+      names.insert(found->second.begin(), found->second.begin() + std::min(used, found->second.size()));
+  }
+  return names;
 }
 
 std::optional<unsigned> Index::number(const plan::Place& place) const {

@@ -89,8 +89,9 @@ class Index {
   const PlaceOutcomes& of(plan::TrialKind kind, const plan::Place& place) const;
   /// The point, or nothing for an id that the plan does not have.
   const plan::Point* point(const std::string& id) const;
-  /// The host of a session; its number as text if it was never added.
-  std::string host(int64_t session) const;
+  /// The names of the nodes on which trials of the cell ran in these sessions; a session that was never added counts as
+  /// one of its own.
+  std::set<std::string> nodes(const plan::Cell& cell, const std::set<int64_t>& sessions) const;
   /// The repetitions for which earlier runs gave verdicts on the criterion.
   std::set<unsigned> looksAt(const std::string& criterion, plan::TrialKind kind) const;
   /// What `find` says of the kind; it is asked once, until a trial is added.
@@ -193,7 +194,7 @@ class Index {
   std::map<std::string, unsigned, std::less<>> columns_;
   std::vector<bool> not_on_device_, measured_;  // by column, of all places
   std::array<State, 3> states_;
-  std::map<int64_t, std::string> hosts_;
+  std::map<int64_t, std::vector<std::string>> nodes_;  // of sessions
   std::unordered_set<int64_t> seen_;
   std::set<std::string> reasons_;
   std::optional<Failure> failed_for_good_;

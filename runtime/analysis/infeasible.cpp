@@ -68,13 +68,9 @@ CellEstimate estimateOf(const Evidence& evidence, const plan::Cell& cell, size_t
   estimate.scope.planned = kInfeasibleBlocks;
   estimate.scope.complete = outcomes.infeasible_blocks;
   std::set<int64_t> sessions;
-  std::set<std::string> hosts;
-  for (const Outcome& outcome : outcomes.outcomes) {
-    sessions.insert(outcome.session);
-    hosts.insert(evidence.index.host(outcome.session));
-  }
+  for (const Outcome& outcome : outcomes.outcomes) sessions.insert(outcome.session);
   estimate.scope.sessions = static_cast<unsigned>(sessions.size());
-  estimate.scope.nodes = static_cast<unsigned>(hosts.size());
+  estimate.scope.nodes = static_cast<unsigned>(evidence.index.nodes(cell, sessions).size());
   return estimate;
 }
 

@@ -43,6 +43,7 @@ struct PlaceOutcomes {
   /// For each metric that the index keeps: whether a trial said that the device cannot give it, and whether one did.
   std::vector<bool> not_on_device, measured;
 
+  unsigned nodes = 1;                        // that a trial of it ran on
   unsigned valid = 0, ended = 0, tried = 0;  // outcomes
   unsigned failed = 0, timeouts = 0;         // trials, all attempts
   unsigned invalid = 0;                      // trials that something disturbed, all attempts

@@ -23,12 +23,11 @@ struct Both {
   bool lower_is_better = true;
 };
 
-void note(const ValuesBySession& values, const Index& index, std::set<int64_t>& sessions,
+void note(const ValuesBySession& values, const Index& index, const plan::Cell& cell, std::set<int64_t>& sessions,
           std::set<std::string>& nodes) {
-  for (const int64_t session : values.sessions) {
-    sessions.insert(session);
-    nodes.insert(index.host(session));
-  }
+  const std::set<int64_t> own(values.sessions.begin(), values.sessions.end());
+  sessions.insert(own.begin(), own.end());
+  nodes.merge(index.nodes(cell, own));
 }
 
 /// Collects what both sides have.
@@ -79,8 +78,8 @@ class Collector {
   void add(Both both, const plan::Cell& cell, bool counts) {
     both.before = valuesOf(before_, cell);
     both.after = valuesOf(after_, cell);
-    note(both.before, before_, before_sessions_, before_nodes_);
-    note(both.after, after_, after_sessions_, after_nodes_);
+    note(both.before, before_, cell, before_sessions_, before_nodes_);
+    note(both.after, after_, cell, after_sessions_, after_nodes_);
     const bool has_before = !both.before.values.empty(), has_after = !both.after.values.empty();
     if (has_before && has_after) return all_.push_back(std::move(both));
     only_before_ += counts && has_before;

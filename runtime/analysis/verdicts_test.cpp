@@ -176,6 +176,20 @@ TEST_CASE("scope counts sessions and nodes") {
   CHECK(result.scope.nodes == 2);
 }
 
+TEST_CASE("scope counts the nodes of a group on which the trials ran, and no others") {
+  for (const unsigned nodes : {1, 2}) {
+    Records records;
+    records.pairs(7, 1.5);
+    records.results.sessions[0].host = "n1+n2+n3/node:0";
+    for (store::Trial& trial : records.results.trials)
+      trial.devices = nodes == 1 ? R"([{"device":"cpu","index":0}])"
+                                 : R"([{"device":"cpu","index":0,"node":"n1"},{"device":"cpu","index":0,"node":"n2"}])";
+    const CriterionResult result = judgedGain(records, 1.2, "1.2x");
+    CHECK(result.scope.sessions == 1);
+    CHECK(result.scope.nodes == nodes);
+  }
+}
+
 TEST_CASE("a timeout is worse than every value") {
   Records records;
   records.pairs(8, 1.5);

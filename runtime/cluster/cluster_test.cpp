@@ -45,6 +45,16 @@ TEST_CASE("the script names variables and no values, and is not led astray by na
   CHECK(script.find("|TOKEN'") != std::string::npos);
 }
 
+TEST_CASE("a scratch folder is the job's own, by the variables that it has") {
+  auto site = parseSite("scratch = /local/$USER\n", "site");
+  REQUIRE(static_cast<bool>(site));
+  const std::string script = renderScript(*site, {"a", {"/bin/expc", "run", "a.exp"}, "/tmp", "/tmp/jobs"});
+  CHECK(script.find("/bin/expc run a.exp --scratch \"/local/$USER\" &\n") != std::string::npos);
+  CHECK(errorOf("scratch = local").find("takes a folder") != std::string::npos);
+  CHECK(errorOf("scratch = /a\nscratch = /b").find("second time") != std::string::npos);
+  CHECK(errorOf("scratch = /a\" ; rm -rf /") != "");
+}
+
 TEST_CASE("what Slurm prints of times and states") {
   CHECK(parseTimeLeft("1-00:00:01") == 86401);
   CHECK(parseTimeLeft("2:03:04\n") == 7384);

@@ -58,9 +58,11 @@ std::string prepare(const Site& site, const Job& job) {
   return text;
 }
 
-std::string body(const Job& job) {
+std::string body(const Site& site, const Job& job) {
   std::string command;
   for (const std::string& word : job.command) command += quoted(word) + " ";
+  // Its variables are those of the job.
+  if (!site.scratch.empty()) command += "--scratch \"" + site.scratch + "\" ";
   return fmt::format(R"(
 # The engine ends cleanly when it is told. Before the end of its time the job asks to be queued again; ended from outside
 # (cancelled, preempted) it does not ask, since Slurm knows by itself whether it is to run again.
@@ -89,7 +91,7 @@ std::string quoted(const std::string& word) {
 }
 
 std::string renderScript(const Site& site, const Job& job) {
-  return header(site, job) + prepare(site, job) + body(job);
+  return header(site, job) + prepare(site, job) + body(site, job);
 }
 
 }  // namespace expc::cluster

@@ -22,9 +22,12 @@ constexpr std::pair<const char*, std::vector<std::string> Site::*> kRepeated[] =
     {"export", &Site::exported}, {"secret", &Site::secrets},
 };
 
+constexpr const char kScratch[] = "scratch";
+
 std::string known() {
   std::string names;
   for (const auto& [name, meaning] : kOnce) names += fmt::format("{}, ", name);
+  names += fmt::format("{}, ", kScratch);
   for (const auto& [name, meaning] : kRepeated) names += fmt::format("{}, ", name);
   return names.substr(0, names.size() - 2);
 }
@@ -59,6 +62,14 @@ std::string complaint(llvm::StringRef name, llvm::StringRef value) {
 
 /// Takes one setting in; what is wrong with it, or "".
 std::string take(Site& site, llvm::StringRef name, llvm::StringRef value) {
+  if (name == kScratch) {
+    if (std::string wrong = complaint(name, value); !wrong.empty()) return wrong;
+    if (!value.starts_with("/") && !value.starts_with("$"))
+      return "'scratch' takes a folder as /local/$USER or $TMPDIR";
+    if (!site.scratch.empty()) return "'scratch' stands here for the second time";
+    site.scratch = value.str();
+    return "";
+  }
   for (const auto& [own, option] : kOnce) {
     if (name != own) continue;
     if (std::string wrong = complaint(name, value); !wrong.empty()) return wrong;

@@ -17,6 +17,7 @@ struct Site {
   std::vector<std::string> options;   // further options of sbatch, as they are
   std::vector<std::string> modules;   // to load
   std::vector<std::string> setup;     // shell lines, run once in each allocation before the run
+  std::string scratch;                // folder of each node for copies of data, as the job's shell reads it; "": none
   std::vector<std::string> exported;  // variables of the submitting shell that the job gets
   std::vector<std::string> secrets;   // the same of variables whose values are never written
 };

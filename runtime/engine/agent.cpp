@@ -14,6 +14,7 @@
 #include "runtime/engine/heat_up.h"
 #include "runtime/engine/line_socket.h"
 #include "runtime/engine/local_launcher.h"
+#include "runtime/engine/scratch.h"
 #include "runtime/machine/leases.h"
 #include "runtime/machine/wire.h"
 #include "runtime/plan/json.h"
@@ -125,6 +126,7 @@ class Agent {
     const Object* message = value->getAsObject();
     if (!message) return llvm::createStringError("the engine said something that is no object");
     if (const Value* asked = message->get("describe")) return describe(*asked);
+    if (const Value* data = message->get("copy")) return copy(*data);
     if (const Value* task = message->get("begin")) return begin(*task);
     if (const Object* heat = message->getObject("heat")) return heatCores(*heat);
     if (const Value* trial = message->get("start")) return start(*trial, message->getInteger("trial").value_or(0));
@@ -145,6 +147,15 @@ class Agent {
       all[program] = Object{{"build", description->build}, {"libraries", description->libraries}};
     }
     socket_.send(Object{{"described", std::move(all)}});
+    return llvm::Error::success();
+  }
+
+  llvm::Error copy(const Value& value) {
+    auto copies = scratchCopiesFromJson(value);
+    if (!copies) return copies.takeError();
+    for (const ScratchCopy& one : *copies)
+      if (auto error = makeCopy(one, [] { return llvm::Error::success(); })) return error;
+    socket_.send(Object{{"copied", static_cast<int64_t>(copies->size())}});
     return llvm::Error::success();
   }
 

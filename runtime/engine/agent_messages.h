@@ -4,8 +4,9 @@
 //
 // They meet by a file that only the user can read, with the engine's addresses and a secret. Each proves to the other
 // that it knows the secret, which never crosses the network. Then the engine asks, one thing at a time: what the
-// workers are (`describe`), and to begin (`begin`, once the run has its results folder); from then on it sends `start`
-// and `kill`, and the agent sends `reports`. The agent ends with the connection, and all that it runs with it.
+// workers are (`describe`), to copy data (`copy`), and to begin (`begin`, once the run has its results folder); from
+// then on it sends `start` and `kill`, and the agent sends `reports`. The agent ends with the connection, and all that
+// it runs with it.
 
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>

@@ -172,6 +172,7 @@ llvm::Error Campaign::openSession(unsigned lane) {
   session.environment_json =
       plan::canonicalJson(llvm::json::Object{{"machine", machine::toJson(machine)},
                                              {"launcher", launcher.name},
+                                             {"system", llvm::json::Object(options_.system)},
                                              {"slots", std::move(slots)},
                                              {"libraries", setup_.built_in ? setup_.built_in->description.libraries
                                                                            : llvm::json::Value(llvm::json::Object{})}});
@@ -226,8 +227,7 @@ llvm::Error Campaign::heatSlots() {
   const double seconds = options_.heat_up_seconds;
   if (seconds <= 0) return llvm::Error::success();
   if (setup_.nodes) return heatNodes();
-  // A program of the user's heats nothing before it is measured.
-  const bool gpus = setup_.slots.front().gpu && setup_.built_in;
+  const bool gpus = setup_.slots.front().gpu && !setup_.builtInPath().empty();
   std::thread cores([&] { heatUp(setup_.slots, seconds, env_.interrupts); });
   auto cold = gpus
                   ? heatGpus(env_.launcher, setup_.machine, setup_.slots, {0}, logFolder(options_.results) + "/heat-up",
@@ -247,7 +247,7 @@ llvm::Error Campaign::heatNodes() {
   auto heated = setup_.nodes->ask(questions, "heated", env_.interrupts, notes);
   if (!heated) return heated.takeError();
   for (std::string& note : notes) say(std::move(note));
-  if (!setup_.slots.front().gpu || !setup_.built_in) return llvm::Error::success();
+  if (!setup_.slots.front().gpu || setup_.builtInPath().empty()) return llvm::Error::success();
   for (const LaneDevices& lane : setup_.lanes) {
     if (auto error = heatGpusOf(lane)) return error;
     for (const LaneDevices& other : lane.beyond)

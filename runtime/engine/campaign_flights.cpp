@@ -11,6 +11,7 @@
 #include "runtime/engine/process_state.h"
 #include "runtime/engine/trial_request.h"
 #include "runtime/engine/trial_runner.h"
+#include "runtime/plan/command.h"
 #include "runtime/validity/gate.h"
 
 namespace expc::engine {
@@ -102,9 +103,13 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   trial.limit = index_.limit(step.kind, step.place.point);
   llvm::json::Array devices;
   const LaneDevices& own = setup_.lane(lane);
-  for (const LaneDevices* part : partsOf(own, *flight->point))
-    for (const unsigned slot : slotsOf(*part, flight->block, *flight->point))
-      devices.push_back(part->slots[slot].toJson());
+  const std::vector<const LaneDevices*> parts = partsOf(own, *flight->point);
+  for (const LaneDevices* part : parts)
+    for (const unsigned slot : slotsOf(*part, flight->block, *flight->point)) {
+      llvm::json::Object device = part->slots[slot].toJson();
+      if (parts.size() > 1) device["node"] = setup_.nodes->all()[part->node].name;
+      devices.push_back(std::move(device));
+    }
   trial.devices = plan::canonicalJson(std::move(devices));
   trial.started = env_.clock.wall();
   auto id = env_.store.beginTrial(trial);
@@ -205,6 +210,7 @@ llvm::Error Campaign::finish(Flight& flight, TrialEnd end) {
   trial.seconds = end.seconds;
   trial.metrics = std::move(end.metrics);
   trial.not_on_device = std::move(end.not_on_device);
+  if (command && flight.readings) trial.supply(plan::kEnergy, validity::energyOf(*flight.readings));
   trial.series = std::move(end.series);
   trial.notes = std::move(end.notes);
   if (const std::string note = placeNote(setup_.machine, flight.point->parameters); !note.empty() && !command)

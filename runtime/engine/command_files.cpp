@@ -95,7 +95,7 @@ llvm::Error Finder::programs(const std::vector<std::string>& templates) {
   for (const plan::Point& point : plan_.points) {
     if (point.workload != index_ || !point.unavailable.empty()) continue;
     plan::TrialSpec spec;
-    spec.parameters = absoluteParameters(plan_, point);
+    spec.parameters = absoluteParameters(plan_, point.parameters);
     spec.folder = plan_.root;
     auto arguments = plan::expandArguments(templates, plan::argumentValues(spec));
     if (!arguments) return fail(llvm::toString(arguments.takeError()));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <set>
 
 #include "runtime/channel/port.h"
@@ -16,15 +17,14 @@ using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
 
-void makeAbsolute(Value& value, const plan::Plan& plan) {
+/// What a path of data in a value is replaced by, wherever it stands.
+void replacePaths(Value& value, const std::function<std::string(const std::string&)>& replacement) {
   if (const auto text = value.getAsString()) {
-    const std::string path = text->str();
-    if (std::find(plan.data_paths.begin(), plan.data_paths.end(), path) != plan.data_paths.end())
-      value = (std::filesystem::path(plan.root) / path).lexically_normal().string();
+    if (std::string other = replacement(text->str()); !other.empty()) value = std::move(other);
   } else if (Array* array = value.getAsArray()) {
-    for (Value& element : *array) makeAbsolute(element, plan);
+    for (Value& element : *array) replacePaths(element, replacement);
   } else if (Object* object = value.getAsObject()) {
-    for (auto& member : *object) makeAbsolute(member.second, plan);
+    for (auto& member : *object) replacePaths(member.second, replacement);
   }
 }
 
@@ -57,9 +57,21 @@ void addProcess(TrialRequest& request, const NodePart& part, std::vector<std::st
 
 }  // namespace
 
-Object absoluteParameters(const plan::Plan& plan, const plan::Point& point) {
-  Object parameters = point.parameters;
-  for (auto& parameter : parameters) makeAbsolute(parameter.second, plan);
+Object absoluteParameters(const plan::Plan& plan, Object parameters) {
+  for (auto& parameter : parameters)
+    replacePaths(parameter.second, [&](const std::string& path) {
+      const bool data = std::find(plan.data_paths.begin(), plan.data_paths.end(), path) != plan.data_paths.end();
+      return data ? (std::filesystem::path(plan.root) / path).lexically_normal().string() : "";
+    });
+  return parameters;
+}
+
+Object withCopies(Object parameters, const std::map<std::string, ScratchCopy>& copies) {
+  for (auto& parameter : parameters)
+    replacePaths(parameter.second, [&](const std::string& path) {
+      const auto found = copies.find(path);
+      return found == copies.end() ? "" : found->second.to;
+    });
   return parameters;
 }
 
@@ -70,7 +82,7 @@ void completeForCommand(TrialRequest& request, const plan::Plan& plan, const pla
   spec.command = plan.workloads[point.workload].command;
   spec.folder = folder;
   spec.world_size = parts.size();
-  spec.parameters = absoluteParameters(plan, point);
+  spec.parameters = absoluteParameters(plan, std::move(spec.parameters));
   const bool meet = plan::nodesOf(point) != 0;
   const int port = meet ? channel::freePort() : 0;
   for (unsigned rank = 0; rank < parts.size(); ++rank) {

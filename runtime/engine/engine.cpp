@@ -52,6 +52,17 @@ llvm::Error settleUnavailable(Setup& setup, std::vector<std::string>& messages) 
       setup.plan.points.size(), machine::summary(setup.machine, setup.slots), why));
 }
 
+/// A program of the user's heats nothing before it is measured, so the worker of the built-in workloads does.
+void findHeater(Setup& setup, const EngineOptions& options, std::vector<std::string>& messages) {
+  if (setup.built_in || !setup.slots.front().gpu || options.heat_up_seconds <= 0) return;
+  const std::string& path = options.cuda_worker.empty() ? options.worker : options.cuda_worker;
+  auto description = describeWorker(path, setup.environment);
+  if (description)
+    setup.heater = path;
+  else
+    messages.push_back("the GPUs start cold: " + llvm::toString(description.takeError()));
+}
+
 llvm::Error findWorkers(Setup& setup, const Resources& resources) {
   for (const plan::Workload& workload : setup.plan.workloads)
     if (auto error = findWorker(setup, resources, workload)) return error;
@@ -102,6 +113,7 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
   if (!environment) return environment.takeError();
   setup.command_environment = std::move(*environment);
   if (auto error = findWorkers(setup, options)) return error;
+  findHeater(setup, options, messages);
   if (auto error = spreadOverNodes(setup, options, interrupts, messages)) return error;
   if (auto error = checkDataExists(plan)) return error;
   auto files = findCommandFiles(setup.plan, options.results);
@@ -120,6 +132,7 @@ llvm::Error digestAll(Setup& setup, const EngineOptions& options, const std::fun
           fmt::format("{} is not the data that the lock holds ({}, not {}): restore it, or write the lock anew with "
                       "`expc plan --lock`",
                       path, digest, locked->second));
+  if (!options.scratch.empty()) setup.copies = scratchCopies(setup.plan, *digests, options.scratch);
   setup.match.data_digests = std::move(*digests);
   return digestCommands(setup.plan, setup.command_files, setup.match.data_digests, tick);
 }
@@ -135,7 +148,7 @@ llvm::Error recordRun(const Setup& setup, store::Store& store, store::Moment now
 }
 
 LocalWorkers localWorkers(const Setup& setup, const std::string& results) {
-  return {setup.built_in ? setup.built_in->path : "", setup.command ? setup.command->path : "", setup.environment,
+  return {setup.builtInPath(), setup.command ? setup.command->path : "", setup.environment,
           results + "/worker-server.log", setup.slots.front().gpu ? setup.machine.nvml_library : ""};
 }
 
@@ -180,6 +193,12 @@ class Execution {
       say(budgetText(index_));
       return recordRun(setup_, store_, now(), "budget spent");
     }
+    if (auto error = copyData()) {
+      if (!interrupts_.requested()) return error;
+      llvm::consumeError(std::move(error));
+      outcome_.ending = Ending::Interrupted;
+      return recordRun(setup_, store_, now(), "interrupted");
+    }
     return campaign();
   }
 
@@ -201,6 +220,24 @@ class Execution {
     for (const std::string& why : results->not_counted_reasons) say("kept, not counted: " + why);
     index_.startRun(policyOf(options_));
     outcome_.reused = options_.fresh ? 0 : index_.tally().valid;
+    return llvm::Error::success();
+  }
+
+  llvm::Error copyData() {
+    if (setup_.copies.empty()) return llvm::Error::success();
+    std::vector<std::string> notes;
+    auto error = makeCopies(
+        setup_, interrupts_,
+        [&]() -> llvm::Error {
+          return interrupts_.requested() ? llvm::createStringError("interrupted while data were copied")
+                                         : store_.heartbeat();
+        },
+        notes);
+    for (std::string& note : notes) say(std::move(note));
+    if (error) return error;
+    const size_t nodes = setup_.nodes ? setup_.nodes->all().size() : 1;
+    say(fmt::format("trials read their data from {}{}", options_.scratch,
+                    nodes == 1 ? std::string() : fmt::format(" on each of {} nodes", nodes)));
     return llvm::Error::success();
   }
 
@@ -288,7 +325,8 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   // Trials run in other folders: everything below uses the absolute name.
   EngineOptions absolute = options;
   absolute.results = std::filesystem::absolute(options.results).lexically_normal().string();
-  if (!options.traces.empty()) absolute.traces = std::filesystem::absolute(options.traces).lexically_normal().string();
+  for (std::string* folder : {&absolute.traces, &absolute.scratch})
+    if (!folder->empty()) *folder = std::filesystem::absolute(*folder).lexically_normal().string();
   Traces traces(absolute.traces);
   if (auto error = traces.prepare()) return error;
   auto setup = prepare(plan, absolute, interrupts, outcome.messages);

@@ -16,6 +16,7 @@
 #include "runtime/engine/progress.h"
 #include "runtime/machine/machine.h"
 #include "runtime/plan/plan.h"
+#include "runtime/plan/trial.h"
 
 namespace expc::engine {
 
@@ -29,13 +30,16 @@ struct Resources {
   std::string devices;                         // as `--devices`; see machine::slots
   std::optional<machine::NullGpus> null_gpus;  // run on these instead of GPUs; see machine::probe
   uint64_t memory_limit = 0;                   // bytes of the host's that a trial may take; 0: no limit
+  std::string scratch;                         // folder on a disk of each machine, for copies of data; "": none
   std::string device_locks;                    // folder of the machine's leases (machine::leaseFolder); "": take none
   std::optional<NodesAsked> nodes;             // trials run on these; absent: on this machine
 };
 
 struct EngineOptions : Resources {
+  llvm::json::Object system;                       // what the plan's rules took for the machine; kept with each session
   std::string results;                             // folder; made if missing
   bool keep_trial_folders = false;                 // of commands whose trial was valid; those of others are kept anyway
+  uint64_t log_limit = plan::kLogLimit;            // bytes of a rank's log, or of an output of a command
   std::string traces;                              // folder for traces of profile trials; "": none
   std::optional<double> timeout_seconds;           // of every trial; absent: see analysis::Index::limit
   unsigned attempts = 2;                           // of one place in a block, before the next place

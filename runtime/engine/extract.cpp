@@ -1,18 +1,21 @@
 #include "runtime/engine/extract.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <set>
 
 #include "runtime/engine/worker_client.h"
+#include "runtime/plan/command.h"
 #include "runtime/plan/command_json.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/trial.h"
 #include "runtime/store/files.h"
 #include "runtime/store/match.h"
 #include "runtime/store/store.h"
+#include "runtime/validity/readings.h"
 
 namespace expc::engine {
 namespace {
@@ -21,6 +24,15 @@ using store::Trial;
 using store::TrialStatus;
 
 constexpr size_t kAtOnce = 64;  // trials of one question
+
+/// What the looks at a trial's devices gave, as its environment keeps them.
+std::optional<double> energyIn(const std::string& environment) {
+  auto parsed = plan::parseJson(environment);
+  if (!parsed) llvm::consumeError(parsed.takeError());
+  const llvm::json::Object* object = parsed ? parsed->getAsObject() : nullptr;
+  const llvm::json::Object* readings = object ? object->getObject("readings") : nullptr;
+  return readings ? validity::energyOf(validity::readingsFromJson(*readings)) : std::nullopt;
+}
 
 /// Trials that lack the same.
 struct Batch {
@@ -71,8 +83,10 @@ class Extraction {
     if (asked.empty() || trial.key->settings != store::settingsText(plan_, trial.key->kind)) return;
     store::TrialKey key = keyNow(trial);
     std::vector<std::string> lacking;
-    for (const std::string& name : asked)
-      if (!valid || !trial.metrics.count(name) || !isReadSo(*trial.key, key, name)) lacking.push_back(name);
+    for (const std::string& name : asked) {
+      const bool there = trial.metrics.count(name) || llvm::is_contained(trial.not_on_device, name);
+      if (!valid || !there || !isReadSo(*trial.key, key, name)) lacking.push_back(name);
+    }
     if (lacking.empty() && key == *trial.key) {
       ++outcome_.as_before;
       return;
@@ -124,7 +138,13 @@ class Extraction {
       ++outcome_.refused[event->reason];
       return llvm::Error::success();
     }
-    for (const auto& [name, value] : event->metrics) trial.metrics[name.str()] = value.getAsNumber().value_or(0);
+    for (const auto& [name, value] : event->metrics) {
+      if (const auto number = value.getAsNumber())
+        trial.metrics[name.str()] = *number;
+      else if (!trial.metrics.count(name.str()) && !llvm::is_contained(trial.not_on_device, name))
+        trial.not_on_device.push_back(name.str());
+    }
+    trial.supply(plan::kEnergy, energyIn(trial.environment_json));
     for (const auto& [name, value] : event->series) {
       std::vector<double>& numbers = trial.series[name.str()];
       numbers.clear();

@@ -122,6 +122,28 @@ TEST_CASE("a session on GPUs begins with load on all of them, and one that goes 
   CHECK(!std::filesystem::exists(options.results + "/logs/heat-up.0.log"));
 }
 
+TEST_CASE("the GPUs of commands are heated up too, and where nothing can do it that is said") {
+  TestFolder folder;
+  const FakeGpus gpus(kReal);
+  plan::Plan plan = nullPlan(1, 1);
+  plan.workloads[0].command.emplace();
+  plan.workloads[0].command->arguments = {"true"};
+  plan.metrics.resize(1);
+  plan.metrics[0].name = "wall";
+  EngineOptions options = optionsFor(folder);
+  options.command_worker = EXPC_COMMAND_WORKER;
+  options.heat_up_seconds = 0.02;
+  const RunOutcome outcome = runPlan(plan, options);
+  CHECK(outcome.valid == 1);
+  CHECK(!says(outcome, "cold"));
+  CHECK(contents(options.results + "/logs/heat-up.1.log") == "rank 1 of 2 is heated up\n");
+  options.results += "-without";
+  options.cuda_worker = folder.path + "/expc-worker-cuda";
+  const RunOutcome cold = runPlan(plan, options);
+  CHECK(cold.valid == 1);
+  CHECK(says(cold, "the GPUs start cold: the worker '" + options.cuda_worker + "' cannot be started"));
+}
+
 TEST_CASE("GPUs get the worker for GPUs, and without it the way to it is said") {
   TestFolder folder;
   EngineOptions options = optionsFor(folder);

@@ -178,6 +178,8 @@ llvm::Error findWorker(Setup& setup, const Resources& resources, const plan::Wor
     if (workload.command) found->environment_class += "+env." + setup.command_environment.digest;
     // What fits under one limit need not fit under another.
     if (resources.memory_limit > 0) found->environment_class += fmt::format("+memory.{}", resources.memory_limit);
+    // A disk of the machine is read at another speed than one that all share.
+    if (!resources.scratch.empty() && !setup.plan.data_paths.empty()) found->environment_class += "+scratch";
     worker = std::move(*found);
   }
   // What a command is, is in the plan; a built-in workload must be in the worker.

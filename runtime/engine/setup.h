@@ -17,6 +17,7 @@
 #include "runtime/engine/launcher.h"
 #include "runtime/engine/nodes.h"
 #include "runtime/engine/null_machine.h"
+#include "runtime/engine/scratch.h"
 #include "runtime/engine/worker_client.h"
 #include "runtime/machine/machine.h"
 #include "runtime/machine/sets.h"
@@ -50,10 +51,12 @@ struct Setup {
   std::vector<machine::Slot> slots;
   std::vector<LaneDevices> lanes;                  // disjoint and alike; one of all slots where nothing is shared
   std::optional<WorkerProgram> built_in, command;  // those that some workload of the plan needs
+  std::string heater;                              // a worker where there is no `built_in`, to heat up GPUs; "": none
   std::vector<CommandFiles> command_files;         // of each workload
   CommandEnvironment command_environment;
   FileWatch files;  // as they were before their digests were taken
   store::Match match;
+  std::map<std::string, ScratchCopy> copies;        // of data that trials read instead, by path as in the plan
   Environment environment;                          // of the workers, beside this process's
   std::unique_ptr<const NullMachine> null_machine;  // of trials on null cards
   std::unique_ptr<Nodes> nodes;                     // null: there is this machine alone
@@ -62,6 +65,8 @@ struct Setup {
   const WorkerProgram& workerOf(const plan::Workload& workload) const {
     return workload.command ? *command : *built_in;
   }
+  /// Of the program that has the built-in workloads, if this run has any use for it.
+  std::string builtInPath() const { return built_in ? built_in->path : heater; }
   const LaneDevices& lane(unsigned number) const { return lanes[number % lanes.size()]; }
   const machine::Machine& machineOf(const LaneDevices& lane) const {
     return nodes ? nodes->all()[lane.node].machine : machine;
@@ -91,6 +96,10 @@ llvm::Error findNodes(Setup& setup, const Resources& resources, const std::strin
 /// several nodes, each so many of them. The error says how nodes are not alike.
 llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, const Interrupts& interrupts,
                             std::vector<std::string>& messages);
+
+/// Makes the copies on each machine of the run.
+llvm::Error makeCopies(const Setup& setup, const Interrupts& interrupts, const std::function<llvm::Error()>& tick,
+                       std::vector<std::string>& messages);
 
 /// Of the session in which a lane's trials are: its host, and the boots that must agree for it to go on.
 struct SessionPlace {

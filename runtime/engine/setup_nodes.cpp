@@ -173,6 +173,17 @@ llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, const Inte
   return llvm::Error::success();
 }
 
+llvm::Error makeCopies(const Setup& setup, const Interrupts& interrupts, const std::function<llvm::Error()>& tick,
+                       std::vector<std::string>& messages) {
+  if (!setup.nodes) {
+    for (const auto& [path, copy] : setup.copies)
+      if (auto error = makeCopy(copy, tick)) return error;
+    return llvm::Error::success();
+  }
+  const std::vector<Object> questions(setup.nodes->all().size(), Object{{"copy", toJson(setup.copies)}});
+  return setup.nodes->ask(questions, "copied", interrupts, messages).takeError();
+}
+
 SessionPlace sessionPlace(const Setup& setup, unsigned lane, const LauncherDescription& launcher) {
   const LaneDevices& own = setup.lane(lane);
   const machine::Machine& machine = setup.machineOf(own);

@@ -57,13 +57,14 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
   spec.kind = kind;
   for (const plan::KindDesign& design : plan.design.kinds)
     if (design.kind == kind) spec.settings = design.settings;
-  spec.parameters = point.parameters;
+  spec.parameters = withCopies(point.parameters, setup.copies);
   spec.root = plan.root;
   spec.seed = block.seed;
   for (const plan::Metric& metric : plan.metrics)
     if (metric.kind == kind && !metric.derived) spec.metrics.push_back(metric.name);
   request.log_prefix = fmt::format("{}/{}", logFolder(options.results), trial.id);
   request.timeout_seconds = trial.limit;
+  spec.log_limit = options.log_limit;
   if (workload.command) {
     const std::string folder = trialFolder(options.results, trial.id);
     completeForCommand(request, plan, point, places, address, folder, commandVariables(setup));

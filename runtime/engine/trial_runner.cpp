@@ -15,7 +15,6 @@ namespace {
 
 using store::TrialStatus;
 
-constexpr uint64_t kMaxLogBytes = 256ull << 20;
 constexpr double kTick = 1;
 
 uint64_t sizeOf(const std::string& path) {
@@ -37,7 +36,7 @@ std::string lastWords(const TrialRequest& request, unsigned rank) {
 void watchLogs(const TrialRequest& request, TrialWatch& watch) {
   for (unsigned rank = 0; rank < request.spec.world_size; ++rank) {
     const uint64_t size = sizeOf(request.log(rank));
-    if (size != UINT64_MAX && size > kMaxLogBytes) watch.flooded(rank, kMaxLogBytes);
+    if (size != UINT64_MAX && size > request.spec.log_limit) watch.flooded(rank);
   }
 }
 

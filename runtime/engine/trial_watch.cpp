@@ -106,8 +106,9 @@ void TrialWatch::interrupt() {
   if (!allExited()) stop(TrialStatus::Interrupted, "interrupted by the user");
 }
 
-void TrialWatch::flooded(unsigned rank, uint64_t most_bytes) {
-  stop(TrialStatus::Failed, fmt::format("{} wrote more than {} MiB of log", nameOf(rank), most_bytes >> 20), rank);
+void TrialWatch::flooded(unsigned rank) {
+  stop(TrialStatus::Failed,
+       fmt::format("{} logged more than {}", nameOf(rank), plan::logLimitText(request_.spec.log_limit)), rank);
 }
 
 TrialWatch::Next TrialWatch::judge(double now) {

@@ -34,7 +34,7 @@ class TrialWatch {
   /// The user wants an end.
   void interrupt();
   /// A rank's log has grown beyond what is kept.
-  void flooded(unsigned rank, uint64_t most_bytes);
+  void flooded(unsigned rank);
 
   enum class Next {
     Wait,  // until wakeAt() or a report

@@ -224,9 +224,9 @@ TEST_CASE("nonsense, a second result, a flood and a lost launcher fail a trial")
     reason = "the worker sent a second result";
   }
   SUBCASE("a flood") {
-    trial.watch.flooded(0, 256 << 20);
+    trial.watch.flooded(0);
     CHECK((trial.watch.judge(101) == Next::Kill));
-    reason = "the worker wrote more than 256 MiB of log";
+    reason = "the worker logged more than 1074 MB (--log-limit)";
   }
   SUBCASE("lost") {
     RankReport report;

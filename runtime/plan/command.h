@@ -19,6 +19,9 @@ namespace expc::plan {
 inline constexpr char kOutput[] = "stdout.txt";
 inline constexpr char kErrors[] = "stderr.txt";
 
+/// The metric of a command that is the energy of its devices; its worker gives no value, which the engine puts in.
+inline constexpr char kEnergy[] = "energy";
+
 /// Where the process of another rank than 0 writes instead: "stdout.3.txt".
 std::string outputOf(const std::string& file, unsigned rank);
 

@@ -53,12 +53,17 @@ TrialSpec readSpec(JsonErrors& errors, const Value& value, const JsonPath& at) {
   if (spec.slots.size() != spec.world_size && !one_process)
     in.fail("slots", fmt::format("{} slots for {} ranks", spec.slots.size(), spec.world_size));
   if (in.has("memory_limit")) spec.memory_limit = in.whole("memory_limit");
+  if (in.has("log_limit")) spec.log_limit = in.whole("log_limit");
   if (in.has("rehearsal")) spec.rehearsal = in.boolean("rehearsal");
   in.refuseOthers();
   return spec;
 }
 
 }  // namespace
+
+std::string logLimitText(uint64_t bytes) {
+  return fmt::format("{:.4g} MB (--log-limit)", static_cast<double>(bytes) / 1e6);
+}
 
 Value toJson(const TrialSpec& spec) {
   Object object{{"v", kTrialVersion},
@@ -81,6 +86,7 @@ Value toJson(const TrialSpec& spec) {
     if (!spec.outputs.empty()) object["outputs"] = jsonText(spec.outputs);
   }
   if (spec.memory_limit > 0) object["memory_limit"] = spec.memory_limit;
+  if (spec.log_limit != kLogLimit) object["log_limit"] = spec.log_limit;
   if (spec.rehearsal) object["rehearsal"] = true;
   return object;
 }

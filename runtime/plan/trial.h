@@ -6,6 +6,7 @@
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,11 @@
 namespace expc::plan {
 
 inline constexpr int kTrialVersion = 1;
+
+/// Bytes that a rank may log, or a command write to either of its outputs, if a run does not say otherwise.
+inline constexpr uint64_t kLogLimit = 1ull << 30;
+/// "10 MB (--log-limit)": the limit that was met, and where it is set.
+std::string logLimitText(uint64_t bytes);
 
 /// One trial, the same for all its ranks. The ranks find each other by RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR,
 /// MASTER_PORT.
@@ -40,7 +46,8 @@ struct TrialSpec {
   /// For each rank: what it owns, e.g. {"device":"cpu","cores":[0]} or {"device":"cuda","index":0,"cores":[0,1]}. A
   /// trial of one rank may have several: that rank drives them all.
   llvm::json::Array slots;
-  uint64_t memory_limit = 0;  // bytes that a rank and what it starts may take of the host's memory; 0: no limit
+  uint64_t memory_limit = 0;       // bytes that a rank and what it starts may take of the host's memory; 0: no limit
+  uint64_t log_limit = kLogLimit;  // bytes of a rank's log, or of either output of a command, before it is ended
   /// On null cards: what the steps take and do is counted, the result says it in `rehearsed`, and no value matters, so
   /// that weights are neither drawn nor read.
   bool rehearsal = false;

@@ -1,6 +1,10 @@
 #include "runtime/store/records.h"
 
+#include <algorithm>
 #include <array>
+#include <set>
+
+#include "runtime/plan/json.h"
 
 namespace expc::store {
 namespace {
@@ -40,6 +44,25 @@ bool Match::onNullCards() const {
   const std::vector<Worker> all = workers();
   return std::any_of(all.begin(), all.end(),
                      [](const Worker& worker) { return isNullClass(worker.environment_class); });
+}
+
+void Trial::supply(const std::string& metric, std::optional<double> value) {
+  const auto found = std::find(not_on_device.begin(), not_on_device.end(), metric);
+  if (!value || found == not_on_device.end()) return;
+  not_on_device.erase(found);
+  metrics[metric] = *value;
+}
+
+unsigned Trial::nodes() const {
+  if (devices.find("\"node\":") == std::string::npos) return 1;  // most do not name any, and there are many
+  auto slots = plan::parseJson(devices);
+  if (!slots) llvm::consumeError(slots.takeError());
+  std::set<llvm::StringRef> names;
+  if (slots && slots->getAsArray())
+    for (const llvm::json::Value& slot : *slots->getAsArray())
+      if (const auto* device = slot.getAsObject())
+        if (const auto name = device->getString("node")) names.insert(*name);
+  return std::max<unsigned>(1, names.size());
 }
 
 Key KeyTable::intern(TrialKey key) {

@@ -110,7 +110,7 @@ struct Trial {
   double seconds = 0;   // how long it took, by a clock that nobody sets
   double limit = 0;     // seconds that it was given at most; 0: not known (of old stores)
   int64_t run = 0;      // which started it; 0: not known (of old stores)
-  std::string devices;  // JSON: the slots used
+  std::string devices;  // JSON: the slots used; on several nodes each names its `node`
   std::map<std::string, double> metrics;
   std::vector<std::string> not_on_device;  // metrics asked for that the worker said this device cannot give
   std::map<std::string, std::vector<double>> series;
@@ -119,6 +119,10 @@ struct Trial {
 
   const plan::Place& place() const { return key->place; }
   bool onNullCards() const { return key->onNullCards(); }
+  /// A value for a metric that the worker said its device cannot give; without one this stays so.
+  void supply(const std::string& metric, std::optional<double> value);
+  /// On how many nodes it ran, as its devices say.
+  unsigned nodes() const;
 };
 
 /// What the trials of a run must agree in, besides point, kind and settings, for stored ones to count (DESIGN §3).

@@ -62,6 +62,8 @@ class Store {
   llvm::Expected<std::vector<Trial>> unendedTrials();
   /// The newest session of a host.
   llvm::Expected<std::optional<Session>> latestSession(const std::string& host);
+  /// All of them, in their order.
+  llvm::Expected<std::vector<Session>> sessions();
   llvm::Expected<std::vector<BlockPlan>> blocksOfSession(int64_t session, std::string_view study);
   /// Every trial of a block, of whatever status, by id; without metrics and series.
   llvm::Expected<std::vector<Trial>> trialsOfBlock(int64_t block);

@@ -280,6 +280,13 @@ llvm::Expected<std::optional<Session>> Store::latestSession(const std::string& h
   return session;
 }
 
+llvm::Expected<std::vector<Session>> Store::sessions() {
+  if (auto error = catchUp()) return error;
+  Statement statement(database_.handle(), database_.path(),
+                      fmt::format("SELECT {} FROM session ORDER BY id", kSessionColumns).c_str());
+  return readAll<Session>(statement, readSession);
+}
+
 llvm::Expected<std::optional<Run>> Store::latestRun(std::string_view study, bool null_cards) {
   if (auto error = catchUp()) return error;
   Statement statement(

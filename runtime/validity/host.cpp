@@ -78,20 +78,6 @@ void readPressure(HostCounts& counts, const std::string& root) {
       if (const auto total = numberIn(word)) counts.pressure = *total * 1e-6;
 }
 
-/// Packages of RAPL, each with a counter in microjoules.
-void readEnergy(HostCounts& counts, const std::string& root) {
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(root + "/sys/class/powercap", error)) {
-    const std::string name = entry.path().filename().string();
-    if (!StringRef(name).starts_with("intel-rapl:") || std::count(name.begin(), name.end(), ':') != 1) continue;
-    const auto joules = numberIn(readText(entry.path().string() + "/energy_uj").value_or(""));
-    const auto range = numberIn(readText(entry.path().string() + "/max_energy_range_uj").value_or(""));
-    if (!joules || !range) continue;
-    counts.joules = counts.joules.value_or(0) + *joules * 1e-6;
-    counts.joules_wrap = std::max(counts.joules_wrap, *range * 1e-6);
-  }
-}
-
 /// The fields of /proc/PID/stat behind the name in brackets, which may hold anything; the first is the state.
 llvm::SmallVector<StringRef, 64> statFields(StringRef text) {
   const size_t end = text.rfind(')');
@@ -138,8 +124,20 @@ HostCounts readHost(const std::string& root) {
   readCores(counts, root);
   readPages(counts, root);
   readPressure(counts, root);
-  readEnergy(counts, root);
   return counts;
+}
+
+std::optional<double> readEnergy(const std::string& root) {
+  std::optional<double> joules;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(root + "/sys/class/powercap", error)) {
+    const std::string name = entry.path().filename().string();  // "intel-rapl:0" is a package, "intel-rapl:0:0" a part
+    if (!StringRef(name).starts_with("intel-rapl:") || std::count(name.begin(), name.end(), ':') != 1) continue;
+    const auto microjoules = numberIn(readText(entry.path().string() + "/energy_uj").value_or(""));
+    if (!microjoules) return std::nullopt;
+    joules = joules.value_or(0) + *microjoules * 1e-6;
+  }
+  return joules;
 }
 
 std::optional<double> readLoad(const std::string& root) {

@@ -16,11 +16,12 @@ struct HostCounts {
   std::map<int, double> busy;  // seconds that each core did something, or that a guest's host took it
   std::optional<uint64_t> swapped_pages, page_faults;
   std::optional<double> pressure;  // seconds in which somebody waited for memory
-  std::optional<double> joules;    // of all processors; it begins anew at `joules_wrap`
-  double joules_wrap = 0;
 };
 
 HostCounts readHost(const std::string& root = "");
+/// What all processors took since some moment, in joules, by the counters of RAPL. These begin anew after some hours: a
+/// sum that is smaller than an earlier one says nothing. Nothing where there are none, or none may be read.
+std::optional<double> readEnergy(const std::string& root = "");
 /// The load average of a minute.
 std::optional<double> readLoad(const std::string& root = "");
 /// The mean clock of these cores, in MHz.

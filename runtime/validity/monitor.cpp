@@ -37,6 +37,7 @@ void Monitor::begin(uint64_t number, std::vector<int> cores, const std::vector<u
   trial.cores = std::move(cores);
   trial.began = now;
   trial.before = last_;
+  trial.joules_before = readEnergy(root_);
   trial.readings.load = load_;
   for (const unsigned index : cards) {
     Card card;
@@ -50,6 +51,8 @@ void Monitor::begin(uint64_t number, std::vector<int> cores, const std::vector<u
   }
   lookAt(trial, family_);
   trials_[number] = std::move(trial);
+  if (trials_.size() > 1)
+    for (auto& [other, beside] : trials_) beside.alone = false;
 }
 
 void Monitor::look(double now) {
@@ -148,8 +151,10 @@ void Monitor::settle(Trial& trial, const HostCounts& after) const {
   readings.page_faults = grown(before.page_faults, after.page_faults);
   if (const auto waited = grown(before.pressure, after.pressure); waited && readings.seconds > 0)
     readings.pressure = std::min(1.0, *waited / readings.seconds);
-  readings.joules = grown(before.joules, after.joules);
+  if (trial.alone) readings.joules = grown(trial.joules_before, readEnergy(root_));
   for (Card& card : trial.cards) {
+    if (const auto state = cards_.look(card.readings.index))
+      card.readings.joules = grown(card.before.joules, state->joules);
     // A process that NVML names and that we do not know is somebody else's only where it knows ours.
     if (card.sees_ours)
       for (const int pid : card.unknown) addOnce(card.others, pid);

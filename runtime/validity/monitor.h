@@ -40,6 +40,8 @@ class Monitor {
     std::vector<Card> cards;
     double began = 0;
     HostCounts before;
+    std::optional<double> joules_before;
+    bool alone = true;  // no other trial was under way beside it
     Readings readings;
     double core_seconds = 0, others_seconds = 0;
     bool accounted = true;  // what others took could be told in each look

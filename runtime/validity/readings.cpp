@@ -116,6 +116,18 @@ void join(std::optional<T>& one, const std::optional<T>& other, Join both) {
 
 }  // namespace
 
+std::optional<double> energyOf(const Readings& readings) {
+  std::optional<double> joules = readings.joules;
+  if (!readings.gpus.empty()) {
+    joules = 0;
+    for (const GpuReadings& gpu : readings.gpus) {
+      if (!gpu.joules) return std::nullopt;
+      *joules += *gpu.joules;
+    }
+  }
+  return joules.value_or(0) > 0 ? joules : std::nullopt;
+}
+
 Readings together(const Readings& one, const Readings& other) {
   constexpr auto most = [](auto a, auto b) { return std::max(a, b); };
   constexpr auto least = [](auto a, auto b) { return std::min(a, b); };

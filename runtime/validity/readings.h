@@ -39,10 +39,14 @@ struct Readings {
   std::optional<uint64_t> page_faults;   // that read from a disk, of the machine
   std::optional<double> pressure;        // share of the time in which somebody waited for memory
   std::optional<double> mhz_most, mhz_least;  // of its cores: the mean at each look
-  std::optional<double> joules;               // that the processors took
+  std::optional<double> joules;               // that the processors took, of a trial that ran alone
   std::vector<GpuReadings> gpus;
   bool operator==(const Readings&) const = default;
 };
+
+/// The joules of a trial: of its cards, or of one on cores of the processors. Nothing where they are not known of each,
+/// or no counter moved: these move in steps of up to 100 ms, and nothing takes no energy.
+std::optional<double> energyOf(const Readings& readings);
 
 /// Of one trial, on two machines: the worst of each share, the sum of what is counted.
 Readings together(const Readings& one, const Readings& other);

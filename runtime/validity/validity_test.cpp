@@ -215,6 +215,43 @@ TEST_CASE("readings go through JSON, and what is not there stays absent") {
   CHECK(readingsFromJson(llvm::json::Object{{"seconds", "x"}, {"gpus", 7}, {"page_faults", -1}}) == Readings{});
 }
 
+TEST_CASE("what the processors took is known of a trial that ran alone") {
+  const FakeMachine machine;
+  const auto counters = [&](int first, int second) {
+    machine.write("/sys/class/powercap/intel-rapl:0/energy_uj", std::to_string(first * 1'000'000));
+    machine.write("/sys/class/powercap/intel-rapl:0:0/energy_uj", "77");  // of the cores in it
+    machine.write("/sys/class/powercap/intel-rapl:1/energy_uj", std::to_string(second * 1'000'000));
+  };
+  Monitor monitor(Cards(""), 10, machine.root);
+  CHECK(!readEnergy(machine.root));
+  counters(100, 10);
+  monitor.begin(1, {0}, {}, 0);
+  counters(103, 14);
+  const Readings alone = monitor.end(1, 0.01);  // sooner than the rest of the machine is looked at again
+  CHECK(alone.joules == 7);
+  CHECK(energyOf(alone) == 7);
+  monitor.begin(2, {0}, {}, 1);
+  monitor.begin(3, {1}, {}, 2);
+  counters(200, 20);
+  CHECK(!monitor.end(2, 3).joules);
+  CHECK(!monitor.end(3, 3).joules);
+  monitor.begin(4, {0}, {}, 4);
+  counters(1, 20);  // a counter has begun anew
+  CHECK(!energyOf(monitor.end(4, 5)));
+}
+
+TEST_CASE("the energy of a trial on cards is theirs, where it is known of each") {
+  Readings readings;
+  readings.joules = 100;
+  readings.gpus.resize(2);
+  readings.gpus[0].joules = 5;
+  CHECK(!energyOf(readings));
+  readings.gpus[1].joules = 0;
+  CHECK(energyOf(readings) == 5);
+  readings.gpus[0].joules = 0;
+  CHECK(!energyOf(readings));
+}
+
 TEST_CASE("the doctor names what spoils a measurement, and how to mend it") {
   const FakeMachine fake;
   fake.clock(0, 3000);

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What a trial costs around the program that it measures: many trials of `true`, in one run beside hyperfine, JUBE, ReFrame and Hydra.
 
-expc and the peers are timed as whole processes; of peers that take more than a second for 100 trials fewer are run, and the time of one is
-used. hyperfine keeps its results in memory until the end; each trial of expc is on the disk before the next one starts. expc's
-memory is the peak of its own process. Then a second run of the largest study, which finds that nothing is missing, and its report.
+expc and the peers are timed as whole processes, expc and hyperfine in turns; of the other peers 200 trials are run. hyperfine keeps its
+results in memory until the end; each trial of expc is on the disk before the next one starts. expc's memory is the peak of its own
+process. Then a second run of the study, which finds that nothing is missing, and its report.
 Prints a table, then one JSON line.
 
 usage: trials.py --expc PATH [--sizes 100,1000,10000] [--runs N] [--python PATH]
@@ -94,19 +94,22 @@ def hydra(python, trials, folder):
     timed([python, HERE / "hydra_app.py", "--multirun", f"+trial=range({trials})"], cwd=folder)
 
 
-PEERS = {"hyperfine": hyperfine, "JUBE": jube, "ReFrame": reframe, "Hydra": hydra}
+PEERS = {"JUBE": jube, "ReFrame": reframe, "Hydra": hydra}
 
 
-def of_peer(run, python, sizes, folder):
+def seconds_of(run, python, trials, folder):
+    begin = time.perf_counter()
+    run(python, trials, folder)
+    return time.perf_counter() - begin
+
+
+def of_peer(run, python, trials, folder):
     """Milliseconds of a trial, without the start: from the difference of two sizes."""
-    def seconds(trials):
-        begin = time.perf_counter()
-        run(python, trials, folder)
-        return time.perf_counter() - begin
+    return 1e3 * (seconds_of(run, python, trials, folder) - seconds_of(run, python, 20, folder)) / (trials - 20)
 
-    small = seconds(20)
-    large = sizes[-1] if run is hyperfine else 200
-    return 1e3 * (seconds(large) - small) / (large - 20), large
+
+def spread(values):
+    return f"{statistics.median(values):.2f} | {min(values):.2f} to {max(values):.2f}"
 
 
 def main():
@@ -116,21 +119,26 @@ def main():
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--python", type=pathlib.Path, default=ROOT / ".deps/bench/bin/python")
     options = parser.parse_args()
-    options.expc = options.expc.resolve()
+    program, python = options.expc.absolute(), options.python.absolute()
     found = {"expc": {}, "peers": {}}
     with tempfile.TemporaryDirectory(prefix="expc-trials-") as name:
         folder = pathlib.Path(name)
-        print("| tool | trials | ms a trial | peak MiB | again, s | report, s |\n|---|--:|--:|--:|--:|--:|", flush=True)
+        print("| tool | trials | ms a trial | all runs | peak MiB | again, s | report, s |\n|---|--:|--:|--:|--:|--:|--:|", flush=True)
         for trials in options.sizes:
-            seconds, mib, again, report = map(statistics.median, zip(*(expc(options.expc, trials, folder) for _ in range(options.runs))))
-            found["expc"][trials] = {"ms": 1e3 * seconds / trials, "mib": mib, "again": again, "report": report}
-            print(f"| expc | {trials} | {1e3 * seconds / trials:.2f} | {mib:.0f} | {again:.2f} | {report:.2f} |", flush=True)
+            # In turns, so that what else the machine does meets both.
+            ours, hyperfines = [], []
+            for _ in range(options.runs):
+                ours.append(expc(program, trials, folder))
+                hyperfines.append(of_peer(hyperfine, python, trials, folder))
+            seconds, mib, again, report = zip(*ours)
+            ms = [1e3 * each / trials for each in seconds]
+            found["expc"][trials] = {"ms": ms, "mib": max(mib), "again": statistics.median(again), "report": statistics.median(report)}
+            found["peers"].setdefault("hyperfine", {})[trials] = hyperfines
+            print(f"| expc | {trials} | {spread(ms)} | {max(mib):.0f} | {statistics.median(again):.2f} | {statistics.median(report):.2f} |", flush=True)
+            print(f"| hyperfine | {trials} | {spread(hyperfines)} | | | |", flush=True)
         for peer, run in PEERS.items():
-            ms, trials = of_peer(run, options.python.absolute(), options.sizes, folder)
-            found["peers"][peer] = ms
-            print(f"| {peer} | {trials} | {ms:.2f} | | | |", flush=True)
-    largest = found["expc"][options.sizes[-1]]["ms"]
-    found["ratios"] = {peer: ms / largest for peer, ms in found["peers"].items()}
+            found["peers"][peer] = of_peer(run, python, 200, folder)
+            print(f"| {peer} | 200 | {found['peers'][peer]:.2f} | | | | |", flush=True)
     print(json.dumps(found))
 
 

@@ -130,6 +130,38 @@ def on_null_cards(folder, **variables):
             del os.environ[name]
 
 
+ENERGY = """\
+workload tool command ["sleep", "0.5"] {
+  metric energy : Energy lower
+}
+study faults {
+  workload tool
+  measure energy
+  design full { timed { repeat 2 } }
+}
+"""
+
+
+def a_command_has_the_energy_of_its_cards():
+    if not null_library().exists():
+        return "SKIPPED: the null cards are not built"
+    with Folder() as folder:
+        folder.study.write_text(ENERGY)
+        on_null_cards(folder).expect(0)
+        rows = folder.query("SELECT value, environment FROM trial JOIN metric_value ON trial = trial.id WHERE name = 'energy'")
+        for joules, environment in rows:
+            card, = json.loads(environment)["readings"]["gpus"]
+            expect(joules == card["joules"] and 29 < joules < 300, f"half a second of an idle card is some 40 J: {joules}, {card}")
+        expect(len(rows) == 2, f"both trials have it: {rows}")
+        # The processors of this machine may have no counter, which is no zero.
+        folder.run("--devices", "cpu:1").expect(0)
+        for joules, environment in folder.query(
+                "SELECT value, environment FROM trial JOIN metric_value ON trial = trial.id WHERE trial.id > 2 AND name = 'energy'"):
+            expect(joules == json.loads(environment)["readings"].get("joules"), f"of the processors, or nothing: {joules}, {environment}")
+        expect_no_orphans()
+    return None
+
+
 def a_slowed_down_card_makes_trials_invalid():
     if not null_library().exists():
         return "SKIPPED: the null cards are not built"
@@ -176,5 +208,5 @@ def a_process_of_others_on_a_card_makes_trials_invalid():
 
 if __name__ == "__main__":
     harness.parse_options(heat_up=0)
-    sys.exit(harness.main([a_busy_core_makes_trials_invalid, what_a_trial_does_itself_disturbs_nothing,
+    sys.exit(harness.main([a_busy_core_makes_trials_invalid, a_command_has_the_energy_of_its_cards, what_a_trial_does_itself_disturbs_nothing,
                            a_slowed_down_card_makes_trials_invalid, a_process_of_others_on_a_card_makes_trials_invalid, the_doctor_names_disturbances_beforehand]))

@@ -31,6 +31,22 @@ study meets {
 """
 
 
+# Says where it reads its data.
+READER = """\
+workload reader command ["sh", "-c", "IFS=; cat $$0/words; echo $$0 > $$EXPC_STUDY_FOLDER/read.$$EXPC_TRIAL", "${data}"] {
+  param data : path
+  metric one : float higher  from stdout()
+}
+
+study reads {
+  workload reader(data = "words of ours")
+  measure one
+  criterion right: forall *: one >= 1
+  design full { timed { repeat 4 } }
+}
+"""
+
+
 def line(nodes):
     return " ".join(["$EXPC_AGENT &"] * nodes) + " wait"
 
@@ -129,6 +145,27 @@ def a_run_without_nodes_ends_and_goes_on_with_new_ones():
         study.check_complete(8, 1)
 
 
+def trials_read_copies_on_the_nodes_own_disks():
+    with Study() as study:
+        study.study.write_text(READER)
+        data, local = study.path / "words of ours", study.path / "local disk"
+        data.mkdir()
+        (data / "words").write_text("1\n")
+        scratch = ["--scratch", str(local)]
+        study.run(*study.on(2), *scratch).expect(0, f"trials read their data from {local} on each of 2 nodes")
+        read = {path.read_text().strip() for path in study.path.glob("read.*")}
+        copy, = local.glob("expc-data-*/*/*")
+        expect(read == {str(copy)} and copy.name == data.name, f"all read the one copy {copy}: {read}")
+        study.run("--devices", "cpu:1", *scratch).expect(0, "nothing to run")
+        # Another disk is another experiment.
+        study.run("--devices", "cpu:1").expect(0)
+        expect(study.one("SELECT count(*) FROM trial WHERE status = 'valid'") == 8, "and is measured anew")
+        (data / "words").write_text("2\n")
+        study.run("--devices", "cpu:1", *scratch).expect(0)
+        expect(len(list(local.glob("expc-data-*/*/*"))) == 2, "other data have another copy")
+        expect_no_orphans()
+
+
 def nothing_outlives_the_engine():
     with Study(duration="60s", timed=1) as study:
         for sign, code in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
@@ -149,6 +186,41 @@ def a_trial_with_more_devices_than_a_node_has_runs_on_several():
         expect("+" in session[0], f"a session is on both nodes: {session}")
         sizes = {count for count, in study.query("SELECT DISTINCT json_array_length(devices) FROM trial WHERE status = 'valid'")}
         expect(sizes == {1, 2, 4}, f"trials have as many devices as they asked for: {sizes}")
+        expect_no_orphans()
+
+
+SPREAD = """\
+import std.null
+
+study spread {
+  workload null.idle(gpus = 2)
+  factor nodes in { 1, 2, 4 } baseline 1
+  require there: nodes <= system.nodes
+  measure step_time
+  compare cost = ratio(step_time) over nodes
+  criterion small: forall nodes: cost <= 2x with confidence 90%
+  criterion alone: forall nodes: step_time <= 1s with confidence 90%
+  design full { timed { repeat 6  steps 2 } }
+}
+"""
+
+
+def ranks_spread_over_as_many_nodes_as_a_point_says():
+    with Study() as study:
+        study.study.write_text(SPREAD)
+        study.run("--devices", "cpu:2", *study.on(2)[2:]).expect(0, "1 block runs at once, each on 2 of the nodes")
+        places = set(study.query("SELECT point, devices FROM trial WHERE status = 'valid'"))
+        nodes = {point: sorted({device.get("node", "") for device in json.loads(devices)}) for point, devices in places}
+        expect(sorted(map(len, nodes.values())) == [1, 2], f"two ranks on one node, and one on each of two: {nodes}")
+        # On a machine that is none of these nodes.
+        report = subprocess.run([harness.options.expc, "report", str(study.study), "--results", str(study.results), "--format",
+                                 "json"], capture_output=True, text=True, timeout=60)
+        criteria = {criterion["name"]: criterion["cells"] for criterion in json.loads(report.stdout)["criteria"]}
+        expect([cell["scope"]["nodes"] for cell in criteria["small"]] == [2], f"a pair saw both nodes: {criteria['small']}")
+        expect([cell["scope"]["nodes"] for cell in criteria["alone"]][:2] == [1, 2], f"a value those of its trial: {criteria['alone']}")
+        planned = subprocess.run([harness.options.expc, "plan", str(study.study), "--nodes", "4", "--devices", "cpu:2"],
+                                 capture_output=True, text=True, timeout=60)
+        expect("not available" not in planned.stdout, f"four such nodes have all points\n{planned.stdout}")
         expect_no_orphans()
 
 
@@ -239,6 +311,7 @@ if __name__ == "__main__":
     sys.exit(main([blocks_run_on_all_nodes_at_once_and_the_verdicts_are_a_local_runs, a_lost_node_is_named_and_the_others_go_on,
                    a_node_that_is_told_to_end_fails_no_trial,
                    a_run_without_nodes_ends_and_goes_on_with_new_ones, nothing_outlives_the_engine,
+                   ranks_spread_over_as_many_nodes_as_a_point_says, trials_read_copies_on_the_nodes_own_disks,
                    a_trial_with_more_devices_than_a_node_has_runs_on_several,
                    too_many_devices_for_the_nodes_are_not_available, a_rank_that_fails_on_another_node_fails_the_trial,
                    a_command_has_a_process_on_each_of_its_nodes, a_command_that_fails_on_one_node_fails_the_trial,

@@ -38,7 +38,8 @@ bool leavesFolder(const std::string& file) {
   return path.is_absolute() || *path.begin() == "..";
 }
 
-double measuredOf(const std::string& metric, const ProgramEnd& end) {
+llvm::json::Value measuredOf(const std::string& metric, const ProgramEnd& end) {
+  if (metric == kEnergy) return nullptr;
   if (metric == "wall") return end.wall_seconds;
   return metric == "cpu_time" ? end.cpu_seconds : static_cast<double>(end.peak_bytes);
 }
@@ -72,7 +73,7 @@ double reduced(Values values, Take take) {
 }  // namespace
 
 bool isMeasured(const std::string& metric) {
-  return metric == "wall" || metric == "cpu_time" || metric == "host_memory_peak";
+  return metric == "wall" || metric == "cpu_time" || metric == "host_memory_peak" || metric == kEnergy;
 }
 
 llvm::Error MetricReader::prepare(const CommandMetric& metric, Pattern::Use use) {
@@ -95,7 +96,7 @@ llvm::Expected<MetricReader> MetricReader::make(const plan::Command& command, co
       if (!isMeasured(name))
         return llvm::createStringError(fmt::format(
             "the metric {} has no `from regex(…)`, `json(…)` or `csv(…)`: without one a command yields wall, "
-            "cpu_time and host_memory_peak",
+            "cpu_time, host_memory_peak and energy",
             name));
       reader.measured_.push_back(name);
       continue;

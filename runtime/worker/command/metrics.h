@@ -15,10 +15,12 @@
 
 namespace expc::command {
 
+using plan::kEnergy;
 using plan::kErrors;
 using plan::kOutput;
 
-/// Metrics that need no `from`, since they are of the process: `wall`, `cpu_time`, `host_memory_peak`.
+/// Metrics that need no `from`: `wall`, `cpu_time` and `host_memory_peak`, which are of the process, and `energy`,
+/// which the engine's looks at the devices give.
 bool isMeasured(const std::string& metric);
 
 class MetricReader {

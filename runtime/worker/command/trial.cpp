@@ -23,7 +23,6 @@
 namespace expc::command {
 namespace {
 
-constexpr uint64_t kMostOutput = 1ull << 30;
 constexpr unsigned kReadSeconds = 120;
 constexpr size_t kTail = 64 << 10;  // of an output: where a program says why it failed
 
@@ -95,7 +94,7 @@ llvm::Error Trial::prepare() {
   program_.folder = spec_.folder;
   program_.out = spec_.folder + "/" + plan::outputOf(kOutput, rank_);
   program_.err = spec_.folder + "/" + plan::outputOf(kErrors, rank_);
-  program_.most_output = kMostOutput;
+  program_.most_output = spec_.log_limit;
   std::error_code failed;
   std::filesystem::create_directories(spec_.folder, failed);
   if (failed)
@@ -135,8 +134,8 @@ int Trial::judge(const ProgramEnd& end) {
     return 1;  // so that this process ends too and its server looks after what is left
   }
   if (end.flooded) {
-    events_.failed(fmt::format("{} wrote more than {} MiB of output and was ended", program_.arguments.front(),
-                               kMostOutput >> 20));
+    events_.failed(fmt::format("{} was ended: it wrote more than {} to an output", program_.arguments.front(),
+                               plan::logLimitText(spec_.log_limit)));
     return 1;
   }
   if (end.status != 0) return fail(howItEnded(end), end);

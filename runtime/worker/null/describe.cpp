@@ -19,10 +19,11 @@ llvm::json::Object metric(llvm::StringRef name, llvm::StringRef dimension, llvm:
 }  // namespace
 
 llvm::json::Value describe() {
-  llvm::json::Array params{
-      param("duration", "Time", 0.01), param("step", "Time", 0.01),   param("noise", "float", 0.01),
-      param("quality", "float", 0.9),  param("gpus", "int", 1),       param("data", "source", nullptr),
-      param("fault", "fault", "none"), param("fault_rank", "int", 0), param("fault_rate", "float", 1.0)};
+  llvm::json::Array params{param("duration", "Time", 0.01),  param("step", "Time", 0.01),
+                           param("noise", "float", 0.01),    param("quality", "float", 0.9),
+                           param("gpus", "int", 1),          param("nodes", "int", 0),
+                           param("data", "source", nullptr), param("fault", "fault", "none"),
+                           param("fault_rank", "int", 0),    param("fault_rate", "float", 1.0)};
   llvm::json::Array metrics{
       metric("step_time", "time", "lower", "timed"), metric("startup_time", "time", "lower", "timed"),
       metric("device_memory_peak", "bytes", "lower", "timed", true), metric("accuracy", "share", "higher", "quality"),

@@ -49,6 +49,7 @@ std::vector<Param> declaredParameters() {
           {"layout", "layout", "nchw"},
           {"strategy", "strategy", "ddp_ds", {}, {"dp"}},
           {"gpus", "int", defaults.gpus},
+          {"nodes", "int", 0},  // the engine places the ranks
           {"optimizer", "optimizer", "sgd"},
           {"learning_rate", "float", defaults.learning_rate},
           {"momentum", "float", defaults.momentum},

@@ -67,6 +67,7 @@ std::vector<Param> declaredParameters() {
           {"packing", "bool", defaults.packing},
           {"precision", "precision", "bf16"},
           {"gpus", "int", defaults.gpus},
+          {"nodes", "int", 0},  // the engine places the ranks
           {"sharding", "sharding", "fsdp"},
           {"batch", "int", defaults.batch},
           {"accumulation", "int", defaults.accumulation},

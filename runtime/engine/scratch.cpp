@@ -1,0 +1,129 @@
+#include "runtime/engine/scratch.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "runtime/engine/data.h"
+#include "runtime/plan/json.h"
+
+namespace expc::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+llvm::Error cannotCopy(const ScratchCopy& copy, const std::string& why) {
+  return llvm::createStringError(
+      fmt::format("'{}' cannot be copied to '{}': {}. Make room there, or name another folder with --scratch",
+                  copy.from, copy.to, why));
+}
+
+/// Files that belong to nobody else, whatever `scratch` is: what is in them decides what is measured.
+std::error_code makeOwnFolder(const fs::path& folder) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (!failed) fs::permissions(folder, fs::perms::owner_all, failed);
+  return failed;
+}
+
+/// A file, or all that is below a folder, as a digest reads it: links are what they lead to.
+llvm::Error copyAll(const ScratchCopy& copy, const fs::path& to, const std::function<llvm::Error()>& tick) {
+  const fs::path from(copy.from);
+  std::error_code failed;
+  if (!fs::is_directory(from, failed)) {
+    fs::copy_file(from, to, failed);
+    return failed ? cannotCopy(copy, failed.message()) : llvm::Error::success();
+  }
+  fs::create_directory(to, failed);
+  const auto options = fs::directory_options::follow_directory_symlink;
+  for (fs::recursive_directory_iterator at(from, options, failed), end; !failed && at != end; at.increment(failed)) {
+    const fs::path target = to / at->path().lexically_relative(from);
+    if (at->is_directory(failed))
+      fs::create_directory(target, failed);
+    else if (at->is_regular_file(failed))
+      fs::copy_file(at->path(), target, failed);
+    if (failed) break;
+    if (auto error = tick()) return error;
+  }
+  return failed ? cannotCopy(copy, failed.message()) : llvm::Error::success();
+}
+
+}  // namespace
+
+std::map<std::string, ScratchCopy> scratchCopies(const plan::Plan& plan,
+                                                 const std::map<std::string, std::string>& digests,
+                                                 const std::string& scratch) {
+  std::map<std::string, ScratchCopy> copies;
+  for (const std::string& path : plan.data_paths) {
+    const fs::path from = (fs::path(plan.root) / path).lexically_normal();
+    std::error_code none;
+    if (!fs::is_directory(from, none) && access(from.c_str(), X_OK) == 0) continue;
+    const std::string& digest = digests.at(path);
+    // The name stays, since some programs ask it what is inside.
+    const std::string name = from.has_filename() ? from.filename().string() : "data";
+    const fs::path to = fs::path(scratch) / fmt::format("expc-data-{}", getuid()) / digest / name;
+    copies[path] = {from.string(), to.string(), digest};
+  }
+  return copies;
+}
+
+llvm::Error makeCopy(const ScratchCopy& copy, const std::function<llvm::Error()>& tick) {
+  const fs::path to(copy.to), folder = to.parent_path(), part = folder.string() + fmt::format(".{}", getpid());
+  const auto holds = [&](const fs::path& where) -> llvm::Expected<bool> {
+    std::error_code none;
+    if (!fs::exists(where, none)) return false;
+    auto digest = digestPath(where.string(), tick);
+    return digest ? llvm::Expected<bool>(*digest == copy.digest) : digest.takeError();
+  };
+  auto there = holds(to);
+  if (!there) return there.takeError();
+  if (*there) return llvm::Error::success();
+  std::error_code failed = makeOwnFolder(folder.parent_path()), ignored;
+  if (failed) return cannotCopy(copy, failed.message());
+  fs::remove_all(part, ignored);
+  const auto give_up = [&](llvm::Error error) {
+    fs::remove_all(part, ignored);
+    return error;
+  };
+  fs::create_directory(part, failed);
+  if (failed) return cannotCopy(copy, failed.message());
+  if (auto error = copyAll(copy, part / to.filename(), tick)) return give_up(std::move(error));
+  auto whole = holds(part / to.filename());
+  if (!whole) return give_up(whole.takeError());
+  if (!*whole) return give_up(cannotCopy(copy, "it has changed since its digest was taken"));
+  fs::rename(part, folder, failed);
+  if (!failed) return llvm::Error::success();
+  // Somebody else was first, or what is there is not what it was.
+  auto others = holds(to);
+  if (!others) return give_up(others.takeError());
+  if (*others) return give_up(llvm::Error::success());
+  fs::remove_all(folder, failed);
+  if (!failed) fs::rename(part, folder, failed);
+  return failed ? give_up(cannotCopy(copy, failed.message())) : llvm::Error::success();
+}
+
+llvm::json::Array toJson(const std::map<std::string, ScratchCopy>& copies) {
+  llvm::json::Array all;
+  for (const auto& [path, copy] : copies)
+    all.push_back(llvm::json::Object{
+        {"from", plan::jsonText(copy.from)}, {"to", plan::jsonText(copy.to)}, {"digest", copy.digest}});
+  return all;
+}
+
+llvm::Expected<std::vector<ScratchCopy>> scratchCopiesFromJson(const llvm::json::Value& value) {
+  std::vector<ScratchCopy> copies;
+  const auto* all = value.getAsArray();
+  for (const llvm::json::Value& one : all ? *all : llvm::json::Array()) {
+    const auto* object = one.getAsObject();
+    const auto text = [&](const char* name) {
+      return object ? object->getString(name).value_or("").str() : std::string();
+    };
+    copies.push_back({text("from"), text("to"), text("digest")});
+    if (copies.back().from.empty() || copies.back().to.empty() || copies.back().digest.empty())
+      return llvm::createStringError("a copy is 'from', 'to' and 'digest'");
+  }
+  return copies;
+}
+
+}  // namespace expc::engine

@@ -1,0 +1,39 @@
+#pragma once
+
+// Copies of a plan's data on a disk of the machine that trials run on. They are made before the first trial, so that
+// none of it is timed.
+
+#include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/plan.h"
+
+namespace expc::engine {
+
+/// One file or folder, and where its copy is.
+struct ScratchCopy {
+  std::string from, to;  // absolute
+  std::string digest;    // of what is there (data.h)
+};
+
+/// The copies of all data that the plan's points read, by path as in Plan::data_paths, below `scratch`: a folder of
+/// this user's own has one for each digest, so that runs share them. `digests` has one for each path. A program has
+/// none: it may need what lies beside it.
+std::map<std::string, ScratchCopy> scratchCopies(const plan::Plan& plan,
+                                                 const std::map<std::string, std::string>& digests,
+                                                 const std::string& scratch);
+
+/// Makes the copy on this machine, unless it is there with that digest. Reading it for the digest leaves it in the page
+/// cache. Others may do the same at the same time; whoever is first has made it. The error says what cannot be written,
+/// or that the data have changed; a part of a copy is not left behind. Calls `tick` between pieces; its error ends it.
+llvm::Error makeCopy(const ScratchCopy& copy, const std::function<llvm::Error()>& tick);
+
+llvm::json::Array toJson(const std::map<std::string, ScratchCopy>& copies);
+llvm::Expected<std::vector<ScratchCopy>> scratchCopiesFromJson(const llvm::json::Value& value);
+
+}  // namespace expc::engine
