@@ -8,6 +8,7 @@ import os
 import pathlib
 import shutil
 import signal
+import statistics
 import struct
 import subprocess
 import sys
@@ -167,9 +168,13 @@ class Damage(Case):
 
 class Weights(Case):
     def timed(self, **parameters):
-        values = {"width": 0.25, "batch": 16, "learning_rate": 0.02}
+        values = {"width": 0.25, "batch": 16, "learning_rate": 0.0}
         values.update(parameters)
-        return ranks.specification("timed", 1, {"steps": 1, "warmup": 0}, **values)
+        return ranks.specification("timed", 1, {"steps": 15, "warmup": 0}, **values)
+
+    def loss(self, **parameters):
+        """Of weights that stay as they are: the median over batches, since one of them says little."""
+        return statistics.median(ranks.result(WORKER, self.timed(data={"synthetic": [640]}, **parameters))["series"]["loss"])
 
     def test_torchvisions_weights_load_and_trained_ones_go_on(self):
         spec = make(1, self.folder, data={"synthetic": [640]}, batch=32)
@@ -179,9 +184,8 @@ class Weights(Case):
         fixture = read_safetensors(TORCHVISION)
         written = read_safetensors(path)
         self.assertEqual({n: t[:2] for n, t in written.items()}, {n: t[:2] for n, t in fixture.items()})
-        start = ranks.result(WORKER, self.timed(data={"synthetic": [640]}))["series"]["loss"][0]
-        loss = ranks.result(WORKER, self.timed(data={"synthetic": [640]}, initial_weights={"file": [str(path)]}))["series"]["loss"][0]
-        self.assertLess(loss, (start + trained["metrics"]["final_loss"]) / 2)
+        loss = self.loss(initial_weights={"file": [str(path)]})
+        self.assertLess(loss, (self.loss() + trained["metrics"]["final_loss"]) / 2)
         ranks.result(WORKER, self.timed(precision="fp64", initial_weights={"file": [str(TORCHVISION)]}))
 
     def test_weights_that_do_not_fit_are_listed(self):

@@ -127,7 +127,8 @@ class Packed(unittest.TestCase):
     def test_damage_is_skipped_and_counted(self):
         for name, count in (("shapes", 1), ("shapes.pack", 1), ("shapes", 2)):
             data, _ = self.damaged(name)
-            settings = self.trial(data, count=count, on_corrupt="skip", batch=4 // count)
+            # Batch normalisation of two images has gradients beyond the range of fp32 now and then, with torch's kernels too.
+            settings = self.trial(data, count=count, on_corrupt="skip", batch=4 // count, precision="fp64")
             metrics = ranks.result(WORKER, settings)["metrics"]
             self.assertEqual(metrics["images_skipped"], 1, (name, count))
         data, _ = self.damaged("shapes")
