@@ -269,6 +269,12 @@ TEST_CASE("a card draws, heats and clocks as it works, for all to see, and never
   const CardState held = machine.state(0);
   CHECK((held.throttle & 8) == 8);
   CHECK(held.clock_mhz < 1980);
+  const std::string list = std::string(file()) + ".throttle";
+  setenv("NULLGPU_THROTTLE", ("@" + list).c_str(), 1);
+  CHECK((machine.state(0).throttle & 8) == 0);
+  std::ofstream(list) << "0=0x8\n";
+  CHECK((machine.state(0).throttle & 8) == 8);
+  std::filesystem::remove(list);
   unsetenv("NULLGPU_THROTTLE");
 }
 

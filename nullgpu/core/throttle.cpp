@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <fstream>
 #include <optional>
 #include <string>
 
@@ -42,7 +43,11 @@ uint64_t throttleIn(std::string_view list, unsigned card) {
 
 uint64_t throttleAsked(unsigned card) {
   const char* list = std::getenv("NULLGPU_THROTTLE");
-  return list ? throttleIn(list, card) : 0;
+  if (!list || list[0] != '@') return list ? throttleIn(list, card) : 0;
+  std::ifstream file(list + 1);
+  std::string line;
+  std::getline(file, line);
+  return throttleIn(line, card);
 }
 
 }  // namespace nullgpu

@@ -10,7 +10,8 @@ namespace nullgpu {
 /// cannot be read ends the process: refuse().
 uint64_t throttleIn(std::string_view list, unsigned card);
 
-/// The same of NULLGPU_THROTTLE, as whoever asks has it set at that moment.
+/// The same of NULLGPU_THROTTLE, as whoever asks has it set at that moment: a list, or "@FILE", whose first line is one
+/// and which may change at any time. No file, no reasons.
 uint64_t throttleAsked(unsigned card);
 
 }  // namespace nullgpu

@@ -99,7 +99,8 @@ std::vector<std::string> nullEnvironment(const Machine& machine, const std::stri
   if (machine.null_gpus) {
     for (const auto& [name, value] : cardVariables(*machine.null_gpus)) environment.push_back(name + "=" + value);
   }
-  if (!std::getenv("NULLGPU_MACHINE")) environment.push_back("NULLGPU_MACHINE=" + machine_file);
+  const char* shared = std::getenv("NULLGPU_MACHINE");  // which commands do not inherit
+  environment.push_back("NULLGPU_MACHINE=" + (shared ? std::string(shared) : machine_file));
   // Libraries that a machine shows by itself may be there without the one that brings them to the front.
   const std::filesystem::path preload = std::filesystem::path(machine.nvml_library).parent_path() / kPreload;
   if (std::filesystem::exists(preload)) {

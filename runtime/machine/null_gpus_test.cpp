@@ -105,6 +105,7 @@ TEST_CASE("the null cards of the libraries are asked for by number, whatever thi
   CHECK(has(environment, "LD_LIBRARY_PATH=" + libraries.folder));
   const Variable machine_file("NULLGPU_MACHINE", "/tmp/other");
   CHECK(!has(nullEnvironment(machine, "/tmp/machine"), "NULLGPU_MACHINE=/tmp/machine"));
+  CHECK(has(nullEnvironment(machine, "/tmp/machine"), "NULLGPU_MACHINE=/tmp/other"));
 }
 
 TEST_CASE("a GPU that is divided is left out, with the way to make it whole") {

@@ -162,6 +162,78 @@ def a_command_has_the_energy_of_its_cards():
     return None
 
 
+# Works on a card for three seconds, whose clock is lowered by its owner's limit of power half way.
+CLOCKS = """
+import ctypes, time
+card = ctypes.CDLL("{library}/libcudart.so.13")
+held = ctypes.c_void_p()
+card.cudaMalloc(ctypes.byref(held), 1 << 24)
+begin = time.monotonic()
+while time.monotonic() - begin < 3:
+    card.cudaMemset(held, 0, 1 << 24)
+    card.cudaDeviceSynchronize()
+    if time.monotonic() - begin > 1.5:
+        open("{throttle}", "w").write("0x4")
+"""
+
+
+def a_clock_that_falls_makes_trials_invalid():
+    if not null_library().exists():
+        return "SKIPPED: the null cards are not built"
+    with Folder() as folder:
+        program, throttle = folder.path / "works.py", folder.path / "throttle"
+        program.write_text(CLOCKS.format(library=null_library(), throttle=throttle))
+        write(folder, "clock_drop 10%  repeat_disturbed 1", f"exec(open('{program}').read())")
+        on_null_cards(folder, NULLGPU_THROTTLE=f"@{throttle}").expect(5, "a clock fell by 39.4 % (10 % allowed)")
+        expect_disturbed(folder, "a clock fell by", times=1)
+        throttle.unlink()
+        write(folder, "clock_drop 50%", f"exec(open('{program}').read())")
+        on_null_cards(folder, NULLGPU_THROTTLE=f"@{throttle}").expect(0)
+        expect(judged(folder)[-1][0] == "valid", "a limit that allows it is kept to")
+    return None
+
+
+# Gives its memory to the swap space and reads it back.
+SWAPS = """
+import mmap, time
+held = mmap.mmap(-1, 32 << 20)
+held.write(b"x" * (32 << 20))
+held.madvise(21)
+sum(held[at] for at in range(0, 32 << 20, 4096))
+time.sleep(1.2)
+"""
+
+
+@contextlib.contextmanager
+def swap_space(folder):
+    """Whether this machine has swap space for a while."""
+    file = folder.path / "swap"
+    with file.open("wb") as out:
+        out.write(bytes(128 << 20))
+    file.chmod(0o600)
+    made = all(subprocess.run([tool, str(file)], capture_output=True).returncode == 0 for tool in ("mkswap", "swapon"))
+    try:
+        yield made or len(pathlib.Path("/proc/swaps").read_text().splitlines()) > 1
+    finally:
+        if made:
+            subprocess.run(["swapoff", str(file)], check=True)
+
+
+def a_machine_that_swaps_makes_trials_invalid():
+    with Folder() as folder, swap_space(folder) as there:
+        if not there:
+            return "SKIPPED: there is no swap space, and none can be made"
+        program = folder.path / "swaps.py"
+        program.write_text(SWAPS)
+        write(folder, "swapped 16MiB  repeat_disturbed 2", f"exec(open('{program}').read())")
+        folder.run("--devices", "cpu:1").expect(5, "swap")
+        expect_disturbed(folder, "swap", times=2)
+        write(folder, "swapped 1GiB", f"exec(open('{program}').read())")
+        folder.run("--devices", "cpu:1").expect(0)
+        expect(judged(folder)[-1][0] == "valid", "a limit that allows it is kept to")
+    return None
+
+
 def a_slowed_down_card_makes_trials_invalid():
     if not null_library().exists():
         return "SKIPPED: the null cards are not built"
@@ -208,5 +280,6 @@ def a_process_of_others_on_a_card_makes_trials_invalid():
 
 if __name__ == "__main__":
     harness.parse_options(heat_up=0)
-    sys.exit(harness.main([a_busy_core_makes_trials_invalid, a_command_has_the_energy_of_its_cards, what_a_trial_does_itself_disturbs_nothing,
+    sys.exit(harness.main([a_busy_core_makes_trials_invalid, a_command_has_the_energy_of_its_cards,
+                           a_clock_that_falls_makes_trials_invalid, a_machine_that_swaps_makes_trials_invalid, what_a_trial_does_itself_disturbs_nothing,
                            a_slowed_down_card_makes_trials_invalid, a_process_of_others_on_a_card_makes_trials_invalid, the_doctor_names_disturbances_beforehand]))
