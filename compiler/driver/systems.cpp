@@ -72,12 +72,14 @@ llvm::Expected<check::System> localSystem(const MachineOptions& options) {
   llvm::Expected<std::vector<machine::Slot>> slots = machine::slots(machine, options.devices);
   if (!slots) return slots.takeError();
   check::System system = check::System::unknown("local");
-  system.set("gpus", count(slots->size()));
   auto allocation = allocationOf(options);
   if (allocation)
     system.set("nodes", count(nodesOf(options, *allocation)));
   else
     llvm::consumeError(allocation.takeError());  // a run says so; until then nobody knows how many
+  // Of nodes that this is none of nothing else is known before they are asked.
+  if (allocation && *allocation && !(*allocation)->is_here) return system;
+  system.set("gpus", count(slots->size()));
   system.set("gpu.present", check::Value::boolean(slots->front().gpu));
   if (machine.sockets > 0) system.set("sockets", count(machine.sockets));
   if (machine.cores > 0) system.set("cores", count(machine.cores));

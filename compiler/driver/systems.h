@@ -26,7 +26,7 @@ std::optional<check::System> findSystem(const check::Program& program, const std
                                         const MachineOptions& options, const Console& console);
 
 /// This machine as rules with `system` and estimates see it: its slots (`--devices`) count as `gpus`; without a GPU
-/// nothing is known of one.
+/// nothing is known of one. On the login node of an allocation only how many nodes that has.
 llvm::Expected<check::System> localSystem(const MachineOptions& options);
 
 /// The names of the machines of std.systems.

@@ -31,8 +31,8 @@ class Study(Folder):
         name, value = MARK.split("=")
         return {**os.environ, name: value}
 
-    def on_slurm(self, nodes, devices="cpu:1", *extra, worker=None):
-        (self.path / "site").write_text(SITE.format(nodes=nodes))
+    def on_slurm(self, nodes, devices="cpu:1", *extra, worker=None, site=""):
+        (self.path / "site").write_text(SITE.format(nodes=nodes) + site)
         command = self.command("--on", "slurm", "--site", "site", "--devices", devices, *extra)
         if worker:
             command[command.index("--worker") + 1] = worker
@@ -166,6 +166,32 @@ def processes_of_a_command_meet_over_nodes():
         expect_no_orphans()
 
 
+READER = """\
+workload reader command ["sh", "-c", "cat $$0; case $$0 in */local/*) ;; *) exit 3;; esac", "${data}"] {
+  param data : path
+  metric one : float higher  from stdout()
+}
+
+study reads {
+  workload reader(data = "words")
+  measure one
+  criterion right: forall *: one >= 1
+  design full { timed { repeat 4 } }
+}
+"""
+
+
+def data_are_copied_to_the_scratch_folder_of_the_site_file():
+    with Study() as study:
+        study.study.write_text(READER)
+        (study.path / "words").write_text("1\n")
+        done = study.on_slurm(2, site=f"scratch = {study.path}/local/$SLURM_JOB_ID\n")
+        expect(done.returncode == 0, f"trials read the copy\n{done.stderr}{done.stdout}")
+        copies = list(study.path.glob("local/*/expc-data-*/*/words"))
+        expect(len(copies) == 1 and copies[0].parts[-4].isdigit(), f"in the job's own folder: {copies}")
+        expect_no_orphans()
+
+
 def ranks_on_two_nodes_train_together_by_gloo():
     if not harness.options.torch_worker:
         return "SKIPPED: expc-worker was not built"
@@ -236,7 +262,7 @@ if __name__ == "__main__":
     with cluster.Slurm(NODES) as slurm:
         sys.exit(main([eight_blocks_on_four_nodes_take_a_quarter_of_the_time,
                        ranks_of_one_trial_run_on_two_nodes_and_the_verdicts_are_a_local_runs, processes_of_a_command_meet_over_nodes,
-                       ranks_on_two_nodes_train_together_by_gloo,
+                       ranks_on_two_nodes_train_together_by_gloo, data_are_copied_to_the_scratch_folder_of_the_site_file,
                        a_preempted_job_of_two_nodes_goes_on_after_the_one_that_took_its_place,
                        the_nodes_of_an_interactive_allocation_are_used,
                        a_node_that_is_lost_takes_only_its_trial_with_it]))
