@@ -117,10 +117,7 @@ std::string claim(const Page& page, const analysis::CriterionResult& result, con
   if (result.verdict != analysis::Verdict::NotAsked) {
     scope.push_back(criterion.infeasible ? memoryScopeText(result.scope)
                                          : scopeText(result.scope, comparesPoints(criterion)));
-    if (criterion.confidence)
-      scope.push_back(analysis::formatConfidence(*criterion.confidence) + " confidence");
-    else if (result.verdict == analysis::Verdict::Pass && !criterion.infeasible)
-      scope.push_back(withoutConfidenceText(0, result.scope.complete) + " in each cell");
+    if (criterion.confidence) scope.push_back(analysis::formatConfidence(*criterion.confidence) + " confidence");
   }
   out += sentence("scope", joined(scope, "; "));
   if (!result.cells.empty())

@@ -10,6 +10,7 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
 #include "runtime/stats/design.h"
+#include "runtime/stats/procedures.h"
 #include "runtime/stats/width_stop.h"
 
 namespace expc::report {
@@ -109,7 +110,7 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
   const unsigned n = design->repeat;
   if (!criterion.confidence) {
     return fmt::format("must hold in every {}, {} in each cell; {}", comparesPoints(criterion) ? "pair" : "run", n,
-                       withoutConfidenceText(0, n));
+                       withoutConfidenceText(n));
   }
   const auto exact = [&](const plan::Cell& cell) { return cell.term && analysis::isExact(plan, *cell.term); };
   if (n > 1 && std::all_of(criterion.cells.begin(), criterion.cells.end(), exact))
@@ -129,12 +130,9 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
                      counted(n, "block"), analysis::formatConfidence(*criterion.confidence));
 }
 
-std::string withoutConfidenceText(unsigned failed, unsigned n) {
-  if (n == 0) return "nothing ran";
-  if (failed > 0) return fmt::format("{} of {} failed", failed, n);
-  // Exact one-sided binomial bound for no failure: the p with (1 - p)^n = 0.05.
-  const double bound = 1 - std::pow(0.05, 1.0 / n);
-  return fmt::format("0 of {} failing shows with 95 % confidence that at most {} would", n, percent(bound));
+std::string withoutConfidenceText(unsigned n) {
+  return fmt::format("0 of {} failing shows with 95 % confidence that at most {} would", n,
+                     percent(stats::zeroFailuresBound(n)));
 }
 
 std::string settingsText(const llvm::json::Object& settings) {

@@ -28,8 +28,8 @@ std::string memoryScopeText(const analysis::Scope& scope);
 /// nothing.
 std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criterion, double noise);
 
-/// What n trials without a failure can show (DESIGN §2): "0 of 10 failed: with 95 % confidence at most 26 % would".
-std::string withoutConfidenceText(unsigned failed, unsigned n);
+/// What n trials without a failure can show: "0 of 10 failing shows with 95 % confidence that at most 26 % would".
+std::string withoutConfidenceText(unsigned n);
 
 /// "steps 20, warmup 5".
 std::string settingsText(const llvm::json::Object& settings);
