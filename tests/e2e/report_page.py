@@ -33,7 +33,7 @@ DRAWN = """(async () => {
     places: places.length,
     missing: places.filter(place => place.dataset.drawn !== "yes").map(place => place.id),
     drawings: document.querySelectorAll("svg.marks").length,
-    marks: document.querySelectorAll("svg.marks .mark-symbol.role-mark path, svg.marks .mark-line.role-mark path").length,
+    marks: document.querySelectorAll("svg.marks :is(.mark-symbol, .mark-line, .mark-rect).role-mark path").length,
     ready: !document.getElementById("download").hidden,
   };
 })()"""
