@@ -34,6 +34,7 @@ struct Frame {
   const Grid& grid;
   FactorAxis x;
   ValueAxis y;
+  bool heat = false;  // the chart is a heat map
   bool dots = true;
   std::vector<size_t> looks;  // of each column: its level, so that fp32 looks the same in every chart of a page
 
@@ -53,13 +54,22 @@ struct Frame {
   }
 };
 
-std::pair<Extent, size_t> extentOf(const Grid& grid, bool ideals) {
+/// The places on x.
+std::set<std::string> labelsOf(const Grid& grid) {
+  std::set<std::string> labels;
+  for (const auto& row : grid.rows) labels.insert(row.empty() ? "" : row.back());
+  return labels;
+}
+
+/// Of all that is drawn, and how many dots there are; `estimates`: these alone.
+std::pair<Extent, size_t> extentOf(const Grid& grid, bool ideals, bool estimates) {
   Extent extent;
   size_t dots = 0;
   for (const auto& row : grid.cells)
     for (const GridCell& cell : row) {
       if (!cell.estimate) continue;
       extent.add(*cell.estimate);
+      if (estimates) continue;
       if (cell.interval) extent.add(cell.interval->low), extent.add(cell.interval->high);
       for (const double value : cell.values) extent.add(value);
       extent.add(cell.published);
@@ -85,9 +95,6 @@ Object cellDatum(const Frame& frame, const std::string& x, size_t column, const 
   if (cell.ideal && frame.idealKnown()) datum["i"] = factor * *cell.ideal;
   return datum;
 }
-
-/// Whether there are more columns than colours to draw them in, so that the grid itself is the chart.
-bool isWide(const Frame& frame) { return frame.grid.columns.size() > kColours && frame.x.labels.size() >= kWide; }
 
 /// The data of one chart.
 struct Data {
@@ -215,7 +222,7 @@ Array columnsOf(const Frame& frame, const Data& data) {
 
 Object specification(const Frame& frame, Data data) {
   const Grid& grid = frame.grid;
-  if (isWide(frame)) return heatMap(frame.x, frame.y, grid, std::move(data.cells), columnsOf(frame, data));
+  if (frame.heat) return heatMap(frame.x, frame.y, grid, std::move(data.cells), columnsOf(frame, data));
   Array layers;
   Object datasets{{"intervals", data.with("l")}};
   if (grid.neutral && !idealIsNeutral(grid, data))
@@ -279,14 +286,16 @@ void addRow(const Frame& frame, size_t row, Data& data) {
 
 }  // namespace
 
+bool areHeatMaps(const Grid& grid) { return grid.columns.size() > kColours && labelsOf(grid).size() >= kWide; }
+
 std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left_out) {
   std::vector<Chart> charts;
   left_out = 0;
   const std::string x = grid.row_factors.empty() ? "" : grid.row_factors.back();
-  const auto [extent, dots] = extentOf(grid, !grid.ideal_over.empty() && grid.ideal_over == x);
+  const bool heat = areHeatMaps(grid);
+  const auto [extent, dots] = extentOf(grid, !grid.ideal_over.empty() && grid.ideal_over == x, heat);
   if (extent.empty()) return charts;
-  std::set<std::string> labels;
-  for (const auto& row : grid.rows) labels.insert(row.empty() ? "" : row.back());
+  const std::set<std::string> labels = labelsOf(grid);
   if (labels.size() > kMaxPlaces) {
     left_out = 1;
     return charts;
@@ -295,9 +304,9 @@ std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left
               grid,
               factorAxis(plan, x, labels),
               valueAxis(grid.subject, grid.unit, grid.dimension, extent, grid.neutral),
-              dots <= kMaxDots,
+              heat,
+              !heat && dots <= kMaxDots,
               {}};
-  if (isWide(frame)) frame.dots = false;
   for (const std::string& column : grid.columns) frame.looks.push_back(levelIndex(plan, grid.column_factor, column));
 
   // Rows come sorted, so those of one facet stand together.

@@ -24,4 +24,8 @@ struct Chart {
 inline constexpr size_t kMaxCharts = 12;
 std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left_out);
 
+/// Whether these are heat maps, which show estimates alone: there are more columns than colours to draw them in, so
+/// that the grid itself is the chart.
+bool areHeatMaps(const Grid& grid);
+
 }  // namespace expc::report

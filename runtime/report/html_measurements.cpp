@@ -66,16 +66,18 @@ std::string chartFigures(Page& page, std::vector<Chart> all, size_t left_out, co
 }
 
 std::string describe(const plan::Plan& plan, const Grid& grid) {
+  const bool dots = !areHeatMaps(grid);
   if (grid.comparison)
-    return "<code>" + html(grid.text) +
-           "</code>: estimate over pairs of the same block, 95 % interval, values of single blocks as dots";
+    return "<code>" + html(grid.text) + "</code>: estimate over pairs of the same block, 95 % interval" +
+           (dots ? ", values of single blocks as dots" : "");
   const plan::Metric* metric = plan.findMetric(grid.subject);
   if (!metric) return "";
   std::string what =
       metric->derived ? "<code>" + html(grid.subject + " = " + metric->text) + "</code>, in each run. " : "";
   if (metric->series) what = "The last value of each run's series. ";
-  return what + fmt::format("Median over {} runs with its 95 % interval; {} is better. Dots are single runs.",
-                            toString(metric->kind), metric->better == plan::Direction::Lower ? "lower" : "higher");
+  return what + fmt::format("Median over {} runs with its 95 % interval; {} is better.{}", toString(metric->kind),
+                            metric->better == plan::Direction::Lower ? "lower" : "higher",
+                            dots ? " Dots are single runs." : "");
 }
 
 std::string chartFigures(Page& page, const Grid& grid, const std::string& name) {
