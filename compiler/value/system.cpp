@@ -6,6 +6,8 @@ namespace expc::check {
 
 namespace {
 
+constexpr int64_t kMost = int64_t{1} << 53;  // that a file of a stranger's may say
+
 /// `int`, `Bytes`, `Bytes / Time`: the types that the table of words writes.
 Type typeOf(std::string_view written) {
   if (written == "int") return Type::integer();
@@ -70,7 +72,8 @@ System systemFromJson(std::string name, const llvm::json::Object& object) {
     const llvm::json::Value* member = object.get(llvm::StringRef(all[i].name));
     if (!member) continue;
     const Type& type = all[i].type;
-    if (const auto whole = member->getAsInteger(); whole && type.kind == Type::Kind::Number)
+    const auto whole = member->getAsInteger();
+    if (whole && *whole > 0 && *whole <= kMost && type.kind == Type::Kind::Number)
       system.values[i] = Value::number(*whole, type.dimension);
     else if (const auto text = member->getAsString(); text && type.kind == Type::Kind::String)
       system.values[i] = Value::text(text->str());

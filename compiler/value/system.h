@@ -35,7 +35,8 @@ struct System {
 
 /// {"gpus":4,"gpu.memory":100931731456}: what is known of it, in base units.
 llvm::json::Object toJson(const System& system);
-/// The system called `name` of which this is known; what no property is, or has another type, is left out.
+/// The system called `name` of which this is known; what no property is, has another type, or is no
+/// whole number above zero, is left out.
 System systemFromJson(std::string name, const llvm::json::Object& object);
 
 }  // namespace expc::check
