@@ -95,11 +95,11 @@ import std.image
 
 study trained {
   workload image.mobilenet_v2(data = synthetic(32), size = 32px, batch = 4)
-  factor gpus in { 1, 4 }
+  factor (gpus, nodes) in { (1, 0), (2, 2), (4, 0) }
   factor precision in { fp32, bf16 } baseline fp32
   measure step_time
   compare gain = speedup(step_time) over precision
-  criterion runs: forall gpus: gain[precision = bf16] >= 0.001x with confidence 90%
+  criterion runs: forall (gpus, nodes): gain[precision = bf16] >= 0.001x with confidence 90%
   design full { timed { repeat 6  steps 2  warmup 1 } }
 }
 """
@@ -200,8 +200,9 @@ def ranks_on_two_nodes_train_together_by_gloo():
         done = study.on_slurm(2, "cpu:2", worker=harness.options.torch_worker)
         expect(done.returncode == 0, f"the job ends well\n{done.stderr}{done.stdout}")
         study.check_store()
-        sizes = study.query("SELECT json_array_length(devices), count(*) FROM trial WHERE status = 'valid' GROUP BY 1 ORDER BY 1")
-        expect(sizes == [(1, 12), (4, 12)], f"trials of one rank, and of two on each of two nodes: {sizes}")
+        sizes = study.query("SELECT json_array_length(devices), devices LIKE '%\"node\"%', count(*) FROM trial WHERE status = 'valid' "
+                            "GROUP BY 1, 2 ORDER BY 1")
+        expect(sizes == [(1, 0, 12), (2, 1, 12), (4, 1, 12)], f"trials of one rank, and of one and two on each of two nodes: {sizes}")
         expect_no_orphans()
 
 
