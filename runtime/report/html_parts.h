@@ -48,11 +48,11 @@ std::string environmentSection(const Page& page);
 std::string repeatSection(const Page& page);
 
 /// Cells of a comparison or criterion as a table with a forest column. `verdicts` adds a verdict column; `label` names
-/// the table for who does not see it.
+/// the table for who does not see it; what `above` says of it is not said in it again.
 std::string cellTable(const Page& page, const std::vector<std::string>& factors, const std::vector<plan::Cell>& planned,
                       const std::vector<analysis::CellEstimate>& estimates, const std::string& unit,
                       const std::optional<plan::Bound>& bound, std::optional<double> neutral, bool verdicts,
-                      const std::string& label);
+                      const std::string& label, const std::string& above = "");
 
 /// "2026-11-21 05:38 UTC".
 std::string timeText(double unix_time);

@@ -73,8 +73,8 @@ std::string estimateText(const GridCell& cell, const std::vector<double>& bounds
 }
 
 /// The verdict of one cell, and why unless the cell is without values, where that stands in their place.
-std::string wordText(const analysis::CellEstimate& estimate, bool measured) {
-  const std::string why = measured && !estimate.why.empty() ? "<small>" + html(estimate.why) + "</small>" : "";
+std::string wordText(const analysis::CellEstimate& estimate, bool measured, SaidOnce& reason) {
+  const std::string why = measured && !estimate.why.empty() ? "<small>" + html(reason(estimate.why)) + "</small>" : "";
   return std::string(verdictWord(estimate.verdict)) + why;
 }
 
@@ -122,7 +122,7 @@ std::string claim(const Page& page, const analysis::CriterionResult& result, con
   out += sentence("scope", joined(scope, "; "));
   if (!result.cells.empty())
     out += cellTable(page, criterion.factors, criterion.cells, result.cells, criterion.unit, sharedBound(criterion),
-                     std::nullopt, true, result.name + " in each cell");
+                     std::nullopt, true, result.name + " in each cell", result.why);
   return out + "</article>\n";
 }
 
@@ -131,7 +131,7 @@ std::string claim(const Page& page, const analysis::CriterionResult& result, con
 std::string cellTable(const Page& page, const std::vector<std::string>& factors, const std::vector<plan::Cell>& planned,
                       const std::vector<analysis::CellEstimate>& estimates, const std::string& unit,
                       const std::optional<plan::Bound>& bound, std::optional<double> neutral, bool verdicts,
-                      const std::string& label) {
+                      const std::string& label, const std::string& above) {
   std::vector<GridCell> cells;
   std::vector<const analysis::CellEstimate*> shown;
   for (const analysis::CellEstimate& estimate : estimates) {
@@ -154,20 +154,22 @@ std::string cellTable(const Page& page, const std::vector<std::string>& factors,
   if (bounded) table.column("bound", true);
   table.column("n", true);
   if (!forest.empty()) table.drawings("estimate, interval and single blocks, drawn");
+  SaidOnce reason(above);
   for (size_t i = 0; i < shown.size(); ++i) {
     const GridCell& cell = cells[i];
     const plan::Cell& of = planned[shown[i]->cell];
     table.row(verdicts ? lookOf(shown[i]->verdict).style : "");
     for (const std::string& level : of.labels) table.head(html(level));
     const bool measured = cell.estimate || cell.interval;
-    if (verdicts) table.cell(wordText(*shown[i], measured), std::string("word ") + lookOf(shown[i]->verdict).style);
+    if (verdicts)
+      table.cell(wordText(*shown[i], measured, reason), std::string("word ") + lookOf(shown[i]->verdict).style);
     const std::vector<double> bounds = of.bound ? boundEnds(*of.bound)
                                        : bound  ? boundEnds(*bound)
                                                 : std::vector<double>();
     if (measured)
       table.number(estimateText(cell, bounds, unit, dimension)).number(intervalText(cell, bounds, unit, dimension));
     else
-      table.cell(html(cell.note), "quiet", 2);
+      table.cell(html(reason(cell.note)), "quiet", 2);
     if (bounded) table.number(html(of.bound ? of.bound->text : bound ? bound->text : ""));
     table.number(fmt::format("{}", cell.n));
     if (!forest.empty()) table.cell(forest.row(cell), "drawing");

@@ -106,6 +106,7 @@ class ResultPrinter : TerminalText {
     header.insert(header.end(), {"estimate", "interval", "n", "verdict", ""});
     TextTable table(header, static_cast<unsigned>(criterion->factors.size()), true);
     table.words({criterion->factors.size() + 3});
+    SaidOnce reason(result.why);
     for (size_t i = 0; i < result.cells.size() && i < kListedCells; ++i) {
       const analysis::CellEstimate& cell = result.cells[i];
       if (cell.cell >= criterion->cells.size()) continue;
@@ -115,7 +116,7 @@ class ResultPrinter : TerminalText {
                      std::string(analysis::dimensionOf(plan_, planned)),
                      boundEnds(analysis::boundOf(*criterion, planned)));
       row.push_back(verdictWord(cell.verdict));
-      row.push_back(printable(cell.why));
+      row.push_back(printable(reason(cell.why)));
       table.add(std::move(row));
     }
     out_ += table.render(options_.width, 6, paint_);
@@ -173,6 +174,7 @@ class ResultPrinter : TerminalText {
     std::vector<std::string> header = comparison.factors;
     header.insert(header.end(), {"estimate", "interval", "n", ""});
     TextTable table(header, static_cast<unsigned>(comparison.factors.size()), true);
+    SaidOnce reason;
     for (size_t i = 0; i < result->cells.size() && i < kListedCells; ++i) {
       const analysis::CellEstimate& cell = result->cells[i];
       if (cell.cell >= comparison.cells.size()) continue;
@@ -180,7 +182,7 @@ class ResultPrinter : TerminalText {
       std::vector<std::string> row = planned.labels;
       appendEstimate(row, gridCell(plan_, planned, cell), comparison.unit,
                      std::string(analysis::dimensionOf(plan_, planned)));
-      row.push_back(printable(cell.why));
+      row.push_back(printable(reason(cell.why)));
       table.add(std::move(row));
     }
     if (comparison.cells.empty())

@@ -200,6 +200,11 @@ TEST_CASE("wording") {
   CHECK(durationText(400000) == "4.6 days");
   CHECK(durationText(NAN) == "?");
   // 1 - 0.05^(1/10) = 0.2589: DESIGN's example.
+  SaidOnce reason("2 of 3 cells undecided: level=1 failed: no such file");
+  CHECK(reason("level=1 failed: no such file") == "level=1 failed");
+  CHECK(reason("level=2 failed: killed: by whom") == "level=2 failed: killed: by whom");
+  CHECK(reason("level=3 failed: killed: by whom") == "level=3 failed");
+  CHECK(reason("level=4 is not available here") == "level=4 is not available here");
   CHECK(withoutConfidenceText(10) == "0 of 10 failing shows with 95 % confidence that at most 26 % would");
   CHECK(scopeText({10, 9, 1, 2, 1}, true) == "9 pairs of 10, 1 lost, 2 sessions, 1 node");
   CHECK(scopeText({7, 20, 0, 1, 1}, true) == "20 pairs, 7 planned, 1 session, 1 node");

@@ -95,6 +95,16 @@ std::string memoryScopeText(const analysis::Scope& scope) {
   return text;
 }
 
+SaidOnce::SaidOnce(const std::string& above) {
+  for (size_t at = above.find(": "); at != std::string::npos; at = above.find(": ", at + 1))
+    said_.insert(above.substr(at + 2));
+}
+
+std::string SaidOnce::operator()(const std::string& why) {
+  const size_t at = why.find(": ");
+  return at == std::string::npos || said_.insert(why.substr(at + 2)).second ? why : why.substr(0, at);
+}
+
 bool comparesPoints(const plan::Criterion& criterion) {
   return std::any_of(criterion.cells.begin(), criterion.cells.end(),
                      [](const plan::Cell& cell) { return cell.points.size() > 1; });

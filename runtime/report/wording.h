@@ -3,6 +3,7 @@
 // Sentences that terminal and page share, so that both say the same.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,19 @@ std::string scopeText(const analysis::Scope& scope, bool pairs);
 
 /// "out of memory in 2 blocks, 1 session, 1 node": of a claim of infeasibility, the least over its points.
 std::string memoryScopeText(const analysis::Scope& scope);
+
+/// Leaves out what stands behind a colon where it was said before: after "level=2 failed: no such file" a further
+/// "level=3 failed: no such file" is "level=3 failed".
+class SaidOnce {
+ public:
+  SaidOnce() = default;
+  /// `above` stands above all that follows.
+  explicit SaidOnce(const std::string& above);
+  std::string operator()(const std::string& why);
+
+ private:
+  std::set<std::string> said_;
+};
 
 /// "10 blocks at 1 % noise resolve ±1.0 %" for a ratio with a confidence, or what else can be said before a run; "" if
 /// nothing.
