@@ -323,7 +323,7 @@ void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
       .add_option("--log-limit", options.engine.log_limit,
                   "How much a rank may log, or a command write to either output, before it is ended (default 1GiB)")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
-      ->check(CLI::PositiveNumber)
+      ->check([](const std::string& bytes) { return bytes == "0" ? "a limit is above 0" : std::string(); })
       ->type_name("SIZE");
   command.add_flag("--no-device-lease", options.beside_others,
                    "Measure also on devices and cores that another run has, and keep none from others");

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 llvm::Error cannotCopy(const ScratchCopy& copy, const std::string& why) {
   return llvm::createStringError(
-      fmt::format("'{}' cannot be copied to '{}': {}. Make room there, or name another folder with --scratch",
+      fmt::format("'{}' cannot be copied to '{}': {}; another folder is --scratch DIR, or `scratch` in a site file",
                   copy.from, copy.to, why));
 }
 
