@@ -122,6 +122,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   if (setup_.workloadOf(*flight->point).command)
     if (auto error = folders_.make(flight->request.spec.folder, setup_.command_files[flight->point->workload]))
       return error;
+  if (auto error = env_.store.settle()) return error;  // the one before is on the disk first
   flight->begin = env_.clock.boot();
   auto launched = env_.launcher.start(flight->request);
   if (!launched) {

@@ -62,7 +62,6 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
   spec.seed = block.seed;
   for (const plan::Metric& metric : plan.metrics)
     if (metric.kind == kind && !metric.derived) spec.metrics.push_back(metric.name);
-  request.log_prefix = fmt::format("{}/{}", logFolder(options.results), trial.id);
   request.timeout_seconds = trial.limit;
   spec.log_limit = options.log_limit;
   if (workload.command) {
@@ -74,6 +73,7 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
     spec.memory_limit = options.memory_limit;
     return request;
   }
+  request.log_prefix = fmt::format("{}/{}", logFolder(options.results), trial.id);
   if (places.size() > 1)
     placeRanks(request, places, address);
   else

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <random>
+#include <utility>
 
 #include "runtime/store/files.h"
 
@@ -173,11 +174,15 @@ JournalWriter& JournalWriter::operator=(JournalWriter&& other) noexcept {
   std::swap(folder_, other.folder_);
   std::swap(path_, other.path_);
   std::swap(file_, other.file_);
+  std::swap(before_sync_, other.before_sync_);
+  std::swap(sync_, other.sync_);
+  std::swap(sync_error_, other.sync_error_);
   std::swap(fd_, other.fd_);
   return *this;
 }
 
 JournalWriter::~JournalWriter() {
+  llvm::consumeError(awaitSync());
   if (fd_ >= 0) close(fd_);
 }
 
@@ -217,7 +222,7 @@ llvm::Expected<JournalWriter> JournalWriter::create(const std::string& folder, O
                     writer.path_));
   }
   if (writer.fd_ < 0) return cannotWrite(folder, errno);
-  if (auto error = writer.append(opened, true)) {
+  if (auto error = writer.append(opened, OnDisk::Now)) {
     unlink(writer.path_.c_str());
     return error;
   }
@@ -234,29 +239,56 @@ llvm::Error JournalWriter::publish() {
   return llvm::Error::success();
 }
 
-llvm::Error JournalWriter::append(const Entry& entry, bool durable) {
+llvm::Error JournalWriter::append(const Entry& entry, OnDisk when) {
+  if (when != OnDisk::Sometime)
+    if (auto error = awaitSync()) return error;
   const std::string line = toLine(entry) + "\n";
-  size_t written = 0;
-  int error = 0;
-  while (written < line.size() && !error) {
+  for (size_t written = 0; written < line.size();) {
     const ssize_t size = write(fd_, line.data() + written, line.size() - written);
-    if (size > 0)
-      written += size_t(size);
-    else if (size == 0 || errno != EINTR)
-      error = size == 0 ? ENOSPC : errno;
-  }
-  if (!error && durable && fdatasync(fd_) != 0) error = errno;
-  if (error) {
+    if (size < 0 && errno == EINTR) continue;
     // A part of a line would make the next one unreadable.
-    [[maybe_unused]] const int cut = ftruncate(fd_, off_t(file_.bytes));
-    return cannotWrite(folder_, error);
+    if (size <= 0) return cutTo(file_, size == 0 ? ENOSPC : errno);
+    written += size_t(size);
   }
+  if (when != OnDisk::Sometime) before_sync_ = file_;
   file_.bytes += line.size();
   file_.sum = sumOf(std::string_view(line).substr(0, line.size() - 1));
-  return llvm::Error::success();
+  if (when != OnDisk::Sometime) beginSync();
+  return when == OnDisk::Now ? awaitSync() : llvm::Error::success();
 }
 
-llvm::Error JournalWriter::sync() { return fdatasync(fd_) == 0 ? llvm::Error::success() : cannotWrite(folder_, errno); }
+llvm::Error JournalWriter::sync() {
+  before_sync_ = file_;
+  beginSync();
+  return awaitSync();
+}
+
+void JournalWriter::beginSync() {
+  sync_ = std::make_unique<aiocb>();
+  sync_->aio_fildes = fd_;
+  sync_->aio_sigevent.sigev_notify = SIGEV_NONE;
+  if (aio_fsync(O_DSYNC, sync_.get()) == 0) return;
+  sync_.reset();  // there is no thread for it
+  sync_error_ = fdatasync(fd_) == 0 ? 0 : errno;
+}
+
+llvm::Error JournalWriter::awaitSync() {
+  if (sync_) {
+    const aiocb* const all[] = {sync_.get()};
+    while (aio_error(sync_.get()) == EINPROGRESS) aio_suspend(all, 1, nullptr);
+    sync_error_ = aio_error(sync_.get());
+    aio_return(sync_.get());
+    sync_.reset();
+  }
+  const int error = std::exchange(sync_error_, 0);
+  return error ? cutTo(before_sync_, error) : llvm::Error::success();
+}
+
+llvm::Error JournalWriter::cutTo(const JournalFile& end, int error) {
+  [[maybe_unused]] const int cut = ftruncate(fd_, off_t(end.bytes));
+  file_ = end;
+  return cannotWrite(folder_, error);
+}
 
 std::string newStoreName() {
   std::random_device random;

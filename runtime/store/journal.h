@@ -3,11 +3,13 @@
 // The journals of a results folder: what happened, in append-only files, one for each writer. They are the truth; the
 // SQLite file is derived from them.
 
+#include <aio.h>
 #include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/Support/Error.h>
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,9 @@ struct DamagedLine {
 llvm::Error readJournal(const std::string& folder, const JournalFile& journal, uint64_t from,
                         llvm::function_ref<llvm::Error(Entry&&)> take, std::vector<DamagedLine>& damaged);
 
+/// When an entry is on the disk, with all before it: at some time, once awaitSync returns, or when append returns.
+enum class OnDisk { Sometime, WhenAwaited, Now };
+
 /// The journal of the one who holds the lease.
 class JournalWriter {
  public:
@@ -61,11 +66,13 @@ class JournalWriter {
   /// All that was added is durable, and the journal stands in the place of those that it replaces.
   llvm::Error publish();
 
-  /// Adds a line. With `durable` it is on the disk when the call returns, and all before it too. After an error the
-  /// journal ends with its last whole line.
-  llvm::Error append(const Entry& entry, bool durable);
+  /// Adds a line. After an error the journal ends with its last whole line.
+  llvm::Error append(const Entry& entry, OnDisk when);
   /// All that was added is on the disk.
   llvm::Error sync();
+  /// Waits for the entry that was to be on the disk when awaited; at once where there is none. After an error the
+  /// journal ends before that entry.
+  llvm::Error awaitSync();
   /// As it is on disk now.
   const JournalFile& file() const { return file_; }
   const std::string& path() const { return path_; }
@@ -74,8 +81,13 @@ class JournalWriter {
   static llvm::Expected<JournalWriter> create(const std::string& folder, Opened opened,
                                               const std::vector<JournalFile>& before, std::string_view suffix);
 
+  void beginSync();
+  llvm::Error cutTo(const JournalFile& end, int error);
+
   std::string folder_, path_;
-  JournalFile file_;
+  JournalFile file_, before_sync_;
+  std::unique_ptr<aiocb> sync_;  // under way
+  int sync_error_ = 0;           // of one that is over
   int fd_ = -1;
 };
 

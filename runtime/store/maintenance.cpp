@@ -108,7 +108,7 @@ llvm::Expected<Compacted> compact(const std::string& folder, std::vector<std::st
           if (std::holds_alternative<Opened>(entry)) return llvm::Error::success();
           if (const auto* plan = std::get_if<PlanText>(&entry); plan && !plans.insert(plan->hash).second)
             return llvm::Error::success();
-          return writer->append(entry, false);
+          return writer->append(entry, OnDisk::Sometime);
         },
         damaged);
     if (error) return error;

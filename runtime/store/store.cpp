@@ -203,8 +203,8 @@ llvm::Error Store::bringAlong(std::vector<std::string>& messages) {
     std::filesystem::remove_all(made, ignored);
     auto journal = JournalWriter::create(made, {}, newStoreName());
     if (!journal) return journal.takeError();
-    if (auto error = readLegacy(database_.handle(), path, [&](Entry&& entry) { return journal->append(entry, false); }))
-      return error;
+    const auto add = [&](Entry&& entry) { return journal->append(entry, OnDisk::Sometime); };
+    if (auto error = readLegacy(database_.handle(), path, add)) return error;
     if (auto error = journal->sync()) return error;
     const std::string from = fmt::format("{}/{}", made, kJournalFolder),
                       to = fmt::format("{}/{}", folder_, kJournalFolder);
@@ -228,7 +228,7 @@ llvm::Error Store::bringAlong(std::vector<std::string>& messages) {
 llvm::Error Store::takeSpooled(std::vector<std::string>& messages) {
   const std::vector<Entry> entries = spooled(name_);
   for (const Entry& entry : entries)
-    if (auto error = append(entry, &entry == &entries.back())) return error;
+    if (auto error = append(entry, &entry == &entries.back() ? OnDisk::Now : OnDisk::Sometime)) return error;
   if (entries.empty()) return llvm::Error::success();
   dropSpool(name_);
   messages.push_back(fmt::format("{} trial{} that the disk had no room for {} in the store now", entries.size(),
@@ -279,7 +279,8 @@ llvm::Error Store::catchUp() {
 }
 
 llvm::Error Store::close() {
-  llvm::Error error = heartbeat();  // the index of a folder that was taken over is another's to write
+  llvm::Error error = settle();
+  if (!error) error = heartbeat();  // the index of a folder that was taken over is another's to write
   if (!error) llvm::consumeError(catchUp());
   database_ = Database();
   journal_.reset();

@@ -68,7 +68,7 @@ class Store {
   /// Every trial of a block, of whatever status, by id; without metrics and series.
   llvm::Expected<std::vector<Trial>> trialsOfBlock(int64_t block);
 
-  // Writing. Each call appends to the journal; what a trial measured is durable when endTrial returns.
+  // Writing. Each call appends to the journal; what a trial measured is durable when settle returns.
   /// The next free number within study and kind.
   llvm::Expected<uint64_t> nextBlockNumber(const std::string& study, plan::TrialKind kind);
   llvm::Expected<int64_t> addSession(Session session);
@@ -77,8 +77,12 @@ class Store {
   llvm::Error endRun(int64_t run, Moment at, std::string_view outcome);
   llvm::Expected<int64_t> addBlock(BlockPlan block);
   llvm::Expected<int64_t> beginTrial(const Trial& trial);
-  /// Status, reason, log tail, seconds, metrics, series, environment and notes; also touches the session.
+  /// Status, reason, log tail, seconds, metrics, series, environment and notes; also touches the session. It is on its
+  /// way to the disk then, and there once settle() returns.
   llvm::Error endTrial(const Trial& trial, Moment at);
+  /// Waits until the last trial that ended is durable. What the disk does not take is kept elsewhere, and the error
+  /// says where.
+  llvm::Error settle();
   /// Values of a trial that were read anew under another key: it is valid by that.
   llvm::Error reread(const Trial& trial);
   /// Notes that a record of another store is here now.
@@ -104,7 +108,8 @@ class Store {
   llvm::Error bringAlong(std::vector<std::string>& messages);
   llvm::Error takeSpooled(std::vector<std::string>& messages);
   llvm::Error closeDead();
-  llvm::Error append(const Entry& entry, bool durable = false);
+  llvm::Error append(const Entry& entry, OnDisk when = OnDisk::Sometime);
+  llvm::Error keepElsewhere(llvm::Error error, const TrialEnded& end);
   llvm::Expected<int64_t> numberOf(const Key& key);
   /// What this process wrote since it opened the store reaches the index when somebody asks.
   llvm::Error catchUp();
@@ -114,7 +119,8 @@ class Store {
   Database database_;
   std::vector<JournalFile> before_;  // the journals of others
   std::optional<JournalWriter> journal_;
-  bool behind_ = false;  // the index lacks what our journal holds
+  std::optional<TrialEnded> unsettled_;  // on its way to the disk
+  bool behind_ = false;                  // the index lacks what our journal holds
   std::string name_;
   int64_t sessions_ = 0, runs_ = 0, blocks_ = 0, trials_ = 0, last_key_ = 0;  // the largest numbers given
   std::map<TrialKey, int64_t> keys_;

@@ -1,5 +1,7 @@
 #include "runtime/store/store.h"
 
+#include <aio.h>
+#include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -7,6 +9,7 @@
 #include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +25,22 @@
 using namespace expc;
 using namespace expc::store;
 using namespace expc::store::test;
+
+// A disk that breaks: these stand before those of the C library.
+namespace {
+bool disk_is_broken = false;
+}
+extern "C" int aio_fsync(int operation, aiocb* request) {
+  static const auto library = reinterpret_cast<int (*)(int, aiocb*)>(dlsym(RTLD_NEXT, "aio_fsync"));
+  if (!disk_is_broken) return library(operation, request);
+  errno = EAGAIN;  // no thread for it, so that the call below is made
+  return -1;
+}
+extern "C" int fdatasync(int fd) {
+  if (!disk_is_broken) return static_cast<int>(syscall(SYS_fdatasync, fd));
+  errno = EIO;
+  return -1;
+}
 
 TEST_CASE("what was written is read back") {
   TestFolder folder;
@@ -573,6 +592,38 @@ TEST_CASE("what the disk has no room for is kept beside it and taken in by the n
   }
   CHECK(std::filesystem::is_empty(spool.path));
   CHECK(readBack(folder.path, plan).trials.at(0).metrics.at("step_time") == 0.5);
+  unsetenv("TMPDIR");
+}
+
+TEST_CASE("what the disk did not take although it was written is kept beside it, and counts once") {
+  TestFolder folder, spool;
+  plan::Plan plan = twoPoints();
+  setenv("TMPDIR", spool.path.c_str(), 1);
+  for (const bool is_followed : {false, true}) {
+    CAPTURE(is_followed);
+    Store store = openWriter(folder.path);
+    Filled filled = fill(store);
+    disk_is_broken = true;
+    // That the disk has it is asked of the next call, not of this one.
+    finish(store, trialOf(plan, is_followed, filled.block, filled.session, 0));
+    if (is_followed) llvm::cantFail(store.beginTrial(trialOf(plan, 0, filled.block, filled.session, 1)));
+    llvm::Error error = store.settle();
+    disk_is_broken = false;
+    REQUIRE(bool(error));
+    const std::string text = llvm::toString(std::move(error));
+    CHECK(has(text, "Input/output error"));
+    CHECK(has(text, spool.path));
+    llvm::cantFail(store.settle());  // it was told
+    llvm::cantFail(store.close());
+  }
+  const Results before = readBack(folder.path, plan);
+  CHECK(before.trials.size() == 1);  // the second writer took in the first one's
+  {
+    Store store = openWriter(folder.path);
+    llvm::cantFail(store.close());
+  }
+  CHECK(readBack(folder.path, plan).trials.size() == 2);
+  CHECK(std::filesystem::is_empty(spool.path));
   unsetenv("TMPDIR");
 }
 

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "runtime/store/spool.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {
 
-llvm::Error Store::append(const Entry& entry, bool durable) {
+llvm::Error Store::append(const Entry& entry, OnDisk when) {
   if (auto error = heartbeat()) return error;
   if (!journal_) {
     auto journal = JournalWriter::create(folder_, before_, name_);
@@ -16,7 +18,7 @@ llvm::Error Store::append(const Entry& entry, bool durable) {
     behind_ = true;
   }
   behind_ = true;
-  return journal_->append(entry, durable);
+  return journal_->append(entry, when);
 }
 
 llvm::Expected<int64_t> Store::numberOf(const Key& key) {
@@ -37,7 +39,7 @@ llvm::Expected<int64_t> Store::numberOf(const Key& key) {
 
 llvm::Expected<int64_t> Store::addSession(Session session) {
   session.id = sessions_ + 1;
-  if (auto error = append(session, true)) return error;
+  if (auto error = append(session, OnDisk::Now)) return error;
   return ++sessions_;
 }
 
@@ -48,12 +50,12 @@ llvm::Expected<int64_t> Store::addRun(Run run) {
   const PlanText plan{plan::shortHash(run.plan_json), std::move(run.plan_json)};
   if (plans_.insert(plan.hash).second)
     if (auto error = append(plan)) return error;
-  if (auto error = append(RunBegan{run, plan.hash}, true)) return error;
+  if (auto error = append(RunBegan{run, plan.hash}, OnDisk::Now)) return error;
   return ++runs_;
 }
 
 llvm::Error Store::endRun(int64_t run, Moment at, std::string_view outcome) {
-  return append(RunEnded{run, at, std::string(outcome)}, true);
+  return append(RunEnded{run, at, std::string(outcome)}, OnDisk::Now);
 }
 
 llvm::Expected<uint64_t> Store::nextBlockNumber(const std::string& study, plan::TrialKind kind) {
@@ -86,9 +88,22 @@ llvm::Expected<int64_t> Store::beginTrial(const Trial& trial) {
 }
 
 llvm::Error Store::endTrial(const Trial& trial, Moment at) {
-  const TrialEnded end{trial, at};
-  llvm::Error error = append(end, true);
-  if (!error) return llvm::Error::success();
+  TrialEnded end{trial, at};
+  llvm::Error error = settle();
+  if (!error) error = append(end, OnDisk::WhenAwaited);
+  if (error) return keepElsewhere(std::move(error), end);
+  unsettled_ = std::move(end);
+  return llvm::Error::success();
+}
+
+llvm::Error Store::settle() {
+  if (!unsettled_) return llvm::Error::success();
+  const TrialEnded end = *std::exchange(unsettled_, std::nullopt);
+  llvm::Error error = journal_->awaitSync();
+  return error ? keepElsewhere(std::move(error), end) : llvm::Error::success();
+}
+
+llvm::Error Store::keepElsewhere(llvm::Error error, const TrialEnded& end) {
   // The lease may be another's by now: then the value is nobody's. Else the disk is in the way, and another may not be.
   if (auto lost = heartbeat()) {
     llvm::consumeError(std::move(error));  // it says the same, or what comes of it
@@ -100,7 +115,7 @@ llvm::Error Store::endTrial(const Trial& trial, Moment at) {
 llvm::Error Store::reread(const Trial& trial) {
   auto key = numberOf(trial.key);
   if (!key) return key.takeError();
-  return append(Reread{trial, *key}, true);
+  return append(Reread{trial, *key}, OnDisk::Now);
 }
 
 llvm::Error Store::adopt(Adopted entry) { return append(std::move(entry)); }

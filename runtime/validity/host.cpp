@@ -21,7 +21,8 @@ constexpr size_t kNamedOthers = 3;
 
 std::optional<double> numberIn(StringRef text) {
   double value = 0;
-  return llvm::to_float(text.trim(), value) ? std::optional(value) : std::nullopt;
+  text = text.trim();  // of which to_float takes nothing for 0
+  return !text.empty() && llvm::to_float(text, value) ? std::optional(value) : std::nullopt;
 }
 
 std::optional<uint64_t> wholeIn(StringRef text) {

@@ -80,6 +80,7 @@ TEST_CASE("what others take of a trial's cores is told, with who they are, and n
   CHECK(*readings.other_cpu == doctest::Approx(0.2));
   CHECK(readings.busy_others == std::vector<std::string>{"99 (cc1) plus)"});
   CHECK(readings.load == 1.25);
+  CHECK_FALSE(readings.mhz_most);  // this machine tells none
   CHECK(judge(readings, limits({})).empty());
   const std::vector<Flag> flags = judge(readings, limits({{"other_cpu", 0.05}}));
   REQUIRE(names(flags) == std::vector<std::string>{"other_cpu"});

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What a trial costs around the program that it measures: many trials of `true`, in one run beside hyperfine, JUBE, ReFrame and Hydra.
+With exactly one argument `true` reads the locale's files, in case it is --help; all tools here give it two or none.
 
 expc and the peers are timed as whole processes, expc and hyperfine in turns; of the other peers 200 trials are run. hyperfine keeps its
 results in memory until the end; each trial of expc is on the disk before the next one starts; memory is that of its largest
@@ -21,7 +22,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent / "trials"
 
-STUDY = """workload nothing command ["true", "${{level}}"] {{
+STUDY = """workload nothing command ["true", "level", "${{level}}"] {{
   param level : int in 1..10 = 1
   metric wall : Time lower
 }}
@@ -67,7 +68,7 @@ def expc(path, trials, folder):
 
 
 def hyperfine(_, trials, folder):
-    timed(["hyperfine", "-N", "--runs", trials, "--export-json", folder / "hyperfine.json", "true"])
+    timed(["hyperfine", "-N", "--runs", trials, "--export-json", folder / "hyperfine.json", "true level 1"])
 
 
 def jube(_, trials, folder):
