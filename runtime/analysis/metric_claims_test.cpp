@@ -19,9 +19,8 @@ TEST_CASE("without a confidence every trial must satisfy the bound") {
   CriterionResult result = judged(plan, claim, records);
   CHECK(word(result.verdict) == "pass");
   CHECK(result.why ==
-        "all 6 trials >= 90 %: smallest 95.0 % at precision=fp64 gpus=1; 0 of 1 failed in a cell: with 95 % confidence "
-        "at most "
-        "95 % would");
+        "all 6 trials >= 90 %: smallest 95.0 % at precision=fp64 gpus=1; 0 of 1 failed in a cell: of further ones at "
+        "most 95 % would (95 % confidence)");
   records.results.trials[5].metrics["accuracy"] = 0.883;
   records.results.trials[4].metrics["accuracy"] = 0.899;
   result = judged(plan, claim, records);
@@ -59,8 +58,8 @@ TEST_CASE("a claim about every trial waits for the planned ones") {
   const CriterionResult result = judged(plan, claim, records);
   CHECK(word(result.verdict) == "pass");
   CHECK(result.why ==
-        "all 3 trials >= 90 %: smallest 95.0 % at precision=fp64 gpus=1; 0 of 3 failed: with 95 % confidence at most "
-        "63 % would");
+        "all 3 trials >= 90 %: smallest 95.0 % at precision=fp64 gpus=1; 0 of 3 failed: of further ones at most "
+        "63 % would (95 % confidence)");
 }
 
 TEST_CASE("with a confidence a metric is judged by its median's interval") {

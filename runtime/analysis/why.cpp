@@ -110,7 +110,7 @@ std::string Explainer::everyTrialPasses() const {
   std::string text = trials == 1 ? count : "all " + count;
   text += fmt::format(" {}: {} {}", holds(), extreme(bound(chosen)), value(chosen, shown_value));
   if (!place.empty()) text += " at " + place;
-  return text + fmt::format("; 0 of {} failed{}: with 95 % confidence at most {:.0f} % would", fewest,
+  return text + fmt::format("; 0 of {} failed{}: of further ones at most {:.0f} % would (95 % confidence)", fewest,
                             many ? " in a cell" : "", 100 * stats::zeroFailuresBound(static_cast<unsigned>(fewest)));
 }
 
