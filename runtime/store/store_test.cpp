@@ -627,6 +627,26 @@ TEST_CASE("what the disk did not take although it was written is kept beside it,
   unsetenv("TMPDIR");
 }
 
+TEST_CASE("what the disk did not take is kept beside it too where the next thing to be written is the run's end") {
+  TestFolder folder, spool;
+  plan::Plan plan = twoPoints();
+  setenv("TMPDIR", spool.path.c_str(), 1);
+  {
+    Store store = openWriter(folder.path);
+    Filled filled = fill(store);
+    disk_is_broken = true;
+    finish(store, trialOf(plan, 0, filled.block, filled.session, 0));
+    disk_is_broken = false;
+    llvm::Error error = store.endRun(1, {102, 12}, "complete");
+    REQUIRE(bool(error));
+    CHECK(has(llvm::toString(std::move(error)), spool.path));
+    llvm::cantFail(store.close());
+  }
+  llvm::cantFail(openWriter(folder.path).close());
+  CHECK(readBack(folder.path, plan).trials.size() == 1);
+  unsetenv("TMPDIR");
+}
+
 TEST_CASE("tables, views and triggers that a stranger declared in an index never run") {
   TestFolder folder;
   plan::Plan plan = twoPoints();

@@ -11,6 +11,8 @@ namespace expc::store {
 
 llvm::Error Store::append(const Entry& entry, OnDisk when) {
   if (auto error = heartbeat()) return error;
+  if (when != OnDisk::Sometime)  // the journal tells only once what the disk did not take
+    if (auto error = settle()) return error;
   if (!journal_) {
     auto journal = JournalWriter::create(folder_, before_, name_);
     if (!journal) return journal.takeError();
@@ -89,9 +91,7 @@ llvm::Expected<int64_t> Store::beginTrial(const Trial& trial) {
 
 llvm::Error Store::endTrial(const Trial& trial, Moment at) {
   TrialEnded end{trial, at};
-  llvm::Error error = settle();
-  if (!error) error = append(end, OnDisk::WhenAwaited);
-  if (error) return keepElsewhere(std::move(error), end);
+  if (auto error = append(end, OnDisk::WhenAwaited)) return keepElsewhere(std::move(error), end);
   unsettled_ = std::move(end);
   return llvm::Error::success();
 }
