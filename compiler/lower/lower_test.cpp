@@ -233,6 +233,8 @@ TEST_CASE("criteria become trees over cells") {
   CHECK(plan.criteria[2].unit == "x");
   CHECK(plan.criteria[2].text == "forall *: gain >= 1x with confidence 95%");
   CHECK(plan.criteria[2].domain == "gpus 2, 3; method none, lora");
+  CHECK(plan.criteria[2].where == "gain = speedup(step_time) over gpus against 1");
+  CHECK(plan.criteria[1].where.empty());
 }
 
 TEST_CASE("presets and overrides restrict, in order") {

@@ -224,6 +224,7 @@ class Outliner {
     result.name = declared.name;
     result.text = declared.text;
     result.doc = declared.doc;
+    result.where = where(declared);
     result.infeasible = declared.infeasible;
     result.confidence = declared.confidence;
     result.not_asked = of.cells == 0;
@@ -242,6 +243,17 @@ class Outliner {
     else
       result.bound = lower::toPlan(declared.bound);
     return result;
+  }
+
+  /// "gain = speedup(step_time) over precision against fp64", with what that compares in turn; or a metric's formula.
+  std::string where(const check::Criterion& criterion) const {
+    std::vector<std::string> texts;
+    for (auto compared = criterion.comparison; compared; compared = study_.comparisons[*compared].inner)
+      texts.push_back(study_.comparisons[*compared].name + " = " + study_.comparisons[*compared].text);
+    if (texts.empty() && criterion.metric)
+      if (const plan::Metric metric = lower::toPlan(study_, study_.metrics[*criterion.metric]); metric.derived)
+        texts.push_back(metric.name + " = " + metric.text);
+    return fmt::format("{}", fmt::join(texts, "; "));
   }
 
   /// "precision fp32; gpus 1, 2 of 1..4": what was asked, and of how much where a selection or the machine left levels

@@ -9,6 +9,7 @@
 
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
+#include "runtime/analysis/next_step.h"
 #include "runtime/plan/evaluate.h"
 
 namespace expc::analysis {
@@ -92,29 +93,42 @@ plan::Cell cellOf(const plan::Control& control, const Subject& subject, plan::Tr
 /// The interval of a control, held against what some claim leaves room for.
 struct Held {
   bool leaves = false;
-  std::string text;  // "step_time of …: the same twice differs by [1.1x, 1.2x], which leaves [0.9x, 1.1x] (`of`)"
+  std::string text;  // "…, within [0.9x, 1.1x], ROOM"
+  std::optional<NextStep> next = std::nullopt;
 };
 
-/// "step_time of precision=fp64 (control twice): the same twice differs by [1.1x, 1.2x]"; it has an interval.
-std::string differenceText(const Evidence& evidence, const ControlResult& control, const plan::Metric& metric) {
-  const char* what =
-      control.name == plan::kAlone ? "alone against beside others it differs by" : "the same twice differs by";
-  return fmt::format("{} of {}: {} {}", control.metric, placeLabel(evidence.index, {control.point, control.name}), what,
-                     formatInterval(*control.estimate.interval, control.ratio ? "x" : metric.unit,
-                                    control.ratio ? "" : metric.dimension));
+/// `bounds`: what its ends must not be confused with.
+std::string intervalText(const ControlResult& control, const plan::Metric& metric, const stats::Interval& interval,
+                         const std::vector<double>& bounds) {
+  return formatInterval(interval, control.ratio ? "x" : metric.unit, control.ratio ? "" : metric.dimension, bounds);
 }
 
-Held hold(const Evidence& evidence, const ControlResult& control, double margin, const std::string& of) {
+/// "step_time of precision=fp64 (control twice), the same point run again in each block, differs from it by
+/// [1.1x, 1.2x]"; it has an interval.
+std::string differenceText(const Evidence& evidence, const ControlResult& control, const plan::Metric& metric,
+                           const std::vector<double>& bounds = {}) {
+  const char* what = control.name == plan::kAlone ? "which ran alone and not beside others, differs by"
+                                                  : "the same point run again in each block, differs by";
+  return fmt::format("{} of {}, {} {}", control.metric, placeLabel(evidence.index, {control.point, control.name}), what,
+                     intervalText(control, metric, *control.estimate.interval, bounds));
+}
+
+/// `room`: what the margin is half of.
+Held hold(const Evidence& evidence, const ControlResult& control, double margin, const std::string& room) {
   const plan::Metric& metric = *evidence.index.plan().findMetric(control.metric);
   const double neutral = control.ratio ? 1 : 0;
   const plan::Bound band{plan::Relation::Within, neutral - margin, neutral + margin, ""};
+  const stats::Interval& interval = *control.estimate.interval;
+  const std::string allowed = intervalText(control, metric, {band.low, band.high, kConfidence}, {neutral});
   Held held;
-  held.leaves = !satisfies(band, control.estimate.interval->low, control.estimate.interval->high);
-  held.text =
-      fmt::format("{}, {} {} ({})", differenceText(evidence, control, metric), held.leaves ? "which leaves" : "within",
-                  formatInterval({band.low, band.high, kConfidence}, control.ratio ? "x" : metric.unit,
-                                 control.ratio ? "" : metric.dimension),
-                  of);
+  held.leaves = !satisfies(band, interval.low, interval.high);
+  held.text = fmt::format("{}, {} {}, half of {}", differenceText(evidence, control, metric, ends(band)),
+                          held.leaves ? "and should lie within" : "within", allowed, room);
+  if (!held.leaves) return held;
+  const plan::Cell cell = cellOf({control.name, control.point}, {control.metric, control.ratio}, metric.kind);
+  held.next = nextStepForTrust(evidence, cell, band, control.estimate);
+  if (control.estimate.estimate && !satisfies(band, *control.estimate.estimate, *control.estimate.estimate))
+    held.text += "; its estimate lies outside too, so that more blocks would not bring it in";
   return held;
 }
 
@@ -134,29 +148,31 @@ ControlResult judgeControl(const Evidence& evidence, const plan::Control& contro
   } else if (!result.margin) {
     result.why = differenceText(evidence, result, metric) + "; no criterion claims a gap to hold it against";
   } else {
-    const Held held = hold(evidence, result, *result.margin, "half the smallest gap claimed");
+    const Held held = hold(evidence, result, *result.margin, "the smallest gap that is claimed");
     result.untrusted = held.leaves;
     result.why = held.text;
   }
   return result;
 }
 
-/// Why a control leaves the criterion untrusted; "" where none does. What it is held against is the criterion's own
-/// gap, so that one tight claim does not spoil the others; the smallest that is claimed of the metric where it claims
-/// none.
-std::string distrust(const Evidence& evidence, const plan::Criterion& criterion,
-                     const std::vector<ControlResult>& controls) {
+/// Marks the criterion as untrusted where a control says so. What that is held against is the criterion's own gap, so
+/// that one tight claim does not spoil the others; the smallest that is claimed of the metric where it claims none.
+void distrust(const Evidence& evidence, const plan::Criterion& criterion, const std::vector<ControlResult>& controls,
+              CriterionResult& result) {
   const std::set<Subject> subjects = subjectsOf(criterion);
   const std::optional<double> gap = gapOf(criterion);
   for (const ControlResult& control : controls) {
     if (!control.estimate.interval || !subjects.count({control.metric, control.ratio})) continue;
     const std::optional<double> margin = gap ? std::optional(*gap / 2) : control.margin;
     if (!margin) continue;
-    const Held held =
-        hold(evidence, control, *margin, gap ? "half the gap that it claims" : "half the smallest gap claimed");
-    if (held.leaves) return held.text;
+    Held held = hold(evidence, control, *margin,
+                     gap ? "the gap that this claims from no difference" : "the smallest gap that is claimed");
+    if (!held.leaves) continue;
+    result.untrusted = held.text;
+    // What would decide it comes first: it may take more blocks, and says what becomes of the control.
+    if (!result.next && (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail)) result.next = held.next;
+    return;
   }
-  return "";
 }
 
 }  // namespace
@@ -176,8 +192,7 @@ void judgeControls(const Evidence& evidence, Judgement& judgement) {
     }
   }
   for (size_t i = 0; i < judgement.criteria.size() && i < plan.criteria.size(); ++i)
-    if (compares(plan.criteria[i]))
-      judgement.criteria[i].untrusted = distrust(evidence, plan.criteria[i], judgement.controls);
+    if (compares(plan.criteria[i])) distrust(evidence, plan.criteria[i], judgement.controls, judgement.criteria[i]);
 }
 
 }  // namespace expc::analysis

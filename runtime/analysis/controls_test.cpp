@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "runtime/analysis/needs.h"
 #include "runtime/analysis/test_study.h"
 
@@ -52,16 +54,38 @@ TEST_CASE("a control within half the smallest gap leaves verdicts trusted") {
 TEST_CASE("a control that leaves it makes the verdict untrusted, and undecided for exit codes") {
   const Judgement judgement = judge(controlled(), measured(1.15).results);
   CHECK(judgement.controls[0].untrusted);
-  CHECK(judgement.controls[0].why.find("which leaves [0.90x, 1.10x]") != std::string::npos);
-  CHECK(word(judgement.criteria[0].verdict) == "pass");
-  CHECK(judgement.criteria[0].untrusted.find("which leaves [0.90x, 1.10x] (half the gap that it claims)") !=
+  CHECK(judgement.controls[0].why.find("should lie within [0.90x, 1.10x], half of the smallest gap") !=
         std::string::npos);
+  CHECK(word(judgement.criteria[0].verdict) == "pass");
+  const std::string& untrusted = judgement.criteria[0].untrusted;
+  CHECK(untrusted.find("within [0.90x, 1.10x], half of the gap that this claims") != std::string::npos);
+  // Its estimate lies outside, so more blocks are not the way.
+  CHECK(untrusted.ends_with("more blocks would not bring it in"));
+  CHECK_FALSE(judgement.criteria[0].next);
   CHECK(exitCode(judgement) == 4);
   // A failing verdict is no more to be trusted.
   const Judgement failing = judge(controlled(1.8), measured(1.45).results);
   CHECK(word(failing.criteria[0].verdict) == "fail");
   CHECK_FALSE(failing.criteria[0].untrusted.empty());
   CHECK(exitCode(failing) == 4);
+}
+
+TEST_CASE("where only the interval of a control leaves, so many more blocks would bring it in") {
+  const Judgement judgement = judge(controlled(1.02), measured(1, 0.03).results);
+  const CriterionResult& result = judgement.criteria[0];
+  REQUIRE_FALSE(result.untrusted.empty());
+  CHECK(word(result.verdict) == "pass");
+  REQUIRE(result.next);
+  CHECK(result.next->reach == NextStep::Reach::Trusts);
+  const stats::Interval& interval = *judgement.controls[0].estimate.interval;
+  // As many times as many as the half-width is too large: squared.
+  const double estimate = std::log(*judgement.controls[0].estimate.estimate);
+  const double gap = std::min(std::log(1.01) - estimate, estimate - std::log(0.99));
+  const double reach = estimate > (std::log(1.01) + std::log(0.99)) / 2 ? std::log(interval.high) - estimate
+                                                                        : estimate - std::log(interval.low);
+  CHECK(result.next->blocks == std::ceil(7 * std::pow(reach / gap, 2)) - 7);
+  CHECK(result.next->repetitions == result.next->blocks + 7);
+  CHECK(exitCode(judgement) == 4);
 }
 
 TEST_CASE("a criterion is held to the gap that it claims, one that claims none to the smallest of all") {

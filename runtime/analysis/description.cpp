@@ -44,7 +44,7 @@ Description describe(const Index& index) {
     if (is_grid)
       if (auto effects = effectsOn(index, *metric); effects && effects->effects.size() > 1)
         description.effects.push_back(std::move(*effects));
-    if (Ranking ranking{name, rank(index, *metric)}; ranking.points.size() > 2)
+    if (Ranking ranking{name, rank(index, *metric)}; ranking.points.size() > 2 && ranking.points.back().rank > 1)
       description.rankings.push_back(std::move(ranking));
     if (auto drift = driftOf(index, *metric); drift && (drift->first || drift->p <= kTrend))
       description.drifts.push_back(std::move(*drift));

@@ -19,7 +19,7 @@ struct Ranking {
 
 struct Description {
   std::vector<Effects> effects;   // of metrics over grids of two factors and more: of one, comparisons say it
-  std::vector<Ranking> rankings;  // of three points and more
+  std::vector<Ranking> rankings;  // of three points and more, where blocks tell some apart
   std::vector<Front>
       fronts;  // of the first metric with each other one, where some points are beaten and several are not
   std::vector<Front> plotted;  // of each plot of one metric over another: over, then subject

@@ -8,6 +8,8 @@
 #include <initializer_list>
 #include <vector>
 
+#include "runtime/stats/procedures.h"
+
 namespace expc::analysis {
 namespace {
 
@@ -154,13 +156,26 @@ std::string formatInterval(const stats::Interval& interval, std::string_view uni
   return bracket(style, interval);
 }
 
+EstimateText formatParts(double estimate, const stats::Interval& interval, std::string_view unit,
+                         std::string_view dimension, std::span<const double> bounds) {
+  // As the estimate is written alone, unless its interval is of another size altogether.
+  const double own = magnitudeOf({estimate}), largest = magnitudeOf({estimate, interval.low, interval.high});
+  Style style =
+      styleFor(own * 10 < largest ? largest : own, allWhole({estimate, interval.low, interval.high}), unit, dimension);
+  showWidth(style, interval);
+  setApart(style, {estimate, interval.low, interval.high}, bounds);
+  return {style.write(estimate), bracket(style, interval)};
+}
+
 std::string formatEstimate(double estimate, const stats::Interval& interval, std::string_view unit,
                            std::string_view dimension, std::span<const double> bounds) {
-  Style style = styleFor(magnitudeOf({estimate, interval.low, interval.high}),
-                         allWhole({estimate, interval.low, interval.high}), unit, dimension);
-  showWidth(style, interval);
-  setApart(style, {interval.low, interval.high}, bounds);
-  return style.write(estimate) + " " + bracket(style, interval);
+  const EstimateText text = formatParts(estimate, interval, unit, dimension, bounds);
+  return text.estimate + " " + text.interval;
+}
+
+std::string formatWithoutFailure(unsigned n) {
+  return fmt::format("of further ones at most {:.0f} % would fail (95 % confidence)",
+                     100 * stats::zeroFailuresBound(n));
 }
 
 std::string formatConfidence(double confidence) {

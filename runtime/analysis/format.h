@@ -23,7 +23,14 @@ std::string formatQuantity(double value, std::string_view unit, std::string_view
 std::string formatInterval(const stats::Interval& interval, std::string_view unit, std::string_view dimension = "",
                            std::span<const double> bounds = {});
 
-/// An estimate and its interval with the same unit and digits: "1.52x [1.48x, 1.57x]".
+/// An estimate and its interval with one unit and the same digits: "1.52x" and "[1.48x, 1.57x]". With `bounds`, more
+/// digits where one of them would otherwise print like a bound that it is not.
+struct EstimateText {
+  std::string estimate, interval;
+};
+EstimateText formatParts(double estimate, const stats::Interval& interval, std::string_view unit,
+                         std::string_view dimension = "", std::span<const double> bounds = {});
+/// Both: "1.52x [1.48x, 1.57x]".
 std::string formatEstimate(double estimate, const stats::Interval& interval, std::string_view unit,
                            std::string_view dimension = "", std::span<const double> bounds = {});
 
@@ -31,6 +38,9 @@ std::string formatEstimate(double estimate, const stats::Interval& interval, std
 /// prints as "1.1996x" and not as "1.20x". Equal values print as formatQuantity does.
 std::string formatAgainst(double value, std::span<const double> bounds, std::string_view unit,
                           std::string_view dimension = "");
+
+/// What `n` trials without a failure show of further ones: "of further ones at most 26 % would fail (95 % confidence)".
+std::string formatWithoutFailure(unsigned n);
 
 /// "95 %", "99.9 %".
 std::string formatConfidence(double confidence);

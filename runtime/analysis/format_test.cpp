@@ -53,6 +53,11 @@ TEST_CASE("the ends of an interval share a unit and tell apart") {
   CHECK(formatEstimate(1.52, {1.48, 1.57, 0.95}, "x") == "1.52x [1.48x, 1.57x]");
   CHECK(formatEstimate(0.975, {0.9712, 0.9791, 0.95}, "", "share") == "97.5 % [97.1 %, 97.9 %]");
   CHECK(formatEstimate(7, {7, 7, 1}, "") == "7 [7, 7]");
+  // An estimate has the digits and the unit that it has alone.
+  CHECK(formatEstimate(0.0807, {0.0779, 0.1012, 0.95}, "s") == "80.7 ms [77.9 ms, 101.2 ms]");
+  CHECK(formatEstimate(1022 * 1048576.0, {942 * 1048576.0, 1034 * 1048576.0, 0.95}, "B/s") ==
+        "1022 MiB/s [942 MiB/s, 1034 MiB/s]");
+  CHECK(formatEstimate(0.0001, {-0.005, 0.006, 0.95}, "s") == "0.10 ms [-5.00 ms, 6.00 ms]");
   CHECK(formatInterval({-0.00001, 0.5, 0.95}, "x") == "[0.000x, 0.500x]");
 }
 

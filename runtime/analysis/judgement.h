@@ -76,12 +76,13 @@ struct Look {
   double confidence = 0;         // of its intervals, so that all looks together keep the criterion's
 };
 
-/// What further blocks would do for an undecided criterion, at the noise that was seen and if its estimates stay where
-/// they are.
+/// What further blocks would do for a criterion that is undecided or untrusted, at the noise that was seen and if
+/// estimates stay where they are.
 struct NextStep {
-  /// Decides: probably its verdict. Intervals: cells that have too few values for an interval get one. OutOfReach: not
-  /// even a hundred times as many blocks would decide it, so that another design is the answer.
-  enum class Reach { Decides, Intervals, OutOfReach };
+  /// Decides: probably its verdict. Trusts: a control gets narrow enough for it to be trusted. Intervals: cells that
+  /// have too few values for an interval get one. OutOfReach: not even a hundred times as many blocks would decide it,
+  /// so that another design is the answer.
+  enum class Reach { Decides, Trusts, Intervals, OutOfReach };
   Reach reach = Reach::Decides;
   unsigned blocks = 0;            // further ones; 0 out of reach
   unsigned repetitions = 0;       // that the design then has in all

@@ -14,24 +14,29 @@ constexpr double kMostTimes = 100;  // as many pairs as there are
 /// One that its own interval decides waits for what Holm asks of several: a little more.
 constexpr double kLeastTimes = 1.1;
 
-/// How far the estimate is from the nearest end of its bound, and how far the interval reaches there, on the scale of
-/// the estimate: of ratios the logarithm.
-struct Distance {
-  double gap, reach;
-};
-
-std::optional<Distance> distanceOf(const plan::Cell& cell, const plan::Bound& bound, const CellEstimate& estimate) {
+/// How many times as many pairs take the interval to the nearest end of the bound, on whichever side of that the
+/// estimate lies; infinite where it lies on it, nothing where an end is infinite. Of ratios on logarithms.
+std::optional<double> timesAsManyPairs(const plan::Cell& cell, const plan::Bound& bound, const CellEstimate& estimate) {
   const bool ratio = cell.estimator == plan::Estimator::PairedRatio;
   const auto scale = [&](double value) { return ratio ? std::log(value) : value; };
-  std::optional<Distance> nearest;
+  double nearest = INFINITY, reach = 0;
   for (const double end : ends(bound)) {
     const double towards = end < *estimate.estimate ? estimate.interval->low : estimate.interval->high;
-    const Distance distance{std::abs(scale(*estimate.estimate) - scale(end)),
-                            std::abs(scale(*estimate.estimate) - scale(towards))};
-    if (!std::isfinite(distance.gap) || !std::isfinite(distance.reach)) return std::nullopt;
-    if (!nearest || distance.gap < nearest->gap) nearest = distance;
+    const double gap = std::abs(scale(*estimate.estimate) - scale(end));
+    const double half_width = std::abs(scale(*estimate.estimate) - scale(towards));
+    if (!std::isfinite(gap) || !std::isfinite(half_width)) return std::nullopt;
+    if (gap < nearest) nearest = gap, reach = half_width;
   }
-  return nearest;
+  return nearest > 0 ? std::pow(reach / nearest, 2) : INFINITY;
+}
+
+/// How long blocks take, by the trials that there were.
+std::optional<double> secondsOf(const Index& index, plan::TrialKind kind, unsigned blocks) {
+  unsigned places = 0;
+  for (unsigned number = 0; number < index.places(); ++number)
+    places += index.asked(kind, number) && index.runs(kind, number);
+  const auto seconds = index.typicalSeconds(kind);
+  return seconds ? std::optional(*seconds * places * blocks) : std::nullopt;
 }
 
 /// How many times as many pairs a further look at `pairs` takes for the same half-width, since alpha was spent before.
@@ -65,14 +70,13 @@ std::optional<Needed> neededFor(const plan::Plan& plan, const plan::Criterion& c
   if (cell.state != CellState::Measured) return std::nullopt;
   if (!cell.estimate.interval && cell.fewest > complete) return Needed{NextStep::Reach::Intervals, double(cell.fewest)};
   if (!cell.estimate.interval || !cell.estimate.estimate) return std::nullopt;
-  const auto distance = distanceOf(planned, boundOf(criterion, planned), cell.estimate);
-  if (!distance) return std::nullopt;
-  const double times = distance->gap > 0 ? std::pow(distance->reach / distance->gap, 2) : INFINITY;
-  if (times > kMostTimes) return Needed{NextStep::Reach::OutOfReach};
-  const double pairs = complete * std::max(kLeastTimes, times);
+  const auto times = timesAsManyPairs(planned, boundOf(criterion, planned), cell.estimate);
+  if (!times) return std::nullopt;
+  if (*times > kMostTimes) return Needed{NextStep::Reach::OutOfReach};
+  const double pairs = complete * std::max(kLeastTimes, *times);
   if (cell.unfinished && pairs <= mostOf(plan, planned.kind)) return Needed{NextStep::Reach::Decides, pairs};
   const double price = priceOfLooking(criterion, standing, pairs);
-  return Needed{NextStep::Reach::Decides, complete * std::max(kLeastTimes, times * price)};
+  return Needed{NextStep::Reach::Decides, complete * std::max(kLeastTimes, *times * price)};
 }
 
 }  // namespace
@@ -97,11 +101,19 @@ std::optional<NextStep> nextStep(const Evidence& evidence, const plan::Criterion
     if (!step || (effort(own) < effort(*step)) == exists) step = own;
   }
   if (!step || step->reach == NextStep::Reach::OutOfReach) return step;
-  const plan::TrialKind kind = criterion.cells.front().kind;
-  unsigned places = 0;
-  for (unsigned number = 0; number < evidence.index.places(); ++number)
-    places += evidence.index.asked(kind, number) && evidence.index.runs(kind, number);
-  if (const auto seconds = evidence.index.typicalSeconds(kind)) step->seconds = *seconds * places * step->blocks;
+  step->seconds = secondsOf(evidence.index, criterion.cells.front().kind, step->blocks);
+  return step;
+}
+
+std::optional<NextStep> nextStepForTrust(const Evidence& evidence, const plan::Cell& control, const plan::Bound& band,
+                                         const CellEstimate& estimate) {
+  if (!estimate.estimate || !satisfies(band, *estimate.estimate, *estimate.estimate)) return std::nullopt;
+  const auto times = timesAsManyPairs(control, band, estimate);
+  if (!times || *times > kMostTimes) return std::nullopt;
+  const Scope& scope = estimate.scope;
+  const auto pairs = static_cast<unsigned>(std::ceil(scope.complete * std::max(kLeastTimes, *times)));
+  NextStep step{NextStep::Reach::Trusts, pairs - scope.complete, std::max(pairs + scope.lost, scope.planned), {}};
+  step.seconds = secondsOf(evidence.index, control.kind, step.blocks);
   return step;
 }
 

@@ -14,4 +14,9 @@ namespace expc::analysis {
 std::optional<NextStep> nextStep(const Evidence& evidence, const plan::Criterion& criterion,
                                  const MeasuredCriterion& measured);
 
+/// For a criterion that is untrusted because the interval of a control leaves its `band`, by the same rule. Nothing
+/// where the estimate lies outside too: then no number of pairs would bring the interval in.
+std::optional<NextStep> nextStepForTrust(const Evidence& evidence, const plan::Cell& control, const plan::Bound& band,
+                                         const CellEstimate& estimate);
+
 }  // namespace expc::analysis

@@ -25,8 +25,9 @@ bool better(const plan::Metric& metric, double a, double b) {
   return metric.better == plan::Direction::Lower ? a < b : a > b;
 }
 
-/// Whether blocks that both have do not tell them apart.
-bool sharesRank(const std::vector<PointValue>& a, const std::vector<PointValue>& b) {
+/// Whether blocks that both have do not tell them apart. Single values do only where the metric is exact.
+bool sharesRank(const plan::Metric& metric, const std::vector<PointValue>& a, const std::vector<PointValue>& b) {
+  if (!metric.exact && (a.size() < 2 || b.size() < 2)) return true;
   std::map<std::pair<int64_t, int64_t>, double> of_a;
   for (const PointValue& value : a) of_a[{value.block, value.session}] = value.value;
   std::vector<double> differences;
@@ -65,7 +66,7 @@ std::vector<Ranked> rank(const Index& index, const plan::Metric& metric) {
   std::vector<Ranked> ranks;
   size_t first = 0;
   for (size_t i = 0; i < all.size(); ++i) {
-    if (i > first && !sharesRank(all[first].values, all[i].values)) first = i;
+    if (i > first && !sharesRank(metric, all[first].values, all[i].values)) first = i;
     all[i].ranked.rank = static_cast<unsigned>(first + 1);
     ranks.push_back(all[i].ranked);
   }

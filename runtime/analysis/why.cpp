@@ -1,6 +1,7 @@
 #include "runtime/analysis/why.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -75,14 +76,10 @@ std::string Explainer::criterion(Verdict verdict) const {
 }
 
 std::string Explainer::passes() const {
-  if (!criterion_.confidence) return everyTrialPasses();
   const std::vector<size_t> passing = with(Verdict::Pass);
   if (passing.empty()) return "every part of the claim holds";
-  if (!forall()) {
-    const size_t shown_cell = best(passing);
-    return fmt::format("{} of {} {}, Holm over them: {}{}", passing.size(), cellCount(cells_.size()), holds(),
-                       prefix(shown_cell), shown(shown_cell));
-  }
+  if (!forall()) return somePass();
+  if (!criterion_.confidence) return everyTrialPasses(passing);
   const size_t shown_cell = worst(passing);
   if (cells_.size() == 1) return prefix(0) + shown(0) + " " + bound(0).text;
   return fmt::format("{} {}: {} {} {}", passing.size() == cells_.size() ? "all" : fmt::format("{} of", passing.size()),
@@ -90,28 +87,47 @@ std::string Explainer::passes() const {
                      ownBounds() ? prefix(shown_cell) + shown(shown_cell) : shown(shown_cell), bound(shown_cell).text);
 }
 
-std::string Explainer::everyTrialPasses() const {
-  const std::vector<size_t> passing = with(Verdict::Pass);
-  if (passing.empty()) return "every part of the claim holds";
-  const size_t chosen = forall() ? worst(passing) : best(passing);
+std::string Explainer::somePass() const {
+  constexpr size_t kNamed = 6;
+  std::vector<std::string> names;
+  std::vector<size_t> surest;
+  size_t count = 0;
+  for (const plan::Claim& part : criterion_.claim.children) {
+    const std::vector<size_t> own = decisive(part);
+    if (own.empty()) continue;
+    if (++count <= kNamed) names.push_back(commonLabel(cellsOf(part)));
+    if (surest.empty() || marginOf(worst(own)) > marginOf(worst(surest))) surest = own;
+  }
+  if (count == 0) return "some part of the claim holds";
+  if (count > kNamed) names.push_back("…");
+  const size_t shown_cell = worst(surest);
+  return fmt::format("holds at {} ({} of {}{}){}: ", fmt::join(names, ", "), count, criterion_.claim.children.size(),
+                     criterion_.confidence ? ", Holm over them" : "", count > 1 ? "; the surest" : "") +
+         (criterion_.confidence ? fmt::format("{}{} {}", prefix(shown_cell), shown(shown_cell), bound(shown_cell).text)
+                                : everyTrialPasses(surest));
+}
+
+std::string Explainer::everyTrialPasses(const std::vector<size_t>& passing) const {
+  const size_t chosen = worst(passing);
   size_t trials = 0, fewest = cells_[chosen].estimate.values.size();
+  bool vary = false;
   for (const size_t index : passing) {
     trials += cells_[index].estimate.values.size();
     fewest = std::min(fewest, cells_[index].estimate.values.size());
+    vary |= !cells_[index].exact;
   }
-  if (!forall()) trials = fewest = cells_[chosen].estimate.values.size();
   const std::vector<double>& values = cells_[chosen].estimate.values;
   const double shown_value = *std::min_element(values.begin(), values.end(), [&](double a, double b) {
     return margin(bound(chosen), a, a) < margin(bound(chosen), b, b);
   });
-  const bool many = forall() && passing.size() > 1;
   const std::string place = label(chosen);
   const std::string count = countNoun(criterion_.cells[chosen], static_cast<unsigned>(trials));
   std::string text = trials == 1 ? count : "all " + count;
   text += fmt::format(" {}: {} {}", holds(), extreme(bound(chosen)), value(chosen, shown_value));
   if (!place.empty()) text += " at " + place;
-  return text + fmt::format("; 0 of {} failed{}: of further ones at most {:.0f} % would (95 % confidence)", fewest,
-                            many ? " in a cell" : "", 100 * stats::zeroFailuresBound(static_cast<unsigned>(fewest)));
+  if (!vary) return text + "; these values are exact and never varied";
+  return text + fmt::format("; 0 of {} failed{}: {}", fewest, passing.size() > 1 ? " in a cell" : "",
+                            formatWithoutFailure(static_cast<unsigned>(fewest)));
 }
 
 std::string Explainer::fails() const {
@@ -172,8 +188,10 @@ std::string Explainer::undecided() const {
   // Reasons about points name them already.
   const bool named = cells_[open.front()].state != CellState::Measured;
   const std::string reason = (named ? "" : prefix(open.front())) + why;
-  if (cells_.size() == 1) return reason + soFar();
-  return fmt::format("{} of {} undecided: {}", open.size(), cellCount(cells_.size()), reason) + soFar();
+  // Of single trials the reason counts them already.
+  const std::string so_far = named || criterion_.confidence ? soFar() : "";
+  if (cells_.size() == 1) return reason + so_far;
+  return fmt::format("{} of {} undecided: {}{}", open.size(), cellCount(cells_.size()), reason, so_far);
 }
 
 std::vector<size_t> Explainer::with(Verdict verdict) const {
@@ -226,6 +244,39 @@ std::string Explainer::value(size_t index, double number) const {
 }
 
 std::string Explainer::label(size_t index) const { return cellLabel(criterion_.factors, criterion_.cells[index]); }
+
+std::vector<size_t> Explainer::cellsOf(const plan::Claim& claim) const {
+  if (claim.kind == plan::Claim::Kind::Cell) return {claim.cell};
+  std::vector<size_t> all;
+  for (const plan::Claim& child : claim.children) {
+    const std::vector<size_t> own = cellsOf(child);
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
+}
+
+std::vector<size_t> Explainer::decisive(const plan::Claim& part) const {
+  std::vector<size_t> passing;
+  const std::vector<size_t> own = cellsOf(part);
+  for (const size_t index : own)
+    if (cells_[index].estimate.verdict == Verdict::Pass) passing.push_back(index);
+  if (part.kind == plan::Claim::Kind::Exists && !passing.empty()) return {best(passing)};
+  return passing.size() == own.size() ? passing : std::vector<size_t>();
+}
+
+std::string Explainer::commonLabel(const std::vector<size_t>& cells) const {
+  const auto same = [&](size_t factor, const auto& among, const auto& labels) {
+    return std::all_of(among.begin(), among.end(),
+                       [&](const auto& one) { return labels(one)[factor] == labels(among[0])[factor]; });
+  };
+  const auto of = [&](size_t index) -> const auto& { return criterion_.cells[index].labels; };
+  const auto in = [](const plan::Cell& cell) -> const auto& { return cell.labels; };
+  std::vector<std::string> texts;
+  for (size_t factor = 0; factor < criterion_.factors.size(); ++factor)
+    if (same(factor, cells, of) && !same(factor, criterion_.cells, in))
+      texts.push_back(criterion_.factors[factor] + "=" + of(cells[0])[factor]);
+  return texts.empty() ? label(cells[0]) : fmt::format("{}", fmt::join(texts, " "));
+}
 
 std::string Explainer::prefix(size_t index) const {
   const std::string text = label(index);

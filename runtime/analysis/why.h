@@ -23,9 +23,12 @@ class Explainer {
 
  private:
   std::string passes() const;
+  /// Of an exists: which of its parts hold.
+  std::string somePass() const;
   std::string fails() const;
   std::string undecided() const;
-  std::string everyTrialPasses() const;
+  /// Of these cells, all of which pass.
+  std::string everyTrialPasses(const std::vector<size_t>& passing) const;
   std::string trialsFail() const;
 
   bool forall() const { return criterion_.claim.kind != plan::Claim::Kind::Exists; }
@@ -40,6 +43,11 @@ class Explainer {
   std::string value(size_t index, double number) const;
   /// "precision=fp32 gpus=2", or "" where there is one cell without labels.
   std::string label(size_t index) const;
+  std::vector<size_t> cellsOf(const plan::Claim& claim) const;
+  /// The cells by which a part of an exists holds; none where it does not.
+  std::vector<size_t> decisive(const plan::Claim& part) const;
+  /// What tells these cells from the others: "level=19" of all its threads.
+  std::string commonLabel(const std::vector<size_t>& cells) const;
   /// "precision=fp32: " or "".
   std::string prefix(size_t index) const;
   const plan::Bound& bound(size_t index) const;

@@ -104,10 +104,8 @@ llvm::Error Campaign::prepare() {
 llvm::Error Campaign::end(int64_t run) {
   if (crowded_ > 0) {
     env_.listener.finished();
-    say(fmt::format(
-        "{} of {} trials shared their cores with other processes, which took up to {:.0f} %; `other_cpu 5%` "
-        "in the design repeats such trials",
-        crowded_, outcome_.trials, crowded_most_ * 100));
+    say(fmt::format("{} of {} trials shared their cores with other processes, which took up to {:.0f} %", crowded_,
+                    outcome_.trials, crowded_most_ * 100));
   }
   const auto done = [&](Ending ending, std::string_view word) {
     outcome_.ending = ending;

@@ -1,5 +1,7 @@
 #include "runtime/engine/forecast.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "runtime/analysis/needs.h"
@@ -24,7 +26,9 @@ void Forecast::fill(TrialNote& note, unsigned done, bool over) const {
     trials += left.trials;
     if (left.trials == 0) continue;
     known |= left.seconds_each.has_value();
-    note.remaining_is_least |= !left.seconds_each;
+    if (!left.seconds_each)
+      note.untimed += fmt::format("{}{} {} trial{}", note.untimed.empty() ? "" : " and ", left.trials,
+                                  plan::toString(kind), left.trials == 1 ? "" : "s");
     seconds += left.seconds_each.value_or(0) * double(left.trials);
   }
   note.done = done;

@@ -50,8 +50,8 @@ std::string_view endText(const TrialNote& trial, store::TrialStatus status) {
 
 std::string remainingText(const TrialNote& trial) {
   if (!trial.remaining_seconds) return "";
-  return fmt::format("{}{} left", trial.remaining_is_least ? "at least " : "about ",
-                     durationText(*trial.remaining_seconds));
+  return fmt::format("about {} left{}{}", durationText(*trial.remaining_seconds), trial.untimed.empty() ? "" : ", and ",
+                     trial.untimed);
 }
 
 }  // namespace expc::engine

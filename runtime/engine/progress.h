@@ -22,7 +22,7 @@ struct TrialNote {
   unsigned done = 0;                        // trials of this run that ended before it
   unsigned expected = 0;                    // trials that this run is expected to need, this one included
   std::optional<double> remaining_seconds;  // from medians of past durations; absent: nothing known yet
-  bool remaining_is_least = false;          // some kind of trial was never timed: it comes on top
+  std::string untimed;                      // trials that come on top, since none was ever timed: "6 quality trials"
   bool rehearsal = false;                   // not a trial that counts, of whatever kind
 };
 

@@ -6,6 +6,7 @@
 
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
+#include "runtime/report/grid.h"
 #include "runtime/report/wording.h"
 
 namespace expc::exports {
@@ -36,13 +37,7 @@ std::vector<std::string> explanationOf(const plan::Plan& plan, const plan::Crite
   if (!result.why.empty()) lines.push_back(result.why);
   for (const report::Caveat& caveat : report::caveatsOf(result)) lines.push_back(caveat.mark + ": " + caveat.why);
   for (std::string& remark : report::remarksOn(plan, criterion, result)) lines.push_back(std::move(remark));
-  std::string scope = result.domain;
-  if (result.verdict != analysis::Verdict::NotAsked) {
-    if (!scope.empty()) scope += "; ";
-    scope += criterion.infeasible ? report::memoryScopeText(result.scope)
-                                  : report::scopeText(result.scope, report::comparesPoints(criterion));
-  }
-  if (!scope.empty()) lines.push_back(std::move(scope));
+  if (std::string scope = report::scopeText(criterion, result); !scope.empty()) lines.push_back(std::move(scope));
   return lines;
 }
 
@@ -61,11 +56,10 @@ std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, c
   const auto bounds = report::boundEnds(analysis::boundOf(criterion, planned));
   const std::string_view dimension = analysis::dimensionOf(plan, planned);
   std::string line = fmt::format("{}{}", fmt::join(levels, " "), levels.empty() ? "" : ": ");
-  line += cell.estimate ? analysis::formatAgainst(*cell.estimate, bounds, criterion.unit, dimension) : "no estimate";
-  if (cell.constant)
-    line += " constant";
-  else if (cell.interval)
-    line += " " + analysis::formatInterval(*cell.interval, criterion.unit, dimension, bounds);
+  const analysis::EstimateText text =
+      report::partsOf(report::gridCell(plan, planned, cell), criterion.unit, std::string(dimension), bounds);
+  line += text.estimate.empty() ? "no estimate" : text.estimate;
+  if (!text.interval.empty()) line += " " + text.interval;
   line += fmt::format(", n={}", cell.scope.complete);
   if (!cell.why.empty()) line += ": " + cell.why;
   return line;

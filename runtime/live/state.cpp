@@ -10,6 +10,7 @@
 
 #include "runtime/analysis/index.h"
 #include "runtime/analysis/judgement.h"
+#include "runtime/analysis/needs.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/outcome.h"
@@ -74,18 +75,20 @@ std::string devicesText(const std::string& json) {
   return report::joined(texts);
 }
 
-Array progressOf(const plan::Plan& plan, const analysis::Judgement& judgement, const analysis::Index& index) {
+/// Controls are trials too.
+Array progressOf(const plan::Plan& plan, const store::Results& results, const analysis::Index& index) {
   Array all;
   for (const plan::KindDesign& design : plan.design.kinds) {
-    uint64_t planned = 0, done = 0;
-    for (const analysis::PointStatus& point : judgement.points) {
-      if (point.kind != design.kind) continue;
-      planned += point.planned;
-      done += std::min(point.planned, point.valid + point.timeouts + point.infeasible);
-    }
-    Object one{{"kind", std::string(toString(design.kind))}, {"done", done}, {"planned", planned}};
+    const auto done = std::count_if(results.trials.begin(), results.trials.end(), [&](const store::Trial& trial) {
+      return trial.key->kind == design.kind &&
+             (trial.status == store::TrialStatus::Valid || trial.status == store::TrialStatus::Timeout ||
+              trial.status == store::TrialStatus::Infeasible);
+    });
+    const uint64_t left = analysis::remaining(index, design.kind).trials;
+    Object one{
+        {"kind", std::string(toString(design.kind))}, {"done", int64_t(done)}, {"planned", int64_t(done + left)}};
     const auto seconds = index.typicalSeconds(design.kind);
-    one["left"] = seconds ? plan::jsonText(report::durationText(*seconds * double(planned - done))) : Value(nullptr);
+    one["left"] = seconds ? plan::jsonText(report::durationText(*seconds * double(left))) : Value(nullptr);
     all.push_back(std::move(one));
   }
   return all;
@@ -97,13 +100,19 @@ Array criteriaOf(const plan::Plan& plan, const analysis::Judgement& judgement) {
     const auto criterion = std::find_if(plan.criteria.begin(), plan.criteria.end(),
                                         [&](const plan::Criterion& one) { return one.name == result.name; });
     if (criterion == plan.criteria.end()) continue;
-    Array marks;
-    for (const report::Caveat& caveat : report::caveatsOf(result)) marks.push_back(caveat.mark);
+    Array marks, remarks;
+    for (const report::Caveat& caveat : report::caveatsOf(result)) {
+      marks.push_back(caveat.mark);
+      remarks.push_back(text(caveat.mark + ": " + caveat.why));
+    }
+    for (const std::string& remark : report::remarksOn(plan, *criterion, result)) remarks.push_back(text(remark));
     all.push_back(Object{{"name", text(result.name)},
                          {"text", text(criterion->text)},
+                         {"where", text(criterion->where)},
                          {"verdict", report::verdictWord(result.verdict)},
                          {"marks", std::move(marks)},
-                         {"why", text(result.why)}});
+                         {"why", text(result.why)},
+                         {"remarks", std::move(remarks)}});
   }
   return all;
 }
@@ -130,7 +139,7 @@ Object studyOf(const plan::Plan& plan, const store::Results& results) {
                 {"null_cards", judgement.null_cards},
                 {"unfinished", judgement.unfinished},
                 {"verdicts", text(report::tallyText(judgement))},
-                {"progress", progressOf(plan, judgement, index)},
+                {"progress", progressOf(plan, results, index)},
                 {"criteria", criteriaOf(plan, judgement)},
                 {"failed", failuresOf(plan, results)}};
 }

@@ -72,7 +72,8 @@ inline Plan examplePlan() {
                  "x",
                  {},
                  "gpus 1, 2 of 1..4; precision fp32",
-                 false};
+                 false,
+                 "gain = speedup(step_time) over precision against fp64"};
   for (unsigned precision = 1; precision < 3; ++precision)
     for (unsigned gpus = 0; gpus < 2; ++gpus) {
       Cell cell{{plan.factors[0].levels[precision].label, plan.factors[1].levels[gpus].label},

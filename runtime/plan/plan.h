@@ -191,6 +191,9 @@ struct Criterion {
   Claim claim;
   std::string domain;      // "gpus 1, 2 of 1..4; precision fp32"
   bool not_asked = false;  // a restricted study left it no cell
+  /// What the comparison or derived metric that the text names is: "gain = speedup(step_time) over precision against
+  /// fp64"; "" where it names a measured metric.
+  std::string where = "";
 };
 
 /// `until half_width(gain) <= 1%`: repetitions go on until the interval of every cell of a comparison (or of every

@@ -183,6 +183,7 @@ void PlanReader::readCriterion(const Value& value, const JsonPath& at) {
   criterion.name = in.string("name");
   criterion.text = in.string("text");
   criterion.doc = in.string("doc");
+  if (in.has("where")) criterion.where = in.string("where");
   criterion.factors = factorNames(in, "factors");
   in.each("cells", [&](const Value& item, const JsonPath& cell_at) {
     criterion.cells.push_back(readCell(item, cell_at, criterion.factors.size()));

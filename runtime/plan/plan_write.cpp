@@ -151,6 +151,7 @@ Value write(const Criterion& criterion) {
                 {"cells", write(criterion.cells)},      {"bound", write(criterion.bound)},
                 {"unit", jsonText(criterion.unit)},     {"claim", write(criterion.claim)},
                 {"domain", jsonText(criterion.domain)}, {"not_asked", criterion.not_asked}};
+  if (!criterion.where.empty()) object["where"] = jsonText(criterion.where);
   if (criterion.infeasible) object["infeasible"] = true;
   if (criterion.confidence) object["confidence"] = *criterion.confidence;
   return object;

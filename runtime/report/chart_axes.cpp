@@ -37,6 +37,17 @@ double unevenness(const std::vector<double>& places) {
   return narrow > 0 ? wide / narrow : HUGE_VAL;
 }
 
+/// Round numbers between these, about six at equal distances; a library's logarithmic axis of little more than a decade
+/// names hardly any.
+std::vector<double> roundNumbers(double low, double high) {
+  const double raw = (high - low) / 5, power = std::pow(10, std::floor(std::log10(raw)));
+  const double step = power * (raw < 1.5 * power ? 1 : raw < 3.5 * power ? 2 : raw < 7.5 * power ? 5 : 10);
+  std::vector<double> numbers;
+  for (double number = std::ceil(low / step) * step; number <= high; number += step)
+    numbers.push_back(std::round(number / step) * step);
+  return numbers;
+}
+
 std::vector<double> logarithms(std::vector<double> places) {
   for (double& place : places) place = std::log(place);
   return places;
@@ -61,12 +72,15 @@ AxisUnit axisUnit(const std::string& unit, const std::string& dimension, double 
   if (unit == "s")
     return pick(
         {{0, 1e-9, "ns"}, {1e-6, 1e-6, "µs"}, {1e-3, 1e-3, "ms"}, {1, 1, "s"}, {300, 60, "min"}, {7200, 3600, "h"}});
-  if (unit == "B")
-    return pick({{0, 1, "B"},
-                 {0x1p10, 0x1p10, "KiB"},
-                 {0x1p20, 0x1p20, "MiB"},
-                 {0x1p30, 0x1p30, "GiB"},
-                 {0x1p40, 0x1p40, "TiB"}});
+  if (unit == "B" || unit == "B/s") {
+    AxisUnit picked = pick({{0, 1, "B"},
+                            {0x1p10, 0x1p10, "KiB"},
+                            {0x1p20, 0x1p20, "MiB"},
+                            {0x1p30, 0x1p30, "GiB"},
+                            {0x1p40, 0x1p40, "TiB"}});
+    picked.symbol += unit.substr(1);
+    return picked;
+  }
   return {1, unit};
 }
 
@@ -87,7 +101,8 @@ ValueAxis valueAxis(const std::string& subject, const std::string& unit, const s
 }
 
 std::string ValueAxis::title() const {
-  return unit.symbol.empty() ? subject : fmt::format("{} ({})", subject, unit.symbol);
+  const std::string how = unit.symbol.empty() || !log ? unit.symbol + (log ? "log" : "") : unit.symbol + ", log";
+  return how.empty() ? subject : fmt::format("{} ({})", subject, how);
 }
 
 Object ValueAxis::scale() const {
@@ -110,7 +125,14 @@ Object ValueAxis::scale() const {
 Object ValueAxis::encoding(llvm::StringRef field) const {
   Object encoding = fieldOf(field, "quantitative");
   encoding["scale"] = scale();
-  encoding["axis"] = Object{{"title", plan::jsonText(title())}, {"tickCount", 6}};
+  Object axis{{"title", plan::jsonText(title())}, {"tickCount", 6}};
+  const Object* shown = encoding.getObject("scale");
+  const Array& ends = *shown->getArray("domain");
+  if (const double low = *ends[0].getAsNumber(), high = *ends[1].getAsNumber(); log && high < kLogSpread * low) {
+    axis["values"] = Array(roundNumbers(low, high));
+    axis["labelExpr"] = "format(datum.value, '.3~g')";
+  }
+  encoding["axis"] = std::move(axis);
   return encoding;
 }
 
@@ -151,7 +173,10 @@ void FactorAxis::place(Object& datum, const std::string& label) const {
 }
 
 Object FactorAxis::encoding(double padding) const {
-  Object axis{{"title", plan::jsonText(title)}, {"labelAngle", 0}, {"grid", false}, {"labelLimit", 160}};
+  Object axis{{"title", plan::jsonText(!places.empty() && log ? title + " (log)" : title)},
+              {"labelAngle", 0},
+              {"grid", false},
+              {"labelLimit", 160}};
   if (places.empty()) {
     Object encoding = fieldOf(name, "ordinal");
     encoding["sort"] = plan::jsonTexts(labels);

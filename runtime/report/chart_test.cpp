@@ -127,6 +127,37 @@ TEST_CASE("numbers lie where they are, words at equal distances") {
   CHECK(axisOf({{"4", 4}}).places.empty());
 }
 
+TEST_CASE("an axis says what it is, and a logarithmic one names round numbers") {
+  Extent extent;
+  extent.add(0.912);
+  extent.add(1.004);
+  const ValueAxis ratios = valueAxis("smaller", "x", "", extent, 1.0);
+  CHECK(ratios.title() == "smaller (×, log)");
+  const auto encoding = ratios.encoding("e");
+  const llvm::json::Array& named = *encoding.getObject("axis")->getArray("values");
+  REQUIRE(named.size() == 7);  // of 0.885 to 1.035
+  CHECK(*named[0].getAsNumber() == doctest::Approx(0.9));
+  CHECK(*named[6].getAsNumber() == doctest::Approx(1.02));
+  extent.add(100);
+  CHECK(valueAxis("smaller", "x", "", extent, 1.0).encoding("e").getObject("axis")->get("values") == nullptr);
+  Extent speeds;
+  speeds.add(200 * 1048576.0);
+  speeds.add(210 * 1048576.0);
+  CHECK(valueAxis("speed", "B/s", "", speeds).title() == "speed (MiB/s)");
+  CHECK(axisOf({{"1", 1}, {"2", 2}, {"5", 5}, {"10", 10}}).encoding(0).getObject("axis")->getString("title") ==
+        "f (log)");
+}
+
+TEST_CASE("the scale of a drawing names both ends of a band, apart from no difference") {
+  GridCell cell;
+  cell.estimate = 1;
+  const plan::Bound band{plan::Relation::Within, 0.999, 1.001, "within 0.999x..1.001x"};
+  const std::string axis = Forest({cell}, band, std::nullopt, true, "x", "").axis();
+  CHECK(axis.find("class=\"bound-name\"") != std::string::npos);
+  CHECK(axis.find(">0.999x<") != std::string::npos);
+  CHECK(axis.find(">1.001x<") != std::string::npos);
+}
+
 TEST_CASE("levels that an axis of numbers would put on top of each other keep equal distances") {
   const FactorAxis axis = axisOf({{"0", 0}, {"1", 1}, {"10", 10}, {"1000", 1000}});
   CHECK(axis.numbers);

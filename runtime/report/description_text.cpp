@@ -22,6 +22,9 @@ constexpr size_t kListedRanks = 5, kListedOutliers = 8, kListedOfFront = 6, kLis
 /// Interactions below this share of the variation are not spelled out.
 constexpr double kWorthSaying = 0.01;
 
+/// How many of a list are shown: one more than `most` where that is the whole.
+size_t shownOf(size_t all, size_t most) { return all <= most + 1 ? all : most; }
+
 std::string share(double value) {
   if (std::abs(value) < 0.0005) value = 0;  // what rounding leaves below zero has no sign
   return fmt::format("{:.{}f} %", value * 100, value < 0.1 ? 1 : 0);
@@ -78,8 +81,9 @@ Described effectsText(const plan::Plan& plan, const std::vector<analysis::Effect
     for (const analysis::FactorEffect& effect : effects.effects)
       text += fmt::format("{} {}, ", nameOf(effect), share(effect.share));
     if (effects.higher > 0) text += fmt::format("three factors and more {}, ", share(effects.higher));
-    part.lines.push_back(
-        fmt::format("{}blocks {}, error {}", text, share(effects.between_blocks), share(effects.error)));
+    part.lines.push_back(text + (effects.blocks > 1 ? fmt::format("blocks {}, error {}", share(effects.between_blocks),
+                                                                  share(effects.error))
+                                                    : "and nothing says how much of that is noise"));
     for (const analysis::FactorEffect& effect : effects.effects)
       if (effect.share >= kWorthSaying) part.lines.push_back(levelsText(effect));
   }
@@ -90,12 +94,13 @@ Described rankingText(const plan::Plan& plan, const std::vector<analysis::Rankin
   Described part{"Rankings", "by medians; points that blocks do not tell apart share a rank; a description", {}};
   for (const analysis::Ranking& ranking : rankings) {
     std::string text = ranking.metric + ":";
-    for (size_t i = 0; i < std::min(kListedRanks, ranking.points.size()); ++i) {
+    const size_t shown = shownOf(ranking.points.size(), kListedRanks);
+    for (size_t i = 0; i < shown; ++i) {
       const analysis::Ranked& one = ranking.points[i];
       text += fmt::format("{} {}. {} ({})", i ? ";" : "", one.rank, pointText(plan, one.point),
                           valueText(plan, ranking.metric, one.median));
     }
-    if (ranking.points.size() > kListedRanks) text += fmt::format("; … of {}", counted(ranking.points.size(), "point"));
+    if (ranking.points.size() > shown) text += fmt::format("; … of {}", counted(ranking.points.size(), "point"));
     part.lines.push_back(std::move(text));
   }
   return part;
@@ -105,11 +110,12 @@ Described frontText(const plan::Plan& plan, const std::vector<analysis::Front>& 
   Described part{"Best in two metrics", "points that no other beats in both, by medians; a description", {}};
   for (const analysis::Front& front : fronts) {
     std::vector<std::string> points;
-    for (size_t i = 0; i < std::min(kListedOfFront, front.points.size()); ++i)
+    const size_t shown = shownOf(front.points.size(), kListedOfFront);
+    for (size_t i = 0; i < shown; ++i)
       points.push_back(fmt::format("{} ({}, {})", pointText(plan, front.points[i].point),
                                    valueText(plan, front.first, front.points[i].first),
                                    valueText(plan, front.second, front.points[i].second)));
-    if (front.points.size() > kListedOfFront) points.push_back("…");
+    if (front.points.size() > shown) points.push_back("…");
     part.lines.push_back(fmt::format("{} and {}: {} of {}: {}", front.first, front.second, front.points.size(),
                                      front.points.size() + front.beaten, joined(points, "; ")));
   }
@@ -133,8 +139,12 @@ Described driftText(const std::vector<analysis::Drift>& drifts) {
 
 Described outlierText(const plan::Plan& plan, const std::vector<analysis::Outlier>& outliers,
                       const store::Results& results) {
-  Described part{"Values that lie apart", "far outside the quartiles of their point; they count as the others do", {}};
-  for (size_t i = 0; i < std::min(kListedOutliers, outliers.size()); ++i) {
+  Described part{
+      "Values that lie apart",
+      "of what claims, tables and plots name; far outside the quartiles of their point; they count as the others do",
+      {}};
+  const size_t shown = shownOf(outliers.size(), kListedOutliers);
+  for (size_t i = 0; i < shown; ++i) {
     const analysis::Outlier& one = outliers[i];
     const auto trial = std::find_if(results.trials.begin(), results.trials.end(),
                                     [&](const store::Trial& other) { return other.id == one.trial; });
@@ -144,8 +154,7 @@ Described outlierText(const plan::Plan& plan, const std::vector<analysis::Outlie
     if (trial != results.trials.end() && !trial->notes.empty()) text += "; it notes: " + joined(trial->notes, "; ");
     part.lines.push_back(std::move(text));
   }
-  if (outliers.size() > kListedOutliers)
-    part.lines.push_back(fmt::format("… and {} more", outliers.size() - kListedOutliers));
+  if (outliers.size() > shown) part.lines.push_back(fmt::format("… and {} more", outliers.size() - shown));
   return part;
 }
 

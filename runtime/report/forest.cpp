@@ -7,6 +7,7 @@
 
 #include "runtime/analysis/format.h"
 #include "runtime/report/html_text.h"
+#include "runtime/report/wording.h"
 
 namespace expc::report {
 namespace {
@@ -15,8 +16,6 @@ constexpr double kWidth = 260, kHeight = 26, kMiddle = kHeight / 2;
 constexpr double kMargin = 8;
 /// Dots of single blocks beyond this are not drawn: they would be a bar.
 constexpr size_t kMaxDots = 200;
-
-bool isBand(const plan::Bound& bound) { return bound.relation == plan::Relation::Within; }
 
 }  // namespace
 
@@ -34,10 +33,8 @@ Forest::Forest(const std::vector<GridCell>& cells, std::optional<plan::Bound> bo
   }
   if (values.empty()) return;
   empty_ = false;
-  if (bound_) {
-    add(bound_->low);
-    if (isBand(*bound_)) add(bound_->high);
-  }
+  if (bound_)
+    for (const double end : boundEnds(*bound_)) add(end);
   if (neutral_) add(*neutral_);
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   low_ = *least;
@@ -78,7 +75,7 @@ std::string Forest::marks() const {
     }
     out += fmt::format("<rect class=\"ok\" x=\"{:.1f}\" y=\"0\" width=\"{:.1f}\" height=\"{}\"/>", from,
                        std::max(0.0, to - from), kHeight);
-    for (const double end : {bound_->low, isBand(*bound_) ? bound_->high : bound_->low})
+    for (const double end : boundEnds(*bound_))
       out += fmt::format("<line class=\"bound\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"0\" y2=\"{1}\"/>", at(end), kHeight);
   }
   if (neutral_)
@@ -113,16 +110,26 @@ std::string Forest::axis() const {
       "<svg class=\"forest axis\" viewBox=\"0 0 {0} 16\" width=\"{0}\" height=\"16\" aria-hidden=\"true\">"
       "<line class=\"scale\" x1=\"{1}\" x2=\"{2}\" y1=\"0.5\" y2=\"0.5\"/>",
       kWidth, kMargin, kWidth - kMargin);
-  const auto tick = [&](double value, const char* anchor, double x) {
-    out += fmt::format("<text x=\"{:.1f}\" y=\"13\" text-anchor=\"{}\">{}</text>", x, anchor,
-                       html(analysis::formatQuantity(value, unit_, dimension_)));
+  std::vector<double> named;  // where something stands already
+  const auto tick = [&](const std::string& text, double x, std::string_view style) {
+    const char* anchor = x < 0.2 * kWidth ? "start" : x > 0.8 * kWidth ? "end" : "middle";
+    out += fmt::format("<text{} x=\"{:.1f}\" y=\"13\" text-anchor=\"{}\">{}</text>", style, x, anchor, html(text));
+    named.push_back(x);
   };
+  const auto free = [&](double x) {
+    return std::all_of(named.begin(), named.end(), [&](double other) { return std::fabs(other - x) > 0.3 * kWidth; });
+  };
+  const auto quantity = [&](double value) { return analysis::formatQuantity(value, unit_, dimension_); };
   // The bound, or the neutral value, is named first; an end only where it does not run into that.
-  const std::optional<double> middle = bound_ ? std::optional(bound_->low) : neutral_;
-  const double named = middle ? at(*middle) : -kWidth;
-  if (middle) tick(*middle, named < 0.2 * kWidth ? "start" : named > 0.8 * kWidth ? "end" : "middle", named);
-  if (std::fabs(named - kMargin) > 0.3 * kWidth) tick(shown(low_), "start", kMargin);
-  if (std::fabs(named - (kWidth - kMargin)) > 0.3 * kWidth) tick(shown(high_), "end", kWidth - kMargin);
+  if (bound_) {
+    const std::vector<double> apart = {neutral_.value_or(1)};
+    for (const double end : boundEnds(*bound_))
+      if (free(at(end))) tick(analysis::formatAgainst(end, apart, unit_, dimension_), at(end), " class=\"bound-name\"");
+  } else if (neutral_) {
+    tick(quantity(*neutral_), at(*neutral_), "");
+  }
+  for (const double end : {low_, high_})
+    if (const double x = end == low_ ? kMargin : kWidth - kMargin; free(x)) tick(quantity(shown(end)), x, "");
   return out + "</svg>";
 }
 

@@ -271,21 +271,28 @@ std::string asideText(const GridCell& cell) {
   return text;
 }
 
+analysis::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
+                               std::span<const double> bounds) {
+  if (cell.estimate && cell.interval && !cell.constant)
+    return analysis::formatParts(*cell.estimate, *cell.interval, unit, dimension, bounds);
+  analysis::EstimateText text;
+  if (cell.estimate) text.estimate = analysis::formatAgainst(*cell.estimate, bounds, unit, dimension);
+  if (cell.constant)
+    text.interval = "constant";
+  else if (cell.interval)
+    text.interval = analysis::formatInterval(*cell.interval, unit, dimension, bounds);
+  return text;
+}
+
 namespace {
 
 std::string measuredText(const GridCell& cell, const std::string& unit, const std::string& dimension,
                          const std::string& separator) {
-  if (!cell.estimate) {
-    if (cell.interval) return analysis::formatInterval(*cell.interval, unit, dimension);
-    return cell.note.empty() ? "—" : cell.note;
-  }
-  const std::string late = asideText(cell);
-  const std::string value = analysis::formatQuantity(*cell.estimate, unit, dimension);
-  if (cell.constant) return fmt::format("{}{}constant, n={}{}", value, separator, cell.n, late);
-  if (!cell.interval) return fmt::format("{}{}n={}{}", value, separator, cell.n, late);
-  std::string text = analysis::formatEstimate(*cell.estimate, *cell.interval, unit, dimension);
-  if (const size_t bracket = text.find(" ["); bracket != std::string::npos) text.replace(bracket, 1, separator);
-  return text + late;
+  const analysis::EstimateText text = partsOf(cell, unit, dimension);
+  if (!cell.estimate) return !text.interval.empty() ? text.interval : cell.note.empty() ? "—" : cell.note;
+  const std::string counted = cell.constant ? "constant, n=" : "n=";
+  return text.estimate + separator +
+         (cell.interval && !cell.constant ? text.interval : counted + std::to_string(cell.n)) + asideText(cell);
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 // A metric or comparison laid out by factors: what a `table` line of a study asks for, and what charts are drawn from.
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "runtime/analysis/format.h"
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/records.h"
@@ -55,6 +57,11 @@ Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, con
 
 /// Of a study that has neither tables nor plots: what it is about, each metric over all factors that vary.
 std::vector<plan::Table> defaultTables(const plan::Plan& plan);
+
+/// The estimate and its interval ("constant" where no value ever varied) in one unit, with the same digits; "" for what
+/// there is not. `bounds`: what they must not be confused with.
+analysis::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
+                               std::span<const double> bounds = {});
 
 /// "12.3 ms [12.1 ms, 12.6 ms]", "64.0 MiB constant, n=7", "97.2 % n=1", "not run". `separator` stands before interval
 /// or n, and before what is published: "(published 11.8 ms)".

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Base64.h>
 #include <llvm/Support/Compression.h>
 #include <unistd.h>
@@ -65,16 +66,14 @@ std::string nullCardsBanner(const analysis::Judgement& judgement) {
   return "<div class=\"null-cards\" role=\"alert\"><p><b>Null cards:</b> " + html(kNullCardsNotice) + "</p></div>\n";
 }
 
-std::string navigation(const std::string& body) {
+/// Links to all sections of the page, by their headings.
+std::string navigation(llvm::StringRef body) {
   std::string out = "<nav aria-label=\"Sections\">";
-  static constexpr std::pair<const char*, const char*> kSections[] = {
-      {"verdicts", "Verdicts"},   {"tables", "Results"},          {"comparisons", "Comparisons"},
-      {"description", "Effects"}, {"profile", "Profile"},         {"measurements", "Measurements"},
-      {"rehearsed", "Rehearsed"}, {"points", "Points"},           {"design", "Design"},
-      {"trials", "Trials"},       {"environment", "Environment"}, {"repeat", "Repeat"}};
-  for (const auto& [id, title] : kSections)
-    if (body.find(fmt::format("<section id=\"{}\"", id)) != std::string::npos)
-      out += fmt::format("<a href=\"#{}\">{}</a>", id, title);
+  for (llvm::StringRef rest = body.split("<section id=\"").second; !rest.empty();
+       rest = rest.split("<section id=\"").second) {
+    const auto [id, inner] = rest.split("\"><h2>");
+    out += fmt::format("<a href=\"#{}\">{}</a>", id.str(), inner.split("</h2>").first.str());
+  }
   return out + "</nav>\n";
 }
 

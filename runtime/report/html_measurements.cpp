@@ -25,17 +25,11 @@ void addValue(HtmlTable& table, const GridCell& cell, const std::string& unit, c
     table.cell(html(cell.note.empty() ? "—" : cell.note) + published, "num quiet");
     return;
   }
-  std::string below;
-  if (cell.constant)
-    below = fmt::format("constant, n={}", cell.n);
-  else if (cell.interval)
-    below = fmt::format("{}, n={}", analysis::formatInterval(*cell.interval, unit, dimension), cell.n);
-  else
-    below = fmt::format("n={}", cell.n);
-  below += asideText(cell);
+  const analysis::EstimateText text = partsOf(cell, unit, dimension);
+  std::string below =
+      text.interval + (text.interval.empty() ? "n=" : ", n=") + std::to_string(cell.n) + asideText(cell);
   if (!cell.outliers.empty()) below += ", " + counted(cell.outliers.size(), "outlier");
-  table.number(fmt::format("<b>{}</b><small>{}</small>{}",
-                           html(analysis::formatQuantity(*cell.estimate, unit, dimension)), html(below), published));
+  table.number(fmt::format("<b>{}</b><small>{}</small>{}", html(text.estimate), html(below), published));
 }
 
 std::string gridTable(const Grid& grid, const std::string& label) {
@@ -75,7 +69,11 @@ std::string describe(const plan::Plan& plan, const Grid& grid) {
   std::string what =
       metric->derived ? "<code>" + html(grid.subject + " = " + metric->text) + "</code>, in each run. " : "";
   if (metric->series) what = "The last value of each run's series. ";
-  return what + fmt::format("Median over {} runs with its 95 % interval; {} is better.{}", toString(metric->kind),
+  const bool intervals = std::any_of(grid.cells.begin(), grid.cells.end(), [](const auto& row) {
+    return std::any_of(row.begin(), row.end(), [](const GridCell& cell) { return cell.interval.has_value(); });
+  });
+  return what + fmt::format("Median over {} runs {}; {} is better.{}", toString(metric->kind),
+                            intervals ? "with its 95 % interval" : "without an interval, for which there are too few",
                             metric->better == plan::Direction::Lower ? "lower" : "higher",
                             dots ? " Dots are single runs." : "");
 }
@@ -169,7 +167,7 @@ std::string comparisonSection(const Page& page) {
       out += fmt::format("<p class=\"quiet\">{}</p>", kNothingToCompare);
     else
       out += cellTable(page, comparison.factors, comparison.cells, result->cells, comparison.unit, std::nullopt,
-                       difference ? 0.0 : 1.0, false, comparison.name);
+                       difference ? 0.0 : 1.0, CellVerdicts::None, comparison.name);
     if (comparison.without_partner)
       out += fmt::format("<p class=\"quiet\">{} without a partner: {}</p>",
                          counted(comparison.without_partner, "point"), html(comparison.without_partner_why));

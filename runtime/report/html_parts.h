@@ -47,11 +47,15 @@ std::string trialSection(const Page& page);
 std::string environmentSection(const Page& page);
 std::string repeatSection(const Page& page);
 
-/// Cells of a comparison or criterion as a table with a forest column. `verdicts` adds a verdict column; `label` names
-/// the table for who does not see it; what `above` says of it is not said in it again.
+/// Whether a table of cells has a column of verdicts; where one part of the claim is enough and there is one, those
+/// that fail are not alarming.
+enum class CellVerdicts { None, Each, OneWasEnough };
+
+/// Cells of a comparison or criterion as a table with a forest column. `label` names the table for who does not see it;
+/// what `above` says of it is not said in it again.
 std::string cellTable(const Page& page, const std::vector<std::string>& factors, const std::vector<plan::Cell>& planned,
                       const std::vector<analysis::CellEstimate>& estimates, const std::string& unit,
-                      const std::optional<plan::Bound>& bound, std::optional<double> neutral, bool verdicts,
+                      const std::optional<plan::Bound>& bound, std::optional<double> neutral, CellVerdicts verdicts,
                       const std::string& label, const std::string& above = "");
 
 /// "2026-11-21 05:38 UTC".

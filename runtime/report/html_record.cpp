@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ctime>
 #include <map>
+#include <set>
 
 #include "runtime/plan/json.h"
 #include "runtime/report/html_parts.h"
@@ -105,6 +106,18 @@ std::string statusTable(const Page& page) {
   return table.text();
 }
 
+/// Of the data, program and inputs that points read; of many the first few.
+std::vector<std::string> dataDigests(const store::Results& results) {
+  std::set<std::string> all;
+  for (const store::Trial& trial : results.trials)
+    if (!trial.key->data.empty()) all.insert(trial.key->data);
+  std::vector<std::string> shown(all.begin(), all.end());
+  if (shown.size() <= kMaxValues) return shown;
+  shown.resize(kMaxValues);
+  shown.emplace_back("…");
+  return shown;
+}
+
 }  // namespace
 
 std::string timeText(double unix_time) {
@@ -118,21 +131,17 @@ std::string timeText(double unix_time) {
 
 std::string headSection(const Page& page) {
   const plan::Plan& plan = page.plan;
-  std::vector<std::string> hosts;
-  for (const store::Session& session : page.results.sessions)
-    if (!std::count(hosts.begin(), hosts.end(), session.host)) hosts.push_back(session.host);
   uint64_t valid = 0;
   for (const analysis::PointStatus& status : page.judgement.points) valid += status.valid;
   std::string out = "<header class=\"top\"><p class=\"kicker\">expc study</p><h1>" + html(plan.study) + "</h1>";
   if (!plan.doc.empty()) out += "<p class=\"lead\">" + htmlProse(plan.doc) + "</p>";
   out += "<dl class=\"strip\">";
   out += fact("Workload", html(workloadText(plan)));
-  out += fact("Preset", html(joined(plan.presets)));
-  out += fact("Overrides", html(joined(plan.overrides)));
+  out += fact("Selection", html(selectionText(plan)));
   out += fact("Points", fmt::format("{}", plan.points.size()));
   out += fact("Valid runs", fmt::format("{}", valid));
   out += fact("Sessions", fmt::format("{}", page.results.sessions.size()));
-  out += fact(hosts.size() > 1 ? "Hosts" : "Host", html(joined(hosts)));
+  out += fact("Measured on", htmlProse(measuredOnText(plan, page.results)));
   out += fact("Written", timeText(page.options.written));
   return out + "</dl></header>\n";
 }
@@ -171,10 +180,13 @@ std::string pointSection(const Page& page) {
         .cell(html(joined(labels, "; ")), "quiet");
   }
   std::string out = "<section id=\"points\"><h2>Points left out</h2>";
+  const std::string selection = selectionText(plan);
+  if (!selection.empty())
+    out += fmt::format("<p>Only what {} leaves of the study is spoken of here; the levels are under Design.</p>",
+                       html(selection));
   if (page.plan.removed.empty() && unavailable.empty())
-    return out +
-           fmt::format("<p>None: all {} of the product were planned, and this system can run them all.</p></section>\n",
-                       counted(plan.points.size(), "point"));
+    return out + fmt::format("<p>None: all {} were planned, and this system can run them all.</p></section>\n",
+                             counted(plan.points.size(), "point"));
   out += fmt::format("<p>The product has {}; {} planned.</p>", counted(plan.product, "point"),
                      plan.points.size() == 1 ? "1 is" : fmt::format("{} are", plan.points.size()));
   out += table.text();
@@ -192,8 +204,8 @@ std::string designSection(const Page& page) {
       levels += factor.baseline == i ? "<b title=\"baseline\">" + html(factor.levels[i].label) + "</b>"
                                      : html(factor.levels[i].label);
     }
-    if (factor.declared.size() > factor.levels.size())
-      levels += "<small>of " + html(joined(factor.declared)) + "</small>";
+    if (const std::string declared = declaredText(factor); !declared.empty())
+      levels += "<small>of " + html(declared) + "</small>";
     factors.fact(factor.name, levels);
   }
   out += factors.text() + "<p class=\"quiet\">Baselines are bold.</p><h3>Trials</h3>";
@@ -238,15 +250,6 @@ std::string trialSection(const Page& page) {
     if (lines.size() > kMaxReasons)
       out += fmt::format("<p class=\"quiet\">… and {} more.</p>", lines.size() - kMaxReasons);
   }
-  std::map<std::string, unsigned> notes;
-  for (const store::Trial& trial : page.results.trials)
-    for (const std::string& note : trial.notes) ++notes[note];
-  if (!notes.empty()) {
-    out += "<h3>Notes of trials</h3><ul>";
-    for (const auto& [note, count] : notes)
-      out += fmt::format("<li>{} <small>({})</small></li>", html(note), counted(count, "trial"));
-    out += "</ul>";
-  }
   if (page.results.kept_not_counted) {
     out += fmt::format("<p>{} of these points are stored and do not count here:</p><ul>",
                        counted(page.results.kept_not_counted, "more trial"));
@@ -275,28 +278,21 @@ std::string environmentSection(const Page& page) {
 
 std::string repeatSection(const Page& page) {
   const plan::Plan& plan = page.plan;
-  const std::string command = repeatCommand(plan, page.options.folder);
-  std::string out =
-      "<section id=\"repeat\"><h2>How to repeat it</h2><pre class=\"command\"><code>" + html(command) + "</code></pre>";
+  std::string out = "<section id=\"repeat\"><h2>How to repeat it</h2><pre class=\"command\"><code>" +
+                    html(replicateCommand(plan, page.options.folder)) + "</code></pre>";
+  out +=
+      "<p class=\"quiet\">It measures everything anew, into a folder of its own, and says which of these verdicts hold "
+      "there. "
+      "<code>expc bundle</code> makes an archive of study, data and results for another machine.</p>";
   out += "<dl class=\"strip\">" + fact("Study", html(plan.source)) +
          fact("Digest of the lowered study", "<code>" + html(plan.digest) + "</code>") +
-         fact("Workload", html(workloadText(plan))) + "</dl>";
-  out +=
-      "<h3>How to read it</h3><p>One run of a point in a process of its own is one value; steps inside a run make no "
-      "more. A metric "
-      "at a point is the median over runs with the exact order-statistic interval (6 runs at least for 95 %). A "
-      "comparison pairs "
-      "runs of the same block and session: the estimate is the Hodges–Lehmann centre of the blocks’ ratios or "
-      "differences, the "
-      "interval comes from the signed-rank test. A criterion passes if its whole interval satisfies the bound, fails "
-      "if none of it "
-      "does, and is inconclusive otherwise. Outliers are flagged and never dropped. Where n is too small for an "
-      "interval, none is "
-      "given.</p>";
+         fact("Workload", html(workloadText(plan)));
+  if (const auto digests = dataDigests(page.results); !digests.empty())
+    out += fact("Digest of data and program", "<code>" + html(joined(digests)) + "</code>");
   return out +
-         "<p><button type=\"button\" id=\"download\" hidden>Save the data (JSON)</button></p><p class=\"quiet\">For "
-         "other "
-         "programs: <code>expc export</code> writes every trial and every series as tables (CSV, "
+         "</dl><p><button type=\"button\" id=\"download\" hidden>Save the data (JSON)</button></p><p "
+         "class=\"quiet\">For "
+         "other programs: <code>expc export</code> writes every trial and every series as tables (CSV, "
          "Parquet).</p></section>\n";
 }
 

@@ -48,8 +48,9 @@ HtmlTable& HtmlTable::head(std::string_view inner) {
 
 HtmlTable& HtmlTable::cell(std::string_view inner, std::string_view style, size_t columns) {
   const bool named = columns == 1 && next_ < columns_.size() && !columns_[next_].drawing;
+  const std::string group = !over_.empty() && next_ >= over_first_ ? over_ + "=" : "";
   rows_ += fmt::format("<td{}{}{}>{}</td>", attribute("class", style),
-                       named ? attribute("data-label", columns_[next_].name) : "",
+                       named ? attribute("data-label", group + columns_[next_].name) : "",
                        columns > 1 ? fmt::format(" colspan=\"{}\"", columns) : "", inner);
   next_ += columns;
   return *this;
@@ -69,9 +70,11 @@ std::string HtmlTable::text() const {
                        columns_.size() - over_first_, html(over_));
   out += "<tr>";
   for (const Column& column : columns_)
-    out += fmt::format(
-        "<th scope=\"col\"{}>{}</th>", column.numbers ? " class=\"num\"" : "",
-        column.drawing ? fmt::format("<span class=\"unseen\">{}</span>", html(column.name)) : html(column.name));
+    out += fmt::format("<th scope=\"col\"{}>{}</th>",
+                       column.numbers   ? " class=\"num\""
+                       : column.drawing ? " class=\"drawing\""
+                                        : "",
+                       html(column.name));
   out += "</tr></thead><tbody>" + rows_ + (open_ ? "</tr>" : "") + "</tbody>" + foot_ + "</table>";
   return scrolled(out, label_);
 }

@@ -15,7 +15,7 @@ class HtmlTable {
 
   /// A column with its heading. Numbers stand at the right.
   HtmlTable& column(std::string_view name, bool numbers = false);
-  /// A column of drawings, whose heading only a screen reader says.
+  /// A column of drawings; `name` says what is drawn how.
   HtmlTable& drawings(std::string_view name);
   /// A line above the headings: `name` over the columns from `first` to the last one.
   HtmlTable& over(std::string_view name, size_t first);

@@ -51,6 +51,7 @@ TEST_CASE("the page holds every part, verdicts first") {
                            "<h2>Verdicts</h2>",
                            "PASS</span>",
                            "fp32_pays",
+                           "where <code>gain = speedup(step_time) over precision against fp64</code>",
                            "FAIL</span>",
                            "NOT ASKED</span>",
                            "<h2>Results</h2>",
@@ -72,7 +73,7 @@ TEST_CASE("the page holds every part, verdicts first") {
                            "What the workers said of themselves",
                            "1 (1 trial); 2 (1 trial)",
                            "<h2>How to repeat it</h2>",
-                           "expc run experiments/precision.exp --study precision --preset quick -D gpus=1,2"}) {
+                           "expc replicate experiments/precision.exp --study precision --preset quick -D gpus=1,2"}) {
     CAPTURE(part);
     const size_t at = text.find(part, last);
     CHECK(at != std::string::npos);
@@ -96,7 +97,8 @@ TEST_CASE("nothing that a study or a worker says becomes markup") {
     for (plan::Level& level : factor.levels) level.label += evil;
   }
   for (plan::Comparison& comparison : example.plan.comparisons) comparison.text = comparison.without_partner_why = evil;
-  for (plan::Criterion& criterion : example.plan.criteria) criterion.text = criterion.doc = criterion.domain = evil;
+  for (plan::Criterion& criterion : example.plan.criteria)
+    criterion.text = criterion.doc = criterion.domain = criterion.where = evil;
   for (analysis::CriterionResult& result : example.judgement.criteria) result.why = result.domain = evil;
   example.plan.points[5].unavailable = evil;
   example.plan.removed[0] = {evil, evil, evil, 3, {{evil}, {}, {evil, evil, evil}}};
@@ -120,6 +122,8 @@ TEST_CASE("each value knows its column, for screens on which a row is a card") {
   CHECK(count(text, "data-label=\"bound\">&gt;= 1.2x</td>") == 2);
   CHECK(count(text, "<th scope=\"row\" data-label=\"gpus\">") > 0);
   CHECK(count(text, "<th scope=\"col\"></th>") == 0);
+  // What stands above several columns is said of each.
+  CHECK(count(text, "data-label=\"precision=fp32\"") > 0);
 }
 
 TEST_CASE("the page asks nothing of a network") {

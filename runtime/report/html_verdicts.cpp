@@ -48,34 +48,28 @@ std::string badge(analysis::Verdict verdict) {
 }
 
 std::string caveatBadge(const std::string& mark) {
-  return fmt::format(" <span class=\"badge open\"><span aria-hidden=\"true\">!</span> {}</span>",
-                     llvm::StringRef(mark).upper());
+  return fmt::format(" <span class=\"badge open\"><span aria-hidden=\"true\">!</span> {}</span>", html(mark));
 }
 
 std::string sentence(const char* style, const std::string& text) {
   return text.empty() ? "" : fmt::format("<p class=\"{}\">{}</p>", style, htmlProse(text));
 }
 
-std::string intervalText(const GridCell& cell, const std::vector<double>& bounds, const std::string& unit,
-                         const std::string& dimension) {
-  if (cell.constant) return "<span class=\"quiet\">constant</span>";
-  if (!cell.interval) return "<span class=\"quiet\">none</span>";
-  return html(analysis::formatInterval(*cell.interval, unit, dimension, bounds));
-}
-
-std::string estimateText(const GridCell& cell, const std::vector<double>& bounds, const std::string& unit,
-                         const std::string& dimension) {
-  const std::string published =
-      cell.published ? "<small>" + html(publishedText(cell, unit, dimension)) + "</small>" : "";
-  return fmt::format("<b>{}</b>{}",
-                     cell.estimate ? html(analysis::formatAgainst(*cell.estimate, bounds, unit, dimension)) : "–",
-                     published);
+/// Two columns: estimate and interval.
+void addEstimate(HtmlTable& table, const GridCell& cell, const std::vector<double>& bounds, const std::string& unit,
+                 const std::string& dimension) {
+  const analysis::EstimateText text = partsOf(cell, unit, dimension, bounds);
+  const std::string published = html(publishedText(cell, unit, dimension));
+  table.number(fmt::format("<b>{}</b>{}", text.estimate.empty() ? "–" : html(text.estimate),
+                           published.empty() ? "" : "<small>" + published + "</small>"));
+  table.cell(html(text.interval.empty() ? kNoInterval : text.interval),
+             cell.interval && !cell.constant ? "num" : "num quiet");
 }
 
 /// The verdict of one cell, and why unless the cell is without values, where that stands in their place.
 std::string wordText(const analysis::CellEstimate& estimate, bool measured, SaidOnce& reason) {
-  const std::string why = measured && !estimate.why.empty() ? "<small>" + html(reason(estimate.why)) + "</small>" : "";
-  return std::string(verdictWord(estimate.verdict)) + why;
+  const std::string why = measured ? reason(estimate.why) : "";
+  return verdictWord(estimate.verdict) + (why.empty() ? "" : "<small>" + html(why) + "</small>");
 }
 
 /// The bound of all cells: none where each has its own, or where the claim is that memory runs out.
@@ -85,7 +79,7 @@ std::optional<plan::Bound> sharedBound(const plan::Criterion& criterion) {
   return own || criterion.infeasible ? std::nullopt : std::optional(criterion.bound);
 }
 
-/// What controls and adaptive repetition showed: it says how far the verdicts above can be trusted.
+/// What controls, adaptive repetition and trials say of how far the verdicts above can be trusted.
 std::string trustSection(const Page& page) {
   std::string out;
   for (const analysis::ControlResult& control : page.judgement.controls)
@@ -95,10 +89,29 @@ std::string trustSection(const Page& page) {
   for (const analysis::UntilState& state : page.judgement.untils)
     widths += "<li>" + html(untilResultText(page.plan, state)) + "</li>";
   if (!widths.empty()) out += "<h3>Repetitions</h3><ul>" + widths + "</ul>";
+  std::string notes;
+  for (const auto& [note, count] : notesOf(page.results))
+    notes += fmt::format("<li>{} <small>({})</small></li>", htmlProse(note), counted(count, "trial"));
+  if (!notes.empty()) out += "<h3>Notes of trials</h3><ul>" + notes + "</ul>";
   for (const std::string& text : referencesTexts(page.plan))
     out += "<p class=\"quiet\">" + html(llvm::StringRef(text).take_front().upper() + text.substr(1)) + ".</p>";
   return out;
 }
+
+/// What the words of the page mean. It stands before what uses them, closed.
+constexpr char kHowToRead[] = R"(<details class="reading"><summary>How to read this page</summary><dl>
+<dt>point</dt><dd>One combination of the factors’ levels.</dd>
+<dt>run, trial</dt><dd>A point, executed once in a process of its own: one value of each metric, however many steps it has. n counts them, or pairs.</dd>
+<dt>block</dt><dd>Every point once, in a fresh random order; a repetition of the study.</dd>
+<dt>pair</dt><dd>Two runs of one block and session. A comparison looks at nothing else, so that what drifts between blocks does not count.</dd>
+<dt>cell</dt><dd>One row of a claim: the point or pair that it is about.</dd>
+<dt>estimate and interval</dt><dd>Of a metric at a point the median over runs, with the exact order-statistic interval (6 runs at least for 95 %). Of a comparison the
+Hodges–Lehmann centre of the blocks’ ratios or differences, with the interval of the signed-rank test. “Constant” is a count or size that no run changed.</dd>
+<dt>pass, fail, inconclusive</dt><dd>A claim passes if the whole interval of each of its cells satisfies the bound (with <code>exists</code>: of one), fails if none of an interval does, and is
+inconclusive otherwise. Where it says <code>always</code> there is no interval: every single run must satisfy the bound, and n says how much that is worth.</dd>
+<dt>drawings</dt><dd>A dot is an estimate, a bar its interval, faint dots are single blocks. The bound is a green line; where the claim holds it is shaded.</dd>
+<dt>outliers</dt><dd>They are flagged and never dropped.</dd></dl></details>
+)";
 
 std::string claim(const Page& page, const analysis::CriterionResult& result, const plan::Criterion& criterion) {
   std::string badges = badge(result.verdict);
@@ -106,23 +119,18 @@ std::string claim(const Page& page, const analysis::CriterionResult& result, con
   std::string out = fmt::format("<article class=\"claim {}\" id=\"claim-{}\"><header>{}<h3>{}</h3></header>",
                                 lookOf(result.verdict).style, html(result.name), badges, html(result.name));
   out += fmt::format("<p class=\"law\"><code>{}</code></p>", html(criterion.text));
+  if (!criterion.where.empty()) out += fmt::format("<p class=\"law\">where <code>{}</code></p>", html(criterion.where));
   out += sentence("doc", criterion.doc) + sentence("why", result.why);
   for (const Caveat& caveat : caveatsOf(result))
-    out +=
-        fmt::format("<p class=\"why untrusted\"><b>{}.</b> {}</p>",
-                    llvm::StringRef(caveat.mark).take_front().upper() + caveat.mark.substr(1), htmlProse(caveat.why));
+    out += fmt::format("<p class=\"why untrusted\"><b>{}:</b> {}</p>", html(caveat.mark), htmlProse(caveat.why));
   for (const std::string& remark : remarksOn(page.plan, criterion, result)) out += sentence("scope", remark);
-  std::vector<std::string> scope;
-  if (!result.domain.empty()) scope.push_back(result.domain);
-  if (result.verdict != analysis::Verdict::NotAsked) {
-    scope.push_back(criterion.infeasible ? memoryScopeText(result.scope)
-                                         : scopeText(result.scope, comparesPoints(criterion)));
-    if (criterion.confidence) scope.push_back(analysis::formatConfidence(*criterion.confidence) + " confidence");
-  }
-  out += sentence("scope", joined(scope, "; "));
+  out += sentence("scope", scopeText(criterion, result));
+  const bool one_was_enough =
+      criterion.claim.kind == plan::Claim::Kind::Exists && result.verdict == analysis::Verdict::Pass;
   if (!result.cells.empty())
     out += cellTable(page, criterion.factors, criterion.cells, result.cells, criterion.unit, sharedBound(criterion),
-                     std::nullopt, true, result.name + " in each cell", result.why);
+                     std::nullopt, one_was_enough ? CellVerdicts::OneWasEnough : CellVerdicts::Each,
+                     result.name + " in each cell", result.why);
   return out + "</article>\n";
 }
 
@@ -130,7 +138,7 @@ std::string claim(const Page& page, const analysis::CriterionResult& result, con
 
 std::string cellTable(const Page& page, const std::vector<std::string>& factors, const std::vector<plan::Cell>& planned,
                       const std::vector<analysis::CellEstimate>& estimates, const std::string& unit,
-                      const std::optional<plan::Bound>& bound, std::optional<double> neutral, bool verdicts,
+                      const std::optional<plan::Bound>& bound, std::optional<double> neutral, CellVerdicts verdicts,
                       const std::string& label, const std::string& above) {
   std::vector<GridCell> cells;
   std::vector<const analysis::CellEstimate*> shown;
@@ -146,33 +154,37 @@ std::string cellTable(const Page& page, const std::vector<std::string>& factors,
 
   HtmlTable table("cells", label);
   for (const std::string& factor : factors) table.column(factor);
-  if (verdicts) table.column("verdict");
+  const bool judged = verdicts != CellVerdicts::None;
+  if (judged) table.column("verdict");
   table.column("estimate", true).column("interval", true);
   const bool bounded = bound || std::any_of(shown.begin(), shown.end(), [&](const analysis::CellEstimate* estimate) {
                          return planned[estimate->cell].bound.has_value();
                        });
   if (bounded) table.column("bound", true);
   table.column("n", true);
-  if (!forest.empty()) table.drawings("estimate, interval and single blocks, drawn");
+  if (!forest.empty())
+    table.drawings(fmt::format("dot: estimate; bar: interval; faint dots: single blocks{}",
+                               bound ? "; shaded: where the claim holds" : ""));
   SaidOnce reason(above);
   for (size_t i = 0; i < shown.size(); ++i) {
     const GridCell& cell = cells[i];
     const plan::Cell& of = planned[shown[i]->cell];
-    table.row(verdicts ? lookOf(shown[i]->verdict).style : "");
+    const bool harmless = verdicts == CellVerdicts::OneWasEnough && shown[i]->verdict == analysis::Verdict::Fail;
+    const std::string style = !judged ? "" : harmless ? "none" : lookOf(shown[i]->verdict).style;
+    table.row(style);
     for (const std::string& level : of.labels) table.head(html(level));
     const bool measured = cell.estimate || cell.interval;
-    if (verdicts)
-      table.cell(wordText(*shown[i], measured, reason), std::string("word ") + lookOf(shown[i]->verdict).style);
+    if (judged) table.cell(wordText(*shown[i], measured, reason), "word " + style);
     const std::vector<double> bounds = of.bound ? boundEnds(*of.bound)
                                        : bound  ? boundEnds(*bound)
                                                 : std::vector<double>();
     if (measured)
-      table.number(estimateText(cell, bounds, unit, dimension)).number(intervalText(cell, bounds, unit, dimension));
+      addEstimate(table, cell, bounds, unit, dimension);
     else
       table.cell(html(reason(cell.note)), "quiet", 2);
     if (bounded) table.number(html(of.bound ? of.bound->text : bound ? bound->text : ""));
     table.number(fmt::format("{}", cell.n));
-    if (!forest.empty()) table.cell(forest.row(cell), "drawing");
+    if (!forest.empty()) table.cell(forest.row(cell) + forest.axis(), "drawing");
   }
   if (!forest.empty()) table.foot(forest.axis());
   std::string out = table.text();
@@ -201,11 +213,11 @@ std::string verdictSection(const Page& page) {
     summary += fmt::format("<span class=\"tally {}\"><b>{}</b> {}</span>", lookOf(tally.verdict).style, tally.count,
                            tally.word);
   std::string next;
-  if (const auto command = nextCommand(page.plan, page.judgement, page.options.folder))
-    next = fmt::format("<p class=\"next\">Next: <code>{}</code> {}.</p>\n", html(command->command),
-                       html(command->what_for));
-  return fmt::format("<section id=\"verdicts\"><h2>Verdicts</h2><p class=\"tallies\">{}</p>\n{}{}{}</section>\n",
-                     summary, next, cards, trustSection(page));
+  for (const NextCommand& one : nextCommands(page.plan, page.judgement, page.options.folder))
+    next += fmt::format("<li><code>{}</code> {}.</li>", html(one.command), html(one.what_for));
+  if (!next.empty()) next = "<div class=\"next\"><h3>What to do next</h3><ul>" + next + "</ul></div>\n";
+  return fmt::format("<section id=\"verdicts\"><h2>Verdicts</h2><p class=\"tallies\">{}</p>\n{}{}{}{}</section>\n",
+                     summary, next, kHowToRead, cards, trustSection(page));
 }
 
 }  // namespace expc::report

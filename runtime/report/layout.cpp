@@ -68,7 +68,9 @@ std::string wrapped(std::string_view text, unsigned width, unsigned indent) {
       ++start;
       continue;
     }
-    const size_t end = std::min(text.find(' ', start), text.size());
+    size_t end = std::min(text.find(' ', start), text.size());
+    // A number keeps its per cent.
+    if (text.substr(end, 2) == " %") end = std::min(text.find(' ', end + 1), text.size());
     const std::string_view word = text.substr(start, end - start);
     const unsigned word_width = displayWidth(word);
     if (column > 0 && column + 1 + word_width > width) {

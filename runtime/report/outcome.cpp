@@ -19,23 +19,39 @@ bool isOpen(const analysis::CriterionResult& result) {
   return !result.isFinal() || result.verdict == Verdict::Inconclusive || result.verdict == Verdict::NotRun;
 }
 
-/// Criteria that more repetitions would bring further, and how many of each kind they take.
-struct More {
+/// With so many repetitions of each kind as the criteria take that more bring further, and what that does for which.
+std::optional<NextCommand> moreRepetitions(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                           const std::string& folder) {
   std::map<plan::TrialKind, unsigned> repetitions;
-  std::vector<std::string> decided, with_intervals;
-};
-
-More moreFor(const plan::Plan& plan, const analysis::Judgement& judgement) {
-  More more;
+  std::map<NextStep::Reach, std::vector<std::string>> names;
   for (const analysis::CriterionResult& result : judgement.criteria) {
     const auto criterion = std::find_if(plan.criteria.begin(), plan.criteria.end(),
                                         [&](const plan::Criterion& one) { return one.name == result.name; });
     if (!result.next || result.next->reach == NextStep::Reach::OutOfReach || criterion == plan.criteria.end()) continue;
-    unsigned& most = more.repetitions[criterion->cells.front().kind];
+    unsigned& most = repetitions[criterion->cells.front().kind];
     most = std::max(most, result.next->repetitions);
-    (result.next->reach == NextStep::Reach::Decides ? more.decided : more.with_intervals).push_back(result.name);
+    names[result.next->reach].push_back(result.name);
   }
-  return more;
+  if (names.empty()) return std::nullopt;
+  static constexpr std::pair<NextStep::Reach, const char*> kGains[] = {
+      {NextStep::Reach::Decides, "would probably decide {}"},
+      {NextStep::Reach::Trusts, "would probably make {} trusted"},
+      {NextStep::Reach::Intervals, "gives intervals to {}"}};
+  std::vector<std::string> gains;
+  for (const auto& [reach, gain] : kGains)
+    if (names.count(reach)) gains.push_back(fmt::format(fmt::runtime(gain), joined(names[reach])));
+  return NextCommand{repeatCommand(plan, folder, repetitions), joined(gains, ", and ")};
+}
+
+/// What brings criteria that are open further; nothing where none of these is known to.
+std::optional<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                      const std::string& folder) {
+  if (judgement.unfinished) return NextCommand{repeatCommand(plan, folder), "goes on where the study is"};
+  if (auto more = moreRepetitions(plan, judgement, folder)) return more;
+  const bool lacking = std::any_of(judgement.points.begin(), judgement.points.end(),
+                                   [](const analysis::PointStatus& status) { return status.lacking; });
+  if (!lacking) return std::nullopt;
+  return NextCommand{repeatCommand(plan, folder) + " --retry-failed", "tries again what failed, once that is mended"};
 }
 
 }  // namespace
@@ -61,22 +77,23 @@ std::string tallyText(const analysis::Judgement& judgement) {
   return joined(texts);
 }
 
-std::optional<NextCommand> nextCommand(const plan::Plan& plan, const analysis::Judgement& judgement,
-                                       const std::string& folder) {
-  if (judgement.null_cards || std::none_of(judgement.criteria.begin(), judgement.criteria.end(), isOpen))
-    return std::nullopt;
-  if (judgement.unfinished) return NextCommand{repeatCommand(plan, folder), "goes on where the study is"};
-  const More more = moreFor(plan, judgement);
-  if (!more.repetitions.empty()) {
-    std::vector<std::string> gains;
-    if (!more.decided.empty()) gains.push_back("would probably decide " + joined(more.decided));
-    if (!more.with_intervals.empty()) gains.push_back("gives intervals to " + joined(more.with_intervals));
-    return NextCommand{repeatCommand(plan, folder, more.repetitions), joined(gains, ", and ")};
-  }
-  const bool lacking = std::any_of(judgement.points.begin(), judgement.points.end(),
-                                   [](const analysis::PointStatus& status) { return status.lacking; });
-  if (!lacking) return std::nullopt;
-  return NextCommand{repeatCommand(plan, folder) + " --retry-failed", "tries again what failed, once that is mended"};
+std::vector<NextCommand> nextCommands(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                      const std::string& folder) {
+  std::vector<NextCommand> commands;
+  if (judgement.null_cards || judgement.criteria.empty()) return commands;
+  const bool open = std::any_of(judgement.criteria.begin(), judgement.criteria.end(), isOpen);
+  if (open)
+    if (auto further = furtherFor(plan, judgement, folder)) commands.push_back(std::move(*further));
+  if (judgement.unfinished) return commands;
+  if (!open)
+    commands.push_back(
+        {replicateCommand(plan, folder),
+         fmt::format("measures it anew, here or on another machine that has a copy of {}, and says which "
+                     "of these verdicts hold there",
+                     folder)});
+  if (!plan.presets.empty() || !plan.overrides.empty())
+    commands.push_back({wholeStudyCommand(plan), "says what the whole study takes, of which this is a part"});
+  return commands;
 }
 
 }  // namespace expc::report

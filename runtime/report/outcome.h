@@ -2,7 +2,6 @@
 
 // What a judgement comes to: how many verdicts of each kind there are, and what there is to do next.
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,10 +26,10 @@ struct NextCommand {
   std::string command, what_for;
 };
 
-/// What to type for the criteria that are open: the same again where trials are still to come, with more repetitions
-/// where those would decide, with another try where trials failed. Nothing where all is decided, or where none of these
-/// is known to help. `folder` has the results.
-std::optional<NextCommand> nextCommand(const plan::Plan& plan, const analysis::Judgement& judgement,
-                                       const std::string& folder);
+/// What to type next. For criteria that are open: the same again where trials are still to come, with more repetitions
+/// where those would decide, with another try where trials failed; nothing where none of these is known to help. Where
+/// all is decided: the same elsewhere. Of a selection also the whole study. `folder` has the results.
+std::vector<NextCommand> nextCommands(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                      const std::string& folder);
 
 }  // namespace expc::report

@@ -32,33 +32,49 @@ TEST_CASE("verdicts are counted by what they come to") {
 
 TEST_CASE("the next command is the one that brings open criteria further") {
   Example example = undecided();
-  const auto next = nextCommand(example.plan, example.judgement, "out");
-  REQUIRE(next);
-  CHECK(next->command.ends_with("-D design.timed.repeat=16 --results out"));
-  CHECK(next->what_for == "would probably decide fp32_pays");
+  const auto next = nextCommands(example.plan, example.judgement, "out");
+  REQUIRE(next.size() == 2);
+  CHECK(next[0].command.ends_with("-D design.timed.repeat=16 --results out"));
+  CHECK(next[0].what_for == "would probably decide fp32_pays");
+  CHECK(next[1].command == "expc plan experiments/precision.exp --study precision");
   for (const std::string& text : {resultText(example.plan, example.judgement, example.results, {}),
                                   htmlPage(example.plan, example.judgement, example.results, {.charts = false})})
-    CHECK(text.find("-D design.timed.repeat=16") != std::string::npos);
+    for (const NextCommand& one : next) CHECK(text.find(one.command.substr(0, 40)) != std::string::npos);
+
+  example.judgement.criteria[0].next->reach = NextStep::Reach::Trusts;
+  CHECK(nextCommands(example.plan, example.judgement, "out")[0].what_for == "would probably make fp32_pays trusted");
 
   example.judgement.unfinished = true;
-  const auto same = nextCommand(example.plan, example.judgement, "results");
-  REQUIRE(same);
-  CHECK(same->command.find("repeat=") == std::string::npos);
-  CHECK(same->what_for == "goes on where the study is");
+  const auto same = nextCommands(example.plan, example.judgement, "results");
+  REQUIRE(same.size() == 1);
+  CHECK(same[0].command.find("repeat=") == std::string::npos);
+  CHECK(same[0].what_for == "goes on where the study is");
+}
+
+TEST_CASE("where all is decided it can be measured elsewhere, and a selection is not the whole study") {
+  Example example = undecided();
+  for (analysis::CriterionResult& result : example.judgement.criteria) result.verdict = Verdict::Pass;
+  example.plan.presets.clear();
+  example.plan.overrides.clear();
+  const auto next = nextCommands(example.plan, example.judgement, "my results");
+  REQUIRE(next.size() == 1);
+  CHECK(next[0].command ==
+        "expc replicate experiments/precision.exp --study precision --of 'my results' --results 'my results-again'");
+  example.plan.presets = {"quick"};
+  CHECK(nextCommands(example.plan, example.judgement, "results").size() == 2);
 }
 
 TEST_CASE("no command is named that is not known to help") {
   Example example = undecided();
-  for (analysis::CriterionResult& result : example.judgement.criteria) result.verdict = Verdict::Pass;
-  CHECK(!nextCommand(example.plan, example.judgement, "results"));
-  example = undecided();
+  example.plan.presets.clear();
+  example.plan.overrides.clear();
   example.judgement.criteria[0].next = NextStep{NextStep::Reach::OutOfReach, 0, 0, {}};
-  CHECK(!nextCommand(example.plan, example.judgement, "results"));
+  CHECK(nextCommands(example.plan, example.judgement, "results").empty());
   example.judgement.points[0].lacking = true;
-  const auto again = nextCommand(example.plan, example.judgement, "results");
-  REQUIRE(again);
-  CHECK(again->command.ends_with(" --retry-failed"));
-  CHECK(!nextCommand(example.plan, onNullCards(undecided()).judgement, "results"));
+  const auto again = nextCommands(example.plan, example.judgement, "results");
+  REQUIRE(again.size() == 1);
+  CHECK(again[0].command.ends_with(" --retry-failed"));
+  CHECK(nextCommands(example.plan, onNullCards(undecided()).judgement, "results").empty());
 }
 
 }  // namespace expc::report

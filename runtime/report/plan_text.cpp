@@ -17,19 +17,6 @@ namespace {
 
 /// Up to this many points are listed whole; of more, the first so many.
 constexpr size_t kListedPoints = 20;
-constexpr size_t kListedLevels = 16;
-
-std::vector<std::string> labelsOf(const std::vector<plan::Level>& levels) {
-  std::vector<std::string> labels;
-  for (const plan::Level& level : levels) labels.push_back(level.label);
-  return labels;
-}
-
-/// "0, 1, 2, …, 999 (1000 levels)"
-std::string shortened(const std::vector<std::string>& labels) {
-  if (labels.size() <= kListedLevels) return joined(labels);
-  return fmt::format("{}, {}, {}, …, {} ({} levels)", labels[0], labels[1], labels[2], labels.back(), labels.size());
-}
 
 std::string rangeText(uint64_t least, uint64_t most) {
   return least == most ? std::to_string(least) : fmt::format("{}..{}", least, most);
@@ -56,10 +43,10 @@ class PlanPrinter : TerminalText {
 
  private:
   void printHead() {
-    std::vector<std::string> origin = {plan_.source};
-    for (const std::string& preset : plan_.presets) origin.push_back("preset " + preset);
-    for (const std::string& text : plan_.overrides) origin.push_back("-D " + text);
-    line(fmt::format("{} ({})", paint_.bold("study " + plan_.study), printable(joined(origin))), 0, 2);
+    const std::string selection = selectionText(plan_);
+    line(fmt::format("{} ({}{})", paint_.bold("study " + plan_.study), printable(plan_.source),
+                     selection.empty() ? "" : ", " + printable(selection)),
+         0, 2);
     if (!plan_.doc.empty()) line(printable(plan_.doc), 0, 0);
     line(printable((plan_.workloads.size() > 1 ? "workloads " : "workload ") + workloadText(plan_)), 0, 2);
   }
@@ -69,9 +56,9 @@ class PlanPrinter : TerminalText {
     section("Factors");
     TextTable table({"factor", "levels", "baseline", "of"}, 3, true);
     for (const plan::Factor& factor : plan_.factors) {
-      const auto labels = labelsOf(factor.levels);
-      table.add({factor.name, shortened(labels), factor.baseline ? factor.levels[*factor.baseline].label : "–",
-                 labels == factor.declared ? "all declared" : shortened(factor.declared)});
+      const std::string declared = declaredText(factor);
+      table.add({factor.name, levelsText(factor), factor.baseline ? factor.levels[*factor.baseline].label : "–",
+                 declared.empty() ? "all declared" : declared});
     }
     out_ += table.render(extras_.width, 2, paint_);
   }

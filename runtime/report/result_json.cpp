@@ -12,6 +12,7 @@
 #include "runtime/report/attribution_table.h"
 #include "runtime/report/description_text.h"
 #include "runtime/report/rehearsal_columns.h"
+#include "runtime/report/wording.h"
 
 namespace expc::report {
 namespace {
@@ -119,7 +120,7 @@ Value look(const std::optional<analysis::Look>& look) {
 
 Value next(const std::optional<analysis::NextStep>& next) {
   if (!next) return nullptr;
-  static constexpr const char* kReach[] = {"decides", "intervals", "out of reach"};
+  static constexpr const char* kReach[] = {"decides", "trusts", "intervals", "out of reach"};
   return Object{{"reach", kReach[static_cast<size_t>(next->reach)]},
                 {"blocks", next->blocks},
                 {"repetitions", next->repetitions},
@@ -132,8 +133,12 @@ void criteria(Writer& out, const plan::Plan& plan, const analysis::Judgement& ju
                                     [&](const plan::Criterion& criterion) { return criterion.name == result.name; });
     if (found == plan.criteria.end()) continue;
     out.json().object([&] {
+      std::vector<std::string> marks;
+      for (const Caveat& caveat : caveatsOf(result)) marks.push_back(caveat.mark);
       out.members(Object{{"name", plan::jsonText(result.name)},
                          {"text", plan::jsonText(found->text)},
+                         {"where", plan::jsonText(found->where)},
+                         {"marks", plan::jsonTexts(marks)},
                          {"verdict", std::string(toString(result.verdict))},
                          {"why", plan::jsonText(result.why)},
                          {"untrusted", result.untrusted.empty() ? Value(nullptr) : plan::jsonText(result.untrusted)},

@@ -40,8 +40,8 @@ class ResultPrinter : TerminalText {
         options_(options) {}
 
   std::string print() {
-    out_ += paint_.bold("study " + plan_.study) + '\n';
     printNullCards();
+    printHead();
     for (const analysis::CriterionResult& result : judgement_.criteria) printCriterion(result);
     for (const plan::Table& table : plan_.tables) printTable(table);
     // Where there are claims or comparisons these say it.
@@ -77,6 +77,13 @@ class ResultPrinter : TerminalText {
     return word;
   }
 
+  void printHead() {
+    const std::string selection = selectionText(plan_), devices = measuredOnText(plan_, results_);
+    line(paint_.bold("study " + plan_.study) + (selection.empty() ? "" : ", " + printable(selection)), 0, 2);
+    if (!plan_.doc.empty()) line(printable(plan_.doc), 0, 0);
+    line(printable(workloadText(plan_)) + (devices.empty() ? "" : ", measured on " + printable(devices)), 0, 2);
+  }
+
   void printNullCards() {
     if (judgement_.null_cards) line(paint_.red("NULL CARDS:") + " " + paint_.bold(kNullCardsNotice), 0, 12);
   }
@@ -90,17 +97,13 @@ class ResultPrinter : TerminalText {
     std::string mark;
     for (const Caveat& caveat : caveatsOf(result)) mark += paint_.yellow(" (" + caveat.mark + ")");
     line(painted(result.verdict) + mark + "  " + paint_.bold(result.name) + ": " + printable(criterion->text), 0, 6);
+    if (!criterion->doc.empty()) line(paint_.faint(printable(criterion->doc)), 6, 6);
+    if (!criterion->where.empty()) line(printable(criterion->where), 6, 6);
     if (!result.why.empty()) line(printable(result.why), 6, 6);
     for (const Caveat& caveat : caveatsOf(result))
       line(paint_.yellow(caveat.mark + ": ") + printable(caveat.why), 6, 6);
     for (const std::string& remark : remarksOn(plan_, *criterion, result)) line(printable(remark), 6, 6);
-    std::string scope = printable(result.domain);
-    if (result.verdict != analysis::Verdict::NotAsked) {
-      if (!scope.empty()) scope += "; ";
-      scope +=
-          criterion->infeasible ? memoryScopeText(result.scope) : scopeText(result.scope, comparesPoints(*criterion));
-    }
-    if (!scope.empty()) line(scope, 6, 6);
+    if (const std::string scope = scopeText(*criterion, result); !scope.empty()) line(printable(scope), 6, 6);
     if (result.cells.empty()) return;
     std::vector<std::string> header = criterion->factors;
     header.insert(header.end(), {"estimate", "interval", "n", "verdict", ""});
@@ -127,15 +130,10 @@ class ResultPrinter : TerminalText {
   /// Three columns: estimate, interval, n.
   static void appendEstimate(std::vector<std::string>& row, const GridCell& cell, const std::string& unit,
                              const std::string& dimension, const std::vector<double>& bounds = {}) {
-    std::string estimate = cell.estimate ? analysis::formatAgainst(*cell.estimate, bounds, unit, dimension) : "–";
-    if (cell.published) estimate += " " + publishedText(cell, unit, dimension);
-    row.push_back(std::move(estimate));
-    if (cell.constant)
-      row.emplace_back("constant");
-    else if (cell.interval)
-      row.push_back(analysis::formatInterval(*cell.interval, unit, dimension, bounds));
-    else
-      row.emplace_back(cell.estimate ? "none" : "–");
+    const analysis::EstimateText text = partsOf(cell, unit, dimension, bounds);
+    row.push_back((text.estimate.empty() ? "–" : text.estimate) +
+                  (cell.published ? " " + publishedText(cell, unit, dimension) : ""));
+    row.push_back(!text.interval.empty() ? text.interval : cell.estimate ? kNoInterval : "–");
     row.push_back(std::to_string(cell.n));
   }
 
@@ -222,11 +220,8 @@ class ResultPrinter : TerminalText {
     }
   }
 
-  /// What a setting did not do, what a profile lacks, where a trial left its model.
   void printNotes() {
-    std::map<std::string, unsigned> notes;
-    for (const store::Trial& trial : results_.trials)
-      for (const std::string& note : trial.notes) ++notes[note];
+    const std::map<std::string, unsigned> notes = notesOf(results_);
     if (notes.empty()) return;
     section("Notes of trials");
     size_t listed = 0;
@@ -304,10 +299,12 @@ class ResultPrinter : TerminalText {
   void printOutcome() {
     if (judgement_.criteria.empty()) return;
     out_ += '\n' + paint_.bold(tallyText(judgement_)) + '\n';
-    const auto next = nextCommand(plan_, judgement_, options_.folder);
-    if (!next) return;
-    out_ += "next: " + printable(next->command) + '\n';  // on one line, so that it can be taken over
-    line(next->what_for, 6, 6);
+    const char* label = "next: ";
+    for (const NextCommand& next : nextCommands(plan_, judgement_, options_.folder)) {
+      out_ += label + printable(next.command) + '\n';  // on one line, so that it can be taken over
+      line(next.what_for, 6, 6);
+      label = "or:   ";
+    }
   }
 
   const plan::Plan& plan_;

@@ -78,31 +78,36 @@ std::string durationText(double seconds) {
   return fmt::format("{:.1f} days", seconds / 86400);
 }
 
-std::string scopeText(const analysis::Scope& scope, bool pairs) {
-  std::string text = counted(scope.complete, pairs ? "pair" : "value");
-  text += scope.complete > scope.planned ? fmt::format(", {} planned", scope.planned)
-                                         : fmt::format(" of {}", scope.planned);
+std::string scopeText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
+  if (result.verdict == analysis::Verdict::NotAsked) return result.domain;
+  const analysis::Scope& scope = result.scope;
+  const bool pairs = comparesPoints(criterion);
+  std::string text = counted(scope.complete, pairs ? "pair" : "run");
+  if (criterion.infeasible)
+    text = "out of memory in " + counted(scope.complete, "block");
+  else
+    text += scope.complete > scope.planned ? fmt::format(", {} planned", scope.planned)
+                                           : fmt::format(" of {}", scope.planned);
+  const auto as_few = [&](const analysis::CellEstimate& cell) { return cell.scope.complete == scope.complete; };
+  if (!criterion.infeasible && result.cells.size() > 1)
+    text += std::all_of(result.cells.begin(), result.cells.end(), as_few) ? " in each cell"
+                                                                          : " in the cell that has the fewest";
   if (scope.lost) text += fmt::format(", {} lost", scope.lost);
   if (scope.sessions) text += ", " + counted(scope.sessions, "session");
   if (scope.nodes) text += ", " + counted(scope.nodes, "node");
-  return text;
+  if (!result.domain.empty()) text = result.domain + "; " + text;
+  return criterion.confidence ? text + "; " + analysis::formatConfidence(*criterion.confidence) + " confidence" : text;
 }
 
-std::string memoryScopeText(const analysis::Scope& scope) {
-  std::string text = "out of memory in " + counted(scope.complete, "block");
-  if (scope.sessions) text += ", " + counted(scope.sessions, "session");
-  if (scope.nodes) text += ", " + counted(scope.nodes, "node");
-  return text;
-}
-
-SaidOnce::SaidOnce(const std::string& above) {
+SaidOnce::SaidOnce(const std::string& above) : said_{above} {
   for (size_t at = above.find(": "); at != std::string::npos; at = above.find(": ", at + 1))
     said_.insert(above.substr(at + 2));
 }
 
 std::string SaidOnce::operator()(const std::string& why) {
   const size_t at = why.find(": ");
-  return at == std::string::npos || said_.insert(why.substr(at + 2)).second ? why : why.substr(0, at);
+  if (at == std::string::npos) return said_.count(why) ? "" : why;
+  return said_.insert(why.substr(at + 2)).second ? why : why.substr(0, at);
 }
 
 bool comparesPoints(const plan::Criterion& criterion) {
@@ -119,8 +124,8 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
   if (criterion.infeasible) return "passes when each ran out of memory in 2 blocks, fails when one ran well";
   const unsigned n = design->repeat;
   if (!criterion.confidence) {
-    return fmt::format("must hold in every {}, {} in each cell; {}", comparesPoints(criterion) ? "pair" : "run", n,
-                       withoutConfidenceText(n));
+    return fmt::format("must hold in every {}, {} in each cell: where none fails, {}",
+                       comparesPoints(criterion) ? "pair" : "run", n, analysis::formatWithoutFailure(n));
   }
   const auto exact = [&](const plan::Cell& cell) { return cell.term && analysis::isExact(plan, *cell.term); };
   if (n > 1 && std::all_of(criterion.cells.begin(), criterion.cells.end(), exact))
@@ -138,11 +143,6 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
   const double half_width = stats::expectedHalfWidth(noise, n, confidence);
   return fmt::format("expected resolution ±{} at {} noise ({}, {})", percent(half_width), percent(noise),
                      counted(n, "block"), analysis::formatConfidence(*criterion.confidence));
-}
-
-std::string withoutConfidenceText(unsigned n) {
-  return fmt::format("0 of {} failing shows with 95 % confidence that at most {} would", n,
-                     percent(stats::zeroFailuresBound(n)));
 }
 
 std::string settingsText(const llvm::json::Object& settings) {
@@ -183,6 +183,36 @@ uint64_t availablePoints(const plan::Plan& plan) {
                                              [](const plan::Point& point) { return point.unavailable.empty(); }));
 }
 
+namespace {
+
+constexpr size_t kListedLevels = 16;
+
+std::vector<std::string> labelsOf(const plan::Factor& factor) {
+  std::vector<std::string> labels;
+  for (const plan::Level& level : factor.levels) labels.push_back(level.label);
+  return labels;
+}
+
+std::string shortened(const std::vector<std::string>& labels) {
+  if (labels.size() <= kListedLevels) return joined(labels);
+  return fmt::format("{}, {}, {}, …, {} ({} levels)", labels[0], labels[1], labels[2], labels.back(), labels.size());
+}
+
+}  // namespace
+
+std::string levelsText(const plan::Factor& factor) { return shortened(labelsOf(factor)); }
+
+std::string declaredText(const plan::Factor& factor) {
+  return labelsOf(factor) == factor.declared ? "" : shortened(factor.declared);
+}
+
+std::string selectionText(const plan::Plan& plan) {
+  std::vector<std::string> texts;
+  for (const std::string& preset : plan.presets) texts.push_back("preset " + preset);
+  for (const std::string& text : plan.overrides) texts.push_back("-D " + text);
+  return joined(texts);
+}
+
 std::vector<std::string> metricsOf(const plan::Plan& plan, plan::TrialKind kind) {
   std::vector<std::string> names;
   for (const plan::Metric& metric : plan.metrics)
@@ -209,11 +239,45 @@ std::string widthText(const plan::Plan& plan, const plan::Until& until, double w
   return analysis::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
 }
 
+namespace {
+
+/// How many values a verdict rests on that says of single ones that all hold, where they are so few that more than half
+/// of further ones may not; else 0.
+unsigned fewValues(const analysis::CriterionResult& result) {
+  constexpr double kHalf = 0.5;
+  if (result.verdict != analysis::Verdict::Pass) return 0;
+  unsigned fewest = 0;
+  for (const analysis::CellEstimate& cell : result.cells) {
+    if (cell.verdict != analysis::Verdict::Pass) continue;
+    const auto n = static_cast<unsigned>(cell.values.size());
+    if (cell.interval || n == 0) return 0;
+    fewest = fewest == 0 ? n : std::min(fewest, n);
+  }
+  return fewest > 0 && stats::zeroFailuresBound(fewest) > kHalf ? fewest : 0;
+}
+
+/// Values that show failures to be rare, where none fails.
+unsigned valuesToShowRarity() {
+  constexpr double kRare = 0.1;
+  unsigned n = 1;
+  while (stats::zeroFailuresBound(n) > kRare) ++n;
+  return n;
+}
+
+}  // namespace
+
 std::vector<Caveat> caveatsOf(const analysis::CriterionResult& result) {
   std::vector<Caveat> caveats;
   if (result.provisional)
     caveats.push_back({"provisional", "trials that it rests on are still to come, and may change it"});
   if (!result.untrusted.empty()) caveats.push_back({"untrusted", result.untrusted});
+  if (const unsigned n = fewValues(result)) {
+    const unsigned enough = valuesToShowRarity();
+    caveats.push_back(
+        {fmt::format("n={}", n),
+         fmt::format("so few values do not say how far they scatter; with {}{} and no failure, {}", enough,
+                     result.cells.size() > 1 ? " in each cell" : "", analysis::formatWithoutFailure(enough))});
+  }
   return caveats;
 }
 
@@ -242,9 +306,10 @@ std::string nextStepText(const analysis::CriterionResult& result) {
     return "not even a hundred times as many blocks would decide it at this noise: an estimate is too near its bound";
   const std::string blocks =
       counted(next.blocks, "more block") + (next.seconds ? " (" + durationText(*next.seconds) + ")" : "");
-  return next.reach == Reach::Intervals
-             ? blocks + " would give it intervals"
-             : fmt::format("about {} would decide it, if the estimates stay where they are", blocks);
+  if (next.reach == Reach::Intervals) return blocks + " would give it intervals";
+  if (next.reach == Reach::Trusts)
+    return fmt::format("about {} would make it trusted, if the control's estimate stays where it is", blocks);
+  return fmt::format("about {} would decide it, if the estimates stay where they are", blocks);
 }
 
 /// Where the signed rank would speak of another centre than the median.
@@ -307,9 +372,69 @@ std::vector<std::string> referencesTexts(const plan::Plan& plan) {
   if (!here.empty())
     texts.push_back("published values are of " + joined(here) + "; absolute ones are shown and not judged");
   if (!elsewhere.empty())
-    texts.push_back("published at other settings than these points have, so that nothing of it stands beside them: " +
-                    joined(elsewhere));
+    texts.push_back("published at other settings than these points have, and not shown: " + joined(elsewhere));
   return texts;
+}
+
+namespace {
+
+/// "4 x NVIDIA H100", "2 x null card", "2 x device of 1 core": the slots of a session.
+std::string slotsText(const llvm::json::Array& slots) {
+  std::vector<std::pair<std::string, unsigned>> kinds;
+  for (const llvm::json::Value& value : slots) {
+    const llvm::json::Object* slot = value.getAsObject();
+    if (!slot) continue;
+    const llvm::json::Array* cores = slot->getArray("cores");
+    std::string kind = slot->getString("name").value_or("GPU").str();
+    if (slot->getBoolean("null").value_or(false)) kind = "null card";
+    if (slot->getString("device") == "cpu") kind = "device of " + counted(cores ? cores->size() : 0, "core");
+    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& one) { return one.first == kind; });
+    if (same == kinds.end())
+      kinds.emplace_back(kind, 1);
+    else
+      ++same->second;
+  }
+  std::vector<std::string> texts;
+  for (const auto& [kind, count] : kinds) texts.push_back(fmt::format("{} x {}", count, kind));
+  return joined(texts);
+}
+
+/// Those that trials had in a session; of a CPU with its model, and what they stand for.
+std::string sessionDevicesText(const plan::Plan& plan, const store::Session& session) {
+  auto environment = plan::parseJson(session.environment_json);
+  if (!environment) return llvm::consumeError(environment.takeError()), "";
+  const llvm::json::Object* about = environment->getAsObject();
+  const llvm::json::Array* slots = about ? about->getArray("slots") : nullptr;
+  if (!slots || slots->empty()) return "";
+  std::string text = slotsText(*slots);
+  const llvm::json::Object* first = slots->front().getAsObject();
+  if (!first || first->getString("device") != "cpu") return text;
+  if (const llvm::json::Object* machine = about->getObject("machine"))
+    if (const auto model = machine->getString("cpu_model"); model && !model->empty()) text += " (" + model->str() + ")";
+  if (!plan.points.empty() && plan.points[0].parameters.get("gpus")) text += ", each for one of `gpus`";
+  return text;
+}
+
+}  // namespace
+
+std::string measuredOnText(const plan::Plan& plan, const store::Results& results) {
+  constexpr size_t kNamedHosts = 4;
+  std::vector<std::pair<std::string, std::vector<std::string>>> kinds;  // with their hosts
+  for (const store::Session& session : results.sessions) {
+    const std::string devices = sessionDevicesText(plan, session);
+    if (devices.empty()) continue;
+    auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& one) { return one.first == devices; });
+    if (same == kinds.end()) same = kinds.insert(kinds.end(), {devices, {}});
+    std::vector<std::string>& hosts = same->second;
+    if (std::find(hosts.begin(), hosts.end(), session.host) == hosts.end()) hosts.push_back(session.host);
+  }
+  std::vector<std::string> texts;
+  for (auto& [devices, hosts] : kinds) {
+    const size_t more = hosts.size() > kNamedHosts ? hosts.size() - kNamedHosts : 0;
+    hosts.resize(hosts.size() - more);
+    texts.push_back(joined(hosts) + (more ? fmt::format(" and {} more", more) : "") + ": " + devices);
+  }
+  return joined(texts, "; ");
 }
 
 std::string workloadText(const plan::Plan& plan) {
@@ -322,10 +447,20 @@ std::string workloadText(const plan::Plan& plan) {
   return joined(texts, "; ");
 }
 
+namespace {
+
+/// The study, and what of it: "experiments/precision.exp --study precision --preset quick -D gpus=2".
+std::string selectionWords(const plan::Plan& plan, const std::vector<std::string>& overrides) {
+  std::string words = shellWord(plan.source) + " --study " + shellWord(plan.study);
+  for (const std::string& preset : plan.presets) words += " --preset " + shellWord(preset);
+  for (const std::string& text : overrides) words += " -D " + shellWord(text);
+  return words;
+}
+
+}  // namespace
+
 std::string repeatCommand(const plan::Plan& plan, const std::string& folder,
                           const std::map<plan::TrialKind, unsigned>& repetitions) {
-  std::string command = "expc run " + shellWord(plan.source) + " --study " + shellWord(plan.study);
-  for (const std::string& preset : plan.presets) command += " --preset " + shellWord(preset);
   std::vector<std::string> overrides = plan.overrides;
   for (const auto& [kind, repeat] : repetitions) {
     const std::string setting = fmt::format("design.{}.repeat=", toString(kind));
@@ -335,8 +470,17 @@ std::string repeatCommand(const plan::Plan& plan, const std::string& folder,
     const bool adapts = design != plan.design.kinds.end() && !design->until.empty();
     overrides.push_back(setting + (adapts ? fmt::format("{}..{}", design->repeat, repeat) : std::to_string(repeat)));
   }
-  for (const std::string& text : overrides) command += " -D " + shellWord(text);
+  const std::string command = "expc run " + selectionWords(plan, overrides);
   return folder == "results" ? command : command + " --results " + shellWord(folder);
+}
+
+std::string replicateCommand(const plan::Plan& plan, const std::string& folder) {
+  return fmt::format("expc replicate {} --of {} --results {}", selectionWords(plan, plan.overrides), shellWord(folder),
+                     shellWord(folder + "-again"));
+}
+
+std::string wholeStudyCommand(const plan::Plan& plan) {
+  return "expc plan " + shellWord(plan.source) + " --study " + shellWord(plan.study);
 }
 
 std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Plan& plan) {
@@ -392,6 +536,13 @@ std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Ju
     }
   }
   return lines;
+}
+
+std::map<std::string, unsigned> notesOf(const store::Results& results) {
+  std::map<std::string, unsigned> notes;
+  for (const store::Trial& trial : results.trials)
+    for (const std::string& note : trial.notes) ++notes[note];
+  return notes;
 }
 
 std::vector<const store::Trial*> lostTrials(const store::Results& results) {

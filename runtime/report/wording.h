@@ -19,14 +19,13 @@ std::string verdictWord(analysis::Verdict verdict);
 /// "3 min 20 s", "45 s", "2.5 h", "4 days".
 std::string durationText(double seconds);
 
-/// "7 pairs of 7, 1 session, 1 node"; what was lost, if anything. `pairs` false: "7 values of 7".
-std::string scopeText(const analysis::Scope& scope, bool pairs);
-
-/// "out of memory in 2 blocks, 1 session, 1 node": of a claim of infeasibility, the least over its points.
-std::string memoryScopeText(const analysis::Scope& scope);
+/// What a verdict speaks of, and what it rests on, by the cell that has the fewest: "gpus 1, 2 of 1..4; 7 pairs of 7, 1
+/// session, 1 node; 95 % confidence". With what was lost, if anything; of a claim of infeasibility "out of memory in 2
+/// blocks". "" where nothing is to be said.
+std::string scopeText(const plan::Criterion& criterion, const analysis::CriterionResult& result);
 
 /// Leaves out what stands behind a colon where it was said before: after "level=2 failed: no such file" a further
-/// "level=3 failed: no such file" is "level=3 failed".
+/// "level=3 failed: no such file" is "level=3 failed", and a reason without a colon that stood behind one is "".
 class SaidOnce {
  public:
   SaidOnce() = default;
@@ -41,9 +40,6 @@ class SaidOnce {
 /// "10 blocks at 1 % noise resolve ±1.0 %" for a ratio with a confidence, or what else can be said before a run; "" if
 /// nothing.
 std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criterion, double noise);
-
-/// What n trials without a failure can show: "0 of 10 failing shows with 95 % confidence that at most 26 % would".
-std::string withoutConfidenceText(unsigned n);
 
 /// "steps 20, warmup 5".
 std::string settingsText(const llvm::json::Object& settings);
@@ -66,6 +62,13 @@ class Reasons {
 /// Points that can be run here, and how many trials of `kind` that makes.
 uint64_t availablePoints(const plan::Plan& plan);
 
+/// "0, 1, 2, …, 999 (1000 levels)".
+std::string levelsText(const plan::Factor& factor);
+/// What the study declares, "1..4"; "" where that is what `levelsText` says.
+std::string declaredText(const plan::Factor& factor);
+/// "preset quick, -D gpus=2"; "" of a whole study.
+std::string selectionText(const plan::Plan& plan);
+
 /// The metrics of `kind`, by name.
 std::vector<std::string> metricsOf(const plan::Plan& plan, plan::TrialKind kind);
 
@@ -75,7 +78,8 @@ std::string repetitionsText(const plan::KindDesign& design);
 std::string untilText(const plan::Plan& plan, const plan::Until& until);
 /// A half-width in the sense of `until`.
 std::string widthText(const plan::Plan& plan, const plan::Until& until, double width);
-/// A mark beside a verdict that does not stand as it is printed: "untrusted", and why.
+/// A mark beside a verdict that does not stand as it is printed ("untrusted"), or that stands on little ("n=1"), and
+/// why.
 struct Caveat {
   std::string mark, why;
 };
@@ -91,6 +95,10 @@ std::string spreadsText(const stats::Spreads& spreads, const std::string& unit, 
 /// "timed trials, 12 of at most 20 repetitions: widest half-width of gain is 0.9 % at …, 1.0 % was asked (met)".
 std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& state);
 
+/// "node7: 4 x NVIDIA H100", of each host with the devices that trials had: of a CPU "laptop: 2 x device of 1 core
+/// (MODEL), each for one of `gpus`". "" where no session says.
+std::string measuredOnText(const plan::Plan& plan, const store::Results& results);
+
 /// "image.mobilenet_v2 version 1"; of several workloads each with its label: "ours = …; theirs = …".
 std::string workloadText(const plan::Plan& plan);
 
@@ -102,6 +110,9 @@ inline constexpr char kNullCardsNotice[] =
 /// point.
 std::vector<std::string> referencesTexts(const plan::Plan& plan);
 
+/// In place of an interval for which there are too few values.
+inline constexpr char kNoInterval[] = "none: too few";
+
 /// In place of a comparison's table that has no row.
 inline constexpr char kNothingToCompare[] = "this restricted study has no two points to compare";
 
@@ -109,6 +120,11 @@ inline constexpr char kNothingToCompare[] = "this restricted study has no two po
 /// the kinds that it names.
 std::string repeatCommand(const plan::Plan& plan, const std::string& folder = "results",
                           const std::map<plan::TrialKind, unsigned>& repetitions = {});
+
+/// One that measures the plan anew into another folder and holds it against the results in `folder`.
+std::string replicateCommand(const plan::Plan& plan, const std::string& folder);
+/// One that shows the study without presets and overrides.
+std::string wholeStudyCommand(const plan::Plan& plan);
 
 /// Parameters that have one value at all points and are no factor: "batch 64".
 std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Plan& plan);
@@ -125,6 +141,10 @@ std::string placeText(const plan::Plan& plan, const plan::Place& place);
 /// What is not there and what is doubtful, a line for each point: repetitions that are not tried again by themselves,
 /// timeouts that count for nothing, and points that ran out of memory in some blocks only.
 std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement);
+
+/// What trials note, and how many of them: what a setting did not do, what a profile lacks, who else took cores, where
+/// a model is.
+std::map<std::string, unsigned> notesOf(const store::Results& results);
 
 /// Trials that did not end well, the newest first: what was wrong before may be mended.
 std::vector<const store::Trial*> lostTrials(const store::Results& results);

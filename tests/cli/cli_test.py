@@ -239,7 +239,7 @@ class LargerPlans(Command):
         result = self.run_study(path)
         self.assertIn("after 7 of at most 8 repetitions: half-width of gain", result.stderr)
         self.assertIn("Controls", result.stdout)
-        self.assertIn("(control twice): the same twice differs by", result.stdout)
+        self.assertIn("(control twice), the same point run again in each", result.stdout)
         self.assertIn("timed trials, 8 of at most 8 repetitions", result.stdout)
         report = json.loads(self.expc("report", path, "--devices", "cpu:2", "--format", "json").stdout)
         self.assertEqual(report["controls"][0]["scope"]["complete"], 8)

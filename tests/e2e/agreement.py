@@ -75,11 +75,11 @@ class Page:
         self.claims = {}
         for name, header, rest in re.findall(r'<article class="claim [a-z]+" id="claim-(\w+)"><header>(.*?)<h3>.*?</h3></header>(.*?)</article>',
                                              text, re.S):
-            badges = re.findall(r'<span class="badge [a-z]+"><span aria-hidden="true">.</span> ([A-Z ]+)</span>', header)
+            badges = re.findall(r'<span class="badge [a-z]+"><span aria-hidden="true">.</span> ([A-Za-z0-9= ]+)</span>', header)
             why = re.search(r'<p class="why">(.*?)</p>', rest, re.S)
-            self.claims[name] = (badges[0], {badge.lower() for badge in badges[1:]}, plain(why.group(1)) if why else "")
+            self.claims[name] = (badges[0], set(badges[1:]), plain(why.group(1)) if why else "")
         self.tallies = {word: int(count) for count, word in re.findall(r'<span class="tally [a-z]+"><b>(\d+)</b> ([a-z ]+)</span>', text)}
-        following = re.search(r'<p class="next">Next: <code>(.*?)</code>', text)
+        following = re.search(r'<div class="next">.*?<code>(.*?)</code>', text)
         self.next = following and html.unescape(following.group(1))
         packed = re.search(r'<script type="text/plain" id="data" data-packed="deflate">(.*?)</script>', text, re.S).group(1)
         self.data = json.loads(zlib.decompress(base64.b64decode(packed)))
@@ -94,8 +94,8 @@ def terminal(text):
     """Of each criterion its word, marks and reason; a reason may be wrapped."""
     claims = {}
     words = "|".join(sorted(WORDS, key=len, reverse=True))
-    for word, marks, name, rest in re.findall(rf"^({words})((?: \(\w+\))*) +(\w+): (.*?)(?=^\S|\Z)", text, re.S | re.M):
-        claims[name] = (word, set(re.findall(r"\((\w+)\)", marks)), " ".join(rest.split()))
+    for word, marks, name, rest in re.findall(rf"^({words})((?: \([\w=]+\))*) +(\w+): (.*?)(?=^\S|\Z)", text, re.S | re.M):
+        claims[name] = (word, set(re.findall(r"\(([\w=]+)\)", marks)), " ".join(rest.split()))
     return claims
 
 
@@ -140,12 +140,13 @@ class Agreement(unittest.TestCase):
         said = {}
         tallies = collections.Counter()
         for one in data["criteria"]:
-            marks = {mark for mark in ("provisional", "untrusted") if one[mark]}
+            marks, open_marks = set(one["marks"]), {mark for mark in ("provisional", "untrusted") if one[mark]}
+            self.assertEqual(open_marks, {mark for mark in marks if not mark.startswith("n=")})
             word, why = one["verdict"].upper(), " ".join(one["why"].split())
             self.assertEqual(page.claims[one["name"]], (word, marks, why))
             self.assertEqual(shown[one["name"]][:2], (word, marks))
             self.assertIn(why, shown[one["name"]][2])
-            tallies[sorted(marks)[-1] if marks else word.lower()] += 1
+            tallies[sorted(open_marks)[-1] if open_marks else word.lower()] += 1
             said[one["name"]] = (one["verdict"], marks)
         self.assertEqual(page.tallies, dict(tallies))
         counted = re.search(r"^\d+ (?:pass|fail|in|prov|unt|not).*$", text.stdout, re.M).group(0)

@@ -17,12 +17,14 @@ function claim(one) {
   const made = element("article", undefined, `claim ${kStyles[one.verdict] || "none"}`);
   const header = element("header");
   header.append(badge(one.verdict, kStyles[one.verdict] || "none"));
-  for (const mark of one.marks) header.append(badge(mark.toUpperCase(), "open"));
+  for (const mark of one.marks) header.append(badge(mark, "open"));
   header.append(element("h3", one.name));
   const law = element("p", undefined, "law");
   law.append(element("code", one.text));
   made.append(header, law);
+  if (one.where) made.append(element("p", `where ${one.where}`, "law"));
   if (one.why) made.append(element("p", one.why, "why"));
+  for (const remark of one.remarks) made.append(element("p", remark, "scope"));
   return made;
 }
 
