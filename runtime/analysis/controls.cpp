@@ -93,42 +93,45 @@ plan::Cell cellOf(const plan::Control& control, const Subject& subject, plan::Tr
 /// The interval of a control, held against what some claim leaves room for.
 struct Held {
   bool leaves = false;
-  std::string text;  // "…, within [0.9x, 1.1x], ROOM"
+  std::string text;  // "…, which is less than 5.0 %, half of the 10.0 % that …"
   std::optional<NextStep> next = std::nullopt;
 };
 
-/// `bounds`: what its ends must not be confused with.
-std::string intervalText(const ControlResult& control, const plan::Metric& metric, const stats::Interval& interval,
-                         const std::vector<double>& bounds) {
-  return formatInterval(interval, control.ratio ? "x" : metric.unit, control.ratio ? "" : metric.dimension, bounds);
+/// A size as people read it: of ratios as a share.
+std::string sizeText(const ControlResult& control, const plan::Metric& metric, double size) {
+  return control.ratio ? formatQuantity(size, "", "share") : formatQuantity(size, metric.unit, metric.dimension);
 }
 
-/// "step_time of precision=fp64 (control twice), the same point run again in each block, differs from it by
-/// [1.1x, 1.2x]"; it has an interval.
+/// "step_time of precision=fp64 (control twice), the same point run again in each block, differs from it by [1.1x,
+/// 1.2x]"; it has an interval. `bounds`: what its ends must not be confused with.
 std::string differenceText(const Evidence& evidence, const ControlResult& control, const plan::Metric& metric,
                            const std::vector<double>& bounds = {}) {
-  const char* what = control.name == plan::kAlone ? "which ran alone and not beside others, differs by"
-                                                  : "the same point run again in each block, differs by";
-  return fmt::format("{} of {}, {} {}", control.metric, placeLabel(evidence.index, {control.point, control.name}), what,
-                     intervalText(control, metric, *control.estimate.interval, bounds));
+  return fmt::format("{} of {}, {} by {}", control.metric, placeLabel(evidence.index, {control.point, control.name}),
+                     control.name == plan::kAlone ? "which ran alone and not beside others, differs"
+                                                  : "the same point run again in each block, differs from it",
+                     formatInterval(*control.estimate.interval, control.ratio ? "x" : metric.unit,
+                                    control.ratio ? "" : metric.dimension, bounds));
 }
 
-/// `room`: what the margin is half of.
-Held hold(const Evidence& evidence, const ControlResult& control, double margin, const std::string& room) {
+/// `claimed`: whose gap it is.
+Held hold(const Evidence& evidence, const ControlResult& control, double gap, const char* claimed) {
   const plan::Metric& metric = *evidence.index.plan().findMetric(control.metric);
-  const double neutral = control.ratio ? 1 : 0;
+  const double neutral = control.ratio ? 1 : 0, margin = gap / 2;
   const plan::Bound band{plan::Relation::Within, neutral - margin, neutral + margin, ""};
-  const stats::Interval& interval = *control.estimate.interval;
-  const std::string allowed = intervalText(control, metric, {band.low, band.high, kConfidence}, {neutral});
+  const std::optional<double>& estimate = control.estimate.estimate;
+  const bool outside = estimate && !satisfies(band, *estimate, *estimate);
   Held held;
-  held.leaves = !satisfies(band, interval.low, interval.high);
-  held.text = fmt::format("{}, {} {}, half of {}", differenceText(evidence, control, metric, ends(band)),
-                          held.leaves ? "and should lie within" : "within", allowed, room);
+  held.leaves = !satisfies(band, control.estimate.interval->low, control.estimate.interval->high);
+  held.text =
+      fmt::format("{}, which {} than {}, half of the {} that {}", differenceText(evidence, control, metric, ends(band)),
+                  !held.leaves ? "is less"
+                  : outside    ? "is more"
+                               : "may be more",
+                  sizeText(control, metric, margin), sizeText(control, metric, gap), claimed);
   if (!held.leaves) return held;
+  if (outside) held.text += "; more blocks would not change that";
   const plan::Cell cell = cellOf({control.name, control.point}, {control.metric, control.ratio}, metric.kind);
   held.next = nextStepForTrust(evidence, cell, band, control.estimate);
-  if (control.estimate.estimate && !satisfies(band, *control.estimate.estimate, *control.estimate.estimate))
-    held.text += "; its estimate lies outside too, so that more blocks would not bring it in";
   return held;
 }
 
@@ -145,32 +148,38 @@ ControlResult judgeControl(const Evidence& evidence, const plan::Control& contro
     result.why = fmt::format("{} of {} is not judged: {}", subject.metric,
                              placeLabel(evidence.index, {control.point, control.name}),
                              result.estimate.why.empty() ? "not run" : result.estimate.why);
-  } else if (!result.margin) {
+  } else if (!gap) {
     result.why = differenceText(evidence, result, metric) + "; no criterion claims a gap to hold it against";
   } else {
-    const Held held = hold(evidence, result, *result.margin, "the smallest gap that is claimed");
+    const Held held = hold(evidence, result, *gap, "are claimed at least");
     result.untrusted = held.leaves;
     result.why = held.text;
   }
   return result;
 }
 
-/// Marks the criterion as untrusted where a control says so. What that is held against is the criterion's own gap, so
-/// that one tight claim does not spoil the others; the smallest that is claimed of the metric where it claims none.
+/// Marks a decided criterion as untrusted where a control says so; of an undecided one there is nothing to trust. What
+/// that is held against is the criterion's own gap, so that one tight claim does not spoil the others; the smallest
+/// that is claimed of the metric where it claims none. What more blocks would do for it is said of both.
 void distrust(const Evidence& evidence, const plan::Criterion& criterion, const std::vector<ControlResult>& controls,
               CriterionResult& result) {
   const std::set<Subject> subjects = subjectsOf(criterion);
   const std::optional<double> gap = gapOf(criterion);
   for (const ControlResult& control : controls) {
     if (!control.estimate.interval || !subjects.count({control.metric, control.ratio})) continue;
-    const std::optional<double> margin = gap ? std::optional(*gap / 2) : control.margin;
-    if (!margin) continue;
-    Held held = hold(evidence, control, *margin,
-                     gap ? "the gap that this claims from no difference" : "the smallest gap that is claimed");
+    if (!gap && !control.margin) continue;
+    const Held held =
+        hold(evidence, control, gap ? *gap : 2 * *control.margin, gap ? "this claims" : "are claimed at least");
     if (!held.leaves) continue;
-    result.untrusted = held.text;
-    // What would decide it comes first: it may take more blocks, and says what becomes of the control.
-    if (!result.next && (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail)) result.next = held.next;
+    if (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail) {
+      result.untrusted = held.text;
+      result.next = held.next;
+    } else if (result.next && result.next->reach != NextStep::Reach::OutOfReach && held.next &&
+               held.next->blocks > result.next->blocks) {
+      const NextStep::Reach reach = result.next->reach;
+      result.next = held.next;
+      result.next->reach = reach;
+    }
     return;
   }
 }

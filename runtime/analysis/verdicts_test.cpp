@@ -80,7 +80,8 @@ TEST_CASE("an exists passes when one cell does after Holm") {
   }
   const CriterionResult result = judgedGain(records, 1.2, "1.2x", Kind::Exists);
   CHECK(word(result.verdict) == "pass");
-  CHECK(result.why == "holds at gpus=1 (1 of 2, Holm over them): precision=fp32 gpus=1: 1.50x [1.49x, 1.51x] >= 1.2x");
+  CHECK(result.why ==
+        "holds at gpus=1 (1 of 2, Holm over them; one is enough): precision=fp32 gpus=1: 1.50x [1.49x, 1.51x] >= 1.2x");
   CHECK(word(judgedGain(records, 1.2, "1.2x").verdict) == "fail");
 }
 
@@ -103,7 +104,7 @@ TEST_CASE("nested quantifiers") {
   claim.claim = {Kind::Exists, {{Kind::ForAll, {leaf(0), leaf(1)}, 0}, {Kind::ForAll, {leaf(2), leaf(3)}, 0}}, 0};
   const CriterionResult some = judged(study(8), claim, records);
   CHECK(word(some.verdict) == "pass");
-  CHECK(some.why.starts_with("holds at precision=fp32 (1 of 2, Holm over them): precision=fp32 gpus="));
+  CHECK(some.why.starts_with("holds at precision=fp32 (1 of 2, Holm over them; one is enough): precision=fp32 gpus="));
   // forall precision: exists gpus
   claim.claim = {Kind::ForAll, {{Kind::Exists, {leaf(0), leaf(1)}, 0}, {Kind::Exists, {leaf(2), leaf(3)}, 0}}, 0};
   CHECK(word(judged(study(8), claim, records).verdict) == "fail");

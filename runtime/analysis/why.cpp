@@ -101,8 +101,9 @@ std::string Explainer::somePass() const {
   if (count == 0) return "some part of the claim holds";
   if (count > kNamed) names.push_back("…");
   const size_t shown_cell = worst(surest);
-  return fmt::format("holds at {} ({} of {}{}){}: ", fmt::join(names, ", "), count, criterion_.claim.children.size(),
-                     criterion_.confidence ? ", Holm over them" : "", count > 1 ? "; the surest" : "") +
+  return fmt::format("holds at {} ({} of {}{}; one is enough){}: ", fmt::join(names, ", "), count,
+                     criterion_.claim.children.size(), criterion_.confidence ? ", Holm over them" : "",
+                     count > 1 ? "; the surest" : "") +
          (criterion_.confidence ? fmt::format("{}{} {}", prefix(shown_cell), shown(shown_cell), bound(shown_cell).text)
                                 : everyTrialPasses(surest));
 }

@@ -62,7 +62,8 @@ std::string chartFigures(Page& page, std::vector<Chart> all, size_t left_out, co
 std::string describe(const plan::Plan& plan, const Grid& grid) {
   const bool dots = !areHeatMaps(grid);
   if (grid.comparison)
-    return "<code>" + html(grid.text) + "</code>: estimate over pairs of the same block, 95 % interval" +
+    return "<code>" + html(grid.text) +
+           "</code>: estimate over pairs of the same block (not of medians), 95 % interval" +
            (dots ? ", values of single blocks as dots" : "");
   const plan::Metric* metric = plan.findMetric(grid.subject);
   if (!metric) return "";

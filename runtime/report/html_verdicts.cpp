@@ -117,7 +117,8 @@ std::string claim(const Page& page, const analysis::CriterionResult& result, con
   std::string badges = badge(result.verdict);
   for (const Caveat& caveat : caveatsOf(result)) badges += caveatBadge(caveat.mark);
   std::string out = fmt::format("<article class=\"claim {}\" id=\"claim-{}\"><header>{}<h3>{}</h3></header>",
-                                lookOf(result.verdict).style, html(result.name), badges, html(result.name));
+                                result.isFinal() ? lookOf(result.verdict).style : "open", html(result.name), badges,
+                                html(result.name));
   out += fmt::format("<p class=\"law\"><code>{}</code></p>", html(criterion.text));
   if (!criterion.where.empty()) out += fmt::format("<p class=\"law\">where <code>{}</code></p>", html(criterion.where));
   out += sentence("doc", criterion.doc) + sentence("why", result.why);

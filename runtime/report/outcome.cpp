@@ -22,25 +22,32 @@ bool isOpen(const analysis::CriterionResult& result) {
 /// With so many repetitions of each kind as the criteria take that more bring further, and what that does for which.
 std::optional<NextCommand> moreRepetitions(const plan::Plan& plan, const analysis::Judgement& judgement,
                                            const std::string& folder) {
-  std::map<plan::TrialKind, unsigned> repetitions;
+  std::map<plan::TrialKind, NextStep> most;
   std::map<NextStep::Reach, std::vector<std::string>> names;
   for (const analysis::CriterionResult& result : judgement.criteria) {
     const auto criterion = std::find_if(plan.criteria.begin(), plan.criteria.end(),
                                         [&](const plan::Criterion& one) { return one.name == result.name; });
     if (!result.next || result.next->reach == NextStep::Reach::OutOfReach || criterion == plan.criteria.end()) continue;
-    unsigned& most = repetitions[criterion->cells.front().kind];
-    most = std::max(most, result.next->repetitions);
+    NextStep& one = most[criterion->cells.front().kind];
+    if (result.next->repetitions > one.repetitions) one = *result.next;
     names[result.next->reach].push_back(result.name);
   }
   if (names.empty()) return std::nullopt;
   static constexpr std::pair<NextStep::Reach, const char*> kGains[] = {
       {NextStep::Reach::Decides, "would probably decide {}"},
       {NextStep::Reach::Trusts, "would probably make {} trusted"},
-      {NextStep::Reach::Intervals, "gives intervals to {}"}};
+      {NextStep::Reach::Intervals, "give intervals to {}"}};
   std::vector<std::string> gains;
   for (const auto& [reach, gain] : kGains)
     if (names.count(reach)) gains.push_back(fmt::format(fmt::runtime(gain), joined(names[reach])));
-  return NextCommand{repeatCommand(plan, folder, repetitions), joined(gains, ", and ")};
+  std::map<plan::TrialKind, unsigned> repetitions;
+  std::vector<std::string> costs;
+  for (const auto& [kind, step] : most) {
+    repetitions[kind] = step.repetitions;
+    costs.push_back(moreBlocksText(step));
+  }
+  return NextCommand{repeatCommand(plan, folder, repetitions),
+                     fmt::format("adds {}, which {}", joined(costs, " and "), joined(gains, ", and "))};
 }
 
 /// What brings criteria that are open further; nothing where none of these is known to.
@@ -88,9 +95,10 @@ std::vector<NextCommand> nextCommands(const plan::Plan& plan, const analysis::Ju
   if (!open)
     commands.push_back(
         {replicateCommand(plan, folder),
-         fmt::format("measures it anew, here or on another machine that has a copy of {}, and says which "
-                     "of these verdicts hold there",
-                     folder)});
+         fmt::format(
+             "nothing is open; this measures it anew, here or on another machine that has a copy of {}, and says which "
+             "of these verdicts hold there",
+             folder)});
   if (!plan.presets.empty() || !plan.overrides.empty())
     commands.push_back({wholeStudyCommand(plan), "says what the whole study takes, of which this is a part"});
   return commands;

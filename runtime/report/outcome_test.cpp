@@ -35,14 +35,15 @@ TEST_CASE("the next command is the one that brings open criteria further") {
   const auto next = nextCommands(example.plan, example.judgement, "out");
   REQUIRE(next.size() == 2);
   CHECK(next[0].command.ends_with("-D design.timed.repeat=16 --results out"));
-  CHECK(next[0].what_for == "would probably decide fp32_pays");
+  CHECK(next[0].what_for == "adds 9 more blocks (4 min), which would probably decide fp32_pays");
   CHECK(next[1].command == "expc plan experiments/precision.exp --study precision");
   for (const std::string& text : {resultText(example.plan, example.judgement, example.results, {}),
                                   htmlPage(example.plan, example.judgement, example.results, {.charts = false})})
     for (const NextCommand& one : next) CHECK(text.find(one.command.substr(0, 40)) != std::string::npos);
 
   example.judgement.criteria[0].next->reach = NextStep::Reach::Trusts;
-  CHECK(nextCommands(example.plan, example.judgement, "out")[0].what_for == "would probably make fp32_pays trusted");
+  CHECK(nextCommands(example.plan, example.judgement, "out")[0].what_for ==
+        "adds 9 more blocks (4 min), which would probably make fp32_pays trusted");
 
   example.judgement.unfinished = true;
   const auto same = nextCommands(example.plan, example.judgement, "results");

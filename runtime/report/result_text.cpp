@@ -43,6 +43,9 @@ class ResultPrinter : TerminalText {
     printNullCards();
     printHead();
     for (const analysis::CriterionResult& result : judgement_.criteria) printCriterion(result);
+    printControls();
+    printUntils();
+    printNotes();
     for (const plan::Table& table : plan_.tables) printTable(table);
     // Where there are claims or comparisons these say it.
     if (plan_.criteria.empty() && plan_.comparisons.empty())
@@ -50,10 +53,7 @@ class ResultPrinter : TerminalText {
     for (const plan::Comparison& comparison : plan_.comparisons) printComparison(comparison);
     printDescription();
     printAttributions();
-    printControls();
-    printUntils();
     printLost();
-    printNotes();
     printFoot();
     printNullCards();  // long results scroll the beginning away
     return std::move(out_);
@@ -168,7 +168,8 @@ class ResultPrinter : TerminalText {
     const auto result = std::find_if(judgement_.comparisons.begin(), judgement_.comparisons.end(),
                                      [&](const auto& candidate) { return candidate.name == comparison.name; });
     if (result == judgement_.comparisons.end()) return;
-    section(comparison.name, comparison.text);
+    section(comparison.name,
+            comparison.text + (comparison.cells.empty() ? "" : "; of pairs in one block, not of medians"));
     std::vector<std::string> header = comparison.factors;
     header.insert(header.end(), {"estimate", "interval", "n", ""});
     TextTable table(header, static_cast<unsigned>(comparison.factors.size()), true);

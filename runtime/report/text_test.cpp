@@ -283,7 +283,7 @@ TEST_CASE("results say on what they were measured") {
   session.environment_json = R"({"machine": {"cpu_model": "Example"}, "slots":
       [{"device": "cpu", "index": 0, "cores": [0, 1]}, {"device": "cpu", "index": 1, "cores": [2, 3]}]})";
   results.sessions = {session, session};
-  CHECK(measuredOnText(plan, results) == "here: 2 x device of 2 cores (Example), each for one of `gpus`");
+  CHECK(measuredOnText(plan, results) == "here: 2 x 2 cores of Example in place of GPUs");
   results.sessions[1].environment_json =
       R"({"slots": [{"device": "cuda", "name": "H100"}, {"device": "cuda", "name": "H100"},
       {"device": "cuda", "name": "H100", "null": true}]})";

@@ -297,6 +297,14 @@ std::string lookText(const plan::Criterion& criterion, const analysis::Criterion
                      analysis::formatConfidence(*criterion.confidence));
 }
 
+}  // namespace
+
+std::string moreBlocksText(const analysis::NextStep& next) {
+  return counted(next.blocks, "more block") + (next.seconds ? " (" + durationText(*next.seconds) + ")" : "");
+}
+
+namespace {
+
 /// "about 9 more blocks (4 min) would decide it, if the estimates stay where they are", or why none would.
 std::string nextStepText(const analysis::CriterionResult& result) {
   if (!result.next) return "";
@@ -304,8 +312,7 @@ std::string nextStepText(const analysis::CriterionResult& result) {
   using Reach = analysis::NextStep::Reach;
   if (next.reach == Reach::OutOfReach)
     return "not even a hundred times as many blocks would decide it at this noise: an estimate is too near its bound";
-  const std::string blocks =
-      counted(next.blocks, "more block") + (next.seconds ? " (" + durationText(*next.seconds) + ")" : "");
+  const std::string blocks = moreBlocksText(next);
   if (next.reach == Reach::Intervals) return blocks + " would give it intervals";
   if (next.reach == Reach::Trusts)
     return fmt::format("about {} would make it trusted, if the control's estimate stays where it is", blocks);
@@ -378,7 +385,7 @@ std::vector<std::string> referencesTexts(const plan::Plan& plan) {
 
 namespace {
 
-/// "4 x NVIDIA H100", "2 x null card", "2 x device of 1 core": the slots of a session.
+/// "4 x NVIDIA H100", "2 x null card", "2 x 1 core": the slots of a session.
 std::string slotsText(const llvm::json::Array& slots) {
   std::vector<std::pair<std::string, unsigned>> kinds;
   for (const llvm::json::Value& value : slots) {
@@ -387,7 +394,7 @@ std::string slotsText(const llvm::json::Array& slots) {
     const llvm::json::Array* cores = slot->getArray("cores");
     std::string kind = slot->getString("name").value_or("GPU").str();
     if (slot->getBoolean("null").value_or(false)) kind = "null card";
-    if (slot->getString("device") == "cpu") kind = "device of " + counted(cores ? cores->size() : 0, "core");
+    if (slot->getString("device") == "cpu") kind = counted(cores ? cores->size() : 0, "core");
     const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& one) { return one.first == kind; });
     if (same == kinds.end())
       kinds.emplace_back(kind, 1);
@@ -410,9 +417,8 @@ std::string sessionDevicesText(const plan::Plan& plan, const store::Session& ses
   const llvm::json::Object* first = slots->front().getAsObject();
   if (!first || first->getString("device") != "cpu") return text;
   if (const llvm::json::Object* machine = about->getObject("machine"))
-    if (const auto model = machine->getString("cpu_model"); model && !model->empty()) text += " (" + model->str() + ")";
-  if (!plan.points.empty() && plan.points[0].parameters.get("gpus")) text += ", each for one of `gpus`";
-  return text;
+    if (const auto model = machine->getString("cpu_model"); model && !model->empty()) text += " of " + model->str();
+  return plan.points.empty() || !plan.points[0].parameters.get("gpus") ? text : text + " in place of GPUs";
 }
 
 }  // namespace

@@ -84,6 +84,8 @@ struct Caveat {
   std::string mark, why;
 };
 std::vector<Caveat> caveatsOf(const analysis::CriterionResult& result);
+/// "9 more blocks (4 min)".
+std::string moreBlocksText(const analysis::NextStep& next);
 /// What else there is to say of a verdict, a sentence each: what would decide it, which look it is from, where the
 /// block values are skewed, and how far sessions lie apart.
 std::vector<std::string> remarksOn(const plan::Plan& plan, const plan::Criterion& criterion,
@@ -95,8 +97,8 @@ std::string spreadsText(const stats::Spreads& spreads, const std::string& unit, 
 /// "timed trials, 12 of at most 20 repetitions: widest half-width of gain is 0.9 % at …, 1.0 % was asked (met)".
 std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& state);
 
-/// "node7: 4 x NVIDIA H100", of each host with the devices that trials had: of a CPU "laptop: 2 x device of 1 core
-/// (MODEL), each for one of `gpus`". "" where no session says.
+/// "node7: 4 x NVIDIA H100", of each host with the devices that trials had: of a CPU "laptop: 2 x 1 core of MODEL
+/// in place of GPUs". "" where no session says.
 std::string measuredOnText(const plan::Plan& plan, const store::Results& results);
 
 /// "image.mobilenet_v2 version 1"; of several workloads each with its label: "ours = …; theirs = …".
