@@ -178,6 +178,8 @@ std::string formatWithoutFailure(unsigned n) {
                      100 * stats::zeroFailuresBound(n));
 }
 
+bool showsLittle(unsigned n) { return stats::zeroFailuresBound(n) > 0.5; }
+
 std::string formatConfidence(double confidence) {
   const double percent = confidence * 100;
   for (int decimals = 0; decimals < 4; ++decimals) {

@@ -42,6 +42,9 @@ std::string formatAgainst(double value, std::span<const double> bounds, std::str
 /// What `n` trials without a failure show of further ones: "of further ones at most 26 % would fail (95 % confidence)".
 std::string formatWithoutFailure(unsigned n);
 
+/// Whether `n` trials without a failure leave it open that more than half of further ones fail.
+bool showsLittle(unsigned n);
+
 /// "95 %", "99.9 %".
 std::string formatConfidence(double confidence);
 

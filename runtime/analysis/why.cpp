@@ -127,8 +127,10 @@ std::string Explainer::everyTrialPasses(const std::vector<size_t>& passing) cons
   text += fmt::format(" {}: {} {}", holds(), extreme(bound(chosen)), value(chosen, shown_value));
   if (!place.empty()) text += " at " + place;
   if (!vary) return text + "; these values are exact and never varied";
-  return text + fmt::format("; 0 of {} failed{}: {}", fewest, passing.size() > 1 ? " in a cell" : "",
-                            formatWithoutFailure(static_cast<unsigned>(fewest)));
+  const auto n = static_cast<unsigned>(fewest);
+  if (showsLittle(n)) return text;  // the verdict's mark says so
+  return text +
+         fmt::format("; 0 of {} failed{}: {}", n, passing.size() > 1 ? " in a cell" : "", formatWithoutFailure(n));
 }
 
 std::string Explainer::fails() const {

@@ -261,8 +261,8 @@ TEST_CASE("a claim on single runs that holds in few of them says so") {
   REQUIRE(caveats.size() == 1);
   CHECK(caveats[0].mark == "n=1");
   CHECK(caveats[0].why ==
-        "so few values do not say how far they scatter; with 29 in each cell and no failure, of further ones at most "
-        "10 % would fail (95 % confidence)");
+        "after so few up to 95 % of further ones may fail (95 % confidence); 29 in each cell without a failure would "
+        "bring that to 9.8 %");
   // 1 - 0.05^(1/5) is below a half.
   for (analysis::CellEstimate& cell : result.cells) cell.values.assign(5, 0.9);
   CHECK(caveatsOf(result).empty());

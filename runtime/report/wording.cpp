@@ -244,7 +244,6 @@ namespace {
 /// How many values a verdict rests on that says of single ones that all hold, where they are so few that more than half
 /// of further ones may not; else 0.
 unsigned fewValues(const analysis::CriterionResult& result) {
-  constexpr double kHalf = 0.5;
   if (result.verdict != analysis::Verdict::Pass) return 0;
   unsigned fewest = 0;
   for (const analysis::CellEstimate& cell : result.cells) {
@@ -253,7 +252,7 @@ unsigned fewValues(const analysis::CriterionResult& result) {
     if (cell.interval || n == 0) return 0;
     fewest = fewest == 0 ? n : std::min(fewest, n);
   }
-  return fewest > 0 && stats::zeroFailuresBound(fewest) > kHalf ? fewest : 0;
+  return fewest > 0 && analysis::showsLittle(fewest) ? fewest : 0;
 }
 
 /// Values that show failures to be rare, where none fails.
@@ -275,8 +274,11 @@ std::vector<Caveat> caveatsOf(const analysis::CriterionResult& result) {
     const unsigned enough = valuesToShowRarity();
     caveats.push_back(
         {fmt::format("n={}", n),
-         fmt::format("so few values do not say how far they scatter; with {}{} and no failure, {}", enough,
-                     result.cells.size() > 1 ? " in each cell" : "", analysis::formatWithoutFailure(enough))});
+         fmt::format(
+             "after so few up to {} of further ones may fail (95 % confidence); {}{} without a failure would bring "
+             "that to {}",
+             percent(stats::zeroFailuresBound(n)), enough, result.cells.size() > 1 ? " in each cell" : "",
+             percent(stats::zeroFailuresBound(enough)))});
   }
   return caveats;
 }
