@@ -136,7 +136,7 @@ std::string headSection(const Page& page) {
   std::string out = "<header class=\"top\"><p class=\"kicker\">expc study</p><h1>" + html(plan.study) + "</h1>";
   if (!plan.doc.empty()) out += "<p class=\"lead\">" + htmlProse(plan.doc) + "</p>";
   out += "<dl class=\"strip\">";
-  out += fact("Workload", html(workloadText(plan)));
+  out += fact("Workload", htmlCommand(workloadText(plan)));
   out += fact("Selection", html(selectionText(plan)));
   out += fact("Points", fmt::format("{}", plan.points.size()));
   out += fact("Valid runs", fmt::format("{}", valid));

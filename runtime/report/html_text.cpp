@@ -1,5 +1,7 @@
 #include "runtime/report/html_text.h"
 
+#include <algorithm>
+
 #include "runtime/plan/plan.h"
 
 namespace expc::report {
@@ -35,6 +37,17 @@ std::string html(std::string_view text) {
         else
           out += c;
     }
+  }
+  return out;
+}
+
+std::string htmlCommand(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    out += "<span class=\"argument\">" + html(text.substr(0, end)) + "</span>";
+    if (end < text.size()) out += ' ';
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return out;
 }

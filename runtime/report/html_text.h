@@ -13,6 +13,9 @@ namespace expc::report {
 /// breaks kept).
 std::string html(std::string_view text);
 
+/// A command whose words stay whole where a line breaks.
+std::string htmlCommand(std::string_view text);
+
 /// `html` with text between backticks as <code>.
 std::string htmlProse(std::string_view text);
 

@@ -109,7 +109,7 @@ constexpr char kHowToRead[] = R"(<details class="reading"><summary>How to read t
 Hodges–Lehmann centre of the blocks’ ratios or differences, with the interval of the signed-rank test. “Constant” is a count or size that no run changed.</dd>
 <dt>pass, fail, inconclusive</dt><dd>A claim passes if the whole interval of each of its cells satisfies the bound (with <code>exists</code>: of one), fails if none of an interval does, and is
 inconclusive otherwise. Where it says <code>always</code> there is no interval: every single run must satisfy the bound, and n says how much that is worth.</dd>
-<dt>drawings</dt><dd>A dot is an estimate, a bar its interval, faint dots are single blocks. The bound is a green line; where the claim holds it is shaded.</dd>
+<dt>drawings</dt><dd>A dot is an estimate (hollow where it has no interval), a bar its interval, faint dots are single blocks. The bound is a green line; where the claim holds it is shaded.</dd>
 <dt>outliers</dt><dd>They are flagged and never dropped.</dd></dl></details>
 )";
 
@@ -215,7 +215,7 @@ std::string verdictSection(const Page& page) {
                            tally.word);
   std::string next;
   for (const NextCommand& one : nextCommands(page.plan, page.judgement, page.options.folder))
-    next += fmt::format("<li><code>{}</code> {}.</li>", html(one.command), html(one.what_for));
+    next += fmt::format("<li><code>{}</code> {}.</li>", htmlCommand(one.command), html(one.what_for));
   if (!next.empty()) next = "<div class=\"next\"><h3>What to do next</h3><ul>" + next + "</ul></div>\n";
   return fmt::format("<section id=\"verdicts\"><h2>Verdicts</h2><p class=\"tallies\">{}</p>\n{}{}{}{}</section>\n",
                      summary, next, kHowToRead, cards, trustSection(page));

@@ -4,6 +4,7 @@
 
 #include "runtime/report/example_results.h"
 #include "runtime/report/html.h"
+#include "runtime/report/html_text.h"
 #include "runtime/report/result_text.h"
 
 namespace expc::report {
@@ -37,9 +38,12 @@ TEST_CASE("the next command is the one that brings open criteria further") {
   CHECK(next[0].command.ends_with("-D design.timed.repeat=16 --results out"));
   CHECK(next[0].what_for == "adds 9 more blocks (4 min), which would probably decide fp32_pays");
   CHECK(next[1].command == "expc plan experiments/precision.exp --study precision");
-  for (const std::string& text : {resultText(example.plan, example.judgement, example.results, {}),
-                                  htmlPage(example.plan, example.judgement, example.results, {.charts = false})})
-    for (const NextCommand& one : next) CHECK(text.find(one.command.substr(0, 40)) != std::string::npos);
+  const std::string text = resultText(example.plan, example.judgement, example.results, {}),
+                    page = htmlPage(example.plan, example.judgement, example.results, {.charts = false});
+  for (const NextCommand& one : nextCommands(example.plan, example.judgement, "results")) {
+    CHECK(text.find(one.command) != std::string::npos);
+    CHECK(page.find(htmlCommand(one.command)) != std::string::npos);
+  }
 
   example.judgement.criteria[0].next->reach = NextStep::Reach::Trusts;
   CHECK(nextCommands(example.plan, example.judgement, "out")[0].what_for ==

@@ -224,10 +224,16 @@ TEST_CASE("wording") {
   result.cells.resize(2);
   result.cells[1].skewed = true;
   result.next = analysis::NextStep{analysis::NextStep::Reach::Decides, 9, 16, 240};
-  CHECK(remarksOn({}, {}, result) ==
+  plan::Criterion of_two;
+  of_two.factors = {"gpus"};
+  of_two.cells.resize(2);
+  of_two.cells[0].labels = {"1"};
+  of_two.cells[1].labels = {"2"};
+  result.cells[1].cell = 1;
+  CHECK(remarksOn({}, of_two, result) ==
         std::vector<std::string>{
             "about 9 more blocks (4 min) would decide it, if the estimates stay where they are",
-            "the pairs are skewed in 1 of 2 cells: there the estimate is their median, with the sign test's interval"});
+            "the pairs are skewed at gpus=2: there the estimate is their median, with the sign test's interval"});
   result.cells.clear();
   result.next = analysis::NextStep{analysis::NextStep::Reach::Intervals, 1, 6, {}};
   CHECK(remarksOn({}, {}, result) == std::vector<std::string>{"1 more block would give it intervals"});

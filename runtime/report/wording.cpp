@@ -322,12 +322,20 @@ std::string nextStepText(const analysis::CriterionResult& result) {
 }
 
 /// Where the signed rank would speak of another centre than the median.
-std::string skewText(const analysis::CriterionResult& result) {
-  const auto skewed = std::count_if(result.cells.begin(), result.cells.end(),
-                                    [](const analysis::CellEstimate& cell) { return cell.skewed; });
-  if (skewed == 0) return "";
+std::string skewText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
+  constexpr size_t kNamed = 3;
+  std::vector<std::string> names;
+  for (const analysis::CellEstimate& cell : result.cells)
+    if (cell.skewed)
+      names.push_back(
+          cell.cell < criterion.cells.size() ? analysis::cellLabel(criterion.factors, criterion.cells[cell.cell]) : "");
+  if (names.empty()) return "";
+  std::string where;
+  if (result.cells.size() > 1)
+    where = names.size() <= kNamed ? " at " + joined(names)
+                                   : fmt::format(" in {} of {} cells", names.size(), result.cells.size());
   return fmt::format("the pairs are skewed{}: there the estimate is their median, with the sign test's interval",
-                     result.cells.size() == 1 ? "" : fmt::format(" in {} of {} cells", skewed, result.cells.size()));
+                     where);
 }
 
 /// Of the cell whose sessions lie farthest apart.
@@ -349,8 +357,8 @@ std::string sessionsText(const plan::Plan& plan, const plan::Criterion& criterio
 std::vector<std::string> remarksOn(const plan::Plan& plan, const plan::Criterion& criterion,
                                    const analysis::CriterionResult& result) {
   std::vector<std::string> remarks;
-  for (std::string remark :
-       {nextStepText(result), lookText(criterion, result), skewText(result), sessionsText(plan, criterion, result)})
+  for (std::string remark : {nextStepText(result), lookText(criterion, result), skewText(criterion, result),
+                             sessionsText(plan, criterion, result)})
     if (!remark.empty()) remarks.push_back(std::move(remark));
   return remarks;
 }
