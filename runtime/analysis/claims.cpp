@@ -30,12 +30,13 @@ Evidences combine(const plan::Claim& claim, const std::vector<Evidences>& cells)
 
 /// Gives each cell the levels at which its own pass and fail are decided.
 void assign(const plan::Claim& claim, const std::vector<Evidences>& cells, double pass_level, double fail_level,
-            std::vector<Verdict>& verdicts) {
+            Decision& decision) {
   if (claim.kind == Kind::Cell) {
     if (claim.cell >= cells.size()) return;
     const Evidences& p = cells[claim.cell];
-    if (stats::significant(p.satisfied, pass_level)) verdicts[claim.cell] = Verdict::Pass;
-    if (stats::significant(p.violated, fail_level)) verdicts[claim.cell] = Verdict::Fail;
+    decision.levels[claim.cell] = {pass_level, fail_level};
+    if (stats::significant(p.satisfied, pass_level)) decision.cells[claim.cell] = Verdict::Pass;
+    if (stats::significant(p.violated, fail_level)) decision.cells[claim.cell] = Verdict::Fail;
     return;
   }
   const bool forall = claim.kind == Kind::ForAll;
@@ -46,7 +47,7 @@ void assign(const plan::Claim& claim, const std::vector<Evidences>& cells, doubl
   }
   const std::vector<double> holm = stats::holmLevels(p_values, forall ? fail_level : pass_level);
   for (size_t i = 0; i < claim.children.size(); ++i) {
-    assign(claim.children[i], cells, forall ? pass_level : holm[i], forall ? holm[i] : fail_level, verdicts);
+    assign(claim.children[i], cells, forall ? pass_level : holm[i], forall ? holm[i] : fail_level, decision);
   }
 }
 
@@ -55,7 +56,8 @@ void assign(const plan::Claim& claim, const std::vector<Evidences>& cells, doubl
 Decision decide(const plan::Claim& claim, const std::vector<Evidences>& cells, double alpha) {
   Decision decision;
   decision.cells.assign(cells.size(), Verdict::Inconclusive);
-  assign(claim, cells, alpha, alpha, decision.cells);
+  decision.levels.resize(cells.size());
+  assign(claim, cells, alpha, alpha, decision);
   const Evidences root = combine(claim, cells);
   if (stats::significant(root.satisfied, alpha)) decision.verdict = Verdict::Pass;
   if (stats::significant(root.violated, alpha)) decision.verdict = Verdict::Fail;

@@ -14,9 +14,15 @@ struct Evidences {
   double satisfied = 1, violated = 1;
 };
 
+/// The levels at which the pass and the fail of one cell are decided.
+struct Levels {
+  double pass = 0, fail = 0;
+};
+
 struct Decision {
   Verdict verdict = Verdict::Inconclusive;  // Pass, Fail or Inconclusive
   std::vector<Verdict> cells;               // the same for each cell
+  std::vector<Levels> levels;               // of each cell
 };
 
 /// Pass of a forall and fail of an exists need every child at `alpha` (intersection-union, Berger 1982); fail of a

@@ -93,7 +93,7 @@ plan::Cell cellOf(const plan::Control& control, const Subject& subject, plan::Tr
 /// The interval of a control, held against what some claim leaves room for.
 struct Held {
   bool leaves = false;
-  std::string text;  // "…, which is less than 5.0 %, half of the 10.0 % that …"
+  std::string text;  // "…: off by less than 5.0 %, half of the 10.0 % that …"
   std::optional<NextStep> next = std::nullopt;
 };
 
@@ -102,15 +102,20 @@ std::string sizeText(const ControlResult& control, const plan::Metric& metric, d
   return control.ratio ? formatQuantity(size, "", "share") : formatQuantity(size, metric.unit, metric.dimension);
 }
 
-/// "step_time of precision=fp64 (control twice), the same point run again in each block, differs from it by [1.1x,
-/// 1.2x]"; it has an interval. `bounds`: what its ends must not be confused with.
+/// "step_time of precision=fp64 (control twice), run twice in each block, is 1.15x [1.1x, 1.2x] of itself"; it has an
+/// interval. `bounds`: what its ends must not be confused with.
 std::string differenceText(const Evidence& evidence, const ControlResult& control, const plan::Metric& metric,
                            const std::vector<double>& bounds = {}) {
-  return fmt::format("{} of {}, {} by {}", control.metric, placeLabel(evidence.index, {control.point, control.name}),
-                     control.name == plan::kAlone ? "which ran alone and not beside others, differs"
-                                                  : "the same point run again in each block, differs from it",
-                     formatInterval(*control.estimate.interval, control.ratio ? "x" : metric.unit,
-                                    control.ratio ? "" : metric.dimension, bounds));
+  const stats::Interval& interval = *control.estimate.interval;
+  const std::string unit = control.ratio ? "x" : metric.unit, dimension = control.ratio ? "" : metric.dimension;
+  const std::string by = control.estimate.estimate
+                             ? formatEstimate(*control.estimate.estimate, interval, unit, dimension, bounds)
+                             : formatInterval(interval, unit, dimension, bounds);
+  const std::string place = placeLabel(evidence.index, {control.point, control.name});
+  if (control.name == plan::kAlone)
+    return fmt::format("{} of {}, which ran alone and not beside others, differs by {}", control.metric, place, by);
+  return fmt::format("{} of {}, run twice in each block, {} {}{}", control.metric, place,
+                     control.ratio ? "is" : "differs from itself by", by, control.ratio ? " of itself" : "");
 }
 
 /// `claimed`: whose gap it is.
@@ -123,10 +128,10 @@ Held hold(const Evidence& evidence, const ControlResult& control, double gap, co
   Held held;
   held.leaves = !satisfies(band, control.estimate.interval->low, control.estimate.interval->high);
   held.text =
-      fmt::format("{}, which {} than {}, half of the {} that {}", differenceText(evidence, control, metric, ends(band)),
-                  !held.leaves ? "is less"
-                  : outside    ? "is more"
-                               : "may be more",
+      fmt::format("{}: {} than {}, half of the {} that {}", differenceText(evidence, control, metric, ends(band)),
+                  !held.leaves ? "off by less"
+                  : outside    ? "off by more"
+                               : "it may be off by more",
                   sizeText(control, metric, margin), sizeText(control, metric, gap), claimed);
   if (!held.leaves) return held;
   if (outside) held.text += "; more blocks would not change that";

@@ -110,7 +110,8 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
   std::vector<MeasuredCell>& cells = measured.cells;
   if (!measured.standing.only()) result.look = measured.standing.look;
   for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.verdict = decision.cells[i];
-  const Explainer explain(evidence.index.plan(), criterion, cells);
+  const Explainer explain(evidence.index.plan(), criterion, cells,
+                          measured.standing.only() ? decision.levels : std::vector<Levels>());
   for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.why = explain.cell(i);
   result.verdict = decision.verdict;
   result.why = explain.criterion(result.verdict);
@@ -120,6 +121,8 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
       std::any_of(cells.begin(), cells.end(), [](const MeasuredCell& cell) { return cell.unfinished; });
   if (criterion.confidence && result.verdict == Verdict::Inconclusive)
     result.next = nextStep(evidence, criterion, measured);
+  if (!criterion.confidence && result.verdict == Verdict::Pass)
+    result.next = nextStepForRarity(evidence, criterion, cells);
   for (MeasuredCell& cell : cells) result.cells.push_back(std::move(cell.estimate));
   return result;
 }

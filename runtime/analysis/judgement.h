@@ -76,17 +76,18 @@ struct Look {
   double confidence = 0;         // of its intervals, so that all looks together keep the criterion's
 };
 
-/// What further blocks would do for a criterion that is undecided or untrusted, at the noise that was seen and if
-/// estimates stay where they are.
+/// What further blocks would do for a criterion that is undecided or untrusted, or that passes on few single values, at
+/// the noise that was seen and if estimates stay where they are.
 struct NextStep {
   /// Decides: probably its verdict. Trusts: a control gets narrow enough for it to be trusted. Intervals: cells that
-  /// have too few values for an interval get one. OutOfReach: not even a hundred times as many blocks would decide it,
-  /// so that another design is the answer.
-  enum class Reach { Decides, Trusts, Intervals, OutOfReach };
+  /// have too few values for an interval get one. Rarity: so many values without a failure show that failures are rare.
+  /// OutOfReach: not even a hundred times as many blocks would decide it, so that another design is the answer.
+  enum class Reach { Decides, Trusts, Intervals, Rarity, OutOfReach };
   Reach reach = Reach::Decides;
-  unsigned blocks = 0;            // further ones; 0 out of reach
-  unsigned repetitions = 0;       // that the design then has in all
-  std::optional<double> seconds;  // that the blocks take; absent: unknown
+  unsigned blocks = 0;                      // further ones; 0 out of reach
+  unsigned repetitions = 0;                 // that the design then has in all
+  std::optional<double> seconds;            // that the blocks take; absent: unknown
+  Verdict towards = Verdict::Inconclusive;  // of Decides: what the estimates as they are would make it
 };
 
 struct CriterionResult {

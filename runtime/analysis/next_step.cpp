@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "runtime/analysis/bound.h"
+#include "runtime/analysis/format.h"
 #include "runtime/stats/distributions.h"
+#include "runtime/stats/procedures.h"
 
 namespace expc::analysis {
 namespace {
@@ -79,6 +81,28 @@ std::optional<Needed> neededFor(const plan::Plan& plan, const plan::Criterion& c
   return Needed{NextStep::Reach::Decides, complete * std::max(kLeastTimes, *times * price)};
 }
 
+/// Whether the claim holds if each open cell is what its estimate says.
+bool holdsAtEstimates(const plan::Criterion& criterion, const plan::Claim& claim,
+                      const std::vector<MeasuredCell>& cells) {
+  if (claim.kind == plan::Claim::Kind::Cell) {
+    const CellEstimate& estimate = cells[claim.cell].estimate;
+    if (estimate.verdict == Verdict::Pass) return true;
+    if (estimate.verdict != Verdict::Inconclusive || !estimate.estimate) return false;
+    return satisfies(boundOf(criterion, criterion.cells[claim.cell]), *estimate.estimate, *estimate.estimate);
+  }
+  const auto holds = [&](const plan::Claim& child) { return holdsAtEstimates(criterion, child, cells); };
+  return claim.kind == plan::Claim::Kind::Exists ? std::any_of(claim.children.begin(), claim.children.end(), holds)
+                                                 : std::all_of(claim.children.begin(), claim.children.end(), holds);
+}
+
+/// Values without a failure that show failures to be rare.
+unsigned valuesToShowRarity() {
+  constexpr double kRare = 0.1;
+  unsigned n = 1;
+  while (stats::zeroFailuresBound(n) > kRare) ++n;
+  return n;
+}
+
 }  // namespace
 
 std::optional<NextStep> nextStep(const Evidence& evidence, const plan::Criterion& criterion,
@@ -102,6 +126,25 @@ std::optional<NextStep> nextStep(const Evidence& evidence, const plan::Criterion
   }
   if (!step || step->reach == NextStep::Reach::OutOfReach) return step;
   step->seconds = secondsOf(evidence.index, criterion.cells.front().kind, step->blocks);
+  if (step->reach == NextStep::Reach::Decides)
+    step->towards = holdsAtEstimates(criterion, criterion.claim, measured.cells) ? Verdict::Pass : Verdict::Fail;
+  return step;
+}
+
+std::optional<NextStep> nextStepForRarity(const Evidence& evidence, const plan::Criterion& criterion,
+                                          const std::vector<MeasuredCell>& cells) {
+  unsigned fewest = 0, lost = 0;
+  for (const MeasuredCell& cell : cells) {
+    const auto n = static_cast<unsigned>(cell.estimate.values.size());
+    if (cell.estimate.verdict != Verdict::Pass || cell.exact || n == 0) continue;
+    if (cell.unfinished) return std::nullopt;
+    fewest = fewest == 0 ? n : std::min(fewest, n);
+    lost = std::max(lost, cell.estimate.scope.lost);
+  }
+  if (fewest == 0 || !showsLittle(fewest)) return std::nullopt;
+  const unsigned enough = valuesToShowRarity();
+  NextStep step{NextStep::Reach::Rarity, enough - fewest, enough + lost, {}};
+  step.seconds = secondsOf(evidence.index, criterion.cells.front().kind, step.blocks);
   return step;
 }
 

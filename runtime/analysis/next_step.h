@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "runtime/analysis/criteria.h"
 
@@ -13,6 +14,11 @@ namespace expc::analysis {
 /// the least. Nothing where a cell lacks something else than pairs: its trials fail, or were not run.
 std::optional<NextStep> nextStep(const Evidence& evidence, const plan::Criterion& criterion,
                                  const MeasuredCriterion& measured);
+
+/// For a claim on single values that holds in so few that more than half of further ones may fail: so many that, with
+/// none that fails, at most a tenth would (at 95 % confidence). Else nothing.
+std::optional<NextStep> nextStepForRarity(const Evidence& evidence, const plan::Criterion& criterion,
+                                          const std::vector<MeasuredCell>& cells);
 
 /// For a criterion that is untrusted because the interval of a control leaves its `band`, by the same rule. Nothing
 /// where the estimate lies outside too: then no number of pairs would bring the interval in.

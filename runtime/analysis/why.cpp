@@ -46,12 +46,25 @@ std::string Explainer::cell(size_t index) const {
   if (!cell.estimate.interval) return cell.estimate.why;
   const double low = cell.estimate.interval->low, high = cell.estimate.interval->high;
   if (cell.estimate.verdict == Verdict::Fail) return shown(index) + " is " + violation(bound(index));
-  const bool alone_violates = violates(bound(index), low, high);
-  if (alone_violates || satisfies(bound(index), low, high)) {
-    return fmt::format("{} is {} alone, but not with Holm over {}", shown(index),
-                       alone_violates ? violation(bound(index)) : bound(index).text, cellCount(cells_.size()));
-  }
+  if (violates(bound(index), low, high) || satisfies(bound(index), low, high)) return notAfterCorrection(index);
   return shown(index) + " does not decide " + bound(index).text;
+}
+
+std::string Explainer::notAfterCorrection(size_t index) const {
+  const CellEstimate& estimate = cells_[index].estimate;
+  const bool violated = violates(bound(index), estimate.interval->low, estimate.interval->high);
+  const std::string text =
+      fmt::format("{} is {} alone, but", shown(index), violated ? violation(bound(index)) : bound(index).text);
+  const std::string correction = fmt::format("corrected for {} (Holm)", cellCount(cells_.size()));
+  if (index < levels_.size()) {
+    const auto wider = cells_[index].intervals.interval(1 - (violated ? levels_[index].fail : levels_[index].pass));
+    if (!wider) return fmt::format("{} {} it has too few values for an interval", text, correction);
+    if (!violates(bound(index), wider->low, wider->high) && !satisfies(bound(index), wider->low, wider->high))
+      return fmt::format(
+          "{} {} its interval is {}", text, correction,
+          formatInterval(*wider, criterion_.unit, dimensionOf(plan_, criterion_.cells[index]), ends(bound(index))));
+  }
+  return fmt::format("{} not {}", text, correction);
 }
 
 std::string Explainer::criterion(Verdict verdict) const {
@@ -110,13 +123,8 @@ std::string Explainer::somePass() const {
 
 std::string Explainer::everyTrialPasses(const std::vector<size_t>& passing) const {
   const size_t chosen = worst(passing);
-  size_t trials = 0, fewest = cells_[chosen].estimate.values.size();
-  bool vary = false;
-  for (const size_t index : passing) {
-    trials += cells_[index].estimate.values.size();
-    fewest = std::min(fewest, cells_[index].estimate.values.size());
-    vary |= !cells_[index].exact;
-  }
+  size_t trials = 0;
+  for (const size_t index : passing) trials += cells_[index].estimate.values.size();
   const std::vector<double>& values = cells_[chosen].estimate.values;
   const double shown_value = *std::min_element(values.begin(), values.end(), [&](double a, double b) {
     return margin(bound(chosen), a, a) < margin(bound(chosen), b, b);
@@ -125,12 +133,7 @@ std::string Explainer::everyTrialPasses(const std::vector<size_t>& passing) cons
   const std::string count = countNoun(criterion_.cells[chosen], static_cast<unsigned>(trials));
   std::string text = trials == 1 ? count : "all " + count;
   text += fmt::format(" {}: {} {}", holds(), extreme(bound(chosen)), value(chosen, shown_value));
-  if (!place.empty()) text += " at " + place;
-  if (!vary) return text + "; these values are exact and never varied";
-  const auto n = static_cast<unsigned>(fewest);
-  if (showsLittle(n)) return text;  // the verdict's mark says so
-  return text +
-         fmt::format("; 0 of {} failed{}: {}", n, passing.size() > 1 ? " in a cell" : "", formatWithoutFailure(n));
+  return place.empty() ? text : text + " at " + place;
 }
 
 std::string Explainer::fails() const {

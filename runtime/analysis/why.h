@@ -3,18 +3,22 @@
 // The line that explains a verdict: what users read first. It stands alone, with numbers and units.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/analysis/cells.h"
+#include "runtime/analysis/claims.h"
 #include "runtime/analysis/judgement.h"
 
 namespace expc::analysis {
 
-/// Explains one criterion from its measured cells, whose verdicts are set. Keeps references to what it is given.
+/// Explains one criterion from its measured cells, whose verdicts are set. `levels`: those at which cells are decided,
+/// where intervals at them are those of one look; else empty. Keeps references to plan, criterion and cells.
 class Explainer {
  public:
-  Explainer(const plan::Plan& plan, const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells)
-      : plan_(plan), criterion_(criterion), cells_(cells) {}
+  Explainer(const plan::Plan& plan, const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells,
+            std::vector<Levels> levels)
+      : plan_(plan), criterion_(criterion), cells_(cells), levels_(std::move(levels)) {}
 
   /// "" for a cell that passes, else e.g. "1.18x [1.10x, 1.25x] does not decide >= 1.2x".
   std::string cell(size_t index) const;
@@ -30,6 +34,9 @@ class Explainer {
   /// Of these cells, all of which pass.
   std::string everyTrialPasses(const std::vector<size_t>& passing) const;
   std::string trialsFail() const;
+
+  /// Of a cell whose interval would decide it if it were the only one.
+  std::string notAfterCorrection(size_t index) const;
 
   bool forall() const { return criterion_.claim.kind != plan::Claim::Kind::Exists; }
   /// Indices of the cells with this verdict.
@@ -62,6 +69,7 @@ class Explainer {
   const plan::Plan& plan_;
   const plan::Criterion& criterion_;
   const std::vector<MeasuredCell>& cells_;
+  std::vector<Levels> levels_;
 };
 
 }  // namespace expc::analysis

@@ -8,7 +8,7 @@
 #include "runtime/export/outcome.h"
 #include "runtime/export/table.h"
 #include "runtime/report/html_text.h"
-#include "runtime/report/wording.h"
+#include "runtime/report/verdict_text.h"
 
 namespace expc::exports {
 namespace {
@@ -30,14 +30,14 @@ std::string numbers(const Counts& counts) {
 }
 
 std::string testCase(const Source& source, const analysis::CriterionResult& result) {
-  const plan::Criterion* criterion = criterionOf(source.plan, result);
+  const plan::Criterion* criterion = report::criterionOf(source.plan, result);
   if (!criterion) return "";
   std::string lines = criterion->text + "\n";
-  for (const std::string& line : explanationOf(source.plan, *criterion, result)) lines += line + "\n";
+  for (const std::string& line : explanationOf(source, *criterion, result)) lines += line + "\n";
   for (const auto& cell : result.cells) lines += cellLine(source.plan, *criterion, cell) + "\n";
   std::string out =
       fmt::format("    <testcase classname=\"{}\" name=\"{}\">\n", xml(source.plan.study), xml(result.name));
-  const std::string about = xml(markedVerdict(result) + (result.why.empty() ? "" : ": " + result.why));
+  const std::string about = xml(report::markedVerdict(result) + (result.why.empty() ? "" : ": " + result.why));
   switch (outcomeOf(result)) {
     case Outcome::Holds:
       break;

@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "runtime/export/outcome.h"
+#include "runtime/report/commands.h"
 #include "runtime/report/grid.h"
 #include "runtime/report/html_text.h"
+#include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
 
 namespace expc::exports {
@@ -29,6 +31,11 @@ std::string_view sign(Outcome outcome) {
   return "";
 }
 
+std::vector<std::string> escaped(std::vector<std::string> texts) {
+  std::transform(texts.begin(), texts.end(), texts.begin(), markdownText);
+  return texts;
+}
+
 std::string row(const std::vector<std::string>& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); }
 
 std::string header(const std::vector<std::string>& cells) {
@@ -45,13 +52,13 @@ std::string more(size_t all) { return all > kMostRows ? fmt::format("\n… and {
 std::string verdicts(const Source& source) {
   std::string out;
   for (const auto& result : source.judgement.criteria) {
-    const plan::Criterion* criterion = criterionOf(source.plan, result);
+    const plan::Criterion* criterion = report::criterionOf(source.plan, result);
     if (!criterion) continue;
     if (out.empty()) out = "\n" + header({"", "criterion", "verdict", "why"});
     out += row({std::string(sign(outcomeOf(result))),
                 fmt::format("**{}**<br>{}", markdownText(result.name), markdownText(criterion->text)),
-                markdownText(markedVerdict(result)),
-                markdownText(fmt::format("{}", fmt::join(explanationOf(source.plan, *criterion, result), "; ")))});
+                markdownText(report::markedVerdict(result)),
+                fmt::format("{}", fmt::join(escaped(explanationOf(source, *criterion, result)), "<br>"))});
   }
   return out;
 }
@@ -59,7 +66,7 @@ std::string verdicts(const Source& source) {
 std::string cells(const Source& source) {
   std::string out;
   for (const auto& result : source.judgement.criteria) {
-    const plan::Criterion* criterion = criterionOf(source.plan, result);
+    const plan::Criterion* criterion = report::criterionOf(source.plan, result);
     if (!criterion || result.cells.empty()) continue;
     std::string lines;
     for (size_t i = 0; i < result.cells.size() && i < kMostRows; ++i)
@@ -73,10 +80,6 @@ std::string cells(const Source& source) {
 std::string table(const Source& source, const std::string& subject, const std::vector<std::string>& by) {
   const report::Grid grid = report::buildGrid(source.plan, source.judgement, subject, by);
   if (grid.rows.empty()) return "";
-  const auto escaped = [](std::vector<std::string> texts) {
-    std::transform(texts.begin(), texts.end(), texts.begin(), markdownText);
-    return texts;
-  };
   std::vector<std::string> names = escaped(grid.row_factors);
   for (const std::string& column : grid.columns)
     names.push_back(markdownText(grid.column_factor.empty() ? column : grid.column_factor + "=" + column));

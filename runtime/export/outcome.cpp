@@ -7,7 +7,7 @@
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
 #include "runtime/report/grid.h"
-#include "runtime/report/wording.h"
+#include "runtime/report/verdict_text.h"
 
 namespace expc::exports {
 
@@ -25,26 +25,13 @@ Outcome outcomeOf(const analysis::CriterionResult& result) {
   }
 }
 
-std::string markedVerdict(const analysis::CriterionResult& result) {
-  std::string text = report::verdictWord(result.verdict);
-  for (const report::Caveat& caveat : report::caveatsOf(result)) text += " (" + caveat.mark + ")";
-  return text;
-}
-
-std::vector<std::string> explanationOf(const plan::Plan& plan, const plan::Criterion& criterion,
+std::vector<std::string> explanationOf(const Source& source, const plan::Criterion& criterion,
                                        const analysis::CriterionResult& result) {
   std::vector<std::string> lines;
-  if (!result.why.empty()) lines.push_back(result.why);
-  for (const report::Caveat& caveat : report::caveatsOf(result)) lines.push_back(caveat.mark + ": " + caveat.why);
-  for (std::string& remark : report::remarksOn(plan, criterion, result)) lines.push_back(std::move(remark));
-  if (std::string scope = report::scopeText(criterion, result); !scope.empty()) lines.push_back(std::move(scope));
+  for (const report::VerdictLine& line :
+       report::verdictLines(source.plan, source.judgement, source.results, criterion, result))
+    lines.push_back(line.label + ": " + line.text);
   return lines;
-}
-
-const plan::Criterion* criterionOf(const plan::Plan& plan, const analysis::CriterionResult& result) {
-  const auto found = std::find_if(plan.criteria.begin(), plan.criteria.end(),
-                                  [&](const plan::Criterion& one) { return one.name == result.name; });
-  return found == plan.criteria.end() ? nullptr : &*found;
 }
 
 std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CellEstimate& cell) {
@@ -53,7 +40,7 @@ std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, c
   std::vector<std::string> levels;
   for (size_t i = 0; i < criterion.factors.size() && i < planned.labels.size(); ++i)
     levels.push_back(criterion.factors[i] + "=" + planned.labels[i]);
-  const auto bounds = report::boundEnds(analysis::boundOf(criterion, planned));
+  const auto bounds = analysis::ends(analysis::boundOf(criterion, planned));
   const std::string_view dimension = analysis::dimensionOf(plan, planned);
   std::string line = fmt::format("{}{}", fmt::join(levels, " "), levels.empty() ? "" : ": ");
   const analysis::EstimateText text =

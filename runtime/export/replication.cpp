@@ -7,6 +7,7 @@
 #include "runtime/export/outcome.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/verdict_text.h"
 
 namespace expc::exports {
 namespace {
@@ -108,7 +109,7 @@ std::vector<Replicated> replicate(const plan::Plan& plan, const std::vector<Plac
     for (const Place& place : places) {
       const analysis::CriterionResult* result = resultOf(place, criterion.name);
       outcomes.push_back(result ? outcomeOf(*result) : Outcome::NotAsked);
-      one.verdicts.push_back(result ? markedVerdict(*result) : "NOT ASKED");
+      one.verdicts.push_back(result ? report::markedVerdict(*result) : "NOT ASKED");
       one.why.push_back(result ? result->why : "");
       std::vector<std::string> cells;
       if (result)

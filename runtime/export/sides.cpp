@@ -11,6 +11,7 @@
 #include "runtime/export/outcome.h"
 #include "runtime/export/table.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/verdict_text.h"
 
 namespace expc::exports {
 namespace {
@@ -56,8 +57,9 @@ std::vector<VerdictPair> verdictPairs(const SidesView& view) {
     const auto* before = resultOf(view.before.judgement, criterion.name);
     const auto* after = resultOf(view.after.judgement, criterion.name);
     if (!before || !after) continue;
-    VerdictPair pair{criterion.name, criterion.text, markedVerdict(*before), markedVerdict(*after), false,
-                     false,          after->why};
+    VerdictPair pair{
+        criterion.name, criterion.text, report::markedVerdict(*before), report::markedVerdict(*after), false,
+        false,          after->why};
     pair.changed = pair.before != pair.after;
     pair.lost = outcomeOf(*before) == Outcome::Holds && outcomeOf(*after) != Outcome::Holds;
     pairs.push_back(std::move(pair));

@@ -14,6 +14,8 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/outcome.h"
+#include "runtime/report/study_text.h"
+#include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
 #include "runtime/store/store.h"
 
@@ -94,25 +96,20 @@ Array progressOf(const plan::Plan& plan, const store::Results& results, const an
   return all;
 }
 
-Array criteriaOf(const plan::Plan& plan, const analysis::Judgement& judgement) {
+Array criteriaOf(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results) {
   Array all;
   for (const analysis::CriterionResult& result : judgement.criteria) {
-    const auto criterion = std::find_if(plan.criteria.begin(), plan.criteria.end(),
-                                        [&](const plan::Criterion& one) { return one.name == result.name; });
-    if (criterion == plan.criteria.end()) continue;
-    Array marks, remarks;
-    for (const report::Caveat& caveat : report::caveatsOf(result)) {
-      marks.push_back(caveat.mark);
-      remarks.push_back(text(caveat.mark + ": " + caveat.why));
-    }
-    for (const std::string& remark : report::remarksOn(plan, *criterion, result)) remarks.push_back(text(remark));
+    const plan::Criterion* criterion = report::criterionOf(plan, result);
+    if (!criterion) continue;
+    Array marks, lines;
+    for (const std::string& mark : report::marksOf(result)) marks.push_back(mark);
+    for (const report::VerdictLine& line : report::verdictLines(plan, judgement, results, *criterion, result))
+      lines.push_back(Object{{"label", line.label}, {"text", text(line.text)}, {"warns", line.warns}});
     all.push_back(Object{{"name", text(result.name)},
                          {"text", text(criterion->text)},
-                         {"where", text(criterion->where)},
                          {"verdict", report::verdictWord(result.verdict)},
                          {"marks", std::move(marks)},
-                         {"why", text(result.why)},
-                         {"remarks", std::move(remarks)}});
+                         {"lines", std::move(lines)}});
   }
   return all;
 }
@@ -140,7 +137,7 @@ Object studyOf(const plan::Plan& plan, const store::Results& results) {
                 {"unfinished", judgement.unfinished},
                 {"verdicts", text(report::tallyText(judgement))},
                 {"progress", progressOf(plan, results, index)},
-                {"criteria", criteriaOf(plan, judgement)},
+                {"criteria", criteriaOf(plan, judgement, results)},
                 {"failed", failuresOf(plan, results)}};
 }
 

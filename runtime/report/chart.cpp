@@ -147,7 +147,7 @@ Object pointLayer(const Frame& frame) {
   Array tooltip{titled("x", "nominal", frame.x.title)};
   if (series) tooltip.push_back(titled("s", "nominal", grid.column_factor));
   tooltip.push_back(titled("t", "nominal", grid.subject));
-  tooltip.push_back(titled("n", "quantitative", grid.comparison ? "pairs" : "runs"));
+  tooltip.push_back(titled("n", "quantitative", grid.comparison ? "pairs" : "trials"));
   points["tooltip"] = std::move(tooltip);
   return layerOf(aside(Object{{"type", "point"}, {"filled", true}, {"size", 75}, {"opacity", 1}}), std::move(points),
                  "cells");
@@ -214,7 +214,7 @@ Array columnsOf(const Frame& frame, const Data& data) {
   column("e", grid.subject + unit);
   column("l", "low" + unit);
   column("h", "high" + unit);
-  column("n", grid.comparison ? "pairs" : "runs");
+  column("n", grid.comparison ? "pairs" : "trials");
   if (data.has("r")) column("r", "published" + unit);
   if (data.has("i")) column("i", "ideal" + unit);
   return columns;

@@ -282,7 +282,7 @@ TEST_CASE("curves: a colour for each level, a chart for each further factor, a b
   CHECK(charts[0].caption == "gpus=1");
   const Object& first = charts[0].specification;
   CHECK(first.getObject("datasets")->getArray("cells")->size() == 4);
-  CHECK(first.getObject("title")->getString("text") == "line: median of 3 runs; band: lowest to highest run");
+  CHECK(first.getObject("title")->getString("text") == "line: median of 3 trials; band: lowest to highest trial");
   CHECK((*first.getArray("layer"))[0].getAsObject()->getObject("mark")->getString("type") == "area");
 
   for (analysis::Curve& curve : curves)

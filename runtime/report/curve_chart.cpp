@@ -35,7 +35,7 @@ struct Frame {
   const plan::Plot& plot;
   ValueAxis y;
   Band band = Band::None;
-  unsigned least = ~0u, most = 0;   // runs
+  unsigned least = ~0u, most = 0;   // trials
   size_t each = 1;                  // of the places, every this many is drawn
   unsigned first = ~0u, last = 1;   // places
   std::vector<std::string> levels;  // of the colours
@@ -155,14 +155,14 @@ Object encodingOf(const Frame& frame, llvm::StringRef y, llvm::StringRef y2 = ""
   return encoding;
 }
 
-/// "line: median of 3 runs; band: lowest to highest run".
+/// "line: median of 3 trials; band: lowest to highest trial".
 std::string noteOf(const Frame& frame) {
-  const std::string runs =
-      frame.least == frame.most ? counted(frame.most, "run") : fmt::format("{} to {} runs", frame.least, frame.most);
+  const std::string trials = frame.least == frame.most ? counted(frame.most, "trial")
+                                                       : fmt::format("{} to {} trials", frame.least, frame.most);
   if (frame.most == 1) return "line: one run";
-  std::string text = "line: median of " + runs;
+  std::string text = "line: median of " + trials;
   if (frame.band == Band::Interval) text += "; band: its 95 % interval at each " + frame.plot.over;
-  if (frame.band == Band::Range) text += "; band: lowest to highest run";
+  if (frame.band == Band::Range) text += "; band: lowest to highest trial";
   return text;
 }
 
@@ -176,7 +176,7 @@ Array columnsOf(const Frame& frame) {
     columns.push_back(Array{"l", plan::jsonText((range ? "lowest" : "low") + unit)});
     columns.push_back(Array{"h", plan::jsonText((range ? "highest" : "high") + unit)});
   }
-  columns.push_back(Array{"n", "runs"});
+  columns.push_back(Array{"n", "trials"});
   return columns;
 }
 
@@ -190,7 +190,7 @@ Object specification(const Frame& frame, Array cells) {
   Array tooltip{titled("p", "quantitative", frame.plot.over)};
   if (!frame.plot.by.empty()) tooltip.push_back(titled("s", "nominal", frame.plot.by[0]));
   tooltip.push_back(titled("e", "quantitative", frame.y.title()));
-  tooltip.push_back(titled("n", "quantitative", "runs"));
+  tooltip.push_back(titled("n", "quantitative", "trials"));
   encoding["tooltip"] = std::move(tooltip);
   layers.push_back(layerOf(std::move(line), std::move(encoding), "cells"));
   return Object{{"usermeta", Object{{"columns", columnsOf(frame)}}},

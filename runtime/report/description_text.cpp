@@ -9,7 +9,7 @@
 #include "runtime/analysis/format.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/wording.h"
+#include "runtime/report/study_text.h"
 
 namespace expc::report {
 namespace {
@@ -124,16 +124,8 @@ Described frontText(const plan::Plan& plan, const std::vector<analysis::Front>& 
 
 Described driftText(const std::vector<analysis::Drift>& drifts) {
   Described part{"Over the run", "what blocks have in common: pairs do not see it, values of single points do", {}};
-  for (const analysis::Drift& drift : drifts) {
-    if (drift.first)
-      part.lines.push_back(
-          fmt::format("{}: the first block is {} the median of the others, apart from all of them: a warm-up",
-                      drift.metric, analysis::formatQuantity(*drift.first, "x")));
-    if (drift.p <= analysis::kTrend)
-      part.lines.push_back(fmt::format("{}: the last of {} is {} the first by the trend (p = {:.1g})", drift.metric,
-                                       counted(drift.blocks, "block"), analysis::formatQuantity(drift.last, "x"),
-                                       drift.p));
-  }
+  for (const analysis::Drift& drift : drifts)
+    for (std::string& text : driftTexts(drift)) part.lines.push_back(std::move(text));
   return part;
 }
 
@@ -187,6 +179,17 @@ Object effectsJson(const analysis::Effects& effects) {
 }
 
 }  // namespace
+
+std::vector<std::string> driftTexts(const analysis::Drift& drift) {
+  std::vector<std::string> texts;
+  if (drift.first)
+    texts.push_back(fmt::format("{}: the first block is {} the median of the others, apart from all of them: a warm-up",
+                                drift.metric, analysis::formatQuantity(*drift.first, "x")));
+  if (drift.p <= analysis::kTrend)
+    texts.push_back(fmt::format("{}: the last of {} is {} the first by the trend (p = {:.1g})", drift.metric,
+                                counted(drift.blocks, "block"), analysis::formatQuantity(drift.last, "x"), drift.p));
+  return texts;
+}
 
 std::vector<Described> describedTexts(const plan::Plan& plan, const analysis::Description& description,
                                       const store::Results& results) {

@@ -20,6 +20,9 @@ struct Described {
 std::vector<Described> describedTexts(const plan::Plan& plan, const analysis::Description& description,
                                       const store::Results& results);
 
+/// A sentence for a warm-up and one for a trend, where there are such.
+std::vector<std::string> driftTexts(const analysis::Drift& drift);
+
 llvm::json::Value descriptionJson(const analysis::Description& description);
 
 }  // namespace expc::report

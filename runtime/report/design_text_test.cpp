@@ -138,7 +138,7 @@ TEST_CASE("a result shows derived metrics, published values, controls and repeti
   has(text, "= 0.5 * step_time; median");
   has(text, "20.1 ms");  // half of 40.2 ms
   has(text, "(untrusted)");
-  has(text, "untrusted: step_time of precision=fp64 (gpus, nodes)=1 (control twice), the same point run again in");
+  has(text, "step_time of precision=fp64 (gpus, nodes)=1 (control twice), run twice in each block");
   has(text, "Controls  the same twice in a block");
   has(text, "widest half-width of gain");
   has(text, "expected infeasible, not started");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
@@ -28,7 +29,7 @@ std::string chances(const Chances& of) {
 }
 
 std::string valueText(const plan::Plan& plan, const plan::Criterion& criterion, double value) {
-  return analysis::formatAgainst(value, boundEnds(criterion.bound), criterion.unit,
+  return analysis::formatAgainst(value, analysis::ends(criterion.bound), criterion.unit,
                                  analysis::dimensionOf(plan, criterion.cells.front()));
 }
 

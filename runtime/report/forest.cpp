@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
 #include "runtime/report/html_text.h"
-#include "runtime/report/wording.h"
 
 namespace expc::report {
 namespace {
@@ -34,7 +34,7 @@ Forest::Forest(const std::vector<GridCell>& cells, std::optional<plan::Bound> bo
   if (values.empty()) return;
   empty_ = false;
   if (bound_)
-    for (const double end : boundEnds(*bound_)) add(end);
+    for (const double end : analysis::ends(*bound_)) add(end);
   if (neutral_) add(*neutral_);
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   low_ = *least;
@@ -75,7 +75,7 @@ std::string Forest::marks() const {
     }
     out += fmt::format("<rect class=\"ok\" x=\"{:.1f}\" y=\"0\" width=\"{:.1f}\" height=\"{}\"/>", from,
                        std::max(0.0, to - from), kHeight);
-    for (const double end : boundEnds(*bound_))
+    for (const double end : analysis::ends(*bound_))
       out += fmt::format("<line class=\"bound\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"0\" y2=\"{1}\"/>", at(end), kHeight);
   }
   if (neutral_)
@@ -123,7 +123,7 @@ std::string Forest::axis() const {
   // The bound, or the neutral value, is named first; an end only where it does not run into that.
   if (bound_) {
     const std::vector<double> apart = {neutral_.value_or(1)};
-    for (const double end : boundEnds(*bound_))
+    for (const double end : analysis::ends(*bound_))
       if (free(at(end))) tick(analysis::formatAgainst(end, apart, unit_, dimension_), at(end), " class=\"bound-name\"");
   } else if (neutral_) {
     tick(quantity(*neutral_), at(*neutral_), "");

@@ -73,10 +73,10 @@ std::string describe(const plan::Plan& plan, const Grid& grid) {
   const bool intervals = std::any_of(grid.cells.begin(), grid.cells.end(), [](const auto& row) {
     return std::any_of(row.begin(), row.end(), [](const GridCell& cell) { return cell.interval.has_value(); });
   });
-  return what + fmt::format("Median over {} runs {}; {} is better.{}", toString(metric->kind),
+  return what + fmt::format("Median over {} trials {}; {} is better.{}", toString(metric->kind),
                             intervals ? "with its 95 % interval" : "without an interval, for which there are too few",
                             metric->better == plan::Direction::Lower ? "lower" : "higher",
-                            dots ? " Dots are single runs." : "");
+                            dots ? " Dots are single trials." : "");
 }
 
 std::string chartFigures(Page& page, const Grid& grid, const std::string& name) {
@@ -107,8 +107,8 @@ std::string plotBlock(Page& page, const plan::Plot& plot, const std::string& tit
   size_t left_out = 0;
   std::vector<Chart> all = series ? curveCharts(page.plan, page.judgement.description->curves, plot, left_out)
                                   : scatterCharts(page.plan, page.judgement, plot, left_out);
-  const std::string what = series ? "The medians of all runs of a point; the numbers are each run's last."
-                                  : "The medians of all runs of a point, with their 95 % intervals.";
+  const std::string what = series ? "The medians of all trials of a point; the numbers are each trial's last."
+                                  : "The medians of all trials of a point, with their 95 % intervals.";
   const std::string figures = chartFigures(page, std::move(all), left_out, series ? "more curve" : "more point", title);
   std::string out =
       fmt::format("<article class=\"measure\"><h3>{}</h3><p class=\"quiet\">{}</p>{}", html(title), what, figures);

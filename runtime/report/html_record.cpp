@@ -7,10 +7,12 @@
 #include <set>
 
 #include "runtime/plan/json.h"
+#include "runtime/report/commands.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_table.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/study_text.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -139,7 +141,7 @@ std::string headSection(const Page& page) {
   out += fact("Workload", htmlCommand(workloadText(plan)));
   out += fact("Selection", html(selectionText(plan)));
   out += fact("Points", fmt::format("{}", plan.points.size()));
-  out += fact("Valid runs", fmt::format("{}", valid));
+  out += fact("Valid trials", fmt::format("{}", valid));
   out += fact("Sessions", fmt::format("{}", page.results.sessions.size()));
   out += fact("Measured on", htmlProse(measuredOnText(plan, page.results)));
   out += fact("Written", timeText(page.options.written));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/published.h"
 #include "runtime/report/html_parts.h"
@@ -10,6 +11,7 @@
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/outcome.h"
+#include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -17,6 +19,8 @@ namespace {
 
 /// Rows of one table of cells; a page of more is slow to lay out. The data at its end has all.
 constexpr size_t kMaxRows = 200;
+/// Verdicts that are listed above their cards; of more, only their tallies.
+constexpr size_t kMaxListed = 12;
 
 struct Look {
   const char* style;
@@ -51,8 +55,15 @@ std::string caveatBadge(const std::string& mark) {
   return fmt::format(" <span class=\"badge open\"><span aria-hidden=\"true\">!</span> {}</span>", html(mark));
 }
 
-std::string sentence(const char* style, const std::string& text) {
-  return text.empty() ? "" : fmt::format("<p class=\"{}\">{}</p>", style, htmlProse(text));
+/// The word and the marks of a verdict.
+std::string badges(const analysis::CriterionResult& result) {
+  std::string out = badge(result.verdict);
+  for (const std::string& mark : marksOf(result)) out += caveatBadge(mark);
+  return out;
+}
+
+std::string capitalised(const std::string& text) {
+  return llvm::StringRef(text).take_front().upper() + text.substr(std::min<size_t>(1, text.size()));
 }
 
 /// Two columns: estimate and interval.
@@ -94,38 +105,39 @@ std::string trustSection(const Page& page) {
     notes += fmt::format("<li>{} <small>({})</small></li>", htmlProse(note), counted(count, "trial"));
   if (!notes.empty()) out += "<h3>Notes of trials</h3><ul>" + notes + "</ul>";
   for (const std::string& text : referencesTexts(page.plan))
-    out += "<p class=\"quiet\">" + html(llvm::StringRef(text).take_front().upper() + text.substr(1)) + ".</p>";
+    out += "<p class=\"quiet\">" + html(capitalised(text)) + ".</p>";
   return out;
 }
 
 /// What the words of the page mean. It stands before what uses them, closed.
 constexpr char kHowToRead[] = R"(<details class="reading"><summary>How to read this page</summary><dl>
 <dt>point</dt><dd>One combination of the factors’ levels.</dd>
-<dt>run, trial</dt><dd>A point, executed once in a process of its own: one value of each metric, however many steps it has. n counts them, or pairs.</dd>
+<dt>trial, run</dt><dd>A point, executed once in a process of its own: one value of each metric, however many steps it has. n counts them, or pairs.</dd>
 <dt>block</dt><dd>Every point once, in a fresh random order; a repetition of the study.</dd>
-<dt>pair</dt><dd>Two runs of one block and session. A comparison looks at nothing else, so that what drifts between blocks does not count.</dd>
+<dt>pair</dt><dd>Two trials of one block and session. A comparison looks at nothing else, so that what drifts between blocks does not count.</dd>
 <dt>cell</dt><dd>One row of a claim: the point or pair that it is about.</dd>
-<dt>estimate and interval</dt><dd>Of a metric at a point the median over runs, with the exact order-statistic interval (6 runs at least for 95 %). Of a comparison the
-Hodges–Lehmann centre of the blocks’ ratios or differences, with the interval of the signed-rank test. “Constant” is a count or size that no run changed.</dd>
+<dt>estimate and interval</dt><dd>Of a metric at a point the median over trials, with the exact order-statistic interval (6 trials at least for 95 %). Of a comparison the
+Hodges–Lehmann centre of the blocks’ ratios or differences, with the interval of the signed-rank test. “Constant” is a count or size that no trial changed.</dd>
 <dt>pass, fail, inconclusive</dt><dd>A claim passes if the whole interval of each of its cells satisfies the bound (with <code>exists</code>: of one), fails if none of an interval does, and is
-inconclusive otherwise. Where it says <code>always</code> there is no interval: every single run must satisfy the bound, and n says how much that is worth.</dd>
+inconclusive otherwise. Where it says <code>always</code> there is no interval: every single trial must satisfy the bound, and n says how much that is worth.</dd>
 <dt>drawings</dt><dd>A dot is an estimate (hollow where it has no interval), a bar its interval, faint dots are single blocks. The bound is a green line; where the claim holds it is shaded.</dd>
+<dt>look</dt><dd>More blocks after a verdict are a further look at the same data. Its intervals are wider, so that all looks together keep the confidence.</dd>
 <dt>outliers</dt><dd>They are flagged and never dropped.</dd></dl></details>
 )";
 
 std::string claim(const Page& page, const analysis::CriterionResult& result, const plan::Criterion& criterion) {
-  std::string badges = badge(result.verdict);
-  for (const Caveat& caveat : caveatsOf(result)) badges += caveatBadge(caveat.mark);
   std::string out = fmt::format("<article class=\"claim {}\" id=\"claim-{}\"><header>{}<h3>{}</h3></header>",
-                                result.isFinal() ? lookOf(result.verdict).style : "open", html(result.name), badges,
-                                html(result.name));
+                                result.isFinal() ? lookOf(result.verdict).style : "open", html(result.name),
+                                badges(result), html(result.name));
   out += fmt::format("<p class=\"law\"><code>{}</code></p>", html(criterion.text));
-  if (!criterion.where.empty()) out += fmt::format("<p class=\"law\">where <code>{}</code></p>", html(criterion.where));
-  out += sentence("doc", criterion.doc) + sentence("why", result.why);
-  for (const Caveat& caveat : caveatsOf(result))
-    out += fmt::format("<p class=\"why untrusted\"><b>{}:</b> {}</p>", html(caveat.mark), htmlProse(caveat.why));
-  for (const std::string& remark : remarksOn(page.plan, criterion, result)) out += sentence("scope", remark);
-  out += sentence("scope", scopeText(criterion, result));
+  out += "<dl class=\"said\">";
+  for (const VerdictLine& line : verdictLines(page.plan, page.judgement, page.results, criterion, result))
+    out += fmt::format("<dt>{}</dt><dd class=\"{}\">{}</dd>", html(line.label),
+                       line.warns               ? "warns"
+                       : line.label == "result" ? "result"
+                                                : "",
+                       line.label == "where" ? "<code>" + html(line.text) + "</code>" : htmlProse(line.text));
+  out += "</dl>";
   const bool one_was_enough =
       criterion.claim.kind == plan::Claim::Kind::Exists && result.verdict == analysis::Verdict::Pass;
   if (!result.cells.empty())
@@ -176,8 +188,8 @@ std::string cellTable(const Page& page, const std::vector<std::string>& factors,
     for (const std::string& level : of.labels) table.head(html(level));
     const bool measured = cell.estimate || cell.interval;
     if (judged) table.cell(wordText(*shown[i], measured, reason), "word " + style);
-    const std::vector<double> bounds = of.bound ? boundEnds(*of.bound)
-                                       : bound  ? boundEnds(*bound)
+    const std::vector<double> bounds = of.bound ? analysis::ends(*of.bound)
+                                       : bound  ? analysis::ends(*bound)
                                                 : std::vector<double>();
     if (measured)
       addEstimate(table, cell, bounds, unit, dimension);
@@ -196,13 +208,12 @@ std::string cellTable(const Page& page, const std::vector<std::string>& factors,
 }
 
 std::string verdictSection(const Page& page) {
-  std::string cards;
+  std::string cards, links;
   for (const analysis::CriterionResult& result : page.judgement.criteria) {
-    const auto criterion =
-        std::find_if(page.plan.criteria.begin(), page.plan.criteria.end(),
-                     [&](const plan::Criterion& candidate) { return candidate.name == result.name; });
-    if (criterion == page.plan.criteria.end()) continue;
+    const plan::Criterion* criterion = criterionOf(page.plan, result);
+    if (!criterion) continue;
     cards += claim(page, result, *criterion);
+    links += fmt::format("<a href=\"#claim-{0}\">{1} {0}</a>", html(result.name), badges(result));
   }
   if (cards.empty())
     return std::string(
@@ -213,9 +224,10 @@ std::string verdictSection(const Page& page) {
   for (const Tally& tally : tallies(page.judgement))
     summary += fmt::format("<span class=\"tally {}\"><b>{}</b> {}</span>", lookOf(tally.verdict).style, tally.count,
                            tally.word);
+  if (page.judgement.criteria.size() <= kMaxListed) summary += "</p><p class=\"verdicts\">" + links;
   std::string next;
   for (const NextCommand& one : nextCommands(page.plan, page.judgement, page.options.folder))
-    next += fmt::format("<li><code>{}</code> {}.</li>", htmlCommand(one.command), html(one.what_for));
+    next += fmt::format("<li>{}:<br><code>{}</code></li>", html(capitalised(one.what_for)), htmlCommand(one.command));
   if (!next.empty()) next = "<div class=\"next\"><h3>What to do next</h3><ul>" + next + "</ul></div>\n";
   return fmt::format("<section id=\"verdicts\"><h2>Verdicts</h2><p class=\"tallies\">{}</p>\n{}{}{}{}</section>\n",
                      summary, next, kHowToRead, cards, trustSection(page));

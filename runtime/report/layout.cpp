@@ -205,6 +205,20 @@ void TerminalText::line(std::string_view text, unsigned indent, unsigned hanging
   out_ += wrapped(text, width_ - std::min(width_, indent), hanging) + '\n';
 }
 
+void TerminalText::labelled(std::string_view label, std::string (Paint::*paint)(std::string_view) const,
+                            std::string_view text, unsigned indent, unsigned columns) {
+  const unsigned left = indent + columns, used = displayWidth(label);
+  const std::string paragraph = wrapped(text, width_ - std::min(width_, left), 0);
+  out_.append(indent, ' ');
+  out_ += (paint_.*paint)(label);
+  out_.append(columns - std::min(columns, used), ' ');
+  for (const char c : paragraph) {
+    out_ += c;
+    if (c == '\n') out_.append(left, ' ');
+  }
+  out_ += '\n';
+}
+
 void TerminalText::section(std::string_view title, std::string_view rest) {
   out_ += '\n' + paint_.bold(title);
   const bool fits = displayWidth(title) + 2 + displayWidth(rest) <= width_;

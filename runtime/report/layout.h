@@ -50,6 +50,9 @@ class TerminalText {
  protected:
   TerminalText(unsigned width, bool colour) : paint_(colour), width_(width) {}
   void line(std::string_view text, unsigned indent, unsigned hanging);
+  /// A paragraph behind a label, which `paint` colours and which has `columns` of its own.
+  void labelled(std::string_view label, std::string (Paint::*paint)(std::string_view) const, std::string_view text,
+                unsigned indent, unsigned columns);
   void section(std::string_view title, std::string_view rest = "");
 
   Paint paint_;

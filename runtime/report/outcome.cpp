@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <map>
 
+#include "runtime/report/commands.h"
 #include "runtime/report/layout.h"
-#include "runtime/report/wording.h"
+#include "runtime/report/verdict_text.h"
 
 namespace expc::report {
 namespace {
@@ -25,9 +26,8 @@ std::optional<NextCommand> moreRepetitions(const plan::Plan& plan, const analysi
   std::map<plan::TrialKind, NextStep> most;
   std::map<NextStep::Reach, std::vector<std::string>> names;
   for (const analysis::CriterionResult& result : judgement.criteria) {
-    const auto criterion = std::find_if(plan.criteria.begin(), plan.criteria.end(),
-                                        [&](const plan::Criterion& one) { return one.name == result.name; });
-    if (!result.next || result.next->reach == NextStep::Reach::OutOfReach || criterion == plan.criteria.end()) continue;
+    const plan::Criterion* criterion = criterionOf(plan, result);
+    if (!result.next || result.next->reach == NextStep::Reach::OutOfReach || !criterion) continue;
     NextStep& one = most[criterion->cells.front().kind];
     if (result.next->repetitions > one.repetitions) one = *result.next;
     names[result.next->reach].push_back(result.name);
@@ -36,7 +36,8 @@ std::optional<NextCommand> moreRepetitions(const plan::Plan& plan, const analysi
   static constexpr std::pair<NextStep::Reach, const char*> kGains[] = {
       {NextStep::Reach::Decides, "would probably decide {}"},
       {NextStep::Reach::Trusts, "would probably make {} trusted"},
-      {NextStep::Reach::Intervals, "give intervals to {}"}};
+      {NextStep::Reach::Intervals, "give intervals to {}"},
+      {NextStep::Reach::Rarity, "show whether {} keeps holding"}};
   std::vector<std::string> gains;
   for (const auto& [reach, gain] : kGains)
     if (names.count(reach)) gains.push_back(fmt::format(fmt::runtime(gain), joined(names[reach])));
@@ -47,18 +48,18 @@ std::optional<NextCommand> moreRepetitions(const plan::Plan& plan, const analysi
     costs.push_back(moreBlocksText(step));
   }
   return NextCommand{repeatCommand(plan, folder, repetitions),
-                     fmt::format("adds {}, which {}", joined(costs, " and "), joined(gains, ", and "))};
+                     fmt::format("to add {}, which {}", joined(costs, " and "), joined(gains, ", and "))};
 }
 
 /// What brings criteria that are open further; nothing where none of these is known to.
 std::optional<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judgement& judgement,
                                       const std::string& folder) {
-  if (judgement.unfinished) return NextCommand{repeatCommand(plan, folder), "goes on where the study is"};
+  if (judgement.unfinished) return NextCommand{repeatCommand(plan, folder), "to go on where the study is"};
   if (auto more = moreRepetitions(plan, judgement, folder)) return more;
   const bool lacking = std::any_of(judgement.points.begin(), judgement.points.end(),
                                    [](const analysis::PointStatus& status) { return status.lacking; });
   if (!lacking) return std::nullopt;
-  return NextCommand{repeatCommand(plan, folder) + " --retry-failed", "tries again what failed, once that is mended"};
+  return NextCommand{repeatCommand(plan, folder) + " --retry-failed", "to try again what failed, once that is mended"};
 }
 
 }  // namespace
@@ -66,9 +67,8 @@ std::optional<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Ju
 std::vector<Tally> tallies(const analysis::Judgement& judgement) {
   std::vector<Tally> all;
   for (const analysis::CriterionResult& result : judgement.criteria) {
-    const Tally one{
-        result.isFinal() ? llvm::StringRef(verdictWord(result.verdict)).lower() : caveatsOf(result).front().mark,
-        result.isFinal() ? result.verdict : Verdict::Inconclusive};
+    const Tally one{llvm::StringRef(markedVerdict(result)).lower(),
+                    result.isFinal() ? result.verdict : Verdict::Inconclusive};
     const auto same = std::find_if(all.begin(), all.end(), [&](const Tally& tally) { return tally.word == one.word; });
     if (same == all.end())
       all.push_back(one);
@@ -89,18 +89,18 @@ std::vector<NextCommand> nextCommands(const plan::Plan& plan, const analysis::Ju
   std::vector<NextCommand> commands;
   if (judgement.null_cards || judgement.criteria.empty()) return commands;
   const bool open = std::any_of(judgement.criteria.begin(), judgement.criteria.end(), isOpen);
-  if (open)
+  const bool worth_more = std::any_of(judgement.criteria.begin(), judgement.criteria.end(),
+                                      [](const analysis::CriterionResult& result) { return result.next.has_value(); });
+  if (open || worth_more)
     if (auto further = furtherFor(plan, judgement, folder)) commands.push_back(std::move(*further));
   if (judgement.unfinished) return commands;
   if (!open)
     commands.push_back(
         {replicateCommand(plan, folder),
-         fmt::format(
-             "nothing is open; this measures it anew, here or on another machine that has a copy of {}, and says which "
-             "of these verdicts hold there",
-             folder)});
+         fmt::format("to see which of these verdicts hold again, on this machine or on another one with a copy of {}",
+                     folder)});
   if (!plan.presets.empty() || !plan.overrides.empty())
-    commands.push_back({wholeStudyCommand(plan), "says what the whole study takes, of which this is a part"});
+    commands.push_back({wholeStudyCommand(plan), "to see what the whole study takes, of which this is a part"});
   return commands;
 }
 

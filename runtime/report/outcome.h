@@ -10,10 +10,10 @@
 
 namespace expc::report {
 
-/// Verdicts of one kind. One that does not stand as it is printed counts under its mark, as it does for the exit code.
+/// Verdicts of one kind, with the marks that they have.
 struct Tally {
-  std::string word;  // "pass", "inconclusive", "provisional"
-  analysis::Verdict verdict;
+  std::string word;           // "pass", "inconclusive", "pass (untrusted)"
+  analysis::Verdict verdict;  // inconclusive for those that do not stand as they are printed
   unsigned count = 1;
 };
 std::vector<Tally> tallies(const analysis::Judgement& judgement);
@@ -21,7 +21,7 @@ std::vector<Tally> tallies(const analysis::Judgement& judgement);
 /// "2 pass, 1 inconclusive"; "" for a study without criteria.
 std::string tallyText(const analysis::Judgement& judgement);
 
-/// A command, and what it is for.
+/// A command, and what it is for: "to go on where the study is".
 struct NextCommand {
   std::string command, what_for;
 };

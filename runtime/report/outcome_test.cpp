@@ -27,7 +27,7 @@ TEST_CASE("verdicts are counted by what they come to") {
   Example example = exampleResults();
   CHECK(tallyText(example.judgement).starts_with("1 pass, 1 fail"));
   example.judgement.criteria[0].provisional = true;
-  CHECK(tallyText(example.judgement).starts_with("1 provisional, 1 fail"));
+  CHECK(tallyText(example.judgement).starts_with("1 pass (provisional), 1 fail"));
   CHECK(tallyText({}).empty());
 }
 
@@ -36,7 +36,7 @@ TEST_CASE("the next command is the one that brings open criteria further") {
   const auto next = nextCommands(example.plan, example.judgement, "out");
   REQUIRE(next.size() == 2);
   CHECK(next[0].command.ends_with("-D design.timed.repeat=16 --results out"));
-  CHECK(next[0].what_for == "adds 9 more blocks (4 min), which would probably decide fp32_pays");
+  CHECK(next[0].what_for == "to add 9 more blocks (4 min), which would probably decide fp32_pays");
   CHECK(next[1].command == "expc plan experiments/precision.exp --study precision");
   const std::string text = resultText(example.plan, example.judgement, example.results, {}),
                     page = htmlPage(example.plan, example.judgement, example.results, {.charts = false});
@@ -47,18 +47,19 @@ TEST_CASE("the next command is the one that brings open criteria further") {
 
   example.judgement.criteria[0].next->reach = NextStep::Reach::Trusts;
   CHECK(nextCommands(example.plan, example.judgement, "out")[0].what_for ==
-        "adds 9 more blocks (4 min), which would probably make fp32_pays trusted");
+        "to add 9 more blocks (4 min), which would probably make fp32_pays trusted");
 
   example.judgement.unfinished = true;
   const auto same = nextCommands(example.plan, example.judgement, "results");
   REQUIRE(same.size() == 1);
   CHECK(same[0].command.find("repeat=") == std::string::npos);
-  CHECK(same[0].what_for == "goes on where the study is");
+  CHECK(same[0].what_for == "to go on where the study is");
 }
 
 TEST_CASE("where all is decided it can be measured elsewhere, and a selection is not the whole study") {
   Example example = undecided();
-  for (analysis::CriterionResult& result : example.judgement.criteria) result.verdict = Verdict::Pass;
+  for (analysis::CriterionResult& result : example.judgement.criteria)
+    result.verdict = Verdict::Pass, result.next.reset();
   example.plan.presets.clear();
   example.plan.overrides.clear();
   const auto next = nextCommands(example.plan, example.judgement, "my results");
@@ -67,6 +68,12 @@ TEST_CASE("where all is decided it can be measured elsewhere, and a selection is
         "expc replicate experiments/precision.exp --study precision --of 'my results' --results 'my results-again'");
   example.plan.presets = {"quick"};
   CHECK(nextCommands(example.plan, example.judgement, "results").size() == 2);
+  // What passes on one trial is decided; more of them would still say more.
+  example.judgement.criteria[0].next = NextStep{NextStep::Reach::Rarity, 28, 29, 2100};
+  const auto more = nextCommands(example.plan, example.judgement, "results");
+  REQUIRE(more.size() == 3);
+  CHECK(more[0].command.ends_with("-D design.timed.repeat=29"));
+  CHECK(more[0].what_for == "to add 28 more blocks (35 min), which show whether fp32_pays keeps holding");
 }
 
 TEST_CASE("no command is named that is not known to help") {

@@ -10,6 +10,8 @@
 #include "runtime/report/diagnosis_text.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/rehearsal_text.h"
+#include "runtime/report/resolution.h"
+#include "runtime/report/study_text.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {

@@ -12,7 +12,7 @@
 #include "runtime/report/attribution_table.h"
 #include "runtime/report/description_text.h"
 #include "runtime/report/rehearsal_columns.h"
-#include "runtime/report/wording.h"
+#include "runtime/report/verdict_text.h"
 
 namespace expc::report {
 namespace {
@@ -120,27 +120,28 @@ Value look(const std::optional<analysis::Look>& look) {
 
 Value next(const std::optional<analysis::NextStep>& next) {
   if (!next) return nullptr;
-  static constexpr const char* kReach[] = {"decides", "trusts", "intervals", "out of reach"};
-  return Object{{"reach", kReach[static_cast<size_t>(next->reach)]},
-                {"blocks", next->blocks},
-                {"repetitions", next->repetitions},
-                {"seconds", next->seconds ? Value(*next->seconds) : Value(nullptr)}};
+  static constexpr const char* kReach[] = {"decides", "trusts", "intervals", "rarity", "out of reach"};
+  return Object{
+      {"reach", kReach[static_cast<size_t>(next->reach)]},
+      {"blocks", next->blocks},
+      {"repetitions", next->repetitions},
+      {"seconds", next->seconds ? Value(*next->seconds) : Value(nullptr)},
+      {"towards", next->towards == analysis::Verdict::Inconclusive ? Value(nullptr)
+                                                                   : Value(std::string(toString(next->towards)))}};
 }
 
 void criteria(Writer& out, const plan::Plan& plan, const analysis::Judgement& judgement) {
   for (const analysis::CriterionResult& result : judgement.criteria) {
-    const auto found = std::find_if(plan.criteria.begin(), plan.criteria.end(),
-                                    [&](const plan::Criterion& criterion) { return criterion.name == result.name; });
-    if (found == plan.criteria.end()) continue;
+    const plan::Criterion* found = criterionOf(plan, result);
+    if (!found) continue;
     out.json().object([&] {
-      std::vector<std::string> marks;
-      for (const Caveat& caveat : caveatsOf(result)) marks.push_back(caveat.mark);
       out.members(Object{{"name", plan::jsonText(result.name)},
                          {"text", plan::jsonText(found->text)},
                          {"where", plan::jsonText(found->where)},
-                         {"marks", plan::jsonTexts(marks)},
+                         {"marks", plan::jsonTexts(marksOf(result))},
                          {"verdict", std::string(toString(result.verdict))},
                          {"why", plan::jsonText(result.why)},
+                         {"how_sure", plan::jsonText(surenessText(*found, result))},
                          {"untrusted", result.untrusted.empty() ? Value(nullptr) : plan::jsonText(result.untrusted)},
                          {"provisional", result.provisional},
                          {"look", look(result.look)},

@@ -17,6 +17,8 @@
 #include "runtime/report/grid.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/outcome.h"
+#include "runtime/report/study_text.h"
+#include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -89,21 +91,14 @@ class ResultPrinter : TerminalText {
   }
 
   void printCriterion(const analysis::CriterionResult& result) {
-    const auto criterion =
-        std::find_if(plan_.criteria.begin(), plan_.criteria.end(),
-                     [&](const plan::Criterion& candidate) { return candidate.name == result.name; });
-    if (criterion == plan_.criteria.end()) return;
+    const plan::Criterion* criterion = criterionOf(plan_, result);
+    if (!criterion) return;
     out_ += '\n';
     std::string mark;
-    for (const Caveat& caveat : caveatsOf(result)) mark += paint_.yellow(" (" + caveat.mark + ")");
+    for (const std::string& one : marksOf(result)) mark += paint_.yellow(" (" + one + ")");
     line(painted(result.verdict) + mark + "  " + paint_.bold(result.name) + ": " + printable(criterion->text), 0, 6);
-    if (!criterion->doc.empty()) line(paint_.faint(printable(criterion->doc)), 6, 6);
-    if (!criterion->where.empty()) line(printable(criterion->where), 6, 6);
-    if (!result.why.empty()) line(printable(result.why), 6, 6);
-    for (const Caveat& caveat : caveatsOf(result))
-      line(paint_.yellow(caveat.mark + ": ") + printable(caveat.why), 6, 6);
-    for (const std::string& remark : remarksOn(plan_, *criterion, result)) line(printable(remark), 6, 6);
-    if (const std::string scope = scopeText(*criterion, result); !scope.empty()) line(printable(scope), 6, 6);
+    for (const VerdictLine& said : verdictLines(plan_, judgement_, results_, *criterion, result))
+      labelled(said.label, said.warns ? &Paint::yellow : &Paint::faint, printable(said.text), 6, 13);
     if (result.cells.empty()) return;
     std::vector<std::string> header = criterion->factors;
     header.insert(header.end(), {"estimate", "interval", "n", "verdict", ""});
@@ -117,7 +112,7 @@ class ResultPrinter : TerminalText {
       std::vector<std::string> row = planned.labels;
       appendEstimate(row, gridCell(plan_, planned, cell), criterion->unit,
                      std::string(analysis::dimensionOf(plan_, planned)),
-                     boundEnds(analysis::boundOf(*criterion, planned)));
+                     analysis::ends(analysis::boundOf(*criterion, planned)));
       row.push_back(verdictWord(cell.verdict));
       row.push_back(printable(reason(cell.why)));
       table.add(std::move(row));
@@ -140,7 +135,7 @@ class ResultPrinter : TerminalText {
   void printTable(const plan::Table& table) {
     const Grid grid = buildGrid(plan_, judgement_, table.subject, table.by);
     const plan::Metric* metric = plan_.findMetric(table.subject);
-    std::string rest = grid.comparison ? grid.text : "median and 95 % interval over runs";
+    std::string rest = grid.comparison ? grid.text : "median and 95 % interval over trials";
     if (metric && metric->derived) rest = "= " + metric->text + "; " + rest;
     if (metric && metric->series) rest = "the last value of each series; " + rest;
     section(grid.subject, rest);

@@ -149,7 +149,7 @@ Array columnsOf(const Frame& frame) {
   };
   axis(frame.x, "x");
   axis(frame.y, "y");
-  columns.push_back(Array{"n", "runs"});
+  columns.push_back(Array{"n", "trials"});
   return columns;
 }
 
@@ -165,7 +165,7 @@ Object pointLayer(const Frame& frame) {
     points["shape"] = std::move(shape);
   }
   points["tooltip"] = Array{titled("p", "nominal", "point"), titled("xt", "nominal", frame.plot.over),
-                            titled("yt", "nominal", frame.plot.subject), titled("n", "quantitative", "runs")};
+                            titled("yt", "nominal", frame.plot.subject), titled("n", "quantitative", "trials")};
   return layerOf(Object{{"type", "point"}, {"filled", true}, {"size", 80}, {"opacity", 1}}, std::move(points), "cells");
 }
 

@@ -2,11 +2,13 @@
 
 #include "runtime/plan/json.h"
 #include "runtime/report/attribution_text.h"
+#include "runtime/report/commands.h"
 #include "runtime/report/example_results.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/plan_text.h"
 #include "runtime/report/result_json.h"
 #include "runtime/report/result_text.h"
+#include "runtime/report/study_text.h"
 #include "runtime/report/wording.h"
 
 using namespace expc;
@@ -126,7 +128,8 @@ TEST_CASE("a result shows verdicts, tables, comparisons and what went wrong") {
   const std::string text = resultText(example.plan, example.judgement, example.results, options);
   has(text, "PASS fp32_pays: forall gpus: gain[precision = fp32] >= 1.2x with confidence 95%");
   has(text, "every cell's interval lies above 1.2x");
-  has(text, "gpus 1, 2 of 1..4; precision fp32; 7 pairs of 7 in each cell, 1 session, 1 node");
+  has(text, "how sure     95 % confidence: a claim that does not hold would pass in at most 2.5 % of such");
+  has(text, "tested       gpus 1, 2 of 1..4; precision fp32");
   has(text, "FAIL learns");
   has(text, "fp32       2       87.1 %  none: too few  1  FAIL     1 of 1 below 90 %");
   has(text, "NOT ASKED fp16_pays");
@@ -200,45 +203,7 @@ TEST_CASE("wording") {
   CHECK(durationText(5400) == "1 h 30 min");
   CHECK(durationText(400000) == "4.6 days");
   CHECK(durationText(NAN) == "?");
-  SaidOnce reason("2 of 3 cells undecided: level=1 failed: no such file");
-  CHECK(reason("level=1 failed: no such file") == "level=1 failed");
-  CHECK(reason("level=2 failed: killed: by whom") == "level=2 failed: killed: by whom");
-  CHECK(reason("level=3 failed: killed: by whom") == "level=3 failed");
-  CHECK(reason("level=4 is not available here") == "level=4 is not available here");
-  CHECK(reason("no such file") == "");
-  plan::Criterion claim;
-  claim.confidence = 0.95;
-  claim.cells.resize(1);
-  claim.cells[0].points = {"treated", "baseline"};
-  analysis::CriterionResult judged;
-  judged.domain = "gpus 1, 2";
-  judged.scope = {10, 9, 1, 2, 1};
-  CHECK(scopeText(claim, judged) == "gpus 1, 2; 9 pairs of 10, 1 lost, 2 sessions, 1 node; 95 % confidence");
-  judged.scope = {7, 20, 0, 1, 1};
-  judged.cells.resize(2);
-  judged.cells[0].scope = judged.scope;
-  CHECK(scopeText(claim, judged) ==
-        "gpus 1, 2; 20 pairs, 7 planned in the cell that has the fewest, 1 session, 1 node; 95 % confidence");
   CHECK(spreadsText({0.00012, 0.0009, 3}, "s", "time") == "120 us inside a session and 900 us between 3 sessions");
-  analysis::CriterionResult result;
-  result.cells.resize(2);
-  result.cells[1].skewed = true;
-  result.next = analysis::NextStep{analysis::NextStep::Reach::Decides, 9, 16, 240};
-  plan::Criterion of_two;
-  of_two.factors = {"gpus"};
-  of_two.cells.resize(2);
-  of_two.cells[0].labels = {"1"};
-  of_two.cells[1].labels = {"2"};
-  result.cells[1].cell = 1;
-  CHECK(remarksOn({}, of_two, result) ==
-        std::vector<std::string>{
-            "about 9 more blocks (4 min) would decide it, if the estimates stay where they are",
-            "the pairs are skewed at gpus=2: there the estimate is their median, with the sign test's interval"});
-  result.cells.clear();
-  result.next = analysis::NextStep{analysis::NextStep::Reach::Intervals, 1, 6, {}};
-  CHECK(remarksOn({}, {}, result) == std::vector<std::string>{"1 more block would give it intervals"});
-  result.next = analysis::NextStep{analysis::NextStep::Reach::OutOfReach, 0, 0, {}};
-  CHECK(remarksOn({}, {}, result)[0].starts_with("not even a hundred times as many blocks"));
   plan::Plan plan = plan::examplePlan();
   plan.overrides = {"precision={fp32, bf16}", "data=mnist('x')"};
   CHECK(repeatCommand(plan) ==
@@ -252,32 +217,6 @@ TEST_CASE("wording") {
   REQUIRE(fixed.size() == 2);
   CHECK(fixed[0] == std::pair<std::string, std::string>("data", "mnist(\"data/digits\")"));
   CHECK(fixed[1] == std::pair<std::string, std::string>("width", "0.5"));
-}
-
-TEST_CASE("a claim on single runs that holds in few of them says so") {
-  analysis::CriterionResult result;
-  result.verdict = analysis::Verdict::Pass;
-  result.cells.resize(2);
-  for (analysis::CellEstimate& cell : result.cells) {
-    cell.verdict = analysis::Verdict::Pass;
-    cell.values = {0.9, 0.91};
-  }
-  result.cells[1].values = {0.92};
-  const auto caveats = caveatsOf(result);
-  REQUIRE(caveats.size() == 1);
-  CHECK(caveats[0].mark == "n=1");
-  CHECK(caveats[0].why ==
-        "after so few up to 95 % of further ones may fail (95 % confidence); 29 in each cell without a failure would "
-        "bring that to 9.8 %");
-  // 1 - 0.05^(1/5) is below a half.
-  for (analysis::CellEstimate& cell : result.cells) cell.values.assign(5, 0.9);
-  CHECK(caveatsOf(result).empty());
-  // An exact metric that never varied, and anything that does not pass.
-  for (analysis::CellEstimate& cell : result.cells) cell.values.assign(2, 0.9), cell.interval = {0.9, 0.9, 0.95};
-  CHECK(caveatsOf(result).empty());
-  result.cells[0].interval.reset();
-  result.verdict = analysis::Verdict::Fail;
-  CHECK(caveatsOf(result).empty());
 }
 
 TEST_CASE("results say on what they were measured") {

@@ -50,7 +50,7 @@ class Looks(unittest.TestCase):
         criterion, = json.loads(self.expc("report", "--format", "json", code=code).stdout)["criteria"]
         page = (self.folder / "results" / "s.html").read_text(encoding="utf-8")
         self.assertEqual("provisional</span>" in page, criterion["provisional"])
-        self.assertEqual(bool(re.search(r'class="tally [^"]*"><b>1</b> provisional<', page)), criterion["provisional"])
+        self.assertEqual(bool(re.search(r'class="tally [^"]*"><b>1</b> \w+ \(provisional\)<', page)), criterion["provisional"])
         return criterion
 
     def test_a_clear_effect_ends_at_the_first_planned_look(self):

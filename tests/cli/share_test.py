@@ -48,7 +48,7 @@ rmdir {self.folder}/on.$CUDA_VISIBLE_DEVICES
 
     def test_the_control_says_that_trials_do_not_disturb_each_other(self):
         done = self.run_study("sleep 0.2", "--devices", "cpu:4", code=0)
-        self.assertRegex(re.sub(r"\s+", " ", done.stdout), r"run.alone\), which ran alone and not beside others, differs by .*, which is less")
+        self.assertRegex(re.sub(r"\s+", " ", done.stdout), r"run.alone\), which ran alone and not beside others, differs by .*: off by less")
         self.assertNotIn("untrusted", done.stdout)
         self.assertIn("4 sessions, 1 node", done.stdout)
 

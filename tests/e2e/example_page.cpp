@@ -16,6 +16,7 @@ report::Example withPlots(report::Example example) {
   plan.references = {{"table2", "table2.csv", {{plan.points[0].id, "step_time", 0.05}}}};
   plan.metrics.push_back({"loss", "", "", plan::Direction::Lower, plan::TrialKind::Quality, false, true});
   plan.plots.push_back({"step_time", "gpus", {"precision"}});
+  plan.plots.push_back({"accuracy", "gpus", {"precision"}});  // of single runs, so without an interval
   plan.plots.push_back({"loss", "epoch", {"precision"}});
   plan.plots.push_back({"accuracy", "step_time", {"precision", "gpus"}});
   auto seen = std::make_shared<analysis::Description>(*example.judgement.description);

@@ -35,9 +35,10 @@ def main():
             call(*command.replace("--count 1000", "--count 40").split())
         # The page's command, shorter.
         run = [*commands[2].split(), "-D", "design.timed.repeat=6", "-D", "design.timed.warmup=0", "--heat-up", "0", "--devices", "cpu:2"]
-        judged = json.loads(call(*run, "--format", "json", codes=(3, 4)).stdout)
+        # Which verdict it is, is about times, and so is the exit code.
+        judged = json.loads(call(*run, "--format", "json", codes=(0, 3, 4)).stdout)
         print("verdicts:", {c["name"]: c["verdict"] for c in judged["criteria"]})
-        assert judged["criteria"][0]["verdict"] != "not run", judged
+        assert judged["criteria"][0]["verdict"] in ("pass", "fail", "inconclusive"), judged
         assert [c["name"] for c in judged["criteria"]] == ["packing_pays"], judged
 
         victim = sorted((folder / "shapes" / "train").rglob("*.jpg"))[5]

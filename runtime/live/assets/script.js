@@ -22,9 +22,9 @@ function claim(one) {
   const law = element("p", undefined, "law");
   law.append(element("code", one.text));
   made.append(header, law);
-  if (one.where) made.append(element("p", `where ${one.where}`, "law"));
-  if (one.why) made.append(element("p", one.why, "why"));
-  for (const remark of one.remarks) made.append(element("p", remark, "scope"));
+  const said = element("dl", undefined, "said");
+  for (const line of one.lines) said.append(element("dt", line.label), element("dd", line.text, line.warns ? "warns" : line.label === "result" ? "result" : ""));
+  made.append(said);
   return made;
 }
 

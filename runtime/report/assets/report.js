@@ -63,6 +63,8 @@
       if (!place) continue;
       window.vegaEmbed(place, specification, options).then(
         (drawn) => {
+          // The place has the chart's name; the marks inside have none that would help who does not see them.
+          for (const drawing of place.querySelectorAll("svg")) drawing.setAttribute("aria-hidden", "true");
           offer(place, specification, drawn.view);
           place.dataset.drawn = "yes";
         },

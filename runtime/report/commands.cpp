@@ -1,0 +1,59 @@
+#include "runtime/report/commands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+#include <vector>
+
+namespace expc::report {
+namespace {
+
+/// A shell word; quoted only if it needs to be.
+std::string shellWord(const std::string& text) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) ||
+           std::string_view("._-/=:,+@%").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+/// The study, and what of it: "experiments/precision.exp --study precision --preset quick -D gpus=2".
+std::string selectionWords(const plan::Plan& plan, const std::vector<std::string>& overrides) {
+  std::string words = shellWord(plan.source) + " --study " + shellWord(plan.study);
+  for (const std::string& preset : plan.presets) words += " --preset " + shellWord(preset);
+  for (const std::string& text : overrides) words += " -D " + shellWord(text);
+  return words;
+}
+
+}  // namespace
+
+std::string repeatCommand(const plan::Plan& plan, const std::string& folder,
+                          const std::map<plan::TrialKind, unsigned>& repetitions) {
+  std::vector<std::string> overrides = plan.overrides;
+  for (const auto& [kind, repeat] : repetitions) {
+    const std::string setting = fmt::format("design.{}.repeat=", toString(kind));
+    std::erase_if(overrides, [&](const std::string& text) { return text.starts_with(setting); });
+    const auto design = std::find_if(plan.design.kinds.begin(), plan.design.kinds.end(),
+                                     [&](const plan::KindDesign& one) { return one.kind == kind; });
+    const bool adapts = design != plan.design.kinds.end() && !design->until.empty();
+    overrides.push_back(setting + (adapts ? fmt::format("{}..{}", design->repeat, repeat) : std::to_string(repeat)));
+  }
+  const std::string command = "expc run " + selectionWords(plan, overrides);
+  return folder == "results" ? command : command + " --results " + shellWord(folder);
+}
+
+std::string replicateCommand(const plan::Plan& plan, const std::string& folder) {
+  return fmt::format("expc replicate {} --of {} --results {}", selectionWords(plan, plan.overrides), shellWord(folder),
+                     shellWord(folder + "-again"));
+}
+
+std::string wholeStudyCommand(const plan::Plan& plan) {
+  return "expc plan " + shellWord(plan.source) + " --study " + shellWord(plan.study);
+}
+
+}  // namespace expc::report

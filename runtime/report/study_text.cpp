@@ -1,0 +1,130 @@
+#include "runtime/report/study_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/analysis/format.h"
+#include "runtime/plan/json.h"
+#include "runtime/report/layout.h"
+
+namespace expc::report {
+namespace {
+
+constexpr size_t kListedLevels = 16;
+
+std::vector<std::string> labelsOf(const plan::Factor& factor) {
+  std::vector<std::string> labels;
+  for (const plan::Level& level : factor.levels) labels.push_back(level.label);
+  return labels;
+}
+
+std::string shortened(const std::vector<std::string>& labels) {
+  if (labels.size() <= kListedLevels) return joined(labels);
+  return fmt::format("{}, {}, {}, …, {} ({} levels)", labels[0], labels[1], labels[2], labels.back(), labels.size());
+}
+
+/// A parameter as the language writes it where that is plain: text without quotes, a variant as name(value).
+std::string parameterText(const llvm::json::Value& value) {
+  if (const auto text = value.getAsString()) return text->str();
+  if (const auto* object = value.getAsObject(); object && object->size() == 1)
+    return fmt::format("{}({})", llvm::StringRef(object->begin()->first).str(),
+                       plan::canonicalJson(object->begin()->second));
+  return plan::canonicalJson(value);
+}
+
+}  // namespace
+
+std::string settingsText(const llvm::json::Object& settings) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : settings)
+    texts.push_back(llvm::StringRef(name).str() + " " + plan::canonicalJson(value));
+  std::sort(texts.begin(), texts.end());
+  return joined(texts);
+}
+
+std::string exampleText(const plan::Plan& plan, const std::vector<std::string>& labels) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < labels.size(); ++i)
+    texts.push_back(i < plan.factors.size() ? plan.factors[i].name + "=" + labels[i] : labels[i]);
+  return joined(texts, " ");
+}
+
+uint64_t availablePoints(const plan::Plan& plan) {
+  return static_cast<uint64_t>(std::count_if(plan.points.begin(), plan.points.end(),
+                                             [](const plan::Point& point) { return point.unavailable.empty(); }));
+}
+
+std::string levelsText(const plan::Factor& factor) { return shortened(labelsOf(factor)); }
+
+std::string declaredText(const plan::Factor& factor) {
+  return labelsOf(factor) == factor.declared ? "" : shortened(factor.declared);
+}
+
+std::string selectionText(const plan::Plan& plan) {
+  std::vector<std::string> texts;
+  for (const std::string& preset : plan.presets) texts.push_back("preset " + preset);
+  for (const std::string& text : plan.overrides) texts.push_back("-D " + text);
+  return joined(texts);
+}
+
+std::vector<std::string> metricsOf(const plan::Plan& plan, plan::TrialKind kind) {
+  std::vector<std::string> names;
+  for (const plan::Metric& metric : plan.metrics)
+    if (metric.kind == kind) names.push_back(metric.name);
+  return names;
+}
+
+std::string repetitionsText(const plan::KindDesign& design) {
+  std::string looks;
+  for (const unsigned look : design.looks) looks += fmt::format("{}{}", looks.empty() ? ", looks at " : ", ", look);
+  if (design.most() == design.repeat) return std::to_string(design.repeat) + looks;
+  return fmt::format("{}..{}", design.repeat, design.most());
+}
+
+std::string untilText(const plan::Plan& plan, const plan::Until& until) {
+  return fmt::format("half_width({}) <= {}", until.subject, widthText(plan, until, until.half_width));
+}
+
+std::string widthText(const plan::Plan& plan, const plan::Until& until, double width) {
+  if (until.relative) return analysis::formatQuantity(width, "", "share");
+  for (const plan::Comparison& comparison : plan.comparisons)
+    if (comparison.name == until.subject) return analysis::formatQuantity(width, comparison.unit);
+  const plan::Metric* metric = plan.findMetric(until.subject);
+  return analysis::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
+}
+
+std::string workloadText(const plan::Plan& plan) {
+  std::vector<std::string> texts;
+  for (const plan::Workload& workload : plan.workloads) {
+    std::string text = fmt::format("{} version {}", workload.name, workload.version);
+    if (workload.command) text = workload.name + ", the command " + joined(workload.command->arguments, " ");
+    texts.push_back(workload.label.empty() ? text : workload.label + " = " + text);
+  }
+  return joined(texts, "; ");
+}
+
+std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Plan& plan) {
+  std::vector<std::pair<std::string, std::string>> fixed;
+  if (plan.points.empty()) return fixed;
+  for (const auto& [key, value] : plan.points[0].parameters) {
+    const llvm::StringRef name = key;
+    const bool factor = std::any_of(plan.factors.begin(), plan.factors.end(),
+                                    [&](const plan::Factor& candidate) { return name == candidate.name; });
+    const bool same = std::all_of(plan.points.begin(), plan.points.end(), [&](const plan::Point& point) {
+      const llvm::json::Value* other = point.parameters.get(name);
+      return other && *other == value;
+    });
+    if (factor || !same) continue;
+    fixed.emplace_back(name.str(), parameterText(value));
+  }
+  std::sort(fixed.begin(), fixed.end());
+  return fixed;
+}
+
+std::string placeText(const plan::Plan& plan, const plan::Place& place) {
+  const plan::Point* point = plan.findPoint(place.point);
+  return (point ? plan.label(*point) : place.point) + (place.control.empty() ? "" : " (control " + place.control + ")");
+}
+
+}  // namespace expc::report

@@ -1,0 +1,313 @@
+#include "runtime/report/verdict_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/analysis/cells.h"
+#include "runtime/analysis/description.h"
+#include "runtime/analysis/format.h"
+#include "runtime/plan/evaluate.h"
+#include "runtime/report/description_text.h"
+#include "runtime/report/layout.h"
+#include "runtime/report/study_text.h"
+#include "runtime/report/wording.h"
+#include "runtime/stats/procedures.h"
+
+namespace expc::report {
+
+const plan::Criterion* criterionOf(const plan::Plan& plan, const analysis::CriterionResult& result) {
+  const auto found = std::find_if(plan.criteria.begin(), plan.criteria.end(),
+                                  [&](const plan::Criterion& one) { return one.name == result.name; });
+  return found == plan.criteria.end() ? nullptr : &*found;
+}
+
+std::string verdictWord(analysis::Verdict verdict) {
+  switch (verdict) {
+    case analysis::Verdict::Pass:
+      return "PASS";
+    case analysis::Verdict::Fail:
+      return "FAIL";
+    case analysis::Verdict::Inconclusive:
+      return "INCONCLUSIVE";
+    case analysis::Verdict::Infeasible:
+      return "INFEASIBLE";
+    case analysis::Verdict::NotRun:
+      return "NOT RUN";
+    case analysis::Verdict::NotAsked:
+      return "NOT ASKED";
+  }
+  return "UNKNOWN";
+}
+
+std::string twoDigits(double share) { return fmt::format("{:.2g} %", 100 * share); }
+
+const char* nounOf(const plan::Criterion& criterion) { return comparesPoints(criterion) ? "pair" : "trial"; }
+
+bool comparesPoints(const plan::Criterion& criterion) {
+  return std::any_of(criterion.cells.begin(), criterion.cells.end(),
+                     [](const plan::Cell& cell) { return cell.points.size() > 1; });
+}
+
+SaidOnce::SaidOnce(const std::string& above) : said_{above} {
+  for (size_t at = above.find(": "); at != std::string::npos; at = above.find(": ", at + 1))
+    said_.insert(above.substr(at + 2));
+}
+
+std::string SaidOnce::operator()(const std::string& why) {
+  const size_t at = why.find(": ");
+  if (at == std::string::npos) return said_.count(why) ? "" : why;
+  return said_.insert(why.substr(at + 2)).second ? why : why.substr(0, at);
+}
+
+namespace {
+
+/// Cells that make a claim on single values pass.
+std::vector<const analysis::CellEstimate*> passingCells(const analysis::CriterionResult& result) {
+  std::vector<const analysis::CellEstimate*> passing;
+  for (const analysis::CellEstimate& cell : result.cells)
+    if (cell.verdict == analysis::Verdict::Pass) passing.push_back(&cell);
+  return passing;
+}
+
+bool neverVaried(const std::vector<const analysis::CellEstimate*>& cells) {
+  return !cells.empty() && std::all_of(cells.begin(), cells.end(), [](const auto* cell) { return cell->constant; });
+}
+
+/// How many values a pass rests on that says of single ones that all hold, in the cell that has the fewest; 0 where it
+/// rests on intervals, or on values that never vary.
+unsigned singleValues(const analysis::CriterionResult& result) {
+  if (result.verdict != analysis::Verdict::Pass) return 0;
+  unsigned fewest = 0;
+  for (const analysis::CellEstimate* cell : passingCells(result)) {
+    const auto n = static_cast<unsigned>(cell->values.size());
+    if (!cell->interval && n > 0) fewest = fewest == 0 ? n : std::min(fewest, n);
+  }
+  return fewest;
+}
+
+bool standsOnLittle(const analysis::CriterionResult& result) {
+  const unsigned n = singleValues(result);
+  return n > 0 && analysis::showsLittle(n);
+}
+
+}  // namespace
+
+std::string markedVerdict(const analysis::CriterionResult& result) {
+  std::string text = verdictWord(result.verdict);
+  for (const std::string& mark : marksOf(result)) text += " (" + mark + ")";
+  return text;
+}
+
+std::vector<std::string> marksOf(const analysis::CriterionResult& result) {
+  std::vector<std::string> marks;
+  if (result.provisional) marks.emplace_back("provisional");
+  if (!result.untrusted.empty()) marks.emplace_back("untrusted");
+  if (standsOnLittle(result)) marks.push_back(fmt::format("n={}", singleValues(result)));
+  return marks;
+}
+
+std::string moreBlocksText(const analysis::NextStep& next) {
+  return counted(next.blocks, "more block") + (next.seconds ? " (" + durationText(*next.seconds) + ")" : "");
+}
+
+namespace {
+
+/// "look 2 (before: after 8 repetitions; 14 of 20 now): at 98.2 % each, so that all looks together keep 95 %"; "" where
+/// there was one look.
+std::string lookText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
+  if (!result.look || !criterion.confidence) return "";
+  const analysis::Look& look = *result.look;
+  std::string before;
+  for (const unsigned repetitions : look.before)
+    before += fmt::format("{}{}", before.empty() ? "before: after " : ", ", repetitions);
+  if (!before.empty()) before += "; ";
+  return fmt::format("look {} ({}{} of {} repetitions now): its intervals have {}, so that all looks together keep {}",
+                     look.before.size() + 1, before, look.now, look.of, analysis::formatConfidence(look.confidence),
+                     analysis::formatConfidence(*criterion.confidence));
+}
+
+/// "about 9 more blocks (4 min) would decide it, and probably as PASS, if the estimates stay where they are", or why
+/// none would.
+std::string nextStepText(const analysis::CriterionResult& result) {
+  using Reach = analysis::NextStep::Reach;
+  const bool decided = result.verdict == analysis::Verdict::Pass || result.verdict == analysis::Verdict::Fail;
+  if (!result.next) return decided && result.isFinal() ? "nothing: it is decided" : "";
+  const analysis::NextStep& next = *result.next;
+  const std::string blocks = moreBlocksText(next);
+  switch (next.reach) {
+    case Reach::OutOfReach:
+      return "not even a hundred times as many blocks would decide it at this noise: an estimate is too near its bound";
+    case Reach::Intervals:
+      return blocks + " would give it intervals";
+    case Reach::Rarity:
+      return fmt::format("{} without a failure would show that at most {} of further ones fail", blocks,
+                         twoDigits(stats::zeroFailuresBound(next.repetitions)));
+    case Reach::Trusts:
+      return fmt::format("about {} would make it trusted, if the control's estimate stays where it is", blocks);
+    case Reach::Decides:
+      return fmt::format("about {} would decide it, and probably as {}, if the estimates stay where they are", blocks,
+                         verdictWord(next.towards));
+  }
+  return "";
+}
+
+/// Where the signed rank would speak of another centre than the median.
+std::string skewText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
+  constexpr size_t kNamed = 3;
+  std::vector<std::string> names;
+  for (const analysis::CellEstimate& cell : result.cells)
+    if (cell.skewed)
+      names.push_back(
+          cell.cell < criterion.cells.size() ? analysis::cellLabel(criterion.factors, criterion.cells[cell.cell]) : "");
+  if (names.empty()) return "";
+  std::string where;
+  if (result.cells.size() > 1)
+    where = names.size() <= kNamed ? " at " + joined(names)
+                                   : fmt::format(" in {} of {} cells", names.size(), result.cells.size());
+  return fmt::format("the pairs are skewed{}: there the estimate is their median, with the sign test's interval",
+                     where);
+}
+
+/// Of the cell whose sessions lie farthest apart.
+std::string sessionsText(const plan::Plan& plan, const plan::Criterion& criterion,
+                         const analysis::CriterionResult& result) {
+  const analysis::CellEstimate* widest = nullptr;
+  for (const analysis::CellEstimate& cell : result.cells)
+    if (cell.spreads && (!widest || cell.spreads->between > widest->spreads->between)) widest = &cell;
+  if (!widest || widest->cell >= criterion.cells.size()) return "";
+  const plan::Cell& cell = criterion.cells[widest->cell];
+  const std::string where = analysis::cellLabel(criterion.factors, cell);
+  return "values scatter by " +
+         spreadsText(*widest->spreads, criterion.unit, std::string(analysis::dimensionOf(plan, cell))) +
+         (where.empty() ? "" : " (at " + where + ")");
+}
+
+/// The metrics and points that a criterion reads.
+std::set<std::pair<std::string, std::string>> readBy(const plan::Criterion& criterion) {
+  std::set<std::pair<std::string, std::string>> read;
+  for (const plan::Cell& cell : criterion.cells) {
+    if (!cell.term) continue;
+    for (const plan::MetricTerm& term : plan::metricTerms(*cell.term))
+      if (term.place.control.empty()) read.emplace(term.metric, term.place.point);
+  }
+  return read;
+}
+
+/// Values that it reads and that lie far from the others of their point.
+std::string apartText(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::Description& seen) {
+  constexpr size_t kNamed = 3;
+  const auto read = readBy(criterion);
+  std::vector<std::string> names;
+  for (const analysis::Outlier& one : seen.outliers)
+    if (read.count({one.metric, one.point}))
+      names.push_back(fmt::format("{} of trial {} at {}", one.metric, one.trial, placeText(plan, one.point)));
+  if (names.empty()) return "";
+  const size_t all = names.size();
+  names.resize(std::min(all, kNamed));
+  return fmt::format("{} {} far apart from the others of {} point, and count{} as they do: {}{}", counted(all, "value"),
+                     all == 1 ? "lies" : "lie", all == 1 ? "its" : "their", all == 1 ? "s" : "", joined(names, "; "),
+                     all > kNamed ? "; …" : "");
+}
+
+/// What blocks have in common moves claims about single points; pairs do not see it.
+std::vector<std::string> driftNotes(const plan::Criterion& criterion, const analysis::Description& seen) {
+  std::vector<std::string> notes;
+  if (comparesPoints(criterion)) return notes;
+  const auto read = readBy(criterion);
+  for (const analysis::Drift& drift : seen.drifts)
+    if (std::any_of(read.begin(), read.end(), [&](const auto& one) { return one.first == drift.metric; }))
+      for (std::string& text : driftTexts(drift)) notes.push_back(std::move(text));
+  return notes;
+}
+
+/// Why a verdict does not stand as it is printed; "" where it does.
+std::string doubtText(const analysis::CriterionResult& result) {
+  std::string text;
+  if (result.provisional) text = "not yet: trials that it rests on are still to come, and may change it";
+  if (!result.untrusted.empty()) text += (text.empty() ? "not to be trusted: " : "; ") + result.untrusted;
+  return text;
+}
+
+/// What the numbers behind a verdict are worth: of a claim with a confidence the error that it allows for, of one on
+/// single trials what so many without a failure leave open.
+std::string certaintyText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
+  using analysis::Verdict;
+  if (criterion.infeasible || result.verdict == Verdict::NotRun || result.verdict == Verdict::Infeasible) return "";
+  const bool passes = result.verdict == Verdict::Pass;
+  if (passes && neverVaried(passingCells(result))) return "exact values that never varied";
+  if (criterion.confidence) {
+    const std::string confidence = analysis::formatConfidence(*criterion.confidence) + " confidence";
+    if (!passes && result.verdict != Verdict::Fail) return "undecided at " + confidence;
+    if (result.look) return confidence;  // where nobody planned it, no such rate is known
+    return fmt::format("{}: a claim that {} would {} in at most {} of such studies", confidence,
+                       passes ? "does not hold" : "holds", passes ? "pass" : "fail",
+                       twoDigits((1 - *criterion.confidence) / 2));
+  }
+  const unsigned n = singleValues(result);
+  if (n == 0) return "";
+  const std::string values = counted(n, nounOf(criterion)) + (result.cells.size() > 1 ? " in each cell" : "");
+  if (!analysis::showsLittle(n))
+    return fmt::format("{} without a failure: {}", values, analysis::formatWithoutFailure(n));
+  return fmt::format("{} without a failure {} little of further ones: up to {} of these may fail", values,
+                     n == 1 ? "says" : "say", twoDigits(stats::zeroFailuresBound(n)));
+}
+
+/// "7 of 7 pairs in each cell, 1 lost, 2 sessions, 1 node", by the cell that has the fewest.
+std::string countsText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
+  const analysis::Scope& scope = result.scope;
+  std::string text;
+  if (criterion.infeasible)
+    text = "out of memory in " + counted(scope.complete, "block");
+  else if (scope.complete > scope.planned)
+    text = fmt::format("{}, {} planned,", counted(scope.complete, nounOf(criterion)), scope.planned);
+  else
+    text = fmt::format("{} of {}", scope.complete, counted(scope.planned, nounOf(criterion)));
+  const auto as_few = [&](const analysis::CellEstimate& cell) { return cell.scope.complete == scope.complete; };
+  if (!criterion.infeasible && result.cells.size() > 1)
+    text += std::all_of(result.cells.begin(), result.cells.end(), as_few) ? " in each cell"
+                                                                          : " in the cell that has the fewest";
+  if (scope.lost) text += fmt::format(", {} lost", scope.lost);
+  if (scope.sessions) text += ", " + counted(scope.sessions, "session");
+  if (scope.nodes) text += ", " + counted(scope.nodes, "node");
+  return text;
+}
+
+/// "gpus 1, 2 of 1..4; CPU cores in place of GPUs".
+std::string testedText(const plan::Plan& plan, const store::Results& results, const analysis::CriterionResult& result) {
+  if (result.scope.complete == 0 || !coresStandForGpus(plan, results)) return result.domain;
+  return (result.domain.empty() ? "" : result.domain + "; ") + "CPU cores in place of GPUs";
+}
+
+}  // namespace
+
+std::string surenessText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
+  if (result.verdict == analysis::Verdict::NotAsked) return "";
+  const std::string doubt = doubtText(result);
+  const std::string worth = doubt.empty() ? certaintyText(criterion, result) : doubt;
+  return (worth.empty() ? "" : worth + "; ") + countsText(criterion, result);
+}
+
+std::vector<VerdictLine> verdictLines(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                      const store::Results& results, const plan::Criterion& criterion,
+                                      const analysis::CriterionResult& result) {
+  std::vector<VerdictLine> lines;
+  const auto say = [&](const char* label, std::string text, bool warns = false) {
+    if (!text.empty()) lines.push_back({label, std::move(text), warns});
+  };
+  say("claim", criterion.doc);
+  say("where", criterion.where);
+  say("result", result.why);
+  say("how sure", surenessText(criterion, result), !marksOf(result).empty());
+  say(result.scope.complete ? "tested" : "about", testedText(plan, results, result));
+  const analysis::Description& seen = *judgement.description;
+  for (std::string note : {lookText(criterion, result), skewText(criterion, result),
+                           sessionsText(plan, criterion, result), apartText(plan, criterion, seen)})
+    say("note", std::move(note));
+  for (std::string& note : driftNotes(criterion, seen)) say("note", std::move(note));
+  say("next", nextStepText(result));
+  return lines;
+}
+
+}  // namespace expc::report

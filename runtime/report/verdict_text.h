@@ -1,0 +1,67 @@
+#pragma once
+
+// What terminal, page, live view and exports say of one verdict.
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/analysis/judgement.h"
+#include "runtime/plan/plan.h"
+#include "runtime/store/records.h"
+
+namespace expc::report {
+
+/// The criterion of a result; none for one that the plan does not have.
+const plan::Criterion* criterionOf(const plan::Plan& plan, const analysis::CriterionResult& result);
+
+/// "PASS", "FAIL", "INCONCLUSIVE", "INFEASIBLE", "NOT RUN", "NOT ASKED".
+std::string verdictWord(analysis::Verdict verdict);
+
+/// "PASS (untrusted)": the word with its marks.
+std::string markedVerdict(const analysis::CriterionResult& result);
+
+/// Marks beside the word of a verdict that does not stand as it is printed ("provisional", "untrusted"), or that stands
+/// on little ("n=1").
+std::vector<std::string> marksOf(const analysis::CriterionResult& result);
+
+/// One thing that is to be said of a verdict, behind what it is of: "claim" (the author's sentence), "where" (the
+/// comparison in it), "result", "how sure", "tested" (or "about", where nothing was), "note", "next".
+struct VerdictLine {
+  std::string label, text;
+  bool warns = false;  // the verdict does not stand as it is printed, or stands on little
+};
+/// All of them, in the order in which one wants to know them; what has nothing to say is left out.
+std::vector<VerdictLine> verdictLines(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                      const store::Results& results, const plan::Criterion& criterion,
+                                      const analysis::CriterionResult& result);
+
+/// What its numbers are worth, and how many there are: "95 % confidence: a claim that does not hold would pass in at
+/// most 2.5 % of such studies; 7 of 7 pairs in each cell, 1 session, 1 node". Of one that does not stand as it is
+/// printed, why that is so. "" of one that is not asked.
+std::string surenessText(const plan::Criterion& criterion, const analysis::CriterionResult& result);
+
+/// Leaves out what stands behind a colon where it was said before: after "level=2 failed: no such file" a further
+/// "level=3 failed: no such file" is "level=3 failed", and a reason without a colon that stood behind one is "".
+class SaidOnce {
+ public:
+  SaidOnce() = default;
+  /// `above` stands above all that follows.
+  explicit SaidOnce(const std::string& above);
+  std::string operator()(const std::string& why);
+
+ private:
+  std::set<std::string> said_;
+};
+
+/// "9 more blocks (4 min)".
+std::string moreBlocksText(const analysis::NextStep& next);
+
+/// Whether a criterion's cells compare points (pairs) or look at single ones (trials); and that word.
+bool comparesPoints(const plan::Criterion& criterion);
+const char* nounOf(const plan::Criterion& criterion);
+
+/// A share in per cent, with two digits: "5.2 %", "0.18 %".
+std::string twoDigits(double share);
+
+}  // namespace expc::report

@@ -1,0 +1,180 @@
+#include "runtime/report/verdict_text.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "runtime/report/example_results.h"
+
+namespace expc::report {
+namespace {
+
+using analysis::Verdict;
+
+/// What stands behind `label`; "" where nothing does.
+std::string said(const plan::Criterion& criterion, const analysis::CriterionResult& result, const std::string& label,
+                 const analysis::Description& seen = {}, const plan::Plan& plan = {},
+                 const store::Results& results = {}) {
+  analysis::Judgement judgement;
+  judgement.description = std::make_shared<analysis::Description>(seen);
+  std::string text;
+  for (const VerdictLine& line : verdictLines(plan, judgement, results, criterion, result))
+    if (line.label == label) text += (text.empty() ? "" : " | ") + line.text;
+  return text;
+}
+
+plan::Criterion claimOnPairs() {
+  plan::Criterion claim;
+  claim.confidence = 0.95;
+  claim.factors = {"gpus"};
+  claim.cells.resize(2);
+  for (size_t i = 0; i < 2; ++i) {
+    claim.cells[i].labels = {std::to_string(i + 1)};
+    claim.cells[i].points = {"treated", "baseline"};
+  }
+  return claim;
+}
+
+analysis::CriterionResult judged(Verdict verdict) {
+  analysis::CriterionResult result;
+  result.verdict = verdict;
+  result.scope = {7, 7, 0, 1, 1};
+  result.cells.resize(2);
+  for (unsigned i = 0; i < 2; ++i) {
+    result.cells[i].cell = i;
+    result.cells[i].verdict = verdict;
+    result.cells[i].scope = result.scope;
+    result.cells[i].interval = {1.3, 1.5, 0.984};
+  }
+  return result;
+}
+
+TEST_CASE("a reason is said once") {
+  SaidOnce reason("2 of 3 cells undecided: level=1 failed: no such file");
+  CHECK(reason("level=1 failed: no such file") == "level=1 failed");
+  CHECK(reason("level=2 failed: killed: by whom") == "level=2 failed: killed: by whom");
+  CHECK(reason("level=3 failed: killed: by whom") == "level=3 failed");
+  CHECK(reason("level=4 is not available here") == "level=4 is not available here");
+  CHECK(reason("no such file") == "");
+}
+
+TEST_CASE("how sure a claim with a confidence is") {
+  const plan::Criterion claim = claimOnPairs();
+  const std::string counts = "; 7 of 7 pairs in each cell, 1 session, 1 node";
+  analysis::CriterionResult result = judged(Verdict::Pass);
+  CHECK(said(claim, result, "how sure") ==
+        "95 % confidence: a claim that does not hold would pass in at most 2.5 % of such studies" + counts);
+  CHECK(said(claim, judged(Verdict::Fail), "how sure") ==
+        "95 % confidence: a claim that holds would fail in at most 2.5 % of such studies" + counts);
+  CHECK(said(claim, judged(Verdict::Inconclusive), "how sure") == "undecided at 95 % confidence" + counts);
+  CHECK(said(claim, judged(Verdict::NotAsked), "how sure").empty());
+  result.look = analysis::Look{{8}, 14, 20, 0.979};
+  CHECK(said(claim, result, "how sure") == "95 % confidence" + counts);
+  CHECK(said(claim, result, "note").starts_with("look 2 (before: after 8; 14 of 20 repetitions now)"));
+  result = judged(Verdict::Pass);
+  result.provisional = true;
+  CHECK(said(claim, result, "how sure") ==
+        "not yet: trials that it rests on are still to come, and may change it" + counts);
+  CHECK(markedVerdict(result) == "PASS (provisional)");
+  result = judged(Verdict::Pass);
+  result.untrusted = "the same twice differs";
+  CHECK(said(claim, result, "how sure") == "not to be trusted: the same twice differs" + counts);
+  result = judged(Verdict::Pass);
+  for (analysis::CellEstimate& cell : result.cells) cell.constant = true;
+  CHECK(said(claim, result, "how sure") == "exact values that never varied" + counts);
+}
+
+TEST_CASE("what a verdict rests on is told by the cell that has the fewest") {
+  plan::Criterion claim = claimOnPairs();
+  claim.cells.resize(1);
+  analysis::CriterionResult result = judged(Verdict::Inconclusive);
+  result.cells.resize(1);
+  result.domain = "gpus 1, 2";
+  result.scope = {10, 9, 1, 2, 1};
+  CHECK(said(claim, result, "how sure") == "undecided at 95 % confidence; 9 of 10 pairs, 1 lost, 2 sessions, 1 node");
+  CHECK(said(claim, result, "tested") == "gpus 1, 2");
+  plan::Plan plan = plan::examplePlan();
+  plan.points[0].parameters["gpus"] = 1;
+  store::Results results;
+  results.sessions.resize(1);
+  results.sessions[0].environment_json = R"({"slots": [{"device": "cpu", "cores": [0]}]})";
+  CHECK(said(claim, result, "tested", {}, plan, results) == "gpus 1, 2; CPU cores in place of GPUs");
+  result.scope = {7, 20, 0, 1, 1};
+  result.cells.resize(2);
+  result.cells[0].scope = result.scope;
+  CHECK(said(claim, result, "how sure") ==
+        "undecided at 95 % confidence; 20 pairs, 7 planned, in the cell that has the fewest, 1 session, 1 node");
+}
+
+TEST_CASE("a claim on single trials says what so few of them leave open") {
+  plan::Criterion claim;
+  claim.cells.resize(2);
+  analysis::CriterionResult result = judged(Verdict::Pass);
+  for (analysis::CellEstimate& cell : result.cells) cell.interval.reset(), cell.values = {0.9, 0.91};
+  result.cells[1].values = {0.92};
+  CHECK(marksOf(result) == std::vector<std::string>{"n=1"});
+  CHECK(said(claim, result, "how sure")
+            .starts_with("1 trial in each cell without a failure says little of further ones: up to 95 % of these may "
+                         "fail; 7 of 7 trials"));
+  CHECK(verdictLines({}, {}, {}, claim, result)[0].warns);
+  result.next = analysis::NextStep{analysis::NextStep::Reach::Rarity, 28, 29, 2100};
+  CHECK(said(claim, result, "next") ==
+        "28 more blocks (35 min) without a failure would show that at most 9.8 % of further ones fail");
+  result.next.reset();
+  // 1 - 0.05^(1/5) is below a half.
+  for (analysis::CellEstimate& cell : result.cells) cell.values.assign(5, 0.9);
+  CHECK(marksOf(result).empty());
+  CHECK(said(claim, result, "how sure")
+            .starts_with("5 trials in each cell without a failure: of further ones at most 45 % would fail (95 % "
+                         "confidence); 7 of 7 trials"));
+  CHECK(said(claim, result, "next") == "nothing: it is decided");
+  // An exact metric that never varied, and anything that does not pass.
+  for (analysis::CellEstimate& cell : result.cells)
+    cell.values.assign(2, 0.9), cell.interval = {0.9, 0.9, 0.95}, cell.constant = true;
+  CHECK(marksOf(result).empty());
+  result.cells[0].interval.reset();
+  result.verdict = Verdict::Fail;
+  CHECK(marksOf(result).empty());
+}
+
+TEST_CASE("what comes next, and what is to be noted") {
+  const plan::Criterion claim = claimOnPairs();
+  analysis::CriterionResult result = judged(Verdict::Inconclusive);
+  result.cells[1].skewed = true;
+  result.next = analysis::NextStep{analysis::NextStep::Reach::Decides, 9, 16, 240, Verdict::Fail};
+  CHECK(said(claim, result, "next") ==
+        "about 9 more blocks (4 min) would decide it, and probably as FAIL, if the estimates stay where they are");
+  CHECK(said(claim, result, "note") ==
+        "the pairs are skewed at gpus=2: there the estimate is their median, with the sign test's interval");
+  result.next = analysis::NextStep{analysis::NextStep::Reach::Intervals, 1, 6, {}};
+  CHECK(said(claim, result, "next") == "1 more block would give it intervals");
+  result.next = analysis::NextStep{analysis::NextStep::Reach::OutOfReach, 0, 0, {}};
+  CHECK(said(claim, result, "next").starts_with("not even a hundred times as many blocks"));
+}
+
+TEST_CASE("values that lie apart, and what blocks have in common, are noted where a claim reads them") {
+  const Example example = exampleResults();
+  const plan::Plan& plan = example.plan;
+  const auto read = [&](size_t point) {
+    plan::MetricTerm term{"step_time", plan::Place(plan.points[point].id)};
+    return std::make_shared<const plan::Term>(plan::Term{std::move(term)});
+  };
+  plan::Criterion claim;
+  claim.cells.resize(1);
+  claim.cells[0].points = {plan.points[0].id};
+  claim.cells[0].term = read(0);
+  analysis::CriterionResult result = judged(Verdict::Pass);
+  analysis::Description seen = exampleDescription(plan);
+  seen.drifts[0].p = 0.5;
+  CHECK(said(claim, result, "note", seen, plan) ==
+        "1 value lies far apart from the others of its point, and counts as they do: step_time of trial 1 at " +
+            plan.label(plan.points[0]) +
+            " | step_time: the first block is 1.20x the median of the others, apart from all of them: a warm-up");
+  // Pairs do not see what blocks have in common, and other points have no value apart.
+  claim.cells[0].points = {plan.points[1].id, plan.points[2].id};
+  claim.cells[0].term = read(1);
+  CHECK(said(claim, result, "note", seen, plan).empty());
+}
+
+}  // namespace
+}  // namespace expc::report
