@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "compiler/driver/exit_codes.h"
+#include "compiler/driver/version.h"
 #include "runtime/analysis/attribution.h"
 #include "runtime/analysis/judgement.h"
 #include "runtime/analysis/level_change.h"
@@ -120,6 +121,7 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
   const std::optional<rehearsal::Study> rehearsed = rehearsedOf(plan, options.results, console);
   report::HtmlOptions html;
   html.folder = options.results;
+  html.program = "expc " + std::string(kVersion);
   html.rehearsed = rehearsed ? &*rehearsed : nullptr;
   llvm::Error written = report::writeHtml(page, plan, judgement, *results, html);
   const bool page_failed = static_cast<bool>(written);

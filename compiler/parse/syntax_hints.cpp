@@ -62,6 +62,10 @@ std::string constructHint(const Situation& situation, std::string_view before) {
   const bool alone = situation.rules.back() == Rule::ValueFile;  // a condition of the command line
   if ((situation.rules.front() == Rule::Group || alone) && found == Token::Assign)
     return "; a comparison is written '=='";
+  const bool names = situation.within(Rule::RecordField) && situation.earlier.token == Token::LeftBrace &&
+                     (found == Token::Comma || found == Token::RightBrace);
+  if (names || (found == Token::Enum && situation.rules.front() == Rule::Type))
+    return "; names to choose from are declared apart, as in enum Cache { none, lru }, and the enum's name is the type";
   if (before == "list" && (found == Token::LeftBracket || found == Token::Less || isWord(found)))
     return "; a type of lists is written list(int)";
   if (found == Token::LeftParen && language::find(language::Role::Source, before))

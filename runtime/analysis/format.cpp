@@ -35,30 +35,26 @@ struct Style {
 };
 
 struct Step {
-  double below;  // the largest magnitude written with this divisor
-  double divisor;
-  const char* suffix;
+  double below;  // the largest magnitude shown in this unit
+  double size;
+  const char* symbol;
 };
 
 constexpr double kForever = 1e300;
-constexpr std::array<Step, 6> kTime = {{{1e-6, 1e-9, " ns"},
-                                        {1e-3, 1e-6, " us"},
-                                        {1, 1e-3, " ms"},
-                                        {120, 1, " s"},
-                                        {7200, 60, " min"},
-                                        {kForever, 3600, " h"}}};
-constexpr std::array<Step, 5> kBytes = {{{1024.0, 1, " B"},
-                                         {1048576.0, 1024.0, " KiB"},
-                                         {1073741824.0, 1048576.0, " MiB"},
-                                         {1099511627776.0, 1073741824.0, " GiB"},
-                                         {kForever, 1099511627776.0, " TiB"}}};
+// Minutes and hours start late, so that 90 s is not 1.5 min.
+constexpr std::array<Step, 6> kTime = {
+    {{1e-6, 1e-9, "ns"}, {1e-3, 1e-6, "us"}, {1, 1e-3, "ms"}, {120, 1, "s"}, {7200, 60, "min"}, {kForever, 3600, "h"}}};
+constexpr std::array<Step, 5> kBytes = {{{0x1p10, 1, "B"},
+                                         {0x1p20, 0x1p10, "KiB"},
+                                         {0x1p30, 0x1p20, "MiB"},
+                                         {0x1p40, 0x1p30, "GiB"},
+                                         {kForever, 0x1p40, "TiB"}}};
 
 template <size_t N>
-Style scaled(const std::array<Step, N>& steps, double magnitude) {
-  for (const Step& step : steps) {
-    if (magnitude < step.below) return {step.divisor, step.suffix, 0};
-  }
-  return {steps.back().divisor, steps.back().suffix, 0};
+DisplayUnit scaled(const std::array<Step, N>& steps, double magnitude) {
+  for (const Step& step : steps)
+    if (magnitude < step.below) return {step.size, step.symbol};
+  return {steps.back().size, steps.back().symbol};
 }
 
 /// Three significant digits of a positive magnitude.
@@ -70,32 +66,24 @@ double rounded(double magnitude) {
 
 bool isShare(std::string_view unit, std::string_view dimension) { return dimension == "share" || unit == "%"; }
 
-/// The style for values up to `magnitude`; `whole`: all of them are whole numbers.
-Style styleFor(double magnitude, bool whole, std::string_view unit, std::string_view dimension) {
-  Style style;
-  int least = 0;
-  if (isShare(unit, dimension)) {
-    style = {0.01, " %", 0};
-    least = 1;
-  } else if (unit == "x") {
-    style = {1, "x", 0};
-    least = 2;
-  } else if (unit == "s") {
-    style = magnitude == 0 ? Style{1, " s", 0} : scaled(kTime, rounded(magnitude));
-  } else if (unit == "B" || unit == "B/s") {
-    style = scaled(kBytes, magnitude);
-    if (unit == "B/s") style.suffix += "/s";
-    if (style.divisor == 1 && whole) return style;
-  } else {
-    if (!unit.empty()) style.suffix = " " + std::string(unit);
-    if (whole) return style;
-  }
+/// What is this much smaller than the largest value beside it is written in a unit of its own.
+constexpr double kFarBelow = 100;
+
+/// The style for values up to `magnitude`; `whole`: all of them are whole numbers. `beside`: the largest magnitude that
+/// stands beside them.
+Style styleFor(double magnitude, bool whole, std::string_view unit, std::string_view dimension, double beside) {
+  const bool far_below = magnitude * kFarBelow < beside;
+  const DisplayUnit shown_in = displayUnit(far_below ? magnitude : std::max(magnitude, beside), unit, dimension);
+  Style style{shown_in.size, (unit == "x" || shown_in.symbol.empty() ? "" : " ") + shown_in.symbol, 0};
+  const bool share = isShare(unit, dimension), time = unit == "s";
+  if (whole && !share && !time && unit != "x" && shown_in.size == 1) return style;
+  const int least = share ? 1 : unit == "x" ? 2 : 0;
   const double shown = rounded(magnitude / style.divisor);
   const int digits = shown == 0 ? 0 : 2 - static_cast<int>(std::floor(std::log10(shown) + 1e-12));
   // A share below 1 % keeps two decimals, not three digits: 0.25 %.
-  const int most = isShare(unit, dimension) ? 2 : Style::kMaxDecimals;
+  const int most = share ? 2 : Style::kMaxDecimals;
   style.decimals = std::clamp(std::min(digits, most), least, Style::kMaxDecimals);
-  if (isShare(unit, dimension) && shown >= 1) style.decimals = 1;
+  if (share && shown >= 1) style.decimals = 1;
   return style;
 }
 
@@ -136,32 +124,41 @@ std::string bracket(const Style& style, const stats::Interval& interval) {
 
 }  // namespace
 
+DisplayUnit displayUnit(double magnitude, std::string_view unit, std::string_view dimension) {
+  if (isShare(unit, dimension)) return {0.01, "%"};
+  if (unit == "s") return magnitude == 0 ? DisplayUnit{1, "s"} : scaled(kTime, rounded(magnitude));
+  if (unit != "B" && unit != "B/s") return {1, std::string(unit)};
+  DisplayUnit bytes = scaled(kBytes, magnitude);
+  bytes.symbol += unit.substr(1);
+  return bytes;
+}
+
 std::string formatQuantity(double value, std::string_view unit, std::string_view dimension) {
   return formatAgainst(value, {}, unit, dimension);
 }
 
 std::string formatAgainst(double value, std::span<const double> bounds, std::string_view unit,
-                          std::string_view dimension) {
-  Style style = styleFor(magnitudeOf({value}), allWhole({value}), unit, dimension);
+                          std::string_view dimension, double beside) {
+  Style style = styleFor(magnitudeOf({value}), allWhole({value}), unit, dimension, beside);
   setApart(style, {value}, bounds);
   return style.write(value);
 }
 
 std::string formatInterval(const stats::Interval& interval, std::string_view unit, std::string_view dimension,
-                           std::span<const double> bounds) {
-  Style style =
-      styleFor(magnitudeOf({interval.low, interval.high}), allWhole({interval.low, interval.high}), unit, dimension);
+                           std::span<const double> bounds, double beside) {
+  Style style = styleFor(magnitudeOf({interval.low, interval.high}), allWhole({interval.low, interval.high}), unit,
+                         dimension, beside);
   showWidth(style, interval);
   setApart(style, {interval.low, interval.high}, bounds);
   return bracket(style, interval);
 }
 
 EstimateText formatParts(double estimate, const stats::Interval& interval, std::string_view unit,
-                         std::string_view dimension, std::span<const double> bounds) {
+                         std::string_view dimension, std::span<const double> bounds, double beside) {
   // As the estimate is written alone, unless its interval is of another size altogether.
   const double own = magnitudeOf({estimate}), largest = magnitudeOf({estimate, interval.low, interval.high});
-  Style style =
-      styleFor(own * 10 < largest ? largest : own, allWhole({estimate, interval.low, interval.high}), unit, dimension);
+  Style style = styleFor(own * 10 < largest ? largest : own, allWhole({estimate, interval.low, interval.high}), unit,
+                         dimension, beside);
   showWidth(style, interval);
   setApart(style, {estimate, interval.low, interval.high}, bounds);
   return {style.write(estimate), bracket(style, interval)};

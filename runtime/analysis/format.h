@@ -12,6 +12,14 @@
 
 namespace expc::analysis {
 
+/// A unit that people read numbers in: of `size` base units.
+struct DisplayUnit {
+  double size = 1;
+  std::string symbol;  // "ms", "GiB", "%", "x", "" (a plain number)
+};
+/// The one for values of up to `magnitude`.
+DisplayUnit displayUnit(double magnitude, std::string_view unit, std::string_view dimension = "");
+
 /// `value` in the base unit `unit` ("s", "B", "x", "px", "img/s", "", …) as text with three sensible digits, scaled to
 /// a unit people use (ns to h, B to TiB). A `dimension` of "share" prints as per cent. Ratios and shares keep at least
 /// two and one decimals. Whole numbers without a unit print as they are. Infinite values (timeouts) print as "inf" or
@@ -19,9 +27,11 @@ namespace expc::analysis {
 std::string formatQuantity(double value, std::string_view unit, std::string_view dimension = "");
 
 /// The two ends with one unit and enough digits to tell them apart: "[1.48x, 1.57x]", "[12.31 ms, 12.38 ms]". With
-/// `bounds`, more digits where an end would otherwise print like a bound that it is not.
+/// `bounds`, more digits where an end would otherwise print like a bound that it is not. `beside`, here and below: the
+/// largest magnitude in the same table, whose unit all share that are no hundred times smaller; 0: nothing is beside
+/// it.
 std::string formatInterval(const stats::Interval& interval, std::string_view unit, std::string_view dimension = "",
-                           std::span<const double> bounds = {});
+                           std::span<const double> bounds = {}, double beside = 0);
 
 /// An estimate and its interval with one unit and the same digits: "1.52x" and "[1.48x, 1.57x]". With `bounds`, more
 /// digits where one of them would otherwise print like a bound that it is not.
@@ -29,7 +39,7 @@ struct EstimateText {
   std::string estimate, interval;
 };
 EstimateText formatParts(double estimate, const stats::Interval& interval, std::string_view unit,
-                         std::string_view dimension = "", std::span<const double> bounds = {});
+                         std::string_view dimension = "", std::span<const double> bounds = {}, double beside = 0);
 /// Both: "1.52x [1.48x, 1.57x]".
 std::string formatEstimate(double estimate, const stats::Interval& interval, std::string_view unit,
                            std::string_view dimension = "", std::span<const double> bounds = {});
@@ -37,7 +47,7 @@ std::string formatEstimate(double estimate, const stats::Interval& interval, std
 /// `value` with as many more digits as it takes to print differently from `bounds`: 1.1996 against a bound of 1.2
 /// prints as "1.1996x" and not as "1.20x". Equal values print as formatQuantity does.
 std::string formatAgainst(double value, std::span<const double> bounds, std::string_view unit,
-                          std::string_view dimension = "");
+                          std::string_view dimension = "", double beside = 0);
 
 /// What `n` trials without a failure show of further ones: "of further ones at most 26 % would fail (95 % confidence)".
 std::string formatWithoutFailure(unsigned n);

@@ -61,6 +61,15 @@ TEST_CASE("the ends of an interval share a unit and tell apart") {
   CHECK(formatInterval({-0.00001, 0.5, 0.95}, "x") == "[0.000x, 0.500x]");
 }
 
+TEST_CASE("values of one table share a unit, unless they are far smaller") {
+  CHECK(formatAgainst(118, {}, "s", "", 200) == "1.97 min");
+  CHECK(formatAgainst(0.5, {}, "s", "", 200) == "500 ms");
+  CHECK(formatAgainst(986 * 1024.0, {}, "B/s", "", 1.54 * 1048576) == "0.963 MiB/s");
+  CHECK(formatAgainst(512, {}, "B", "", 1048576) == "512 B");
+  CHECK(formatParts(90, {80, 100, 0.95}, "s", "", {}, 300).interval == "[1.33 min, 1.67 min]");
+  CHECK(formatAgainst(0.5, {}, "", "share", 100) == "50.0 %");
+}
+
 TEST_CASE("a value never prints like a bound that it is not") {
   const std::vector<double> bound = {1.2};
   CHECK(formatAgainst(1.1996, bound, "x") == "1.1996x");

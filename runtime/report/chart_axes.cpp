@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <map>
 
+#include "runtime/analysis/format.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/grid.h"
 
@@ -56,32 +57,8 @@ std::vector<double> logarithms(std::vector<double> places) {
 }  // namespace
 
 AxisUnit axisUnit(const std::string& unit, const std::string& dimension, double largest) {
-  if (dimension == "share") return {100, "%"};
-  if (unit == "x") return {1, "×"};
-  struct Step {
-    double from, size;
-    const char* symbol;
-  };
-  const auto pick = [&](std::initializer_list<Step> steps) {
-    const Step* best = steps.begin();
-    for (const Step& step : steps)
-      if (largest >= step.from) best = &step;
-    return AxisUnit{1 / best->size, best->symbol};
-  };
-  // Minutes and hours start late, so that 90 s is not 1.5 min.
-  if (unit == "s")
-    return pick(
-        {{0, 1e-9, "ns"}, {1e-6, 1e-6, "µs"}, {1e-3, 1e-3, "ms"}, {1, 1, "s"}, {300, 60, "min"}, {7200, 3600, "h"}});
-  if (unit == "B" || unit == "B/s") {
-    AxisUnit picked = pick({{0, 1, "B"},
-                            {0x1p10, 0x1p10, "KiB"},
-                            {0x1p20, 0x1p20, "MiB"},
-                            {0x1p30, 0x1p30, "GiB"},
-                            {0x1p40, 0x1p40, "TiB"}});
-    picked.symbol += unit.substr(1);
-    return picked;
-  }
-  return {1, unit};
+  const analysis::DisplayUnit shown = analysis::displayUnit(largest, unit, dimension);
+  return {1 / shown.size, unit == "x" ? "×" : shown.symbol};
 }
 
 void Extent::add(double value) {

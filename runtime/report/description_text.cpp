@@ -30,9 +30,9 @@ std::string share(double value) {
   return fmt::format("{:.{}f} %", value * 100, value < 0.1 ? 1 : 0);
 }
 
-std::string valueText(const plan::Plan& plan, const std::string& name, double value) {
+std::string valueText(const plan::Plan& plan, const std::string& name, double value, double beside = 0) {
   const plan::Metric* metric = plan.findMetric(name);
-  return analysis::formatQuantity(value, metric ? metric->unit : "", metric ? metric->dimension : "");
+  return analysis::formatAgainst(value, {}, metric ? metric->unit : "", metric ? metric->dimension : "", beside);
 }
 
 std::string pointText(const plan::Plan& plan, const std::string& id) { return placeText(plan, plan::Place(id)); }
@@ -140,9 +140,10 @@ Described outlierText(const plan::Plan& plan, const std::vector<analysis::Outlie
     const analysis::Outlier& one = outliers[i];
     const auto trial = std::find_if(results.trials.begin(), results.trials.end(),
                                     [&](const store::Trial& other) { return other.id == one.trial; });
+    const double larger = std::max(std::abs(one.value), std::abs(one.median));
     std::string text =
         fmt::format("trial {}, {} at {}: {}, its median is {}", one.trial, one.metric, pointText(plan, one.point),
-                    valueText(plan, one.metric, one.value), valueText(plan, one.metric, one.median));
+                    valueText(plan, one.metric, one.value, larger), valueText(plan, one.metric, one.median, larger));
     if (trial != results.trials.end() && !trial->notes.empty()) text += "; it notes: " + joined(trial->notes, "; ");
     part.lines.push_back(std::move(text));
   }
@@ -183,8 +184,9 @@ Object effectsJson(const analysis::Effects& effects) {
 std::vector<std::string> driftTexts(const analysis::Drift& drift) {
   std::vector<std::string> texts;
   if (drift.first)
-    texts.push_back(fmt::format("{}: the first block is {} the median of the others, apart from all of them: a warm-up",
-                                drift.metric, analysis::formatQuantity(*drift.first, "x")));
+    texts.push_back(
+        fmt::format("{}: the first block is {} the median of the others, apart from all of them, as a warm-up is",
+                    drift.metric, analysis::formatQuantity(*drift.first, "x")));
   if (drift.p <= analysis::kTrend)
     texts.push_back(fmt::format("{}: the last of {} is {} the first by the trend (p = {:.1g})", drift.metric,
                                 counted(drift.blocks, "block"), analysis::formatQuantity(drift.last, "x"), drift.p));

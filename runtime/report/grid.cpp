@@ -135,6 +135,10 @@ std::vector<size_t> layoutFactors(const std::vector<std::string>& factors, const
   return order;
 }
 
+double magnitudeOf(const std::optional<double>& estimate) {
+  return estimate && std::isfinite(*estimate) ? std::fabs(*estimate) : 0;
+}
+
 void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>& factors, std::vector<Entry> entries,
               const std::vector<std::string>& by) {
   std::vector<size_t> order = layoutFactors(factors, entries, by);
@@ -174,7 +178,10 @@ void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>
     grid.columns.push_back(label);
   }
   grid.cells.assign(grid.rows.size(), std::vector<GridCell>(grid.columns.size()));
+  double largest = 0;
+  for (const Entry& entry : entries) largest = std::max(largest, magnitudeOf(entry.cell.estimate));
   for (Entry& entry : entries) {
+    entry.cell.beside = largest;
     const size_t row = row_at.at(rowKey(entry));
     const size_t at = column ? column_at.at(levelIndex(plan, grid.column_factor, entry.labels[*column])) : 0;
     grid.cells[row][at] = std::move(entry.cell);
@@ -211,8 +218,16 @@ GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement
   return cell;
 }
 
-GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const analysis::CellEstimate& estimate) {
+double largestOf(const std::vector<analysis::CellEstimate>& estimates) {
+  double largest = 0;
+  for (const analysis::CellEstimate& one : estimates) largest = std::max(largest, magnitudeOf(one.estimate));
+  return largest;
+}
+
+GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const analysis::CellEstimate& estimate,
+                  double beside) {
   GridCell cell = gridCell(estimate);
+  cell.beside = beside;
   if (planned.term) cell.published = analysis::publishedValue(plan, *planned.term);
   cell.ideal = planned.ideal;
   return cell;
@@ -274,13 +289,13 @@ std::string asideText(const GridCell& cell) {
 analysis::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
                                std::span<const double> bounds) {
   if (cell.estimate && cell.interval && !cell.constant)
-    return analysis::formatParts(*cell.estimate, *cell.interval, unit, dimension, bounds);
+    return analysis::formatParts(*cell.estimate, *cell.interval, unit, dimension, bounds, cell.beside);
   analysis::EstimateText text;
-  if (cell.estimate) text.estimate = analysis::formatAgainst(*cell.estimate, bounds, unit, dimension);
+  if (cell.estimate) text.estimate = analysis::formatAgainst(*cell.estimate, bounds, unit, dimension, cell.beside);
   if (cell.constant)
     text.interval = "constant";
   else if (cell.interval)
-    text.interval = analysis::formatInterval(*cell.interval, unit, dimension, bounds);
+    text.interval = analysis::formatInterval(*cell.interval, unit, dimension, bounds, cell.beside);
   return text;
 }
 
@@ -298,8 +313,9 @@ std::string measuredText(const GridCell& cell, const std::string& unit, const st
 }  // namespace
 
 std::string publishedText(const GridCell& cell, const std::string& unit, const std::string& dimension) {
-  return cell.published ? fmt::format("(published {})", analysis::formatQuantity(*cell.published, unit, dimension))
-                        : "";
+  return cell.published
+             ? fmt::format("(published {})", analysis::formatAgainst(*cell.published, {}, unit, dimension, cell.beside))
+             : "";
 }
 
 std::string cellText(const GridCell& cell, const std::string& unit, const std::string& dimension,

@@ -32,6 +32,7 @@ struct GridCell {
   std::optional<stats::Spreads> spreads = std::nullopt;  // of values from several sessions
   unsigned out_of_memory = 0;                  // blocks beside these values in which the point ran out of memory
   std::optional<double> ideal = std::nullopt;  // what devices that lose nothing to each other would give
+  double beside = 0;                           // the largest magnitude in its table, which decides the unit
 };
 
 struct Grid {
@@ -79,8 +80,11 @@ GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement
 /// "(published 11.8 ms)", or "".
 std::string publishedText(const GridCell& cell, const std::string& unit, const std::string& dimension);
 
-/// The value of one cell of a comparison or criterion, with what is published for it.
-GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const analysis::CellEstimate& estimate);
+/// The value of one cell of a comparison or criterion, with what is published for it; `beside` as in GridCell.
+GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const analysis::CellEstimate& estimate,
+                  double beside = 0);
+/// The largest magnitude among estimates.
+double largestOf(const std::vector<analysis::CellEstimate>& estimates);
 /// The same without.
 GridCell gridCell(const analysis::CellEstimate& estimate);
 

@@ -16,6 +16,7 @@ namespace expc::report {
 struct HtmlOptions {
   std::string folder = "results";               // that the study's results are in
   double written = 0;                           // Unix time shown on the page; 0: now
+  std::string program = "";                     // what writes it: "expc 0.1.0"
   const rehearsal::Study* rehearsed = nullptr;  // what rehearsals of the study saw; null: there were none
   bool charts = true;                           // false leaves the chart library out: for tests and mail
 };

@@ -144,7 +144,8 @@ std::string headSection(const Page& page) {
   out += fact("Valid trials", fmt::format("{}", valid));
   out += fact("Sessions", fmt::format("{}", page.results.sessions.size()));
   out += fact("Measured on", htmlProse(measuredOnText(plan, page.results)));
-  out += fact("Written", timeText(page.options.written));
+  const std::string by = page.options.program.empty() ? "" : " by " + page.options.program;
+  out += fact("Written", html(timeText(page.options.written) + by));
   return out + "</dl></header>\n";
 }
 

@@ -153,12 +153,13 @@ std::string cellTable(const Page& page, const std::vector<std::string>& factors,
                       const std::vector<analysis::CellEstimate>& estimates, const std::string& unit,
                       const std::optional<plan::Bound>& bound, std::optional<double> neutral, CellVerdicts verdicts,
                       const std::string& label, const std::string& above) {
+  const double largest = largestOf(estimates);
   std::vector<GridCell> cells;
   std::vector<const analysis::CellEstimate*> shown;
   for (const analysis::CellEstimate& estimate : estimates) {
     if (estimate.cell >= planned.size() || shown.size() == kMaxRows) continue;
     shown.push_back(&estimate);
-    cells.push_back(gridCell(page.plan, planned[estimate.cell], estimate));
+    cells.push_back(gridCell(page.plan, planned[estimate.cell], estimate, largest));
   }
   if (shown.empty()) return "";
   const plan::Cell& first = planned[shown[0]->cell];

@@ -110,7 +110,7 @@ class ResultPrinter : TerminalText {
       if (cell.cell >= criterion->cells.size()) continue;
       const plan::Cell& planned = criterion->cells[cell.cell];
       std::vector<std::string> row = planned.labels;
-      appendEstimate(row, gridCell(plan_, planned, cell), criterion->unit,
+      appendEstimate(row, gridCell(plan_, planned, cell, largestOf(result.cells)), criterion->unit,
                      std::string(analysis::dimensionOf(plan_, planned)),
                      analysis::ends(analysis::boundOf(*criterion, planned)));
       row.push_back(verdictWord(cell.verdict));
@@ -174,7 +174,7 @@ class ResultPrinter : TerminalText {
       if (cell.cell >= comparison.cells.size()) continue;
       const plan::Cell& planned = comparison.cells[cell.cell];
       std::vector<std::string> row = planned.labels;
-      appendEstimate(row, gridCell(plan_, planned, cell), comparison.unit,
+      appendEstimate(row, gridCell(plan_, planned, cell, largestOf(result->cells)), comparison.unit,
                      std::string(analysis::dimensionOf(plan_, planned)));
       row.push_back(printable(reason(cell.why)));
       table.add(std::move(row));

@@ -169,7 +169,7 @@ TEST_CASE("values that lie apart, and what blocks have in common, are noted wher
   CHECK(said(claim, result, "note", seen, plan) ==
         "1 value lies far apart from the others of its point, and counts as they do: step_time of trial 1 at " +
             plan.label(plan.points[0]) +
-            " | step_time: the first block is 1.20x the median of the others, apart from all of them: a warm-up");
+            " | step_time: the first block is 1.20x the median of the others, apart from all of them, as a warm-up is");
   // Pairs do not see what blocks have in common, and other points have no value apart.
   claim.cells[0].points = {plan.points[1].id, plan.points[2].id};
   claim.cells[0].term = read(1);
