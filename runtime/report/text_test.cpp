@@ -242,7 +242,7 @@ TEST_CASE("results say what else there is to see, as a description") {
   const std::string text = resultText(example.plan, example.judgement, example.results, {});
   for (const char* part : {"Effects  on logarithms", "a description, not a verdict", "1 point left out",
                            "fp64 1.25x [0.90x, 1.10x]", "Rankings", "2. precision=fp64", "Best in two metrics",
-                           "2 of 3", "as a warm-up is", "by the trend (p = 0.002)", "trial 1, step_time at"})
+                           "2 of 3", "warm-up", "by the trend (p = 0.002)", "trial 1, step_time at"})
     CHECK_MESSAGE(text.find(part) != std::string::npos, part);
   const auto json = resultJson(example.plan, example.judgement, example.results);
   const llvm::json::Object* description = json.getAsObject()->getObject("description");
