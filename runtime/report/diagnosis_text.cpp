@@ -50,7 +50,9 @@ std::string repetitions(const plan::Plan& plan, const DesignDiagnosis& design) {
 std::string costText(const DesignDiagnosis& design) {
   std::vector<std::string> texts;
   for (const auto& [kind, trials] : design.trials) {
-    texts.push_back(fmt::format("{:.4g} {} trials in {:.3g} blocks", trials, toString(kind), design.blocks.at(kind)));
+    const double blocks = design.blocks.at(kind);
+    texts.push_back(
+        fmt::format("{:.4g} {} trials in {:.3g} block{}", trials, toString(kind), blocks, blocks == 1 ? "" : "s"));
   }
   std::string text = joined(texts, ", ");
   if (design.seconds) text += "; about " + durationText(*design.seconds) + " one after the other";

@@ -156,6 +156,13 @@ TEST_CASE("claims about every trial, upper bounds and bands are moved to their o
   const CriterionDiagnosis& band = found.design.criteria[1];
   CHECK(*band.passes_from > 0.9);
   CHECK(*band.fails_from < 0.9);
+  // One value for each cell varies too, though nothing lies beside it.
+  plan::Plan once = study(1, 0);
+  once.criteria = {criterion(metricCells(once, "step_time"), atMost(2, "2s"), "s", std::nullopt)};
+  const CriterionDiagnosis single = diagnose(once, stated(once, 0.02), quickly(100)).design.criteria[0];
+  REQUIRE(single.passes_from);
+  CHECK(*single.passes_from < 2);
+  CHECK(*single.passes_from > 1.8);
 }
 
 }  // namespace expc::simulate

@@ -30,14 +30,15 @@ bool readsCourse(const plan::Term& term) {
 }
 
 /// How far an interval reaches on its wider side, as a share of what is estimated or in its unit. Where values are too
-/// few for an interval, and of a claim about each of them, how far they lie apart.
-double reachOf(const analysis::CellEstimate& estimate, bool of_interval, bool as_share) {
+/// few for an interval, and of a claim about each of them, how far they lie apart, and a single one from the truth.
+double reachOf(const analysis::CellEstimate& estimate, double truth, bool of_interval, bool as_share) {
   if (!estimate.estimate || estimate.values.empty()) return std::numeric_limits<double>::quiet_NaN();
   const double centre = *estimate.estimate;
   const auto [low, high] = std::minmax_element(estimate.values.begin(), estimate.values.end());
   const double reach = of_interval && estimate.interval
                            ? std::max(estimate.interval->high - centre, centre - estimate.interval->low)
-                           : (*high - *low) / 2;
+                       : estimate.values.size() == 1 ? std::abs(centre - truth)
+                                                     : (*high - *low) / 2;
   return as_share ? reach / std::abs(centre) : reach;
 }
 
@@ -252,7 +253,7 @@ class Run {
             estimate.interval->low - slack <= truth && truth <= estimate.interval->high + slack;
       }
       const plan::Criterion& criterion = study_.plan_.criteria[c];
-      const double own = reachOf(estimate, criterion.confidence.has_value(), study_.by_factor_[c]);
+      const double own = reachOf(estimate, truth, criterion.confidence.has_value(), study_.by_factor_[c]);
       if (!std::isfinite(own)) continue;
       reach += own;
       ++reaches;
