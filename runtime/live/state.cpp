@@ -109,6 +109,7 @@ Array criteriaOf(const plan::Plan& plan, const analysis::Judgement& judgement, c
                          {"text", text(criterion->text)},
                          {"verdict", report::verdictWord(result.verdict)},
                          {"marks", std::move(marks)},
+                         {"stands", result.isFinal()},
                          {"lines", std::move(lines)}});
   }
   return all;

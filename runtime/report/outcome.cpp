@@ -54,7 +54,13 @@ std::optional<NextCommand> moreRepetitions(const plan::Plan& plan, const analysi
 /// What brings criteria that are open further; nothing where none of these is known to.
 std::optional<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judgement& judgement,
                                       const std::string& folder) {
-  if (judgement.unfinished) return NextCommand{repeatCommand(plan, folder), "to go on where the study is"};
+  if (judgement.unfinished) {
+    const bool failed =
+        std::any_of(judgement.points.begin(), judgement.points.end(),
+                    [](const analysis::PointStatus& status) { return status.failed > 0 && status.valid == 0; });
+    return NextCommand{repeatCommand(plan, folder), failed ? "to go on where the study is, once what failed is mended"
+                                                           : "to go on where the study is"};
+  }
   if (auto more = moreRepetitions(plan, judgement, folder)) return more;
   const bool lacking = std::any_of(judgement.points.begin(), judgement.points.end(),
                                    [](const analysis::PointStatus& status) { return status.lacking; });

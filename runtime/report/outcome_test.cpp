@@ -54,6 +54,10 @@ TEST_CASE("the next command is the one that brings open criteria further") {
   REQUIRE(same.size() == 1);
   CHECK(same[0].command.find("repeat=") == std::string::npos);
   CHECK(same[0].what_for == "to go on where the study is");
+  example.judgement.points[0].valid = 0;
+  example.judgement.points[0].failed = 2;
+  CHECK(nextCommands(example.plan, example.judgement, "results")[0].what_for ==
+        "to go on where the study is, once what failed is mended");
 }
 
 TEST_CASE("where all is decided it can be measured elsewhere, and a selection is not the whole study") {

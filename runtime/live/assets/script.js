@@ -14,7 +14,7 @@ function element(name, text, style) {
 function badge(word, style) { return element("span", word, `badge ${style}`); }
 
 function claim(one) {
-  const made = element("article", undefined, `claim ${kStyles[one.verdict] || "none"}`);
+  const made = element("article", undefined, `claim ${one.stands ? kStyles[one.verdict] || "none" : "open"}`);
   const header = element("header");
   header.append(badge(one.verdict, kStyles[one.verdict] || "none"));
   for (const mark of one.marks) header.append(badge(mark, "open"));
