@@ -9,12 +9,13 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-maybe-uninitialized -Wno-dangling-pointer -Wno-stringop-overflow -Wno-restrict)
 endif()
 
+# Paths below the sources are looked up as relative ones, so that another clone finds what this one compiled.
 find_program(EXPC_CCACHE ccache)
 if(EXPC_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER
       ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-      CCACHE_NOHASHDIR=1 ${EXPC_CCACHE})
+      CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${EXPC_CCACHE})
 endif()
 
 find_program(EXPC_MOLD mold)

@@ -7,6 +7,7 @@
 
 #include "compiler/check/expression.h"
 #include "stdlib/stdlib.h"
+#include "tests/source_dir.h"
 #include "tests/study_fixture.h"
 
 using namespace expc;
@@ -15,7 +16,7 @@ using check::Fixture;
 TEST_CASE("the embedded stdlib is the files, byte for byte") {
   CHECK(stdlib::names().size() >= 1);
   for (std::string_view name : stdlib::names()) {
-    std::ifstream file(std::string(EXPC_SOURCE_DIR) + "/stdlib/" + std::string(name) + ".exp", std::ios::binary);
+    std::ifstream file(expc::test::sourceDir() + "/stdlib/" + std::string(name) + ".exp", std::ios::binary);
     std::stringstream text;
     text << file.rdbuf();
     REQUIRE_MESSAGE(file.good(), name);
@@ -32,7 +33,7 @@ TEST_CASE("every module of the stdlib checks without a word") {
 }
 
 TEST_CASE("the reference study is in order") {
-  const std::filesystem::path folder = std::string(EXPC_SOURCE_DIR) + "/experiments";
+  const std::filesystem::path folder = expc::test::sourceDir() + "/experiments";
   const auto read = [](const std::filesystem::path& path) {
     std::stringstream text;
     text << std::ifstream(path).rdbuf();

@@ -7,6 +7,7 @@
 
 #include "compiler/explain/markdown.h"
 #include "compiler/explain/pages.h"
+#include "tests/source_dir.h"
 
 namespace expc::explain {
 
@@ -23,7 +24,7 @@ TEST_CASE("every kind has a page that begins with its code and name") {
 
 TEST_CASE("the embedded pages are the files, byte for byte") {
   for (std::string_view name : pageNames()) {
-    std::ifstream file(std::string(EXPC_SOURCE_DIR "/docs/diagnostics/") + std::string(name) + ".md");
+    std::ifstream file(std::string(expc::test::sourceDir() + "/docs/diagnostics/") + std::string(name) + ".md");
     std::stringstream text;
     text << file.rdbuf();
     CHECK(text.str() == pageText(name));

@@ -12,6 +12,7 @@
 #include "compiler/parse/antlr_bridge.h"
 #include "compiler/parse/load.h"
 #include "tests/grammar/dump.h"
+#include "tests/source_dir.h"
 
 using namespace expc;
 
@@ -60,7 +61,7 @@ std::string rendered(const Parsed& parsed) {
 }  // namespace
 
 TEST_CASE("every input of the corpus has its tree") {
-  const std::filesystem::path corpus = std::filesystem::path(EXPC_SOURCE_DIR) / "grammar" / "corpus";
+  const std::filesystem::path corpus = std::filesystem::path(expc::test::sourceDir()) / "grammar" / "corpus";
   const bool update = std::getenv("EXPC_UPDATE") != nullptr;
   int seen = 0;
   for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
@@ -80,7 +81,8 @@ TEST_CASE("every input of the corpus has its tree") {
 TEST_CASE("the studies and modules of this repository parse") {
   int seen = 0;
   for (const char* folder : {"stdlib", "experiments"})
-    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(EXPC_SOURCE_DIR) / folder)) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::filesystem::path(expc::test::sourceDir()) / folder)) {
       if (entry.path().extension() != ".exp") continue;
       ++seen;
       Parsed parsed = parseText(readFile(entry.path()));
@@ -325,7 +327,7 @@ TEST_CASE("errors stop after twenty, and parsing goes on until then") {
 
 TEST_CASE("every prefix and every missing token of a study ends with an answer") {
   for (const char* file : {"experiments/precision.exp", "grammar/corpus/constructs.exp"}) {
-    const std::string text = readFile(std::filesystem::path(EXPC_SOURCE_DIR) / file);
+    const std::string text = readFile(std::filesystem::path(expc::test::sourceDir()) / file);
     REQUIRE(!text.empty());
     for (size_t size = 0; size < text.size(); size += 3) parseText(text.substr(0, size));
     for (size_t at = 0; at + 4 < text.size(); at += 2) {

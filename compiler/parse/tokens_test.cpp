@@ -11,6 +11,7 @@
 
 #include "compiler/language/words.h"
 #include "compiler/parse/antlr_bridge.h"
+#include "tests/source_dir.h"
 
 using namespace expc;
 using parse::Token;
@@ -67,7 +68,8 @@ TEST_CASE("what is no token is told apart and loses nothing") {
 TEST_CASE("only white space lies between tokens, and the tree holds the same ones") {
   int seen = 0;
   for (const char* folder : {"grammar/corpus", "stdlib", "experiments"})
-    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(EXPC_SOURCE_DIR) / folder)) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::filesystem::path(expc::test::sourceDir()) / folder)) {
       if (entry.path().extension() != ".exp") continue;
       CAPTURE(entry.path().string());
       std::ifstream in(entry.path(), std::ios::binary);

@@ -23,13 +23,14 @@
 #include "runtime/worker/data/memory_images.h"
 #include "runtime/worker/data/packed.h"
 #include "runtime/worker/data/preparer.h"
+#include "tests/source_dir.h"
 
 namespace expc::dataset {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kGolden = fs::path(EXPC_SOURCE_DIR) / "tests/parity/golden/images";
+const fs::path kGolden = fs::path(expc::test::sourceDir()) / "tests/parity/golden/images";
 
 struct Folder {
   fs::path path;

@@ -8,6 +8,7 @@
 #include "runtime/export/tables.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/example_results.h"
+#include "tests/source_dir.h"
 
 namespace expc::exports {
 namespace {
@@ -128,7 +129,7 @@ TEST_CASE("what comes from users is text in every format") {
 }
 
 TEST_CASE("the documentation lists every column") {
-  auto page = llvm::MemoryBuffer::getFile(EXPC_SOURCE_DIR "/docs/export.md");
+  auto page = llvm::MemoryBuffer::getFile(expc::test::sourceDir() + "/docs/export.md");
   REQUIRE(page);
   const std::string text = (*page)->getBuffer().str();
   const std::vector<Source> none;

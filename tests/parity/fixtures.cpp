@@ -7,11 +7,12 @@
 #include <algorithm>
 
 #include "runtime/worker/model/state_file.h"
+#include "tests/source_dir.h"
 
 namespace expc::parity {
 namespace {
 
-std::string pathOf(const std::string& name) { return std::string(EXPC_GOLDEN_DIR) + "/" + name; }
+std::string pathOf(const std::string& name) { return expc::test::sourceDir() + "/tests/parity/golden/" + name; }
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include "runtime/worker/data/decode.h"
 #include "runtime/worker/data/preparer.h"
 #include "tests/parity/fixtures.h"
+#include "tests/source_dir.h"
 
 namespace expc::parity {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 const std::string kFolder = "images/";
 
 std::vector<uint8_t> bytesOf(const std::string& name) {
-  auto file = llvm::MemoryBuffer::getFile(std::string(EXPC_GOLDEN_DIR) + "/" + kFolder + name);
+  auto file = llvm::MemoryBuffer::getFile(expc::test::sourceDir() + "/tests/parity/golden/" + kFolder + name);
   REQUIRE(file);
   return {(*file)->getBufferStart(), (*file)->getBufferEnd()};
 }

@@ -7,6 +7,7 @@
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/llama/folder.h"
 #include "runtime/worker/llama/names.h"
+#include "tests/source_dir.h"
 
 namespace expc::parity {
 namespace {
@@ -26,7 +27,7 @@ llama::Config tinyConfig() {
 }
 
 std::unique_ptr<llama::Decoder> tinyDecoder(const llama::DecoderOptions& options) {
-  auto folder = llama::Folder::open(std::string(EXPC_GOLDEN_DIR) + "/llama_tiny");
+  auto folder = llama::Folder::open(expc::test::sourceDir() + "/tests/parity/golden/llama_tiny");
   if (!folder) FAIL(llvm::toString(folder.takeError()));
   return std::make_unique<llama::Decoder>(folder->config(), options, 1, folder->weights());
 }
@@ -40,7 +41,8 @@ llama::DecoderOptions tinyLora(at::ScalarType dtype) {
 
 std::unique_ptr<llama::Decoder> tinyAdapted(const llama::DecoderOptions& options, bool fresh) {
   auto decoder = tinyDecoder(options);
-  const auto error = llvm::toString(llama::loadAdapter(std::string(EXPC_GOLDEN_DIR) + "/lora_tiny", *decoder));
+  const auto error =
+      llvm::toString(llama::loadAdapter(expc::test::sourceDir() + "/tests/parity/golden/lora_tiny", *decoder));
   REQUIRE_MESSAGE(error.empty(), error);
   at::NoGradGuard no_grad;
   for (const auto& entry : decoder->adapters())

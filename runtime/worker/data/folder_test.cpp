@@ -11,13 +11,14 @@
 
 #include "runtime/worker/data/decode.h"
 #include "runtime/worker/data/preparer.h"
+#include "tests/source_dir.h"
 
 namespace expc::data {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kGolden = fs::path(EXPC_SOURCE_DIR) / "tests/parity/golden/images";
+const fs::path kGolden = fs::path(expc::test::sourceDir()) / "tests/parity/golden/images";
 
 class Tree {
  public:

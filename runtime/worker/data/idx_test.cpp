@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runtime/worker/data/image_set.h"
+#include "tests/source_dir.h"
 
 namespace expc::data {
 namespace {
@@ -139,7 +140,7 @@ TEST_CASE("errors name the file, what was expected and what was found") {
 }
 
 TEST_CASE("the digits in the repository are read") {
-  auto set = readMnist(std::string(EXPC_SOURCE_DIR) + "/experiments/data/digits");
+  auto set = readMnist(expc::test::sourceDir() + "/experiments/data/digits");
   REQUIRE(set);
   CHECK(set->train.count == 1437);
   CHECK(set->test.count == 360);

@@ -5,6 +5,7 @@
 
 #include "runtime/worker/text/testing/golden.h"
 #include "runtime/worker/text/token_rows.h"
+#include "tests/source_dir.h"
 
 namespace expc::text {
 namespace {
@@ -188,7 +189,7 @@ TEST_CASE("a folder has a file for each template") {
 TEST_CASE("the project's own sets are read whole, each with its template") {
   const auto tokenizer = std::make_shared<const Tokenizer>(Tokenizer::bytes());
   DatasetOptions options;
-  options.path = EXPC_SOURCE_DIR "/experiments/data/texts";
+  options.path = expc::test::sourceDir() + "/experiments/data/texts";
   const auto check = [&](size_t rows, bool borrowed) {
     CAPTURE(options.path);
     CAPTURE(nameOf(options.kind));
@@ -214,7 +215,7 @@ TEST_CASE("the project's own sets are read whole, each with its template") {
   options.path += "/preferences.jsonl";
   check(120, false);
   options.pairs = false;
-  options.path = EXPC_SOURCE_DIR "/experiments/data/texts";
+  options.path = expc::test::sourceDir() + "/experiments/data/texts";
   check(80, false);
 }
 

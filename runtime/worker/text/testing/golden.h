@@ -11,10 +11,11 @@
 
 #include "runtime/plan/json.h"
 #include "runtime/worker/text/tokenizer.h"
+#include "tests/source_dir.h"
 
 namespace expc::text {
 
-inline const std::string kGolden = EXPC_SOURCE_DIR "/tests/parity/golden/text/";
+inline const std::string kGolden = expc::test::sourceDir() + "/tests/parity/golden/text/";
 
 inline std::string golden(const std::string& name) {
   auto buffer = llvm::MemoryBuffer::getFile(kGolden + name);

@@ -10,6 +10,7 @@
 
 #include "runtime/worker/comm/test_ranks.h"
 #include "runtime/worker/model/mobilenet_v2.h"
+#include "tests/source_dir.h"
 
 using namespace expc;
 using namespace std::chrono_literals;
@@ -78,7 +79,7 @@ void checkSameGradients(at::ScalarType type, bool channels_last, double toleranc
 }
 
 std::string goldenBuckets(llvm::StringRef model, llvm::StringRef what) {
-  auto file = llvm::MemoryBuffer::getFile(EXPC_SOURCE_DIR "/tests/parity/golden/distributed.json");
+  auto file = llvm::MemoryBuffer::getFile(expc::test::sourceDir() + "/tests/parity/golden/distributed.json");
   REQUIRE(static_cast<bool>(file));
   auto value = llvm::json::parse((*file)->getBuffer());
   REQUIRE(static_cast<bool>(value));
