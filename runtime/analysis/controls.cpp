@@ -93,7 +93,7 @@ plan::Cell cellOf(const plan::Control& control, const Subject& subject, plan::Tr
 /// The interval of a control, held against what some claim leaves room for.
 struct Held {
   bool leaves = false;
-  std::string text;  // "…: off by less than 5.0 %, half of the 10.0 % that …"
+  std::string text;  // "… agrees with itself to 1.0 % (…), where 5.0 % is asked, half of the 10.0 % that …"
   std::optional<NextStep> next = std::nullopt;
 };
 
@@ -102,20 +102,31 @@ std::string sizeText(const ControlResult& control, const plan::Metric& metric, d
   return control.ratio ? formatQuantity(size, "", "share") : formatQuantity(size, metric.unit, metric.dimension);
 }
 
-/// "step_time of precision=fp64 (control twice), run twice in each block, is 1.15x [1.1x, 1.2x] of itself"; it has an
-/// interval. `bounds`: what its ends must not be confused with.
-std::string differenceText(const Evidence& evidence, const ControlResult& control, const plan::Metric& metric,
-                           const std::vector<double>& bounds = {}) {
+/// How a control lies to what it repeats.
+enum class Agreement { Close, MayDiffer, Differs };
+
+/// "step_time of precision=fp64 (control twice), run twice in each block, agrees with itself only to 6.0 % (1.00x
+/// [0.94x, 1.06x])"; it has an interval. `bounds`: what its ends must not be confused with.
+std::string agreementText(const Evidence& evidence, const ControlResult& control, const plan::Metric& metric,
+                          Agreement agreement, const std::vector<double>& bounds = {}) {
   const stats::Interval& interval = *control.estimate.interval;
+  const std::optional<double>& estimate = control.estimate.estimate;
   const std::string unit = control.ratio ? "x" : metric.unit, dimension = control.ratio ? "" : metric.dimension;
-  const std::string by = control.estimate.estimate
-                             ? formatEstimate(*control.estimate.estimate, interval, unit, dimension, bounds)
-                             : formatInterval(interval, unit, dimension, bounds);
-  const std::string place = placeLabel(evidence.index, {control.point, control.name});
-  if (control.name == plan::kAlone)
-    return fmt::format("{} of {}, which ran alone and not beside others, differs by {}", control.metric, place, by);
-  return fmt::format("{} of {}, run twice in each block, {} {}{}", control.metric, place,
-                     control.ratio ? "is" : "differs from itself by", by, control.ratio ? " of itself" : "");
+  const double neutral = control.ratio ? 1 : 0;
+  const bool differs = agreement == Agreement::Differs;
+  const double size = differs ? std::abs(*estimate - neutral)
+                              : std::max(std::abs(interval.low - neutral), std::abs(interval.high - neutral));
+  const bool alone = control.name == plan::kAlone;
+  return fmt::format("{} of {}, {}, {} {} {}{} ({})", control.metric,
+                     placeLabel(evidence.index, {control.point, control.name}),
+                     alone ? "which ran alone and not beside others" : "run twice in each block",
+                     differs ? "differs from" : "agrees with", alone ? "those" : "itself",
+                     differs                             ? "by "
+                     : agreement == Agreement::MayDiffer ? "only to "
+                                                         : "to ",
+                     sizeText(control, metric, size),
+                     estimate ? formatEstimate(*estimate, interval, unit, dimension, bounds)
+                              : formatInterval(interval, unit, dimension, bounds));
 }
 
 /// `claimed`: whose gap it is.
@@ -127,12 +138,10 @@ Held hold(const Evidence& evidence, const ControlResult& control, double gap, co
   const bool outside = estimate && !satisfies(band, *estimate, *estimate);
   Held held;
   held.leaves = !satisfies(band, control.estimate.interval->low, control.estimate.interval->high);
-  held.text =
-      fmt::format("{}: {} than {}, half of the {} that {}", differenceText(evidence, control, metric, ends(band)),
-                  !held.leaves ? "off by less"
-                  : outside    ? "off by more"
-                               : "it may be off by more",
-                  sizeText(control, metric, margin), sizeText(control, metric, gap), claimed);
+  const Agreement agreement = !held.leaves ? Agreement::Close : outside ? Agreement::Differs : Agreement::MayDiffer;
+  held.text = fmt::format("{}, where {} is asked, half of the {} that {}",
+                          agreementText(evidence, control, metric, agreement, ends(band)),
+                          sizeText(control, metric, margin), sizeText(control, metric, gap), claimed);
   if (!held.leaves) return held;
   if (outside) held.text += "; more blocks would not change that";
   const plan::Cell cell = cellOf({control.name, control.point}, {control.metric, control.ratio}, metric.kind);
@@ -154,7 +163,8 @@ ControlResult judgeControl(const Evidence& evidence, const plan::Control& contro
                              placeLabel(evidence.index, {control.point, control.name}),
                              result.estimate.why.empty() ? "not run" : result.estimate.why);
   } else if (!gap) {
-    result.why = differenceText(evidence, result, metric) + "; no criterion claims a gap to hold it against";
+    result.why =
+        agreementText(evidence, result, metric, Agreement::Close) + "; no criterion claims a gap to hold it against";
   } else {
     const Held held = hold(evidence, result, *gap, "are claimed at least");
     result.untrusted = held.leaves;

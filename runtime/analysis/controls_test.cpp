@@ -54,13 +54,13 @@ TEST_CASE("a control within half the smallest gap leaves verdicts trusted") {
 TEST_CASE("a control that leaves it makes the verdict untrusted, and undecided for exit codes") {
   const Judgement judgement = judge(controlled(), measured(1.15).results);
   CHECK(judgement.controls[0].untrusted);
-  CHECK(judgement.controls[0].why.find("off by more than 10.0 %, half of the 20.0 % that are claimed at least") !=
+  CHECK(judgement.controls[0].why.find("where 10.0 % is asked, half of the 20.0 % that are claimed at least") !=
         std::string::npos);
   CHECK(word(judgement.criteria[0].verdict) == "pass");
   const std::string& untrusted = judgement.criteria[0].untrusted;
   // Its estimate lies outside, so more blocks are not the way.
   CHECK(untrusted.ends_with(
-      "off by more than 10.0 %, half of the 20.0 % that this claims; more blocks would not change that"));
+      "where 10.0 % is asked, half of the 20.0 % that this claims; more blocks would not change that"));
   CHECK_FALSE(judgement.criteria[0].next);
   CHECK(exitCode(judgement) == 4);
   // A failing verdict is no more to be trusted.
@@ -79,7 +79,7 @@ TEST_CASE("where only the interval of a control leaves, so many more blocks woul
   const Judgement judgement = judge(controlled(1.02), measured(1, 0.03).results);
   const CriterionResult& result = judgement.criteria[0];
   CHECK(word(result.verdict) == "pass");
-  CHECK(result.untrusted.ends_with("it may be off by more than 1.0 %, half of the 2.0 % that this claims"));
+  CHECK(result.untrusted.ends_with("where 1.0 % is asked, half of the 2.0 % that this claims"));
   REQUIRE(result.next);
   CHECK(result.next->reach == NextStep::Reach::Trusts);
   const stats::Interval& interval = *judgement.controls[0].estimate.interval;

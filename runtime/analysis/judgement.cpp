@@ -161,6 +161,7 @@ Judgement judge(const Index& index) {
   const Evidence evidence = gather(index);
   Judgement judgement;
   judgement.unfinished = evidence.wantsAny();
+  judgement.spent_seconds = index.spentSeconds();
   for (const plan::Point& point : plan.points) {
     for (const plan::KindDesign& design : plan.design.kinds)
       judgement.points.push_back(statusOf(evidence, point, design));

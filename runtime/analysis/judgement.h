@@ -152,8 +152,9 @@ struct Description;
 std::shared_ptr<const Description> nothingToSee();
 
 struct Judgement {
-  bool unfinished = false;  // the design still wants trials
-  bool null_cards = false;  // of measurements on cards that compute nothing: no verdict is one (null_cards.h)
+  bool unfinished = false;   // the design still wants trials
+  double spent_seconds = 0;  // that all trials took, as the budget counts them
+  bool null_cards = false;   // of measurements on cards that compute nothing: no verdict is one (null_cards.h)
   std::vector<PointStatus> points;
   std::vector<Summary> summaries;
   std::vector<ComparisonResult> comparisons;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <string_view>
 #include <vector>
 
@@ -33,16 +34,20 @@ std::string selectionWords(const plan::Plan& plan, const std::vector<std::string
 }  // namespace
 
 std::string repeatCommand(const plan::Plan& plan, const std::string& folder,
-                          const std::map<plan::TrialKind, unsigned>& repetitions) {
+                          const std::map<plan::TrialKind, unsigned>& repetitions, double budget_seconds) {
   std::vector<std::string> overrides = plan.overrides;
+  const auto set = [&](const std::string& setting, const std::string& value) {
+    std::erase_if(overrides, [&](const std::string& text) { return text.starts_with(setting + "="); });
+    overrides.push_back(setting + "=" + value);
+  };
   for (const auto& [kind, repeat] : repetitions) {
-    const std::string setting = fmt::format("design.{}.repeat=", toString(kind));
-    std::erase_if(overrides, [&](const std::string& text) { return text.starts_with(setting); });
     const auto design = std::find_if(plan.design.kinds.begin(), plan.design.kinds.end(),
                                      [&](const plan::KindDesign& one) { return one.kind == kind; });
     const bool adapts = design != plan.design.kinds.end() && !design->until.empty();
-    overrides.push_back(setting + (adapts ? fmt::format("{}..{}", design->repeat, repeat) : std::to_string(repeat)));
+    set(fmt::format("design.{}.repeat", toString(kind)),
+        adapts ? fmt::format("{}..{}", design->repeat, repeat) : std::to_string(repeat));
   }
+  if (budget_seconds > 0) set("design.budget", fmt::format("{:.0f}min", std::ceil(budget_seconds / 60)));
   const std::string command = "expc run " + selectionWords(plan, overrides);
   return folder == "results" ? command : command + " --results " + shellWord(folder);
 }

@@ -10,9 +10,9 @@
 namespace expc::report {
 
 /// A shell command that repeats the plan, with its results in `folder`; `repetitions` in place of the planned ones of
-/// the kinds that it names.
+/// the kinds that it names, and a budget of so many seconds in place of the plan's where `budget_seconds` is above 0.
 std::string repeatCommand(const plan::Plan& plan, const std::string& folder = "results",
-                          const std::map<plan::TrialKind, unsigned>& repetitions = {});
+                          const std::map<plan::TrialKind, unsigned>& repetitions = {}, double budget_seconds = 0);
 
 /// One that measures the plan anew into another folder and holds it against the results in `folder`.
 std::string replicateCommand(const plan::Plan& plan, const std::string& folder);

@@ -9,6 +9,7 @@
 #include "runtime/report/commands.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/verdict_text.h"
+#include "runtime/report/wording.h"
 
 namespace expc::report {
 namespace {
@@ -18,6 +19,14 @@ using analysis::Verdict;
 
 bool isOpen(const analysis::CriterionResult& result) {
   return !result.isFinal() || result.verdict == Verdict::Inconclusive || result.verdict == Verdict::NotRun;
+}
+
+/// A budget for trials that take `more` seconds beside those that there are, with half as much again for what takes
+/// longer; 0 where the plan's is enough, or there is none.
+double largerBudget(const plan::Plan& plan, const analysis::Judgement& judgement, double more) {
+  constexpr double kRoom = 1.5;
+  const double needed = judgement.spent_seconds + kRoom * more;
+  return plan.design.budget_seconds && needed >= *plan.design.budget_seconds ? needed : 0;
 }
 
 /// With so many repetitions of each kind as the criteria take that more bring further, and what that does for which.
@@ -41,14 +50,19 @@ std::optional<NextCommand> moreRepetitions(const plan::Plan& plan, const analysi
   std::vector<std::string> gains;
   for (const auto& [reach, gain] : kGains)
     if (names.count(reach)) gains.push_back(fmt::format(fmt::runtime(gain), joined(names[reach])));
+  const bool further_look = names.count(NextStep::Reach::Decides) || names.count(NextStep::Reach::Trusts);
   std::map<plan::TrialKind, unsigned> repetitions;
   std::vector<std::string> costs;
+  double seconds = 0;
   for (const auto& [kind, step] : most) {
     repetitions[kind] = step.repetitions;
     costs.push_back(moreBlocksText(step));
+    seconds += step.seconds.value_or(0);
   }
-  return NextCommand{repeatCommand(plan, folder, repetitions),
-                     fmt::format("to add {}, which {}", joined(costs, " and "), joined(gains, ", and "))};
+  return NextCommand{
+      repeatCommand(plan, folder, repetitions, largerBudget(plan, judgement, seconds)),
+      fmt::format("to add {}{}, which {}", joined(costs, " and "),
+                  further_look ? " as a further look that keeps the confidence" : "", joined(gains, ", and "))};
 }
 
 /// What brings criteria that are open further; nothing where none of these is known to.
@@ -58,6 +72,10 @@ std::optional<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Ju
     const bool failed =
         std::any_of(judgement.points.begin(), judgement.points.end(),
                     [](const analysis::PointStatus& status) { return status.failed > 0 && status.valid == 0; });
+    if (largerBudget(plan, judgement, 0) > 0)
+      return NextCommand{repeatCommand(plan, folder, {}, 2 * judgement.spent_seconds),
+                         fmt::format("to go on with twice the time, since the budget of {} is spent",
+                                     durationText(*plan.design.budget_seconds))};
     return NextCommand{repeatCommand(plan, folder), failed ? "to go on where the study is, once what failed is mended"
                                                            : "to go on where the study is"};
   }

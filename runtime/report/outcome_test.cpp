@@ -36,7 +36,9 @@ TEST_CASE("the next command is the one that brings open criteria further") {
   const auto next = nextCommands(example.plan, example.judgement, "out");
   REQUIRE(next.size() == 2);
   CHECK(next[0].command.ends_with("-D design.timed.repeat=16 --results out"));
-  CHECK(next[0].what_for == "to add 9 more blocks (4 min), which would probably decide fp32_pays");
+  CHECK(next[0].what_for ==
+        "to add 9 more blocks (4 min) as a further look that keeps the confidence, which would probably decide "
+        "fp32_pays");
   CHECK(next[1].command == "expc plan experiments/precision.exp --study precision");
   const std::string text = resultText(example.plan, example.judgement, example.results, {}),
                     page = htmlPage(example.plan, example.judgement, example.results, {.charts = false});
@@ -47,7 +49,8 @@ TEST_CASE("the next command is the one that brings open criteria further") {
 
   example.judgement.criteria[0].next->reach = NextStep::Reach::Trusts;
   CHECK(nextCommands(example.plan, example.judgement, "out")[0].what_for ==
-        "to add 9 more blocks (4 min), which would probably make fp32_pays trusted");
+        "to add 9 more blocks (4 min) as a further look that keeps the confidence, which would probably make fp32_pays "
+        "trusted");
 
   example.judgement.unfinished = true;
   const auto same = nextCommands(example.plan, example.judgement, "results");
@@ -58,6 +61,20 @@ TEST_CASE("the next command is the one that brings open criteria further") {
   example.judgement.points[0].failed = 2;
   CHECK(nextCommands(example.plan, example.judgement, "results")[0].what_for ==
         "to go on where the study is, once what failed is mended");
+}
+
+TEST_CASE("a command that takes more time than the budget has says how much") {
+  Example example = undecided();
+  example.plan.design.budget_seconds = 300;
+  example.judgement.spent_seconds = 200;
+  CHECK(nextCommands(example.plan, example.judgement, "results")[0].command.ends_with(
+      "-D design.timed.repeat=16 -D design.budget=10min"));
+  example.judgement.unfinished = true;
+  CHECK(nextCommands(example.plan, example.judgement, "results")[0].command.find("budget") == std::string::npos);
+  example.judgement.spent_seconds = 301;
+  const NextCommand on = nextCommands(example.plan, example.judgement, "results")[0];
+  CHECK(on.command.ends_with("-D design.budget=11min"));
+  CHECK(on.what_for == "to go on with twice the time, since the budget of 5 min is spent");
 }
 
 TEST_CASE("where all is decided it can be measured elsewhere, and a selection is not the whole study") {

@@ -128,7 +128,7 @@ TEST_CASE("a result shows verdicts, tables, comparisons and what went wrong") {
   const std::string text = resultText(example.plan, example.judgement, example.results, options);
   has(text, "PASS fp32_pays: forall gpus: gain[precision = fp32] >= 1.2x with confidence 95%");
   has(text, "every cell's interval lies above 1.2x");
-  has(text, "how sure     95 % confidence: a claim that does not hold would pass in at most 2.5 % of such");
+  has(text, "how sure     95 % confidence, 2.5 % on each side: a claim that does not hold would pass in at");
   has(text, "tested       gpus 1, 2 of 1..4; precision fp32");
   has(text, "FAIL learns");
   has(text, "fp32       2       87.1 %  none: too few  1  FAIL     1 of 1 below 90 %");

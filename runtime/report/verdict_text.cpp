@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "runtime/analysis/cells.h"
@@ -211,6 +212,29 @@ std::string apartText(const plan::Plan& plan, const plan::Criterion& criterion, 
                      all > kNamed ? "; …" : "");
 }
 
+/// What its trials note, the most frequent first: "12 of its 28 trials: other processes took over 10 % of its cores".
+std::vector<std::string> trialNotes(const plan::Criterion& criterion, const store::Results& results) {
+  constexpr size_t kNamed = 2;
+  std::set<plan::Place> places;
+  for (const plan::Cell& cell : criterion.cells) places.insert(cell.points.begin(), cell.points.end());
+  std::map<std::string, unsigned> counts;
+  unsigned all = 0;
+  for (const store::Trial& trial : results.trials) {
+    if (trial.status != store::TrialStatus::Valid || trial.key->kind != criterion.cells.front().kind ||
+        !places.count(trial.place()))
+      continue;
+    ++all;
+    for (const std::string& note : trial.notes) ++counts[note.substr(0, note.find(';'))];
+  }
+  std::vector<std::pair<std::string, unsigned>> found(counts.begin(), counts.end());
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  found.resize(std::min(found.size(), kNamed));
+  std::vector<std::string> notes;
+  for (const auto& [note, count] : found)
+    notes.push_back(fmt::format("{} of its {}: {}", count, counted(all, "trial"), note));
+  return notes;
+}
+
 /// What blocks have in common moves claims about single points; pairs do not see it.
 std::vector<std::string> driftNotes(const plan::Criterion& criterion, const analysis::Description& seen) {
   std::vector<std::string> notes;
@@ -236,14 +260,15 @@ std::string certaintyText(const plan::Criterion& criterion, const analysis::Crit
   using analysis::Verdict;
   if (criterion.infeasible || result.verdict == Verdict::NotRun || result.verdict == Verdict::Infeasible) return "";
   const bool passes = result.verdict == Verdict::Pass;
-  if (passes && neverVaried(passingCells(result))) return "exact values that never varied";
+  if (passes && neverVaried(passingCells(result)))
+    return "exact values, the same in every block, each with a seed of its own";
   if (criterion.confidence) {
     const std::string confidence = analysis::formatConfidence(*criterion.confidence) + " confidence";
     if (!passes && result.verdict != Verdict::Fail) return "undecided at " + confidence;
     if (result.look) return confidence;  // where nobody planned it, no such rate is known
-    return fmt::format("{}: a claim that {} would {} in at most {} of such studies", confidence,
-                       passes ? "does not hold" : "holds", passes ? "pass" : "fail",
-                       twoDigits((1 - *criterion.confidence) / 2));
+    const std::string side = twoDigits((1 - *criterion.confidence) / 2);
+    return fmt::format("{}, {} on each side: a claim that {} would {} in at most {} of such studies", confidence, side,
+                       passes ? "does not hold" : "holds", passes ? "pass" : "fail", side);
   }
   const unsigned n = singleValues(result);
   if (n == 0) return "";
@@ -306,6 +331,8 @@ std::vector<VerdictLine> verdictLines(const plan::Plan& plan, const analysis::Ju
                            sessionsText(plan, criterion, result), apartText(plan, criterion, seen)})
     say("note", std::move(note));
   for (std::string& note : driftNotes(criterion, seen)) say("note", std::move(note));
+  if (!criterion.cells.empty())
+    for (std::string& note : trialNotes(criterion, results)) say("note", std::move(note));
   say("next", nextStepText(result));
   return lines;
 }

@@ -36,9 +36,9 @@ std::vector<VerdictLine> verdictLines(const plan::Plan& plan, const analysis::Ju
                                       const store::Results& results, const plan::Criterion& criterion,
                                       const analysis::CriterionResult& result);
 
-/// What its numbers are worth, and how many there are: "95 % confidence: a claim that does not hold would pass in at
-/// most 2.5 % of such studies; 7 of 7 pairs in each cell, 1 session, 1 node". Of one that does not stand as it is
-/// printed, why that is so. "" of one that is not asked.
+/// What its numbers are worth, and how many there are: "95 % confidence, 2.5 % on each side: a claim that does not hold
+/// would pass in at most 2.5 % of such studies; 7 of 7 pairs in each cell, 1 session, 1 node". Of one that does not
+/// stand as it is printed, why that is so. "" of one that is not asked.
 std::string surenessText(const plan::Criterion& criterion, const analysis::CriterionResult& result);
 
 /// Leaves out what stands behind a colon where it was said before: after "level=2 failed: no such file" a further

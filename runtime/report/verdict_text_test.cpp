@@ -63,9 +63,10 @@ TEST_CASE("how sure a claim with a confidence is") {
   const std::string counts = "; 7 of 7 pairs in each cell, 1 session, 1 node";
   analysis::CriterionResult result = judged(Verdict::Pass);
   CHECK(said(claim, result, "how sure") ==
-        "95 % confidence: a claim that does not hold would pass in at most 2.5 % of such studies" + counts);
+        "95 % confidence, 2.5 % on each side: a claim that does not hold would pass in at most 2.5 % of such studies" +
+            counts);
   CHECK(said(claim, judged(Verdict::Fail), "how sure") ==
-        "95 % confidence: a claim that holds would fail in at most 2.5 % of such studies" + counts);
+        "95 % confidence, 2.5 % on each side: a claim that holds would fail in at most 2.5 % of such studies" + counts);
   CHECK(said(claim, judged(Verdict::Inconclusive), "how sure") == "undecided at 95 % confidence" + counts);
   CHECK(said(claim, judged(Verdict::NotAsked), "how sure").empty());
   result.look = analysis::Look{{8}, 14, 20, 0.979};
@@ -81,7 +82,8 @@ TEST_CASE("how sure a claim with a confidence is") {
   CHECK(said(claim, result, "how sure") == "not to be trusted: the same twice differs" + counts);
   result = judged(Verdict::Pass);
   for (analysis::CellEstimate& cell : result.cells) cell.constant = true;
-  CHECK(said(claim, result, "how sure") == "exact values that never varied" + counts);
+  CHECK(said(claim, result, "how sure") ==
+        "exact values, the same in every block, each with a seed of its own" + counts);
 }
 
 TEST_CASE("what a verdict rests on is told by the cell that has the fewest") {
@@ -170,6 +172,15 @@ TEST_CASE("values that lie apart, and what blocks have in common, are noted wher
         "1 value lies far apart from the others of its point, and counts as they do: step_time of trial 1 at " +
             plan.label(plan.points[0]) +
             " | step_time: the first block is 1.20x the median of the others, apart from all of them, as a warm-up is");
+  // So is what its trials note, without the remedy that stands with all notes.
+  store::Results results;
+  store::Trial trial;
+  trial.key = exampleKey(plan::Place(plan.points[0].id));
+  trial.status = store::TrialStatus::Valid;
+  results.trials = {trial, trial};
+  results.trials[1].notes = {"others took its cores; wait for them"};
+  claim.cells[0].kind = trial.key->kind;
+  CHECK(said(claim, result, "note", {}, plan, results) == "1 of its 2 trials: others took its cores");
   // Pairs do not see what blocks have in common, and other points have no value apart.
   claim.cells[0].points = {plan.points[1].id, plan.points[2].id};
   claim.cells[0].term = read(1);

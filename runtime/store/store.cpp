@@ -44,7 +44,7 @@ llvm::Error refuseWithoutJournals(const Database& index, const std::string& fold
 
 llvm::Error noResults(const std::string& folder) {
   return llvm::createStringError(
-      fmt::format("no results in '{}': run the study first, or name the folder with --results DIR", folder));
+      fmt::format("no results in '{}': run the study first, or name the folder that has them", folder));
 }
 
 llvm::Expected<Database> readStore(const std::string& folder, const std::vector<JournalFile>& journals,

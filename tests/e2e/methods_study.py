@@ -157,7 +157,7 @@ def mistrusted(study):
     assert verdicts(report) == {"costs": "pass"} and report["exit_code"] == 4, "an untrusted verdict stays, and decides nothing"
     control, = report["controls"]
     assert control["untrusted"] and control["interval"]["low"] < 0.85, control
-    assert report["criteria"][0]["untrusted"].split(": ")[0] == control["why"].split(": ")[0], report["criteria"]
+    assert report["criteria"][0]["untrusted"].split(", where")[0] == control["why"].split(", where")[0], report["criteria"]
     assert "(untrusted)" in study.do("report", code=4).stdout
 
 

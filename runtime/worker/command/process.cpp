@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <llvm/Support/Program.h>
+#include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -80,6 +81,26 @@ pid_t startChild(const Program& program, const Outputs& outputs, const char* fil
   const pid_t pid = vfork();
   if (pid == 0) become(program, outputs, file, argv, self, refusal);
   return pid;
+}
+
+/// Resident bytes of this process, and a little more: the kernel adds up what its cores have counted.
+uint64_t residentBytes() {
+  constexpr uint64_t kUncounted = 1 << 20;
+  std::ifstream in("/proc/self/statm");
+  uint64_t whole = 0, resident = 0;
+  in >> whole >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) + kUncounted;
+}
+
+/// Gives back what reading earlier outputs took, and forgets that we had it. Linux counts the largest size that a
+/// process ever had before exec as the program's own (exec_mmap in fs/exec.c), and ours is shared by the child until
+/// then.
+void becomeSmall() {
+  malloc_trim(0);
+  const int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  [[maybe_unused]] const ssize_t ignored = write(fd, "5", 1);  // the peak is what is there now (proc(5))
+  close(fd);
 }
 
 /// The program that a script's first line names, "" where there is none.
@@ -177,6 +198,8 @@ llvm::Expected<ProgramEnd> Run::run(const std::string& file) {
   volatile Refusal refusal;
   const pid_t self = getpid();
   end_.file = file;
+  becomeSmall();
+  end_.least_peak = residentBytes();
   start_ = Clock::now();
   pid_ = startChild(program_, outputs, file.c_str(), argv.data(), self, refusal);
   if (pid_ < 0) return llvm::createStringError(fmt::format("no process for the program: {}", std::strerror(errno)));

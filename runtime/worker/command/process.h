@@ -24,7 +24,8 @@ struct ProgramEnd {
   int pid = 0;
   double wall_seconds = 0;   // from just before the start to the end
   double cpu_seconds = 0;    // user and system, of it and of every process that it waited for
-  uint64_t peak_bytes = 0;   // largest resident set among these
+  uint64_t peak_bytes = 0;   // largest resident set among these, or `least_peak` if that is more
+  uint64_t least_peak = 0;   // less cannot be told: what we had when we started it, which the kernel counts as its own
   bool flooded = false;      // killed for its output
   unsigned left_behind = 0;  // processes that outlived it and were killed
   std::vector<int> stuck;    // those of them that do not die

@@ -89,6 +89,24 @@ TEST_CASE("time and memory are the program's and its children's") {
   CHECK(end.peak_bytes > 200ull << 20);
 }
 
+TEST_CASE("what starts a program does not count as the program's memory") {
+  Runner runner;
+  const auto use = [](std::vector<char>& bytes) {
+    for (size_t i = 0; i < bytes.size(); i += 4096) bytes[i] = 1;
+  };
+  std::vector<char> before(300 << 20);
+  use(before);
+  std::vector<char>().swap(before);
+  ProgramEnd end = llvm::cantFail(runner.run({"/usr/bin/sleep", "0"}));
+  CHECK(end.peak_bytes < 100ull << 20);
+  // What is still there cannot be told from the program's, and that is known.
+  std::vector<char> kept(300 << 20);
+  use(kept);
+  end = llvm::cantFail(runner.run({"/usr/bin/sleep", "0"}));
+  CHECK(end.least_peak > 300ull << 20);
+  CHECK(end.peak_bytes <= end.least_peak);
+}
+
 TEST_CASE("exit codes and signals are reported") {
   Runner runner;
   ProgramEnd end = runner.python("raise SystemExit(3)");

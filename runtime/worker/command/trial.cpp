@@ -200,6 +200,8 @@ int Trial::readMetrics(const ProgramEnd& end) {
   if (end.left_behind > 0)
     result.notes.push_back(fmt::format("{} process{} that the command left behind {} ended", end.left_behind,
                                        end.left_behind == 1 ? "" : "es", end.left_behind == 1 ? "was" : "were"));
+  if (result.metrics.get("host_memory_peak") && end.peak_bytes <= end.least_peak)
+    result.notes.emplace_back("host_memory_peak is at most what it says: what starts the program takes as much");
   events_.write(result);
   return 0;
 }
