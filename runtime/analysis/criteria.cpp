@@ -115,6 +115,8 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
   for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.why = explain.cell(i);
   result.verdict = decision.verdict;
   result.why = explain.criterion(result.verdict);
+  for (size_t i = 0; i < cells.size(); ++i)
+    if (const auto wider = explain.corrected(i)) cells[i].estimate.interval = wider;
   result.scope = scopeOf(cells);
   result.provisional =
       criterion.confidence && (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail) &&

@@ -176,8 +176,8 @@ struct Judgement {
 /// What the records of an index say of its plan, by DESIGN §5. Pure, and independent of the order of the records. What
 /// null cards measured decides nothing: every criterion and control that it could decide is open. Comparisons have
 /// intervals at kConfidence; a criterion's cells at its own confidence. Fail of a forall and pass of an exists are
-/// decided with Holm over the cells, so a cell whose printed interval violates the bound can still be inconclusive; its
-/// `why` says so.
+/// decided with Holm over the cells. A cell that its own interval would decide, and Holm leaves open, has the interval
+/// at the level that Holm leaves it; its `why` says so.
 Judgement judge(const Index& index);
 Judgement judge(const plan::Plan& plan, const store::Results& results);
 

@@ -67,6 +67,9 @@ TEST_CASE("six pairs can pass two cells but not fail them") {
   const double end = judgedGain(nine, 1, "1x").cells[0].interval->high * 1.0001;
   const CriterionResult near = judgedGain(nine, end, "the end");
   CHECK(word(near.verdict) == "inconclusive");
+  // It is the one that the table shows, and does not decide.
+  CHECK(near.cells[0].interval->high > end);
+  CHECK(near.cells[0].interval->confidence > 0.97);
   CHECK(near.why.find("is below the end alone, but corrected for 2 cells (Holm) its interval is [1.") !=
         std::string::npos);
   // One cell needs no correction.

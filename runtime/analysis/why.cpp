@@ -51,20 +51,37 @@ std::string Explainer::cell(size_t index) const {
 }
 
 std::string Explainer::notAfterCorrection(size_t index) const {
-  const CellEstimate& estimate = cells_[index].estimate;
-  const bool violated = violates(bound(index), estimate.interval->low, estimate.interval->high);
+  const stats::Interval& alone = *cells_[index].estimate.interval;
   const std::string text =
-      fmt::format("{} is {} alone, but", shown(index), violated ? violation(bound(index)) : bound(index).text);
+      fmt::format("{} is {} alone, but", shown(index),
+                  violates(bound(index), alone.low, alone.high) ? violation(bound(index)) : bound(index).text);
   const std::string correction = fmt::format("corrected for {} (Holm)", cellCount(cells_.size()));
-  if (index < levels_.size()) {
-    const auto wider = cells_[index].intervals.interval(1 - (violated ? levels_[index].fail : levels_[index].pass));
-    if (!wider) return fmt::format("{} {} it has too few values for an interval", text, correction);
-    if (!violates(bound(index), wider->low, wider->high) && !satisfies(bound(index), wider->low, wider->high))
-      return fmt::format(
-          "{} {} its interval is {}", text, correction,
-          formatInterval(*wider, criterion_.unit, dimensionOf(plan_, criterion_.cells[index]), ends(bound(index))));
-  }
-  return fmt::format("{} not {}", text, correction);
+  if (const auto wider = corrected(index))
+    return fmt::format(
+        "{} {} its interval is {}", text, correction,
+        formatInterval(*wider, criterion_.unit, dimensionOf(plan_, criterion_.cells[index]), ends(bound(index))));
+  return index < levels_.size() && !atItsLevel(index)
+             ? fmt::format("{} {} it has too few values for an interval", text, correction)
+             : fmt::format("{} not {}", text, correction);
+}
+
+std::optional<stats::Interval> Explainer::atItsLevel(size_t index) const {
+  const stats::Interval& alone = *cells_[index].estimate.interval;
+  const Levels& levels = levels_[index];
+  return cells_[index].intervals.interval(1 -
+                                          (violates(bound(index), alone.low, alone.high) ? levels.fail : levels.pass));
+}
+
+std::optional<stats::Interval> Explainer::corrected(size_t index) const {
+  const CellEstimate& estimate = cells_[index].estimate;
+  const auto decides = [&](const stats::Interval& one) {
+    return violates(bound(index), one.low, one.high) || satisfies(bound(index), one.low, one.high);
+  };
+  if (index >= levels_.size() || estimate.verdict != Verdict::Inconclusive || !criterion_.confidence ||
+      !estimate.interval || !decides(*estimate.interval))
+    return std::nullopt;
+  const auto wider = atItsLevel(index);
+  return wider && !decides(*wider) ? wider : std::nullopt;
 }
 
 std::string Explainer::criterion(Verdict verdict) const {

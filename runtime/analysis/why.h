@@ -2,6 +2,7 @@
 
 // The line that explains a verdict: what users read first. It stands alone, with numbers and units.
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,9 @@ class Explainer {
 
   /// "" for a cell that passes, else e.g. "1.18x [1.10x, 1.25x] does not decide >= 1.2x".
   std::string cell(size_t index) const;
+  /// The interval of a cell that its own would decide if it were the only one, corrected for the others, where that
+  /// leaves it open; nothing for other cells.
+  std::optional<stats::Interval> corrected(size_t index) const;
   /// "all 4 cells: smallest 1.52x [1.48x, 1.57x] >= 1.2x".
   std::string criterion(Verdict verdict) const;
 
@@ -37,6 +41,8 @@ class Explainer {
 
   /// Of a cell whose interval would decide it if it were the only one.
   std::string notAfterCorrection(size_t index) const;
+  /// At the level that the others leave it; nothing where there are too few values.
+  std::optional<stats::Interval> atItsLevel(size_t index) const;
 
   bool forall() const { return criterion_.claim.kind != plan::Claim::Kind::Exists; }
   /// Indices of the cells with this verdict.

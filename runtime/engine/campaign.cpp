@@ -104,8 +104,10 @@ llvm::Error Campaign::prepare() {
 llvm::Error Campaign::end(int64_t run) {
   if (crowded_ > 0) {
     env_.listener.finished();
-    say(fmt::format("{} of {} trials shared their cores with other processes, which took up to {:.0f} %", crowded_,
-                    outcome_.trials, crowded_most_ * 100));
+    const uint64_t untold = outcome_.trials > known_ ? outcome_.trials - known_ : 0;
+    say(fmt::format("{} of {} trials shared their cores with other processes, which took up to {:.0f} %{}", crowded_,
+                    outcome_.trials, crowded_most_ * 100,
+                    untold ? fmt::format("; of {} that were too short, or failed, it cannot be told", untold) : ""));
   }
   const auto done = [&](Ending ending, std::string_view word) {
     outcome_.ending = ending;

@@ -128,6 +128,7 @@ class Campaign {
   std::map<uint64_t, std::unique_ptr<Flight>> flights_;  // by the launcher's number
   std::map<unsigned, unsigned> alone_;  // by node, the lane for whose next or present trial its others stand still
   int64_t run_ = 0;
+  unsigned known_ = 0;       // trials of which it is known what others took
   unsigned crowded_ = 0;     // trials of which others took cores, without a limit of it
   double crowded_most_ = 0;  // the largest share that they took
   std::string told_;         // the last reason that a trial did not end well for

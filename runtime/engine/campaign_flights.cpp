@@ -296,6 +296,7 @@ llvm::Error Campaign::closeLane(const Flight& flight) {
 void Campaign::judgeReadings(const Flight& flight, TrialEnd& end) {
   const validity::Readings& readings = *flight.readings;
   end.environment["readings"] = validity::toJson(readings);
+  known_ += readings.other_cpu.has_value();
   // A failure and an out of memory say something of the program, whatever went on beside it.
   if (end.status != TrialStatus::Valid && end.status != TrialStatus::Timeout) return;
   const plan::Validity& validity = plan_.design.validity;
