@@ -105,12 +105,13 @@ class ResultPrinter : TerminalText {
     TextTable table(header, static_cast<unsigned>(criterion->factors.size()), true);
     table.words({criterion->factors.size() + 3});
     SaidOnce reason(result.why);
+    const double largest = largestOf(result.cells);
     for (size_t i = 0; i < result.cells.size() && i < kListedCells; ++i) {
       const analysis::CellEstimate& cell = result.cells[i];
       if (cell.cell >= criterion->cells.size()) continue;
       const plan::Cell& planned = criterion->cells[cell.cell];
       std::vector<std::string> row = planned.labels;
-      appendEstimate(row, gridCell(plan_, planned, cell, largestOf(result.cells)), criterion->unit,
+      appendEstimate(row, gridCell(plan_, planned, cell, largest), criterion->unit,
                      std::string(analysis::dimensionOf(plan_, planned)),
                      analysis::ends(analysis::boundOf(*criterion, planned)));
       row.push_back(verdictWord(cell.verdict));
@@ -169,12 +170,13 @@ class ResultPrinter : TerminalText {
     header.insert(header.end(), {"estimate", "interval", "n", ""});
     TextTable table(header, static_cast<unsigned>(comparison.factors.size()), true);
     SaidOnce reason;
+    const double largest = largestOf(result->cells);
     for (size_t i = 0; i < result->cells.size() && i < kListedCells; ++i) {
       const analysis::CellEstimate& cell = result->cells[i];
       if (cell.cell >= comparison.cells.size()) continue;
       const plan::Cell& planned = comparison.cells[cell.cell];
       std::vector<std::string> row = planned.labels;
-      appendEstimate(row, gridCell(plan_, planned, cell, largestOf(result->cells)), comparison.unit,
+      appendEstimate(row, gridCell(plan_, planned, cell, largest), comparison.unit,
                      std::string(analysis::dimensionOf(plan_, planned)));
       row.push_back(printable(reason(cell.why)));
       table.add(std::move(row));

@@ -199,6 +199,7 @@ std::set<std::pair<std::string, std::string>> readBy(const plan::Criterion& crit
 /// Values that it reads and that lie far from the others of their point.
 std::string apartText(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::Description& seen) {
   constexpr size_t kNamed = 3;
+  if (seen.outliers.empty()) return "";
   const auto read = readBy(criterion);
   std::vector<std::string> names;
   for (const analysis::Outlier& one : seen.outliers)
@@ -238,7 +239,7 @@ std::vector<std::string> trialNotes(const plan::Criterion& criterion, const stor
 /// What blocks have in common moves claims about single points; pairs do not see it.
 std::vector<std::string> driftNotes(const plan::Criterion& criterion, const analysis::Description& seen) {
   std::vector<std::string> notes;
-  if (comparesPoints(criterion)) return notes;
+  if (seen.drifts.empty() || comparesPoints(criterion)) return notes;
   const auto read = readBy(criterion);
   for (const analysis::Drift& drift : seen.drifts)
     if (std::any_of(read.begin(), read.end(), [&](const auto& one) { return one.first == drift.metric; }))
