@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "compiler/check/check.h"

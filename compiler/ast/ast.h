@@ -2,7 +2,6 @@
 
 // The syntax tree of one .exp file: what was written, nothing resolved. Every node carries its range.
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>

@@ -1,7 +1,5 @@
 // Places where an expression must be constant: arguments, levels, defaults, bounds.
 
-#include <cassert>
-
 #include "compiler/check/errors.h"
 #include "compiler/check/expression.h"
 

@@ -1,7 +1,6 @@
 #include "compiler/check/expression.h"
 
 #include <algorithm>
-#include <cassert>
 
 #include "compiler/check/errors.h"
 #include "compiler/check/metrics.h"

@@ -1,7 +1,6 @@
 // Metrics: what a workload measures, where a command's are read, and what is derived from others.
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 #include "compiler/check/checker.h"

@@ -4,7 +4,6 @@
 // between parts stay valid as long as their Program.
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <system_error>
 
 #include "compiler/check/check.h"
 

@@ -1,7 +1,5 @@
 // The operators of expressions.
 
-#include <cassert>
-
 #include "compiler/check/errors.h"
 #include "compiler/check/expression.h"
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cassert>
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"

@@ -1,7 +1,5 @@
 // What a module declares: enums, lets, workloads.
 
-#include <cassert>
-
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
 

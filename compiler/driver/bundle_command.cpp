@@ -4,8 +4,10 @@
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
@@ -28,7 +30,7 @@ namespace fs = std::filesystem;
 using llvm::json::Array;
 using llvm::json::Object;
 
-constexpr llvm::StringLiteral kSuffix = ".bundle.tar.zst";
+constexpr std::string_view kSuffix = ".bundle.tar.zst";
 constexpr uint64_t kMostBytes = 16ull << 30;        // that are taken out of a bundle
 constexpr const char* kManifest = "manifest.json";  // what all other files are, and what the verdicts were
 
@@ -247,7 +249,7 @@ int make(const BundleOptions& options, const Console& console) {
   if (!plans) return kError;
   if (plans->size() != 1) return console.usage("a bundle is of one study: name it with --study");
   const plan::Plan& plan = plans->front().plan;
-  const std::string target = options.to.empty() ? plan.study + kSuffix.str() : options.to;
+  const std::string target = options.to.empty() ? plan.study + std::string(kSuffix) : options.to;
   Making making(options, plan, console);
   if (auto error = making.make(target)) return console.error(std::move(error));
   const bool printed =

@@ -2,7 +2,6 @@
 
 #include <llvm/Support/Error.h>
 
-#include <string>
 #include <string_view>
 
 namespace expc::driver {

@@ -8,9 +8,11 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <sstream>
 #include <thread>
 

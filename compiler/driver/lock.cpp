@@ -6,7 +6,6 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
 #include "compiler/lower/digest.h"

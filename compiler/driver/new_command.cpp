@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 
 #include "compiler/diag/closest.h"
 #include "compiler/driver/commands.h"

@@ -3,7 +3,6 @@
 #include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
-#include <cassert>
 #include <vector>
 
 #include "compiler/diag/closest.h"

@@ -1,5 +1,7 @@
 #include "compiler/format/layout.h"
 
+#include <algorithm>
+
 #include "compiler/format/columns.h"
 #include "compiler/format/measure.h"
 #include "compiler/format/spacing.h"

@@ -4,6 +4,7 @@
 #include <llvm/Support/Path.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "compiler/diag/closest.h"
 #include "compiler/diag/names.h"

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/diag/fixes.h"
 #include "compiler/lsp/features.h"
 

@@ -1,5 +1,7 @@
 #include "compiler/lsp/context.h"
 
+#include <utility>
+
 #include "compiler/parse/blocks.h"
 
 namespace expc::lsp {

@@ -4,7 +4,6 @@
 
 #include <llvm/Support/JSON.h>
 
-#include <optional>
 #include <string>
 
 #include "compiler/lsp/workspace.h"

@@ -7,6 +7,7 @@
 #include <llvm/Support/Path.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <cstdint>
 #include <cstdlib>
 
 namespace expc::lsp {

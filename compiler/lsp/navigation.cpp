@@ -2,7 +2,6 @@
 
 #include <llvm/ADT/StringExtras.h>
 
-#include <map>
 #include <set>
 #include <tuple>
 

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <system_error>
+
 namespace expc::lsp {
 namespace {
 

@@ -1,5 +1,7 @@
 // Texts as the editor changes them, and what is said about them.
 
+#include <algorithm>
+
 #include "compiler/lsp/server.h"
 
 namespace expc::lsp {

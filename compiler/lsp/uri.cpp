@@ -4,6 +4,8 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/Path.h>
 
+#include <algorithm>
+
 namespace expc::lsp {
 
 std::optional<std::string> pathOf(std::string_view uri) {

@@ -6,6 +6,7 @@
 #include <antlr4-runtime.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "compiler/parse/antlr_tokens.h"
 #include "compiler/parse/blocks.h"

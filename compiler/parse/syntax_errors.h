@@ -4,7 +4,6 @@
 
 #include <llvm/ADT/STLExtras.h>
 
-#include <string>
 #include <string_view>
 #include <vector>
 

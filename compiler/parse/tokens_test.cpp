@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <set>
 #include <sstream>
 #include <string>

@@ -2,7 +2,9 @@
 
 #include <llvm/Support/ConvertUTF.h>
 
+#include <algorithm>
 #include <charconv>
+#include <system_error>
 
 #include "compiler/parse/parse.h"
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <system_error>
 
 #include "compiler/diag/closest.h"
 #include "compiler/language/words.h"

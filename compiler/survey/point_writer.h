@@ -2,7 +2,6 @@
 
 #include <llvm/Support/JSON.h>
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,5 +1,7 @@
 #include "compiler/value/system.h"
 
+#include <utility>
+
 #include "compiler/language/words.h"
 
 namespace expc::check {

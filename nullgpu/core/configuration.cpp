@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <string_view>
+#include <system_error>
 
 namespace nullgpu {
 namespace {

@@ -1,7 +1,5 @@
 #include "nullgpu/core/configuration.h"
 
-#include <csignal>
-
 #include "nullgpu/testing/child.h"
 
 using namespace nullgpu;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "nullgpu/core/capture.h"
 #include "nullgpu/core/enqueue.h"

@@ -3,7 +3,6 @@
 // Memory of the cards: addresses that fault when the host touches them, and a second mapping of the same pages for the
 // libraries here.
 
-#include <cstddef>
 #include <optional>
 
 namespace nullgpu {

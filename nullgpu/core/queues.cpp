@@ -3,6 +3,7 @@
 #include <driver_types.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "nullgpu/core/cards.h"

@@ -1,6 +1,7 @@
 // Cards: how many there are, what they are, which one a thread uses.
 
 #include <cstdio>
+#include <mutex>
 #include <set>
 
 #include "nullgpu/core/cards.h"

@@ -1,5 +1,6 @@
 // Kernels: what a program's CUDA code registers when it is loaded, and launches.
 
+#include <algorithm>
 #include <mutex>
 #include <string_view>
 #include <unordered_map>

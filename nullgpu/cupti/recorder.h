@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <mutex>
-#include <string_view>
 #include <vector>
 
 #include "nullgpu/core/activity.h"

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <thread>
+#include <utility>
 
 #include "nullgpu/core/cards.h"
 #include "nullgpu/core/stream.h"

@@ -1,6 +1,7 @@
 #include "nullgpu/nccl/turn.h"
 
 #include <atomic>
+#include <utility>
 
 #include "nullgpu/core/configuration.h"
 

@@ -3,7 +3,6 @@
 #include <strings.h>
 
 #include <cstdio>
-#include <cstring>
 
 #include "nullgpu/core/configuration.h"
 #include "nullgpu/nvml/query.h"

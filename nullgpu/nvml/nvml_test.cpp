@@ -4,9 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <string>
-#include <vector>
 
 #include "nullgpu/core/cards.h"
 #include "nullgpu/core/configuration.h"

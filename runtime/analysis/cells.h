@@ -2,7 +2,6 @@
 
 // From records to the estimate of one cell of a comparison or criterion.
 
-#include <optional>
 #include <string>
 #include <vector>
 

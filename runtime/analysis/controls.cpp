@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"

@@ -1,6 +1,7 @@
 // Index: a trial is added, and the counts follow.
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <tuple>
 

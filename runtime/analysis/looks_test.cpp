@@ -2,9 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cmath>
-#include <random>
-
 #include "runtime/analysis/index.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/analysis/test_study.h"

@@ -3,7 +3,6 @@
 // What descriptions of a study read: the values of a metric at its points, block by block.
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/analysis/test_study.h"
 #include "runtime/stats/distributions.h"

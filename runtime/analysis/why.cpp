@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"

@@ -9,7 +9,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace expc::bundle {

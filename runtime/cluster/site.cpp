@@ -6,6 +6,7 @@
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <algorithm>
+#include <tuple>
 
 namespace expc::cluster {
 namespace {

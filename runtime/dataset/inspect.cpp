@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "runtime/worker/data/decode.h"
 #include "runtime/worker/data/packed.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <optional>
+#include <utility>
 
 #include "runtime/dataset/packed_writer.h"
 #include "runtime/worker/data/preparer.h"

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <limits>
 #include <mutex>
+#include <string>
 #include <system_error>
 #include <thread>
 

@@ -6,8 +6,10 @@
 #include <llvm/Support/FileSystem.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <vector>
 

@@ -5,6 +5,7 @@
 
 #include <llvm/Support/Error.h>
 
+#include <csignal>
 #include <memory>
 #include <string>
 #include <vector>

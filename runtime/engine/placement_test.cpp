@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-
 #include "runtime/engine/worker_client.h"
 
 using namespace expc;

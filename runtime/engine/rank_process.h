@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <utility>
 
 #include "runtime/engine/launcher.h"
 

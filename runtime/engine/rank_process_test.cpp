@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
 
 #include "runtime/engine/local_launcher.h"
 #include "runtime/engine/test_run.h"

@@ -7,7 +7,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "runtime/engine/engine.h"
 #include "runtime/rehearsal/rehearsal.h"

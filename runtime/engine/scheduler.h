@@ -2,7 +2,6 @@
 
 // What runs next: a function of the index and of the blocks under way. It starts nothing and reads no clock.
 
-#include <cstdint>
 #include <optional>
 #include <set>
 #include <vector>

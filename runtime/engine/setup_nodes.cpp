@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "runtime/engine/setup.h"
 #include "runtime/plan/devices.h"

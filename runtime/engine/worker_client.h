@@ -7,6 +7,7 @@
 #include <llvm/Support/JSON.h>
 #include <sys/types.h>
 
+#include <csignal>
 #include <map>
 #include <optional>
 #include <string>

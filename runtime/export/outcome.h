@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "runtime/analysis/judgement.h"
 #include "runtime/export/source.h"

@@ -3,7 +3,6 @@
 // The two tables of an export ("expc.export/1"; docs/export.md lists the columns).
 
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "runtime/export/source.h"

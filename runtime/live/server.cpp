@@ -19,6 +19,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "runtime/live/assets.h"
 #include "runtime/live/state.h"

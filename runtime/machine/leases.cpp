@@ -15,6 +15,7 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <utility>
 
 namespace expc::machine {
 namespace {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <system_error>
 
 #include "runtime/machine/null_gpus.h"
 

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <llvm/Support/Error.h>
 
+#include <utility>
+
 using namespace expc::machine;
 
 namespace {

@@ -4,7 +4,7 @@
 #include <llvm/Support/Error.h>
 
 #include <cstdlib>
-#include <set>
+#include <utility>
 
 using namespace expc::machine;
 

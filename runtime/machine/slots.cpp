@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <system_error>
 
 #include "runtime/machine/machine.h"
 #include "runtime/machine/sets.h"

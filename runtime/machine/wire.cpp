@@ -1,6 +1,6 @@
 #include "runtime/machine/wire.h"
 
-#include <iterator>
+#include <utility>
 
 namespace expc::machine {
 

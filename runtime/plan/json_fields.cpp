@@ -2,6 +2,7 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/plan/json.h"

@@ -1,6 +1,7 @@
 #include "runtime/plan/name.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace expc::plan {
 

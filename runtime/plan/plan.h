@@ -8,7 +8,6 @@
 #include <llvm/Support/JSON.h>
 
 #include <algorithm>
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>

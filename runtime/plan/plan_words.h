@@ -5,6 +5,8 @@
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/StringRef.h>
 
+#include <utility>
+
 namespace expc::plan::words {
 
 inline constexpr llvm::StringLiteral kKind[] = {"timed", "quality", "profile"};

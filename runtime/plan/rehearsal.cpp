@@ -1,5 +1,7 @@
 #include "runtime/plan/rehearsal.h"
 
+#include <utility>
+
 namespace expc::plan {
 namespace {
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
 #include "runtime/plan/json.h"

@@ -6,6 +6,8 @@
 #include <llvm/Support/Program.h>
 #include <unistd.h>
 
+#include <system_error>
+
 #include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
 

@@ -2,8 +2,6 @@
 
 // Results and their judgement for plan::examplePlan(), by hand, with one of everything that a report shows: for tests.
 
-#include <cmath>
-
 #include "runtime/analysis/description.h"
 #include "runtime/analysis/null_cards.h"
 #include "runtime/plan/example_plan.h"

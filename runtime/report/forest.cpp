@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "runtime/report/assets.h"
 #include "runtime/report/html_parts.h"

@@ -6,6 +6,7 @@
 #include <llvm/Support/Unicode.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace expc::report {
 namespace {

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "runtime/plan/json.h"
 #include "runtime/report/attribution_text.h"
 #include "runtime/report/commands.h"

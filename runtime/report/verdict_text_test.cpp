@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cmath>
-
 #include "runtime/report/example_results.h"
 
 namespace expc::report {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/store/entry_writer.h"
 #include "runtime/store/rows.h"

@@ -5,7 +5,6 @@
 #include <llvm/Support/Error.h>
 
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <random>
+#include <system_error>
 #include <utility>
 
 #include "runtime/store/files.h"

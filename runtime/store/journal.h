@@ -8,7 +8,6 @@
 #include <llvm/Support/Error.h>
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>

@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "runtime/store/files.h"
 

@@ -5,9 +5,9 @@
 
 #include <llvm/Support/Error.h>
 
-#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/store/lease_holder.h"

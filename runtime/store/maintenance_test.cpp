@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <ios>
+#include <iterator>
 
 #include "runtime/store/files.h"
 #include "runtime/store/test_store.h"

@@ -2,7 +2,6 @@
 
 // Rows to records and back. Private to this directory.
 
-#include <map>
 #include <string>
 #include <vector>
 

@@ -5,6 +5,7 @@
 #include <llvm/Support/Error.h>
 #include <sqlite3.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>

@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 
 #include "runtime/store/sqlite.h"
 #include "runtime/store/store.h"

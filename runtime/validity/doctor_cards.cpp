@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <utility>
+
 #include "runtime/validity/doctor.h"
 #include "runtime/validity/gate.h"
 #include "runtime/validity/host.h"

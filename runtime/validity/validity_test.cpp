@@ -1,8 +1,10 @@
 #include <doctest/doctest.h>
 #include <llvm/Support/JSON.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "runtime/validity/doctor.h"
 #include "runtime/validity/gate.h"

@@ -4,6 +4,7 @@
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 
 #include "runtime/plan/json.h"

@@ -9,6 +9,7 @@
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <iostream>

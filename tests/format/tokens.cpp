@@ -8,6 +8,7 @@
 #include <llvm/Support/JSON.h>
 
 #include <fstream>
+#include <ios>
 #include <map>
 #include <sstream>
 

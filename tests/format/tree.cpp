@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <sstream>
+#include <string_view>
 
 #include "tests/format/properties.h"
 

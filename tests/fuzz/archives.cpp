@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "runtime/bundle/archive.h"
 #include "tests/fuzz/folder.h"

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <ios>
 
 #include "runtime/plan/json.h"
 #include "runtime/worker/io/safetensors.h"

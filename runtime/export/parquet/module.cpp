@@ -5,7 +5,7 @@
 #include <arrow/util/key_value_metadata.h>
 #include <parquet/arrow/writer.h>
 
-#include <cmath>
+#include <utility>
 #include <vector>
 
 namespace expc::exports {

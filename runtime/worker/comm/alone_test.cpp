@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <thread>
+#include <utility>
 
 #include "runtime/worker/comm/test_ranks.h"
 

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <functional>
-#include <new>
 #include <string>
 #include <thread>
 #include <vector>

@@ -4,6 +4,8 @@
 #include <limits>
 #include <torch/csrc/distributed/c10d/logger.hpp>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
+#include <unordered_map>
+#include <utility>
 
 #include "runtime/worker/comm/process_group.h"
 

@@ -2,6 +2,7 @@
 // (a shared pointer to a device, options, the group's constructor) agrees in both. GlooStore is not touched: its layout
 // differs.
 
+#include <cstdlib>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "runtime/worker/comm/process_group.h"

@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "runtime/channel/port.h"

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <utility>
 
 #include "runtime/worker/command/excerpt.h"
 #include "runtime/worker/command/readers.h"

@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "runtime/plan/json.h"
 #include "runtime/worker/command/metrics.h"

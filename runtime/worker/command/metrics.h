@@ -4,6 +4,7 @@
 
 #include <llvm/Support/Error.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
+#include <system_error>
 
 #include "runtime/worker/command/excerpt.h"
 #include "runtime/worker/command/readers.h"

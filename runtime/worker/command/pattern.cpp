@@ -3,6 +3,7 @@
 #include <pcre2.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "runtime/worker/command/readers.h"
 

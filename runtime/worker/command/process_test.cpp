@@ -8,7 +8,11 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <ios>
 #include <iterator>
+#include <sstream>
+#include <string_view>
+#include <utility>
 
 #include "runtime/worker/command/testing/test_folder.h"
 

@@ -6,6 +6,7 @@
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Error.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>

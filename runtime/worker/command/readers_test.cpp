@@ -4,9 +4,12 @@
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <string_view>
+#include <utility>
 
 #include "runtime/worker/command/excerpt.h"
 #include "runtime/worker/command/testing/test_folder.h"

@@ -1,5 +1,7 @@
 #include "runtime/worker/dali/graph.h"
 
+#include <utility>
+
 namespace expc::dali {
 namespace {
 

@@ -6,7 +6,6 @@
 #include <llvm/Support/Error.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "runtime/worker/dali/pipeline.h"
 
 #include <algorithm>
-#include <cassert>
 
 namespace expc::dali {
 namespace {

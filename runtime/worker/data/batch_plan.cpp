@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cassert>
 #include <exception>
-#include <string>
 
 namespace expc::data {
 

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <new>
 #include <random>
 
 #include "runtime/worker/data/loader_fakes.h"

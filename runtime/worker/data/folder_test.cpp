@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "runtime/worker/data/decode.h"
 #include "runtime/worker/data/preparer.h"

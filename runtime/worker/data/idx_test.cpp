@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <ios>
 #include <string>
 
 #include "runtime/worker/data/image_set.h"

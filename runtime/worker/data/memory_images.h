@@ -2,6 +2,8 @@
 
 // A set of grey images that are held in memory: what IDX files and `synthetic` give.
 
+#include <utility>
+
 #include "runtime/worker/data/image_set.h"
 #include "runtime/worker/data/images.h"
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <new>
 #include <random>
 
 #include "runtime/worker/data/loader_fakes.h"

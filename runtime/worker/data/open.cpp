@@ -2,6 +2,8 @@
 
 #include <llvm/Support/ErrorHandling.h>
 
+#include <utility>
+
 #include "runtime/worker/data/folder.h"
 #include "runtime/worker/data/image_set.h"
 #include "runtime/worker/data/memory_images.h"

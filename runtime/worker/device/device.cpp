@@ -1,5 +1,7 @@
 #include "runtime/worker/device/device.h"
 
+#include <string>
+
 #include "runtime/worker/device/graph.h"
 #include "runtime/worker/device/host.h"
 

@@ -3,12 +3,14 @@
 #include <ATen/Parallel.h>
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "runtime/worker/device/cpu_device.h"
 #include "runtime/worker/device/host.h"

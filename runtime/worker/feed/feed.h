@@ -8,8 +8,6 @@
 
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "runtime/worker/data/batches.h"
 #include "runtime/worker/data/images.h"

@@ -5,8 +5,10 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "runtime/worker/device/cpu_device.h"
 #include "runtime/worker/feed/device_feed.h"

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <vector>
+
 #include "runtime/worker/data/preparation.h"
 
 namespace expc::feed {

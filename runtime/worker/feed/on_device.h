@@ -4,6 +4,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+
 namespace expc::feed {
 
 /// Makes what the network takes from images that crossed as they were decoded.

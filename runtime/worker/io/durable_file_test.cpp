@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <system_error>
 
 namespace expc::io {
 namespace {

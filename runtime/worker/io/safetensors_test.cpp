@@ -6,7 +6,6 @@
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <cstring>
-#include <fstream>
 #include <random>
 
 namespace expc::io {

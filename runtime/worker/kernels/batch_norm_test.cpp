@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "runtime/worker/kernels/batch_norm_loops.h"

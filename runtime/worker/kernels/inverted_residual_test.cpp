@@ -5,7 +5,10 @@
 #include <ATen/autocast_mode.h>
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "runtime/worker/kernels/inverted_residual_loops.h"

@@ -10,6 +10,7 @@
 
 #include <cassert>
 #include <set>
+#include <utility>
 
 #include "runtime/plan/json.h"
 #include "runtime/worker/io/durable_file.h"

@@ -4,6 +4,9 @@
 #include <doctest/doctest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <cmath>
+#include <utility>
+
 namespace expc::llama {
 namespace {
 

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <llvm/Support/JSON.h>
 
+#include <utility>
+
 #include "runtime/worker/llama/names.h"
 
 namespace expc::llama {

@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <iterator>
 #include <set>
+#include <system_error>
 
 #include "runtime/plan/json.h"
 #include "runtime/worker/io/durable_file.h"

@@ -3,8 +3,8 @@
 #include <ATen/core/PhiloxRNGEngine.h>
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <initializer_list>
 
 #include "runtime/worker/llama/random_weights.h"
 

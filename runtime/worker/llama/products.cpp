@@ -5,6 +5,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <cassert>
+#include <utility>
 
 #include "runtime/worker/llama/matrix.h"
 #include "runtime/worker/llama/random_weights.h"

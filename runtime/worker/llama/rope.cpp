@@ -4,7 +4,6 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <cassert>
-#include <cmath>
 #include <numbers>
 
 #include "runtime/worker/llama/layers.h"

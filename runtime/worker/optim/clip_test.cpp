@@ -4,7 +4,8 @@
 #include <ATen/record_function.h>
 #include <doctest/doctest.h>
 
-#include <cmath>
+#include <memory>
+#include <string_view>
 
 using namespace expc::optim;
 

@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <functional>
 
 using namespace expc;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 
 #include "runtime/worker/profile/attention_pairs.h"
 

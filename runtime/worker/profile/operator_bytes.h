@@ -2,7 +2,6 @@
 
 // Bytes that torch's operators must read and write, from the shapes of what they are given.
 
-#include <cstdint>
 #include <vector>
 
 #include "runtime/worker/profile/operator_call.h"

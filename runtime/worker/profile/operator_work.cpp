@@ -8,6 +8,7 @@
 #include <cassert>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "runtime/worker/profile/operator_bytes.h"
 #include "runtime/worker/profile/operator_flops.h"

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <functional>
 #include <thread>
 
 #include "runtime/worker/profile/attention_pairs.h"

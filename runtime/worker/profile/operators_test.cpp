@@ -2,6 +2,7 @@
 #include <ATen/record_function.h>
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <thread>
 
 #include "runtime/worker/profile/probe.h"

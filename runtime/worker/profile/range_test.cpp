@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 

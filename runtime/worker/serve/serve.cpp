@@ -11,8 +11,8 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <optional>
 #include <set>
 #include <utility>

@@ -4,7 +4,6 @@
 
 #include <llvm/ADT/StringRef.h>
 
-#include <cstddef>
 #include <cstdint>
 
 namespace expc::text {

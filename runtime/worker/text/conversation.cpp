@@ -4,6 +4,7 @@
 #include <llvm/Support/JSON.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "runtime/worker/text/characters.h"
 

@@ -3,6 +3,8 @@
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <system_error>
+
 #include "runtime/worker/text/testing/golden.h"
 #include "runtime/worker/text/token_rows.h"
 #include "tests/source_dir.h"

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <llvm/Support/FileSystem.h>
 
+#include <cstdint>
+#include <utility>
+
 namespace expc::text {
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(const std::string& path, uint64_t most,

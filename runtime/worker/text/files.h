@@ -3,6 +3,7 @@
 #include <llvm/Support/Error.h>
 #include <llvm/Support/MemoryBuffer.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <optional>
+#include <utility>
 
 #include "runtime/plan/json.h"
 #include "runtime/worker/text/rows.h"

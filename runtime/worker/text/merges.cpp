@@ -1,6 +1,7 @@
 #include "runtime/worker/text/merges.h"
 
 #include <algorithm>
+#include <functional>
 #include <queue>
 
 namespace expc::text {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <llvm/Support/Path.h>
 
+#include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "runtime/worker/text/files.h"
 

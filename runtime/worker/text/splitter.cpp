@@ -6,6 +6,8 @@
 #include <pcre2.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
 
 namespace expc::text {
 

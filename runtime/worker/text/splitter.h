@@ -7,7 +7,6 @@
 #include <llvm/Support/Error.h>
 
 #include <memory>
-#include <string>
 
 namespace expc::text {
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <iterator>
 #include <random>
 
 #include "runtime/worker/text/dataset.h"

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <llvm/Support/Base64.h>
 
+#include <tuple>
+
 #include "runtime/worker/text/tokenizer.h"
 
 namespace expc::text {

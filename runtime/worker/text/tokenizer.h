@@ -5,7 +5,6 @@
 #include <llvm/Support/Error.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>

@@ -4,6 +4,8 @@
 #include <llvm/Support/Base64.h>
 #include <llvm/Support/FileSystem.h>
 
+#include <iterator>
+
 #include "runtime/worker/text/testing/golden.h"
 
 namespace expc::text {

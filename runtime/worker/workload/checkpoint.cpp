@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <system_error>
 
 #include "runtime/plan/json.h"
 #include "runtime/worker/io/durable_file.h"

@@ -7,6 +7,9 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <system_error>
+#include <utility>
+
 #include "runtime/worker/model/state_file.h"
 
 using namespace expc::workload;

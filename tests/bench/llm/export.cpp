@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <llvm/Support/FileSystem.h>
 
+#include <cstdio>
 #include <string>
-#include <vector>
 
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/llama/decoder.h"

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <map>
+#include <stdexcept>
 #include <string>
 
 #include "runtime/worker/data/open.h"

@@ -2,6 +2,7 @@
 
 #include <c10/core/Device.h>
 
+#include <utility>
 #include <vector>
 
 #include "runtime/worker/device/device.h"

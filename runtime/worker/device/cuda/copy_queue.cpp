@@ -10,7 +10,9 @@
 #include <cuda_runtime_api.h>
 
 #include <mutex>
+#include <system_error>
 #include <unordered_map>
+#include <utility>
 
 namespace expc::device {
 namespace {

@@ -8,8 +8,6 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-#include <optional>
-
 #include "runtime/worker/profile/cuda/cupti_probe.h"
 
 using namespace expc;

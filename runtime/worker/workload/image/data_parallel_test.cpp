@@ -8,6 +8,10 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/MemoryBuffer.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
 #include "runtime/worker/comm/test_ranks.h"
 #include "runtime/worker/model/mobilenet_v2.h"
 #include "tests/source_dir.h"

@@ -2,6 +2,8 @@
 
 #include <ATen/Parallel.h>
 
+#include <cstdint>
+
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/profile/launching_threads.h"
 

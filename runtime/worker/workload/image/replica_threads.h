@@ -3,6 +3,7 @@
 // A thread for each replica of dp, kept between steps, bound to its device's cores.
 
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <mutex>

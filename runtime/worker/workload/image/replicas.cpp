@@ -5,6 +5,8 @@
 #include <c10/core/DeviceGuard.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <utility>
+
 #include "runtime/worker/precision/precision.h"
 #include "runtime/worker/profile/range.h"
 #include "runtime/worker/workload/image/parallel.h"

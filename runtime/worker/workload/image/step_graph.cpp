@@ -4,6 +4,8 @@
 #include <ATen/ops/empty_like.h>
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace expc::workload::image {
 
 llvm::Error StepGraph::record(const at::Tensor& images, const at::Tensor& labels, std::vector<at::Tensor> weights,

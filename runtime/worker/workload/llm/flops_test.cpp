@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <cmath>
+
 #include "runtime/worker/llama/random_weights.h"
 #include "runtime/worker/profile/operator_work.h"
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <barrier>
 #include <fstream>
+#include <iterator>
 #include <mutex>
 #include <numeric>
 #include <stdexcept>
