@@ -20,7 +20,6 @@ class ShellLauncher final : public Launcher {
   ShellLauncher(std::vector<std::string> shells, std::string worker, std::string command_worker)
       : shells_(std::move(shells)), worker_(std::move(worker)), command_worker_(std::move(command_worker)) {}
   LauncherDescription describe() const override { return {"shells", unsigned(shells_.size())}; }
-
   llvm::Expected<uint64_t> start(const TrialRequest& request) override {
     const std::string spec = request.log_prefix + ".trial.json";
     if (!(std::ofstream(spec) << plan::canonicalJson(plan::toJson(request.spec))))
