@@ -3,7 +3,7 @@
 lexer grammar ExpLexer;
 
 // Identifiers that are words of the language by what stands beside them: the token reader finds them (contextual.h).
-tokens { INFEASIBLE, ALWAYS, GIVE, KEEP }
+tokens { INFEASIBLE, ALWAYS, GIVE, KEEP, OF }
 
 // Heads of statements: reserved.
 IMPORT    : 'import';

@@ -65,7 +65,7 @@ quantifier      : (FORALL | EXISTS) (STAR | factorNames)? (WHERE condition)?;
 claim           : INFEASIBLE | sum (relation sum | WITHIN sum RANGE sum (GIVE sum)? | LIKE name (WITHIN sum)?);
 relation        : EQUAL | LESS | LESS_EQUAL | GREATER | GREATER_EQUAL;
 confidenceDecl  : CONFIDENCE sum;
-tableDecl       : TABLE word (BY factorNames)?;
+tableDecl       : TABLE word (OF words | BY factorNames)?;
 plotDecl        : PLOT word OVER factorName (BY factorNames)?;
 
 // ---- designs

@@ -354,10 +354,11 @@ struct DesignDecl {
   std::vector<DesignSetting> settings;
 };
 
-/// `table step_time by gpus, precision`
+/// `table step_time by gpus, precision`, `table effects of step_time`
 struct TableDecl {
   Range range;
-  Identifier metric;
+  Identifier subject;          // of `of` what it describes: `effects`
+  std::vector<Identifier> of;  // metrics
   std::vector<Identifier> by;
 };
 /// `plot gain over gpus by precision`

@@ -12,7 +12,6 @@ EXPC_DIAGNOSTIC(CompareWithoutBaseline, Error, "'{0}' compares over '{1}', which
 EXPC_DIAGNOSTIC(EfficiencyOfNonRate, Error, "efficiency takes a rate, but '{0}' is of type {1}", std::string_view,
                 std::string);
 EXPC_DIAGNOSTIC(EfficiencyOverNonNumber, Error, "efficiency needs levels that count something, but {0}", std::string);
-EXPC_DIAGNOSTIC(NoDirection, Error, "whether more of '{0}' is better is not said", std::string_view);
 EXPC_DIAGNOSTIC(ComparedTwice, Error, "'{0}' compares over '{1}' already", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(RatioOfNonPositive, Error, "'{0}' can be zero or negative, so a ratio of it means nothing",
                 std::string_view);
@@ -183,7 +182,7 @@ class Comparisons {
     }
     if (comparison.function == Function::MaxGap) return true;
     if (comparison.function == Function::Speedup && !metric.better) {
-      emitter_.build(range, NoDirection, metric.name)
+      emitter_.build(range, errors::NoDirection, metric.name)
           .note(metric.range, "write 'lower' or 'higher' after it, or take 'ratio'")
           .emit();
       return false;

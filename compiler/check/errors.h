@@ -17,6 +17,7 @@ EXPC_DIAGNOSTIC(NotAValue, Error, "{0} is no value here", std::string);
 EXPC_DIAGNOSTIC(NotASeries, Error, "'{0}' is no series", std::string_view);
 EXPC_DIAGNOSTIC(SeriesValue, Error, "'{0}' is a series, not one value", std::string_view);
 EXPC_DIAGNOSTIC(OutOfRange, Error, "{0} is {1}, but must be {2}", std::string_view, std::string_view, std::string_view);
+EXPC_DIAGNOSTIC(NoDirection, Error, "whether more of '{0}' is better is not said", std::string_view);
 EXPC_DIAGNOSTIC(LetCycle, Error, "the {0} '{1}' depends on itself", std::string_view, std::string_view);
 EXPC_DIAGNOSTIC(WrongArguments, Error, "'{0}' needs {1}, but has {2}", std::string_view, std::string_view,
                 std::string_view);

@@ -260,8 +260,9 @@ struct Design {
 struct Output {  // table or plot
   bool plot = false;
   std::string subject;
+  enum class Shows { Values, Effects, Ranking, Front } shows = Shows::Values;  // words of language::Role::Description
   std::optional<unsigned> over;
-  std::string axis;  // of a plot over no factor: another metric, or the places of a series
+  std::string axis;  // of a plot over no factor or a front: another metric, or the places of a series
   std::vector<unsigned> by;
 };
 

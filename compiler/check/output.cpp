@@ -39,10 +39,44 @@ bool addFactors(StudyContext& context, const std::vector<ast::Identifier>& names
   return good;
 }
 
+/// A metric that is described; where it is ordered by what is better, that must be said.
+bool checkDescribed(StudyContext& context, const ast::Identifier& word, bool ordered) {
+  const int index = context.study.findMetric(word.name);
+  if (index < 0) return context.unknownSubject(word, "metric"), false;
+  const Metric& metric = context.study.metrics[index];
+  context.note(word, metric.range);
+  if (metric.series) return errors::seriesValue(context.emitter, word.range, metric.name, metric.range), false;
+  if (!ordered || metric.better) return true;
+  context.emitter.build(word.range, errors::NoDirection, metric.name)
+      .note(metric.range, "write 'lower' or 'higher' after it")
+      .emit();
+  return false;
+}
+
+/// `table effects of step_time`
+void addDescription(StudyContext& context, const ast::TableDecl& table) {
+  using language::Role;
+  const int described = language::indexOf(Role::Description, table.subject.name);
+  if (described < 0)
+    return diag::unknownName(context.emitter, table.subject.range, "description", table.subject.name,
+                             language::texts(Role::Description));
+  const auto shows = static_cast<Output::Shows>(described + 1);
+  const size_t wanted = shows == Output::Shows::Front ? 2 : 1;
+  if (table.of.size() != wanted)
+    return context.emitter.emit(table.of.back().range, errors::WrongArguments, table.subject.name,
+                                wanted == 1 ? "one metric" : "two metrics", std::to_string(table.of.size()));
+  bool good = true;
+  for (const ast::Identifier& word : table.of) good &= checkDescribed(context, word, shows != Output::Shows::Effects);
+  if (good)
+    context.study.outputs.push_back(
+        {false, table.of[0].name, shows, std::nullopt, wanted == 2 ? table.of[1].name : "", {}});
+}
+
 void addTable(StudyContext& context, const ast::TableDecl& table) {
-  Output output{false, table.metric.name, std::nullopt, "", {}};
+  if (!table.of.empty()) return addDescription(context, table);
+  Output output{false, table.subject.name, Output::Shows::Values, std::nullopt, "", {}};
   Once seen;
-  const bool good = checkSubject(context, table.metric);
+  const bool good = checkSubject(context, table.subject);
   if (addFactors(context, table.by, output, seen) && good) context.study.outputs.push_back(std::move(output));
 }
 
@@ -50,7 +84,7 @@ void addTable(StudyContext& context, const ast::TableDecl& table) {
 class PlotChecker {
  public:
   PlotChecker(StudyContext& context, const ast::PlotDecl& plot)
-      : context_(context), plot_(plot), output_{true, plot.subject.name, std::nullopt, "", {}} {}
+      : context_(context), plot_(plot), output_{true, plot.subject.name, Output::Shows::Values, std::nullopt, "", {}} {}
 
   void run() {
     const bool good = over();

@@ -246,7 +246,7 @@ class Making {
 
 int make(const BundleOptions& options, const Console& console) {
   const auto plans = loadMeasured(options.study, options.machine, options.results, console);
-  if (!plans) return kError;
+  if (!plans) return plans.code;
   if (plans->size() != 1) return console.usage("a bundle is of one study: name it with --study");
   const plan::Plan& plan = plans->front().plan;
   const std::string target = options.to.empty() ? plan.study + std::string(kSuffix) : options.to;

@@ -35,7 +35,7 @@ int check(const CheckOptions& options, const Console& console) {
   else if (!fix(options.study, options.diff, console, owned))
     return kError;
   Compilation& compilation = *owned;
-  const int code = compilation.failed ? kError : kSuccess;
+  const int code = compilation.code();
   if (options.format == CheckFormat::Text) {
     showDiagnostics(compilation, console);
     return code;

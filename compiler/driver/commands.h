@@ -80,6 +80,7 @@ struct ReportOptions {
   MachineOptions machine;
   std::string results = "results";
   std::string html;  // "": in the results folder
+  bool all = false;  // text: everything that there is to say, not only what decides
   ReportFormat format = ReportFormat::Text;
   std::string chart;    // of a picture: a name or number as the page has them; "": the only one
   std::string to;       // of a picture: the file to write; "": CHART.FORMAT in this folder

@@ -58,7 +58,7 @@ int compare(const CompareOptions& options, const Console& console) {
   if (!after) return code;
   const auto plans =
       loadMeasured(options.study, options.machine, llvm::StringRef(options.after).split(',').first.str(), console);
-  if (!plans) return kError;
+  if (!plans) return plans.code;
   for (const ChosenPlan& one : *plans) code = worse(code, compareStudy(one.plan, *before, *after, options, console));
   return code;
 }

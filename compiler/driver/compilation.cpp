@@ -7,6 +7,7 @@
 
 #include "compiler/check/check.h"
 #include "compiler/diag/render.h"
+#include "compiler/driver/exit_codes.h"
 #include "compiler/driver/lookups.h"
 #include "compiler/driver/systems.h"
 #include "compiler/driver/where.h"
@@ -48,12 +49,12 @@ void finish(Compilation& compilation) {
 }
 
 /// For this machine's slots.
-std::optional<std::vector<ChosenPlan>> compileFor(const StudyOptions& options, const MachineOptions& machine,
-                                                  const std::optional<std::string>& where, const Console& console) {
+LoadedPlans compileFor(const StudyOptions& options, const MachineOptions& machine,
+                       const std::optional<std::string>& where, const Console& console) {
   Compilation compilation;
-  if (!openWithoutErrors(options, console, compilation)) return std::nullopt;
+  if (!openWithoutErrors(options, console, compilation)) return {std::nullopt, kError};
   const auto system = findSystem(*compilation.program, options.system.value_or("local"), machine, console);
-  if (!system) return std::nullopt;
+  if (!system) return {std::nullopt, kError};
   std::vector<ChosenPlan> plans;
   for (const auto& prepared : lower::Prepared::all(*compilation.program, options, &*system, compilation.emitter)) {
     auto plan = lower::planOf(*prepared, compilation.emitter);
@@ -61,11 +62,25 @@ std::optional<std::vector<ChosenPlan>> compileFor(const StudyOptions& options, c
     plans.push_back({std::move(*plan), std::nullopt});
     if (where) plans.back().chosen = pointsWhere(*prepared, *where, compilation.emitter);
   }
-  if (!showDiagnostics(compilation, console)) return std::nullopt;
-  return plans;
+  if (!showDiagnostics(compilation, console)) return {std::nullopt, compilation.code()};
+  return {std::move(plans), kSuccess};
 }
 
 }  // namespace
+
+int Compilation::code() const {
+  const auto asked = [&](const diag::Diagnostic& one) {
+    // What comes from the command line has the option for a file, or no place.
+    return one.range.isValid() ? sources.name(one.range.file).starts_with('-') : one.kind != diag::Kind::NoStudy;
+  };
+  bool any = false;
+  for (const diag::Diagnostic& one : diagnostics.diagnostics) {
+    if (one.severity != diag::Severity::Error) continue;
+    if (!asked(one)) return kError;
+    any = true;
+  }
+  return any ? kUsage : failed ? kError : kSuccess;
+}
 
 void open(const StudyOptions& options, const load::FileSystem& files, const Console& console,
           Compilation& compilation) {
@@ -125,34 +140,29 @@ bool showDiagnostics(Compilation& compilation, const Console& console) {
   return !compilation.failed;
 }
 
-std::optional<std::vector<ChosenPlan>> loadMeasured(const StudyOptions& options, const MachineOptions& machine,
-                                                    const std::string& results, const Console& console) {
+LoadedPlans loadMeasured(const StudyOptions& options, const MachineOptions& machine, const std::string& results,
+                         const Console& console) {
   MachineOptions measured = machine;
   if (machine.devices.empty() && machine.null_gpus.empty()) measured.measured_in = results;
   return loadPlans(options, measured, std::nullopt, console);
 }
 
-std::optional<std::vector<ChosenPlan>> loadPlans(const StudyOptions& options, const MachineOptions& machine,
-                                                 const std::optional<std::string>& where, const Console& console) {
+LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine,
+                      const std::optional<std::string>& where, const Console& console) {
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer = llvm::MemoryBuffer::getFile(options.file);
   if (!buffer || !looksLikePlan((*buffer)->getBuffer())) return compileFor(options, machine, where, console);
 
-  if (options.study || !options.plain()) {
-    console.error(fmt::format(
-        "{} is a plan: --study, --preset and -D were decided when it was made; repeat `expc plan` with them",
-        options.file));
-    return std::nullopt;
-  }
-  if (where) {
-    console.error(fmt::format("{} is a plan, which knows no conditions: --where takes the study", options.file));
-    return std::nullopt;
-  }
+  if (options.study || !options.plain())
+    return {std::nullopt,
+            console.usage(fmt::format(
+                "{} is a plan: --study, --preset and -D were decided when it was made; repeat `expc plan` with them",
+                options.file))};
+  if (where)
+    return {std::nullopt, console.usage(fmt::format("{} is a plan, which knows no conditions: --where takes the study",
+                                                    options.file))};
   llvm::Expected<plan::Plan> plan = readPlan(options.file, (*buffer)->getBuffer());
-  if (!plan) {
-    console.error(plan.takeError());
-    return std::nullopt;
-  }
-  return std::vector<ChosenPlan>{{std::move(*plan), std::nullopt}};
+  if (!plan) return {std::nullopt, console.error(plan.takeError())};
+  return {std::vector<ChosenPlan>{{std::move(*plan), std::nullopt}}, kSuccess};
 }
 
 }  // namespace expc::driver

@@ -21,6 +21,9 @@ struct Compilation {
   std::vector<std::string> notes;         // of what could not be looked up in files
   std::optional<check::Program> program;  // of a file that could be read
   bool failed = false;
+
+  /// The exit code of a command that ends with what was said: kUsage where only the command line is wrong.
+  int code() const;
 };
 
 /// Reads and checks the file that `options` names. A root file that cannot be read is said on `console`, and leaves no
@@ -44,14 +47,25 @@ struct ChosenPlan {
   std::optional<std::set<std::string>> chosen;
 };
 
+/// Plans, or the exit code of a command that ends because there are none.
+struct LoadedPlans {
+  std::optional<std::vector<ChosenPlan>> plans;
+  int code = 0;
+
+  explicit operator bool() const { return plans.has_value(); }
+  std::vector<ChosenPlan>& operator*() { return *plans; }
+  const std::vector<ChosenPlan>& operator*() const { return *plans; }
+  const std::vector<ChosenPlan>* operator->() const { return &*plans; }
+};
+
 /// The plans of a study file (compiled for this machine's slots) or of a plan file, with the points at which `where`
 /// holds; nothing after saying why.
-std::optional<std::vector<ChosenPlan>> loadPlans(const StudyOptions& options, const MachineOptions& machine,
-                                                 const std::optional<std::string>& where, const Console& console);
+LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine,
+                      const std::optional<std::string>& where, const Console& console);
 
 /// The same for whoever reads the results in a folder. The machine is that of the newest session there (of those on
 /// real devices, if there are any), unless options name one: what it could run is judged, wherever that is read.
-std::optional<std::vector<ChosenPlan>> loadMeasured(const StudyOptions& options, const MachineOptions& machine,
-                                                    const std::string& results, const Console& console);
+LoadedPlans loadMeasured(const StudyOptions& options, const MachineOptions& machine, const std::string& results,
+                         const Console& console);
 
 }  // namespace expc::driver

@@ -97,7 +97,7 @@ int diagnose(const DiagnoseOptions& options, const Console& console) {
       return console.usage(fmt::format("--lost {}: expected a share, as 2%", options.lost));
   }
   const auto plans = loadMeasured(options.study, options.machine, options.results, console);
-  if (!plans) return kError;
+  if (!plans) return plans.code;
   if (options.json && plans->size() > 1)
     return console.usage(fmt::format("{} holds {} studies and a diagnosis is of one: choose it with --study NAME",
                                      options.study.file, plans->size()));

@@ -113,7 +113,7 @@ std::string contradiction(const ExportOptions& options) {
 int exportResults(const ExportOptions& options, const Console& console) {
   if (const std::string wrong = contradiction(options); !wrong.empty()) return console.usage(wrong);
   auto plans = loadMeasured(options.study, options.machine, options.results, console);
-  if (!plans) return kError;
+  if (!plans) return plans.code;
   std::vector<std::string> messages;
   llvm::Expected<store::Store> store = store::Store::openForReading(options.results, messages);
   if (!store) return console.error(store.takeError());

@@ -30,7 +30,7 @@ int extractOne(const plan::Plan& plan, const ExtractOptions& options, const Cons
 
 int extract(const ExtractOptions& options, const Console& console) {
   const auto plans = loadMeasured(options.study, options.machine, options.results, console);
-  if (!plans) return kError;
+  if (!plans) return plans.code;
   int code = kSuccess;
   for (const ChosenPlan& one : *plans) code = worse(code, extractOne(one.plan, options, console));
   return code;

@@ -12,7 +12,7 @@ namespace expc::driver {
 
 int history(const HistoryOptions& options, const Console& console) {
   const auto plans = loadMeasured(options.study, options.machine, options.results, console);
-  if (!plans) return kError;
+  if (!plans) return plans.code;
   std::vector<std::string> messages;
   auto store = store::Store::openForReading(options.results, messages);
   if (!store) return console.error(store.takeError());

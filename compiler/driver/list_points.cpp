@@ -26,8 +26,8 @@ std::string row(lower::Prepared& prepared, expand::Levels point, size_t width) {
 }  // namespace
 
 report::PlanCounts countsOf(const lower::Outline& outline) {
-  return {outline.points, outline.available, outline.expected_infeasible, outline.comparison_cells,
-          outline.criterion_cells};
+  return {outline.points,          outline.available,        outline.expected_infeasible, outline.comparison_cells,
+          outline.criterion_cells, outline.comparison_unfit, outline.criterion_unfit};
 }
 
 bool listPoints(lower::Prepared& prepared, const expand::Condition* where, const PlanOptions& options,

@@ -111,6 +111,8 @@ void addReport(CLI::App& app, Asked& asked) {
                            {"pdf", ReportFormat::Pdf}},
                           "How to print (default text), or one chart of the page as a picture")
       ->type_name("FORMAT");
+  command.add_flag("--all", options.all,
+                   "Print everything: all that is said of each verdict, comparisons, descriptions, notes of trials");
   command
       .add_option("--chart", options.chart,
                   "Which chart, by its name or its number on the page; without it the only one")

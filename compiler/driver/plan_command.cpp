@@ -119,7 +119,8 @@ int plan(const PlanOptions& options, const Console& console) {
   const auto prepared = lower::Prepared::all(*compilation.program, options.study, &*system, compilation.emitter);
   bool good = compilation.emitter.errors() == 0;
   for (const auto& one : prepared) good = good && showStudy(*one, options, compilation, console);
-  return showDiagnostics(compilation, console) && good ? kSuccess : kError;
+  if (!showDiagnostics(compilation, console)) return compilation.code();
+  return good ? kSuccess : kError;
 }
 
 }  // namespace expc::driver

@@ -87,7 +87,7 @@ int rehearse(const RehearseOptions& options, const Console& console) {
                                         : resourcesOf(machine, options.engine.worker);
   if (!resources) return console.error(resources.takeError());
   const auto plans = plansFor(*system, options, compilation, console);
-  if (!plans) return kError;
+  if (!plans) return compilation.code();
   int code = kSuccess;
   for (const plan::Plan& plan : *plans) {
     code = worse(code, rehearseOne(plan, *resources, options, console));

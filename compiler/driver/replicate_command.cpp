@@ -75,7 +75,7 @@ int replicate(const ReplicateOptions& options, const Console& console) {
   if (!here) return code;
   sides.push_back(std::move(*here));
   const auto plans = loadMeasured(options.study, options.machine, options.results, console);
-  if (!plans) return kError;
+  if (!plans) return plans.code;
   code = kSuccess;
   for (const ChosenPlan& one : *plans) code = worse(code, replicateStudy(one.plan, sides, options, console));
   return code;

@@ -7,7 +7,7 @@ namespace expc::driver {
 
 int report(const ReportOptions& options, const Console& console) {
   const auto plans = loadMeasured(options.study, options.machine, options.results, console);
-  if (!plans) return kError;
+  if (!plans) return plans.code;
   const bool picture = options.format != ReportFormat::Text && options.format != ReportFormat::Json;
   if (!picture && (!options.chart.empty() || !options.to.empty()))
     return console.error("--chart and --to are for a picture: say --format svg, png or pdf"), kUsage;

@@ -125,7 +125,10 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
   html.rehearsed = rehearsed ? &*rehearsed : nullptr;
   llvm::Error written = report::writeHtml(page, plan, judgement, *results, html);
   const bool page_failed = static_cast<bool>(written);
-  if (page_failed) console.error(std::move(written));
+  if (page_failed && options.html.empty())  // nobody asked for it: the verdicts are what counts
+    console.message("there is no page: " + llvm::toString(std::move(written)));
+  else if (page_failed)
+    console.error(std::move(written));
 
   bool printed;
   if (options.format == ReportFormat::Json) {
@@ -135,10 +138,11 @@ int showVerdicts(const plan::Plan& plan, const ReportOptions& options, std::opti
     text.width = console.width();
     text.colour = console.colourOut();
     text.folder = options.results;
+    text.all = options.all;
     if (!page_failed) text.html_path = page;
     printed = console.print(report::resultText(plan, judgement, *results, text));
   }
-  return page_failed || !printed ? kError : analysis::exitCode(judgement);
+  return (page_failed && !options.html.empty()) || !printed ? kError : analysis::exitCode(judgement);
 }
 
 std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::string& results,

@@ -13,22 +13,23 @@ namespace expc::language {
 
 /// What a word is. Words of one role stand together, in the order in which messages list them.
 enum class Role : uint8_t {
-  Head,        // begins a statement: `factor`
-  Clause,      // goes on with one: `baseline`
-  Operator,    // stands in an expression: `and`, `true`
-  Value,       // stands for a value in one place: `previous`
-  Comparison,  // a function behind `compare NAME =`
-  Choice,      // a function of any expression: `choose`
-  Function,    // a function of one place: `epochs_to`, `column`
-  Type,        // `int`, `Time`
-  Trait,       // follows a metric's type: `lower`
-  Kind,        // of trials: `timed`
-  Setting,     // of a design
-  Source,      // a function behind `from`
-  Taken,       // a function behind `from` that makes one number of several
-  Scaling,     // what `efficiency` holds constant
-  Place,       // what a series runs over, in a plot
-  Property,    // of a system
+  Head,         // begins a statement: `factor`
+  Clause,       // goes on with one: `baseline`
+  Operator,     // stands in an expression: `and`, `true`
+  Value,        // stands for a value in one place: `previous`
+  Comparison,   // a function behind `compare NAME =`
+  Choice,       // a function of any expression: `choose`
+  Function,     // a function of one place: `epochs_to`, `column`
+  Type,         // `int`, `Time`
+  Trait,        // follows a metric's type: `lower`
+  Kind,         // of trials: `timed`
+  Setting,      // of a design
+  Source,       // a function behind `from`
+  Taken,        // a function behind `from` that makes one number of several
+  Scaling,      // what `efficiency` holds constant
+  Place,        // what a series runs over, in a plot
+  Description,  // what a table says of metrics, before `of`
+  Property,     // of a system
 };
 
 /// Blocks, as a set. A head begins a statement there; a setting belongs there.

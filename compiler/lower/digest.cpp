@@ -213,6 +213,7 @@ class Digester {
     Object object{{"subject", output.subject}, {"by", std::move(by)}};
     if (output.over) object["over"] = study_.factors[*output.over].name;
     if (!output.axis.empty()) object["over"] = output.axis;
+    if (output.shows != check::Output::Shows::Values) object["shows"] = static_cast<int>(output.shows);
     return object;
   }
 

@@ -15,7 +15,8 @@ inline constexpr uint64_t kMaxPlanPoints = 1'000'000;
 struct Outline {
   plan::Plan head;  // points empty; comparisons and criteria without cells
   uint64_t points = 0, available = 0, expected_infeasible = 0;
-  std::vector<uint64_t> comparison_cells, criterion_cells;
+  /// By comparison and criterion, those beside them that the machine's memory excludes apart.
+  std::vector<uint64_t> comparison_cells, criterion_cells, comparison_unfit, criterion_unfit;
 };
 /// Its digest included.
 Outline outlineOf(const Prepared& prepared);

@@ -192,7 +192,8 @@ class Outliner {
         plan_.plots.push_back(
             {output.subject, output.over ? study_.factors[*output.over].name : output.axis, names(output.by)});
       else
-        plan_.tables.push_back({output.subject, names(output.by)});
+        plan_.tables.push_back(
+            {output.subject, names(output.by), static_cast<plan::Table::Shows>(output.shows), output.axis});
     }
   }
 
@@ -210,12 +211,16 @@ class Outliner {
       result.without_partner = survey_.comparisons[i].without;
       result.without_partner_why = whyWithout(survey_.comparisons[i], study_, sources_);
       plan_.comparisons.push_back(std::move(result));
-      outline_.comparison_cells.push_back(survey_.comparisons[i].cells);
+      outline_.comparison_cells.push_back(survey_.comparisons[i].cells - survey_.comparisons[i].infeasible);
+      outline_.comparison_unfit.push_back(survey_.comparisons[i].infeasible);
     }
     for (size_t i = 0; i < selected_.criteria.size(); ++i) {
       plan_.criteria.push_back(criterion(*selected_.criteria[i], survey_.criteria[i]));
       plan_.criteria.back().factors = factors;
-      outline_.criterion_cells.push_back(survey_.criteria[i].cells);
+      // What claims that memory runs out is about just these.
+      const uint64_t unfit = selected_.criteria[i]->infeasible ? 0 : survey_.criteria[i].infeasible;
+      outline_.criterion_cells.push_back(survey_.criteria[i].cells - unfit);
+      outline_.criterion_unfit.push_back(unfit);
     }
   }
 

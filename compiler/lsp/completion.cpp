@@ -101,7 +101,12 @@ const Completion::Slot* Completion::slotOf(Rule rule, Token after) {
       {Rule::Claim, Token::LessEqual, kLets},
       {Rule::Claim, Token::Greater, kLets},
       {Rule::Claim, Token::GreaterEqual, kLets},
-      {Rule::TableDecl, Token::Table, kSubjects},
+      {Rule::TableDecl, Token::Table,
+       [](C& c) {
+         kSubjects(c);
+         c.words(Role::Description, Kind::Keyword);
+       }},
+      {Rule::TableDecl, Token::Of, kMetrics},
       {Rule::TableDecl, Token::By, kFactors},
       {Rule::PlotDecl, Token::Plot, kSubjects},
       {Rule::PlotDecl, Token::Over,

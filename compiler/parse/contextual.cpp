@@ -36,6 +36,7 @@ Token settled(Token head, Token previous, const Word& word, Token next) {
   if (token != Token::Identifier) return token;
   if (word.text == "keep" && next == Token::Criterion)
     return wantsOperand(previous) || previous == Token::Assign || previous == Token::In ? token : Token::Keep;
+  if (head == Token::Table && word.text == "of" && isWord(previous) && isWord(next)) return Token::Of;
   if (head != Token::Criterion) return token;
   if (word.text == "infeasible" && previous == Token::Colon && !llvm::is_contained(kGoOn, next))
     return Token::Infeasible;

@@ -33,6 +33,7 @@ namespace expc::parse {
 // X(enumerator, token of ExpLexer.g4, how it is written; "" where the text varies), in the grammar's order.
 #define EXPC_PARSE_TOKENS(X) \
   X(Infeasible, INFEASIBLE, "infeasible") X(Always, ALWAYS, "always") X(Give, GIVE, "give") X(Keep, KEEP, "keep") \
+  X(Of, OF, "of") \
   X(Import, IMPORT, "import") X(Enum, ENUM, "enum") X(Let, LET, "let") X(Workload, WORKLOAD, "workload") \
   X(System, SYSTEM, "system") X(Reference, REFERENCE, "reference") X(Preset, PRESET, "preset") \
   X(Study, STUDY, "study") X(Param, PARAM, "param") X(Metric, METRIC, "metric") X(Require, REQUIRE, "require") \

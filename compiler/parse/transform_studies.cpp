@@ -32,7 +32,8 @@ void Transform::read(uint32_t index, ast::StudyDecl& out) {
 void Transform::read(uint32_t index, ast::MeasureDecl& out) { out.metrics = identifiers(child(index, Rule::Words)); }
 
 void Transform::read(uint32_t index, ast::TableDecl& out) {
-  out.metric = identifier(child(index, Rule::Word));
+  out.subject = identifier(child(index, Rule::Word));
+  if (const uint32_t metrics = child(index, Rule::Words); metrics != kNone) out.of = identifiers(metrics);
   out.by = factorNames(index);
 }
 

@@ -21,6 +21,7 @@ Selected Selected::whole(const check::Study& study) {
     for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<unsigned>(i);
     selected.levels.push_back(std::move(all));
   }
+  selected.kept_at.resize(study.factors.size());
   for (const check::Criterion& criterion : study.criteria) selected.criteria.push_back(&criterion);
   selected.design = *study.design;
   return selected;
@@ -34,7 +35,10 @@ bool Selected::apply(const check::Change& change, diag::Emitter& emitter) {
     given_by[assigned.parameter] = change.name;
     given_at[assigned.parameter] = assigned.range;
   }
-  for (const check::Only& only : change.only) levels[only.factor] = only.levels;
+  for (const check::Only& only : change.only) {
+    levels[only.factor] = only.levels;
+    kept_at[only.factor] = only.range;
+  }
   std::erase_if(criteria, [&](const check::Criterion* criterion) { return change.drops(*criterion); });
   for (const check::Criterion& added : change.criteria) {
     for (const check::Criterion* known : criteria)

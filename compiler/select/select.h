@@ -28,6 +28,7 @@ struct Selected {
   std::vector<std::string> given_by;              // by parameter
   std::vector<source::Range> given_at;            // by parameter, where given_by says something
   std::vector<std::vector<unsigned>> levels;      // kept levels of each factor, in declared order
+  std::vector<source::Range> kept_at;             // by factor, where a change chose these
   std::vector<const check::Criterion*> criteria;  // the study's, then presets'
   check::Design design;
 

@@ -13,6 +13,9 @@ EXPC_DIAGNOSTIC(UselessRule, Warning, "the rule '{0}' removes no point", std::st
 EXPC_DIAGNOSTIC(LevelNeverOccurs, Warning, "the {0} of '{1}' never occur{2}", std::string, std::string_view,
                 std::string_view);
 
+EXPC_DIAGNOSTIC(IdleValue, Warning, "'{0}' is active at no point, so what is given to it changes nothing",
+                std::string_view);
+
 constexpr size_t kShownLevels = 5;
 constexpr uint64_t kMaxJudged = 5'000'000;  // so many combinations are looked at in any case
 
@@ -86,6 +89,34 @@ void lintEmpty(const expand::Space& whole, diag::Emitter& emitter) {
   auto builder = emitter.build(whole.study().range, EmptyGrid, whole.study().name);
   if (auto rules = expand::minimalConflict(whole, whole.selected().levels)) noteConflict(builder, whole, *rules);
   builder.emit();
+}
+
+void lintIdle(const expand::Space& space, const Seen& seen, const std::vector<std::pair<unsigned, unsigned>>& idle,
+              bool whole, diag::Emitter& emitter) {
+  const check::Study& study = space.study();
+  const select::Selected& selected = space.selected();
+  const auto report = [&](source::Range at, std::string_view name, source::Range condition) {
+    if (at.isValid()) emitter.build(at, IdleValue, name).note(condition, "it is active only where this holds").emit();
+  };
+  std::set<unsigned> said;
+  for (const auto& [use, parameter] : idle) {
+    const check::Parameter& declared = study.workload->parameters[parameter];
+    const bool changed = selected.given_at[parameter].isValid();
+    // A change reaches all workloads that have the parameter, so it is idle where it is in each of these.
+    const auto idle_in = [&](unsigned other) { return std::ranges::count(idle, std::pair(other, parameter)) > 0; };
+    bool everywhere = true;
+    for (unsigned other = 0; other < study.uses.size(); ++other)
+      everywhere &= study.uses[other].parameter_of[parameter] < 0 || idle_in(other);
+    if (whole)
+      report(study.uses[use].argument_ranges[parameter], declared.name, declared.when->range);
+    else if (changed && everywhere && said.insert(parameter).second)
+      report(selected.given_at[parameter], declared.name, declared.when->range);
+  }
+  for (unsigned factor = 0; factor < study.factors.size() && !whole; ++factor) {
+    bool occurs = !study.factors[factor].active;
+    for (const unsigned level : selected.levels[factor]) occurs |= seen.count(factor, level) > 0;
+    if (!occurs) report(selected.kept_at[factor], study.factors[factor].name, study.factors[factor].active->range);
+  }
 }
 
 void lintGrid(const expand::Space& whole, const Seen& seen, diag::Emitter& emitter) {

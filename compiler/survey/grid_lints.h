@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/expand/walk.h"
@@ -32,6 +33,10 @@ void noteConflict(diag::Builder& builder, const expand::Space& space, const std:
 
 /// Reports on the whole study: no point at all, with a smallest set of rules to blame (E0401).
 void lintEmpty(const expand::Space& whole, diag::Emitter& emitter);
+/// Values that are given and are active at no point (W0415): arguments of the whole study, or what presets and -D make
+/// of a selection.
+void lintIdle(const expand::Space& space, const Seen& seen, const std::vector<std::pair<unsigned, unsigned>>& idle,
+              bool whole, diag::Emitter& emitter);
 /// A rule that removes nothing (W0402); a level that never occurs (W0403).
 void lintGrid(const expand::Space& whole, const Seen& seen, diag::Emitter& emitter);
 

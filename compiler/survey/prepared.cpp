@@ -29,6 +29,7 @@ class Preparer {
       return nullptr;
     }
     lintGrid(space, survey.seen, emitter_);
+    lintIdle(space, survey.seen, survey.idle, true, emitter_);
     lintPairs(space, survey, *program_.sources, emitter_);
     lintCriteria(space, survey, emitter_);
     lintControls(space, emitter_);
@@ -66,6 +67,7 @@ class Preparer {
       builder.emit();
       return nullptr;
     }
+    lintIdle(*prepared->space_, prepared->survey_->seen, prepared->survey_->idle, false, emitter_);
     lintEffective(*prepared);
     return prepared;
   }
@@ -79,7 +81,7 @@ class Preparer {
     };
     for (const check::Change& preset : study_.presets) added(preset);
     for (const check::Change& preset : study_.presets) alone({study_.name, {preset.name}, {}}, preset.range);
-    if (!selection.plain()) alone(selection, study_.range);
+    if (!selection.plain()) alone(selection, {});
   }
 
  private:
@@ -119,7 +121,7 @@ std::unique_ptr<Prepared> Prepared::of(const check::Program& program, const chec
   if (!prepared || !selected) return nullptr;
   for (const std::string& name : selection.presets) unrestricted.added(*study.findPreset(name));
   if (!selection.plain())
-    prepared = Preparer(program, study, system, emitter).selected(selection, std::move(*selected), study.range, true);
+    prepared = Preparer(program, study, system, emitter).selected(selection, std::move(*selected), {}, true);
   return emitter.errors() == before ? std::move(prepared) : nullptr;
 }
 

@@ -135,6 +135,11 @@ class Surveyor {
         of.asked.emplace_back(factor.levels.size(), Survey::OfCriterion::Never);
       }
     }
+    for (unsigned use = 0; use < study_.uses.size(); ++use)
+      for (unsigned parameter = 0; parameter < study_.workload->parameters.size(); ++parameter)
+        if (space.when(parameter) && study_.uses[use].parameter_of[parameter] >= 0 &&
+            (study_.uses[use].argument_ranges[parameter].isValid() || space.selected().given_at[parameter].isValid()))
+          survey_.idle.emplace_back(use, parameter);
   }
 
   std::optional<Survey> run(diag::Emitter& emitter) {
@@ -173,6 +178,10 @@ class Surveyor {
     ++survey_.points;
     survey_.seen.add(point);
     paths_.add(point);
+    if (!survey_.idle.empty())
+      std::erase_if(survey_.idle, [&](const auto& given) {
+        return space_.use(point) == given.first && space_.when(given.second)->holds(point);
+      });
     bool runs = machine_.unavailable(point).empty();
     survey_.available += runs;
     survey_.expected_infeasible += runs && !machine_.expectedInfeasible(point).empty();
@@ -212,7 +221,9 @@ class Surveyor {
         return;
       case Pairs::Found::One:
         ++of.pairs;
-        of.cells += machine_.runs(&comparison, point);
+        if (!machine_.runs(&comparison, point)) return;
+        ++of.cells;
+        of.infeasible += !machine_.infeasible(&comparison, point).why.empty();
         return;
     }
   }

@@ -19,6 +19,7 @@ struct Survey {
     std::map<Missing, uint64_t> reasons;  // of `without`
     std::vector<unsigned> example;        // a treated point with several baselines
     uint64_t cells = 0;                   // pairs that the system can run
+    uint64_t infeasible = 0;              // of these, expected to run out of memory
   };
   struct OfCriterion {
     explicit OfCriterion(const check::Criterion& criterion) : shape(criterion) {}
@@ -44,6 +45,8 @@ struct Survey {
   std::vector<OfCriterion> criteria;      // by criterion of the selection
   uint64_t ids_sum = 0, ids_mix = 0;      // of all ids, whatever their order; with `writer`
   std::vector<std::string> data_paths;    // distinct, that some point reads
+  /// Uses and parameters that were given a value, and that are active at no point.
+  std::vector<std::pair<unsigned, unsigned>> idle;
 };
 
 /// Nothing after a report. With a writer the ids are summed up.

@@ -96,7 +96,9 @@ plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
   result.name = metric.name;
   result.dimension = metric.dimension.planName();
   result.unit = metric.dimension.baseUnit();
-  result.better = metric.better == check::Direction::Higher ? plan::Direction::Higher : plan::Direction::Lower;
+  result.better.reset();
+  if (metric.better)
+    result.better = *metric.better == check::Direction::Higher ? plan::Direction::Higher : plan::Direction::Lower;
   result.kind = toPlan(metric.kind);
   result.exact = metric.exact;
   result.series = metric.series;

@@ -21,11 +21,29 @@ void describePlots(const Index& index, Description& description) {
   std::set<std::string> series;
   for (const plan::Plot& plot : plan.plots) {
     const plan::Metric *subject = plan.findMetric(plot.subject), *over = plan.findMetric(plot.over);
-    if (plot.kind(plan) == plan::PlotKind::Metrics) description.plotted.push_back(paretoFront(index, *over, *subject));
+    if (plot.kind(plan) == plan::PlotKind::Metrics && over->better && subject->better)
+      description.plotted.push_back(paretoFront(index, *over, *subject));
     if (plot.kind(plan) != plan::PlotKind::Series || !series.insert(plot.subject).second) continue;
     std::vector<Curve> curves = curvesOf(index, *subject);
     description.curves.insert(description.curves.end(), std::make_move_iterator(curves.begin()),
                               std::make_move_iterator(curves.end()));
+  }
+}
+
+/// Appends what a table asks for, whether or not it would be worth saying by itself.
+void describeAsked(const Index& index, Description& description) {
+  using Shows = plan::Table::Shows;
+  const auto lacks = [](const auto& all, auto is) { return std::none_of(all.begin(), all.end(), is); };
+  for (const plan::Table& table : index.plan().tables) {
+    const plan::Metric *metric = index.plan().findMetric(table.subject), *other = index.plan().findMetric(table.other);
+    const auto named = [&](const auto& one) { return one.metric == table.subject; };
+    if (table.shows == Shows::Effects && metric && lacks(description.effects, named))
+      if (auto effects = effectsOn(index, *metric)) description.effects.push_back(std::move(*effects));
+    if (table.shows == Shows::Ranking && metric && lacks(description.rankings, named))
+      description.rankings.push_back({metric->name, rank(index, *metric)});
+    if (table.shows == Shows::Front && metric && other &&
+        lacks(description.fronts, [&](const Front& one) { return one.isOf(table); }))
+      description.fronts.push_back(paretoFront(index, *metric, *other));
   }
 }
 
@@ -44,12 +62,14 @@ Description describe(const Index& index) {
     if (is_grid)
       if (auto effects = effectsOn(index, *metric); effects && effects->effects.size() > 1)
         description.effects.push_back(std::move(*effects));
-    if (Ranking ranking{name, rank(index, *metric)}; ranking.points.size() > 2 && ranking.points.back().rank > 1)
-      description.rankings.push_back(std::move(ranking));
+    if (metric->better)
+      if (Ranking ranking{name, rank(index, *metric)}; ranking.points.size() > 2 && ranking.points.back().rank > 1)
+        description.rankings.push_back(std::move(ranking));
     if (auto drift = driftOf(index, *metric); drift && (drift->first || drift->p <= kTrend))
       description.drifts.push_back(std::move(*drift));
     const std::vector<Outlier> outliers = outliersOf(index, *metric);
     description.outliers.insert(description.outliers.end(), outliers.begin(), outliers.end());
+    if (!metric->better) continue;
     if (!first) {
       first = metric;
       continue;
@@ -57,6 +77,7 @@ Description describe(const Index& index) {
     if (Front front = paretoFront(index, *first, *metric); front.points.size() > 1 && front.beaten > 0)
       description.fronts.push_back(std::move(front));
   }
+  describeAsked(index, description);
   return description;
 }
 

@@ -171,8 +171,23 @@ std::string formatEstimate(double estimate, const stats::Interval& interval, std
 }
 
 std::string formatWithoutFailure(unsigned n) {
-  return fmt::format("of further ones at most {:.0f} % would fail (95 % confidence)",
-                     100 * stats::zeroFailuresBound(n));
+  return fmt::format("with 95 % confidence at most {:.2g} % of runs fail", 100 * stats::zeroFailuresBound(n));
+}
+
+std::string durationText(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return "?";
+  if (seconds < 0.95) return fmt::format("{:.0f} ms", 1000 * seconds);
+  const auto whole = static_cast<uint64_t>(std::llround(seconds));
+  if (seconds < 9.95) return fmt::format("{:.2g} s", seconds);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 600)
+    return whole % 60 ? fmt::format("{} min {} s", whole / 60, whole % 60) : fmt::format("{} min", whole / 60);
+  if (whole < 3600) return fmt::format("{:.0f} min", seconds / 60);
+  if (whole < 48 * 3600) {
+    const uint64_t minutes = (whole + 30) / 60;
+    return minutes % 60 ? fmt::format("{} h {} min", minutes / 60, minutes % 60) : fmt::format("{} h", minutes / 60);
+  }
+  return fmt::format("{:.1f} days", seconds / 86400);
 }
 
 bool showsLittle(unsigned n) { return stats::zeroFailuresBound(n) > 0.5; }

@@ -49,10 +49,13 @@ std::string formatEstimate(double estimate, const stats::Interval& interval, std
 std::string formatAgainst(double value, std::span<const double> bounds, std::string_view unit,
                           std::string_view dimension = "", double beside = 0);
 
-/// What `n` trials without a failure show of further ones: "of further ones at most 26 % would fail (95 % confidence)".
+/// What `n` trials without a failure show: "with 95 % confidence at most 26 % of runs fail".
 std::string formatWithoutFailure(unsigned n);
 
-/// Whether `n` trials without a failure leave it open that more than half of further ones fail.
+/// "250 ms", "4.2 s", "45 s", "3 min 20 s", "2 h 30 min", "4.0 days".
+std::string durationText(double seconds);
+
+/// Whether `n` trials without a failure leave it open that more than half of all runs fail.
 bool showsLittle(unsigned n);
 
 /// "95 %", "99.9 %".

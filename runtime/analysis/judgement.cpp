@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/controls.h"
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/description.h"
 #include "runtime/analysis/looks.h"
+#include "runtime/analysis/meaning.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/analysis/null_cards.h"
 #include "runtime/analysis/readings.h"
@@ -58,6 +60,7 @@ Summary summarise(const Index& index, const plan::Point& point, const plan::Metr
   for (size_t i = 0; i < place.outcomes.size(); ++i) {
     const Outcome& outcome = place.outcomes[i];
     if (!outcome.ended()) continue;
+    if (!outcome.valid() && !metric.better) continue;
     if (!outcome.valid()) {
       ranked.push_back(worst);
       sessions.push_back(outcome.session);
@@ -184,20 +187,19 @@ Judgement judge(const Index& index) {
 }
 
 int exitCode(const Judgement& judgement) {
-  bool tried = false, valid = false, asked = false, failed = false, open = false;
+  bool tried = false, valid = false, asked = false;
+  std::set<int> codes;
   for (const PointStatus& point : judgement.points) {
     valid = valid || point.valid > 0;
     tried = tried || point.valid + point.failed + point.timeouts + point.infeasible + point.invalid > 0;
   }
   for (const CriterionResult& criterion : judgement.criteria) {
-    if (criterion.verdict == Verdict::NotAsked) continue;
-    asked = true;
-    const bool is_final = criterion.isFinal();
-    failed = failed || (is_final && (criterion.verdict == Verdict::Fail || criterion.verdict == Verdict::Infeasible));
-    open = open || !is_final || criterion.verdict == Verdict::Inconclusive || criterion.verdict == Verdict::NotRun;
+    const Meaning& meaning = meaningOf(criterion);
+    asked |= meaning.answer != Answer::NotAsked;
+    if (meaning.exit_code != 0) codes.insert(meaning.exit_code);
   }
   if (!tried || (!asked && !valid)) return 5;
-  return failed ? 3 : open ? 4 : 0;
+  return codes.empty() ? 0 : *codes.begin();
 }
 
 }  // namespace expc::analysis

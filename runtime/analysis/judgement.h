@@ -26,7 +26,7 @@ enum class Verdict { Pass, Fail, Inconclusive, Infeasible, NotRun, NotAsked };
 std::string_view toString(Verdict verdict);
 
 /// A metric at a point. A timed-out trial counts in n, median and interval as worse than every value, so these may be
-/// infinite.
+/// infinite; of a metric that does not say what is better it does not count.
 struct Summary {
   std::string point, metric;
   unsigned n = 0;                           // at least 1: a metric without a value has no summary

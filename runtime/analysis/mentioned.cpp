@@ -15,7 +15,10 @@ std::vector<std::string> mentionedMetrics(const plan::Plan& plan) {
   };
   for (const plan::Comparison& comparison : plan.comparisons) mention(comparison.cells);
   for (const plan::Criterion& criterion : plan.criteria) mention(criterion.cells);
-  for (const plan::Table& table : plan.tables) mentioned.insert(table.subject);
+  for (const plan::Table& table : plan.tables) {
+    mentioned.insert(table.subject);
+    mentioned.insert(table.other);
+  }
   for (const plan::Plot& plot : plan.plots) mentioned.insert(plot.subject);
   std::vector<std::string> names;
   for (const plan::Metric& metric : plan.metrics)

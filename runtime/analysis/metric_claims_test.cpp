@@ -17,13 +17,13 @@ TEST_CASE("without a confidence every trial must satisfy the bound") {
     records.accuracy(point.id, 1, 0.95 + 0.001 * (point.levels[0] + point.levels[1]));
   CriterionResult result = judged(plan, claim, records);
   CHECK(word(result.verdict) == "pass");
-  CHECK(result.why == "all 6 trials >= 90 %: smallest 95.0 % at precision=fp64 gpus=1");
+  CHECK(result.why == "all 6 trials are >= 90 %: the smallest is 95.0 % at precision=fp64 gpus=1");
   records.results.trials[5].metrics["accuracy"] = 0.883;
   records.results.trials[4].metrics["accuracy"] = 0.899;
   result = judged(plan, claim, records);
   CHECK(word(result.verdict) == "fail");
-  CHECK(result.why == "2 of 6 trials below 90 %: precision=bf16 gpus=2 got 88.3 %");
-  CHECK(result.cells[5].why == "1 of 1 trial below 90 %");
+  CHECK(result.why == "2 of 6 trials are below 90 %: precision=bf16 gpus=2 got 88.3 %");
+  CHECK(result.cells[5].why == "1 of 1 trial is below 90 %");
   // Exactly the bound holds.
   for (store::Trial& trial : records.results.trials) trial.metrics["accuracy"] = 324.0 / 360;
   CHECK(word(judged(plan, claim, records).verdict) == "pass");
@@ -31,13 +31,13 @@ TEST_CASE("without a confidence every trial must satisfy the bound") {
   records.results.trials[2].status = TrialStatus::Timeout;
   result = judged(plan, claim, records);
   CHECK(word(result.verdict) == "fail");
-  CHECK(result.why == "1 of 6 trials below 90 %: precision=fp32 gpus=1 got a timeout");
+  CHECK(result.why == "1 of 6 trials is below 90 %: precision=fp32 gpus=1 got a timeout");
   // A trial that did not end says nothing either way.
   records.results.trials[2].status = TrialStatus::Failed;
   records.results.trials[2].reason = "worker printed nonsense";
   result = judged(plan, claim, records);
   CHECK(word(result.verdict) == "inconclusive");
-  CHECK(result.why == "1 of 6 cells undecided: precision=fp32 gpus=1 failed: worker printed nonsense");
+  CHECK(result.why == "1 of 6 cells is undecided: precision=fp32 gpus=1 failed: worker printed nonsense");
 }
 
 TEST_CASE("a claim about every trial waits for the planned ones") {
@@ -49,11 +49,11 @@ TEST_CASE("a claim about every trial waits for the planned ones") {
   records.accuracy("fp64-1", 1, 0.95);
   records.accuracy("fp64-1", 2, 0.96);
   CHECK(word(judged(plan, claim, records).verdict) == "inconclusive");
-  CHECK(judged(plan, claim, records).why == "precision=fp64 gpus=1: 2 trials so far >= 90 %, of 3 planned");
+  CHECK(judged(plan, claim, records).why == "precision=fp64 gpus=1: 2 trials so far are >= 90 %, of 3 planned");
   records.accuracy("fp64-1", 3, 0.97);
   const CriterionResult result = judged(plan, claim, records);
   CHECK(word(result.verdict) == "pass");
-  CHECK(result.why == "all 3 trials >= 90 %: smallest 95.0 % at precision=fp64 gpus=1");
+  CHECK(result.why == "all 3 trials are >= 90 %: the smallest is 95.0 % at precision=fp64 gpus=1");
 }
 
 TEST_CASE("with a confidence a metric is judged by its median's interval") {
@@ -64,7 +64,7 @@ TEST_CASE("with a confidence a metric is judged by its median's interval") {
   for (int64_t block = 1; block <= 7; ++block) records.accuracy("fp64-1", block, 0.95 + 0.002 * block);
   const CriterionResult result = judged(plan, criterion(cells, atLeast(0.9, "90 %"), "", 0.95), records);
   CHECK(word(result.verdict) == "pass");
-  CHECK(result.why == "precision=fp64 gpus=1: 95.8 % [95.2 %, 96.4 %] >= 90 %");
+  CHECK(result.why == "precision=fp64 gpus=1: 95.8 % [95.2 %, 96.4 %] is >= 90 %");
   CHECK(word(judged(plan, criterion(cells, atLeast(0.97, "97 %"), "", 0.95), records).verdict) == "fail");
   CHECK(word(judged(plan, criterion(cells, atLeast(0.96, "96 %"), "", 0.95), records).verdict) == "inconclusive");
   // Seven values give no interval at 99 %.
@@ -81,7 +81,7 @@ TEST_CASE("exact metrics are compared as they are, and constant ones say so") {
   const double limit = 2.0 * 1024 * 1024 * 1024;
   CriterionResult result = judged(plan, criterion(cells, atMost(limit, "2GiB"), "B", 0.95), records);
   CHECK(word(result.verdict) == "pass");  // two values suffice: they never vary
-  CHECK(result.why == "all 2 cells: largest 1.00 GiB (constant) <= 2GiB");
+  CHECK(result.why == "all 2 cells are <= 2GiB: the largest is 1.00 GiB (constant)");
   CHECK(result.cells[0].constant);
   CHECK(word(judged(plan, criterion(cells, {Relation::Equal, limit / 2, 0, "== 1GiB"}, "B", 0.95), records).verdict) ==
         "pass");
@@ -107,7 +107,7 @@ TEST_CASE("a metric that the device cannot give leaves the claim open, with the 
   const auto claim = criterion(metricCells(plan, "memory"), atMost(1e9, "1GB"), "B", std::nullopt);
   const CriterionResult result = judged(plan, claim, records);
   CHECK(word(result.verdict) == "inconclusive");
-  CHECK(result.why == "6 of 6 cells undecided: memory is not measured on this device");
+  CHECK(result.why == "6 of 6 cells are undecided: memory is not measured on this device");
   CHECK_FALSE(judge(plan, records.results).find("fp64-1", "memory"));
   // Nor is a timeout a value of it.
   records.results.trials[0].status = TrialStatus::Timeout;
@@ -132,7 +132,7 @@ TEST_CASE("NaN and zero are no values of a ratio") {
 TEST_CASE("not run, partly not run, unavailable, not asked") {
   const Records nothing;
   CHECK(word(judgedGain(nothing, 1.2, "1.2x").verdict) == "not run");
-  CHECK(judgedGain(nothing, 1.2, "1.2x").why == "not run: none of 2 cells: precision=fp32 gpus=1 was not run");
+  CHECK(judgedGain(nothing, 1.2, "1.2x").why == "nothing was run of 2 cells: precision=fp32 gpus=1 was not run");
 
   plan::Plan plan = study();
   plan.points[1].unavailable = plan.points[3].unavailable = "the node has fewer cards";
@@ -144,7 +144,8 @@ TEST_CASE("not run, partly not run, unavailable, not asked") {
   CHECK(word(result.verdict) == "inconclusive");
   CHECK(word(result.cells[0].verdict) == "pass");
   CHECK(word(result.cells[1].verdict) == "not run");
-  CHECK(result.why == "1 of 2 cells undecided: precision=fp32 gpus=2 is not available here: the node has fewer cards");
+  CHECK(result.why ==
+        "1 of 2 cells is undecided: precision=fp32 gpus=2 is not available here: the node has fewer cards");
 
   auto claim = criterion({}, atLeast(1.2, "1.2x"), "x", 0.95);
   claim.not_asked = true;

@@ -1,7 +1,8 @@
 #pragma once
 
-// Which trials a plan still lacks. The engine asks when it has room for a block; nothing here looks at verdicts, so
-// stopping cannot bias them.
+// Which trials a plan still lacks. The engine asks when it has room for a block. What the design says in numbers
+// decides, and the widths of intervals (`until`); verdicts do only at the looks that the design plans (looks.h), which
+// intervals pay for, so that stopping biases nothing.
 
 #include <cstdint>
 #include <span>

@@ -37,6 +37,8 @@ Reading readMetric(const Index& index, const std::string& metric, const PlaceOut
       return {std::nullopt, false, missing + " is not measured on this device"};
   if (place.outcomes[at].status == store::TrialStatus::Timeout) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (declared && !declared->better)
+      return {std::nullopt, false, "it timed out, and whether more of " + metric + " is better is not said"};
     return {declared && declared->better == plan::Direction::Higher ? -kInfinity : kInfinity, true, ""};
   }
   if (!declared || !declared->derived) return readMeasured(index, metric, place, at);

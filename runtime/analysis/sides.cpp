@@ -20,7 +20,7 @@ struct Both {
   ValuesBySession before, after;
   bool exact = false;
   double least = 0;  // the smallest p-value that so many values can have
-  bool lower_is_better = true;
+  std::optional<plan::Direction> better = std::nullopt;
 };
 
 void note(const ValuesBySession& values, const Index& index, const plan::Cell& cell, std::set<int64_t>& sessions,
@@ -63,7 +63,7 @@ class Collector {
     both.shift.unit = metric.unit;
     both.shift.dimension = metric.dimension;
     both.exact = metric.exact;
-    both.lower_is_better = metric.better == plan::Direction::Lower;
+    both.better = metric.better;
     add(std::move(both), cell, true);
   }
   void addCell(const plan::Comparison& comparison, const plan::Cell& cell) {
@@ -145,9 +145,9 @@ std::optional<double> measure(Both& both) {
 
 void sayWorse(Both& both) {
   Shift& shift = both.shift;
-  if (shift.comparison || !shift.moved || !shift.estimate) return;
+  if (!both.better || !shift.moved || !shift.estimate) return;
   const double neutral = shift.ratio ? 1 : 0;
-  shift.worse = both.lower_is_better ? *shift.estimate > neutral : *shift.estimate < neutral;
+  shift.worse = *both.better == plan::Direction::Lower ? *shift.estimate > neutral : *shift.estimate < neutral;
 }
 
 }  // namespace

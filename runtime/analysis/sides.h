@@ -32,7 +32,8 @@ struct Shift {
   bool tellable = false;                    // so many values could have been found to have moved, among so many shifts
   bool constant = false;                    // exact, and never varied on either side: no matter of chance
   bool by_session = false;                  // a value is the median of a session
-  /// Of a metric that moved: whether for worse; absent of a comparison.
+  /// Of a metric that moved: whether for worse; absent of a comparison, and of a metric that does not say what is
+  /// better.
   std::optional<bool> worse;
 };
 

@@ -15,7 +15,7 @@ TEST_CASE("a forall passes when every cell's interval does") {
   records.pairs(7, 1.5);
   const CriterionResult result = judgedGain(records, 1.2, "1.2x");
   CHECK(word(result.verdict) == "pass");
-  CHECK(result.why == "all 2 cells: smallest 1.50x [1.49x, 1.51x] >= 1.2x");
+  CHECK(result.why == "all 2 cells are >= 1.2x: the smallest is 1.50x [1.49x, 1.51x]");
   CHECK(result.scope.planned == 7);
   CHECK(result.scope.complete == 7);
   CHECK(result.scope.lost == 0);
@@ -39,7 +39,7 @@ TEST_CASE("a forall fails when a cell violates after Holm") {
   records.pairs(7, 1.1);
   const CriterionResult result = judgedGain(records, 1.2, "1.2x");
   CHECK(word(result.verdict) == "fail");
-  CHECK(result.why.rfind("2 of 2 cells below 1.2x, Holm over them: precision=fp32 gpus=", 0) == 0);
+  CHECK(result.why.rfind("2 of 2 cells are below 1.2x, by Holm over them: the worst is precision=fp32 gpus=", 0) == 0);
   CHECK(result.cells[1].why.find("is below 1.2x") != std::string::npos);
 }
 
@@ -48,7 +48,7 @@ TEST_CASE("an interval across the bound decides nothing") {
   records.pairs(7, 1.2);
   const CriterionResult result = judgedGain(records, 1.2, "1.2x");
   CHECK(word(result.verdict) == "inconclusive");
-  CHECK(result.why.rfind("2 of 2 cells undecided: precision=fp32 gpus=1: 1.", 0) == 0);
+  CHECK(result.why.rfind("2 of 2 cells are undecided: precision=fp32 gpus=1: 1.", 0) == 0);
   CHECK(result.why.find("does not decide >= 1.2x") != std::string::npos);
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("six pairs can pass two cells but not fail them") {
         "inconclusive");
   const CriterionResult none = judged(plan, criterion(gainCells(), atLeast(2, "2x"), "x", 0.95, Kind::Exists), records);
   CHECK(word(none.verdict) == "fail");
-  CHECK(none.why.rfind("none of 2 cells >= 2x: closest is precision=fp32 gpus=", 0) == 0);
+  CHECK(none.why.rfind("none of 2 cells is >= 2x: the closest is precision=fp32 gpus=", 0) == 0);
 }
 
 TEST_CASE("an exists passes when one cell does after Holm") {
@@ -93,7 +93,8 @@ TEST_CASE("an exists passes when one cell does after Holm") {
   const CriterionResult result = judgedGain(records, 1.2, "1.2x", Kind::Exists);
   CHECK(word(result.verdict) == "pass");
   CHECK(result.why ==
-        "holds at gpus=1 (1 of 2, Holm over them; one is enough): precision=fp32 gpus=1: 1.50x [1.49x, 1.51x] >= 1.2x");
+        "it holds at gpus=1 (1 of 2, Holm over them; one is enough): precision=fp32 gpus=1: 1.50x [1.49x, 1.51x] is >= "
+        "1.2x");
   CHECK(word(judgedGain(records, 1.2, "1.2x").verdict) == "fail");
 }
 
@@ -111,12 +112,13 @@ TEST_CASE("nested quantifiers") {
   CHECK(word(pass.verdict) == "pass");
   CHECK(word(pass.cells[0].verdict) == "pass");
   CHECK(word(pass.cells[2].verdict) == "fail");
-  CHECK(pass.why.rfind("2 of 4 cells: smallest ", 0) == 0);
+  CHECK(pass.why.rfind("2 of 4 cells are >= 1.2x: the smallest is ", 0) == 0);
   // exists precision: forall gpus
   claim.claim = {Kind::Exists, {{Kind::ForAll, {leaf(0), leaf(1)}, 0}, {Kind::ForAll, {leaf(2), leaf(3)}, 0}}, 0};
   const CriterionResult some = judged(study(8), claim, records);
   CHECK(word(some.verdict) == "pass");
-  CHECK(some.why.starts_with("holds at precision=fp32 (1 of 2, Holm over them; one is enough): precision=fp32 gpus="));
+  CHECK(
+      some.why.starts_with("it holds at precision=fp32 (1 of 2, Holm over them; one is enough): precision=fp32 gpus="));
   // forall precision: exists gpus
   claim.claim = {Kind::ForAll, {{Kind::Exists, {leaf(0), leaf(1)}, 0}, {Kind::Exists, {leaf(2), leaf(3)}, 0}}, 0};
   CHECK(word(judged(study(8), claim, records).verdict) == "fail");
@@ -130,7 +132,7 @@ TEST_CASE("bands and upper bounds") {
   };
   CHECK(word(band(0.96, 1.04, "within 0.96x..1.04x").verdict) == "pass");
   CHECK(band(0.96, 1.04, "within 0.96x..1.04x").why ==
-        "all 2 cells: closest to an end 1.00x [0.99x, 1.01x] within 0.96x..1.04x");
+        "all 2 cells are within 0.96x..1.04x: the closest to an end is 1.00x [0.99x, 1.01x]");
   CHECK(word(band(1.10, 1.20, "within 1.1x..1.2x").verdict) == "fail");
   CHECK(word(band(1.00, 1.20, "within 1x..1.2x").verdict) == "inconclusive");
   const auto at_most = [&](double bound) {

@@ -24,6 +24,8 @@ bool isFirst(const plan::Plan& plan, const plan::Term& term) {
 
 std::string cellCount(size_t count) { return fmt::format("{} cell{}", count, count == 1 ? "" : "s"); }
 
+const char* are(size_t count) { return count == 1 ? "is" : "are"; }
+
 }  // namespace
 
 std::string Explainer::cell(size_t index) const {
@@ -36,11 +38,11 @@ std::string Explainer::cell(size_t index) const {
     const auto count = std::count_if(values.begin(), values.end(), broken);
     const Scope& scope = cell.estimate.scope;
     if (count > 0) {
-      return fmt::format("{} of {} {}", count, countNoun(criterion_.cells[index], scope.complete),
-                         violation(bound(index)));
+      return fmt::format("{} of {} {} {}", count, countNoun(criterion_.cells[index], scope.complete),
+                         are(static_cast<size_t>(count)), violation(bound(index)));
     }
-    return fmt::format("{} so far {}, of {} planned", countNoun(criterion_.cells[index], scope.complete),
-                       bound(index).text, scope.planned);
+    return fmt::format("{} so far {} {}, of {} planned", countNoun(criterion_.cells[index], scope.complete),
+                       are(scope.complete), bound(index).text, scope.planned);
   }
   if (!cell.estimate.interval) return cell.estimate.why;
   const double low = cell.estimate.interval->low, high = cell.estimate.interval->high;
@@ -95,7 +97,7 @@ std::string Explainer::criterion(Verdict verdict) const {
     case Verdict::NotRun: {
       if (cells_.size() == 1) return cells_[0].estimate.why;
       const bool memory = verdict == Verdict::Infeasible;
-      return fmt::format("{} of {}: {}", memory ? "out of memory in all" : "not run: none", cellCount(cells_.size()),
+      return fmt::format("{} {}: {}", memory ? "memory ran out in all" : "nothing was run of", cellCount(cells_.size()),
                          cells_[0].estimate.why);
     }
     case Verdict::NotAsked:
@@ -110,10 +112,11 @@ std::string Explainer::passes() const {
   if (!forall()) return somePass();
   if (!criterion_.confidence) return everyTrialPasses(passing);
   const size_t shown_cell = worst(passing);
-  if (cells_.size() == 1) return prefix(0) + shown(0) + " " + bound(0).text;
-  return fmt::format("{} {}: {} {} {}", passing.size() == cells_.size() ? "all" : fmt::format("{} of", passing.size()),
-                     cellCount(cells_.size()), extreme(bound(shown_cell)),
-                     ownBounds() ? prefix(shown_cell) + shown(shown_cell) : shown(shown_cell), bound(shown_cell).text);
+  if (cells_.size() == 1) return prefix(0) + shown(0) + " is " + bound(0).text;
+  return fmt::format(
+      "{} {} {} {}: the {} is {}", passing.size() == cells_.size() ? "all" : fmt::format("{} of", passing.size()),
+      cellCount(cells_.size()), are(passing.size()), holds(), extreme(bound(shown_cell)),
+      ownBounds() ? prefix(shown_cell) + shown(shown_cell) + ", " + bound(shown_cell).text : shown(shown_cell));
 }
 
 std::string Explainer::somePass() const {
@@ -130,11 +133,12 @@ std::string Explainer::somePass() const {
   if (count == 0) return "some part of the claim holds";
   if (count > kNamed) names.push_back("…");
   const size_t shown_cell = worst(surest);
-  return fmt::format("holds at {} ({} of {}{}; one is enough){}: ", fmt::join(names, ", "), count,
+  return fmt::format("it holds at {} ({} of {}{}; one is enough){}: ", fmt::join(names, ", "), count,
                      criterion_.claim.children.size(), criterion_.confidence ? ", Holm over them" : "",
                      count > 1 ? "; the surest" : "") +
-         (criterion_.confidence ? fmt::format("{}{} {}", prefix(shown_cell), shown(shown_cell), bound(shown_cell).text)
-                                : everyTrialPasses(surest));
+         (criterion_.confidence
+              ? fmt::format("{}{} is {}", prefix(shown_cell), shown(shown_cell), bound(shown_cell).text)
+              : everyTrialPasses(surest));
 }
 
 std::string Explainer::everyTrialPasses(const std::vector<size_t>& passing) const {
@@ -148,7 +152,7 @@ std::string Explainer::everyTrialPasses(const std::vector<size_t>& passing) cons
   const std::string place = label(chosen);
   const std::string count = countNoun(criterion_.cells[chosen], static_cast<unsigned>(trials));
   std::string text = trials == 1 ? count : "all " + count;
-  text += fmt::format(" {}: {} {}", holds(), extreme(bound(chosen)), value(chosen, shown_value));
+  text += fmt::format(" {} {}: the {} is {}", are(trials), holds(), extreme(bound(chosen)), value(chosen, shown_value));
   return place.empty() ? text : text + " at " + place;
 }
 
@@ -159,7 +163,7 @@ std::string Explainer::fails() const {
     if (among.empty()) return "no part of the claim holds";
     const size_t chosen = best(among);
     const std::string detail = failing.empty() ? cells_[chosen].estimate.why : prefix(chosen) + shown(chosen);
-    return fmt::format("none of {} {}: closest is {}", cellCount(cells_.size()), holds(), detail);
+    return fmt::format("none of {} is {}: the closest is {}", cellCount(cells_.size()), holds(), detail);
   }
   if (failing.empty() && memory.empty()) return "some part of the claim fails";
   if (failing.empty()) {
@@ -170,9 +174,10 @@ std::string Explainer::fails() const {
   std::string text;
   if (criterion_.confidence) {
     const size_t chosen = worst(failing);
-    text = cells_.size() == 1 ? prefix(chosen) + shown(chosen) + " is " + violation(bound(chosen))
-                              : fmt::format("{} of {} {}, Holm over them: {}{}", failing.size(),
-                                            cellCount(cells_.size()), breaks(), prefix(chosen), shown(chosen));
+    text = cells_.size() == 1
+               ? prefix(chosen) + shown(chosen) + " is " + violation(bound(chosen))
+               : fmt::format("{} of {} {} {}, by Holm over them: the worst is {}{}", failing.size(),
+                             cellCount(cells_.size()), are(failing.size()), breaks(), prefix(chosen), shown(chosen));
   } else {
     text = trialsFail();
   }
@@ -195,8 +200,9 @@ std::string Explainer::trialsFail() const {
     }
   }
   const std::string place = label(chosen);
-  return fmt::format("{} of {} {}: {}{}", broken, countNoun(criterion_.cells[chosen], static_cast<unsigned>(trials)),
-                     breaks(), place.empty() ? "" : place + " got ", value(chosen, shown_value));
+  return fmt::format("{} of {} {} {}: {} got {}", broken,
+                     countNoun(criterion_.cells[chosen], static_cast<unsigned>(trials)), are(broken), breaks(),
+                     place.empty() ? "the worst" : place, value(chosen, shown_value));
 }
 
 std::string Explainer::undecided() const {
@@ -213,7 +219,8 @@ std::string Explainer::undecided() const {
   // Of single trials the reason counts them already.
   const std::string so_far = named || criterion_.confidence ? soFar() : "";
   if (cells_.size() == 1) return reason + so_far;
-  return fmt::format("{} of {} undecided: {}{}", open.size(), cellCount(cells_.size()), reason, so_far);
+  return fmt::format("{} of {} {} undecided: {}{}", open.size(), cellCount(cells_.size()), are(open.size()), reason,
+                     so_far);
 }
 
 std::vector<size_t> Explainer::with(Verdict verdict) const {

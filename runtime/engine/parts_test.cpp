@@ -47,14 +47,6 @@ TEST_CASE("every order comes up about equally often") {
   for (auto& [order, count] : seen) CHECK(std::abs(count - 1000) < 150);  // five standard deviations
 }
 
-TEST_CASE("durations read well") {
-  CHECK(durationText(0.42) == "0.4 s");
-  CHECK(durationText(12) == "12 s");
-  CHECK(durationText(59.7) == "1 min 00 s");
-  CHECK(durationText(200) == "3 min 20 s");
-  CHECK(durationText(3900) == "1 h 05 min");
-}
-
 TEST_CASE("a log's tail is its last lines, fit to print") {
   char name[] = "/tmp/expc-tail-XXXXXX";
   close(mkstemp(name));

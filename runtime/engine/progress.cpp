@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <cstdlib>
 
 namespace expc::engine {
@@ -28,15 +27,6 @@ std::unique_ptr<ProgressListener> makeProgress(bool quiet) {
   const char* terminal = std::getenv("TERM");
   bool draws = isatty(STDERR_FILENO) && terminal && std::string_view(terminal) != "dumb";
   return draws ? makeBarProgress(stderr) : makeLineProgress(stderr);
-}
-
-std::string durationText(double seconds) {
-  if (seconds < 9.95) return fmt::format("{:.1f} s", seconds);
-  if (seconds < 59.5) return fmt::format("{:.0f} s", seconds);
-  long long whole = std::llround(seconds);
-  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
-  long long minutes = std::llround(seconds / 60);
-  return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
 }
 
 std::string nameText(const TrialNote& trial) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/analysis/format.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/records.h"
 
@@ -60,7 +61,6 @@ std::string nameText(const TrialNote& trial);
 /// How it ended: "valid"; "runs" or "does not fit" of a rehearsal.
 std::string_view endText(const TrialNote& trial, store::TrialStatus status);
 
-/// "1 h 05 min", "3 min 20 s", "12 s", "0.4 s".
-std::string durationText(double seconds);
+using analysis::durationText;
 
 }  // namespace expc::engine

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "runtime/analysis/meaning.h"
 #include "runtime/export/outcome.h"
 #include "runtime/export/table.h"
 #include "runtime/report/html_text.h"
@@ -13,20 +14,23 @@
 namespace expc::exports {
 namespace {
 
-/// How many criteria came out how, by Outcome.
+using analysis::Answer;
+
+/// How many criteria came out how, by analysis::Answer.
 using Counts = std::array<size_t, 4>;
 
 Counts count(const Source& source) {
   Counts counts{};
-  for (const auto& result : source.judgement.criteria) ++counts[static_cast<size_t>(outcomeOf(result))];
+  for (const auto& result : source.judgement.criteria)
+    ++counts[static_cast<size_t>(analysis::meaningOf(result).answer)];
   return counts;
 }
 
 std::string numbers(const Counts& counts) {
-  const auto of = [&](Outcome outcome) { return counts[static_cast<size_t>(outcome)]; };
+  const auto of = [&](Answer answer) { return counts[static_cast<size_t>(answer)]; };
   return fmt::format(R"(tests="{}" failures="{}" errors="{}" skipped="{}")",
-                     counts[0] + counts[1] + counts[2] + counts[3], of(Outcome::Fails), of(Outcome::Undecided),
-                     of(Outcome::NotAsked));
+                     counts[0] + counts[1] + counts[2] + counts[3], of(Answer::Fails), of(Answer::Undecided),
+                     of(Answer::NotAsked));
 }
 
 std::string testCase(const Source& source, const analysis::CriterionResult& result) {
@@ -37,18 +41,18 @@ std::string testCase(const Source& source, const analysis::CriterionResult& resu
   for (const auto& cell : result.cells) lines += cellLine(source.plan, *criterion, cell) + "\n";
   std::string out =
       fmt::format("    <testcase classname=\"{}\" name=\"{}\">\n", xml(source.plan.study), xml(result.name));
+  const analysis::Meaning& meaning = analysis::meaningOf(result);
   const std::string about = xml(report::markedVerdict(result) + (result.why.empty() ? "" : ": " + result.why));
-  switch (outcomeOf(result)) {
-    case Outcome::Holds:
+  switch (meaning.answer) {
+    case Answer::Holds:
       break;
-    case Outcome::Fails:
-      out += fmt::format("      <failure type=\"{}\" message=\"{}\">{}</failure>\n",
-                         xml(report::verdictWord(result.verdict)), about, xml(lines));
+    case Answer::Fails:
+      out += fmt::format("      <failure type=\"{}\" message=\"{}\">{}</failure>\n", meaning.word, about, xml(lines));
       break;
-    case Outcome::Undecided:
+    case Answer::Undecided:
       out += fmt::format("      <error type=\"undecided\" message=\"{}\">{}</error>\n", about, xml(lines));
       break;
-    case Outcome::NotAsked:
+    case Answer::NotAsked:
       out += fmt::format("      <skipped message=\"{}\"/>\n", about);
       break;
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/analysis/meaning.h"
 #include "runtime/export/outcome.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/grid.h"
@@ -16,20 +17,6 @@ namespace {
 
 /// Rows of a folded table; pull requests hold 64 KiB.
 constexpr size_t kMostRows = 30;
-
-std::string_view sign(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::Holds:
-      return "✅";
-    case Outcome::Fails:
-      return "❌";
-    case Outcome::Undecided:
-      return "❔";
-    case Outcome::NotAsked:
-      return "➖";
-  }
-  return "";
-}
 
 std::vector<std::string> escaped(std::vector<std::string> texts) {
   std::transform(texts.begin(), texts.end(), texts.begin(), markdownText);
@@ -55,7 +42,7 @@ std::string verdicts(const Source& source) {
     const plan::Criterion* criterion = report::criterionOf(source.plan, result);
     if (!criterion) continue;
     if (out.empty()) out = "\n" + header({"", "criterion", "verdict", "why"});
-    out += row({std::string(sign(outcomeOf(result))),
+    out += row({std::string(analysis::meaningOf(result).markdown),
                 fmt::format("**{}**<br>{}", markdownText(result.name), markdownText(criterion->text)),
                 markdownText(report::markedVerdict(result)),
                 fmt::format("{}", fmt::join(escaped(explanationOf(source, *criterion, result)), "<br>"))});
@@ -70,7 +57,7 @@ std::string cells(const Source& source) {
     if (!criterion || result.cells.empty()) continue;
     std::string lines;
     for (size_t i = 0; i < result.cells.size() && i < kMostRows; ++i)
-      lines += fmt::format("- {} {}\n", report::verdictWord(result.cells[i].verdict),
+      lines += fmt::format("- {} {}\n", analysis::meaningOf(result.cells[i].verdict).word,
                            markdownText(cellLine(source.plan, *criterion, result.cells[i])));
     out += folded(markdownText(result.name) + ", cell by cell", lines + more(result.cells.size()));
   }
@@ -98,7 +85,8 @@ std::string study(const Source& source) {
   if (!source.plan.doc.empty()) out += "\n" + markdownText(source.plan.doc) + "\n";
   if (source.judgement.null_cards) out += fmt::format("\n**Null cards:** {}\n", markdownText(report::kNullCardsNotice));
   out += verdicts(source) + cells(source);
-  for (const plan::Table& one : source.plan.tables) out += table(source, one.subject, one.by);
+  for (const plan::Table& one : source.plan.tables)
+    if (one.shows == plan::Table::Shows::Values) out += table(source, one.subject, one.by);
   for (const plan::Comparison& one : source.plan.comparisons) out += table(source, one.name, one.factors);
   const auto missing = report::shortcomings(source.plan, source.judgement);
   if (!missing.empty()) out += "\n";

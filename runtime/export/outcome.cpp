@@ -11,20 +11,6 @@
 
 namespace expc::exports {
 
-Outcome outcomeOf(const analysis::CriterionResult& result) {
-  if (result.verdict == analysis::Verdict::NotAsked) return Outcome::NotAsked;
-  if (!result.isFinal()) return Outcome::Undecided;
-  switch (result.verdict) {
-    case analysis::Verdict::Pass:
-      return Outcome::Holds;
-    case analysis::Verdict::Fail:
-    case analysis::Verdict::Infeasible:
-      return Outcome::Fails;
-    default:
-      return Outcome::Undecided;
-  }
-}
-
 std::vector<std::string> explanationOf(const Source& source, const plan::Criterion& criterion,
                                        const analysis::CriterionResult& result) {
   std::vector<std::string> lines;

@@ -7,11 +7,6 @@
 
 namespace expc::exports {
 
-/// What a criterion is to whoever waits for an answer: a verdict that is provisional or untrusted does not stand, so it
-/// is undecided, as for the exit code.
-enum class Outcome { Holds, Fails, Undecided, NotAsked };
-Outcome outcomeOf(const analysis::CriterionResult& result);
-
 /// Everything that is to be said of a verdict beside it, a line each: "how sure: 95 % confidence: …".
 std::vector<std::string> explanationOf(const Source& source, const plan::Criterion& criterion,
                                        const analysis::CriterionResult& result);

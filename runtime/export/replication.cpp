@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/analysis/meaning.h"
 #include "runtime/export/outcome.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
@@ -11,6 +12,8 @@
 
 namespace expc::exports {
 namespace {
+
+using analysis::Answer;
 
 constexpr size_t kListedCells = 8;
 
@@ -20,14 +23,14 @@ const analysis::CriterionResult* resultOf(const Place& place, const std::string&
   return found == criteria.end() ? nullptr : &*found;
 }
 
-bool decided(Outcome outcome) { return outcome == Outcome::Holds || outcome == Outcome::Fails; }
+bool decided(Answer answer) { return answer == Answer::Holds || answer == Answer::Fails; }
 
-Replication replicationOf(const std::vector<Outcome>& outcomes) {
-  if (!decided(outcomes.front())) return Replication::NoConclusion;
+Replication replicationOf(const std::vector<Answer>& answers) {
+  if (!decided(answers.front())) return Replication::NoConclusion;
   Replication found = Replication::Open;
-  for (size_t i = 1; i < outcomes.size(); ++i) {
-    if (!decided(outcomes[i])) continue;
-    if (outcomes[i] != outcomes.front()) return Replication::Contradicted;
+  for (size_t i = 1; i < answers.size(); ++i) {
+    if (!decided(answers[i])) continue;
+    if (answers[i] != answers.front()) return Replication::Contradicted;
     found = Replication::Holds;
   }
   return found;
@@ -105,10 +108,10 @@ std::vector<Replicated> replicate(const plan::Plan& plan, const std::vector<Plac
   for (const plan::Criterion& criterion : plan.criteria) {
     if (criterion.not_asked) continue;
     Replicated one{criterion.name, criterion.text, Replication::NoConclusion, {}, {}, {}};
-    std::vector<Outcome> outcomes;
+    std::vector<Answer> answers;
     for (const Place& place : places) {
       const analysis::CriterionResult* result = resultOf(place, criterion.name);
-      outcomes.push_back(result ? outcomeOf(*result) : Outcome::NotAsked);
+      answers.push_back(result ? analysis::meaningOf(*result).answer : Answer::NotAsked);
       one.verdicts.push_back(result ? report::markedVerdict(*result) : "NOT ASKED");
       one.why.push_back(result ? result->why : "");
       std::vector<std::string> cells;
@@ -116,7 +119,7 @@ std::vector<Replicated> replicate(const plan::Plan& plan, const std::vector<Plac
         for (const auto& cell : result->cells) cells.push_back(cellLine(plan, criterion, cell));
       one.cells.push_back(std::move(cells));
     }
-    one.replication = replicationOf(outcomes);
+    one.replication = replicationOf(answers);
     all.push_back(std::move(one));
   }
   return all;

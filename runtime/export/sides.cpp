@@ -8,6 +8,7 @@
 #include <set>
 
 #include "runtime/analysis/format.h"
+#include "runtime/analysis/meaning.h"
 #include "runtime/export/outcome.h"
 #include "runtime/export/table.h"
 #include "runtime/report/layout.h"
@@ -61,7 +62,8 @@ std::vector<VerdictPair> verdictPairs(const SidesView& view) {
         criterion.name, criterion.text, report::markedVerdict(*before), report::markedVerdict(*after), false,
         false,          after->why};
     pair.changed = pair.before != pair.after;
-    pair.lost = outcomeOf(*before) == Outcome::Holds && outcomeOf(*after) != Outcome::Holds;
+    pair.lost = analysis::meaningOf(*before).answer == analysis::Answer::Holds &&
+                analysis::meaningOf(*after).answer != analysis::Answer::Holds;
     pairs.push_back(std::move(pair));
   }
   return pairs;

@@ -184,10 +184,12 @@ void measurementsOf(const Source& source, const Factors& factors, Sink& sink) {
     rows.factors(row, trial);
     for (const auto& [name, value] : values) {
       const plan::Metric* metric = source.plan.findMetric(name);
-      const bool higher = metric && metric->better == plan::Direction::Higher;
-      const Cell cells[] = {name.empty() ? Cell() : Cell(name), metric ? textOrNone(metric->unit) : Cell(),
-                            metric ? Cell(std::string_view(higher ? "higher" : "lower")) : Cell(),
-                            name.empty() ? Cell() : Cell(metric && metric->derived), value};
+      const Cell cells[] = {
+          name.empty() ? Cell() : Cell(name), metric ? textOrNone(metric->unit) : Cell(),
+          metric && metric->better
+              ? Cell(std::string_view(*metric->better == plan::Direction::Higher ? "higher" : "lower"))
+              : Cell(),
+          name.empty() ? Cell() : Cell(metric && metric->derived), value};
       std::copy(std::begin(cells), std::end(cells), row.begin() + metric_at);
       sink.row(row);
     }

@@ -10,6 +10,7 @@
 
 #include "runtime/analysis/index.h"
 #include "runtime/analysis/judgement.h"
+#include "runtime/analysis/meaning.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
@@ -102,14 +103,15 @@ Array criteriaOf(const plan::Plan& plan, const analysis::Judgement& judgement, c
     const plan::Criterion* criterion = report::criterionOf(plan, result);
     if (!criterion) continue;
     Array marks, lines;
+    const analysis::Meaning& meaning = analysis::meaningOf(result);
     for (const std::string& mark : report::marksOf(result)) marks.push_back(mark);
     for (const report::VerdictLine& line : report::verdictLines(plan, judgement, results, *criterion, result))
       lines.push_back(Object{{"label", line.label}, {"text", text(line.text)}, {"warns", line.warns}});
     all.push_back(Object{{"name", text(result.name)},
                          {"text", text(criterion->text)},
-                         {"verdict", report::verdictWord(result.verdict)},
+                         {"verdict", llvm::StringRef(meaning.word)},
+                         {"style", llvm::StringRef(meaning.style)},
                          {"marks", std::move(marks)},
-                         {"stands", result.isFinal()},
                          {"lines", std::move(lines)}});
   }
   return all;

@@ -80,9 +80,9 @@ enum class Direction { Lower, Higher };
 
 struct Metric {
   std::string name;
-  std::string dimension;  // "time", "bytes", "share", "images/time", …
-  std::string unit;       // base unit: "s", "B", "", "img/s"
-  Direction better = Direction::Lower;
+  std::string dimension;                               // "time", "bytes", "share", "images/time", …
+  std::string unit;                                    // base unit: "s", "B", "", "img/s"
+  std::optional<Direction> better = Direction::Lower;  // absent of a derived one that does not say it
   TrialKind kind = TrialKind::Timed;
   bool exact = false;   // bytes and counts: compared as they are
   bool series = false;  // a value for each epoch or logged step
@@ -225,9 +225,12 @@ struct Design {
   unsigned share = 1;  // blocks that may run beside each other on one machine, each on its own devices
 };
 
+/// What the report shows as text: the values of a metric or comparison by factors, or a description of metrics.
 struct Table {
   std::string subject;
   std::vector<std::string> by;
+  enum class Shows { Values, Effects, Ranking, Front } shows = Shows::Values;
+  std::string other = "";  // of a front: its second metric
 };
 enum class PlotKind { Factor, Series, Metrics };
 struct Plot {

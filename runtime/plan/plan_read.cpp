@@ -197,7 +197,8 @@ void PlanReader::readMetric(const Value& value, const JsonPath& at) {
   metric.name = in.string("name");
   metric.dimension = in.string("dimension");
   metric.unit = in.string("unit");
-  metric.better = in.word<Direction>("better", words::kDirection);
+  metric.better.reset();
+  if (in.has("better") || !in.has("derived")) metric.better = in.word<Direction>("better", words::kDirection);
   metric.kind = in.word<TrialKind>("kind", words::kKind);
   metric.exact = in.boolean("exact");
   metric.series = in.boolean("series");
@@ -322,6 +323,11 @@ void PlanReader::readTable(const Value& value, const JsonPath& at) {
   JsonFields in(errors_, value, at);
   Table table{in.string("subject"), factorNames(in, "by")};
   requireSubject(in, table.subject);
+  if (in.has("shows")) table.shows = in.word<Table::Shows>("shows", words::kShows);
+  if (table.shows == Table::Shows::Front) table.other = in.string("other");
+  for (const auto& [key, metric] : {std::pair("subject", table.subject), {"other", table.other}})
+    if (table.shows != Table::Shows::Values && !metric.empty() && !metrics_.contains(metric))
+      in.fail(key, quoted(metric) + " is no metric of the plan");
   in.refuseOthers();
   plan_.tables.push_back(std::move(table));
 }

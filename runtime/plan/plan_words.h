@@ -11,6 +11,7 @@ namespace expc::plan::words {
 
 inline constexpr llvm::StringLiteral kKind[] = {"timed", "quality", "profile"};
 inline constexpr llvm::StringLiteral kDirection[] = {"lower", "higher"};
+inline constexpr llvm::StringLiteral kShows[] = {"values", "effects", "ranking", "front"};
 inline constexpr llvm::StringLiteral kEstimator[] = {"median", "paired_ratio", "paired_difference"};
 inline constexpr llvm::StringLiteral kRelation[] = {">=", ">", "<=", "<", "==", "within"};
 inline constexpr llvm::StringLiteral kClaim[] = {"forall", "exists", "cell"};

@@ -99,7 +99,7 @@ Value write(const Metric& metric) {
   Object object{{"name", jsonText(metric.name)},
                 {"dimension", jsonText(metric.dimension)},
                 {"unit", jsonText(metric.unit)},
-                {"better", words::name(words::kDirection, metric.better)},
+                {"better", metric.better ? Value(words::name(words::kDirection, *metric.better)) : Value(nullptr)},
                 {"kind", words::name(words::kKind, metric.kind)},
                 {"exact", metric.exact},
                 {"series", metric.series}};
@@ -107,6 +107,13 @@ Value write(const Metric& metric) {
     object["derived"] = write(metric.derived);
     object["text"] = jsonText(metric.text);
   }
+  return object;
+}
+
+Value write(const Table& table) {
+  Object object{{"subject", jsonText(table.subject)}, {"by", jsonTexts(table.by)}};
+  if (table.shows != Table::Shows::Values) object["shows"] = words::name(words::kShows, table.shows);
+  if (!table.other.empty()) object["other"] = jsonText(table.other);
   return object;
 }
 
@@ -224,10 +231,7 @@ Value toJson(const Plan& plan) {
                                   })},
                 {"references", list(plan.references, [](const Reference& reference) { return write(reference); })},
                 {"design", write(plan.design)},
-                {"tables", list(plan.tables,
-                                [](const Table& table) {
-                                  return Object{{"subject", jsonText(table.subject)}, {"by", jsonTexts(table.by)}};
-                                })},
+                {"tables", list(plan.tables, [](const Table& table) { return write(table); })},
                 {"plots", list(plan.plots, [](const Plot& plot) {
                    return Object{
                        {"subject", jsonText(plot.subject)}, {"over", jsonText(plot.over)}, {"by", jsonTexts(plot.by)}};

@@ -31,6 +31,10 @@ std::string selectionWords(const plan::Plan& plan, const std::vector<std::string
   return words;
 }
 
+std::string resultsWords(const std::string& folder) {
+  return folder == "results" ? "" : " --results " + shellWord(folder);
+}
+
 }  // namespace
 
 std::string repeatCommand(const plan::Plan& plan, const std::string& folder,
@@ -48,13 +52,16 @@ std::string repeatCommand(const plan::Plan& plan, const std::string& folder,
         adapts ? fmt::format("{}..{}", design->repeat, repeat) : std::to_string(repeat));
   }
   if (budget_seconds > 0) set("design.budget", fmt::format("{:.0f}min", std::ceil(budget_seconds / 60)));
-  const std::string command = "expc run " + selectionWords(plan, overrides);
-  return folder == "results" ? command : command + " --results " + shellWord(folder);
+  return "expc run " + selectionWords(plan, overrides) + resultsWords(folder);
 }
 
 std::string replicateCommand(const plan::Plan& plan, const std::string& folder) {
   return fmt::format("expc replicate {} --of {} --results {}", selectionWords(plan, plan.overrides), shellWord(folder),
                      shellWord(folder + "-again"));
+}
+
+std::string reportCommand(const plan::Plan& plan, const std::string& folder) {
+  return "expc report " + selectionWords(plan, plan.overrides) + resultsWords(folder);
 }
 
 std::string wholeStudyCommand(const plan::Plan& plan) {

@@ -17,6 +17,9 @@ std::string repeatCommand(const plan::Plan& plan, const std::string& folder = "r
 /// One that measures the plan anew into another folder and holds it against the results in `folder`.
 std::string replicateCommand(const plan::Plan& plan, const std::string& folder);
 
+/// One that reports what is stored of the plan in `folder`.
+std::string reportCommand(const plan::Plan& plan, const std::string& folder);
+
 /// One that shows the study without presets and overrides.
 std::string wholeStudyCommand(const plan::Plan& plan);
 

@@ -203,6 +203,27 @@ std::vector<Described> describedTexts(const plan::Plan& plan, const analysis::De
   return parts;
 }
 
+std::optional<Described> describedTable(const plan::Plan& plan, const analysis::Description& description,
+                                        const plan::Table& table) {
+  const auto only = [](const auto& all, auto is) {
+    auto found = all;
+    std::erase_if(found, [&](const auto& one) { return !is(one); });
+    return found;
+  };
+  const auto named = [&](const auto& one) { return one.metric == table.subject; };
+  switch (table.shows) {
+    case plan::Table::Shows::Values:
+      break;
+    case plan::Table::Shows::Effects:
+      return effectsText(plan, only(description.effects, named));
+    case plan::Table::Shows::Ranking:
+      return rankingText(plan, only(description.rankings, named));
+    case plan::Table::Shows::Front:
+      return frontText(plan, only(description.fronts, [&](const analysis::Front& one) { return one.isOf(table); }));
+  }
+  return std::nullopt;
+}
+
 Value descriptionJson(const analysis::Description& description) {
   Array effects, rankings, fronts, drifts, outliers;
   for (const analysis::Effects& one : description.effects) effects.push_back(effectsJson(one));

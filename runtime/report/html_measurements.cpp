@@ -73,10 +73,12 @@ std::string describe(const plan::Plan& plan, const Grid& grid) {
   const bool intervals = std::any_of(grid.cells.begin(), grid.cells.end(), [](const auto& row) {
     return std::any_of(row.begin(), row.end(), [](const GridCell& cell) { return cell.interval.has_value(); });
   });
-  return what + fmt::format("Median over {} trials {}; {} is better.{}", toString(metric->kind),
+  const std::string better = !metric->better                             ? "whether more of it is better is not said"
+                             : *metric->better == plan::Direction::Lower ? "lower is better"
+                                                                         : "higher is better";
+  return what + fmt::format("Median over {} trials {}; {}.{}", toString(metric->kind),
                             intervals ? "with its 95 % interval" : "without an interval, for which there are too few",
-                            metric->better == plan::Direction::Lower ? "lower" : "higher",
-                            dots ? " Dots are single trials." : "");
+                            better, dots ? " Dots are single trials." : "");
 }
 
 std::string chartFigures(Page& page, const Grid& grid, const std::string& name) {
@@ -85,17 +87,13 @@ std::string chartFigures(Page& page, const Grid& grid, const std::string& name) 
   return chartFigures(page, std::move(all), left_out, "more chart", name);
 }
 
-std::string numbers(const std::string& table) {
-  return "<details><summary>The numbers</summary>" + table + "</details>";
-}
-
 std::string subjectBlock(Page& page, const Grid& grid, const std::string& title, bool chart_first) {
   std::string out = fmt::format("<article class=\"measure\"><h3>{}</h3><p class=\"quiet\">{}</p>", html(title),
                                 describe(page.plan, grid));
   if (grid.rows.empty()) return out + "<p>Nothing to show.</p></article>\n";
   const std::string figures = chartFigures(page, grid, title);
   if (chart_first)
-    out += figures + numbers(gridTable(grid, title));
+    out += figures + folded("The numbers", gridTable(grid, title));
   else
     out += gridTable(grid, title) + figures;
   return out + "</article>\n";
@@ -107,13 +105,16 @@ std::string plotBlock(Page& page, const plan::Plot& plot, const std::string& tit
   size_t left_out = 0;
   std::vector<Chart> all = series ? curveCharts(page.plan, page.judgement.description->curves, plot, left_out)
                                   : scatterCharts(page.plan, page.judgement, plot, left_out);
-  const std::string what = series ? "The medians of all trials of a point; the numbers are each trial's last."
-                                  : "The medians of all trials of a point, with their 95 % intervals.";
+  std::string what = series ? "The medians of all trials of a point; the numbers are each trial's last."
+                            : "The medians of all trials of a point, with their 95 % intervals.";
+  for (const std::string& name : {plot.subject, plot.over})
+    if (const plan::Metric* metric = page.plan.findMetric(name); metric && !metric->better && !series)
+      what += " Which points no other beats is not shown: whether more of " + name + " is better is not said.";
   const std::string figures = chartFigures(page, std::move(all), left_out, series ? "more curve" : "more point", title);
   std::string out =
       fmt::format("<article class=\"measure\"><h3>{}</h3><p class=\"quiet\">{}</p>{}", html(title), what, figures);
   const Grid grid = buildGrid(page.plan, page.judgement, plot.subject, plot.by);
-  if (!grid.rows.empty()) out += numbers(gridTable(grid, title));
+  if (!grid.rows.empty()) out += folded("The numbers", gridTable(grid, title));
   return out + "</article>\n";
 }
 
@@ -139,8 +140,11 @@ std::string tableSection(Page& page) {
   const plan::Plan& plan = page.plan;
   std::string out;
   for (const plan::Table& table : plan.tables)
-    out += subjectBlock(page, buildGrid(plan, page.judgement, table.subject, table.by),
-                        table.subject + " by " + joined(table.by), false);
+    if (const auto described = describedTable(plan, *page.judgement.description, table))
+      out += folded(*described);
+    else
+      out += subjectBlock(page, buildGrid(plan, page.judgement, table.subject, table.by),
+                          table.subject + " by " + joined(table.by), false);
   for (const plan::Plot& plot : plan.plots) {
     if (plot.kind(plan) != plan::PlotKind::Factor) {
       out += plotBlock(page, plot, plotTitle(plot));
@@ -169,13 +173,13 @@ std::string comparisonSection(const Page& page) {
     else
       out += cellTable(page, comparison.factors, comparison.cells, result->cells, comparison.unit, std::nullopt,
                        difference ? 0.0 : 1.0, CellVerdicts::None, comparison.name);
-    if (comparison.without_partner)
-      out += fmt::format("<p class=\"quiet\">{} without a partner: {}</p>",
-                         counted(comparison.without_partner, "point"), html(comparison.without_partner_why));
+    if (const std::string lacking = withoutPartnerText(comparison); !lacking.empty())
+      out += "<p class=\"quiet\">" + html(lacking) + "</p>";
     out += "</article>\n";
   }
   if (out.empty()) return "";
-  return "<section id=\"comparisons\"><h2>Comparisons</h2>\n" + out + "</section>\n";
+  return "<section id=\"comparisons\"><h2>Comparisons</h2>\n" + folded("Every comparison in every cell", out) +
+         "</section>\n";
 }
 
 std::string measurementSection(const Page& page) {
@@ -196,9 +200,8 @@ std::string measurementSection(const Page& page) {
   if (plan.points.size() > kMaxRows)
     out += fmt::format("<p class=\"quiet\">The first {} of {} points; the data at the end of the page has all.</p>",
                        kMaxRows, plan.points.size());
-  return "<section id=\"measurements\"><h2>All measurements</h2><details><summary>Every metric at every "
-         "point</summary>" +
-         out + "</details></section>\n";
+  return "<section id=\"measurements\"><h2>All measurements</h2>" + folded("Every metric at every point", out) +
+         "</section>\n";
 }
 
 }  // namespace expc::report

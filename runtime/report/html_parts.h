@@ -9,6 +9,7 @@
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/chart.h"
+#include "runtime/report/description_text.h"
 #include "runtime/report/forest.h"
 #include "runtime/report/grid.h"
 #include "runtime/report/html.h"
@@ -29,6 +30,11 @@ struct Page {
   /// Places for the charts of one thing, each with its caption.
   std::string figures(std::vector<Chart> all, const std::string& name);
 };
+
+/// A block of sentences behind its title, closed.
+std::string folded(const Described& block);
+/// Anything behind a title, closed; `title` is text.
+std::string folded(const std::string& title, const std::string& body);
 
 std::string headSection(const Page& page);
 std::string verdictSection(const Page& page);

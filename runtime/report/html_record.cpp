@@ -12,6 +12,7 @@
 #include "runtime/report/html_table.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/remarks.h"
 #include "runtime/report/study_text.h"
 #include "runtime/report/wording.h"
 
@@ -246,19 +247,8 @@ std::string trialSection(const Page& page) {
   }
   if (lost.size() > kMaxFailures)
     out += fmt::format("<p class=\"quiet\">… and {} more.</p>", lost.size() - kMaxFailures);
-  if (const auto lines = shortcomings(page.plan, page.judgement); !lines.empty()) {
-    out += "<ul>";
-    for (size_t i = 0; i < lines.size() && i < kMaxReasons; ++i) out += "<li>" + html(lines[i]) + "</li>";
-    out += "</ul>";
-    if (lines.size() > kMaxReasons)
-      out += fmt::format("<p class=\"quiet\">… and {} more.</p>", lines.size() - kMaxReasons);
-  }
-  if (page.results.kept_not_counted) {
-    out += fmt::format("<p>{} of these points are stored and do not count here:</p><ul>",
-                       counted(page.results.kept_not_counted, "more trial"));
-    for (const std::string& reason : page.results.not_counted_reasons) out += "<li>" + html(reason) + "</li>";
-    out += "</ul>";
-  }
+  for (const Described& block : missingRemarks(page.plan, page.judgement, page.results))
+    if (block.title != kLostTitle) out += folded(block);
   return out + "</section>\n";
 }
 

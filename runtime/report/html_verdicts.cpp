@@ -5,12 +5,14 @@
 
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
+#include "runtime/analysis/meaning.h"
 #include "runtime/analysis/published.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_table.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/outcome.h"
+#include "runtime/report/remarks.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
 
@@ -22,43 +24,16 @@ constexpr size_t kMaxRows = 200;
 /// Verdicts that are listed above their cards; of more, only their tallies.
 constexpr size_t kMaxListed = 12;
 
-struct Look {
-  const char* style;
-  const char* sign;
-};
-
-Look lookOf(analysis::Verdict verdict) {
-  switch (verdict) {
-    case analysis::Verdict::Pass:
-      return {"pass", "✓"};
-    case analysis::Verdict::Fail:
-      return {"fail", "✕"};
-    case analysis::Verdict::Inconclusive:
-      return {"open", "?"};
-    case analysis::Verdict::Infeasible:
-      return {"fail", "⊘"};
-    case analysis::Verdict::NotRun:
-      return {"none", "…"};
-    case analysis::Verdict::NotAsked:
-      return {"none", "–"};
-  }
-  return {"none", ""};
-}
-
-std::string badge(analysis::Verdict verdict) {
-  const Look look = lookOf(verdict);
-  return fmt::format("<span class=\"badge {}\"><span aria-hidden=\"true\">{}</span> {}</span>", look.style, look.sign,
-                     verdictWord(verdict));
-}
-
-std::string caveatBadge(const std::string& mark) {
-  return fmt::format(" <span class=\"badge open\"><span aria-hidden=\"true\">!</span> {}</span>", html(mark));
+std::string badge(std::string_view style, std::string_view sign, std::string_view word) {
+  return fmt::format("<span class=\"badge {}\"><span aria-hidden=\"true\">{}</span> {}</span>", style, sign,
+                     html(word));
 }
 
 /// The word and the marks of a verdict.
 std::string badges(const analysis::CriterionResult& result) {
-  std::string out = badge(result.verdict);
-  for (const std::string& mark : marksOf(result)) out += caveatBadge(mark);
+  const analysis::Meaning& meaning = analysis::meaningOf(result);
+  std::string out = badge(meaning.style, meaning.sign, meaning.word);
+  for (const std::string& mark : marksOf(result)) out += " " + badge("open", "!", mark);
   return out;
 }
 
@@ -80,7 +55,8 @@ void addEstimate(HtmlTable& table, const GridCell& cell, const std::vector<doubl
 /// The verdict of one cell, and why unless the cell is without values, where that stands in their place.
 std::string wordText(const analysis::CellEstimate& estimate, bool measured, SaidOnce& reason) {
   const std::string why = measured ? reason(estimate.why) : "";
-  return verdictWord(estimate.verdict) + (why.empty() ? "" : "<small>" + html(why) + "</small>");
+  return std::string(analysis::meaningOf(estimate.verdict).word) +
+         (why.empty() ? "" : "<small>" + html(why) + "</small>");
 }
 
 /// The bound of all cells: none where each has its own, or where the claim is that memory runs out.
@@ -88,25 +64,6 @@ std::optional<plan::Bound> sharedBound(const plan::Criterion& criterion) {
   const bool own = std::any_of(criterion.cells.begin(), criterion.cells.end(),
                                [](const plan::Cell& cell) { return cell.bound.has_value(); });
   return own || criterion.infeasible ? std::nullopt : std::optional(criterion.bound);
-}
-
-/// What controls, adaptive repetition and trials say of how far the verdicts above can be trusted.
-std::string trustSection(const Page& page) {
-  std::string out;
-  for (const analysis::ControlResult& control : page.judgement.controls)
-    out += "<li>" + (control.untrusted ? caveatBadge("untrusted") + " " : std::string()) + html(control.why) + "</li>";
-  if (!out.empty()) out = "<h3>Controls: the same twice in a block</h3><ul>" + out + "</ul>";
-  std::string widths;
-  for (const analysis::UntilState& state : page.judgement.untils)
-    widths += "<li>" + html(untilResultText(page.plan, state)) + "</li>";
-  if (!widths.empty()) out += "<h3>Repetitions</h3><ul>" + widths + "</ul>";
-  std::string notes;
-  for (const auto& [note, count] : notesOf(page.results))
-    notes += fmt::format("<li>{} <small>({})</small></li>", htmlProse(note), counted(count, "trial"));
-  if (!notes.empty()) out += "<h3>Notes of trials</h3><ul>" + notes + "</ul>";
-  for (const std::string& text : referencesTexts(page.plan))
-    out += "<p class=\"quiet\">" + html(capitalised(text)) + ".</p>";
-  return out;
 }
 
 /// What the words of the page mean. It stands before what uses them, closed.
@@ -126,9 +83,9 @@ inconclusive otherwise. Where it says <code>always</code> there is no interval: 
 )";
 
 std::string claim(const Page& page, const analysis::CriterionResult& result, const plan::Criterion& criterion) {
-  std::string out = fmt::format("<article class=\"claim {}\" id=\"claim-{}\"><header>{}<h3>{}</h3></header>",
-                                result.isFinal() ? lookOf(result.verdict).style : "open", html(result.name),
-                                badges(result), html(result.name));
+  std::string out =
+      fmt::format("<article class=\"claim {}\" id=\"claim-{}\"><header>{}<h3>{}</h3></header>",
+                  analysis::meaningOf(result).style, html(result.name), badges(result), html(result.name));
   out += fmt::format("<p class=\"law\"><code>{}</code></p>", html(criterion.text));
   out += "<dl class=\"said\">";
   for (const VerdictLine& line : verdictLines(page.plan, page.judgement, page.results, criterion, result))
@@ -184,11 +141,11 @@ std::string cellTable(const Page& page, const std::vector<std::string>& factors,
     const GridCell& cell = cells[i];
     const plan::Cell& of = planned[shown[i]->cell];
     const bool harmless = verdicts == CellVerdicts::OneWasEnough && shown[i]->verdict == analysis::Verdict::Fail;
-    const std::string style = !judged ? "" : harmless ? "none" : lookOf(shown[i]->verdict).style;
+    const std::string_view style = !judged ? "" : harmless ? "none" : analysis::meaningOf(shown[i]->verdict).style;
     table.row(style);
     for (const std::string& level : of.labels) table.head(html(level));
     const bool measured = cell.estimate || cell.interval;
-    if (judged) table.cell(wordText(*shown[i], measured, reason), "word " + style);
+    if (judged) table.cell(wordText(*shown[i], measured, reason), "word " + std::string(style));
     const std::vector<double> bounds = of.bound ? analysis::ends(*of.bound)
                                        : bound  ? analysis::ends(*bound)
                                                 : std::vector<double>();
@@ -216,22 +173,23 @@ std::string verdictSection(const Page& page) {
     cards += claim(page, result, *criterion);
     links += fmt::format("<a href=\"#claim-{0}\">{1} {0}</a>", html(result.name), badges(result));
   }
+  std::string trust;
+  for (const Described& one : trustRemarks(page.plan, page.judgement, page.results)) trust += folded(one);
   if (cards.empty())
     return std::string(
                "<section id=\"verdicts\"><h2>Verdicts</h2><p>The study claims nothing: it has no "
                "criterion.</p>") +
-           trustSection(page) + "</section>\n";
+           trust + "</section>\n";
   std::string summary;
   for (const Tally& tally : tallies(page.judgement))
-    summary += fmt::format("<span class=\"tally {}\"><b>{}</b> {}</span>", lookOf(tally.verdict).style, tally.count,
-                           tally.word);
+    summary += fmt::format("<span class=\"tally {}\"><b>{}</b> {}</span>", tally.style, tally.count, tally.word);
   if (page.judgement.criteria.size() <= kMaxListed) summary += "</p><p class=\"verdicts\">" + links;
   std::string next;
   for (const NextCommand& one : nextCommands(page.plan, page.judgement, page.options.folder))
     next += fmt::format("<li>{}:<br><code>{}</code></li>", html(capitalised(one.what_for)), htmlCommand(one.command));
   if (!next.empty()) next = "<div class=\"next\"><h3>What to do next</h3><ul>" + next + "</ul></div>\n";
   return fmt::format("<section id=\"verdicts\"><h2>Verdicts</h2><p class=\"tallies\">{}</p>\n{}{}{}{}</section>\n",
-                     summary, next, kHowToRead, cards, trustSection(page));
+                     summary, kHowToRead, cards, next, trust);
 }
 
 }  // namespace expc::report

@@ -113,6 +113,13 @@ std::string Paint::paint(std::string_view code, std::string_view text) const {
   return on_ && !text.empty() ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
 }
 
+Paint::Brush Paint::of(std::string_view style) {
+  return style == "pass"   ? &Paint::green
+         : style == "fail" ? &Paint::red
+         : style == "none" ? &Paint::faint
+                           : &Paint::yellow;
+}
+
 std::vector<unsigned> TextTable::widths() const {
   std::vector<unsigned> widths;
   for (const auto& row : rows_) {
@@ -206,8 +213,8 @@ void TerminalText::line(std::string_view text, unsigned indent, unsigned hanging
   out_ += wrapped(text, width_ - std::min(width_, indent), hanging) + '\n';
 }
 
-void TerminalText::labelled(std::string_view label, std::string (Paint::*paint)(std::string_view) const,
-                            std::string_view text, unsigned indent, unsigned columns) {
+void TerminalText::labelled(std::string_view label, Paint::Brush paint, std::string_view text, unsigned indent,
+                            unsigned columns) {
   const unsigned left = indent + columns, used = displayWidth(label);
   const std::string paragraph = wrapped(text, width_ - std::min(width_, left), 0);
   out_.append(indent, ' ');

@@ -40,6 +40,9 @@ class Paint {
   std::string green(std::string_view text) const { return paint("1;32", text); }
   std::string red(std::string_view text) const { return paint("1;31", text); }
   std::string yellow(std::string_view text) const { return paint("1;33", text); }
+  using Brush = std::string (Paint::*)(std::string_view) const;
+  /// That of a verdict's style (analysis/meaning.h).
+  static Brush of(std::string_view style);
 
  private:
   std::string paint(std::string_view code, std::string_view text) const;
@@ -52,8 +55,7 @@ class TerminalText {
   TerminalText(unsigned width, bool colour) : paint_(colour), width_(width) {}
   void line(std::string_view text, unsigned indent, unsigned hanging);
   /// A paragraph behind a label, which `paint` colours and which has `columns` of its own.
-  void labelled(std::string_view label, std::string (Paint::*paint)(std::string_view) const, std::string_view text,
-                unsigned indent, unsigned columns);
+  void labelled(std::string_view label, Paint::Brush paint, std::string_view text, unsigned indent, unsigned columns);
   void section(std::string_view title, std::string_view rest = "");
 
   Paint paint_;

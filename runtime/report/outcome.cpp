@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "runtime/analysis/meaning.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/verdict_text.h"
@@ -15,10 +16,9 @@ namespace expc::report {
 namespace {
 
 using analysis::NextStep;
-using analysis::Verdict;
 
 bool isOpen(const analysis::CriterionResult& result) {
-  return !result.isFinal() || result.verdict == Verdict::Inconclusive || result.verdict == Verdict::NotRun;
+  return analysis::meaningOf(result).answer == analysis::Answer::Undecided;
 }
 
 /// A budget for trials that take `more` seconds beside those that there are, with half as much again for what takes
@@ -91,8 +91,7 @@ std::optional<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Ju
 std::vector<Tally> tallies(const analysis::Judgement& judgement) {
   std::vector<Tally> all;
   for (const analysis::CriterionResult& result : judgement.criteria) {
-    const Tally one{llvm::StringRef(markedVerdict(result)).lower(),
-                    result.isFinal() ? result.verdict : Verdict::Inconclusive};
+    const Tally one{llvm::StringRef(markedVerdict(result)).lower(), analysis::meaningOf(result).style};
     const auto same = std::find_if(all.begin(), all.end(), [&](const Tally& tally) { return tally.word == one.word; });
     if (same == all.end())
       all.push_back(one);

@@ -3,6 +3,7 @@
 // What a judgement comes to: how many verdicts of each kind there are, and what there is to do next.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/analysis/judgement.h"
@@ -12,8 +13,8 @@ namespace expc::report {
 
 /// Verdicts of one kind, with the marks that they have.
 struct Tally {
-  std::string word;           // "pass", "inconclusive", "pass (untrusted)"
-  analysis::Verdict verdict;  // inconclusive for those that do not stand as they are printed
+  std::string word;        // "pass", "inconclusive", "pass (untrusted)"
+  std::string_view style;  // analysis::Meaning::style
   unsigned count = 1;
 };
 std::vector<Tally> tallies(const analysis::Judgement& judgement);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/needs.h"
@@ -22,6 +24,10 @@ constexpr size_t kListedPoints = 20;
 
 std::string rangeText(uint64_t least, uint64_t most) {
   return least == most ? std::to_string(least) : fmt::format("{}..{}", least, most);
+}
+
+std::string cellsText(uint64_t cells, uint64_t unfit) {
+  return counted(cells, "cell") + (unfit ? fmt::format(", and {} more that memory is expected to exclude", unfit) : "");
 }
 
 class PlanPrinter : TerminalText {
@@ -190,12 +196,9 @@ class PlanPrinter : TerminalText {
     for (size_t i = 0; i < plan_.comparisons.size(); ++i) {
       const plan::Comparison& comparison = plan_.comparisons[i];
       line(printable(fmt::format("{} = {}: {}", comparison.name, comparison.text,
-                                 counted(counts_.comparison_cells[i], "cell"))),
+                                 cellsText(counts_.comparison_cells[i], counts_.comparison_unfit[i]))),
            2, 6);
-      if (comparison.without_partner)
-        line(printable(fmt::format("{} without a partner: {}", counted(comparison.without_partner, "point"),
-                                   comparison.without_partner_why)),
-             6, 6);
+      if (const std::string lacking = withoutPartnerText(comparison); !lacking.empty()) line(printable(lacking), 6, 6);
     }
   }
 
@@ -212,7 +215,7 @@ class PlanPrinter : TerminalText {
              6, 6);
         continue;
       }
-      std::string text = counted(counts_.criterion_cells[i], "cell");
+      std::string text = cellsText(counts_.criterion_cells[i], counts_.criterion_unfit[i]);
       if (!criterion.domain.empty()) text += "; " + printable(criterion.domain);
       line(text, 6, 6);
       if (extras_.counts) continue;
@@ -255,9 +258,22 @@ PlanCounts PlanCounts::of(const plan::Plan& plan) {
   counts.available = availablePoints(plan);
   for (const plan::Point& point : plan.points)
     counts.expected_infeasible += point.unavailable.empty() && !point.startable();
+  std::set<std::string_view> excluded, none;
+  for (const plan::Point& point : plan.points)
+    if (!point.expected_infeasible.empty()) excluded.insert(point.id);
+  const auto count = [](const std::vector<plan::Cell>& cells, const std::set<std::string_view>& excluded,
+                        std::vector<uint64_t>& startable, std::vector<uint64_t>& unfit) {
+    unfit.push_back(static_cast<uint64_t>(std::count_if(cells.begin(), cells.end(), [&](const plan::Cell& cell) {
+      return std::any_of(cell.points.begin(), cell.points.end(),
+                         [&](const plan::Place& place) { return excluded.count(place.point) > 0; });
+    })));
+    startable.push_back(cells.size() - unfit.back());
+  };
   for (const plan::Comparison& comparison : plan.comparisons)
-    counts.comparison_cells.push_back(comparison.cells.size());
-  for (const plan::Criterion& criterion : plan.criteria) counts.criterion_cells.push_back(criterion.cells.size());
+    count(comparison.cells, excluded, counts.comparison_cells, counts.comparison_unfit);
+  // What claims that memory runs out is about just these.
+  for (const plan::Criterion& criterion : plan.criteria)
+    count(criterion.cells, criterion.infeasible ? none : excluded, counts.criterion_cells, counts.criterion_unfit);
   return counts;
 }
 
@@ -290,7 +306,7 @@ std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts) {
     criteria.push_back(Object{{"name", plan::jsonText(criterion.name)},
                               {"text", plan::jsonText(criterion.text)},
                               {"domain", plan::jsonText(criterion.domain)},
-                              {"cells", counts.criterion_cells[i]},
+                              {"cells", counts.criterion_cells[i] + counts.criterion_unfit[i]},
                               {"not_asked", criterion.not_asked}});
   }
   header["criteria"] = std::move(criteria);

@@ -11,6 +11,7 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/attribution_table.h"
 #include "runtime/report/description_text.h"
+#include "runtime/report/layout.h"
 #include "runtime/report/rehearsal_columns.h"
 #include "runtime/report/verdict_text.h"
 
@@ -130,13 +131,26 @@ Value next(const std::optional<analysis::NextStep>& next) {
                                                                    : Value(std::string(toString(next->towards)))}};
 }
 
-void criteria(Writer& out, const plan::Plan& plan, const analysis::Judgement& judgement) {
+/// What stands behind a label of a verdict's lines.
+std::vector<std::string> said(const std::vector<VerdictLine>& lines, std::string_view label) {
+  std::vector<std::string> texts;
+  for (const VerdictLine& line : lines)
+    if (line.label == label) texts.push_back(line.text);
+  return texts;
+}
+
+void criteria(Writer& out, const plan::Plan& plan, const analysis::Judgement& judgement,
+              const store::Results& results) {
   for (const analysis::CriterionResult& result : judgement.criteria) {
     const plan::Criterion* found = criterionOf(plan, result);
     if (!found) continue;
+    const std::vector<VerdictLine> lines = verdictLines(plan, judgement, results, *found, result);
     out.json().object([&] {
       out.members(Object{{"name", plan::jsonText(result.name)},
                          {"text", plan::jsonText(found->text)},
+                         {"claim", plan::jsonText(found->doc)},
+                         {"tested", plan::jsonText(joined(said(lines, "tested")))},
+                         {"notes", plan::jsonTexts(said(lines, "note"))},
                          {"where", plan::jsonText(found->where)},
                          {"marks", plan::jsonTexts(marksOf(result))},
                          {"verdict", std::string(toString(result.verdict))},
@@ -324,7 +338,7 @@ std::string resultJsonText(const plan::Plan& plan, const analysis::Judgement& ju
   Writer out(stream, whole);
   out.json().object([&] {
     out.members(object);
-    out.json().attributeArray("criteria", [&] { criteria(out, plan, judgement); });
+    out.json().attributeArray("criteria", [&] { criteria(out, plan, judgement, results); });
     out.json().attributeArray("comparisons", [&] { comparisons(out, plan, judgement); });
     out.json().attributeArray("points", [&] { points(out, plan, judgement); });
   });

@@ -198,6 +198,8 @@ TEST_CASE("the judgement as JSON survives infinities and says the labels") {
 
 TEST_CASE("wording") {
   CHECK(durationText(0.25) == "250 ms");
+  CHECK(durationText(4.24) == "4.2 s");
+  CHECK(durationText(9.96) == "10 s");
   CHECK(durationText(59.6) == "1 min");
   CHECK(durationText(431) == "7 min 11 s");
   CHECK(durationText(3000) == "50 min");

@@ -9,6 +9,7 @@
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/description.h"
 #include "runtime/analysis/format.h"
+#include "runtime/analysis/meaning.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/description_text.h"
 #include "runtime/report/layout.h"
@@ -22,24 +23,6 @@ const plan::Criterion* criterionOf(const plan::Plan& plan, const analysis::Crite
   const auto found = std::find_if(plan.criteria.begin(), plan.criteria.end(),
                                   [&](const plan::Criterion& one) { return one.name == result.name; });
   return found == plan.criteria.end() ? nullptr : &*found;
-}
-
-std::string verdictWord(analysis::Verdict verdict) {
-  switch (verdict) {
-    case analysis::Verdict::Pass:
-      return "PASS";
-    case analysis::Verdict::Fail:
-      return "FAIL";
-    case analysis::Verdict::Inconclusive:
-      return "INCONCLUSIVE";
-    case analysis::Verdict::Infeasible:
-      return "INFEASIBLE";
-    case analysis::Verdict::NotRun:
-      return "NOT RUN";
-    case analysis::Verdict::NotAsked:
-      return "NOT ASKED";
-  }
-  return "UNKNOWN";
 }
 
 std::string twoDigits(double share) { return fmt::format("{:.2g} %", 100 * share); }
@@ -76,27 +59,10 @@ bool neverVaried(const std::vector<const analysis::CellEstimate*>& cells) {
   return !cells.empty() && std::all_of(cells.begin(), cells.end(), [](const auto* cell) { return cell->constant; });
 }
 
-/// How many values a pass rests on that says of single ones that all hold, in the cell that has the fewest; 0 where it
-/// rests on intervals, or on values that never vary.
-unsigned singleValues(const analysis::CriterionResult& result) {
-  if (result.verdict != analysis::Verdict::Pass) return 0;
-  unsigned fewest = 0;
-  for (const analysis::CellEstimate* cell : passingCells(result)) {
-    const auto n = static_cast<unsigned>(cell->values.size());
-    if (!cell->interval && n > 0) fewest = fewest == 0 ? n : std::min(fewest, n);
-  }
-  return fewest;
-}
-
-bool standsOnLittle(const analysis::CriterionResult& result) {
-  const unsigned n = singleValues(result);
-  return n > 0 && analysis::showsLittle(n);
-}
-
 }  // namespace
 
 std::string markedVerdict(const analysis::CriterionResult& result) {
-  std::string text = verdictWord(result.verdict);
+  std::string text(analysis::meaningOf(result).word);
   for (const std::string& mark : marksOf(result)) text += " (" + mark + ")";
   return text;
 }
@@ -105,7 +71,8 @@ std::vector<std::string> marksOf(const analysis::CriterionResult& result) {
   std::vector<std::string> marks;
   if (result.provisional) marks.emplace_back("provisional");
   if (!result.untrusted.empty()) marks.emplace_back("untrusted");
-  if (standsOnLittle(result)) marks.push_back(fmt::format("n={}", singleValues(result)));
+  if (analysis::meaningOf(result).stands == analysis::Meaning::Stands::Little)
+    marks.push_back(fmt::format("n={}", analysis::singleValues(result)));
   return marks;
 }
 
@@ -134,22 +101,23 @@ std::string lookText(const plan::Criterion& criterion, const analysis::Criterion
 std::string nextStepText(const analysis::CriterionResult& result) {
   using Reach = analysis::NextStep::Reach;
   const bool decided = result.verdict == analysis::Verdict::Pass || result.verdict == analysis::Verdict::Fail;
-  if (!result.next) return decided && result.isFinal() ? "nothing: it is decided" : "";
+  if (!result.next) return decided && result.isFinal() ? "nothing is left to do: it is decided" : "";
   const analysis::NextStep& next = *result.next;
   const std::string blocks = moreBlocksText(next);
   switch (next.reach) {
     case Reach::OutOfReach:
-      return "not even a hundred times as many blocks would decide it at this noise: an estimate is too near its bound";
+      return "not even a hundred times as many blocks would decide it at this noise: an estimate lies too near its "
+             "bound";
     case Reach::Intervals:
       return blocks + " would give it intervals";
     case Reach::Rarity:
-      return fmt::format("{} without a failure would show that at most {} of further ones fail", blocks,
-                         twoDigits(stats::zeroFailuresBound(next.repetitions)));
+      return fmt::format("after {} without a failure, {}", blocks, analysis::formatWithoutFailure(next.repetitions));
     case Reach::Trusts:
-      return fmt::format("about {} would make it trusted, if the control's estimate stays where it is", blocks);
+      return fmt::format("about {} would make the verdict trusted, if the control's estimate stays where it is",
+                         blocks);
     case Reach::Decides:
-      return fmt::format("about {} would decide it, and probably as {}, if the estimates stay where they are", blocks,
-                         verdictWord(next.towards));
+      return fmt::format("about {} would decide it, probably as {}, if the estimates stay where they are", blocks,
+                         analysis::meaningOf(next.towards).word);
   }
   return "";
 }
@@ -250,8 +218,9 @@ std::vector<std::string> driftNotes(const plan::Criterion& criterion, const anal
 /// Why a verdict does not stand as it is printed; "" where it does.
 std::string doubtText(const analysis::CriterionResult& result) {
   std::string text;
-  if (result.provisional) text = "not yet: trials that it rests on are still to come, and may change it";
-  if (!result.untrusted.empty()) text += (text.empty() ? "not to be trusted: " : "; ") + result.untrusted;
+  if (result.provisional) text = "the verdict is provisional: trials that it rests on are still to come";
+  if (!result.untrusted.empty())
+    text += (text.empty() ? "the verdict is not to be trusted: " : "; it is not to be trusted: ") + result.untrusted;
   return text;
 }
 
@@ -262,41 +231,39 @@ std::string certaintyText(const plan::Criterion& criterion, const analysis::Crit
   if (criterion.infeasible || result.verdict == Verdict::NotRun || result.verdict == Verdict::Infeasible) return "";
   const bool passes = result.verdict == Verdict::Pass;
   if (passes && neverVaried(passingCells(result)))
-    return "exact values, the same in every block, each with a seed of its own";
+    return "the values are exact, and the same in every block, each with a seed of its own";
   if (criterion.confidence) {
     const std::string confidence = analysis::formatConfidence(*criterion.confidence) + " confidence";
-    if (!passes && result.verdict != Verdict::Fail) return "undecided at " + confidence;
-    if (result.look) return confidence;  // where nobody planned it, no such rate is known
-    const std::string side = twoDigits((1 - *criterion.confidence) / 2);
-    return fmt::format("{}, {} on each side: a claim that {} would {} in at most {} of such studies", confidence, side,
-                       passes ? "does not hold" : "holds", passes ? "pass" : "fail", side);
+    if (!passes && result.verdict != Verdict::Fail) return "intervals of " + confidence + " do not decide it";
+    if (result.look) return "intervals of " + confidence + " decide it";  // such a rate is known of planned looks only
+    return fmt::format("at {}, a claim that {} would {} in at most {} of such studies", confidence,
+                       passes ? "does not hold" : "holds", passes ? "pass" : "fail",
+                       twoDigits((1 - *criterion.confidence) / 2));
   }
-  const unsigned n = singleValues(result);
+  const unsigned n = analysis::singleValues(result);
   if (n == 0) return "";
   const std::string values = counted(n, nounOf(criterion)) + (result.cells.size() > 1 ? " in each cell" : "");
-  if (!analysis::showsLittle(n))
-    return fmt::format("{} without a failure: {}", values, analysis::formatWithoutFailure(n));
-  return fmt::format("{} without a failure {} little of further ones: up to {} of these may fail", values,
-                     n == 1 ? "says" : "say", twoDigits(stats::zeroFailuresBound(n)));
+  return fmt::format("{} without a failure {}{}: {}", values, n == 1 ? "shows" : "show",
+                     analysis::showsLittle(n) ? " little" : " something", analysis::formatWithoutFailure(n));
 }
 
-/// "7 of 7 pairs in each cell, 1 lost, 2 sessions, 1 node", by the cell that has the fewest.
+/// "it rests on 7 of 7 pairs in each cell (1 was lost), of 2 sessions on 1 node", by the cell that has the fewest.
 std::string countsText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
   const analysis::Scope& scope = result.scope;
-  std::string text;
+  std::string text = "it rests on ";
   if (criterion.infeasible)
-    text = "out of memory in " + counted(scope.complete, "block");
+    text = "memory ran out in " + counted(scope.complete, "block");
   else if (scope.complete > scope.planned)
-    text = fmt::format("{}, {} planned,", counted(scope.complete, nounOf(criterion)), scope.planned);
+    text += fmt::format("{} ({} were planned)", counted(scope.complete, nounOf(criterion)), scope.planned);
   else
-    text = fmt::format("{} of {}", scope.complete, counted(scope.planned, nounOf(criterion)));
+    text += fmt::format("{} of {}", scope.complete, counted(scope.planned, nounOf(criterion)));
   const auto as_few = [&](const analysis::CellEstimate& cell) { return cell.scope.complete == scope.complete; };
   if (!criterion.infeasible && result.cells.size() > 1)
     text += std::all_of(result.cells.begin(), result.cells.end(), as_few) ? " in each cell"
                                                                           : " in the cell that has the fewest";
-  if (scope.lost) text += fmt::format(", {} lost", scope.lost);
-  if (scope.sessions) text += ", " + counted(scope.sessions, "session");
-  if (scope.nodes) text += ", " + counted(scope.nodes, "node");
+  if (scope.lost) text += fmt::format(" ({} lost)", scope.lost);
+  if (scope.sessions) text += ", of " + counted(scope.sessions, "session");
+  if (scope.nodes) text += " on " + counted(scope.nodes, "node");
   return text;
 }
 
@@ -308,10 +275,15 @@ std::string testedText(const plan::Plan& plan, const store::Results& results, co
 
 }  // namespace
 
-std::string surenessText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
+std::string worthText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
   if (result.verdict == analysis::Verdict::NotAsked) return "";
   const std::string doubt = doubtText(result);
-  const std::string worth = doubt.empty() ? certaintyText(criterion, result) : doubt;
+  return doubt.empty() ? certaintyText(criterion, result) : doubt;
+}
+
+std::string surenessText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
+  if (result.verdict == analysis::Verdict::NotAsked) return "";
+  const std::string worth = worthText(criterion, result);
   return (worth.empty() ? "" : worth + "; ") + countsText(criterion, result);
 }
 

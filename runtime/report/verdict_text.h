@@ -15,9 +15,6 @@ namespace expc::report {
 /// The criterion of a result; none for one that the plan does not have.
 const plan::Criterion* criterionOf(const plan::Plan& plan, const analysis::CriterionResult& result);
 
-/// "PASS", "FAIL", "INCONCLUSIVE", "INFEASIBLE", "NOT RUN", "NOT ASKED".
-std::string verdictWord(analysis::Verdict verdict);
-
 /// "PASS (untrusted)": the word with its marks.
 std::string markedVerdict(const analysis::CriterionResult& result);
 
@@ -36,10 +33,12 @@ std::vector<VerdictLine> verdictLines(const plan::Plan& plan, const analysis::Ju
                                       const store::Results& results, const plan::Criterion& criterion,
                                       const analysis::CriterionResult& result);
 
-/// What its numbers are worth, and how many there are: "95 % confidence, 2.5 % on each side: a claim that does not hold
-/// would pass in at most 2.5 % of such studies; 7 of 7 pairs in each cell, 1 session, 1 node". Of one that does not
+/// What its numbers are worth, and how many there are: "at 95 % confidence, a claim that does not hold would pass in at
+/// most 2.5 % of such studies; it rests on 7 of 7 pairs in each cell, of 1 session on 1 node". Of one that does not
 /// stand as it is printed, why that is so. "" of one that is not asked.
 std::string surenessText(const plan::Criterion& criterion, const analysis::CriterionResult& result);
+/// The first of these alone.
+std::string worthText(const plan::Criterion& criterion, const analysis::CriterionResult& result);
 
 /// Leaves out what stands behind a colon where it was said before: after "level=2 failed: no such file" a further
 /// "level=3 failed: no such file" is "level=3 failed", and a reason without a colon that stood behind one is "".

@@ -48,7 +48,7 @@ analysis::CriterionResult judged(Verdict verdict) {
 }
 
 TEST_CASE("a reason is said once") {
-  SaidOnce reason("2 of 3 cells undecided: level=1 failed: no such file");
+  SaidOnce reason("2 of 3 cells are undecided: level=1 failed: no such file");
   CHECK(reason("level=1 failed: no such file") == "level=1 failed");
   CHECK(reason("level=2 failed: killed: by whom") == "level=2 failed: killed: by whom");
   CHECK(reason("level=3 failed: killed: by whom") == "level=3 failed");

@@ -12,21 +12,6 @@
 
 namespace expc::report {
 
-std::string durationText(double seconds) {
-  if (!std::isfinite(seconds) || seconds < 0) return "?";
-  if (seconds < 0.95) return fmt::format("{:.0f} ms", 1000 * seconds);
-  const auto whole = static_cast<uint64_t>(std::llround(seconds));
-  if (whole < 60) return fmt::format("{} s", whole);
-  if (whole < 600)
-    return whole % 60 ? fmt::format("{} min {} s", whole / 60, whole % 60) : fmt::format("{} min", whole / 60);
-  if (whole < 3600) return fmt::format("{:.0f} min", seconds / 60);
-  if (whole < 48 * 3600) {
-    const uint64_t minutes = (whole + 30) / 60;
-    return minutes % 60 ? fmt::format("{} h {} min", minutes / 60, minutes % 60) : fmt::format("{} h", minutes / 60);
-  }
-  return fmt::format("{:.1f} days", seconds / 86400);
-}
-
 namespace {
 
 constexpr size_t kListedReasons = 20;
@@ -192,6 +177,14 @@ std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Ju
     }
   }
   return lines;
+}
+
+std::string withoutPartnerText(const plan::Comparison& comparison) {
+  if (!comparison.without_partner) return "";
+  return fmt::format(
+      "{} no partner: {}",
+      comparison.without_partner == 1 ? "1 point has" : fmt::format("{} points have", comparison.without_partner),
+      comparison.without_partner_why);
 }
 
 std::map<std::string, unsigned> notesOf(const store::Results& results) {

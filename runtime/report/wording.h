@@ -7,14 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/analysis/format.h"
 #include "runtime/analysis/judgement.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/records.h"
 
 namespace expc::report {
 
-/// "3 min 20 s", "45 s", "2.5 h", "4 days".
-std::string durationText(double seconds);
+using analysis::durationText;
 
 /// "node7: 4 x NVIDIA H100", of each host with the devices that trials had: of a CPU "laptop: 2 x 1 core of MODEL
 /// in place of GPUs". "" where no session says.
@@ -62,6 +62,9 @@ std::vector<const store::Trial*> lostTrials(const store::Results& results);
 
 /// In place of an interval for which there are too few values.
 inline constexpr char kNoInterval[] = "none: too few";
+
+/// "2 points without a partner: the rule of slow removes it"; "" where all have one.
+std::string withoutPartnerText(const plan::Comparison& comparison);
 
 /// In place of a comparison's table that has no row.
 inline constexpr char kNothingToCompare[] = "this restricted study has no two points to compare";

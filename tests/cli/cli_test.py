@@ -128,8 +128,8 @@ class Check(Command):
             self.assertRegex(self.expc("check", path, code=1).stderr, r"error\[E\d{4}\]", name)
 
     def test_unknown_preset_and_override(self):
-        self.assertIn("nope", self.expc("check", self.study, "--preset", "nope", code=1).stderr)
-        self.assertIn("nope", self.expc("check", self.study, "-D", "nope=1", code=1).stderr)
+        self.assertIn("nope", self.expc("check", self.study, "--preset", "nope", code=2).stderr)
+        self.assertIn("nope", self.expc("check", self.study, "-D", "nope=1", code=2).stderr)
 
 
 class Plan(Command):
@@ -144,7 +144,7 @@ class Plan(Command):
         self.assertEqual(json.loads(document)["schema"], "expc.plan/2")
         plan = self.write("plan.json", document)
         self.assertIn("PASS", self.run_study(plan).stdout)
-        self.expc("run", plan, "-D", "gpus=1", code=1)
+        self.expc("run", plan, "-D", "gpus=1", code=2)
 
     def test_json_lines_have_a_header_and_a_line_for_each_point(self):
         lines = [json.loads(line) for line in
@@ -207,7 +207,7 @@ class Run(Command):
         self.run_study(both, code=3)
         self.run_study(both, "--study", "tiny", code=0)
         self.assertIn("--study", self.expc("plan", both, "--format", "json", code=2).stderr)
-        self.assertIn("nope", self.expc("plan", both, "--study", "nope", code=1).stderr)
+        self.assertIn("nope", self.expc("plan", both, "--study", "nope", code=2).stderr)
 
     def test_closed_pipe_is_an_error_and_no_crash(self):
         read, write = os.pipe()

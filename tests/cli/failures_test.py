@@ -168,9 +168,9 @@ class Failures(Run):
         self.run_study("--where", "n < 3", code=4)
         self.assertEqual(self.trials()[0], {"1": (3, 0), "2": (3, 0), "3": (0, 0)})
         self.assertIn("no point satisfies n > 5", self.run_study("--where", "n > 5", code=1).stderr)
-        self.assertIn("m", self.run_study("--where", "m > 5", code=1).stderr)
+        self.assertIn("m", self.run_study("--where", "m > 5", code=2).stderr)
         (self.folder / "plan.json").write_text(self.expc("plan", "s.exp", "--format", "json").stdout)
-        self.assertIn("is a plan", self.expc("run", "plan.json", "--where", "n < 3", code=1).stderr)
+        self.assertIn("is a plan", self.expc("run", "plan.json", "--where", "n < 3", code=2).stderr)
 
     def test_no_more_than_the_most_of_an_adaptive_design_is_tried(self):
         self.licensed("repeat 4..7 until half_width(r) <= 0.00000001%")

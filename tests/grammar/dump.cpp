@@ -351,7 +351,8 @@ class ModuleDumper {
     for (const ConfidenceDecl& declared : study.confidences) line("confidence {}", dump(*declared.value));
     for (const DesignDecl& planned : study.designs) design(planned);
     for (const TableDecl& table : study.tables)
-      line("table {}{}", table.metric.name, table.by.empty() ? "" : " by " + names(table.by));
+      line("table {}{}{}", table.subject.name, table.of.empty() ? "" : " of " + names(table.of),
+           table.by.empty() ? "" : " by " + names(table.by));
     for (const PlotDecl& plot : study.plots)
       line("plot {} over {}{}", plot.subject.name, plot.over.name, plot.by.empty() ? "" : " by " + names(plot.by));
     for (const PresetDecl& declared : study.presets) preset(declared);

@@ -2,7 +2,6 @@
 "use strict";
 
 const kEvery = 2000;
-const kStyles = { "PASS": "pass", "FAIL": "fail", "INFEASIBLE": "fail", "INCONCLUSIVE": "open" };
 
 function element(name, text, style) {
   const made = document.createElement(name);
@@ -14,9 +13,9 @@ function element(name, text, style) {
 function badge(word, style) { return element("span", word, `badge ${style}`); }
 
 function claim(one) {
-  const made = element("article", undefined, `claim ${one.stands ? kStyles[one.verdict] || "none" : "open"}`);
+  const made = element("article", undefined, `claim ${one.style}`);
   const header = element("header");
-  header.append(badge(one.verdict, kStyles[one.verdict] || "none"));
+  header.append(badge(one.verdict, one.style));
   for (const mark of one.marks) header.append(badge(mark, "open"));
   header.append(element("h3", one.name));
   const law = element("p", undefined, "law");

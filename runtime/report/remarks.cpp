@@ -1,0 +1,124 @@
+#include "runtime/report/remarks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "runtime/report/layout.h"
+#include "runtime/report/study_text.h"
+#include "runtime/report/wording.h"
+
+namespace expc::report {
+namespace {
+
+/// Lines of one block; the page's data has all.
+constexpr size_t kMostLines = 50;
+
+/// Leaves out blocks without lines, and the end of long ones.
+std::vector<Described> settled(std::vector<Described> all) {
+  std::erase_if(all, [](const Described& one) { return one.lines.empty(); });
+  for (Described& one : all) {
+    if (one.lines.size() <= kMostLines) continue;
+    const size_t more = one.lines.size() - kMostLines;
+    one.lines.resize(kMostLines);
+    one.lines.push_back(fmt::format("… and {} more", more));
+  }
+  return all;
+}
+
+Described controls(const analysis::Judgement& judgement) {
+  Described block{"Controls", "the same twice in a block", {}};
+  for (const analysis::ControlResult& control : judgement.controls)
+    block.lines.push_back((control.untrusted ? "untrusted: " : "") + control.why);
+  return block;
+}
+
+Described repetitions(const plan::Plan& plan, const analysis::Judgement& judgement) {
+  Described block{"Repetitions", "they go on until intervals are narrow enough", {}};
+  for (const analysis::UntilState& state : judgement.untils) block.lines.push_back(untilResultText(plan, state));
+  return block;
+}
+
+Described notes(const store::Results& results) {
+  Described block{"Notes of trials", "", {}};
+  for (const auto& [note, count] : notesOf(results))
+    block.lines.push_back(fmt::format("{} ({})", note, counted(count, "trial")));
+  return block;
+}
+
+/// Trials that did not end well, those that say the same in one line: the newest first.
+std::vector<std::string> lostTexts(const plan::Plan& plan, const store::Results& results) {
+  using Alike = std::tuple<plan::TrialKind, store::TrialStatus, std::string_view>;
+  struct Those {
+    unsigned trials = 0;
+    std::set<plan::Place> places;
+    std::string first;
+  };
+  std::map<Alike, Those> those;
+  std::vector<Alike> order;
+  for (const store::Trial* trial : lostTrials(results)) {
+    const Alike key{trial->key->kind, trial->status, trial->reason};
+    Those& same = those[key];
+    if (++same.trials == 1) {
+      order.push_back(key);
+      same.first = placeText(plan, trial->place());
+    }
+    same.places.insert(trial->place());
+  }
+  std::vector<std::string> texts;
+  for (const Alike& key : order) {
+    const auto& [kind, status, reason] = key;
+    const Those& same = those[key];
+    const size_t more = same.places.size() - 1;
+    texts.push_back(fmt::format("{} {}{} {}: {}{}", toString(kind), same.first,
+                                more > 0 ? " and " + counted(more, "more point") : "", store::toString(status), reason,
+                                same.trials > 1 ? fmt::format(" ({} times)", same.trials) : ""));
+  }
+  return texts;
+}
+
+}  // namespace
+
+std::vector<Described> trustRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                    const store::Results& results) {
+  return settled({controls(judgement),
+                  repetitions(plan, judgement),
+                  notes(results),
+                  {"Published values", "", referencesTexts(plan)}});
+}
+
+std::vector<Described> missingRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                      const store::Results& results) {
+  return settled({{kLostTitle, fmt::format("{} of {}", lostTrials(results).size(), results.trials.size()),
+                   lostTexts(plan, results)},
+                  {"What is not there", "", shortcomings(plan, judgement)},
+                  {"Kept, not counted", counted(results.kept_not_counted, "trial"), results.not_counted_reasons}});
+}
+
+std::string trialsText(const plan::Plan& plan, const store::Results& results) {
+  const size_t all = results.trials.size();
+  const std::vector<std::string> lost = lostTexts(plan, results);
+  const size_t bad = lostTrials(results).size();
+  std::string text = bad ? fmt::format("{} of {} did not end well: {}", bad, counted(all, "trial"), lost.front())
+                         : fmt::format("all {} ended well", counted(all, "trial"));
+  if (all == 0) text = "no trial was run";
+  if (lost.size() > 1) text += fmt::format(", and {} more reasons", lost.size() - 1);
+  std::map<std::string, unsigned> notes;
+  for (const auto& [note, count] : notesOf(results)) notes[note.substr(0, note.find(';'))] += count;
+  const auto most =
+      std::max_element(notes.begin(), notes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most != notes.end())
+    text += fmt::format("; {} of them {}: {}", most->second, most->second == 1 ? "notes" : "note", most->first);
+  if (notes.size() > 1) text += fmt::format(", and there are {} other notes", notes.size() - 1);
+  if (notes.empty() && bad == 0 && all > 0) text += ", and none notes a disturbance";
+  if (results.kept_not_counted)
+    text += fmt::format("; {} more {} stored and {} not count", results.kept_not_counted,
+                        results.kept_not_counted == 1 ? "is" : "are", results.kept_not_counted == 1 ? "does" : "do");
+  return text;
+}
+
+}  // namespace expc::report

@@ -1,0 +1,32 @@
+#pragma once
+
+// What is to be said beside verdicts and tables: blocks of sentences, made once and shown by terminal and page.
+
+#include <string>
+#include <vector>
+
+#include "runtime/analysis/judgement.h"
+#include "runtime/plan/plan.h"
+#include "runtime/report/description_text.h"
+#include "runtime/store/records.h"
+
+namespace expc::report {
+
+/// How far the verdicts can be trusted: controls, adaptive repetition, notes of trials, published values. Blocks
+/// without anything to say are left out, here and below.
+std::vector<Described> trustRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                    const store::Results& results);
+
+/// The title of the block of trials that did not end well.
+inline constexpr char kLostTitle[] = "Trials that did not end well";
+
+/// What is not there: trials that did not end well (those that say the same in one line), points that lack some, and
+/// what is stored and does not count.
+std::vector<Described> missingRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                      const store::Results& results);
+
+/// In one line what became of the trials, and what disturbed them: "50 of 52 trials are valid; 2 failed: timed
+/// precision=bf16 gpus=1: rank 1 died; 12 note that other processes took over 10 % of their cores".
+std::string trialsText(const plan::Plan& plan, const store::Results& results);
+
+}  // namespace expc::report
