@@ -84,7 +84,8 @@ void checkCriteria(StudyContext& context) {
 }  // namespace
 
 void StudyScope::unknownSubject(const ast::Identifier& name, std::string_view what) {
-  if (refused(name, {SymbolKind::Comparison, SymbolKind::Metric})) return;
+  // A comparison where a metric is wanted is there, and was not refused.
+  if (study.findComparison(name.name) < 0 && refused(name, {SymbolKind::Comparison, SymbolKind::Metric})) return;
   for (const Use& use : study.uses) {
     const int metric = study.uses.size() > 1 ? use.workload->findMetric(name.name) : -1;
     if (metric < 0) continue;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "runtime/analysis/description.h"
 #include "runtime/analysis/test_study.h"
 
 namespace expc::analysis {
@@ -72,6 +73,21 @@ TEST_CASE("a derived metric of a timed-out trial is the worst in its own directi
   CHECK(share->timeouts == 1);
   CHECK(std::isinf(share->interval->low));
   CHECK(share->interval->low < 0);
+}
+
+TEST_CASE(
+    "where a derived metric does not say what is better, a trial that timed out has no value of it, and that is said") {
+  plan::Plan plan = derived();
+  plan.metrics[5].better.reset();
+  REQUIRE(plan.metrics[5].name == "launch_share");
+  Records records;
+  for (int b = 1; b <= 7; ++b) addTimed(records, "fp64-1", b, 0.1, 0.02);
+  records.add("fp64-1", TrialKind::Timed, 8, TrialStatus::Timeout);
+  const Judgement judgement = judge(plan, records.results);
+  CHECK(judgement.find("fp64-1", "launch_share")->n == 7);
+  CHECK(judgement.find("fp64-1", "launch_share")->timeouts == 0);
+  CHECK(judgement.find("fp64-1", "step_time")->timeouts == 1);
+  for (const Ranking& ranking : judgement.description->rankings) CHECK(ranking.metric != "launch_share");
 }
 
 TEST_CASE("a derived metric says what it lacks") {

@@ -1,11 +1,10 @@
 #include "runtime/report/attribution_table.h"
 
-#include <cmath>
-
 #include "runtime/analysis/format.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/attribution_text.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/result_json.h"
 
 namespace expc::report {
 namespace {
@@ -59,18 +58,6 @@ class Printer : TerminalText {
   const analysis::Attribution& attribution_;
   const unsigned width_;
 };
-
-/// Ends of timed comparisons may be infinite (timeouts), which JSON has no number for.
-Value endJson(double end) {
-  if (std::isfinite(end)) return end;
-  return end > 0 ? "inf" : "-inf";
-}
-
-Value intervalJson(const std::optional<stats::Interval>& interval) {
-  if (!interval) return nullptr;
-  return Object{
-      {"low", endJson(interval->low)}, {"high", endJson(interval->high)}, {"confidence", interval->confidence}};
-}
 
 Object categoryJson(const analysis::CategoryShare& category) {
   Object object{{"name", plan::jsonText(category.name)},

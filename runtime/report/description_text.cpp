@@ -9,6 +9,7 @@
 #include "runtime/analysis/format.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/result_json.h"
 #include "runtime/report/study_text.h"
 
 namespace expc::report {
@@ -160,10 +161,7 @@ Object effectsJson(const analysis::Effects& effects) {
     for (const analysis::LevelEffect& level : effect.levels)
       levels.push_back(Object{{"levels", plan::jsonTexts(level.labels)},
                               {"ratio", level.ratio},
-                              {"interval", level.interval ? Value(Object{{"low", level.interval->low},
-                                                                         {"high", level.interval->high},
-                                                                         {"confidence", level.interval->confidence}})
-                                                          : Value(nullptr)}});
+                              {"interval", intervalJson(level.interval)}});
     all.push_back(
         Object{{"factors", plan::jsonTexts(effect.factors)}, {"share", effect.share}, {"levels", std::move(levels)}});
   }

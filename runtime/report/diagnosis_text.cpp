@@ -99,6 +99,15 @@ class Writer : TerminalText {
     } else {
       line("what is true of it is not known: measure, or state it with --effect " + one.name + "=VALUE", 4, 6);
     }
+    if (one.untrusted > 0)
+      line(fmt::format("a control keeps it open in {} of studies, whatever its values are: the same twice differs too "
+                       "much at this noise",
+                       share(one.untrusted)),
+           4, 6);
+    if (one.cut_off > 0)
+      line(fmt::format("the budget of {} keeps it open in {} of studies: it is spent before the trials are in",
+                       durationText(plan_.design.budget_seconds.value_or(0)), share(one.cut_off)),
+           4, 6);
     if (one.sweeps.empty()) return line("its values do not vary, so the first two decide it", 4, 6);
     for (const simulate::Sweep& sweep : one.sweeps)
       if (sweep.distance == 0) line("if it is at its bound: " + chances(sweep.chances), 4, 6);
@@ -148,6 +157,7 @@ Object criterionJson(const CriterionDiagnosis& one) {
       one.known.empty() ? Value(nullptr) : Value(Object{{"from", one.known}, {"least", one.least}, {"most", one.most}});
   object["chances"] = one.chances ? Value(chancesJson(*one.chances)) : Value(nullptr);
   object["coverage"] = optional(one.coverage);
+  object["kept_open"] = Object{{"by_control", one.untrusted}, {"by_budget", one.cut_off}};
   object["half_width"] = one.reach;
   Array sweeps;
   for (const simulate::Sweep& sweep : one.sweeps)

@@ -20,7 +20,6 @@ namespace expc::report {
 namespace {
 
 constexpr size_t kMaxFailures = 50;
-constexpr size_t kMaxReasons = 50;
 constexpr size_t kMaxValues = 4;
 
 std::string fact(std::string_view name, const std::string& value_html) {
@@ -164,25 +163,14 @@ std::string pointSection(const Page& page) {
         .cell(htmlProse(group.because))
         .cell(html(joined(examples, "; ")), "quiet");
   }
-  std::map<std::string, std::vector<std::string>> unavailable;
+  Reasons reasons;
   for (const plan::Point& point : plan.points) {
     if (!point.unavailable.empty())
-      unavailable[point.unavailable].push_back(plan.label(point));
+      reasons.add(point.unavailable, plan.label(point));
     else if (!point.expected_infeasible.empty())
-      unavailable["expected infeasible, not started unless asked: " + point.expected_infeasible].push_back(
-          plan.label(point));
+      reasons.add("expected infeasible, not started unless asked: " + point.expected_infeasible, plan.label(point));
   }
-  size_t shown = 0;
-  for (auto& [reason, labels] : unavailable) {
-    if (++shown > kMaxReasons) break;
-    const size_t count = labels.size();
-    if (labels.size() > 4) labels.resize(4), labels.emplace_back("…");
-    table.row()
-        .head("not available here")
-        .number(fmt::format("{}", count))
-        .cell(html(reason))
-        .cell(html(joined(labels, "; ")), "quiet");
-  }
+  const std::vector<std::string> unavailable = reasons.lines("not available here", "not available here");
   std::string out = "<section id=\"points\"><h2>Points left out</h2>";
   const std::string selection = selectionText(plan);
   if (!selection.empty())
@@ -193,7 +181,8 @@ std::string pointSection(const Page& page) {
                              counted(plan.points.size(), "point"));
   out += fmt::format("<p>The product has {}; {} planned.</p>", counted(plan.product, "point"),
                      plan.points.size() == 1 ? "1 is" : fmt::format("{} are", plan.points.size()));
-  out += table.text();
+  if (!plan.removed.empty()) out += table.text();
+  for (const std::string& text : unavailable) out += "<p>" + html(text) + "</p>";
   return out + "</section>\n";
 }
 

@@ -99,25 +99,31 @@ std::vector<Described> missingRemarks(const plan::Plan& plan, const analysis::Ju
                   {"Kept, not counted", counted(results.kept_not_counted, "trial"), results.not_counted_reasons}});
 }
 
-std::string trialsText(const plan::Plan& plan, const store::Results& results) {
-  const size_t all = results.trials.size();
-  const std::vector<std::string> lost = lostTexts(plan, results);
-  const size_t bad = lostTrials(results).size();
-  std::string text = bad ? fmt::format("{} of {} did not end well: {}", bad, counted(all, "trial"), lost.front())
-                         : fmt::format("all {} ended well", counted(all, "trial"));
-  if (all == 0) text = "no trial was run";
-  if (lost.size() > 1) text += fmt::format(", and {} more reasons", lost.size() - 1);
+std::string trialsText(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results) {
+  const size_t all = results.trials.size(), bad = lostTrials(results).size();
+  const auto first = [](const std::vector<std::string>& texts) {
+    return texts.front() + (texts.size() > 1 ? fmt::format(" (and {} more such lines)", texts.size() - 1) : "");
+  };
+  std::string text =
+      bad ? fmt::format("{} of {} did not end well: {}", bad, counted(all, "trial"), first(lostTexts(plan, results)))
+          : fmt::format("{}{} ended well", all > 1 ? "all " : "", counted(all, "trial"));
+  if (all == 0) text = "none was run";
   std::map<std::string, unsigned> notes;
   for (const auto& [note, count] : notesOf(results)) notes[note.substr(0, note.find(';'))] += count;
   const auto most =
       std::max_element(notes.begin(), notes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most != notes.end())
-    text += fmt::format("; {} of them {}: {}", most->second, most->second == 1 ? "notes" : "note", most->first);
-  if (notes.size() > 1) text += fmt::format(", and there are {} other notes", notes.size() - 1);
+    text += fmt::format("; {} of them {}: {}{}", most->second, most->second == 1 ? "notes" : "note", most->first,
+                        notes.size() > 1 ? fmt::format(" (and {} more such notes)", notes.size() - 1) : "");
   if (notes.empty() && bad == 0 && all > 0) text += ", and none notes a disturbance";
+  if (const std::vector<std::string> lacking = shortcomings(plan, judgement); !lacking.empty())
+    text += "; " + first(lacking);
   if (results.kept_not_counted)
-    text += fmt::format("; {} more {} stored and {} not count", results.kept_not_counted,
-                        results.kept_not_counted == 1 ? "is" : "are", results.kept_not_counted == 1 ? "does" : "do");
+    text +=
+        fmt::format("; {} stored, and {} not count{}",
+                    results.kept_not_counted == 1 ? "1 more is" : fmt::format("{} more are", results.kept_not_counted),
+                    results.kept_not_counted == 1 ? "does" : "do",
+                    results.not_counted_reasons.empty() ? "" : ": " + first(results.not_counted_reasons));
   return text;
 }
 

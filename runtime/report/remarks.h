@@ -25,8 +25,8 @@ inline constexpr char kLostTitle[] = "Trials that did not end well";
 std::vector<Described> missingRemarks(const plan::Plan& plan, const analysis::Judgement& judgement,
                                       const store::Results& results);
 
-/// In one line what became of the trials, and what disturbed them: "50 of 52 trials are valid; 2 failed: timed
-/// precision=bf16 gpus=1: rank 1 died; 12 note that other processes took over 10 % of their cores".
-std::string trialsText(const plan::Plan& plan, const store::Results& results);
+/// In one line what became of the trials, what disturbed them, and what is lacking: "50 of 52 trials are valid; 2
+/// failed: timed precision=bf16 gpus=1: rank 1 died; 12 note that other processes took over 10 % of their cores".
+std::string trialsText(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results);
 
 }  // namespace expc::report

@@ -22,20 +22,10 @@ using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
 
-Value number(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-}
-
 Array numbers(const std::vector<double>& values) {
   Array array;
-  for (const double value : values) array.push_back(number(value));
+  for (const double value : values) array.push_back(numberJson(value));
   return array;
-}
-
-Value interval(const std::optional<stats::Interval>& interval) {
-  if (!interval) return nullptr;
-  return Object{{"low", number(interval->low)}, {"high", number(interval->high)}, {"confidence", interval->confidence}};
 }
 
 Object labels(const std::vector<std::string>& factors, const std::vector<std::string>& texts) {
@@ -52,7 +42,7 @@ Object scope(const analysis::Scope& scope) {
                 {"nodes", scope.nodes}};
 }
 
-Value published(const std::optional<double>& value) { return value ? number(*value) : Value(nullptr); }
+Value published(const std::optional<double>& value) { return value ? numberJson(*value) : Value(nullptr); }
 
 /// "POINT", of a control "POINT#NAME".
 Array placeNames(const std::vector<plan::Place>& places) {
@@ -93,8 +83,8 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
     if (estimate.cell >= planned.size()) continue;
     const plan::Cell& cell = planned[estimate.cell];
     Object object{{"levels", labels(factors, cell.labels)},
-                  {"estimate", estimate.estimate ? number(*estimate.estimate) : Value(nullptr)},
-                  {"interval", interval(estimate.interval)},
+                  {"estimate", estimate.estimate ? numberJson(*estimate.estimate) : Value(nullptr)},
+                  {"interval", intervalJson(estimate.interval)},
                   {"scope", scope(estimate.scope)},
                   {"constant", estimate.constant},
                   {"skewed", estimate.skewed},
@@ -196,8 +186,8 @@ Array controls(const plan::Plan& plan, const analysis::Judgement& judgement) {
                {"point", plan::jsonText(control.point)},
                {"metric", plan::jsonText(control.metric)},
                {"by", control.ratio ? "ratio" : "difference"},
-               {"estimate", control.estimate.estimate ? number(*control.estimate.estimate) : Value(nullptr)},
-               {"interval", interval(control.estimate.interval)},
+               {"estimate", control.estimate.estimate ? numberJson(*control.estimate.estimate) : Value(nullptr)},
+               {"interval", intervalJson(control.estimate.interval)},
                {"scope", scope(control.estimate.scope)},
                {"margin", control.margin ? Value(*control.margin) : Value(nullptr)},
                {"untrusted", control.untrusted},
@@ -212,7 +202,7 @@ Array repetitions(const analysis::Judgement& judgement) {
                            {"subject", plan::jsonText(state.until.subject)},
                            {"half_width", state.until.half_width},
                            {"relative", state.until.relative},
-                           {"widest", state.widest ? number(*state.widest) : Value(nullptr)},
+                           {"widest", state.widest ? numberJson(*state.widest) : Value(nullptr)},
                            {"where", plan::jsonText(state.where)},
                            {"repetitions", state.blocks},
                            {"most", state.most},
@@ -249,10 +239,10 @@ void points(Writer& out, const plan::Plan& plan, const analysis::Judgement& judg
                       {"timeouts", summary->timeouts},
                       {"never", summary->never},
                       {"published", published(analysis::publishedValue(plan, point, metric))},
-                      {"median", summary->median ? number(*summary->median) : Value(nullptr)},
-                      {"minimum", number(summary->minimum)},
-                      {"maximum", number(summary->maximum)},
-                      {"interval", interval(summary->interval)},
+                      {"median", summary->median ? numberJson(*summary->median) : Value(nullptr)},
+                      {"minimum", numberJson(summary->minimum)},
+                      {"maximum", numberJson(summary->maximum)},
+                      {"interval", intervalJson(summary->interval)},
                       {"constant", summary->constant},
                       {"spreads", spreads(summary->spreads)}};
       if (out.whole()) measured["values"] = numbers(summary->values);
@@ -293,6 +283,17 @@ Array workers(const store::Session& session) {
 }
 
 }  // namespace
+
+Value numberJson(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+Value intervalJson(const std::optional<stats::Interval>& interval) {
+  if (!interval) return nullptr;
+  return Object{
+      {"low", numberJson(interval->low)}, {"high", numberJson(interval->high)}, {"confidence", interval->confidence}};
+}
 
 std::string resultJsonText(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
                            const rehearsal::Study* rehearsed, bool whole) {

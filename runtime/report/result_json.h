@@ -2,6 +2,7 @@
 
 #include <llvm/Support/JSON.h>
 
+#include <optional>
 #include <string>
 
 #include "runtime/analysis/judgement.h"
@@ -10,6 +11,10 @@
 #include "runtime/store/records.h"
 
 namespace expc::report {
+
+/// A number, or "inf", "-inf" or "nan", which JSON has no numbers for; and an interval of such, or null.
+llvm::json::Value numberJson(double value);
+llvm::json::Value intervalJson(const std::optional<stats::Interval>& interval);
 
 /// The judgement as JSON ("expc.report/1"), self-explaining: cells by the labels of their factors, values in base
 /// units. What was `rehearsed` stands apart, and only where there is something. Values that are not finite (a timeout

@@ -215,7 +215,7 @@ class ResultPrinter : TerminalText {
 
   void printTrials() {
     out_ += '\n';
-    line("trials: " + printable(trialsText(plan_, results_)), 0, 8);
+    line("trials: " + printable(trialsText(plan_, judgement_, results_)), 0, 8);
   }
 
   void printNext() {

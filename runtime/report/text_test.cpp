@@ -79,7 +79,8 @@ TEST_CASE("lines keep to the width of the terminal") {
          {planText(example.plan, extras), resultText(example.plan, example.judgement, example.results, options)})
       for (const std::string& line : lines(text)) {
         CAPTURE(line);
-        if (line.starts_with("next: ") || line.starts_with("or:   ")) continue;  // commands are whole, to be taken over
+        if (line.starts_with("next: ") || line.starts_with("or:  ") || line.starts_with("rest:"))
+          continue;                              // commands are whole, to be taken over
         CHECK(displayWidth(line) <= width + 4);  // the narrowest prose column and single words may stand out
       }
   }
@@ -127,12 +128,13 @@ TEST_CASE("a result shows verdicts, tables, comparisons and what went wrong") {
   const Example example = exampleResults();
   ResultTextOptions options;
   options.html_path = "results/precision.html";
+  options.all = true;
   const std::string text = resultText(example.plan, example.judgement, example.results, options);
-  has(text, "PASS fp32_pays: forall gpus: gain[precision = fp32] >= 1.2x with confidence 95%");
+  has(text, "PASS       fp32_pays: forall gpus: gain[precision = fp32] >= 1.2x with confidence 95%");
   has(text, "every cell's interval lies above 1.2x");
-  has(text, "how sure     95 % confidence, 2.5 % on each side: a claim that does not hold would pass in at");
+  has(text, "how sure     at 95 % confidence, a claim that does not hold would pass in at most 2.5 % of");
   has(text, "tested       gpus 1, 2 of 1..4; precision fp32");
-  has(text, "FAIL learns");
+  has(text, "FAIL       learns");
   has(text, "fp32       2       87.1 %  none: too few  1  FAIL     1 of 1 below 90 %");
   has(text, "NOT ASKED fp16_pays");
   has(text, "2     23.1 ms [22.7 ms, 23.5 ms]  14.9 ms [14.7 ms, 15.2 ms]               not available");
@@ -140,8 +142,43 @@ TEST_CASE("a result shows verdicts, tables, comparisons and what went wrong") {
   has(text, "timed precision=bf16 gpus=1 failed: rank 1 died of signal 11 \\x1b[31m");
   has(text, "Kept, not counted  3 trials");
   has(text, "report: results/precision.html");
-  CHECK(text.find("PASS fp32_pays:") < text.find("step_time  median"));
+  CHECK(text.find("PASS       fp32_pays:") > text.find("step_time  median"));
   CHECK(text.find('\033') == std::string::npos);
+}
+
+TEST_CASE(
+    "a result is short: tables, a line for each verdict, one for the trials, what is next, and where the page is") {
+  const Example example = exampleResults();
+  ResultTextOptions options;
+  options.html_path = "results/precision.html";
+  const std::string text = resultText(example.plan, example.judgement, example.results, options);
+  size_t last = 0;
+  for (const char* part :
+       {"study precision", "step_time  median", "\nPASS       fp32_pays: every cell's interval lies above 1.2x\n",
+        "\nFAIL       learns: ", "fp32       2       87.1 %  none: too few  1  FAIL", "\nNOT ASKED  fp16_pays: ",
+        "1 pass, 1 fail, 1 not asked", "trials: 1 of 2 trials did not end well: timed precision=bf16 gpus=1 failed:",
+        "rest:   expc report experiments/precision.exp", "report: results/precision.html\n"}) {
+    CAPTURE(part);
+    const size_t at = text.find(part, last);
+    CHECK(at != std::string::npos);
+    if (at != std::string::npos) last = at;
+  }
+  CHECK(lines(text).size() < 40);
+  for (const char* part :
+       {"Effects", "Rankings", "Best in two", "Over the run", "how sure", "gain  speedup", "95.8 %  none"})
+    CHECK_MESSAGE(text.find(part) == std::string::npos, part);
+}
+
+TEST_CASE("descriptions stand where the study asks for them in a table") {
+  Example example = exampleResults();
+  using Shows = plan::Table::Shows;
+  example.plan.tables = {
+      {"step_time", {}, Shows::Ranking}, {"step_time", {}, Shows::Front, "accuracy"}, {"accuracy", {}, Shows::Effects}};
+  const std::string text = resultText(example.plan, example.judgement, example.results, {});
+  has(text, "Rankings  by medians");
+  has(text, "step_time and accuracy: 2 of 3");
+  has(text,
+      "Effects  on logarithms, with 95 % intervals over blocks; a description, not a verdict\n  nothing to show\n");
 }
 
 TEST_CASE("trials of a point that fail alike are one line") {
@@ -153,6 +190,7 @@ TEST_CASE("trials of a point that fail alike are one line") {
   example.results.trials.push_back(again);
   ResultTextOptions options;
   options.width = 200;
+  options.all = true;
   has(resultText(example.plan, example.judgement, example.results, options), "</script> (2 times)\n");
 }
 
@@ -160,7 +198,7 @@ TEST_CASE("a comparison that a preset left without cells says so") {
   Example example = exampleResults();
   example.plan.comparisons[0].cells.clear();
   example.judgement.comparisons[0].cells.clear();
-  has(resultText(example.plan, example.judgement, example.results, {}),
+  has(resultText(example.plan, example.judgement, example.results, {.all = true}),
       example.plan.comparisons[0].text + "\n  this restricted study has no two points to compare\n");
 }
 
@@ -176,7 +214,7 @@ TEST_CASE("a narrow terminal gets the interval below its estimate") {
 TEST_CASE("a value near its bound is not rounded onto it") {
   Example example = exampleResults();
   example.judgement.criteria[0].cells[0].estimate = 1.1996;
-  has(resultText(example.plan, example.judgement, example.results, {}), "1.1996x");
+  has(resultText(example.plan, example.judgement, example.results, {.all = true}), "1.1996x");
 }
 
 TEST_CASE("the judgement as JSON survives infinities and says the labels") {
@@ -190,6 +228,10 @@ TEST_CASE("the judgement as JSON survives infinities and says the labels") {
   CHECK(object.getInteger("exit_code") == 3);
   const auto& cell = *(*(*object.getArray("criteria"))[0].getAsObject()->getArray("cells"))[0].getAsObject();
   CHECK(cell.getObject("levels")->getString("gpus") == "1");
+  const auto& first = *(*object.getArray("criteria"))[0].getAsObject();
+  CHECK(first.getString("claim") == example.plan.criteria[0].doc);
+  CHECK(first.getString("tested") == "gpus 1, 2 of 1..4; precision fp32");
+  CHECK(first.getArray("notes"));
   CHECK(cell.getObject("interval")->getString("high") == "inf");
   const auto& point = *(*object.getArray("points"))[0].getAsObject();
   CHECK(point.getObject("metrics")->getObject("step_time")->getString("median") == "inf");
@@ -243,7 +285,7 @@ TEST_CASE("results say on what they were measured") {
 
 TEST_CASE("results say what else there is to see, as a description") {
   const Example example = exampleResults();
-  const std::string text = resultText(example.plan, example.judgement, example.results, {});
+  const std::string text = resultText(example.plan, example.judgement, example.results, {.all = true});
   for (const char* part : {"Effects  on logarithms", "a description, not a verdict", "1 point left out",
                            "fp64 1.25x [0.90x, 1.10x]", "Rankings", "2. precision=fp64", "Best in two metrics",
                            "2 of 3", "warm-up", "by the trend (p = 0.002)", "trial 1, step_time at"})
@@ -258,6 +300,7 @@ TEST_CASE("results say what else there is to see, as a description") {
 TEST_CASE("results say where the time went, for levels with profiles") {
   ResultTextOptions options;
   options.width = 100;
+  options.all = true;
   Example example = withProfiles(exampleResults());
   for (store::Trial& trial : example.results.trials)
     trial.notes = {"of " + std::string(toString(trial.key->kind)) + " trials\033"};
@@ -329,7 +372,7 @@ TEST_CASE("where a comparison fails, the report says how to see where the time w
   CHECK(why().empty());  // what fails compares nothing
   example.judgement.criteria[0].verdict = analysis::Verdict::Fail;
   has(why(), "the design has no profile trials. With `profile { repeat 1  steps 20  warmup 5 }`");
-  const std::string text = resultText(example.plan, example.judgement, example.results, {});
+  const std::string text = resultText(example.plan, example.judgement, example.results, {.all = true});
   has(text, "Where the time went");
   example.plan.workloads[0].command.emplace();  // a program of the user's has no profile
   CHECK(why().empty());

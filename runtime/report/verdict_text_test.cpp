@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "runtime/analysis/meaning.h"
 #include "runtime/report/example_results.h"
 
 namespace expc::report {
@@ -58,30 +59,30 @@ TEST_CASE("a reason is said once") {
 
 TEST_CASE("how sure a claim with a confidence is") {
   const plan::Criterion claim = claimOnPairs();
-  const std::string counts = "; 7 of 7 pairs in each cell, 1 session, 1 node";
+  const std::string counts = "; it rests on 7 of 7 pairs in each cell, of 1 session on 1 node";
   analysis::CriterionResult result = judged(Verdict::Pass);
   CHECK(said(claim, result, "how sure") ==
-        "95 % confidence, 2.5 % on each side: a claim that does not hold would pass in at most 2.5 % of such studies" +
-            counts);
+        "at 95 % confidence, a claim that does not hold would pass in at most 2.5 % of such studies" + counts);
   CHECK(said(claim, judged(Verdict::Fail), "how sure") ==
-        "95 % confidence, 2.5 % on each side: a claim that holds would fail in at most 2.5 % of such studies" + counts);
-  CHECK(said(claim, judged(Verdict::Inconclusive), "how sure") == "undecided at 95 % confidence" + counts);
+        "at 95 % confidence, a claim that holds would fail in at most 2.5 % of such studies" + counts);
+  CHECK(said(claim, judged(Verdict::Inconclusive), "how sure") ==
+        "intervals of 95 % confidence do not decide it" + counts);
   CHECK(said(claim, judged(Verdict::NotAsked), "how sure").empty());
   result.look = analysis::Look{{8}, 14, 20, 0.979};
-  CHECK(said(claim, result, "how sure") == "95 % confidence" + counts);
+  CHECK(said(claim, result, "how sure") == "intervals of 95 % confidence decide it" + counts);
   CHECK(said(claim, result, "note").starts_with("look 2 (before: after 8; 14 of 20 repetitions now)"));
   result = judged(Verdict::Pass);
   result.provisional = true;
   CHECK(said(claim, result, "how sure") ==
-        "not yet: trials that it rests on are still to come, and may change it" + counts);
+        "the verdict is provisional: trials that it rests on are still to come" + counts);
   CHECK(markedVerdict(result) == "PASS (provisional)");
   result = judged(Verdict::Pass);
   result.untrusted = "the same twice differs";
-  CHECK(said(claim, result, "how sure") == "not to be trusted: the same twice differs" + counts);
+  CHECK(said(claim, result, "how sure") == "the verdict is not to be trusted: the same twice differs" + counts);
   result = judged(Verdict::Pass);
   for (analysis::CellEstimate& cell : result.cells) cell.constant = true;
   CHECK(said(claim, result, "how sure") ==
-        "exact values, the same in every block, each with a seed of its own" + counts);
+        "the values are exact, and the same in every block, each with a seed of its own" + counts);
 }
 
 TEST_CASE("what a verdict rests on is told by the cell that has the fewest") {
@@ -91,7 +92,8 @@ TEST_CASE("what a verdict rests on is told by the cell that has the fewest") {
   result.cells.resize(1);
   result.domain = "gpus 1, 2";
   result.scope = {10, 9, 1, 2, 1};
-  CHECK(said(claim, result, "how sure") == "undecided at 95 % confidence; 9 of 10 pairs, 1 lost, 2 sessions, 1 node");
+  CHECK(said(claim, result, "how sure") ==
+        "intervals of 95 % confidence do not decide it; it rests on 9 of 10 pairs (1 lost), of 2 sessions on 1 node");
   CHECK(said(claim, result, "tested") == "gpus 1, 2");
   plan::Plan plan = plan::examplePlan();
   plan.points[0].parameters["gpus"] = 1;
@@ -103,7 +105,8 @@ TEST_CASE("what a verdict rests on is told by the cell that has the fewest") {
   result.cells.resize(2);
   result.cells[0].scope = result.scope;
   CHECK(said(claim, result, "how sure") ==
-        "undecided at 95 % confidence; 20 pairs, 7 planned, in the cell that has the fewest, 1 session, 1 node");
+        "intervals of 95 % confidence do not decide it; it rests on 20 pairs (7 were planned) in the cell that has the "
+        "fewest, of 1 session on 1 node");
 }
 
 TEST_CASE("a claim on single trials says what so few of them leave open") {
@@ -113,21 +116,22 @@ TEST_CASE("a claim on single trials says what so few of them leave open") {
   for (analysis::CellEstimate& cell : result.cells) cell.interval.reset(), cell.values = {0.9, 0.91};
   result.cells[1].values = {0.92};
   CHECK(marksOf(result) == std::vector<std::string>{"n=1"});
-  CHECK(said(claim, result, "how sure")
-            .starts_with("1 trial in each cell without a failure says little of further ones: up to 95 % of these may "
-                         "fail; 7 of 7 trials"));
+  CHECK(
+      said(claim, result, "how sure")
+          .starts_with("1 trial in each cell without a failure shows little: with 95 % confidence at most 95 % of runs "
+                       "fail; it rests on 7 of 7 trials"));
   CHECK(verdictLines({}, {}, {}, claim, result)[0].warns);
   result.next = analysis::NextStep{analysis::NextStep::Reach::Rarity, 28, 29, 2100};
   CHECK(said(claim, result, "next") ==
-        "28 more blocks (35 min) without a failure would show that at most 9.8 % of further ones fail");
+        "after 28 more blocks (35 min) without a failure, with 95 % confidence at most 9.8 % of runs fail");
   result.next.reset();
   // 1 - 0.05^(1/5) is below a half.
   for (analysis::CellEstimate& cell : result.cells) cell.values.assign(5, 0.9);
   CHECK(marksOf(result).empty());
   CHECK(said(claim, result, "how sure")
-            .starts_with("5 trials in each cell without a failure: of further ones at most 45 % would fail (95 % "
-                         "confidence); 7 of 7 trials"));
-  CHECK(said(claim, result, "next") == "nothing: it is decided");
+            .starts_with("5 trials in each cell without a failure show something: with 95 % confidence at most 45 % of "
+                         "runs fail; it rests on 7 of 7 trials"));
+  CHECK(said(claim, result, "next") == "nothing is left to do: it is decided");
   // An exact metric that never varied, and anything that does not pass.
   for (analysis::CellEstimate& cell : result.cells)
     cell.values.assign(2, 0.9), cell.interval = {0.9, 0.9, 0.95}, cell.constant = true;
@@ -137,13 +141,30 @@ TEST_CASE("a claim on single trials says what so few of them leave open") {
   CHECK(marksOf(result).empty());
 }
 
+TEST_CASE("a pass that does not stand, or on little, does not look like a sure one") {
+  analysis::CriterionResult result = judged(Verdict::Pass);
+  CHECK(analysis::meaningOf(result).style == "pass");
+  CHECK(analysis::meaningOf(result).exit_code == 0);
+  for (analysis::CellEstimate& cell : result.cells) cell.interval.reset(), cell.values = {0.9};
+  CHECK(analysis::meaningOf(result).style == "weak");
+  CHECK(analysis::meaningOf(result).answer == analysis::Answer::Holds);
+  for (const Verdict verdict : {Verdict::Pass, Verdict::Fail, Verdict::Infeasible, Verdict::Inconclusive}) {
+    analysis::CriterionResult doubted = judged(verdict);
+    doubted.untrusted = "the same twice differs";
+    CHECK(analysis::meaningOf(doubted).style == "open");
+    CHECK(analysis::meaningOf(doubted).exit_code == 4);
+  }
+  CHECK(analysis::meaningOf(judged(Verdict::Infeasible)).exit_code == 3);
+  CHECK(analysis::meaningOf(judged(Verdict::NotAsked)).answer == analysis::Answer::NotAsked);
+}
+
 TEST_CASE("what comes next, and what is to be noted") {
   const plan::Criterion claim = claimOnPairs();
   analysis::CriterionResult result = judged(Verdict::Inconclusive);
   result.cells[1].skewed = true;
   result.next = analysis::NextStep{analysis::NextStep::Reach::Decides, 9, 16, 240, Verdict::Fail};
   CHECK(said(claim, result, "next") ==
-        "about 9 more blocks (4 min) would decide it, and probably as FAIL, if the estimates stay where they are");
+        "about 9 more blocks (4 min) would decide it, probably as FAIL, if the estimates stay where they are");
   CHECK(said(claim, result, "note") ==
         "the pairs are skewed at gpus=2: there the estimate is their median, with the sign test's interval");
   result.next = analysis::NextStep{analysis::NextStep::Reach::Intervals, 1, 6, {}};

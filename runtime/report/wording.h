@@ -63,7 +63,7 @@ std::vector<const store::Trial*> lostTrials(const store::Results& results);
 /// In place of an interval for which there are too few values.
 inline constexpr char kNoInterval[] = "none: too few";
 
-/// "2 points without a partner: the rule of slow removes it"; "" where all have one.
+/// "2 points have no partner: the rule of slow removes it"; "" where all have one.
 std::string withoutPartnerText(const plan::Comparison& comparison);
 
 /// In place of a comparison's table that has no row.

@@ -214,6 +214,8 @@ class Designer {
     }
     Coverage coverage;
     for (const Drawn& one : drawn) {
+      result.untrusted += one.endings[0].untrusted[c] / static_cast<double>(drawn.size());
+      result.cut_off += one.endings[0].cut_off[c] / static_cast<double>(drawn.size());
       coverage.covered += one.coverage[c].covered;
       coverage.cells += one.coverage[c].cells;
     }

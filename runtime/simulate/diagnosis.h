@@ -31,10 +31,11 @@ struct CriterionDiagnosis {
   /// What is known to be true of its cells: where from, "measured", "stated" or "published"; "" where nothing is, or
   /// not of all.
   std::string known;
-  double least = 0, most = 0;      // of these truths
-  std::optional<Chances> chances;  // if they are true
-  std::optional<double> coverage;  // share of intervals that cover what is true
-  std::vector<Sweep> sweeps;       // by distance; empty where nothing varies
+  double least = 0, most = 0;         // of these truths
+  std::optional<Chances> chances;     // if they are true
+  double untrusted = 0, cut_off = 0;  // shares of studies that a control, or the budget, keeps open there
+  std::optional<double> coverage;     // share of intervals that cover what is true
+  std::vector<Sweep> sweeps;          // by distance; empty where nothing varies
   /// True values from which on it passes, and fails, in kPower of the studies; absent: not within the sweep, or cells
   /// have bounds of their own. As distances in `passes_at` and `fails_at`.
   std::optional<double> passes_from, fails_from, passes_at, fails_at;

@@ -132,6 +132,23 @@ TEST_CASE("repetitions that adapt, lost trials and points that do not fit are pa
   CHECK(diagnose(gains(1.2, 10), full, quickly(50, {{"pays", 1.5}})).design.criteria[0].chances->fail == 1);
 }
 
+TEST_CASE("what keeps a criterion open whatever its values are is told: a control, a budget") {
+  plan::Plan plan = gains(1.2, 10);
+  CHECK(diagnose(plan, stated(plan, 0.02), quickly(50)).design.criteria[0].untrusted == 0);
+  plan.controls = {{"twice", plan.points[2].id}};
+  const CriterionDiagnosis noisy = diagnose(plan, stated(plan, 0.5), quickly(50, {{"pays", 9}})).design.criteria[0];
+  CHECK(noisy.untrusted > 0.9);
+  CHECK(noisy.cut_off == 0);
+  CHECK(noisy.chances->open >= noisy.untrusted);
+  plan.controls.clear();
+  plan.design.budget_seconds = 5;
+  Model slow = stated(plan, 0.02);
+  slow.seconds[TrialKind::Timed] = 1;
+  const CriterionDiagnosis cut = diagnose(plan, slow, quickly(50, {{"pays", 9}})).design.criteria[0];
+  CHECK(cut.cut_off == doctest::Approx(1));
+  CHECK(cut.chances->open == 1);
+}
+
 TEST_CASE("the same seed gives the same numbers, and claims that noise does not decide are left out with the reason") {
   plan::Plan plan = gains(1.2, 7);
   plan.criteria.push_back(plan.criteria[0]);

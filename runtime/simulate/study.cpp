@@ -231,11 +231,16 @@ class Run {
     std::vector<bool>& kept = spent_[s];
     ending.verdicts.resize(results.size(), Verdict::Inconclusive);
     kept.resize(results.size());
+    ending.untrusted.resize(results.size());
+    ending.cut_off.resize(results.size());
     for (size_t c = 0; c < results.size(); ++c) {
       const bool of_kind =
           look && !study_.plan_.criteria[c].cells.empty() && study_.plan_.criteria[c].cells.front().kind == *look;
       if (kept[c] || (look && !of_kind)) continue;
       ending.verdicts[c] = results[c].untrusted.empty() ? results[c].verdict : Verdict::Inconclusive;
+      ending.untrusted[c] = !results[c].untrusted.empty();
+      ending.cut_off[c] = std::any_of(measured[c].cells.begin(), measured[c].cells.end(),
+                                      [](const analysis::MeasuredCell& cell) { return cell.unfinished; });
       if (s == 0) noteIntervals(c, measured[c].cells);
       kept[c] = of_kind;
     }

@@ -18,6 +18,8 @@ using Scenario = std::vector<plan::Criterion>;
 
 /// What became of one scenario.
 struct Ending {
+  /// By criterion, what keeps it open whatever its intervals say: a control, or a budget that was spent before.
+  std::vector<bool> untrusted, cut_off;
   std::vector<analysis::Verdict> verdicts;  // by criterion; Inconclusive where a control leaves it untrusted
   std::map<plan::TrialKind, unsigned> blocks;
   std::map<plan::TrialKind, uint64_t> trials;

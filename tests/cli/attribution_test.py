@@ -55,7 +55,7 @@ class Attribution(unittest.TestCase):
         for one in noise:
             timed, = [effect for effect in one["timed"] if effect["comparison"] == "same"]
             self.assertTrue(timed["interval"]["low"] <= 1 <= timed["interval"]["high"], timed)
-        self.assertIn("95 % interval", expc("report", "s.exp", "--devices", "cpu:2").stdout)
+        self.assertIn("95 % interval", expc("report", "s.exp", "--devices", "cpu:2", "--all").stdout)
         text = " ".join(explain("step: 10ms -> 10.001ms").stdout.split())
         self.assertEqual(text.count("caution: in the timed trials the difference may be none"), 2)
         page = (FOLDER / "results" / "slow.html").read_text(encoding="utf-8")

@@ -190,6 +190,17 @@ class Run(Command):
         self.assertEqual(document["schema"], "expc.report/1")
         self.assertEqual([c["verdict"] for c in document["criteria"]], ["pass"])
 
+    def test_a_page_that_nobody_asked_for_and_that_cannot_be_written_does_not_hide_the_verdicts(self):
+        self.write("fails.exp", STUDY.replace("CRITERION", FAILS))
+        self.run_study(self.folder / "fails.exp", code=3)
+        page = self.folder / "results" / "tiny.html"
+        page.unlink()
+        page.mkdir()  # stands in its way, whoever runs the test
+        done = self.expc("report", "fails.exp", "--devices", "cpu:2", code=3)
+        self.assertIn("there is no page: the report results/tiny.html: cannot put the page in place", done.stderr)
+        self.assertIn("FAIL", done.stdout)
+        self.expc("report", "fails.exp", "--devices", "cpu:2", "--html", "results/tiny.html", code=1)
+
     def test_report_of_nothing(self):
         self.assertIn("results", self.expc("report", self.study, code=1).stderr)
 
@@ -238,9 +249,11 @@ class LargerPlans(Command):
         path = self.plan(change)
         result = self.run_study(path)
         self.assertIn("after 7 of at most 8 repetitions: half-width of gain", result.stderr)
-        self.assertIn("Controls", result.stdout)
-        self.assertIn("(control twice), run twice in each", result.stdout)
-        self.assertIn("timed trials, 8 of at most 8 repetitions", result.stdout)
+        self.assertNotIn("Controls", result.stdout)
+        whole = self.expc("report", path, "--devices", "cpu:2", "--all").stdout
+        self.assertIn("Controls", whole)
+        self.assertIn("(control twice), run twice in each", " ".join(whole.split()))
+        self.assertIn("timed trials, 8 of at most 8 repetitions", whole)
         report = json.loads(self.expc("report", path, "--devices", "cpu:2", "--format", "json").stdout)
         self.assertEqual(report["controls"][0]["scope"]["complete"], 8)
         self.assertEqual(report["points"][0]["metrics"]["step_time"]["n"], 8)

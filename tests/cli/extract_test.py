@@ -51,7 +51,7 @@ class Commands(unittest.TestCase):
         self.expc("run", code=None)
         self.assertEqual(self.values(), [5, 5, 5])
         self.read("loss ([0-9]+)")
-        self.assertIn("`expc extract` reads what was kept", self.expc("report", code=None).stdout)
+        self.assertIn("`expc extract` reads what was kept", " ".join(self.expc("report", code=None).stdout.split()))
         self.assertEqual(self.expc("extract", code=0).stdout, "study s: 3 trials read again, 0 as before\n")
         self.assertEqual(self.values(), [3, 3, 3])
         self.assertIn("nothing to run: all 3 trials are there", self.expc("run", code=None).stderr)

@@ -82,7 +82,7 @@ class Told(Run):
         self.assertIn("no licence", quiet.stderr)
         self.assertNotIn("valid in", quiet.stderr)
         self.assertNotIn("block ", quiet.stderr.split("timed n=3")[0])
-        self.assertIn("c: forall *: r <= 3.5x", quiet.stdout)
+        self.assertRegex(quiet.stdout, r"(?m)^INCONCLUSIVE +c: ")
 
     def test_an_interrupt_counts_although_a_shell_told_us_to_ignore_it(self):
         self.write(SERVER.replace("SERVER", str(self.folder / "server")))
@@ -133,7 +133,7 @@ class Failures(Run):
         again = self.run_study(code=4)
         self.assertNotIn("are there", again.stderr)
         self.assertIn("18 of ", again.stderr)
-        self.assertIn("(--retry-failed does)", again.stdout)
+        self.assertIn("(--retry-failed does)", " ".join(again.stdout.split()))
         self.assertEqual(self.trials()[0], counts, "nothing was started")
 
     def test_what_failed_for_good_is_tried_again_when_asked(self):
@@ -196,7 +196,7 @@ class Timeouts(Run):
         self.code = 0
         _, levels = self.trials()
         self.assertEqual((levels["2"]["valid"], levels["2"]["timeouts"], levels["2"]["timeouts_superseded"]), (3, 3, 3))
-        self.assertIn("3 timeouts count for nothing", larger.stdout)
+        self.assertIn("3 timeouts count for nothing", " ".join(larger.stdout.split()))
         self.assertIn("are there", self.run_study("--timeout", "50").stderr)
 
 

@@ -84,7 +84,7 @@ class Page:
         self.index = {name: (found[0], set(found[1:])) for name, inner in re.findall(r'<a href="#claim-(\w+)">(.*?)</a>', text)
                       if (found := BADGE.findall(inner))}
         self.tallies = {word: int(count) for count, word in re.findall(r'<span class="tally [a-z]+"><b>(\d+)</b> ([a-z0-9=() ]+)</span>', text)}
-        following = re.search(r'<div class="next">.*?<code>(.*?)</code>', text)
+        following = re.search(r'<div class="next">.*?<code>(.*?)</code>', text, re.S)
         self.next = following and plain(following.group(1))
         packed = re.search(r'<script type="text/plain" id="data" data-packed="deflate">(.*?)</script>', text, re.S).group(1)
         self.data = json.loads(zlib.decompress(base64.b64decode(packed)))
@@ -142,6 +142,7 @@ class Agreement(unittest.TestCase):
         page = Page((self.folder / re.search(r"^report: (.+\.html)$", text.stdout, re.M)[1]).read_text(encoding="utf-8"))
         self.assertEqual(page.data["criteria"], data["criteria"])
         shown = terminal(text.stdout)
+        whole = terminal(self.expc("report", "s.exp", *devices, *more, "--all").stdout)
         said = {}
         tallies = collections.Counter()
         for one in data["criteria"]:
@@ -153,12 +154,17 @@ class Agreement(unittest.TestCase):
             self.assertIn(why, shown[one["name"]][2])
             tallies[" ".join([word.lower(), *(f"({mark})" for mark in one["marks"])])] += 1
             self.assertEqual(page.index[one["name"]], (word, marks))
-            self.assertIn(" ".join(one["how_sure"].split()), shown[one["name"]][2])
+            self.assertEqual(whole[one["name"]][:2], (word, marks))
+            self.assertIn(" ".join(one["how_sure"].split()), whole[one["name"]][2])
+            # A verdict is a line of its own, with cells only where it does not pass.
+            if word == "PASS" and not marks:
+                self.assertEqual(shown[one["name"]][2], why)
+            self.assertIn(one["tested"], whole[one["name"]][2])
             said[one["name"]] = (one["verdict"], marks)
         self.assertEqual(page.tallies, dict(tallies))
         counted = re.search(r"^\d+ (?:pass|fail|in|not).*$", text.stdout, re.M).group(0)
         self.assertEqual({word: int(count) for count, word in re.findall(r"(\d+) ([a-z0-9=() ]+)", counted)}, dict(tallies))
-        following = re.search(r"^next: (.*)$", text.stdout, re.M)
+        following = re.search(r"^next: +(.*)$", text.stdout, re.M)
         self.assertEqual(page.next, following and following.group(1))
         tried = any(kind[how] for point in data["points"] for kind in point["trials"]
                     for how in ("valid", "failed", "timeouts", "infeasible", "invalid"))
