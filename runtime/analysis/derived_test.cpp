@@ -169,10 +169,10 @@ TEST_CASE("a series that never reaches its bound is no timeout") {
   const plan::Criterion soon = criterion({cell}, atMost(2, "2"), "", std::nullopt);
   CriterionResult result = judged(plan, soon, records);
   CHECK(word(result.verdict) == "fail");
-  CHECK(result.why == "7 of 7 trials above 2: precision=fp64 gpus=1 got a series that never reached its bound");
+  CHECK(result.why == "7 of 7 trials are above 2: precision=fp64 gpus=1 got a series that never reached its bound");
   for (store::Trial& trial : records.results.trials) trial.status = TrialStatus::Timeout;
   result = judged(plan, soon, records);
-  CHECK(result.why == "7 of 7 trials above 2: precision=fp64 gpus=1 got a timeout");
+  CHECK(result.why == "7 of 7 trials are above 2: precision=fp64 gpus=1 got a timeout");
 }
 
 TEST_CASE("max_gap is the largest distance of two series of one block") {

@@ -130,6 +130,7 @@ TEST_CASE("a result shows derived metrics, published values, controls and repeti
   const store::Results results = largerResults(plan);
   const analysis::Judgement judgement = analysis::judge(plan, results);
   ResultTextOptions options;
+  options.all = true;
   options.width = 160;
   const std::string text = resultText(plan, judgement, results, options);
   has(text, "(published 40.0 ms)");

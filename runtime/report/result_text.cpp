@@ -100,7 +100,7 @@ class ResultPrinter : TerminalText {
     if (!options_.all)
       std::erase_if(shown, [](const analysis::CellEstimate& cell) { return cell.verdict == Verdict::Pass; });
     // The line of the verdict says all of one cell.
-    if (!options_.all && (shown.empty() || result.cells.size() == 1)) return;
+    if (shown.empty() || (!options_.all && result.cells.size() == 1)) return;
     std::vector<std::vector<double>> bounds;
     for (const plan::Cell& cell : criterion.cells) bounds.push_back(analysis::ends(analysis::boundOf(criterion, cell)));
     printEstimates(criterion.factors, criterion.cells, shown, criterion.unit, bounds, result.why);

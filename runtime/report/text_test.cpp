@@ -136,7 +136,7 @@ TEST_CASE("a result shows verdicts, tables, comparisons and what went wrong") {
   has(text, "tested       gpus 1, 2 of 1..4; precision fp32");
   has(text, "FAIL       learns");
   has(text, "fp32       2       87.1 %  none: too few  1  FAIL     1 of 1 below 90 %");
-  has(text, "NOT ASKED fp16_pays");
+  has(text, "NOT ASKED  fp16_pays");
   has(text, "2     23.1 ms [22.7 ms, 23.5 ms]  14.9 ms [14.7 ms, 15.2 ms]               not available");
   has(text, "bf16       2            –               –  0  needs 6 pairs, has 0");
   has(text, "timed precision=bf16 gpus=1 failed: rank 1 died of signal 11 \\x1b[31m");

@@ -214,11 +214,13 @@ class Designer {
     }
     Coverage coverage;
     for (const Drawn& one : drawn) {
-      result.untrusted += one.endings[0].untrusted[c] / static_cast<double>(drawn.size());
-      result.cut_off += one.endings[0].cut_off[c] / static_cast<double>(drawn.size());
+      result.untrusted += one.endings[0].untrusted[c];
+      result.cut_off += one.endings[0].cut_off[c];
       coverage.covered += one.coverage[c].covered;
       coverage.cells += one.coverage[c].cells;
     }
+    result.untrusted /= static_cast<double>(drawn.size());
+    result.cut_off /= static_cast<double>(drawn.size());
     if (coverage.cells > 0 && criterion.confidence)
       result.coverage = static_cast<double>(coverage.covered) / static_cast<double>(coverage.cells);
     if (result.reach <= 0) return;

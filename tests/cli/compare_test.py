@@ -111,7 +111,7 @@ class Compare(unittest.TestCase):
         done = replicate(200, "--of", "old", "--of", "here", "--results", "there")
         self.assertEqual(done.returncode, 3, done.stderr + done.stdout)
         self.assertIn("contradicted quick: ", done.stdout)
-        self.assertIn("  there: FAIL: 10 of 10 trials above 150ms", done.stdout)
+        self.assertIn("  there: FAIL: 10 of 10 trials are above 150ms", done.stdout)
         self.assertIn("1 replicated, 1 contradicted", done.stdout)
         done = replicate(200, "--of", "old", "--results", "there", "--no-run", "--format", "json")
         self.assertEqual(done.returncode, 3, done.stderr)
