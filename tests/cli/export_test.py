@@ -274,7 +274,7 @@ class Summaries(unittest.TestCase):
     def test_markdown_is_a_summary_without_foreign_markup(self):
         text = evil("--format", "markdown")
         self.assertIn("### &lt;script&gt;alert(&#39;1&#39;)&lt;&#33;--, &quot;@&#8203;all&quot;\n", text)
-        for part in ["| ✅ | **quick**<br>", "| ❌ | **wrong**<br>", "| ❔ | **open**<br>", "<details><summary>slower"]:
+        for part in ["| ☑️ | **quick**<br>", "| ❌ | **wrong**<br>", "| ❔ | **open**<br>", "<details><summary>slower"]:
             self.assertIn(part, text)
         self.assertNotIn("<script", text)
         self.assertNotIn("<b>", text)

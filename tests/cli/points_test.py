@@ -100,8 +100,8 @@ class Looking(Command):
         self.assertEqual([json.loads(line)["levels"]["gpus"] for line in lines[1:]], ["1", "1"])
 
     def test_a_condition_is_checked(self):
-        self.assertIn("did you mean 'gpus'?", self.plan("--where", "gpu > 1", code=1).stderr)
-        self.assertIn("E0206", self.plan("--where", "gpus", code=1).stderr)
+        self.assertIn("did you mean 'gpus'?", self.plan("--where", "gpu > 1", code=2).stderr)
+        self.assertIn("E0206", self.plan("--where", "gpus", code=2).stderr)
 
     def test_a_million_points_are_summed_up_and_paged(self):
         self.write("grid.exp", GRID)
@@ -136,7 +136,7 @@ class Explaining(Command):
         point = plan["points"][0]["id"]
         for length in (8, 2):
             self.assertIn(f"point {point}", self.plan("--explain", point[:length]).stdout)
-        self.assertIn("E0602", self.plan("--explain", "0000", code=1).stderr)
+        self.assertIn("E0602", self.plan("--explain", "0000", code=2).stderr)
 
     def test_what_removed_a_point(self):
         text = self.plan("--explain", "step=10ms, gpus=3").stdout
@@ -151,9 +151,9 @@ class Explaining(Command):
         self.assertIn("not available on this system: the node has fewer cards", text)
 
     def test_a_point_must_be_named_whole(self):
-        self.assertIn("the level of 'gpus'", self.plan("--explain", "step=10ms", code=1).stderr)
-        self.assertIn("did you mean 'gpus'?", self.plan("--explain", "step=10ms gpu=1", code=1).stderr)
-        self.assertIn("E0602", self.plan("--explain", "step=10ms step=20ms gpus=1", code=1).stderr)
+        self.assertIn("the level of 'gpus'", self.plan("--explain", "step=10ms", code=2).stderr)
+        self.assertIn("did you mean 'gpus'?", self.plan("--explain", "step=10ms gpu=1", code=2).stderr)
+        self.assertIn("E0602", self.plan("--explain", "step=10ms step=20ms gpus=1", code=2).stderr)
 
 
 class Locks(Command):
