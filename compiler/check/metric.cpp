@@ -29,6 +29,20 @@ const Formula* foreignPart(const Formula& formula) {
   return nullptr;
 }
 
+/// How deep terms of a plan nest at most; validate(plan) holds it.
+constexpr unsigned kDeepestTerm = 64;
+
+/// How deep the formula's term nests: `a + b + c` is one sum.
+unsigned termDepth(const Formula& formula) {
+  unsigned depth = 0;
+  for (const FormulaPtr& operand : formula.operands) {
+    const bool same = operand == formula.operands.front() && operand->op == formula.op &&
+                      (formula.op == Formula::Op::Add || formula.op == Formula::Op::Multiply);
+    depth = std::max(depth, termDepth(*operand) + (same ? 0 : 1));
+  }
+  return depth;
+}
+
 /// What every metric says of itself.
 Metric named(const ast::MetricDecl& declaration) {
   Metric metric;
@@ -115,6 +129,13 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
   }
   if (!kind_) {
     context_.emitter.emit(declaration.derived->range, IncompleteMetric, metric.name, "reads no metric");
+    return std::nullopt;
+  }
+  if (termDepth(*value) > kDeepestTerm) {
+    context_.emitter.emit(declaration.derived->range, IncompleteMetric, metric.name,
+                          fmt::format("nests terms more than {} deep: make it of fewer metrics that are each made of "
+                                      "another",
+                                      kDeepestTerm));
     return std::nullopt;
   }
   metric.dimension = value->type.dimension;

@@ -13,6 +13,7 @@
 #include "compiler/driver/where.h"
 #include "compiler/parse/load.h"
 #include "runtime/plan/json.h"
+#include "runtime/plan/validate.h"
 #include "runtime/report/layout.h"
 
 namespace expc::driver {
@@ -59,6 +60,12 @@ LoadedPlans compileFor(const StudyOptions& options, const MachineOptions& machin
   for (const auto& prepared : lower::Prepared::all(*compilation.program, options, &*system, compilation.emitter)) {
     auto plan = lower::planOf(*prepared, compilation.emitter);
     if (!plan) continue;
+    if (auto unreadable = plan::validate(*plan)) {
+      console.error(fmt::format("study {} makes a plan that no expc could read: {}", plan->study,
+                                llvm::toString(std::move(unreadable))));
+      compilation.failed = true;
+      continue;
+    }
     plans.push_back({std::move(*plan), std::nullopt});
     if (where) plans.back().chosen = pointsWhere(*prepared, *where, compilation.emitter);
   }

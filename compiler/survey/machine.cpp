@@ -129,7 +129,7 @@ std::optional<double> Machine::evaluate(const Estimate& estimate, expand::Levels
     if (!bytes) return std::nullopt;
     sum += bytes->asNumber()->toDouble();
   }
-  if (sum == 0) return std::nullopt;  // no part is about this point
+  if (sum <= 0) return std::nullopt;  // no part is about this point, or the estimate does not hold there
   return sum;
 }
 

@@ -31,6 +31,7 @@ std::string brief(const std::string& reason) {
 struct BlockValues {
   std::vector<double> values;     // by block and session
   std::vector<int64_t> sessions;  // of each value
+  std::vector<int64_t> runs;      // of each value: the last one that measured a part of it
   unsigned lost = 0;              // blocks in which every point of the cell was tried, without a value
   std::string why_lost;           // of the newest of these: what was wrong before may be mended
   std::string apart;              // why blocks count for nothing in which not every point was tried
@@ -70,6 +71,12 @@ class Members {
       return label + end + (reason.empty() ? "" : ": " + reason);
     }
     return "";
+  }
+  int64_t lastRun() const {
+    int64_t last = 0;
+    for (size_t i = 0; i < places_.size(); ++i)
+      if (at_[i]) last = std::max(last, places_[i]->outcomes[*at_[i]].run);
+    return last;
   }
   bool ended() const {
     for (size_t i = 0; i < places_.size(); ++i)
@@ -120,6 +127,7 @@ BlockValues blockValues(const Index& index, const plan::Cell& cell) {
       result.timed_out |= reading.timed_out;
       result.values.push_back(ratio ? std::max(0.0, *reading.value) : *reading.value);
       result.sessions.push_back(session);
+      result.runs.push_back(members.lastRun());
       has_value = true;
     }
     if (i + 1 < first.size() && first[i + 1].block == block) continue;
@@ -259,6 +267,7 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
                                   [&](const plan::Place& place) { return evidence.wants(cell.kind, place); });
   result.estimate.values = values.values;
   result.timed_out = values.timed_out;
+  result.runs = values.runs;
   judgePoints(evidence, cell, result);
   if (values.values.empty()) {
     if (result.state == CellState::Measured) {

@@ -29,6 +29,7 @@ struct MeasuredCell {
   unsigned fewest = 0;               // values that an interval takes, where there are fewer
   bool unfinished = false;           // the design still wants trials of it
   bool timed_out = false;            // a timeout is among the values
+  std::vector<int64_t> runs = {};    // of each value: the last run that a trial of it is of
 };
 
 /// Whether the term reads exact metrics alone.

@@ -65,20 +65,12 @@ Index::Index(const plan::Plan& plan, Keep keep) : plan_(plan) {
 Index::Index(const plan::Plan& plan, const store::Results& results, Keep keep) : Index(plan, keep) {
   for (const store::Session& session : results.sessions) add(session);
   for (const Trial& trial : results.trials) add(trial);
-  for (const store::PastVerdicts& verdicts : results.verdicts) add(verdicts);
+  for (const store::PastLook& look : results.looks) add(look);
 }
 
-void Index::add(const store::PastVerdicts& verdicts) {
-  past_.push_back(verdicts);
+void Index::add(store::PastLook look) {
+  looks_.push_back(std::move(look));
   decided_ = {};
-}
-
-std::set<unsigned> Index::looksAt(const std::string& criterion, plan::TrialKind kind) const {
-  std::set<unsigned> repetitions;
-  for (const store::PastVerdicts& past : past_)
-    if (const auto at = past.repetitions.find(kind); at != past.repetitions.end() && past.criteria.count(criterion))
-      repetitions.insert(at->second);
-  return repetitions;
 }
 
 bool Index::decided(plan::TrialKind kind, llvm::function_ref<bool()> find) const {

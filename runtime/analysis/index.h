@@ -73,7 +73,7 @@ class Index {
   Index& operator=(const Index&) = delete;
 
   void add(const store::Session& session);
-  void add(const store::PastVerdicts& verdicts);
+  void add(store::PastLook look);
   /// A trial that counts for the plan. False if it changed nothing: it was there, has not ended, or is of no place of
   /// the plan.
   bool add(const store::Trial& trial);
@@ -92,8 +92,8 @@ class Index {
   /// The names of the nodes on which trials of the cell ran in these sessions; a session that was never added counts as
   /// one of its own.
   std::set<std::string> nodes(const plan::Cell& cell, const std::set<int64_t>& sessions) const;
-  /// The repetitions for which earlier runs gave verdicts on the criterion.
-  std::set<unsigned> looksAt(const std::string& criterion, plan::TrialKind kind) const;
+  /// The runs of the store, by number: what they judged, or would have.
+  const std::vector<store::PastLook>& looks() const { return looks_; }
   /// What `find` says of the kind; it is asked once, until a trial is added.
   bool decided(plan::TrialKind kind, llvm::function_ref<bool()> find) const;
   /// Whether some trial ran on cards that compute nothing.
@@ -201,7 +201,7 @@ class Index {
   /// What untilStates found since a trial was added last: it is asked several times at the end of a block.
   mutable std::array<std::optional<std::vector<UntilState>>, 3> widths_;
   mutable std::array<std::optional<bool>, 3> decided_;  // in the same way
-  std::vector<store::PastVerdicts> past_;
+  std::vector<store::PastLook> looks_;
   Tally tally_;
   double spent_seconds_ = 0;
   bool null_cards_ = false, lacks_on_device_ = false;

@@ -141,6 +141,7 @@ void Index::merge(State& own, unsigned number, const Trial& trial, const std::st
   outcome.out_of_memory = outcome.out_of_memory || trial.status == TrialStatus::Infeasible;
   if (outcome.trial == 0 || decides(trial, outcome)) {
     outcome.trial = trial.id;
+    outcome.run = trial.run;
     outcome.attempt = trial.attempt;
     outcome.status = trial.status;
     outcome.reason = reason;

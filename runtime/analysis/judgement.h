@@ -74,6 +74,7 @@ struct Look {
   std::vector<unsigned> before;  // repetitions at the earlier ones, rising
   unsigned now = 0, of = 0;      // at this one, and at the last that is planned
   double confidence = 0;         // of its intervals, so that all looks together keep the criterion's
+  unsigned unread = 0;           // earlier runs that may have judged it: what they judged is not known, so they count
 };
 
 /// What further blocks would do for a criterion that is undecided or untrusted, or that passes on few single values, at

@@ -3,11 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "runtime/analysis/controls.h"
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/plan/evaluate.h"
+#include "runtime/stats/design.h"
+#include "runtime/stats/distributions.h"
 
 namespace expc::analysis {
 namespace {
@@ -52,34 +60,182 @@ bool lookDecides(const plan::Plan& plan, plan::TrialKind kind, const std::vector
   return any;
 }
 
+std::set<unsigned> LookHistory::before(unsigned values) const {
+  std::set<unsigned> all = early;
+  for (const unsigned look : looks)
+    if (!ended || look < *ended) all.insert(look);
+  if (ended) all.insert(*ended);
+  all.insert(further.begin(), further.end());
+  all.erase(all.lower_bound(values), all.end());
+  return all;
+}
+
+stats::LookLevels LookHistory::levels(unsigned values, unsigned of, Place place) const {
+  std::set<unsigned> at;
+  if (place == Place::Planned)
+    std::copy_if(looks.begin(), looks.end(), std::inserter(at, at.end()), [&](unsigned one) { return one < values; });
+  else
+    at = before(values);
+  at.insert(values);
+  std::vector<stats::LookAt> all;
+  double on_the_way = 0, ahead = 0;
+  for (const unsigned one : at) {
+    const double fraction = double(one) / of;
+    if (place == Place::Planned ? one == values || looks.count(one) : looks.count(one) && one < of)
+      on_the_way = stats::plannedShare(fraction);
+    if (place != Place::Planned && (early.count(one) || (place == Place::Early && one == values)))
+      ahead = left / 2 * fraction;
+    const double beyond = one > of ? left / 2 * (1 - 1 / fraction) : 0;
+    all.push_back({double(one), (one < of || place == Place::Planned ? on_the_way : 1 - left) + ahead + beyond});
+  }
+  return stats::LookLevels(all);
+}
+
+namespace {
+
+/// What one earlier run had in front of it, in values of the cell of those it judged that had the fewest.
+struct Earlier {
+  const store::PastLook* look = nullptr;
+  unsigned begun = 0, ended = 0;  // values that were there
+};
+
+std::vector<Earlier> earlierRuns(const Index& index, const plan::Criterion& criterion,
+                                 const std::vector<MeasuredCell>& cells) {
+  std::vector<Earlier> runs;
+  if (index.looks().empty()) return runs;
+  std::vector<std::string> subjects;
+  std::vector<std::vector<int64_t>> measured;
+  for (const MeasuredCell& cell : cells) {
+    subjects.push_back(plan::subjectOf(index.plan(), criterion.cells[cell.estimate.cell]));
+    measured.push_back(cell.runs);
+    std::sort(measured.back().begin(), measured.back().end());
+  }
+  for (const store::PastLook& look : index.looks()) {
+    std::optional<Earlier> run;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      if (look.judged && !look.judged->subjects.count(subjects[i])) continue;
+      const auto first = std::lower_bound(measured[i].begin(), measured[i].end(), look.run);
+      const auto past = std::upper_bound(first, measured[i].end(), look.run);
+      const Earlier own{&look, unsigned(first - measured[i].begin()), unsigned(past - measured[i].begin())};
+      if (!run || own.ended < run->ended) run = own;
+    }
+    if (run && run->ended > 0) runs.push_back(*run);
+  }
+  return runs;
+}
+
+/// Makes a history of the runs in their order. With fewer than `fewest` values there is nothing to see.
+class Historian {
+ public:
+  explicit Historian(unsigned fewest) : fewest_(fewest) {}
+
+  void plan(unsigned repeat, const std::vector<unsigned>& looks, unsigned begun) {
+    if (history.ended) return;
+    if (begun < fewest_) {
+      history.planned = repeat;
+      history.looks = {looks.begin(), looks.end()};
+    } else if (repeat > history.planned) {
+      history.planned = repeat;
+      for (const unsigned look : looks)
+        if (look > begun) history.looks.insert(look);
+    }
+  }
+
+  void say(const Earlier& run, const store::Judged::Planned* planned) {
+    if (run.ended < fewest_) return;
+    if (history.ended) {
+      if (run.ended > *history.ended) history.further.insert(run.ended);
+    } else if (run.look->at_look || history.looks.count(run.ended)) {
+      history.looks.insert(run.ended);
+    } else if (!planned || planned->repeat >= history.planned || run.ended >= history.planned) {
+      history.ended = run.ended;
+    } else {
+      history.early.insert(run.ended);
+    }
+    history.unread += !planned;
+  }
+
+  LookHistory history;
+
+ private:
+  unsigned fewest_;
+};
+
+/// What the design that is judged now plans comes last.
+LookHistory historyOf(const Evidence& evidence, const plan::Criterion& criterion,
+                      const std::vector<MeasuredCell>& cells, const plan::KindDesign& design) {
+  Historian historian(stats::minimumPairs(criterion.confidence.value_or(kConfidence)));
+  unsigned there = 0;
+  for (const Earlier& run : earlierRuns(evidence.index, criterion, cells)) {
+    const store::Judged::Planned* planned = nullptr;
+    if (run.look->judged)
+      if (const auto kind = run.look->judged->planned.find(design.kind); kind != run.look->judged->planned.end())
+        planned = &kind->second;
+    if (planned) historian.plan(planned->repeat, planned->looks, run.begun);
+    if (run.look->said || !planned) historian.say(run, planned);
+    there = run.ended;
+  }
+  historian.plan(design.repeat, design.looks, there);
+  return std::move(historian.history);
+}
+
+/// The share of alpha that one look at all that was planned leaves over for certain: only exact tests of one level do.
+double leftOver(const plan::Plan& plan, const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells,
+                const LookHistory& history, unsigned of) {
+  const bool exact =
+      history.looks.empty() && of <= stats::kExactPairs && !repetitionsAdapt(plan, kindOf(criterion)) &&
+      std::all_of(cells.begin(), cells.end(), [&](const MeasuredCell& cell) {
+        return criterion.cells[cell.estimate.cell].points.size() > 1 && cell.estimate.scope.sessions <= 1;
+      });
+  return exact ? stats::unspentShare(1 - *criterion.confidence, of, unsigned(cells.size())) : stats::kLeastLeft;
+}
+
+}  // namespace
+
 Standing standingOf(const Evidence& evidence, const plan::Criterion& criterion,
                     const std::vector<MeasuredCell>& cells) {
+  using Place = LookHistory::Place;
   Standing standing;
-  const plan::KindDesign* design = designOf(evidence.index.plan(), kindOf(criterion));
+  Look& look = standing.look;
   unsigned tried = 0;
   for (size_t i = 0; i < cells.size(); ++i) {
     const Scope& scope = cells[i].estimate.scope;
-    if (i > 0 && scope.complete >= standing.look.now) continue;
-    standing.look.now = scope.complete;
+    if (i > 0 && scope.complete >= look.now) continue;
+    look.now = scope.complete;
     tried = scope.complete + scope.lost;
   }
-  const unsigned now = standing.look.now;
-  const bool early = design && !design->looks.empty() && tried < design->repeat;
-  standing.look.of = early ? std::max(now, design->repeat) : now;
-  standing.look.confidence = criterion.confidence.value_or(kConfidence);
-  std::set<unsigned> before;
-  if (design) before.insert(design->looks.begin(), design->looks.end());
-  for (const unsigned repetitions : evidence.index.looksAt(criterion.name, kindOf(criterion)))
-    before.insert(repetitions);
-  for (const unsigned repetitions : before)
-    if (repetitions < now) standing.look.before.push_back(repetitions);
-  if (now == 0 || standing.only()) return standing;
-  std::vector<double> fractions;
-  for (const unsigned repetitions : standing.look.before) fractions.push_back(double(repetitions) / standing.look.of);
-  fractions.push_back(double(now) / standing.look.of);
-  standing.levels = stats::LookLevels(fractions);
-  standing.look.confidence = 1 - standing.levels.nominal(1 - standing.look.confidence);
+  look.of = look.now;
+  look.confidence = criterion.confidence.value_or(kConfidence);
+  const plan::KindDesign* design = designOf(evidence.index.plan(), kindOf(criterion));
+  if (!design) return standing;
+  LookHistory& history = standing.history = historyOf(evidence, criterion, cells, *design);
+  Place place = Place::Planned;
+  if (history.ended) {
+    if (look.now > *history.ended) place = Place::Further;
+  } else if (tried < history.planned) {
+    const bool on_the_way = !history.looks.empty() && design->repeat >= history.planned;
+    const bool ends_here = design->repeat < history.planned || !design->looks.empty();
+    if (!on_the_way && ends_here && !history.looks.count(look.now)) place = Place::Early;
+    if (on_the_way || ends_here) look.of = std::max(look.now, history.planned);
+  }
+  look.unread = history.unread;
+  const std::set<unsigned> before = history.before(look.now);
+  look.before.assign(before.begin(), before.end());
+  if (look.now == 0 || standing.only()) return standing;
+  const unsigned of = place == Place::Further ? *history.ended : look.of;
+  history.left = leftOver(evidence.index.plan(), criterion, cells, history, of);
+  standing.levels = history.levels(look.now, of, place);
+  look.confidence = 1 - standing.levels.nominal(1 - look.confidence);
   return standing;
+}
+
+LookHistory afterwards(const Evidence& evidence, const plan::Criterion& criterion,
+                       const std::vector<MeasuredCell>& cells, const Standing& standing) {
+  LookHistory history = standing.history;
+  if (!history.ended) history.ended = standing.look.now;
+  if (standing.look.now > *history.ended) history.further.insert(standing.look.now);
+  history.left = leftOver(evidence.index.plan(), criterion, cells, history, *history.ended);
+  return history;
 }
 
 unsigned repetitionsAsked(const Index& index, const plan::KindDesign& design) {

@@ -42,14 +42,10 @@ std::optional<double> secondsOf(const Index& index, plan::TrialKind kind, unsign
 }
 
 /// How many times as many pairs a further look at `pairs` takes for the same half-width, since alpha was spent before.
-double priceOfLooking(const plan::Criterion& criterion, const Standing& standing, double pairs) {
-  const Look& look = standing.look;
-  std::vector<double> fractions;
-  for (const unsigned before : look.before) fractions.push_back(before / pairs);
-  fractions.push_back(look.now / pairs);
-  fractions.push_back(1);
+double priceOfLooking(const plan::Criterion& criterion, const Look& look, const LookHistory& history, double pairs) {
   const auto quantile = [](double alpha) { return stats::normalQuantile(1 - alpha / 2); };
-  const double then = stats::LookLevels(fractions).nominal(1 - *criterion.confidence);
+  const double then = history.levels(unsigned(std::ceil(pairs)), *history.ended, LookHistory::Place::Further)
+                          .nominal(1 - *criterion.confidence);
   return std::pow(quantile(then) / quantile(1 - look.confidence), 2);
 }
 
@@ -65,8 +61,8 @@ struct Needed {
   double pairs = 0;
 };
 
-std::optional<Needed> neededFor(const plan::Plan& plan, const plan::Criterion& criterion, const Standing& standing,
-                                const MeasuredCell& cell) {
+std::optional<Needed> neededFor(const Evidence& evidence, const plan::Criterion& criterion,
+                                const MeasuredCriterion& measured, const MeasuredCell& cell) {
   const plan::Cell& planned = criterion.cells[cell.estimate.cell];
   const unsigned complete = cell.estimate.scope.complete;
   if (cell.state != CellState::Measured) return std::nullopt;
@@ -76,8 +72,9 @@ std::optional<Needed> neededFor(const plan::Plan& plan, const plan::Criterion& c
   if (!times) return std::nullopt;
   if (*times > kMostTimes) return Needed{NextStep::Reach::OutOfReach};
   const double pairs = complete * std::max(kLeastTimes, *times);
-  if (cell.unfinished && pairs <= mostOf(plan, planned.kind)) return Needed{NextStep::Reach::Decides, pairs};
-  const double price = priceOfLooking(criterion, standing, pairs);
+  if (cell.unfinished && pairs <= mostOf(evidence.index.plan(), planned.kind)) return Needed{NextStep::Reach::Decides, pairs};
+  const LookHistory history = afterwards(evidence, criterion, measured.cells, measured.standing);
+  const double price = priceOfLooking(criterion, measured.standing.look, history, pairs);
   return Needed{NextStep::Reach::Decides, complete * std::max(kLeastTimes, *times * price)};
 }
 
@@ -111,7 +108,7 @@ std::optional<NextStep> nextStep(const Evidence& evidence, const plan::Criterion
   std::optional<NextStep> step;
   for (const MeasuredCell& cell : measured.cells) {
     if (cell.estimate.verdict != Verdict::Inconclusive && cell.estimate.verdict != Verdict::NotRun) continue;
-    const auto needed = neededFor(evidence.index.plan(), criterion, measured.standing, cell);
+    const auto needed = neededFor(evidence, criterion, measured, cell);
     if (!needed && exists) continue;
     if (!needed) return std::nullopt;
     const Scope& scope = cell.estimate.scope;

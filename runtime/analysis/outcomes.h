@@ -18,6 +18,7 @@ namespace expc::analysis {
 struct Outcome {
   int64_t block = 0, session = 0;
   int64_t trial = 0;                    // that decided it
+  int64_t run = 0;                      // of that trial
   double limit = 0;                     // seconds: of a timeout, what it met
   const std::string* reason = nullptr;  // of one that did not end well; kept by the index
   unsigned attempt = 0;

@@ -17,39 +17,40 @@ class Excerpt {
     for (const store::Session& session : results_.sessions)
       if (auto error = add(session)) return error;
     run.session = sessions_.count(run.session) ? sessions_[run.session] : sessions_.begin()->second;
-    for (const store::PastVerdicts& past : results_.verdicts)
-      if (auto error = add(past, plan, run)) return error;
-    run.plan_json = plan::canonicalJson(plan::toJson(plan));
-    const store::Moment ended = run.ended;
-    const std::string outcome = run.outcome;
-    auto number = into_.addRun(std::move(run));
-    if (!number) return number.takeError();
-    run_ = *number;
+    if (auto error = addLooks(plan, run)) return error;
     for (const store::Block& block : results_.blocks)
       if (auto error = add(block)) return error;
     for (const store::Trial& trial : results_.trials)
       if (auto error = add(trial)) return error;
-    return into_.endRun(run_, ended, outcome);
+    return llvm::Error::success();
   }
 
  private:
-  /// Verdicts that were given before count as looks on the other machine too. What they were given on is this plan with
-  /// the repetitions of then.
-  llvm::Error add(const store::PastVerdicts& past, plan::Plan plan, store::Run run) {
-    for (plan::KindDesign& design : plan.design.kinds) {
-      const auto then = past.repetitions.find(design.kind);
-      if (then == past.repetitions.end()) continue;
-      design.repeat = design.repeat_most = then->second;
-      design.until.clear();
-      design.looks.clear();
+  /// The run that is asked about, and those that judged before: they count as looks on the other machine too. Of the
+  /// others' plans nothing is needed but what their ends say; one that does not say it stays a run of which it is not
+  /// known.
+  llvm::Error addLooks(const plan::Plan& plan, store::Run run) {
+    const std::string plan_json = plan::canonicalJson(plan::toJson(plan));
+    for (const store::PastLook& look : results_.looks) {
+      if (look.run >= run.id) break;
+      store::Run before = run;
+      before.outcome = look.at_look ? std::string(store::Run::kAtLook)
+                       : look.said  ? std::string(store::Run::kComplete)
+                                    : "interrupted";
+      before.judged = look.judged ? plan::canonicalJson(toJson(*look.judged)) : "";
+      before.plan_json = look.judged ? plan_json : "{}";
+      if (auto error = add(look.run, std::move(before))) return error;
     }
-    std::erase_if(plan.criteria, [&](const plan::Criterion& one) { return !past.criteria.count(one.name); });
-    run.plan_digest += "-before-" + std::to_string(past.run);
-    plan.digest = run.plan_digest;
-    run.plan_json = plan::canonicalJson(plan::toJson(plan));
-    const store::Moment ended = run.ended;
-    auto number = into_.addRun(std::move(run));
-    return number ? into_.endRun(*number, ended, store::Run::kComplete) : number.takeError();
+    run.plan_json = plan_json;
+    if (run.judged.empty() && !run.outcome.empty()) run.judged = store::judgedText(plan);
+    return add(run.id, std::move(run));
+  }
+
+  llvm::Error add(int64_t old, const store::Run& run) {
+    auto number = into_.addRun(run);
+    if (!number) return number.takeError();
+    runs_[old] = *number;
+    return into_.endRun(*number, run.ended, run.outcome, run.judged);
   }
 
   llvm::Error add(store::Session session) {
@@ -78,7 +79,8 @@ class Excerpt {
     if (hidden_) hidden_->apply(trial);
     trial.session = sessions_[trial.session];
     trial.block = blocks_[trial.block];
-    trial.run = run_;
+    const auto run = runs_.lower_bound(trial.run);  // a look sees what was measured up to it
+    trial.run = run == runs_.end() ? runs_.rbegin()->second : run->second;
     auto number = into_.beginTrial(trial);
     if (!number) return number.takeError();
     // Names of people may stand in what programs write.
@@ -91,8 +93,7 @@ class Excerpt {
   store::Store& into_;
   const store::Results& results_;
   const Anonymous* hidden_;
-  std::map<int64_t, int64_t> sessions_, blocks_;  // old number -> new number
-  int64_t run_ = 0;
+  std::map<int64_t, int64_t> sessions_, blocks_, runs_;  // old number -> new number
 };
 
 }  // namespace

@@ -111,7 +111,7 @@ llvm::Error Campaign::end(int64_t run) {
   }
   const auto done = [&](Ending ending, std::string_view word) {
     outcome_.ending = ending;
-    return env_.store.endRun(run, now(), word);
+    return env_.store.endRun(run, now(), word, store::judgedText(plan_));
   };
   if (env_.interrupts.requested()) {
     env_.listener.finished();

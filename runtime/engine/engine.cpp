@@ -144,7 +144,7 @@ llvm::Error recordRun(const Setup& setup, store::Store& store, store::Moment now
   if (!*session) return llvm::Error::success();
   auto id = store.addRun(runRecord(setup, (*session)->id, now));
   if (!id) return id.takeError();
-  return store.endRun(*id, now, outcome);
+  return store.endRun(*id, now, outcome, store::judgedText(setup.plan));
 }
 
 LocalWorkers localWorkers(const Setup& setup, const std::string& results) {
@@ -186,7 +186,7 @@ class Execution {
       say(!early.empty()    ? "nothing to run: " + early
           : lacking.empty() ? fmt::format("nothing to run: all {} trials are there", outcome_.reused)
                             : fmt::format("nothing to run: {}; --retry-failed tries them again", lacking));
-      return recordRun(setup_, store_, now(), "nothing to do");
+      return recordRun(setup_, store_, now(), store::Run::kNothingToDo);
     }
     if (budgetSpent(index_)) {
       outcome_.ending = Ending::BudgetSpent;
@@ -215,7 +215,7 @@ class Execution {
     if (!results) return results.takeError();
     for (const store::Session& session : results->sessions) index_.add(session);
     for (const store::Trial& trial : results->trials) index_.add(trial);
-    for (const store::PastVerdicts& verdicts : results->verdicts) index_.add(verdicts);
+    for (store::PastLook& look : results->looks) index_.add(std::move(look));
     outcome_.null_cards = setup_.null_machine != nullptr;
     for (const std::string& why : results->not_counted_reasons) say("kept, not counted: " + why);
     index_.startRun(policyOf(options_));

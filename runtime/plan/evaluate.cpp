@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string>
 
 #include "runtime/plan/bound.h"
+#include "runtime/plan/json.h"
 
 namespace expc::plan {
 namespace {
@@ -123,6 +126,28 @@ std::vector<MetricTerm> metricTerms(const Term& term) {
   std::vector<MetricTerm> found;
   std::visit(Collector{found}, term.node);
   return found;
+}
+
+namespace {
+
+/// Adds what a metric of a place is computed from, or itself.
+void addMeasured(const Plan& plan, const std::string& metric, const Place& place, std::set<std::string>& found) {
+  const Metric* declared = plan.findMetric(metric);
+  if (!declared || !declared->derived) {
+    found.insert(metric + ' ' + place.point + ' ' + place.control);
+    return;
+  }
+  for (const MetricTerm& part : metricTerms(*declared->derived)) addMeasured(plan, part.metric, place, found);
+}
+
+}  // namespace
+
+std::string subjectOf(const Plan& plan, const Cell& cell) {
+  std::set<std::string> read;
+  for (const MetricTerm& term : metricTerms(*cell.term)) addMeasured(plan, term.metric, term.place, read);
+  std::string text(toString(cell.kind));
+  for (const std::string& one : read) text += '\n' + one;
+  return shortHash(text);
 }
 
 Reading evaluate(const Term& term, const Lookup& lookup) { return std::visit(Evaluator{lookup}, term.node); }

@@ -31,4 +31,8 @@ Reading evaluate(const Term& term, const Lookup& lookup);
 /// Every metric term in `term`, the operands of FirstTerm and GapTerm included.
 std::vector<MetricTerm> metricTerms(const Term& term);
 
+/// What the claim about a cell is about, whatever it is called, in which unit or direction it is put and which bound it
+/// has: a digest of the measured metrics that it reads, of which points, and in trials of which kind.
+std::string subjectOf(const Plan& plan, const Cell& cell);
+
 }  // namespace expc::plan

@@ -4,6 +4,7 @@
 #include "runtime/plan/name.h"
 #include "runtime/plan/plan_reader.h"
 #include "runtime/plan/plan_words.h"
+#include "runtime/plan/validate.h"
 
 namespace expc::plan {
 namespace {
@@ -346,5 +347,7 @@ void PlanReader::readPlot(const Value& value, const JsonPath& at) {
 }
 
 llvm::Expected<Plan> planFromJson(const Value& value) { return PlanReader().read(value); }
+
+llvm::Error validate(const Plan& plan) { return PlanReader().read(toJson(plan)).takeError(); }
 
 }  // namespace expc::plan

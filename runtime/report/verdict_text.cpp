@@ -91,9 +91,15 @@ std::string lookText(const plan::Criterion& criterion, const analysis::Criterion
   for (const unsigned repetitions : look.before)
     before += fmt::format("{}{}", before.empty() ? "before: after " : ", ", repetitions);
   if (!before.empty()) before += "; ";
-  return fmt::format("look {} ({}{} of {} repetitions now): its intervals have {}, so that all looks together keep {}",
-                     look.before.size() + 1, before, look.now, look.of, analysis::formatConfidence(look.confidence),
-                     analysis::formatConfidence(*criterion.confidence));
+  std::string text =
+      fmt::format("look {} ({}{} of {} repetitions now): its intervals have {}, so that all looks together keep {}",
+                  look.before.size() + 1, before, look.now, look.of, analysis::formatConfidence(look.confidence),
+                  analysis::formatConfidence(*criterion.confidence));
+  if (look.unread > 0)
+    text += fmt::format("; what {} judged cannot be read any more, so {} as {} at this claim",
+                        counted(look.unread, "earlier run"), look.unread == 1 ? "it counts" : "they count",
+                        look.unread == 1 ? "a look" : "looks");
+  return text;
 }
 
 /// "about 9 more blocks (4 min) would decide it, and probably as PASS, if the estimates stay where they are", or why

@@ -6,6 +6,9 @@
 #include <mutex>
 #include <numbers>
 
+#include "runtime/stats/distributions.h"
+#include "runtime/stats/nested_intervals.h"
+
 namespace expc::stats {
 namespace {
 
@@ -58,11 +61,11 @@ class Motion {
   double time_ = 0, end_ = 0;
 };
 
-std::vector<std::pair<double, double>> tableOf(std::span<const double> fractions) {
+std::vector<std::pair<double, double>> tableOf(std::span<const LookAt> looks) {
   std::vector<std::pair<double, double>> table;
   for (int i = 0; i < kAlphas; ++i) {
     const double alpha = kSmallestAlpha * std::pow(1 / kSmallestAlpha, double(i) / kAlphas);
-    const double level = nominalLevels(alpha, fractions).back();
+    const double level = nominalLevels(alpha, looks).back();
     if (level > 0) table.emplace_back(std::log(alpha), std::log(level));
   }
   return table;
@@ -79,18 +82,37 @@ double interpolate(const std::vector<std::pair<double, double>>& table, double x
   return value(*below) + slope * (x - key(*below));
 }
 
-}  // namespace
-
-double spentAlpha(double alpha, double fraction) {
-  return alpha * std::log1p((std::numbers::e - 1) * std::clamp(fraction, 0.0, 1.0));
+/// The largest of the levels 2 P(k), k = 0, 1, …, that is at most `alpha`; 0 where none is.
+template <class Probability>
+double attained(double alpha, unsigned count, Probability probability) {
+  double level = 0;
+  for (unsigned k = 0; k < count && significant(2 * probability(k), alpha); ++k) level = 2 * probability(k);
+  return level;
 }
 
-std::vector<double> nominalLevels(double alpha, std::span<const double> fractions) {
+}  // namespace
+
+double plannedShare(double fraction) { return std::log1p((std::numbers::e - 1) * std::clamp(fraction, 0.0, 1.0)); }
+
+double unspentShare(double alpha, unsigned values, unsigned tests) {
+  constexpr unsigned kMostTests = 64;
+  constexpr double kMostLeft = 0.5;
+  if (tests > kMostTests) return kLeastLeft;
+  const auto ranks = signedRankCdf(values);
+  double spent = 0;
+  for (unsigned j = 1; j <= std::max(1u, tests); ++j)
+    spent = std::max({spent, j * attained(alpha / j, unsigned(ranks->size()), [&](unsigned k) { return (*ranks)[k]; }),
+                      j * attained(alpha / j, values, [&](unsigned k) { return fairCoinCdf(k, values); })});
+  return std::clamp(1 - spent / alpha, kLeastLeft, kMostLeft);
+}
+
+std::vector<double> nominalLevels(double alpha, std::span<const LookAt> looks) {
   std::vector<double> levels;
   Motion motion;
   double spent = 0;
-  for (const double time : fractions) {
-    const double may = std::max(0.0, spentAlpha(alpha, time) - spent);
+  for (const LookAt& look : looks) {
+    const double time = look.values / looks.back().values;
+    const double may = std::max(0.0, alpha * look.share - spent);
     spent += may;
     double low = 0, high = kFurthest * std::sqrt(time);
     for (int i = 0; i < 60; ++i) {
@@ -103,13 +125,15 @@ std::vector<double> nominalLevels(double alpha, std::span<const double> fraction
   return levels;
 }
 
-LookLevels::LookLevels(std::span<const double> fractions) {
-  if (fractions.empty() || (fractions.size() == 1 && fractions[0] >= 1)) return;
+LookLevels::LookLevels(std::span<const LookAt> looks) {
+  if (looks.empty() || (looks.size() == 1 && looks[0].share >= 1)) return;
   static std::mutex mutex;
   static std::map<std::vector<double>, std::vector<std::pair<double, double>>> known;
+  std::vector<double> key;
+  for (const LookAt& look : looks) key.insert(key.end(), {look.values / looks.back().values, look.share});
   const std::lock_guard lock(mutex);
-  const auto [at, fresh] = known.try_emplace({fractions.begin(), fractions.end()});
-  if (fresh) at->second = tableOf(fractions);
+  const auto [at, fresh] = known.try_emplace(std::move(key));
+  if (fresh) at->second = tableOf(looks);
   table_ = at->second;
 }
 

@@ -41,6 +41,7 @@ struct RunEnded {
   int64_t run = 0;
   Moment at;
   std::string outcome;
+  std::string judged;  // JSON of a Judged; "": not known
 };
 /// Trials name their keys by number.
 struct KeyAdded {
@@ -81,6 +82,8 @@ llvm::Expected<Entry> entryFromLine(std::string_view line);
 llvm::json::Value toJson(const std::map<std::string, std::string>& texts);
 llvm::json::Value toJson(const Match& match);
 llvm::Expected<Match> matchFromJson(const llvm::json::Value& value);
+llvm::json::Value toJson(const Judged& judged);
+llvm::Expected<Judged> judgedFromJson(const llvm::json::Value& value);
 llvm::json::Value toJson(const std::vector<Worker>& workers);
 llvm::Expected<std::vector<Worker>> workersFromJson(const llvm::json::Value& value);
 llvm::json::Value toJson(const std::vector<plan::Place>& places);

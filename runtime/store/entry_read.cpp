@@ -128,7 +128,11 @@ Entry readRun(JsonFields& in) {
   return entry;
 }
 
-Entry readRunEnd(JsonFields& in) { return RunEnded{readId(in, "run"), readMoment(in, "at"), in.string("outcome")}; }
+Entry readRunEnd(JsonFields& in) {
+  RunEnded entry{readId(in, "run"), readMoment(in, "at"), in.string("outcome"), ""};
+  if (in.has("judged")) entry.judged = embedded(in.value("judged"));
+  return entry;
+}
 
 Entry readBlock(JsonFields& in) {
   BlockPlan plan;

@@ -68,8 +68,10 @@ struct Writer {
                   {"at", write(entry.run.started)}};
   }
   Object operator()(const RunEnded& entry) const {
-    return Object{
+    Object object{
         {"entry", "run end"}, {"run", entry.run}, {"at", write(entry.at)}, {"outcome", jsonText(entry.outcome)}};
+    if (!entry.judged.empty()) object["judged"] = embed(entry.judged);
+    return object;
   }
   Object operator()(const BlockPlan& entry) const {
     const Block& block = entry.block;

@@ -65,15 +65,15 @@ bool EntryWriter::operator()(const PlanText& entry) {
 bool EntryWriter::operator()(const RunBegan& entry) {
   const Run& run = entry.run;
   return one(
-      "INSERT INTO run(id, study, plan_digest, plan, session, null_cards, match, started, started_boot, outcome) "
-      "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, '')",
+      "INSERT INTO run(id, study, plan_digest, plan, session, null_cards, match, started, started_boot, outcome, judged) "
+      "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, '', '')",
       {run.id, run.study, run.plan_digest, entry.plan, run.session, int64_t(run.match.onNullCards()), jsonOf(run.match),
        run.started.wall, run.started.boot});
 }
 
 bool EntryWriter::operator()(const RunEnded& entry) {
-  return one("UPDATE run SET ended = ?2, ended_boot = ?3, outcome = ?4 WHERE id = ?1",
-             {entry.run, entry.at.wall, entry.at.boot, entry.outcome});
+  return one("UPDATE run SET ended = ?2, ended_boot = ?3, outcome = ?4, judged = ?5 WHERE id = ?1",
+             {entry.run, entry.at.wall, entry.at.boot, entry.outcome, entry.judged});
 }
 
 bool EntryWriter::operator()(const BlockPlan& entry) {

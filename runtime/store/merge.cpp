@@ -98,7 +98,7 @@ class Merger {
     run.session = ours("session", run.session);
     auto number = into_.addRun(run);
     if (!number) return number.takeError();
-    if (auto error = into_.endRun(*number, run.ended, run.outcome)) return error;
+    if (auto error = into_.endRun(*number, run.ended, run.outcome, run.judged)) return error;
     return adopt("run", theirs, *number, done_.runs);
   }
 

@@ -146,11 +146,18 @@ struct Run {
   Match match;
   Moment started, ended;  // ended at 0: never seen to end
   std::string outcome;    // "complete", "interrupted", …; "" while it runs
+  std::string judged;     // JSON of a Judged; "" while it runs, and of a run that was killed or is of an older expc
 
   /// Outcomes of runs after which nothing was wanted any more, so that their verdicts were no provisional ones.
-  static constexpr std::string_view kComplete = "complete", kIncomplete = "incomplete";
+  static constexpr std::string_view kComplete = "complete", kIncomplete = "incomplete", kNothingToDo = "nothing to do";
   /// Begins the outcome of one that ended at a look; the repetitions follow: "complete after 8".
   static constexpr std::string_view kAtLook = "complete after ";
+
+  bool endedAtLook() const { return outcome.starts_with(kAtLook); }
+  /// Whether its verdicts were final ones.
+  bool saidVerdicts() const {
+    return outcome == kComplete || outcome == kIncomplete || outcome == kNothingToDo || endedAtLook();
+  }
 };
 
 /// The order of a block, so that an interrupted one can be continued.
@@ -160,11 +167,24 @@ struct BlockPlan {
   std::vector<plan::Place> places;  // in running order
 };
 
-/// A run gave verdicts on criteria of a study.
-struct PastVerdicts {
+/// What the verdicts of a run are about, and how much was planned for them: what a later verdict has to know of it. It
+/// stands in the entry of the run's end.
+struct Judged {
+  struct Planned {
+    unsigned repeat = 0;
+    std::vector<unsigned> looks;
+  };
+  std::map<plan::TrialKind, Planned> planned;
+  std::set<std::string> subjects;  // plan::subjectOf each cell of a criterion with a confidence
+};
+
+/// A run that judged, or that was cut before it could, at what its trials and those before them had measured.
+struct PastLook {
   int64_t run = 0;
-  std::map<plan::TrialKind, unsigned> repetitions;
-  std::set<std::string> criteria;
+  bool said = false;     // its verdicts were no provisional ones
+  bool at_look = false;  // it ended at a look that was planned
+  /// Null: its end does not say so, and its plan is not read any more. It may have judged anything.
+  std::shared_ptr<const Judged> judged;
 };
 
 /// What a reader gets: everything that counts, or might, for one plan.
@@ -172,7 +192,7 @@ struct Results {
   std::vector<Session> sessions;
   std::vector<Block> blocks;
   std::vector<Trial> trials;  // those that count for the plan (DESIGN §3), Running and Interrupted ones left out
-  std::vector<PastVerdicts> verdicts = {};
+  std::vector<PastLook> looks = {};  // of all runs in the store, by number
   uint64_t kept_not_counted = 0;  // trials of these points that do not count, with why
   std::vector<std::string> not_counted_reasons;
 

@@ -71,6 +71,7 @@ Run readRun(const Statement& row) {
   run.started = {row.real(6), row.real(7)};
   run.ended = {row.real(8), row.real(9)};
   run.outcome = row.text(10);
+  run.judged = row.text(11);
   return run;
 }
 

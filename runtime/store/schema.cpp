@@ -24,7 +24,8 @@ CREATE TABLE run(
   id INTEGER PRIMARY KEY, study TEXT NOT NULL, plan_digest TEXT NOT NULL,
   plan TEXT NOT NULL REFERENCES plan(hash), session INTEGER NOT NULL REFERENCES session(id),
   null_cards INTEGER NOT NULL, match TEXT NOT NULL,
-  started REAL NOT NULL, started_boot REAL NOT NULL, ended REAL, ended_boot REAL, outcome TEXT NOT NULL);
+  started REAL NOT NULL, started_boot REAL NOT NULL, ended REAL, ended_boot REAL, outcome TEXT NOT NULL,
+  judged TEXT NOT NULL);
 CREATE INDEX run_of_study ON run(study, null_cards);
 CREATE TABLE block(
   id INTEGER PRIMARY KEY, study TEXT NOT NULL, kind TEXT NOT NULL, number INTEGER NOT NULL, seed INTEGER NOT NULL,

@@ -31,6 +31,9 @@ bool isStore(const std::string& folder);
 /// "no results in 'DIR' …", with the way out.
 llvm::Error noResults(const std::string& folder);
 
+/// What verdicts on this plan are about, as the end of a run keeps it (Judged).
+std::string judgedText(const plan::Plan& plan);
+
 /// A database in memory with all that the journals hold; without journals, with what an older store holds.
 llvm::Expected<Database> readStore(const std::string& folder, const std::vector<JournalFile>& journals,
                                    std::vector<DamagedLine>& damaged);
@@ -74,7 +77,8 @@ class Store {
   llvm::Expected<int64_t> addSession(Session session);
   llvm::Error touchSession(int64_t session, Moment at);
   llvm::Expected<int64_t> addRun(Run run);
-  llvm::Error endRun(int64_t run, Moment at, std::string_view outcome);
+  /// `judged` is a text of judgedText, or "" where it is not known.
+  llvm::Error endRun(int64_t run, Moment at, std::string_view outcome, std::string judged = "");
   llvm::Expected<int64_t> addBlock(BlockPlan block);
   llvm::Expected<int64_t> beginTrial(const Trial& trial);
   /// Status, reason, log tail, seconds, metrics, series, environment and notes; also touches the session. It is on its

@@ -23,6 +23,45 @@ llvm::Expected<std::vector<Record>> readAll(Statement& statement, Read read) {
   return records;
 }
 
+/// The plan of a run; nothing where it is not read any more.
+std::optional<plan::Plan> planOf(const Run& run, Database& database) {
+  Statement text(database.handle(), database.path(), "SELECT text FROM plan WHERE hash = ?1");
+  const bool found = text.bind({run.plan_json}).step();
+  auto value = found ? plan::parseJson(text.text(0)) : llvm::createStringError("no such plan");
+  auto plan = value ? plan::planFromJson(*value) : llvm::Expected<plan::Plan>(value.takeError());
+  llvm::consumeError(text.take());
+  if (plan) return std::move(*plan);
+  llvm::consumeError(plan.takeError());
+  return std::nullopt;
+}
+
+/// Runs that judged, of whatever study: which of their trials count, and so how much was there, is the reader's matter.
+/// Those that do not say what they judged (of an older expc, or killed) are asked by their plans.
+llvm::Expected<std::vector<PastLook>> readLooks(Database& database) {
+  Statement statement(database.handle(), database.path(),
+                      fmt::format("SELECT {} FROM run ORDER BY id", kRunColumns).c_str());
+  std::map<std::string, std::shared_ptr<const Judged>> known;  // runs of one plan share what they judged
+  std::vector<PastLook> looks;
+  while (statement.step()) {
+    const Run run = readRun(statement);
+    const auto [judged, fresh] = known.try_emplace(run.judged.empty() ? run.plan_json : run.judged);
+    if (fresh) {
+      std::string text = run.judged;
+      if (text.empty())
+        if (const auto plan = planOf(run, database)) text = judgedText(*plan);
+      auto value = plan::parseJson(text);
+      auto read = value ? judgedFromJson(*value) : llvm::Expected<Judged>(value.takeError());
+      if (read)
+        judged->second = std::make_shared<const Judged>(std::move(*read));
+      else
+        llvm::consumeError(read.takeError());
+    }
+    looks.push_back({run.id, run.saidVerdicts(), run.endedAtLook(), judged->second});
+  }
+  if (auto error = statement.take()) return error;
+  return looks;
+}
+
 /// Reads what counts for one plan, a key at a time; without a match all that ended.
 class Loader {
  public:
@@ -59,6 +98,9 @@ class Loader {
     if (auto error = readBlocks()) return error;
     leaveOutRepeatedSeeds();
     if (auto error = readSessions()) return error;
+    auto looks = readLooks(database_);
+    if (!looks) return looks.takeError();
+    results_.looks = std::move(*looks);
     for (const auto& [why, count] : objections_)
       results_.not_counted_reasons.push_back(fmt::format("{} trial{}: {}", count, count == 1 ? "" : "s", why));
     return std::move(results_);
@@ -167,58 +209,6 @@ class Loader {
   std::map<int64_t, Block> blocks_;
 };
 
-/// The plan of a run; nothing where it is not read any more.
-std::optional<plan::Plan> planOf(const Run& run, Statement& text) {
-  if (!text.bind({run.plan_json}).step()) return std::nullopt;
-  auto value = plan::parseJson(text.text(0));
-  auto plan = value ? plan::planFromJson(*value) : llvm::Expected<plan::Plan>(value.takeError());
-  if (plan) return std::move(*plan);
-  llvm::consumeError(plan.takeError());
-  return std::nullopt;
-}
-
-/// What a run of this plan gave verdicts for; nothing where it gave none.
-std::optional<PastVerdicts> verdictsOf(const Run& run, const plan::Plan& plan) {
-  llvm::StringRef outcome = run.outcome;
-  unsigned at_look = 0;
-  if (outcome.consume_front(Run::kAtLook)) {
-    if (outcome.getAsInteger(10, at_look)) return std::nullopt;
-  } else if (run.outcome != Run::kComplete && run.outcome != Run::kIncomplete) {
-    return std::nullopt;
-  }
-  PastVerdicts past;
-  past.run = run.id;
-  for (const plan::KindDesign& design : plan.design.kinds)
-    past.repetitions[design.kind] = at_look > 0 && !design.looks.empty() ? at_look : design.repeat;
-  for (const plan::Criterion& criterion : plan.criteria) past.criteria.insert(criterion.name);
-  return past;
-}
-
-/// Verdicts on the same trials, for this plan too: it may have been judged before another one of the study measured
-/// more. Of a run whose plan is not read any more nothing is known.
-llvm::Expected<std::vector<PastVerdicts>> readPastVerdicts(Database& database, const plan::Plan& plan,
-                                                           const Match& match) {
-  Statement statement(database.handle(), database.path(),
-                      fmt::format("SELECT {} FROM run WHERE study = ?1 ORDER BY id", kRunColumns).c_str());
-  statement.bind({plan.study});
-  const auto what = [](const Match& one) { return plan::canonicalJson(toJson(one)); };
-  Statement text(database.handle(), database.path(), "SELECT text FROM plan WHERE hash = ?1");
-  std::vector<PastVerdicts> verdicts;
-  std::set<std::pair<std::string, std::string>> seen;
-  while (statement.step()) {
-    const Run run = readRun(statement);
-    // Of other workers, data or machines it was other trials.
-    if (what(run.match) != what(match) || !seen.emplace(run.plan_digest, run.outcome).second) continue;
-    const bool own = run.plan_digest == plan.digest;
-    const auto other = own ? std::nullopt : planOf(run, text);
-    if (!own && !other) continue;
-    if (auto past = verdictsOf(run, own ? plan : *other)) verdicts.push_back(std::move(*past));
-  }
-  for (Statement* one : {&statement, &text})
-    if (auto error = one->take()) return error;
-  return verdicts;
-}
-
 /// Whether a run measured what the part speaks of.
 bool isOf(const Part& part, const Run& run, const std::string& host) {
   const auto begins = [](const std::optional<std::string>& wanted, const std::string& text) {
@@ -254,9 +244,7 @@ llvm::Expected<std::optional<PartResults>> loadPart(Store& store, const plan::Pl
   for (Statement* one : {&sessions, &runs})
     if (auto error = one->take()) return error;
   if (!newest) return std::nullopt;
-  Statement text(database.handle(), database.path(), "SELECT text FROM plan WHERE hash = ?1");
-  PartResults found{{}, planOf(*newest, text)};
-  if (auto error = text.take()) return error;
+  PartResults found{{}, planOf(*newest, database)};
   if (found.plan && found.plan->digest != plan.digest) found.plan.reset();
   auto results = Loader(database, plan, &newest->match, [&](const Trial& trial) {
                    return (!part.host || hosts[trial.session] == *part.host) && (!part.run || trial.run == *part.run) &&
@@ -352,12 +340,7 @@ llvm::Expected<Results> Store::load(const plan::Plan& plan, const std::optional<
     return *real ? load(plan, (*real)->match) : loadLatest(plan, true);
   }
   if (auto error = catchUp()) return error;
-  auto results = Loader(database_, plan, &*given).take();
-  if (!results) return results.takeError();
-  auto verdicts = readPastVerdicts(database_, plan, *given);
-  if (!verdicts) return verdicts.takeError();
-  results->verdicts = std::move(*verdicts);
-  return results;
+  return Loader(database_, plan, &*given).take();
 }
 
 llvm::Expected<std::vector<Trial>> Store::endedTrials(const plan::Plan& plan) {

@@ -56,8 +56,8 @@ llvm::Expected<int64_t> Store::addRun(Run run) {
   return ++runs_;
 }
 
-llvm::Error Store::endRun(int64_t run, Moment at, std::string_view outcome) {
-  return append(RunEnded{run, at, std::string(outcome)}, OnDisk::Now);
+llvm::Error Store::endRun(int64_t run, Moment at, std::string_view outcome, std::string judged) {
+  return append(RunEnded{run, at, std::string(outcome), std::move(judged)}, OnDisk::Now);
 }
 
 llvm::Expected<uint64_t> Store::nextBlockNumber(const std::string& study, plan::TrialKind kind) {
