@@ -37,9 +37,12 @@ unsigned mostRepetitions(const check::Setting& repeat) {
 
 /// The confidence of the intervals at the look after `looks[last]` repetitions, of which the design has `of`.
 double confidenceAt(const std::vector<check::Look>& looks, size_t last, unsigned of, double confidence) {
-  std::vector<double> fractions;
-  for (size_t i = 0; i <= last; ++i) fractions.push_back(i < looks.size() ? double(looks[i].repetitions) / of : 1.0);
-  return 1 - stats::LookLevels(fractions).nominal(1 - confidence);
+  std::vector<stats::LookAt> planned;
+  for (size_t i = 0; i <= last; ++i) {
+    const double fraction = i < looks.size() ? double(looks[i].repetitions) / of : 1;
+    planned.push_back({fraction, stats::plannedShare(fraction)});
+  }
+  return 1 - stats::LookLevels(planned).nominal(1 - confidence);
 }
 
 /// A look ends the trials only where it decides every criterion, so one that it cannot decide makes it idle.

@@ -4,8 +4,8 @@
 // another chance to pass by chance, so all looks together spend the criterion's alpha (stats/looks.h).
 //
 // A look is a verdict that was said, with what was there. It belongs to what a claim reads (plan::subjectOf) and to
-// nothing else: not to its name, its bound, or the study. How much was there is counted in the values themselves, by the
-// runs that measured them.
+// nothing else: not to its name, its bound, or the study. How much was there is counted in the values themselves, by
+// the runs that measured them.
 
 #include <optional>
 #include <set>
@@ -20,12 +20,12 @@ namespace expc::analysis {
 /// The looks at a claim: what was planned before there was data to see, and what was said since. All in values of the
 /// cell that has the fewest.
 struct LookHistory {
-  unsigned planned = 0;           // repetitions
-  std::set<unsigned> looks;       // that were planned on the way there
-  std::optional<unsigned> ended;  // values of the first verdict that had all that was planned
-  std::set<unsigned> early;       // of verdicts of a design that was made smaller when there was data to see
-  std::set<unsigned> further;     // of verdicts on more than was planned
-  unsigned unread = 0;            // of these: by runs of which it is not known what they judged
+  unsigned planned = 0;             // repetitions
+  std::set<unsigned> looks;         // that were planned on the way there
+  std::optional<unsigned> ended;    // values of the first verdict that had all that was planned
+  std::set<unsigned> early;         // of verdicts of a design that was made smaller when there was data to see
+  std::set<unsigned> further;       // of verdicts on more than was planned
+  unsigned unread = 0;              // of these: by runs of which it is not known what they judged
   double left = stats::kLeastLeft;  // share of alpha that the planned looks leave to all others
 
   /// What a look is.

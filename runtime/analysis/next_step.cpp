@@ -72,7 +72,8 @@ std::optional<Needed> neededFor(const Evidence& evidence, const plan::Criterion&
   if (!times) return std::nullopt;
   if (*times > kMostTimes) return Needed{NextStep::Reach::OutOfReach};
   const double pairs = complete * std::max(kLeastTimes, *times);
-  if (cell.unfinished && pairs <= mostOf(evidence.index.plan(), planned.kind)) return Needed{NextStep::Reach::Decides, pairs};
+  if (cell.unfinished && pairs <= mostOf(evidence.index.plan(), planned.kind))
+    return Needed{NextStep::Reach::Decides, pairs};
   const LookHistory history = afterwards(evidence, criterion, measured.cells, measured.standing);
   const double price = priceOfLooking(criterion, measured.standing.look, history, pairs);
   return Needed{NextStep::Reach::Decides, complete * std::max(kLeastTimes, *times * price)};

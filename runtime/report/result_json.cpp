@@ -106,7 +106,11 @@ Value look(const std::optional<analysis::Look>& look) {
   if (!look) return nullptr;
   Array before;
   for (const unsigned repetitions : look->before) before.push_back(repetitions);
-  return Object{{"before", std::move(before)}, {"now", look->now}, {"of", look->of}, {"confidence", look->confidence}, {"unread", look->unread}};
+  return Object{{"before", std::move(before)},
+                {"now", look->now},
+                {"of", look->of},
+                {"confidence", look->confidence},
+                {"unread", look->unread}};
 }
 
 Value next(const std::optional<analysis::NextStep>& next) {

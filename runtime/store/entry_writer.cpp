@@ -65,7 +65,8 @@ bool EntryWriter::operator()(const PlanText& entry) {
 bool EntryWriter::operator()(const RunBegan& entry) {
   const Run& run = entry.run;
   return one(
-      "INSERT INTO run(id, study, plan_digest, plan, session, null_cards, match, started, started_boot, outcome, judged) "
+      "INSERT INTO run(id, study, plan_digest, plan, session, null_cards, match, started, started_boot, outcome, "
+      "judged) "
       "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, '', '')",
       {run.id, run.study, run.plan_digest, entry.plan, run.session, int64_t(run.match.onNullCards()), jsonOf(run.match),
        run.started.wall, run.started.boot});
