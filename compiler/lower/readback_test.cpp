@@ -75,17 +75,18 @@ workload job {
     const std::string confidence = maybe() ? fmt::format(" with confidence {}%", of({"90", "95", "99.9"})) : "";
     text += fmt::format("  criterion one: {} *: {} {} {}s{}\n", of({"forall", "exists"}), subjects_[random_() % 2],
                         of({"<=", ">", ">="}), number(1, 99), confidence);
-    if (maybe()) text += "  criterion two: forall rank: acc >= 90%\n";
-    if (maybe()) text += "  criterion three: forall rank in { 0 }: infeasible\n";
+    if (maybe()) text += "  criterion two: forall *: acc >= 90%\n";
+    if (maybe()) text += "  criterion three: forall where rank == 0: infeasible\n";
   }
   void design(std::string& text) {
     const int repeat = number(6, 40);
-    text += fmt::format("  design full {{ timed {{ repeat {}", repeat);
+    text += fmt::format("  design full {{ timed {{ steps 5 repeat {}", repeat);
     if (number(0, 2) == 0)
       text += fmt::format("..{} until half_width(t) <= 1%", repeat + number(1, 9));
     else if (maybe())
       text += fmt::format(" looks at {}", number(1, repeat - 1));
-    text += fmt::format(" }} quality {{ repeat 2 }} seed {}{} }}\n", number(0, 99), maybe() ? " budget 2h" : "");
+    text +=
+        fmt::format(" }} quality {{ repeat 2 epochs 1 }} seed {}{} }}\n", number(0, 99), maybe() ? " budget 2h" : "");
   }
 
   std::mt19937 random_;

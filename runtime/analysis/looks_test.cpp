@@ -2,6 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <vector>
+
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/index.h"
 #include "runtime/analysis/needs.h"

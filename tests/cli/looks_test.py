@@ -98,7 +98,7 @@ class Looks(unittest.TestCase):
         self.write("12")
         self.expc("run", code=0)
         whole = self.expc("report", "--all", code=0).stdout
-        self.assertRegex(re.sub(r"\s+", " ", whole), r"look 2 \(before: after 8; 12 of 12 repetitions now\): its intervals have 97")
+        self.assertRegex(re.sub(r"\s+", " ", whole), r"look 2 \(before: after 8; 12 of 12 repetitions now\): its intervals have 99")
         # Once more the same is no further look, and other bounds are looked at as often.
         self.expc("run", code=0)
         self.assertEqual(self.criterion(code=0)["look"]["before"], [8])
@@ -112,6 +112,40 @@ class Looks(unittest.TestCase):
                                 capture_output=True, text=True, timeout=120)
         criterion, = json.loads(report.stdout)["criteria"]
         self.assertEqual(criterion["look"]["before"], [8])
+
+    def test_fresh_blocks_after_a_verdict_are_a_further_look_and_a_new_name_is_no_new_claim(self):
+        self.write("8", bound="1.475x")
+        self.expc("run", code=4)
+        for before in ([8], [8, 16]):
+            self.expc("run", "--fresh", code=4)
+            found = self.criterion(code=4)
+            self.assertEqual((found["look"]["before"], found["look"]["now"]), (before, before[-1] + 8))
+        text = (self.folder / "s.exp").read_text(encoding="utf-8")
+        text = text.replace("criterion pays", "criterion renamed").replace("gain", "other").replace("study s", "study t")
+        (self.folder / "s.exp").write_text(text.replace("speedup(t)", "ratio(t)").replace(">= 1.475x", "<= 0.678x"), encoding="utf-8")
+        self.expc("run", "--results", "results", code=4)
+        report = json.loads(self.expc("report", "--format", "json", code=4).stdout)
+        self.assertEqual(report["criteria"][0]["look"]["before"], [8, 16])
+
+    def test_a_run_that_adapts_has_one_verdict_and_one_look(self):
+        self.write("8..12 until half_width(gain) <= 0.01%", bound="1.475x")
+        self.expc("run", code=4)
+        found = self.criterion(code=4)
+        self.assertEqual((found["look"], found["scope"]["complete"]), (None, 12))
+
+    def test_estimates_below_zero_and_deep_metrics_lose_no_look(self):
+        self.write("8", bound="1.475x")
+        text = (self.folder / "s.exp").read_text(encoding="utf-8")
+        text = text.replace("  metric t :", "  metric peak : Bytes lower\n  estimate peak = 1GiB - 2GiB * fast\n  metric t :")
+        text = text.replace("  metric peak : Bytes lower\n", "  metric peak : Bytes lower from regex(\"(.+)\", unit = 1GiB)\n")
+        for i in range(20):
+            text = text.replace("  compare gain", f"  metric m{i} = {'t' if i == 0 else f'm{i - 1}'} * 2 + 1s\n  compare gain")
+        (self.folder / "s.exp").write_text(text, encoding="utf-8")
+        for repeat, before in (("8", None), ("10", [8]), ("12", [8, 10])):
+            self.expc("run", "-D", f"design.timed.repeat={repeat}", code=4)
+            look = json.loads(self.expc("report", "-D", f"design.timed.repeat={repeat}", "--format", "json", code=4).stdout)["criteria"][0]["look"]
+            self.assertEqual(look and look["before"], before)
+
 
 
 if __name__ == "__main__":
