@@ -70,7 +70,7 @@ std::set<unsigned> LookHistory::before(unsigned values) const {
   return all;
 }
 
-stats::LookLevels LookHistory::levels(unsigned values, unsigned of, Place place) const {
+std::vector<stats::LookAt> LookHistory::spending(unsigned values, unsigned of, Place place) const {
   std::set<unsigned> at;
   if (place == Place::Planned)
     std::copy_if(looks.begin(), looks.end(), std::inserter(at, at.end()), [&](unsigned one) { return one < values; });
@@ -88,7 +88,7 @@ stats::LookLevels LookHistory::levels(unsigned values, unsigned of, Place place)
     const double beyond = one > of ? left / 2 * (1 - 1 / fraction) : 0;
     all.push_back({double(one), (one < of || place == Place::Planned ? on_the_way : 1 - left) + ahead + beyond});
   }
-  return stats::LookLevels(all);
+  return all;
 }
 
 namespace {
@@ -224,7 +224,7 @@ Standing standingOf(const Evidence& evidence, const plan::Criterion& criterion,
   if (look.now == 0 || standing.only()) return standing;
   const unsigned of = place == Place::Further ? *history.ended : look.of;
   history.left = leftOver(evidence.index.plan(), criterion, cells, history, of);
-  standing.levels = history.levels(look.now, of, place);
+  standing.levels = stats::LookLevels(history.spending(look.now, of, place));
   look.confidence = 1 - standing.levels.nominal(1 - look.confidence);
   return standing;
 }

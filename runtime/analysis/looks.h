@@ -36,8 +36,8 @@ struct LookHistory {
   };
   /// The looks before one at `values`, rising.
   std::set<unsigned> before(unsigned values) const;
-  /// The levels of a look at `values`; `of`: what is planned in all.
-  stats::LookLevels levels(unsigned values, unsigned of, Place place) const;
+  /// What may be spent up to a look at `values`, which is the last, and those before it; `of`: what is planned in all.
+  std::vector<stats::LookAt> spending(unsigned values, unsigned of, Place place) const;
 };
 
 /// Where a criterion stands.

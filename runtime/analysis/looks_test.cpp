@@ -224,7 +224,7 @@ TEST_CASE("claims at their bound pass no more often than asked, by growing, by s
   const auto share = [](bool grows) {
     std::mt19937_64 random(5);
     std::normal_distribution<double> noise(0, 0.02);
-    const int studies = 1500;
+    const int studies = 600;
     int decided = 0;
     plan::Plan plan = study(grows ? 10 : 40, 0);
     plan::Cell cell = gainCells()[0];
@@ -239,7 +239,8 @@ TEST_CASE("claims at their bound pass no more often than asked, by growing, by s
         if (!grows && until < 40) records.results.looks.push_back(ran(plan, run, 40, false));
         plan.design.kinds[0].repeat = plan.design.kinds[0].repeat_most = grows ? 10 : until;
         const Index index(plan, records.results);
-        const Verdict verdict = judgeCriterion({index, {}}, plan.criteria[0]).verdict;
+        const Verdict verdict =
+            decideCriterion(plan.criteria[0], measureCriterion({index, {}}, plan.criteria[0])).verdict;
         if (grows) records.results.looks.push_back(ran(plan, run, 10));
         if (verdict != Verdict::Pass && verdict != Verdict::Fail) continue;
         ++decided;
@@ -248,8 +249,8 @@ TEST_CASE("claims at their bound pass no more often than asked, by growing, by s
     }
     return double(decided) / studies;
   };
-  CHECK(share(true) < 0.067);  // 5 % and three standard errors; 12 % without payment
-  CHECK(share(false) < 0.067);
+  CHECK(share(true) < 0.077);  // 5 % and three standard errors; 13 % without payment
+  CHECK(share(false) < 0.077);
 }
 
 }  // namespace expc::analysis

@@ -44,8 +44,8 @@ std::optional<double> secondsOf(const Index& index, plan::TrialKind kind, unsign
 /// How many times as many pairs a further look at `pairs` takes for the same half-width, since alpha was spent before.
 double priceOfLooking(const plan::Criterion& criterion, const Look& look, const LookHistory& history, double pairs) {
   const auto quantile = [](double alpha) { return stats::normalQuantile(1 - alpha / 2); };
-  const double then = history.levels(unsigned(std::ceil(pairs)), *history.ended, LookHistory::Place::Further)
-                          .nominal(1 - *criterion.confidence);
+  const auto looks = history.spending(unsigned(std::ceil(pairs)), *history.ended, LookHistory::Place::Further);
+  const double then = stats::nominalLevels(1 - *criterion.confidence, looks).back();
   return std::pow(quantile(then) / quantile(1 - look.confidence), 2);
 }
 

@@ -1,7 +1,6 @@
 // What the verdicts of a run are about, as the entry of its end says it.
 
 #include <string>
-#include <vector>
 
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/json.h"
