@@ -81,8 +81,11 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
                setup.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters));
   spec.memory_limit = options.memory_limit / spec.world_size;
   const std::string trace = traces.variable(kind, plan, point, trial.id);
-  for (auto& variables : request.environment)
+  for (auto& variables : request.environment) {
     if (!trace.empty()) variables.push_back(trace);
+    // A checkpoint is of what was read, too.
+    if (!trial.key->data.empty()) variables.push_back("EXPC_DATA_DIGEST=" + trial.key->data);
+  }
   return request;
 }
 

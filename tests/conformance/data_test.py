@@ -135,7 +135,39 @@ class Packed(unittest.TestCase):
         judged = dict(self.trial(data, "quality", on_corrupt="skip"), metrics=["accuracy"])
         notes = ranks.result(WORKER, judged).get("notes", [])
         self.assertIn("images that could not be decoded and were replaced: 1", notes)
+        self.assertFalse([note for note in notes if "left out of the accuracy" in note], "the damaged one is trained on")
         self.assertEqual(ranks.result(WORKER, self.trial({"folder": ["shapes"]}, on_corrupt="skip"))["metrics"]["images_skipped"], 0)
+
+    def judged(self, name, count=1):
+        """Accuracy of a folder with damaged images, and what is noted."""
+        spec = self.trial({"folder": [name]}, "quality", count=count, on_corrupt="skip", batch=4 // count, precision="fp64")
+        result = ranks.result(WORKER, dict(spec, metrics=["accuracy", "train_accuracy"]))
+        return result["metrics"], [note for note in result.get("notes", []) if "left out of the accuracy" in note]
+
+    def test_an_accuracy_leaves_out_what_cannot_be_decoded(self):
+        def copied(name):
+            shutil.copytree(self.root / "shapes", self.root / name)
+            return sorted((self.root / name / "test").rglob("*.jpg"))
+        images, fewer = copied("half damaged"), copied("half gone")
+        for number, (damaged, gone) in enumerate(zip(images, fewer)):
+            if number % 2:
+                damaged.write_bytes(damaged.read_bytes()[:300])
+                gone.unlink()
+        (found, notes), (wanted, none) = self.judged("half damaged"), self.judged("half gone")
+        self.assertEqual(found, wanted)
+        self.assertEqual(none, [])
+        note, = notes
+        self.assertIn(f"{len(images) // 2} of {len(images)} images of ", note)
+        # A rank of whose part none is left does not fail the trial; a set of which none is left does.
+        for damaged in images[1:]:
+            damaged.write_bytes(b"")
+        for count in (1, 2):
+            metrics, notes = self.judged("half damaged", count)
+            self.assertIn(metrics["accuracy"], (0, 1))
+            self.assertIn(f"{len(images) - 1} of {len(images)} images of ", *notes)
+        images[0].write_bytes(b"")
+        reason = ranks.run(WORKER, self.trial({"folder": ["half damaged"]}, "quality", on_corrupt="skip"))[0].last().get("reason", "")
+        self.assertIn("could be decoded, so there is no accuracy", reason)
 
     def test_a_file_that_is_gone_is_never_skipped(self):
         copy = self.root / "gone"

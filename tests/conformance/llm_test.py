@@ -4,13 +4,16 @@ whatever divides a step's rows among ranks and passes.
 
 usage: llm_test.py EXPC EXPC_WORKER [TEST...]
 """
+import array
 import base64
 import json
 import pathlib
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -82,6 +85,19 @@ def specification(kind="timed", count=1, settings=None, **parameters):
     return spec
 
 
+RESUMED = """import std.llm
+
+study resumed {{
+  workload llm.finetune(
+    method = lora, model = folder("model"), data = file("rows.jsonl"), template = grammar, max_length = 128tok, precision = fp64,
+    batch = 2, learning_rate = 0.003, warmup_steps = 1, checkpoints = folder("{kept}")
+  )
+  measure final_loss, evaluation_loss
+  design full {{ quality {{ repeat 1  epochs 12 }} }}
+}}
+"""
+
+
 class Case(unittest.TestCase):
     def result(self, spec):
         events = SERVER.run(spec)
@@ -93,6 +109,62 @@ class Case(unittest.TestCase):
         self.assertEqual(events[0].get("event"), "failed", events)
         for reason in reasons:
             self.assertIn(reason, events[0]["reason"])
+
+
+class ReplacedData(unittest.TestCase):
+    """A trial that is killed does not go on over other rows or another base than it began with."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="expc-replaced-", dir=FOLDER))
+        shutil.copytree(MODEL, self.folder / "model")
+        shutil.copy(TEXTS / "grammar.jsonl", self.folder / "rows.jsonl")
+
+    def start(self, kept, results):
+        (self.folder / "resumed.exp").write_text(RESUMED.format(kept=kept))
+        return subprocess.Popen([EXPC, "run", "resumed.exp", "--devices", "cpu:1", "--heat-up", "0", "--results", results,
+                                 "--format", "json"], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def losses(self, kept, results):
+        run = self.start(kept, results)
+        out, err = run.communicate(timeout=120)
+        self.assertEqual(run.returncode, 0, err[-3000:])
+        metrics = json.loads(out)["points"][0]["metrics"]
+        return metrics["final_loss"]["values"], metrics["evaluation_loss"]["values"]
+
+    def kill(self, kept, results):
+        run = self.start(kept, results)
+        end = time.monotonic() + 60
+        while not list((self.folder / kept).glob("*/epoch-00000[2-9]")):
+            self.assertLess(time.monotonic(), end)
+            self.assertIsNone(run.poll(), "it is killed before it ends")
+            time.sleep(0.01)
+        run.kill()
+        run.communicate()
+
+    def test_what_is_read_is_part_of_what_a_checkpoint_is_of(self):
+        rows, weights = self.folder / "rows.jsonl", self.folder / "model" / "model.safetensors"
+
+        def others():
+            rows.write_text("".join(json.dumps({"input": f"one {i} two", "output": f"Zwei {i} eins!"}) + "\n" for i in range(24)))
+
+        def another_base():
+            length, = struct.unpack("<Q", weights.read_bytes()[:8])
+            content = bytearray(weights.read_bytes())
+            values = memoryview(content)[8 + length:].cast("f")
+            values[:4000] = array.array("f", [-value for value in values[:4000]])
+            weights.write_bytes(content)
+
+        self.kill("same", "a")
+        whole = self.losses("alone", "b")
+        self.assertEqual(self.losses("same", "a"), whole, "the same data: it goes on")
+        for number, replace in enumerate((others, another_base)):
+            with self.subTest(replace.__name__):
+                self.kill(f"kept{number}", f"c{number}")
+                replace()
+                found = self.losses(f"kept{number}", f"c{number}")
+                self.assertEqual(found, self.losses(f"alone{number}", f"d{number}"))
+                self.assertNotEqual(found, whole)
+                whole = found
 
 
 class Study(Case):
@@ -277,7 +349,7 @@ class Refusals(Case):
         tokens = [bytes([byte]) for byte in range(256)] + [b"a" + bytes([byte]) for byte in range(100)]
         large = "".join(f"{base64.b64encode(token).decode()} {rank}\n" for rank, token in enumerate(tokens))
         self.refused(specification(tokenizer=self.written("large.model", large)), "large.model has tokens up to", "576 rows")
-        self.refused(specification(method="qat", group_size=256), "multiple of 256")
+        self.refused(specification(method="qat", group_size=256), "group_size is 256, and its products take 128 values in")
 
     def test_weights_that_are_pickles(self):
         folder = FOLDER / "pickles"

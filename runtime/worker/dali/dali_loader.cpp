@@ -245,7 +245,7 @@ bool isBuilt() { return true; }
 
 llvm::Expected<std::unique_ptr<data::Batches>> makeLoader(const data::Images& images, DaliOptions options) {
   if (auto error = data::checkOptions(options.batches)) return error;
-  if (options.batches.skip_corrupt)
+  if (options.batches.on_corrupt != data::OnCorrupt::Fail)
     return llvm::createStringError(
         "loader dali: DALI gives up a whole batch for one corrupt image; take on_corrupt = fail, or another loader");
   if (options.prefetch < 1) return llvm::createStringError("loader dali: prefetch is 0, it must be at least 1");

@@ -286,7 +286,7 @@ TEST_CASE("a file that cannot be decoded is named at its batch's turn, and again
 TEST_CASE("options that make no sense are refused") {
   const auto images = greySet(10);
   auto skipping = options(10, 4, 16);
-  skipping.batches.skip_corrupt = true;
+  skipping.batches.on_corrupt = data::OnCorrupt::Replace;
   auto loader = makeLoader(images, skipping);
   REQUIRE(!loader);
   const std::string text = textOf(loader.takeError());

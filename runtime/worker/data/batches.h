@@ -15,6 +15,14 @@
 
 namespace expc::data {
 
+/// What becomes of an image that cannot be decoded.
+enum class OnCorrupt {
+  Fail,     // its batch is an error
+  Replace,  // the next image that can be takes its place: for training
+  LeaveOut  // its place is black and has kLeftOut for a label: for judging, where each image counts once
+};
+inline constexpr int64_t kLeftOut = -1;
+
 /// What every loader is asked for.
 struct BatchOptions {
   /// Items of an epoch in the order they are wanted; called once an epoch, from any thread, never from two at once.
@@ -24,9 +32,9 @@ struct BatchOptions {
   int64_t first_epoch = 0;
   int64_t epochs = 0;  // 0: without end
   Preparation preparation;
-  bool skip_corrupt = false;  // count an image that cannot be decoded and take the epoch's next one in its place
-  bool pinned = false;        // page-locked memory (Memory below gives it)
-  unsigned held = 1;          // batches the caller keeps at a time; one more is an error, not a hang
+  OnCorrupt on_corrupt = OnCorrupt::Fail;  // those that do not fail are counted
+  bool pinned = false;                     // page-locked memory (Memory below gives it)
+  unsigned held = 1;                       // batches the caller keeps at a time; one more is an error, not a hang
 };
 
 /// Where a loader's batches lie: given by the device, so that nothing here knows CUDA.

@@ -39,7 +39,7 @@ struct CrewOptions {
   const Preparation* preparation = nullptr;
   Slots* slots = nullptr;  // of sharedMemory() for processes
   const std::function<void(unsigned worker, uint64_t seed)>* on_start = nullptr;
-  bool skip_corrupt = false;
+  OnCorrupt on_corrupt = OnCorrupt::Fail;
   uint64_t base_seed = 0;  // worker i gets base_seed + i
 };
 

@@ -75,7 +75,7 @@ llvm::Error DataLoader::open(const Memory& memory) {
     out_ = std::move(*out);
   }
   if (options_.workers == 0)
-    writer_ = std::make_unique<ItemWriter>(images_, options_.batches.preparation, options_.batches.skip_corrupt);
+    writer_ = std::make_unique<ItemWriter>(images_, options_.batches.preparation, options_.batches.on_corrupt);
   return beginEpoch();
 }
 
@@ -90,7 +90,7 @@ llvm::Error DataLoader::beginEpoch() {
   crew.preparation = &options_.batches.preparation;
   crew.slots = work_.get();
   crew.on_start = &options_.on_worker_start;
-  crew.skip_corrupt = options_.batches.skip_corrupt;
+  crew.on_corrupt = options_.batches.on_corrupt;
   if (options_.base_seed) crew.base_seed = options_.base_seed(plan_.epoch());
   auto started = options_.kind == WorkerKind::Processes ? startProcesses(crew, *order) : startThreads(crew);
   if (!started) return started.takeError();

@@ -160,7 +160,7 @@ TEST_CASE("an image that cannot be decoded gives its place to the next one of th
       NumberImages images(10);
       images.corrupt = {2, 3, 9};
       auto options = optionsOf(10, 4, workers, kind);
-      options.batches.skip_corrupt = true;
+      options.batches.on_corrupt = OnCorrupt::Replace;
       auto loader = make(images, options);
       std::vector<int64_t> got;
       for (int64_t skipped : {2, 2, 3}) {
@@ -174,11 +174,42 @@ TEST_CASE("an image that cannot be decoded gives its place to the next one of th
       }
       CHECK(got == std::vector<int64_t>{0, 1, 4, 4, 4, 5, 6, 7, 8, 0});
 
+      // Of a part that has none, the set's first that can be decoded.
+      auto part = options;
+      part.batches.order = [](int64_t) { return std::vector<int64_t>{9, 2, 3}; };
+      auto elsewhere = make(images, part);
+      auto batch = elsewhere->next();
+      REQUIRE((batch && *batch));
+      CHECK((*batch)->count == 3);
+      for (int64_t i = 0; i < 3; ++i) CHECK((numberAt(**batch, i) == 0 && (*batch)->labels[i] == 0));
+      CHECK(elsewhere->skipped() == 3);
+
       images.corrupt = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
       auto hopeless = make(images, options);
       const std::string text = errorOf(*hopeless);
       CHECK(text.find("none of the 10 images") != std::string::npos);
       CHECK(text.find("img/0.jpg") != std::string::npos);
+    }
+}
+
+TEST_CASE(
+    "an image that cannot be decoded can be left out: its place has no label, and all others are what they were") {
+  for (WorkerKind kind : kKinds)
+    for (unsigned workers : {0u, 2u}) {
+      NumberImages images(10);
+      images.corrupt = {2, 3, 9};
+      auto options = optionsOf(10, 4, workers, kind);
+      options.batches.on_corrupt = OnCorrupt::LeaveOut;
+      auto loader = make(images, options);
+      std::vector<int64_t> got;
+      while (true) {
+        auto batch = loader->next();
+        REQUIRE(static_cast<bool>(batch));
+        if (!*batch) break;
+        got.insert(got.end(), (*batch)->labels, (*batch)->labels + (*batch)->count);
+      }
+      CHECK(got == std::vector<int64_t>{0, 1, kLeftOut, kLeftOut, 4, 5, 6, 7, 8, kLeftOut});
+      CHECK(loader->skipped() == 3);
     }
 }
 

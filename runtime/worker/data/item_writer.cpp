@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -11,8 +12,8 @@ llvm::Error ItemWriter::write(const std::vector<int64_t>& order, int64_t positio
                               std::vector<uint8_t>& scratch, int64_t& skipped) const {
   const auto count = static_cast<int64_t>(order.size());
   std::string first;
-  for (int64_t tried = 0; tried < count; ++tried) {
-    const int64_t index = order[static_cast<size_t>((position + tried) % count)];
+  for (int64_t tried = 0; tried < count + images_.count(); ++tried) {
+    const int64_t index = tried < count ? order[static_cast<size_t>((position + tried) % count)] : tried - count;
     if (index < 0 || index >= images_.count())
       return llvm::createStringError(
           fmt::format("{}: image {} asked for, expected 0 to {}", images_.origin(), index, images_.count() - 1));
@@ -22,13 +23,19 @@ llvm::Error ItemWriter::write(const std::vector<int64_t>& order, int64_t positio
       skipped += tried > 0 ? 1 : 0;
       return llvm::Error::success();
     }
-    if (!skip_corrupt_ || !error.isA<CorruptImage>()) return error;
+    if (on_corrupt_ == OnCorrupt::Fail || !error.isA<CorruptImage>()) return error;
+    if (on_corrupt_ == OnCorrupt::LeaveOut) {
+      llvm::consumeError(std::move(error));
+      std::memset(image, 0, imageBytes());
+      *label = kLeftOut;
+      ++skipped;
+      return llvm::Error::success();
+    }
     std::string message = llvm::toString(std::move(error));
     if (tried == 0) first = std::move(message);
   }
-  return llvm::createStringError(
-      fmt::format("{}: none of the {} images of this rank's epoch could be decoded; the first: {}", images_.origin(),
-                  count, first));
+  return llvm::createStringError(fmt::format("{}: none of the {} images could be decoded; the first: {}",
+                                             images_.origin(), images_.count(), first));
 }
 
 }  // namespace expc::data

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/worker/data/batches.h"
 #include "runtime/worker/data/images.h"
 #include "runtime/worker/data/preparer.h"
 
@@ -15,15 +16,16 @@ namespace expc::data {
 /// Safe from several threads at once. `images` must live longer.
 class ItemWriter {
  public:
-  ItemWriter(const Images& images, const Preparation& preparation, bool skip_corrupt, bool past_caches = false)
-      : images_(images), preparer_(preparation, past_caches), skip_corrupt_(skip_corrupt) {}
+  ItemWriter(const Images& images, const Preparation& preparation, OnCorrupt on_corrupt, bool past_caches = false)
+      : images_(images), preparer_(preparation, past_caches), on_corrupt_(on_corrupt) {}
 
   /// Writes the image at `position` of an epoch's order, and its label. The error names the image.
   ///
-  /// With skip_corrupt an image that cannot be read is replaced by the next one of `order` that can be, label included,
-  /// from the order's start again after its end; nothing else moves, so every other place keeps its image whatever
-  /// worker prepares it, and that next image comes once more at its own place. `skipped` then grows by one. It is an
-  /// error when no image of the order can be read.
+  /// With OnCorrupt::Replace an image that cannot be read is replaced by the next one of `order` that can be, label
+  /// included, from the order's start again after its end, and of the set where none of the order can be: ranks share a
+  /// set as its order falls out. Nothing else moves, so every other place keeps its image whatever worker prepares it,
+  /// and that next image comes once more at its own place. It is an error when no image of the set can be read. With it
+  /// and with OnCorrupt::LeaveOut `skipped` grows by one.
   llvm::Error write(const std::vector<int64_t>& order, int64_t position, void* image, int64_t* label,
                     std::vector<uint8_t>& scratch, int64_t& skipped) const;
 
@@ -32,7 +34,7 @@ class ItemWriter {
  private:
   const Images& images_;
   Preparer preparer_;
-  bool skip_corrupt_;
+  OnCorrupt on_corrupt_;
 };
 
 }  // namespace expc::data

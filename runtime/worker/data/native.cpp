@@ -41,7 +41,7 @@ class Queue {
   Queue(const Images& images, const NativeOptions& options, std::shared_ptr<Slots> slots)
       : options_(options),
         plan_(options_.batches),
-        writer_(images, options.batches.preparation, options.batches.skip_corrupt,
+        writer_(images, options.batches.preparation, options.batches.on_corrupt,
                 slots->count() * slots->bytes() >= stream::kWorthwhile),
         slots_(std::move(slots)) {}
 

@@ -134,7 +134,7 @@ TEST_CASE("the native loader replaces what cannot be decoded by the next image o
   images.corrupt = {2, 3, 9};
   for (unsigned threads : {0u, 2u}) {
     auto options = optionsOf(10, 4, threads);
-    options.batches.skip_corrupt = true;
+    options.batches.on_corrupt = OnCorrupt::Replace;
     auto loader = make(images, options);
     std::vector<int64_t> got;
     for (int64_t skipped : {2, 2, 3}) {

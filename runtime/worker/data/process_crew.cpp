@@ -101,7 +101,7 @@ std::string startWorker(const Child& child) {
 
 void work(const Child& child) {
   const CrewOptions& options = child.options;
-  const ItemWriter writer(*options.images, *options.preparation, options.skip_corrupt);
+  const ItemWriter writer(*options.images, *options.preparation, options.on_corrupt);
   const std::string broken = startWorker(child);
   std::vector<uint8_t> scratch;
   IndexMessage job{};

@@ -35,7 +35,7 @@ namespace {
 class ThreadCrew : public Crew {
  public:
   explicit ThreadCrew(const CrewOptions& options)
-      : options_(options), writer_(*options.images, *options.preparation, options.skip_corrupt) {}
+      : options_(options), writer_(*options.images, *options.preparation, options.on_corrupt) {}
 
   ~ThreadCrew() override {
     abandoned_ = true;

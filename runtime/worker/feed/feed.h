@@ -45,7 +45,7 @@ enum class Transfer { UInt8, AsInput, Compute };
 
 struct FeedOptions {
   LoaderChoice loader;
-  /// order, batch, drop_last, epochs and skip_corrupt are the caller's; the rest is computed here.
+  /// order, batch, drop_last, epochs and on_corrupt are the caller's; the rest is computed here.
   data::BatchOptions batches;
   int64_t size = 224;
   bool channels_last = false;

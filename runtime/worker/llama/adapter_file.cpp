@@ -4,13 +4,17 @@
 #include <ATen/ops/empty_like.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <cassert>
+#include <map>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/plan/json.h"
 #include "runtime/worker/io/durable_file.h"
@@ -35,6 +39,35 @@ std::set<std::string> targetModules(const Decoder& decoder) {
   return names;
 }
 
+/// Fields of adapter_config.json beside those that differences() compares, of peft 0.18, that change nothing of what an
+/// adapter does once it is trained: who made it from what, how it was trained, and which modules and layers got one,
+/// which the tensors say. One with a meaning of its own stays unknown here, and must not be set.
+constexpr llvm::StringLiteral kHarmless[] = {"auto_mapping",      "base_model_name_or_path",
+                                             "corda_config",      "eva_config",
+                                             "exclude_modules",   "inference_mode",
+                                             "layers_pattern",    "layers_to_transform",
+                                             "loftq_config",      "lora_dropout",
+                                             "megatron_core",     "peft_version",
+                                             "qalora_group_size", "revision",
+                                             "runtime_config",    "task_type"};
+
+/// How the matrices began before they were trained; "pissa", "olora", "corda", "loftq" and the like changed the base,
+/// too.
+bool leavesTheBase(const llvm::json::Value& init) {
+  const auto name = init.getAsString();
+  return init.getAsNull() || init.getAsBoolean() ||
+         (name && (*name == "gaussian" || *name == "eva" || *name == "orthogonal"));
+}
+
+/// null, false, nothing in it, or bias = "none": as if the field were not there.
+bool isUnset(const llvm::json::Value& value) {
+  const auto* list = value.getAsArray();
+  const auto* object = value.getAsObject();
+  const auto text = value.getAsString();
+  return value.getAsNull() || value.getAsBoolean() == false || (list && list->empty()) || (object && object->empty()) ||
+         (text && (text->empty() || *text == "none"));
+}
+
 /// What of adapter_config.json does not fit.
 std::vector<std::string> differences(const llvm::json::Object& json, const Decoder& decoder) {
   const LoraOptions& lora = *decoder.options().lora;
@@ -48,8 +81,6 @@ std::vector<std::string> differences(const llvm::json::Object& json, const Decod
   };
   number("r", static_cast<double>(lora.rank));
   number("lora_alpha", lora.alpha);
-  if (json.getBoolean("use_rslora").value_or(false)) wrong.push_back("use_rslora is set: another scale");
-  if (json.getBoolean("use_dora").value_or(false)) wrong.push_back("use_dora is set: another kind of adapter");
   if (const auto type = json.getString("peft_type"); type && *type != "LORA")
     wrong.push_back(fmt::format("peft_type is {}, expected LORA", type->take_front(32).str()));
   if (const auto* targets = json.getArray("target_modules")) {
@@ -60,6 +91,19 @@ std::vector<std::string> differences(const llvm::json::Object& json, const Decod
     if (theirs != own)
       wrong.push_back(fmt::format("target_modules are {}, expected {}", fmt::join(theirs, ", "), fmt::join(own, ", ")));
   }
+  constexpr llvm::StringLiteral kCompared[] = {"r", "lora_alpha", "peft_type", "target_modules"};
+  std::map<std::string, std::string> unknown;
+  for (const auto& [key, value] : json) {
+    const bool fits = key == "init_lora_weights" ? leavesTheBase(value) : isUnset(value);
+    if (fits || llvm::is_contained(kHarmless, llvm::StringRef(key)) ||
+        llvm::is_contained(kCompared, llvm::StringRef(key)))
+      continue;
+    unknown[key.str()] = plan::canonicalJson(value);
+  }
+  constexpr size_t kShown = 48;  // characters of a value
+  for (const auto& [key, value] : unknown)
+    wrong.push_back(fmt::format("{} is {}, which changes what an adapter does and is not supported", key,
+                                value.size() > kShown ? llvm::json::fixUTF8(value.substr(0, kShown)) + "…" : value));
   return wrong;
 }
 

@@ -12,7 +12,8 @@
 namespace expc::llama {
 
 /// Copies the folder's matrices into the decoder's adapters. An error, with nothing changed, that lists what in the
-/// configuration differs from the decoder's (rank, alpha, target modules) and which tensors do not fit.
+/// configuration differs from the decoder's (rank, alpha, target modules) or is set and not known here to be without
+/// effect, and which tensors do not fit.
 llvm::Error loadAdapter(const std::string& folder, Decoder& decoder);
 
 /// Writes a folder that PEFT loads. `base` is the name or path of the base model, empty if there is none.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cassert>
 #include <numeric>
+#include <set>
 
 #include "runtime/worker/llama/checkpoint.h"
 #include "runtime/worker/llama/layers.h"
@@ -68,10 +69,13 @@ llvm::Error checkOptions(const Config& config, const DecoderOptions& options) {
             fmt::format("{} has {} values, NF4 takes multiples of {}", spec.name, spec.elements(), Nf4::kUnit));
         break;  // the other layers have the same
       }
-  if (options.qat && config.width % options.qat->group != 0 && config.mlp_width % options.qat->group != 0 &&
-      config.queryWidth() % options.qat->group != 0)
-    wrong.push_back(fmt::format("no product has an input of a multiple of {} values to quantise: lower group_size",
-                                options.qat->group));
+  const std::set<int64_t> inputs{config.width, config.queryWidth(), config.mlp_width};
+  if (options.qat &&
+      !std::all_of(inputs.begin(), inputs.end(), [&](int64_t values) { return values % options.qat->group == 0; }))
+    wrong.push_back(
+        fmt::format("group_size is {}, and its products take {} values in: what a group does not divide would stay "
+                    "unquantised, so take a group_size that divides each",
+                    options.qat->group, fmt::join(inputs, " and ")));
   if (wrong.empty()) return llvm::Error::success();
   return llvm::createStringError(fmt::format("this model cannot be tuned so: {}", fmt::join(wrong, "; ")));
 }
@@ -329,8 +333,7 @@ at::Tensor Decoder::hidden(const Sequences& input, const at::Tensor& positions) 
 
 bool Decoder::quantizes(const Product& product) const {
   // A tied head is the embedding, which is not quantised.
-  return options_.qat && product.trained.defined() && product.trained.size(1) % options_.qat->group == 0 &&
-         !(config_.tied && &product == head_.get());
+  return options_.qat && product.trained.defined() && !(config_.tied && &product == head_.get());
 }
 
 int64_t Decoder::headGroup() const { return fake_quant_on_ && quantizes(*head_) ? options_.qat->group : 0; }

@@ -306,10 +306,17 @@ TEST_CASE("one error lists why a model cannot be tuned so") {
   options.nf4 = true;
   options.qat = QatOptions{256, QuantCopies::Kept};
   const std::string error = llvm::toString(checkOptions(smallConfig(), options));
-  for (const char* part : {"33 tokens", "NF4 without adapters", "multiples of 16384", "multiple of 256 values"}) {
+  for (const char* part : {"33 tokens", "NF4 without adapters", "multiples of 16384",
+                           "group_size is 256, and its products take 32 and 64 values in"}) {
     CAPTURE(error);
     CAPTURE(part);
     CHECK(error.find(part) != std::string::npos);
+  }
+  options = {};
+  // One product that a group does not divide is enough: it would stay as it is.
+  for (const auto& [group, fits] : {std::pair(32, true), std::pair(64, false)}) {
+    options.qat = QatOptions{group, QuantCopies::Kept};
+    CHECK(llvm::toString(checkOptions(smallConfig(), options)).empty() == fits);
   }
   options = {};
   options.lora = LoraOptions{2, 4, 0, targetRoles("qvo_mlp_head").value()};

@@ -177,5 +177,43 @@ TEST_CASE("adapters come back as they were written; what differs is listed") {
   CHECK(has(llvm::toString(loadAdapter(place.text(), other)), "does not fit the model"));
 }
 
+TEST_CASE("a field of a foreign adapter is used, known to change nothing, or refused") {
+  const Place place;
+  DecoderOptions options;
+  options.lora = LoraOptions{2, 4, 0, targetRoles("qv").value()};
+  Decoder decoder(smallConfig(), options, 1, randomWeights(7, at::kFloat));
+  REQUIRE(llvm::toString(saveAdapter(place.text(), decoder, "base/model")).empty());
+  const auto loaded = [&](const std::string& more) {
+    put(place / "adapter_config.json",
+        R"({"r": 2, "lora_alpha": 4, "peft_type": "LORA", "target_modules": ["v_proj", "q_proj"], )" + more + "}");
+    return llvm::toString(loadAdapter(place.text(), decoder));
+  };
+  // What peft 0.18 writes of an adapter with nothing special.
+  CHECK(loaded(R"("alora_invocation_tokens": null, "alpha_pattern": {}, "arrow_config": null, "auto_mapping": null,
+      "base_model_name_or_path": "m", "bias": "none", "corda_config": null, "ensure_weight_tying": false,
+      "eva_config": null, "exclude_modules": null, "fan_in_fan_out": false, "inference_mode": true,
+      "init_lora_weights": true, "layer_replication": null, "layers_pattern": null, "layers_to_transform": null,
+      "loftq_config": {}, "lora_bias": false, "lora_dropout": 0.05, "megatron_config": null,
+      "megatron_core": "megatron.core", "modules_to_save": null, "peft_version": "0.18.0", "qalora_group_size": 16,
+      "rank_pattern": {}, "revision": null, "target_parameters": null, "task_type": "CAUSAL_LM",
+      "trainable_token_indices": null, "use_dora": false, "use_qalora": false, "use_rslora": false)")
+            .empty());
+  for (const char* harmless : {R"("init_lora_weights": "gaussian")", R"("init_lora_weights": false)",
+                               R"("layers_to_transform": [0, 1])", R"("modules_to_save": [])"})
+    CHECK(loaded(harmless).empty());
+  for (const char* refused :
+       {R"("alpha_pattern": {"q_proj": 64})", R"("rank_pattern": {"q_proj": 8})", R"("use_qalora": true)",
+        R"("layer_replication": [[0, 2], [1, 2]])", R"("fan_in_fan_out": true)", R"("bias": "lora_only")",
+        R"("init_lora_weights": "pissa_niter_4")", R"("init_lora_weights": "olora")", R"("use_dora": true)",
+        R"("use_rslora": true)", R"("lora_bias": true)", R"("modules_to_save": ["lm_head"])", R"("of_the_future": 1)",
+        R"("use_dora": "true")"}) {
+    const std::string error = loaded(refused);
+    CAPTURE(error);
+    const llvm::StringRef field = llvm::StringRef(refused).split(':').first.trim('"');
+    CHECK(has(error, field.str() + " is "));
+    CHECK(has(error, "is not supported"));
+  }
+}
+
 }  // namespace
 }  // namespace expc::llama

@@ -47,17 +47,4 @@ llvm::Expected<Dataset> readDataset(const DatasetOptions& options);
 /// The same for an open reader.
 llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options);
 
-struct Samples {
-  std::vector<Sample> chosen;
-  std::vector<Sample> rejected;  // of pairs, one for each
-};
-
-/// `count` samples of random tokens below `rows`, in number and share of masked labels like the template's rows of the
-/// reference study: from half to one and a half times their mean (119 tokens of instruct, 57 of grammar, 167 of
-/// summarize and plain). Of instruct all is learnt, of grammar the last half, of summarize and plain the last fifth; of
-/// pairs the prompts are equal and half of instruct is one. The same seed gives the same. `most` (0: no limit) cuts
-/// them; with `longest` all are that long.
-Samples syntheticSamples(Template kind, int64_t count, bool pairs, Token rows, uint64_t seed, size_t most,
-                         bool longest = false);
-
 }  // namespace expc::text

@@ -237,30 +237,5 @@ TEST_CASE("sets in tokens say what was cut and what teaches nothing") {
   }
 }
 
-TEST_CASE("synthetic samples are as long as the reference study's rows, and repeat") {
-  for (const auto& [kind, mean] : {std::pair(Template::Instruct, 118.7), std::pair(Template::Grammar, 57.4),
-                                   std::pair(Template::Summarize, 167.1)}) {
-    const Samples samples = syntheticSamples(kind, 2000, true, 8192, 5, 0);
-    REQUIRE(samples.chosen.size() == 2000);
-    REQUIRE(samples.rejected.size() == 2000);
-    for (const auto* side : {&samples.chosen, &samples.rejected}) {
-      double sum = 0;
-      for (const Sample& sample : *side) {
-        sum += static_cast<double>(sample.size());
-        REQUIRE(sample.tokens.size() == sample.labels.size());
-        for (const Token token : sample.tokens) REQUIRE((token >= 0 && token < 8192));
-      }
-      CHECK(sum / 2000 == doctest::Approx(mean).epsilon(0.03));
-    }
-    for (const Sample& sample : samples.chosen) CHECK(sample.learns());
-    CHECK(syntheticSamples(kind, 3, true, 8192, 5, 0).rejected[2].tokens == samples.rejected[2].tokens);
-    const Samples cut = syntheticSamples(kind, 50, false, 8192, 5, 16);
-    for (const Sample& sample : cut.chosen) CHECK((sample.cut && sample.size() == 16));
-    const Samples longest = syntheticSamples(kind, 5, true, 8192, 5, 300, /*longest=*/true);
-    for (const auto* side : {&longest.chosen, &longest.rejected})
-      for (const Sample& sample : *side) CHECK((!sample.cut && sample.size() == 300));
-  }
-}
-
 }  // namespace
 }  // namespace expc::text

@@ -1,10 +1,14 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <random>
+#include <utility>
+#include <vector>
 
-#include "runtime/worker/text/dataset.h"
+#include "runtime/worker/text/token_rows.h"
 
 namespace expc::text {
 namespace {
@@ -27,48 +31,69 @@ Shape shapeOf(Template kind, bool pairs) {
   return {};
 }
 
+/// Where drawn lengths lie, as parts of the mean.
+constexpr double kShortest = 0.5, kLongest = 1.5;
+
+/// The numbers of one row. Not the library's distributions, whose numbers differ between standard libraries.
+class Draw {
+ public:
+  Draw(uint64_t seed, int64_t number) {
+    std::seed_seq both{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32), static_cast<uint32_t>(number),
+                       static_cast<uint32_t>(static_cast<uint64_t>(number) >> 32)};
+    random_.seed(both);
+  }
+  double share() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
+  Token token(Token below) { return static_cast<Token>(random_() % static_cast<uint64_t>(below)); }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+size_t rounded(double tokens) { return static_cast<size_t>(std::lround(tokens)); }
+
+/// A text of which the first `prompt` tokens are not learnt.
+Sample finished(std::vector<Token> tokens, size_t prompt, size_t most) {
+  Sample sample;
+  sample.tokens = std::move(tokens);
+  if (most > 0 && sample.size() > most) {
+    sample.cut = true;
+    sample.tokens.resize(most);
+  }
+  sample.labels = sample.tokens;
+  std::fill_n(sample.labels.begin(), std::min(std::max<size_t>(prompt, 1), sample.size()), kMasked);
+  sample.labels.back() = kMasked;
+  return sample;
+}
+
 }  // namespace
 
-Samples syntheticSamples(Template kind, int64_t count, bool pairs, Token rows, uint64_t seed, size_t most,
-                         bool longest) {
-  assert(rows > 0 && (most > 0 || !longest));
+TokenRow SyntheticRows::row(int64_t number) const {
+  assert(vocabulary > 0 && (most > 0 || !longest));
   const Shape shape = shapeOf(kind, pairs);
-  std::mt19937_64 random(seed);
-  // Not the library's distributions, whose numbers differ between standard libraries.
-  const auto share = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
-  const auto token = [&] { return static_cast<Token>(random() % static_cast<uint64_t>(rows)); };
+  Draw draw(seed, number);
   const auto length = [&] {
-    if (longest) return most;
-    return std::max<size_t>(4, static_cast<size_t>(std::lround(shape.mean * (0.5 + share()))));
+    const double mean = shape.mean * (kShortest + (kLongest - kShortest) * draw.share());
+    return longest ? most : std::max<size_t>(4, rounded(mean));
   };
-  Samples samples;
-  const auto finish = [&](Sample sample, size_t prompt, std::vector<Sample>& to) {
-    if (most > 0 && sample.size() > most) {
-      sample.cut = true;
-      sample.tokens.resize(most);
-    }
-    sample.labels = sample.tokens;
-    std::fill_n(sample.labels.begin(), std::min(std::max<size_t>(prompt, 1), sample.size()), kMasked);
-    sample.labels.back() = kMasked;
-    to.push_back(std::move(sample));
-  };
-  for (int64_t i = 0; i < count; ++i) {
-    Sample sample;
-    sample.tokens.resize(length());
-    std::generate(sample.tokens.begin(), sample.tokens.end(), token);
-    const auto prompt = static_cast<size_t>(std::lround(shape.prompt * static_cast<double>(sample.size())));
-    if (pairs) {
-      Sample other;
-      other.tokens.assign(sample.tokens.begin(), sample.tokens.begin() + static_cast<std::ptrdiff_t>(prompt));
-      // The other answer is as long as one of a row of its own.
-      const auto answer =
-          std::max<size_t>(2, static_cast<size_t>(std::lround((1 - shape.prompt) * static_cast<double>(length()))));
-      std::generate_n(std::back_inserter(other.tokens), answer, token);
-      finish(std::move(other), prompt, samples.rejected);
-    }
-    finish(std::move(sample), prompt, samples.chosen);
+  std::vector<Token> tokens(length());
+  std::generate(tokens.begin(), tokens.end(), [&] { return draw.token(vocabulary); });
+  const size_t prompt = rounded(shape.prompt * static_cast<double>(tokens.size()));
+  TokenRow row;
+  if (pairs) {
+    std::vector<Token> other(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(prompt));
+    // The other answer is as long as one of a row of its own.
+    const size_t answer = std::max<size_t>(2, rounded((1 - shape.prompt) * static_cast<double>(length())));
+    std::generate_n(std::back_inserter(other), answer, [&] { return draw.token(vocabulary); });
+    row.rejected = finished(std::move(other), prompt, most);
   }
-  return samples;
+  row.chosen = finished(std::move(tokens), prompt, most);
+  return row;
+}
+
+bool SyntheticRows::areShort() const {
+  // Prompt and answer of a pair are parts of two lengths, each rounded.
+  const size_t most_drawn = rounded(shapeOf(kind, pairs).mean * kLongest) + 1;
+  return !longest && (most == 0 || most_drawn <= most);
 }
 
 }  // namespace expc::text

@@ -5,9 +5,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <numeric>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
+
+#include "runtime/worker/text/characters.h"
 
 namespace expc::text {
 namespace {
@@ -48,6 +54,36 @@ int64_t most(std::vector<int64_t> values, int64_t batch) {
   return std::accumulate(values.begin(), values.begin() + taken, int64_t{0});
 }
 
+/// Tokens up to the last that is learnt: what the loss of a text is made of.
+size_t learntEnd(const Sample& sample) {
+  size_t end = sample.size();
+  while (end > 0 && sample.labels[end - 1] == kMasked) --end;
+  return end;
+}
+
+bool alike(const Sample& a, const Sample& b) {
+  const size_t end = learntEnd(a);
+  const auto equal = [end](const std::vector<Token>& left, const std::vector<Token>& right) {
+    return std::equal(left.begin(), left.begin() + static_cast<ptrdiff_t>(end), right.begin());
+  };
+  return end == learntEnd(b) && equal(a.tokens, b.tokens) && equal(a.labels, b.labels);
+}
+
+/// What a conversation says up to the last message that is learnt, as it becomes tokens.
+std::vector<std::string> saidIn(const Conversation& conversation) {
+  std::vector<std::string> said;
+  size_t learnt = 0;
+  for (const Message& message : conversation) {
+    std::string text = nameOf(message.role);
+    for (const std::string& part : message.parts)
+      text += strip(llvm::json::isUTF8(part) ? part : llvm::json::fixUTF8(part)).str();
+    said.push_back(std::move(text));
+    if (!message.masked) learnt = said.size();
+  }
+  said.resize(learnt);
+  return said;
+}
+
 std::vector<int64_t> ofEach(const std::vector<RowSize>& rows, int64_t TextSize::* what) {
   std::vector<int64_t> values;
   for (const RowSize& row : rows) values.push_back(row.chosen.*what + row.rejected.*what);
@@ -65,7 +101,8 @@ TextSize sizeOf(const Sample& sample) {
 }
 
 RowSize TokenRow::size() const {
-  return {sizeOf(chosen), rejected ? sizeOf(*rejected) : TextSize(), rejected.has_value()};
+  if (!rejected) return {sizeOf(chosen), TextSize(), false, false};
+  return {sizeOf(chosen), sizeOf(*rejected), true, alike(chosen, *rejected)};
 }
 
 TokenRows::TokenRows(std::shared_ptr<const Tokenizer> tokenizer, Dataset dataset, int64_t max_length)
@@ -107,8 +144,9 @@ llvm::Error TokenRows::makeUp(const TokenRowsOptions& options) {
   }
   int64_t count = options.synthetic;
   if (options.data.row_limit > 0) count = std::min(count, options.data.row_limit);
-  made_up_ = syntheticSamples(options.data.kind, count, options.data.pairs, tokens, options.seed,
-                              static_cast<size_t>(options.max_length), options.longest);
+  made_up_ = {
+      options.data.kind, count, options.data.pairs, tokens, options.seed, static_cast<size_t>(options.max_length),
+      options.longest};
   origin_ = fmt::format("synthetic({})", options.synthetic);
   return llvm::Error::success();
 }
@@ -128,11 +166,11 @@ llvm::Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options) {
 }
 
 int64_t TokenRows::count() const {
-  return static_cast<int64_t>(dataset_.examples.empty() ? made_up_.chosen.size() : dataset_.examples.size());
+  return dataset_.examples.empty() ? made_up_.count : static_cast<int64_t>(dataset_.examples.size());
 }
 
 bool TokenRows::pairs() const {
-  return dataset_.examples.empty() ? !made_up_.rejected.empty() : !dataset_.examples.front().rejected.empty();
+  return dataset_.examples.empty() ? made_up_.pairs : !dataset_.examples.front().rejected.empty();
 }
 
 llvm::Expected<Sample> TokenRows::sample(const Conversation& conversation, int64_t number) const {
@@ -142,14 +180,9 @@ llvm::Expected<Sample> TokenRows::sample(const Conversation& conversation, int64
 }
 
 llvm::Expected<TokenRow> TokenRows::row(int64_t number) const {
-  const auto at = static_cast<size_t>(number);
+  if (dataset_.examples.empty()) return made_up_.row(number);
   TokenRow row;
-  if (dataset_.examples.empty()) {
-    row.chosen = made_up_.chosen[at];
-    if (pairs()) row.rejected = made_up_.rejected[at];
-    return row;
-  }
-  const Example& example = dataset_.examples[at];
+  const Example& example = dataset_.examples[static_cast<size_t>(number)];
   auto chosen = sample(example.chosen, number);
   if (!chosen) return chosen.takeError();
   row.chosen = std::move(*chosen);
@@ -197,9 +230,9 @@ bool TokenRows::isShort(const Conversation& conversation) const {
 }
 
 bool TokenRows::isShort(int64_t number) const {
-  if (dataset_.examples.empty()) return false;
-  const Example& example = dataset_.examples[static_cast<size_t>(number)];
-  return isShort(example.chosen) && (example.rejected.empty() || isShort(example.rejected));
+  if (dataset_.examples.empty()) return made_up_.areShort();
+  const auto& [chosen, rejected] = dataset_.examples[static_cast<size_t>(number)];
+  return isShort(chosen) && (rejected.empty() || (isShort(rejected) && saidIn(chosen) != saidIn(rejected)));
 }
 
 int64_t RowLengths::longest() const {

@@ -108,6 +108,79 @@ TEST_CASE("lengths of rows: the longest, their sum, and the most of a batch") {
   CHECK(none->sum() == 0);
 }
 
+TEST_CASE("synthetic rows are as long as the reference study's, and each is drawn for itself") {
+  for (const auto& [kind, mean] : {std::pair(Template::Instruct, 118.7), std::pair(Template::Grammar, 57.4),
+                                   std::pair(Template::Summarize, 167.1)}) {
+    constexpr int64_t kRows = 2000;
+    const SyntheticRows rows{kind, kRows, true, 8192, 5, 0, false};
+    double chosen = 0, rejected = 0;
+    for (int64_t i = 0; i < kRows; ++i) {
+      const TokenRow row = rows.row(i);
+      REQUIRE(row.rejected.has_value());
+      REQUIRE(row.size().learns());
+      for (const Sample* sample : {&row.chosen, &*row.rejected}) {
+        REQUIRE(sample->tokens.size() == sample->labels.size());
+        for (const Token token : sample->tokens) REQUIRE((token >= 0 && token < 8192));
+      }
+      chosen += static_cast<double>(row.chosen.size());
+      rejected += static_cast<double>(row.rejected->size());
+    }
+    CHECK(chosen / kRows == doctest::Approx(mean).epsilon(0.03));
+    CHECK(rejected / kRows == doctest::Approx(mean).epsilon(0.03));
+    // The same, however many there are and whatever was drawn before; another for another number or seed.
+    const SyntheticRows fewer{kind, 3, true, 8192, 5, 0, false}, other{kind, 3, true, 8192, 6, 0, false};
+    CHECK(fewer.row(2).rejected->tokens == rows.row(2).rejected->tokens);
+    CHECK(rows.row(1).chosen.tokens != rows.row(2).chosen.tokens);
+    CHECK(other.row(2).chosen.tokens != rows.row(2).chosen.tokens);
+    const SyntheticRows cut{kind, 50, false, 8192, 5, 16, false}, longest{kind, 5, true, 8192, 5, 300, true};
+    for (int64_t i = 0; i < 50; ++i) CHECK((cut.row(i).chosen.cut && cut.row(i).chosen.size() == 16));
+    for (int64_t i = 0; i < 5; ++i) {
+      const TokenRow row = longest.row(i);
+      for (const Sample* sample : {&row.chosen, &*row.rejected}) CHECK((!sample->cut && sample->size() == 300));
+    }
+    CHECK(rows.areShort());
+    CHECK_FALSE(cut.areShort());
+    CHECK_FALSE(longest.areShort());
+    // What is called short is: none of so many is cut at the least length that is.
+    SyntheticRows edge{kind, kRows, true, 8192, 7, 1, false};
+    while (!edge.areShort()) ++edge.most;
+    for (int64_t i = 0; i < kRows; ++i) {
+      const TokenRow row = edge.row(i);
+      REQUIRE((!row.chosen.cut && !row.rejected->cut && row.size().learns()));
+    }
+  }
+}
+
+TEST_CASE("a pair whose texts are one, as far as anything of them is learnt, teaches nothing") {
+  const auto tokenizer = std::make_shared<const Tokenizer>(Tokenizer::bytes());
+  const auto pair = [](const std::string& chosen, const std::string& rejected, const std::string& after = "") {
+    const auto talk = [&](const std::string& answer) {
+      Conversation talk{{Role::User, {"what?"}, true}, {Role::Assistant, {answer}, false}};
+      if (!after.empty()) talk.push_back({Role::User, {after + answer}, true});
+      return talk;
+    };
+    return Example{talk(chosen), talk(rejected)};
+  };
+  Dataset dataset;
+  const std::string same(40, 'y');
+  dataset.examples = {pair("good", "bad"),  pair("same", "same"),         pair("same", " same\n"),   pair("", " "),
+                      pair("good", "gOod"), pair(same + "a", same + "b"), pair("one", "one", "and ")};
+  const auto learns = [&](int64_t most) {
+    const TokenRows rows(tokenizer, dataset, most);
+    std::string text;
+    for (int64_t i = 0; i < rows.count(); ++i) {
+      const RowSize size = llvm::cantFail(rows.row(i)).size();
+      // What is known without tokens is right.
+      if (rows.isShort(i)) CHECK(size.learns());
+      text += size.learns() ? (rows.isShort(i) ? 's' : 'l') : '-';
+    }
+    return text;
+  };
+  CHECK(learns(0) == "s---ss-");
+  CHECK(learns(200) == "s---ss-");
+  CHECK(learns(50) == "s---s--");  // the answers of the last but one differ behind the cut
+}
+
 TEST_CASE("rows that are made up have both answers of pairs, and keep to the limit") {
   TokenRowsOptions options;
   options.synthetic = 20;

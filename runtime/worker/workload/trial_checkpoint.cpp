@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+
 #include "runtime/plan/json.h"
 #include "runtime/worker/workload/paths.h"
 
@@ -35,9 +40,11 @@ llvm::Expected<std::optional<CheckpointFolder::Checkpoint>> newestOfAll(TrialCon
 
 TrialIdentity identityOf(const TrialContext& context) {
   const plan::TrialSpec& spec = context.spec;
+  const char* data = std::getenv("EXPC_DATA_DIGEST");
   Object asked{{"point", spec.point},
                {"workload", spec.workload},
                {"workload version", std::to_string(spec.workload_version)},
+               {"data", data ? data : ""},
                {"seed", std::to_string(spec.seed)},
                {"ranks", std::to_string(spec.world_size)}};
   for (const auto& [name, value] : spec.settings) asked["setting " + name.str()] = textOf(value);

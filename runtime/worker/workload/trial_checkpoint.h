@@ -8,9 +8,10 @@
 
 namespace expc::workload {
 
-/// Of a quality trial: workload, point, seed, epochs, ranks and parameters give its name; how it computes (torch,
-/// device, threads, instruction set) must agree as well, since it changes the last bits. Where checkpoints are kept
-/// counts for neither.
+/// Of a quality trial: workload, point, seed, epochs, ranks, parameters and what these have it read (rows, images,
+/// weights, adapters, tokenizer: the engine's digest of them, in EXPC_DATA_DIGEST) give its name; how it computes
+/// (torch, device, threads, instruction set) must agree as well, since it changes the last bits. Where checkpoints are
+/// kept counts for neither.
 TrialIdentity identityOf(const TrialContext& context);
 
 /// Where a trial keeps its checkpoints, and the newest that is there.

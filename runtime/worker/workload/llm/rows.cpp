@@ -38,12 +38,12 @@ text::TokenRowsOptions rowsOptions(const Parameters& parameters, const std::stri
 struct Survey {
   std::vector<int64_t> learning;      // rows of which something is learnt, in the file's order
   std::vector<text::TextSize> sizes;  // of these, of packs only
-  int64_t cut = 0;                    // texts
+  int64_t cut = 0, alike = 0;         // texts; pairs that are left out since both of their texts are one
 };
 
 /// Each rank makes its part of the rows that tell nothing before; of packs these are all.
 llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks) {
-  enum { Learns, Cut, Tokens, Learnt, Values };
+  enum { Learns, Alike, Cut, Tokens, Learnt, Values };
   std::vector<int64_t> asked, own;
   for (int64_t number = 0; number < rows.source().count(); ++number)
     if (packing || !rows.source().isShort(number)) asked.push_back(number);
@@ -55,6 +55,7 @@ llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks
     const text::RowSize size = rows.row(own[i]).size();
     double* of = &values[(static_cast<size_t>(ranks.rank) + i * static_cast<size_t>(ranks.count)) * Values];
     of[Learns] = size.learns();
+    of[Alike] = size.alike && size.chosen.learnt > 0;
     of[Cut] = size.chosen.cut + size.rejected.cut;
     of[Tokens] = static_cast<double>(size.chosen.tokens);
     of[Learnt] = static_cast<double>(size.chosen.learnt);
@@ -66,6 +67,7 @@ llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks
     const bool known = next == asked.size() || asked[next] != number;
     const double* of = known ? nullptr : &values[next++ * Values];
     if (!known) survey.cut += static_cast<int64_t>(of[Cut]);
+    if (!known) survey.alike += static_cast<int64_t>(of[Alike]);
     if (!known && of[Learns] == 0) continue;
     survey.learning.push_back(number);
     if (packing) survey.sizes.push_back({static_cast<int64_t>(of[Tokens]), static_cast<int64_t>(of[Learnt]), false});
@@ -77,6 +79,12 @@ llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks
 llvm::Error describe(const text::TokenRows& rows, const Survey& survey, int64_t max_length,
                      std::vector<std::string>& notes) {
   const int64_t all = rows.count(), kept = static_cast<int64_t>(survey.learning.size());
+  const int64_t without = all - kept - survey.alike;  // an answer
+  if (kept == 0 && survey.alike > 0)
+    return failure(fmt::format(
+        "data: of none of the {} pairs of {} the two answers differ within max_length = {} tokens, so there "
+        "is nothing to prefer: take pairs that do, or raise max_length where they differ behind it",
+        all, rows.origin(), max_length));
   if (kept == 0)
     return failure(
         fmt::format("data: of none of the {} rows of {} anything is left to learn within max_length = {} "
@@ -85,9 +93,12 @@ llvm::Error describe(const text::TokenRows& rows, const Survey& survey, int64_t 
   if (survey.cut > 0)
     notes.push_back(fmt::format("{} of {} texts were cut at max_length = {} tokens", survey.cut,
                                 rows.pairs() ? 2 * all : all, max_length));
-  if (kept < all)
+  if (without > 0)
     notes.push_back(
-        fmt::format("{} of {} rows are left out: within max_length nothing of their answer is left", all - kept, all));
+        fmt::format("{} of {} rows are left out: within max_length nothing of their answer is left", without, all));
+  if (survey.alike > 0)
+    notes.push_back(fmt::format("{} of {} pairs are left out: within max_length their two answers do not differ",
+                                survey.alike, all));
   return llvm::Error::success();
 }
 

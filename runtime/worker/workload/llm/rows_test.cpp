@@ -159,6 +159,34 @@ TEST_CASE("rows of which nothing is left to learn are left out, or the reason wh
   CHECK(llvm::toString(none.takeError()).find("raise max_length") != std::string::npos);
 }
 
+TEST_CASE("pairs whose answers do not differ are left out and counted, by every rank alike") {
+  const auto written = [](const std::function<std::string(int)>& rejected) {
+    llvm::SmallString<128> path;
+    REQUIRE_FALSE(llvm::sys::fs::createTemporaryFile("pairs", "jsonl", path));
+    std::ofstream out(path.c_str());
+    for (int i = 0; i < 24; ++i)
+      out << R"({"prompt": "q)" << i << R"(", "chosen": "same", "rejected": ")" << rejected(i) << "\"}\n";
+    return path.str().str();
+  };
+  Parameters parameters;
+  parameters.kind = expc::text::Template::Plain;
+  parameters.method = Method::Dpo;
+  parameters.data.path = written([](int i) { return i % 3 == 0 ? "other" : i % 3 == 1 ? "same" : " same\\n"; });
+  for (const int64_t count : {1, 2, 3})
+    asRanks(count, [&](const Ranks& ranks) {
+      const RowSets sets = opened(parameters, false, 7, ranks);
+      CHECK(sets.train.count() == 8);
+      CHECK(std::count(sets.notes.begin(), sets.notes.end(),
+                       "16 of 24 pairs are left out: within max_length their two answers do not differ") == 1);
+    });
+  llvm::sys::fs::remove(parameters.data.path);
+  parameters.data.path = written([](int) { return "same"; });
+  auto none = openRows(parameters, "/", 1000, "", 7, false, {});
+  REQUIRE_FALSE(static_cast<bool>(none));
+  CHECK(llvm::toString(none.takeError()).find("there is nothing to prefer") != std::string::npos);
+  llvm::sys::fs::remove(parameters.data.path);
+}
+
 TEST_CASE("ranks have the rows of one, whoever made which") {
   const File file;
   Parameters rows;
