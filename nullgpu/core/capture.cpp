@@ -59,6 +59,7 @@ cudaError_t beginCapture(cudaStream_t handle, cudaStreamCaptureMode mode) {
   if (!stream) return cudaErrorInvalidResourceHandle;
   if (stream->kind == Stream::Kind::Legacy) return cudaErrorStreamCaptureUnsupported;
   if (stream->capture) return cudaErrorIllegalState;
+  if (configuration().faults.graphs) return cudaErrorNotSupported;
   static unsigned long long ids = 0;
   auto capture = std::make_shared<Capture>();
   capture->id = ++ids;

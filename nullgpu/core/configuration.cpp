@@ -93,7 +93,7 @@ class FaultReader {
     if (known == kinds_.end())
       refuse(variable_, item,
              "no such fault; there are rank=R, allocation=N, memory=BYTES, launch=N, lost=N, collective=N, "
-             "mismatch=N, communicator=N, capture=N, cublas, cudnn and cupti");
+             "mismatch=N, communicator=N, capture=N, graphs, cublas, cudnn and cupti");
     if (!seen_.emplace(key, true).second) refuse(variable_, item, "stands there twice");
     known->second(item, value);
   }
@@ -137,6 +137,7 @@ class FaultReader {
       {"mismatch", count(faults.mismatch)},
       {"communicator", count(faults.communicator)},
       {"capture", count(faults.capture)},
+      {"graphs", flag(faults.graphs)},
       {"cublas", flag(faults.cublas)},
       {"cudnn", flag(faults.cudnn)},
       {"cupti", flag(faults.cupti)},

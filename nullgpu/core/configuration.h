@@ -19,6 +19,7 @@ struct Faults {
   std::optional<uint64_t> mismatch;    // the N-th collective asks for one element more than it was called with
   std::optional<uint64_t> communicator;  // at the N-th collective the communicator has an asynchronous error
   std::optional<uint64_t> capture;       // the N-th operation that a graph would take cannot be captured
+  bool graphs = false;                   // no capture begins: cudaErrorNotSupported
   bool cublas = false;                   // cuBLAS finds no memory for its workspace: CUBLAS_STATUS_ALLOC_FAILED
   bool cudnn = false;                    // cuDNN the same: CUDNN_STATUS_ALLOC_FAILED
   bool cupti = false;                    // another tool has CUPTI

@@ -153,6 +153,15 @@ TEST_CASE("an operation that cannot be captured on demand makes its capture inva
         })) == "900 901 0");
 }
 
+TEST_CASE("a runtime without graphs on demand begins no capture") {
+  CHECK(said(inChild({{"NULLGPU_FAULTS", "graphs"}}, [](std::FILE* out) {
+          const cudaStream_t stream = newStream();
+          std::fprintf(out, "%d ", int(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal)));
+          std::fprintf(out, "%d", int(status(stream)));
+          OK(launchKernel(stream));
+        })) == "801 0");
+}
+
 TEST_CASE("a thread in the relaxed mode may allocate during a capture") {
   CHECK(said(inChild({}, [](std::FILE* out) {
           const cudaStream_t stream = newStream();

@@ -150,11 +150,18 @@ class Agent {
     return llvm::Error::success();
   }
 
+  /// An error where nobody waits any more for what takes long.
+  llvm::Error wanted() const {
+    if (told_to_end) return llvm::createStringError("its agent was told to end");
+    if (!socket_.hasPeer()) return llvm::createStringError("the engine ended the connection");
+    return llvm::Error::success();
+  }
+
   llvm::Error copy(const Value& value) {
     auto copies = scratchCopiesFromJson(value);
     if (!copies) return copies.takeError();
     for (const ScratchCopy& one : *copies)
-      if (auto error = makeCopy(one, [] { return llvm::Error::success(); })) return error;
+      if (auto error = makeCopy(one, [this] { return wanted(); })) return error;
     socket_.send(Object{{"copied", static_cast<int64_t>(copies->size())}});
     return llvm::Error::success();
   }
@@ -179,7 +186,8 @@ class Agent {
   }
 
   llvm::Error heatCores(const Object& asked) {
-    heatUp(slots_, asked.getNumber("seconds").value_or(0), interrupts_);
+    heatUp(slots_, asked.getNumber("seconds").value_or(0), [this] { return llvm::errorToBool(wanted()); });
+    if (auto error = wanted()) return error;
     socket_.send(Object{{"heated", true}});
     return llvm::Error::success();
   }

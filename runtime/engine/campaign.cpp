@@ -228,7 +228,7 @@ llvm::Error Campaign::heatSlots() {
   if (seconds <= 0) return llvm::Error::success();
   if (setup_.nodes) return heatNodes();
   const bool gpus = setup_.slots.front().gpu && !setup_.builtInPath().empty();
-  std::thread cores([&] { heatUp(setup_.slots, seconds, env_.interrupts); });
+  std::thread cores([&] { heatUp(setup_.slots, seconds, [&] { return env_.interrupts.requested(); }); });
   auto cold = gpus
                   ? heatGpus(env_.launcher, setup_.machine, setup_.slots, {0}, logFolder(options_.results) + "/heat-up",
                              seconds, env_.interrupts, [this] { return tick(); })

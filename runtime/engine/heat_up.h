@@ -12,8 +12,8 @@
 
 namespace expc::engine {
 
-/// Keeps every core of the slots busy for `seconds`.
-void heatUp(const std::vector<machine::Slot>& slots, double seconds, const Interrupts& interrupts);
+/// Keeps every core of the slots busy for `seconds`, or until `ends` says so, which is asked several times a second.
+void heatUp(const std::vector<machine::Slot>& slots, double seconds, const std::function<bool()>& ends);
 
 /// Lets a process of the worker for each GPU among the slots keep it busy for `seconds`, all at the same time (the
 /// start of CUDA comes on top). Says why that did not work, "" if it did. `tick` and the error are those of runTrial.

@@ -88,6 +88,11 @@ llvm::Expected<LineSocket> LineSocket::connect(const std::vector<std::string>& a
                                              fmt::join(addresses, ", ")));
 }
 
+bool LineSocket::hasPeer() const {
+  pollfd ended{fd_, POLLRDHUP, 0};
+  return isOpen() && poll(&ended, 1, 0) >= 0 && (ended.revents & (POLLRDHUP | POLLHUP | POLLERR)) == 0;
+}
+
 bool LineSocket::send(const llvm::json::Object& message) {
   const std::string line = plan::canonicalJson(llvm::json::Object(message)) + "\n";
   for (size_t sent = 0; isOpen() && sent < line.size();) {

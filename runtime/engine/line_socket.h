@@ -25,6 +25,8 @@ class LineSocket {
   int fd() const { return fd_; }
   bool isOpen() const { return fd_ >= 0; }
   void close();
+  /// Whether the peer has not ended the connection. What it has sent stays to be received.
+  bool hasPeer() const;
   /// Sends one line, and waits until it is on its way. False, and closed, where the peer is gone.
   bool send(const llvm::json::Object& message);
   /// The whole lines of what has come, without waiting. Closed after the end, or after a line longer than `longest`

@@ -3,7 +3,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "runtime/engine/data.h"
 #include "runtime/plan/json.h"
@@ -27,14 +36,29 @@ std::error_code makeOwnFolder(const fs::path& folder) {
   return failed;
 }
 
+/// In pieces, since a file may take minutes.
+llvm::Error copyFile(const ScratchCopy& copy, const fs::path& from, const fs::path& to,
+                     const std::function<llvm::Error()>& tick) {
+  constexpr size_t kPiece = 1 << 20;
+  std::ifstream in(from, std::ios::binary);
+  std::ofstream out(to, std::ios::binary);
+  std::vector<char> piece(kPiece);
+  while (in && out) {
+    in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    out.write(piece.data(), in.gcount());
+    if (auto error = tick()) return error;
+  }
+  out.close();
+  std::error_code ignored;
+  fs::permissions(to, fs::status(from, ignored).permissions(), ignored);
+  return in.eof() && out ? llvm::Error::success() : cannotCopy(copy, std::strerror(errno));
+}
+
 /// A file, or all that is below a folder, as a digest reads it: links are what they lead to.
 llvm::Error copyAll(const ScratchCopy& copy, const fs::path& to, const std::function<llvm::Error()>& tick) {
   const fs::path from(copy.from);
   std::error_code failed;
-  if (!fs::is_directory(from, failed)) {
-    fs::copy_file(from, to, failed);
-    return failed ? cannotCopy(copy, failed.message()) : llvm::Error::success();
-  }
+  if (!fs::is_directory(from, failed)) return copyFile(copy, from, to, tick);
   fs::create_directory(to, failed);
   const auto options = fs::directory_options::follow_directory_symlink;
   for (fs::recursive_directory_iterator at(from, options, failed), end; !failed && at != end; at.increment(failed)) {
@@ -42,9 +66,8 @@ llvm::Error copyAll(const ScratchCopy& copy, const fs::path& to, const std::func
     if (at->is_directory(failed))
       fs::create_directory(target, failed);
     else if (at->is_regular_file(failed))
-      fs::copy_file(at->path(), target, failed);
+      if (auto error = copyFile(copy, at->path(), target, tick)) return error;
     if (failed) break;
-    if (auto error = tick()) return error;
   }
   return failed ? cannotCopy(copy, failed.message()) : llvm::Error::success();
 }

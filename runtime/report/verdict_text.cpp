@@ -189,7 +189,7 @@ std::string apartText(const plan::Plan& plan, const plan::Criterion& criterion, 
 
 /// What its trials note, the most frequent first: "12 of its 28 trials: other processes took over 10 % of its cores".
 std::vector<std::string> trialNotes(const plan::Criterion& criterion, const store::Results& results) {
-  constexpr size_t kNamed = 2;
+  constexpr size_t kNamed = 3;
   std::set<plan::Place> places;
   for (const plan::Cell& cell : criterion.cells) places.insert(cell.points.begin(), cell.points.end());
   std::map<std::string, unsigned> counts;

@@ -177,6 +177,28 @@ def nothing_outlives_the_engine():
             wait_for(lambda: not marked_processes(), f"nothing is left: {marked_processes()}", 15)
 
 
+def a_node_that_heats_up_or_copies_ends_with_the_engine():
+    with Study(duration="60ms", timed=6) as study:
+        run = study.start(*study.on(2), "--heat-up", "120")
+        wait_for(lambda: list(study.results.glob("journal/*.jsonl")) and len(agents()) == 2, "both nodes are there", 30)
+        time.sleep(1)
+        run.send_signal(signal.SIGKILL)
+        run.wait(timeout=30)
+        wait_for(lambda: not marked_processes(), f"nothing heats on: {marked_processes()}", 30)
+    with Study() as study:
+        study.study.write_text(READER)
+        data, local = study.path / "words of ours", study.path / "local disk"
+        data.mkdir()
+        with open(data / "words", "wb") as file:
+            file.truncate(1 << 30)
+        run = study.start(*study.on(1), "--scratch", str(local))
+        wait_for(lambda: list(local.glob("expc-data-*/*/*")), "the node copies", 60)
+        run.send_signal(signal.SIGKILL)
+        run.wait(timeout=30)
+        wait_for(lambda: not marked_processes(), f"nothing copies on: {marked_processes()}", 30)
+        expect(not list(local.glob("expc-data-*/*")), f"no copy is left: {list(local.glob('expc-data-*/*'))}")
+
+
 def a_trial_with_more_devices_than_a_node_has_runs_on_several():
     with Study(duration="60ms", gpus="1, 2, 4", timed=6) as study, Study(duration="60ms", gpus="1", timed=6) as local:
         study.run("--devices", "cpu:2", *study.on(2)[2:]).expect(0, "1 block runs at once, each on 2 of the nodes")
@@ -311,6 +333,7 @@ if __name__ == "__main__":
     sys.exit(main([blocks_run_on_all_nodes_at_once_and_the_verdicts_are_a_local_runs, a_lost_node_is_named_and_the_others_go_on,
                    a_node_that_is_told_to_end_fails_no_trial,
                    a_run_without_nodes_ends_and_goes_on_with_new_ones, nothing_outlives_the_engine,
+                   a_node_that_heats_up_or_copies_ends_with_the_engine,
                    ranks_spread_over_as_many_nodes_as_a_point_says, trials_read_copies_on_the_nodes_own_disks,
                    a_trial_with_more_devices_than_a_node_has_runs_on_several,
                    too_many_devices_for_the_nodes_are_not_available, a_rank_that_fails_on_another_node_fails_the_trial,

@@ -2,7 +2,7 @@
 """Every combination of a workload's factors that a machine with four cards can run ends valid on null cards, as a timed, a quality and a
 profile trial: all calls of the CUDA side happen, nothing is computed. The levels are those that stdlib declares.
 
-usage: matrix_test.py image|llm EXPC EXPC_WORKER_CUDA NULL_GPU_FOLDER [--part K/N] [--only TEXT]
+usage: matrix_test.py image|llm EXPC EXPC_WORKER_CUDA NULL_GPU_FOLDER [--part K/N] [--only TEXT] [--without-graphs]
 """
 import argparse
 import collections
@@ -111,7 +111,8 @@ class Matrix(unittest.TestCase):
         part, parts = map(int, ARGUMENTS.part.split("/"))
         chosen = chosen[part - 1::parts]
         ended, start = collections.Counter(), time.monotonic()
-        with null_gpu.server(ARGUMENTS.worker, ARGUMENTS.folder) as (server, said):
+        faults = {"faults": "graphs"} if ARGUMENTS.without_graphs else {}
+        with null_gpu.server(ARGUMENTS.worker, ARGUMENTS.folder, **faults) as (server, said):
             for name, spec in chosen:
                 event = server.run(spec)[0]
                 ended[event.get("event")] += 1
@@ -125,6 +126,9 @@ class Matrix(unittest.TestCase):
         metrics, environment = event["metrics"], event["environment"]
         self.assertGreater(metrics[TIMES[ARGUMENTS.workload][spec["kind"]]], 0)
         self.assertIn("Null GPU", environment["device_name"])
+        records = isinstance(self.of, Image) and spec["kind"] != "profile" and spec["parameters"]["strategy"] != "dp"
+        notes = [note for note in event.get("notes", []) if "could not be recorded as a CUDA graph" in note]
+        self.assertEqual(len(notes), int(records and ARGUMENTS.without_graphs), event)
         if spec["kind"] == "timed":
             self.assertGreater(metrics["device_memory_peak"], 0)
         if spec["kind"] == "profile":
@@ -142,5 +146,6 @@ if __name__ == "__main__":
     parser.add_argument("folder")
     parser.add_argument("--part", default="1/1")
     parser.add_argument("--only", default="")
+    parser.add_argument("--without-graphs", action="store_true", help="on a runtime that refuses captures")
     ARGUMENTS = parser.parse_args()
     unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -82,6 +82,8 @@ class Trial {
 
 llvm::Error Trial::prepare() {
   if (!spec_.command) return llvm::createStringError("this worker runs commands only, and the trial has none");
+  if (spec_.rehearsal)
+    return llvm::createStringError("a command is not rehearsed: what its program does on null cards is its own affair");
   auto reader = MetricReader::make(*spec_.command, spec_.metrics);
   if (!reader) return reader.takeError();
   reader_ = std::move(*reader);

@@ -7,7 +7,7 @@
 
 namespace expc::device {
 
-/// Something in the work cannot be recorded; the text says what. Nothing can be queued behind that.
+/// Something in the work cannot be recorded; the text says what. The device is as it was before the recording.
 class NotRecorded : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -21,6 +21,9 @@ class Graph {
   /// themselves up and tried their algorithms. Memory that it allocates is the graph's, and what it leaves in tensors
   /// is written by each launch. Throws NotRecorded, and what the body throws for want of memory or of other ranks.
   virtual void record(const std::function<void()>& body) = 0;
+  /// Gives up what was recorded, or a recording that was refused, with the memory of it that no tensor holds any more.
+  /// Streams stay as they are.
+  virtual void drop() = 0;
   /// Queues the recorded work. Random numbers go on from where the default generator is, as without a graph.
   virtual void launch() = 0;
   /// Asks, from any thread and without waiting, whether all that was launched so far has ended.

@@ -3,6 +3,7 @@
 #include "runtime/worker/device/cuda/cuda_graph.h"
 
 #include <ATen/ATen.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
@@ -83,12 +84,30 @@ TEST_CASE("the peaks of memory have what a launch works on") {
   CHECK(peaks.since().allocated >= idle + 16 * kElements * sizeof(float));
 }
 
-TEST_CASE("what waits for the device cannot be recorded") {
+TEST_CASE("what waits for the device cannot be recorded, and leaves all as it was") {
   AllocatorPeaks peaks({0});
-  device::Graph& graph = *device::makeCudaGraph(0, peaks).release();  // its stream is of no use any more
+  const auto graph = device::makeCudaGraph(0, peaks);
   const at::Tensor input = onCard();
-  const auto waits = [&] { computed(input).item<float>(); };
+  const auto drawn = [&] { return at::rand({kElements}, input.options()); };
+  const auto waits = [&] { (computed(input) + drawn()).sum().item<float>(); };
   waits();
-  CHECK_THROWS_WITH_AS(graph.record(waits), doctest::Contains("not permitted when stream is capturing"),
-                       device::NotRecorded);
+  const at::Generator random = at::globalContext().defaultGenerator(input.device());
+  const uint64_t offset = random.get_offset();
+  const double idle = peaks.since().reserved;
+  for (int again = 0; again < 3; ++again)
+    CHECK_THROWS_WITH_AS(graph->record(waits), doctest::Contains("not permitted when stream is capturing"),
+                         device::NotRecorded);
+  CHECK(random.get_offset() == offset);
+  // Operators go on on the graph's stream, random numbers where they were, and the attempts keep no memory.
+  waits();
+  CHECK(random.get_offset() > offset);
+  c10::cuda::CUDACachingAllocator::emptyCache();
+  peaks.reset();
+  CHECK(peaks.since().reserved <= idle);
+  // What can be recorded is, still.
+  at::Tensor output;
+  graph->record([&] { output = computed(input) + drawn().sum(); });
+  graph->launch();
+  c10::cuda::getCurrentCUDAStream().synchronize();
+  CHECK(graph->nodes() >= 4);
 }

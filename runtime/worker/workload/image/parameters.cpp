@@ -72,6 +72,9 @@ std::vector<Param> declaredParameters() {
           {"numa", "numa", "near"}};
 }
 
+/// What the network makes one pixel of, along each axis.
+constexpr int64_t kWholeReduction = 32;
+
 llvm::Expected<Parameters> readParameters(const Object& object) {
   using precision::Precision;
   for (const auto& entry : object) {
@@ -124,6 +127,10 @@ llvm::Expected<Parameters> readParameters(const Object& object) {
     }
     result.batch = global_batch / result.gpus;
   }
+  if (result.batch == 1 && result.size <= kWholeReduction)
+    reader.fail(global_batch > 0 ? "global_batch" : "batch", global_batch > 0 ? global_batch : 1,
+                "2 or more for each device where size is 32 or less: the last maps have one pixel then, and batch norm "
+                "makes a constant of a single value");
   result.optimizer = reader.word("optimizer", {"sgd", "adam"}) == 1 ? OptimizerKind::Adam : OptimizerKind::Sgd;
   result.learning_rate = reader.number("learning_rate", result.learning_rate, 0, 1e6);
   result.momentum = reader.number("momentum", result.momentum, 0, 1);

@@ -131,7 +131,6 @@ llvm::Expected<plan::Event> runQuality(TrialContext& context, const Parameters& 
   Course course;
   plan::Event result;
   result.type = plan::Event::Type::Result;
-  result.notes = training.notes();
   if (checkpoint) {
     if (auto error = resume(training, course, *checkpoint)) return error;
     result.notes.push_back(wentOnFrom(*checkpoint, settings.epochs));
@@ -156,6 +155,7 @@ llvm::Expected<plan::Event> runQuality(TrialContext& context, const Parameters& 
   training.describe(result.environment);
   result.series["loss"] = llvm::json::Array(course.losses);
   result.series["accuracy_curve"] = llvm::json::Array(course.accuracies);
+  result.notes.insert(result.notes.begin(), training.notes().begin(), training.notes().end());
   if (const int64_t skipped = training.skippedByAll())
     result.notes.push_back(fmt::format("images that could not be decoded and were replaced: {}", skipped));
   if (folder && context.communicator.rank() == 0) {

@@ -2,26 +2,30 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
-#include <fmt/format.h>
 
 #include <utility>
 
 namespace expc::workload::image {
 
-llvm::Error StepGraph::record(const at::Tensor& images, const at::Tensor& labels, std::vector<at::Tensor> weights,
-                              const Work& work) {
+bool StepGraph::record(const at::Tensor& images, const at::Tensor& labels, std::vector<at::Tensor> weights,
+                       const Work& work) {
   images_ = at::empty_like(images);
   labels_ = at::empty_like(labels);
   try {
     graph_->record([&] { loss_ = work(images_, labels_); });
   } catch (const device::NotRecorded& error) {
-    return llvm::createStringError(
-        fmt::format("the step cannot be recorded as a CUDA graph: {}; kernels = plain queues it operator by operator",
-                    error.what()));
+    refusal_ = error.what();
+  }
+  if (communicator_.allReduce(refusal_.empty() ? 0.0 : 1.0, comm::Reduction::Max) > 0) {
+    if (refusal_.empty()) refusal_ = "another rank could not record its own";
+    images_ = labels_ = loss_ = at::Tensor();
+    for (const at::Tensor& weight : weights) weight.mutable_grad().reset();
+    graph_->drop();
+    return false;
   }
   weights_ = std::move(weights);
   for (const at::Tensor& weight : weights_) gradients_.push_back(weight.grad());
-  return llvm::Error::success();
+  return true;
 }
 
 at::Tensor StepGraph::launch(const at::Tensor& images, const at::Tensor& labels) {

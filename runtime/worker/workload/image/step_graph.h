@@ -3,10 +3,10 @@
 // The step of a training as one graph of its device: `kernels = fused` on a GPU.
 
 #include <ATen/core/Tensor.h>
-#include <llvm/Support/Error.h>
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,10 +27,12 @@ class StepGraph {
       : graph_(std::move(graph)), communicator_(communicator) {}
 
   bool recorded() const { return loss_.defined(); }
+  /// What record() met that cannot be recorded, on some rank; "": nothing, so far.
+  const std::string& refusal() const { return refusal_; }
   /// Records `work`, which leaves gradients in the weights, for batches like this one, on which it has run. Every rank
-  /// calls it in the same step. The error says what cannot be recorded, and the way out.
-  llvm::Error record(const at::Tensor& images, const at::Tensor& labels, std::vector<at::Tensor> weights,
-                     const Work& work);
+  /// calls it in the same step. Where one cannot record it none does, so that all queue their steps alike: false, and
+  /// what the work was built on may have been left half-way.
+  bool record(const at::Tensor& images, const at::Tensor& labels, std::vector<at::Tensor> weights, const Work& work);
   /// Queues a copy of the batch and the work. Returns the loss, which the next launch leaves alone; the weights have
   /// their gradients until then.
   at::Tensor launch(const at::Tensor& images, const at::Tensor& labels);
@@ -42,6 +44,7 @@ class StepGraph {
   comm::Communicator& communicator_;
   std::vector<at::Tensor> weights_, gradients_;
   at::Tensor images_, labels_, loss_;
+  std::string refusal_;
 };
 
 }  // namespace expc::workload::image

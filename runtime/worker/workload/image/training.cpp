@@ -81,7 +81,6 @@ feed::FeedOptions Training::feedOptions() const {
   feed::FeedOptions options;
   options.loader = parameters_.loader;
   options.batches.batch = parameters_.batch;
-  options.batches.skip_corrupt = parameters_.skip_corrupt;
   options.size = parameters_.size;
   options.channels_last = parameters_.channels_last;
   options.input = precision::weightType(parameters_.precision);
@@ -105,6 +104,7 @@ llvm::Error Training::startFeed(int64_t epochs, int64_t first_epoch) {
   // is left out.
   options.batches.drop_last = epochs == 0 || portion.tail_is_single;
   options.batches.first_epoch = first_epoch;
+  if (parameters_.skip_corrupt) options.batches.on_corrupt = data::OnCorrupt::Replace;
   // A training that had only its result to give asks for no batch any more, and 0 would be without end.
   options.batches.epochs = epochs == 0 ? 0 : std::max<int64_t>(1, epochs - first_epoch);
   steps_per_epoch_ = data::batchesPerEpoch(portion.images, portion.batch, options.batches.drop_last);
@@ -207,10 +207,12 @@ void Training::openGraph() {
     graph_ = std::make_unique<StepGraph>(std::move(graph), context_.communicator);
 }
 
-/// The first full batch goes operator by operator and sets up what is recorded then. So does one that is not full.
-llvm::Expected<at::Tensor> Training::train(const feed::DeviceBatch& batch) {
+/// The first full batch goes operator by operator and sets up what is recorded then. So does one that is not full, and
+/// each where the step cannot be recorded.
+at::Tensor Training::train(const feed::DeviceBatch& batch) {
   // A rate that changes must not be recorded. Who observes operators sees none in a launch.
-  const bool whole = schedule_.isConstant(), full = graph_ && batch.count == parameters_.batch && !at::hasCallbacks();
+  const bool whole = schedule_.isConstant(),
+             full = graph_ && graph_->refusal().empty() && batch.count == parameters_.batch && !at::hasCallbacks();
   const StepGraph::Work work = [&](const at::Tensor& images, const at::Tensor& labels) {
     at::Tensor loss = computeGradients(images, labels);
     if (whole) update();
@@ -223,7 +225,12 @@ llvm::Expected<at::Tensor> Training::train(const feed::DeviceBatch& batch) {
   parallel_->settle();
   if (!full) return loss;
   optimizer_->zeroGrad();  // the graph has gradients of its own
-  if (auto error = graph_->record(batch.images, batch.labels, weights_, work)) return error;
+  if (graph_->record(batch.images, batch.labels, weights_, work)) return loss;
+  parallel_ = makeRanks(context_.communicator, *model_);  // the reducer waits for gradients that did not come
+  notes_.push_back(
+      "the step could not be recorded as a CUDA graph and was queued operator by operator, as with kernels = plain; "
+      "the reason: " +
+      graph_->refusal());
   return loss;
 }
 
@@ -235,10 +242,8 @@ llvm::Expected<bool> Training::step() {
   if (!batch) return batch.takeError();
   if (!*batch) return false;
   optimizer_->setLearningRate(schedule_.rate(steps_done_));
-  auto loss = train(**batch);
-  if (!loss) return loss.takeError();
+  losses_.push_back(train(**batch));
   feed_->ahead();
-  losses_.push_back(std::move(*loss));
   if ((*batch)->last) epoch_range_.reset();
   ++steps_done_;
   return true;
@@ -256,7 +261,7 @@ llvm::Expected<std::vector<double>> Training::takeLosses() {
 }
 
 int64_t Training::skippedByAll() {
-  const auto own = static_cast<double>(feed_->skipped() + evaluation_skipped_);
+  const auto own = static_cast<double>(feed_->skipped());
   return static_cast<int64_t>(context_.communicator.allReduce(own, comm::Reduction::Sum));
 }
 
@@ -266,6 +271,7 @@ llvm::Expected<double> Training::accuracy(const data::Images& images) {
   feed::FeedOptions options = feedOptions();
   options.batches.order = [=](int64_t) { return data::evaluationShard(count, world, rank); };
   options.batches.epochs = 1;
+  if (parameters_.skip_corrupt) options.batches.on_corrupt = data::OnCorrupt::LeaveOut;
   auto feed = feed::makeFeed(images, std::move(options), context_.device);
   if (!feed) return feed.takeError();
 
@@ -279,8 +285,16 @@ llvm::Expected<double> Training::accuracy(const data::Images& images) {
     precision::Autocast autocast(context_.device.torchDevice().type(), precision::autocastType(parameters_.precision));
     correct += parallel_->evaluate((*batch)->images).argmax(1).eq((*batch)->labels).sum();
   }
-  evaluation_skipped_ += (*feed)->skipped();
-  return context_.communicator.allReduce(correct.item<double>(), comm::Reduction::Sum) / static_cast<double>(count);
+  const auto of_all = context_.communicator.allReduce(
+      std::vector<double>{correct.item<double>(), static_cast<double>((*feed)->skipped())}, comm::Reduction::Sum);
+  const auto left_out = static_cast<int64_t>(of_all[1]);
+  if (left_out == count)
+    return llvm::createStringError(llvm::Twine("none of the ") + llvm::Twine(count) + " images of " + images.origin() +
+                                   " could be decoded, so there is no accuracy");
+  const std::string note = std::to_string(left_out) + " of " + std::to_string(count) + " images of " + images.origin() +
+                           " could not be decoded and are left out of the accuracy";
+  if (left_out > 0 && std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
+  return of_all[0] / static_cast<double>(count - left_out);
 }
 
 }  // namespace expc::workload::image

@@ -51,7 +51,7 @@ class Training : public Stepping {
   /// One step on the next batch of this rank. False after the last epoch's last batch.
   llvm::Expected<bool> step() override;
   int64_t stepsPerEpoch() const { return steps_per_epoch_; }
-  /// Images so far that could not be decoded and were replaced, evaluation included. Every rank calls it.
+  /// Training images so far that could not be decoded and were replaced. Every rank calls it.
   int64_t skippedByAll();
   double loadWaitSeconds() const override { return feed_->waitSeconds(); }
 
@@ -59,7 +59,8 @@ class Training : public Stepping {
   /// finite. Waits for the device, talks to the other ranks.
   llvm::Expected<std::vector<double>> takeLosses() override;
 
-  /// Share of images that the model classifies correctly in evaluation mode, each image once over all ranks.
+  /// Share of images that the model classifies correctly in evaluation mode, each image once over all ranks; with
+  /// on_corrupt = skip of those that can be decoded, and a note says how many cannot be. An error where none can.
   llvm::Expected<double> accuracy(const data::Images& images);
   const std::vector<std::string>& notes() const override { return notes_; }
   /// Adds how the steps were queued.
@@ -84,7 +85,7 @@ class Training : public Stepping {
   at::Tensor computeGradients(const at::Tensor& images, const at::Tensor& labels);
   void update();
   /// All of that, by the graph where there is one.
-  llvm::Expected<at::Tensor> train(const feed::DeviceBatch& batch);
+  at::Tensor train(const feed::DeviceBatch& batch);
 
   TrialContext& context_;
   Parameters parameters_;
@@ -103,7 +104,6 @@ class Training : public Stepping {
   std::vector<std::string> notes_;
   int64_t steps_per_epoch_ = 0;
   int64_t steps_done_ = 0;
-  int64_t evaluation_skipped_ = 0;
 };
 
 }  // namespace expc::workload::image
