@@ -1,13 +1,15 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
-#include <llvm/Support/MemoryBuffer.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <ios>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
@@ -15,9 +17,11 @@
 #include "compiler/driver/lock.h"
 #include "compiler/driver/subcommand.h"
 #include "compiler/driver/version.h"
+#include "compiler/language/words.h"
 #include "runtime/analysis/judgement.h"
 #include "runtime/bundle/archive.h"
 #include "runtime/bundle/excerpt.h"
+#include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/html.h"
 #include "runtime/store/maintenance.h"
@@ -31,19 +35,23 @@ using llvm::json::Array;
 using llvm::json::Object;
 
 constexpr std::string_view kSuffix = ".bundle.tar.zst";
-constexpr uint64_t kMostBytes = 16ull << 30;        // that are taken out of a bundle
 constexpr const char* kManifest = "manifest.json";  // what all other files are, and what the verdicts were
 
-/// A folder that is gone at the end.
+fs::path temporary() {
+  std::error_code none;
+  const fs::path folder = fs::temp_directory_path(none);
+  return none ? "/tmp" : folder;
+}
+
+/// A folder that is gone at the end, and what is in it.
 class Scratch {
  public:
-  Scratch() {
-    std::string name = (fs::temp_directory_path() / "expc-bundle-XXXXXX").string();
+  explicit Scratch(const fs::path& below = temporary()) {
+    std::string name = (below / ".expc-bundle-XXXXXX").string();
     path_ = mkdtemp(name.data()) ? name : "";
   }
   ~Scratch() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
+    if (!path_.empty()) files::removeTree(path_);
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
@@ -52,16 +60,6 @@ class Scratch {
  private:
   std::string path_;
 };
-
-llvm::Error writeText(const fs::path& path, const std::string& text) {
-  std::error_code failed;
-  fs::create_directories(path.parent_path(), failed);
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (out) return llvm::Error::success();
-  return llvm::createStringError(fmt::format("{}: cannot be written; is there room?", path.string()));
-}
 
 /// The study's file and all that was read for it, by the names under which they lie beside it.
 llvm::Expected<std::map<std::string, std::string>> sourcesOf(const StudyOptions& options, const Console& console) {
@@ -138,6 +136,15 @@ class Making {
     if (auto error = write("CITATION.cff", citation(plan_, options_.authors))) return error;
     if (auto error = write("README.md", readMe(plan_, fs::path(options_.study.file).filename().string()))) return error;
     if (auto error = writeManifest()) return error;
+    if (hidden_) {
+      std::set<std::string> unsought;
+      if (auto error = hidden_->search(scratch_.path(), unsought)) return error;
+      if (!unsought.empty())
+        console_.message(
+            fmt::format("hidden where a record says it, and not looked for elsewhere, as it is a word of "
+                        "every bundle: {}",
+                        llvm::join(unsought, ", ")));
+    }
     return bundle::pack(scratch_.path(), target);
   }
 
@@ -145,29 +152,21 @@ class Making {
 
  private:
   llvm::Error write(const std::string& name, const std::string& text) {
-    const std::string left = hidden_ ? hidden_->leftIn(text) : "";
-    if (!left.empty()) console_.message(fmt::format("{} still says '{}': it is as you wrote it", name, left));
-    return writeText(fs::path(scratch_.path()) / name, text);
+    const fs::path path = fs::path(scratch_.path()) / name;
+    std::error_code failed;
+    fs::create_directories(path.parent_path(), failed);
+    return files::write(path.string(), text);
   }
 
   /// Whoever reads the page and the plan learns no more than from the journal.
   void hide(const store::Results& results) {
-    hidden_.emplace();
-    std::set<std::string> hosts;
-    for (const store::Session& session : results.sessions) hosts.insert(session.host);
-    unsigned number = 0;
-    for (const std::string& host : hosts) hidden_->hide(host, fmt::format("host{}", ++number));
-    // That of a node stands behind that of its engine, and by itself in the description of its machine.
-    for (const store::Session& session : results.sessions)
-      for (llvm::StringRef rest = session.boot_id; !rest.empty();) {
-        const auto [boot, more] = rest.split('+');
-        hidden_->hide(boot.str(), "boot");
-        rest = more;
-      }
-    hidden_->hide(fs::absolute(options_.results).lexically_normal().string(), "/results");
-    hidden_->hide(plan_.root, "/study");
-    hidden_->hideOwn();
-    plan_.root = hidden_->apply(plan_.root);
+    bundle::Words own;
+    for (const std::string& text : {report::htmlPage({}, {}, {}, {}), readMe({}, ""), citation({}, {})}) own.add(text);
+    for (int role = 0; role <= static_cast<int>(language::Role::Property); ++role)
+      for (const std::string& word : language::texts(language::Role(role))) own.add(word);
+    own.addKeys(plan::toJson(plan_));
+    hidden_.emplace(results, plan_.root, fs::absolute(options_.results).lexically_normal().string(), std::move(own));
+    plan_.root = "/study";
     plan_.source = fs::path(plan_.source).filename().string();
   }
 
@@ -231,8 +230,7 @@ class Making {
                           {"trials", trials_},
                           {"verdicts", std::move(verdicts_)},
                           {"files", std::move(files)}};
-    return writeText(fs::path(scratch_.path()) / kManifest,
-                     plan::prettyJson(llvm::json::Value(Object(manifest))) + "\n");
+    return write(kManifest, plan::prettyJson(llvm::json::Value(Object(manifest))) + "\n");
   }
 
   const BundleOptions& options_;
@@ -261,8 +259,8 @@ int make(const BundleOptions& options, const Console& console) {
 // What a stranger's bundle says is looked at before anything of it is used.
 
 llvm::Expected<llvm::json::Value> readJson(const std::string& path) {
-  auto text = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!text) return llvm::createStringError(fmt::format("{}: {}", path, text.getError().message()));
+  auto text = files::read(path);
+  if (!text) return text.takeError();
   return plan::parseJson((*text)->getBuffer());
 }
 
@@ -310,28 +308,50 @@ llvm::Expected<std::string> verifyVerdicts(const std::string& folder, const Obje
   return text;
 }
 
-int look(const BundleOptions& options, const Console& console) {
-  const std::string& file = options.study.file;
-  std::error_code failed;
-  if (!options.to.empty() && fs::exists(options.to) && !fs::is_empty(options.to, failed))
-    return console.error(fmt::format("{}: is not empty; name a folder that is not there", options.to));
-  const Scratch scratch;
-  const std::string folder = options.to.empty() ? scratch.path() : options.to;
-  const auto refuse = [&](llvm::Error error) {
-    return console.error(fmt::format("{} is no bundle to rely on: {}", file, llvm::toString(std::move(error))));
-  };
-  fs::create_directories(folder, failed);
-  if (auto error = bundle::unpack(file, folder, kMostBytes)) return refuse(std::move(error));
+/// What a bundle holds: of results the journals and what commands wrote, and no index or lease of another's, which
+/// would be believed.
+llvm::Error verifyNames(const std::string& folder) {
+  auto names = bundle::filesBelow(folder);
+  if (!names) return names.takeError();
+  for (const llvm::StringRef name : *names)
+    if (name.starts_with("results/") && !name.starts_with("results/journal/") && !name.starts_with("results/outputs/"))
+      return llvm::createStringError(fmt::format("it holds '{}', which no bundle of expc does", name.str()));
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::string> verify(const std::string& folder) {
+  if (auto error = verifyNames(folder)) return error;
   auto manifest = readJson(folder + "/" + kManifest);
-  if (!manifest) return refuse(manifest.takeError());
+  if (!manifest) return manifest.takeError();
   const Object* object = manifest->getAsObject();
   if (!object || object->getString("schema").value_or("") != "expc.bundle/1")
-    return refuse(llvm::createStringError("its manifest is of another schema than expc.bundle/1"));
-  if (auto error = verifyFiles(folder, *object)) return refuse(std::move(error));
-  auto text = verifyVerdicts(folder, *object);
-  if (!text) return refuse(text.takeError());
-  const std::string where = options.to.empty() ? "" : fmt::format("\ntaken out into {}", options.to);
-  return console.print(*text + where + "\n") ? kSuccess : kError;
+    return llvm::createStringError("its manifest is of another schema than expc.bundle/1");
+  if (auto error = verifyFiles(folder, *object)) return error;
+  return verifyVerdicts(folder, *object);
+}
+
+int look(const BundleOptions& options, const Console& console) {
+  std::error_code failed;
+  const fs::path target = options.to.empty() ? fs::path() : fs::absolute(options.to).lexically_normal();
+  if (!options.to.empty() && fs::exists(target, failed) && !fs::is_empty(target, failed))
+    return console.error(fmt::format("{}: is not empty; name a folder that is not there", options.to));
+  // Beside the folder, which comes into being once all was found to be well.
+  const fs::path beside = target.has_filename() ? target.parent_path() : target.parent_path().parent_path();
+  if (!options.to.empty()) fs::create_directories(beside, failed);
+  const Scratch scratch(options.to.empty() ? temporary() : beside);
+  if (scratch.path().empty())
+    return console.error(fmt::format("no folder can be made in {}: name another with --to DIR", beside.string()));
+  const std::string folder = scratch.path() + "/bundle";
+  fs::create_directory(folder, failed);
+  llvm::Error unreadable = bundle::unpack(options.study.file, folder);
+  auto verdicts = unreadable ? llvm::Expected<std::string>(std::move(unreadable)) : verify(folder);
+  if (!verdicts)
+    return console.error(
+        fmt::format("{} is no bundle to rely on: {}", options.study.file, llvm::toString(verdicts.takeError())));
+  if (options.to.empty()) return console.print(*verdicts + "\n") ? kSuccess : kError;
+  fs::rename(folder, target, failed);
+  if (failed) return console.error(fmt::format("{} cannot be made: {}", options.to, failed.message()));
+  return console.print(fmt::format("{}\ntaken out into {}\n", *verdicts, options.to)) ? kSuccess : kError;
 }
 
 }  // namespace

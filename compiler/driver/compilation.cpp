@@ -1,7 +1,6 @@
 #include "compiler/driver/compilation.h"
 
 #include <fmt/format.h>
-#include <llvm/Support/MemoryBuffer.h>
 
 #include <algorithm>
 
@@ -12,6 +11,7 @@
 #include "compiler/driver/systems.h"
 #include "compiler/driver/where.h"
 #include "compiler/parse/load.h"
+#include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/validate.h"
 #include "runtime/report/layout.h"
@@ -135,7 +135,7 @@ bool showDiagnostics(Compilation& compilation, const Console& console) {
       if (diagnostic.severity == severity && std::find(kinds.begin(), kinds.end(), diagnostic.kind) == kinds.end())
         kinds.push_back(diagnostic.kind);
   for (const diag::Diagnostic& diagnostic : compilation.diagnostics.diagnostics) {
-    console.message(diag::renderText(compilation.sources, diagnostic, console.colourErr()));
+    console.rendered(diag::renderText(compilation.sources, diagnostic, console.colourErr()));
     (diagnostic.severity == diag::Severity::Error ? errors : warnings)++;
   }
   if (errors + warnings == 0) return !compilation.failed;
@@ -156,7 +156,8 @@ LoadedPlans loadMeasured(const StudyOptions& options, const MachineOptions& mach
 
 LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine,
                       const std::optional<std::string>& where, const Console& console) {
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer = llvm::MemoryBuffer::getFile(options.file);
+  auto buffer = files::read(options.file);
+  if (!buffer) llvm::consumeError(buffer.takeError());  // it is said where it is read as a study
   if (!buffer || !looksLikePlan((*buffer)->getBuffer())) return compileFor(options, machine, where, console);
 
   if (options.study || !options.plain())

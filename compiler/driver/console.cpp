@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "compiler/driver/exit_codes.h"
+#include "runtime/plan/printable.h"
 
 namespace expc::driver {
 
@@ -20,8 +21,6 @@ bool wantsColour(ColourMode mode, int descriptor) {
   return isatty(descriptor) == 1;
 }
 
-void writeErr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
-
 }  // namespace
 
 bool Console::print(std::string_view text) const {
@@ -30,16 +29,15 @@ bool Console::print(std::string_view text) const {
   return false;
 }
 
-void Console::message(std::string_view text) const {
-  writeErr(text);
-  if (text.empty() || text.back() != '\n') writeErr("\n");
-}
+void Console::message(std::string_view text) const { rendered(plan::printableLines(text)); }
+
+void Console::rendered(const std::string& text) const { plan::tell(stderr, text.ends_with('\n') ? text : text + "\n"); }
 
 int Console::error(llvm::Error error) const { return this->error(llvm::toString(std::move(error))); }
 
 int Console::error(std::string_view text) const {
-  writeErr(colourErr() ? "\033[1mexpc: \033[31merror:\033[0m " : "expc: error: ");
-  message(text);
+  const char* who = colourErr() ? "\033[1mexpc: \033[31merror:\033[0m " : "expc: error: ";
+  rendered(who + plan::printableLines(text));
   return kError;
 }
 

@@ -2,6 +2,7 @@
 
 #include <llvm/Support/Error.h>
 
+#include <string>
 #include <string_view>
 
 namespace expc::driver {
@@ -16,7 +17,10 @@ class Console {
 
   /// False when the reader has gone (a closed pipe, a full disk behind a redirection), which is said once.
   bool print(std::string_view text) const;
+  /// Lines that may hold what is not ours.
   void message(std::string_view text) const;
+  /// Lines with colours of ours.
+  void rendered(const std::string& text) const;
   /// "expc: error: …" on standard error; consumes the error. Returns kError, the code of a command that ends so.
   int error(llvm::Error error) const;
   int error(std::string_view text) const;

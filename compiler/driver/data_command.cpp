@@ -21,6 +21,7 @@
 #include "runtime/dataset/shapes.h"
 #include "runtime/engine/data.h"
 #include "runtime/engine/interrupts.h"
+#include "runtime/plan/printable.h"
 #include "runtime/worker/data/decode.h"
 
 namespace expc::driver {
@@ -43,7 +44,7 @@ class Work {
     const auto now = std::chrono::steady_clock::now();
     if (!draws_ || now - drawn_ < std::chrono::milliseconds(200)) return llvm::Error::success();
     drawn_ = now;
-    fmt::print(stderr, "\r{} {} of {}\x1b[K", verb_, done, total);
+    plan::tell(stderr, fmt::format("\r{} {} of {}\x1b[K", verb_, done, total));
     return llvm::Error::success();
   }
   /// Says what failed; the exit code.
@@ -55,7 +56,7 @@ class Work {
 
  private:
   void clear() {
-    if (draws_ && drawn_ != std::chrono::steady_clock::time_point()) fmt::print(stderr, "\r\x1b[K");
+    if (draws_ && drawn_ != std::chrono::steady_clock::time_point()) plan::tell(stderr, "\r\x1b[K");
     drawn_ = {};
   }
 

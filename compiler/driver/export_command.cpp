@@ -15,6 +15,7 @@
 #include "runtime/export/markdown.h"
 #include "runtime/export/parquet.h"
 #include "runtime/export/tables.h"
+#include "runtime/files/files.h"
 #include "runtime/store/history.h"
 #include "runtime/store/store.h"
 
@@ -58,45 +59,35 @@ void write(const ExportOptions& options, const std::vector<exports::Source>& sou
   }
 }
 
-llvm::Error cannotWrite(const std::string& path, const std::string& why) {
-  return llvm::createStringError(fmt::format("{} cannot be written: {}; name another file with --to FILE", path, why));
-}
-
-/// Whether a file may be put in its place: not where a device or a pipe is, which is written to as it is.
-bool isReplaceable(const std::string& path) {
-  std::error_code unknown;
-  const auto type = std::filesystem::status(path, unknown).type();
-  return type == std::filesystem::file_type::not_found || type == std::filesystem::file_type::regular;
-}
-
-llvm::Error writeInto(llvm::raw_fd_ostream& out, const std::string& name, const ExportOptions& options,
+llvm::Error writeInto(int file, const std::string& name, const ExportOptions& options,
                       const std::vector<exports::Source>& sources) {
+  llvm::raw_fd_ostream out(file, /*shouldClose=*/false);
   write(options, sources, out);
   out.flush();
   const std::error_code failed = out.error();
   out.clear_error();  // LLVM ends a program that leaves one
-  return failed ? cannotWrite(name, failed.message()) : llvm::Error::success();
+  return failed ? files::systemError(name, failed.value()) : llvm::Error::success();
+}
+
+llvm::Error writeText(const ExportOptions& options, const std::vector<exports::Source>& sources) {
+  if (options.to == "-") return writeInto(STDOUT_FILENO, "standard output", options, sources);
+  return files::writeBy(options.to, [&](const std::string& temporary) -> llvm::Error {
+    int file = -1;
+    if (const auto failed = llvm::sys::fs::openFileForWrite(temporary, file))
+      return files::systemError(options.to, failed.value());
+    llvm::Error error = writeInto(file, options.to, options, sources);
+    llvm::sys::fs::closeFile(file);
+    return error;
+  });
 }
 
 llvm::Error writeAll(const ExportOptions& options, const std::vector<exports::Source>& sources) {
-  if (options.to == "-") {
-    llvm::raw_fd_ostream out(STDOUT_FILENO, /*shouldClose=*/false);
-    return writeInto(out, "standard output", options, sources);
-  }
-  if (options.format == ExportFormat::Parquet) {
-    if (!isReplaceable(options.to)) return cannotWrite(options.to, "it is no file");
+  if (options.format == ExportFormat::Parquet)
     return exports::writeParquet(options.to, [&](exports::Sink& sink) { writeTable(options, sources, sink); });
-  }
-  if (!isReplaceable(options.to)) {
-    std::error_code failed;
-    llvm::raw_fd_ostream out(options.to, failed, llvm::sys::fs::CD_OpenExisting);
-    return failed ? cannotWrite(options.to, failed.message()) : writeInto(out, options.to, options, sources);
-  }
-  llvm::Error error = llvm::writeToOutput(options.to, [&](llvm::raw_ostream& out) {
-    write(options, sources, out);
-    return llvm::Error::success();
-  });
-  return error ? cannotWrite(options.to, llvm::toString(std::move(error))) : llvm::Error::success();
+  llvm::Error error = writeText(options, sources);
+  if (!error) return error;
+  return llvm::createStringError(
+      fmt::format("cannot write {}; name another file with --to FILE", llvm::toString(std::move(error))));
 }
 
 /// "" or what in these options does not go together.

@@ -13,6 +13,7 @@
 #include "compiler/format/diff.h"
 #include "compiler/format/format.h"
 #include "compiler/parse/load.h"
+#include "runtime/files/files.h"
 #include "runtime/report/layout.h"
 
 namespace expc::driver {
@@ -26,7 +27,8 @@ llvm::Error cannot(std::string_view what, const std::string& name, std::error_co
   return llvm::createStringError(code, fmt::format("cannot {} {}: {}", what, name, code.message()));
 }
 
-/// Adds the .exp files of a folder and the folders in it, by name; hidden ones (`.git`) are left alone.
+/// Adds the .exp files of a folder and the folders in it, by name. Hidden ones (`.git`) are left alone, and so are
+/// links: they lead to files of other folders.
 llvm::Error addFolder(const std::string& folder, std::vector<std::string>& files) {
   std::vector<std::string> entries;
   std::error_code code;
@@ -40,7 +42,7 @@ llvm::Error addFolder(const std::string& folder, std::vector<std::string>& files
     if (fs::status(entry, status, /*follow=*/false)) continue;  // gone again
     if (fs::is_directory(status)) {
       if (llvm::Error error = addFolder(entry, files)) return error;
-    } else if (path::extension(entry) == ".exp" && fs::is_regular_file(entry)) {
+    } else if (path::extension(entry) == ".exp" && fs::is_regular_file(status)) {
       files.push_back(entry);
     }
   }
@@ -84,8 +86,9 @@ class Formatter {
   void print(std::string_view text) { failed_ |= !console_.print(text); }
 
   void formatFile(const std::string& name) {
-    auto buffer = isInput(name) ? llvm::MemoryBuffer::getSTDIN() : llvm::MemoryBuffer::getFile(name);
-    if (!buffer) return fail(cannot("read", name, buffer.getError()));
+    auto buffer =
+        isInput(name) ? llvm::errorOrToExpected(llvm::MemoryBuffer::getSTDIN()) : files::read(name, files::kMostByHand);
+    if (!buffer) return fail(llvm::createStringError("cannot read " + llvm::toString(buffer.takeError())));
     const std::string shown = isInput(name) ? "<stdin>" : name;
     diag::Emitter& emitter = compilation_.emitter;
     const auto file = parse::load(compilation_.sources, shown, (*buffer)->getBuffer().str(), emitter);

@@ -22,6 +22,7 @@
 #include "runtime/cluster/script.h"
 #include "runtime/cluster/site.h"
 #include "runtime/cluster/slurm.h"
+#include "runtime/files/files.h"
 
 namespace expc::driver {
 
@@ -70,10 +71,7 @@ llvm::Expected<JobRecord> submitScript(const RunOptions& options, const std::str
   std::error_code error;
   fs::create_directories(folder, error);
   const std::string path = fmt::format("{}/submitted.{}.sh", folder, getpid());
-  std::ofstream file(path);
-  file << script;
-  file.close();
-  if (!file) return llvm::createStringError(fmt::format("{} cannot be written", path));
+  if (auto failed = files::write(path, script)) return failed;
   auto id = cluster::submit(path);
   if (!id) {
     fs::remove(path, error);

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 #include <llvm/Support/FileSystem.h>
-#include <llvm/Support/MemoryBuffer.h>
-#include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
 #include <map>
@@ -12,6 +10,7 @@
 #include "compiler/lower/lower.h"
 #include "runtime/engine/command_files.h"
 #include "runtime/engine/data.h"
+#include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 
 namespace expc::driver {
@@ -259,15 +258,12 @@ llvm::Expected<llvm::json::Value> makeLock(const check::Program& program, bool d
 }
 
 llvm::Error writeLock(const std::string& path, const llvm::json::Value& lock) {
-  return llvm::writeToOutput(path, [&](llvm::raw_ostream& out) {
-    out << plan::prettyJson(lock) << "\n";
-    return llvm::Error::success();
-  });
+  return files::write(path, plan::prettyJson(lock) + "\n");
 }
 
 llvm::Expected<llvm::json::Value> readLock(const std::string& path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer) return llvm::createStringError(fmt::format("cannot read {}: {}", path, buffer.getError().message()));
+  auto buffer = files::read(path, files::kMostByHand);
+  if (!buffer) return llvm::createStringError("cannot read " + llvm::toString(buffer.takeError()));
   auto lock = parseLock((*buffer)->getBuffer());
   if (!lock) return llvm::createStringError(fmt::format("{} {}", path, llvm::toString(lock.takeError())));
   return lock;

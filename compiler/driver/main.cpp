@@ -1,13 +1,19 @@
 // The `expc` command: options in, one call out.
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "compiler/diag/closest.h"
@@ -495,10 +501,33 @@ std::string unknownCommand(const CLI::App& app, const std::vector<std::string>& 
   return "";
 }
 
+/// Whatever is opened next would have the number of a closed standard stream, and get what is printed.
+void openStandardStreams() {
+  for (const auto& [number, flags] : {std::pair(0, O_RDONLY), std::pair(1, O_RDONLY), std::pair(2, O_WRONLY)})
+    if (fcntl(number, F_GETFD) < 0) open("/dev/null", flags);  // the lowest number that is free
+}
+
+/// `--results=~/r` is left as it is by most shells.
+std::string withHome(std::string word) {
+  const size_t at = word.find("=~/");
+  const char* home = std::getenv("HOME");
+  if (word.starts_with("--") && at == word.find('=') && at != std::string::npos && home) word.replace(at + 1, 1, home);
+  return word;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  openStandardStreams();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write, not the end of a run
+  std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that may not get longer
+  std::error_code removed;
+  const auto here = std::filesystem::current_path(removed);
+  if (removed || here.empty())
+    return Console(ColourMode::Never)
+        .error("the folder in which this was started is not there any more: change into one that is");
+  std::vector<std::string> words(argv + 1, argv + argc);
+  std::transform(words.begin(), words.end(), words.begin(), withHome);
 
   Asked asked;
   CLI::App app{"expc: performance studies as source code", "expc"};
@@ -515,7 +544,7 @@ int main(int argc, char** argv) {
   app.fallthrough();
   addCheck(app, asked);
   addPlan(app, asked);
-  addRun(app, asked, std::vector<std::string>(argv + 1, argv + argc));
+  addRun(app, asked, words);
   addDiagnose(app, asked);
   addRehearse(app, asked);
   addReport(app, asked);
@@ -537,9 +566,9 @@ int main(int argc, char** argv) {
   if (argc == 3 && std::string_view(argv[1]) == "agent") return agent(argv[2], Console(ColourMode::Never));
 
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
-    const std::string unknown = unknownCommand(app, {argv + 1, argv + argc});
+    const std::string unknown = unknownCommand(app, words);
     if (error.get_exit_code() != 0 && !unknown.empty()) return Console(colour).usage(unknown);
     const int code = app.exit(error);
     return code == 0 ? kSuccess : kUsage;

@@ -1,6 +1,4 @@
 #include <fmt/format.h>
-#include <llvm/Support/FileSystem.h>
-#include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,6 +9,7 @@
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/starters/starters.h"
 #include "compiler/parse/tokens.h"
+#include "runtime/files/files.h"
 
 namespace expc::driver {
 
@@ -30,18 +29,6 @@ bool isName(const std::string& name) {
   source::SourceManager sources;
   const std::vector<parse::LexedToken> tokens = parse::tokens(sources, sources.add("", name));
   return tokens.size() == 2 && parse::isWord(tokens[0].kind) && tokens[0].range.end == name.size();
-}
-
-/// Writes a file that must not be there yet, unless `replace`.
-std::error_code write(const std::string& path, std::string_view text, bool replace) {
-  std::error_code failed;
-  llvm::raw_fd_ostream out(path, failed, replace ? llvm::sys::fs::CD_CreateAlways : llvm::sys::fs::CD_CreateNew);
-  if (failed) return failed;
-  out << text;
-  out.close();
-  failed = out.error();
-  out.clear_error();
-  return failed;
 }
 
 }  // namespace
@@ -67,11 +54,11 @@ int newStudy(const NewOptions& options, const Console& console) {
   std::string text(starter->text);
   text.replace(text.find(kStudy), kStudy.size(), "\nstudy " + name + " {");
   const std::string shown = path.string();
-  if (const std::error_code failed = write(shown, text, options.force))
-    return console.error(
-        failed == std::errc::file_exists
-            ? fmt::format("{} is there already; choose another name, or replace it with --force", shown)
-            : fmt::format("cannot write {}: {}", shown, failed.message()));
+  std::error_code unknown;
+  if (!options.force && std::filesystem::exists(std::filesystem::symlink_status(path, unknown)))
+    return console.error(fmt::format("{} is there already; choose another name, or replace it with --force", shown));
+  if (llvm::Error error = files::write(shown, text))
+    return console.error(fmt::format("cannot write {}", llvm::toString(std::move(error))));
   return console.print(
              fmt::format("wrote {0}\n  expc check {0}\n  expc plan {0}\n  expc run {0} --preset quick\n", shown))
              ? kSuccess

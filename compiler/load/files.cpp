@@ -1,16 +1,27 @@
 #include "compiler/load/files.h"
 
 #include <llvm/ADT/SmallString.h>
-#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Path.h>
+
+#include <string>
+#include <system_error>
+
+#include "runtime/files/files.h"
 
 namespace expc::load {
 
 FileSystem FileSystem::real() {
   return {[](const std::string& path) -> llvm::Expected<std::string> {
-    auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-    if (!buffer) return llvm::errorCodeToError(buffer.getError());
-    return std::string((*buffer)->getBuffer());
+    auto buffer = files::read(path, files::kMostByHand);
+    if (buffer) return std::string((*buffer)->getBuffer());
+    std::error_code code;
+    std::string why;
+    llvm::handleAllErrors(buffer.takeError(), [&](const llvm::ErrorInfoBase& error) {
+      code = error.convertToErrorCode();
+      why = error.message();
+    });
+    if (why.starts_with(path + ": ")) why.erase(0, path.size() + 2);  // whoever asks names the file
+    return llvm::createStringError(code, why);
   }};
 }
 

@@ -5,10 +5,13 @@
 #include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
-#include <llvm/Support/raw_ostream.h>
 
 #include <cstdint>
 #include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "runtime/files/files.h"
 
 namespace expc::lsp {
 namespace {
@@ -43,21 +46,12 @@ std::optional<std::string> showText(const std::string& folder, std::string_view 
   llvm::sys::path::append(path, llvm::StringRef(name));
   uint64_t size = 0;
   if (!llvm::sys::fs::file_size(path, size) && size == text.size()) return std::string(path.str());
-  // Written aside and renamed, so that no other server ever sees half of it.
-  int descriptor = -1;
-  llvm::SmallString<128> aside;
-  if (llvm::sys::fs::createUniqueFile(path + ".%%%%%%", descriptor, aside)) return std::nullopt;
-  llvm::raw_fd_ostream out(descriptor, /*shouldClose=*/true);
-  out << llvm::StringRef(text);
-  out.close();
-  const bool failed = out.has_error();
-  out.clear_error();
-  using llvm::sys::fs::perms;
-  if (failed || llvm::sys::fs::setPermissions(aside, static_cast<perms>(perms::owner_read | perms::group_read)) ||
-      llvm::sys::fs::rename(aside, path)) {
-    llvm::sys::fs::remove(aside);
+  if (llvm::Error error = files::write(path.str().str(), text)) {
+    llvm::consumeError(std::move(error));
     return std::nullopt;
   }
+  using llvm::sys::fs::perms;
+  llvm::sys::fs::setPermissions(path, static_cast<perms>(perms::owner_read | perms::group_read));
   return std::string(path.str());
 }
 

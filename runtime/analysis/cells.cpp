@@ -33,8 +33,8 @@ struct BlockValues {
   std::vector<int64_t> sessions;  // of each value
   std::vector<int64_t> runs;      // of each value: the last one that measured a part of it
   unsigned lost = 0;              // blocks in which every point of the cell was tried, without a value
-  std::string why_lost;           // of the newest of these: what was wrong before may be mended
-  std::string apart;              // why blocks count for nothing in which not every point was tried
+  Why why_lost;                   // of the newest of these: what was wrong before may be mended
+  Why apart;                      // why blocks count for nothing in which not every point was tried
   bool timed_out = false;         // one of the values
 };
 
@@ -56,7 +56,7 @@ class Members {
   }
 
   /// Why the block has no value: the first point that has none; "" if all have one.
-  std::string whyLost() const {
+  Why whyLost() const {
     for (size_t i = 0; i < places_.size(); ++i) {
       const std::string label = placeLabel(index_, cell_.points[i]);
       if (!at_[i]) return label + " was not run in the same block and session";
@@ -64,13 +64,12 @@ class Members {
       if (outcome.ended()) continue;
       if (outcome.superseded)
         return fmt::format("{} timed out after {:.6g} s, which is less than it is given now", label, outcome.limit);
-      const std::string reason = brief(*outcome.reason);
       const char* end = outcome.status == TrialStatus::Infeasible ? " ran out of memory"
                         : outcome.status == TrialStatus::Invalid  ? " was disturbed"
                                                                   : " failed";
-      return label + end + (reason.empty() ? "" : ": " + reason);
+      return {label + end, brief(*outcome.reason)};
     }
-    return "";
+    return {};
   }
   int64_t lastRun() const {
     int64_t last = 0;
@@ -132,7 +131,7 @@ BlockValues blockValues(const Index& index, const plan::Cell& cell) {
     }
     if (i + 1 < first.size() && first[i + 1].block == block) continue;
     if (!has_value) {
-      std::string why = members.ended() ? reading.why : members.whyLost();
+      Why why = members.ended() ? Why(reading.why) : members.whyLost();
       if (members.triedIn(block)) {
         ++result.lost;
         result.why_lost = std::move(why);
@@ -160,11 +159,16 @@ stats::NestedIntervals intervalsOf(const plan::Cell& cell, const std::vector<dou
   return intervals.mapped([](double log) { return std::exp(log); });
 }
 
+void give(CellEstimate& estimate, Why why) {
+  estimate.why = std::move(why.text);
+  estimate.cause = std::move(why.cause);
+}
+
 /// Sets the state from what is known of the cell's points alone; Measured if nothing speaks against it.
 void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell& result) {
-  const auto set = [&](CellState state, std::string why) {
+  const auto set = [&](CellState state, Why why) {
     result.state = state;
-    result.estimate.why = std::move(why);
+    give(result.estimate, std::move(why));
   };
   result.state = CellState::Measured;
   for (size_t i = 0; i < cell.points.size(); ++i) {
@@ -174,22 +178,22 @@ void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell&
     const unsigned blocks = outcomes.infeasible_blocks;
     const auto label = [&] { return placeLabel(evidence.index, cell.points[i]); };
     if (outcomes.outcomes.empty()) {
-      std::string why = label() + " was not run";
+      Why why(label() + " was not run");
       if (point && !point->unavailable.empty())
-        why = label() + " is not available here: " + point->unavailable;
+        why = {label() + " is not available here", point->unavailable};
       else if (point && !point->expected_infeasible.empty())
-        why = label() + " is expected infeasible, not started: " + point->expected_infeasible;
+        why = {label() + " is expected infeasible, not started", point->expected_infeasible};
       return set(CellState::NotRun, std::move(why));
     }
-    const std::string reason = brief(outcomes.memory_reason), evidence_text = reason.empty() ? "" : ": " + reason;
-    if (blocks >= kInfeasibleBlocks) {
-      const std::string why = fmt::format("{} ran out of memory in {} blocks{}", label(), blocks, evidence_text);
-      return set(treated ? CellState::Infeasible : CellState::NoBaseline, treated ? why : "no baseline: " + why);
-    }
-    if (treated && blocks > 0 && outcomes.valid > 0) {
-      return set(CellState::Unstable, fmt::format("{} is unstable: out of memory in {} of {} blocks{}", label(), blocks,
-                                                  outcomes.outcomes.size(), evidence_text));
-    }
+    const std::string reason = brief(outcomes.memory_reason);
+    if (blocks >= kInfeasibleBlocks)
+      return set(treated ? CellState::Infeasible : CellState::NoBaseline,
+                 {fmt::format("{}{} ran out of memory in {} blocks", treated ? "" : "no baseline: ", label(), blocks),
+                  reason});
+    if (treated && blocks > 0 && outcomes.valid > 0)
+      return set(CellState::Unstable, {fmt::format("{} is unstable: out of memory in {} of {} blocks", label(), blocks,
+                                                   outcomes.outcomes.size()),
+                                       reason});
   }
 }
 
@@ -197,7 +201,7 @@ void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell&
 std::string tooFew(const plan::Cell& cell, const BlockValues& values, double confidence, unsigned fewest) {
   std::string text = fmt::format("needs {} for {:.4g} % confidence, has {}", countNoun(cell, fewest), confidence * 100,
                                  values.values.size());
-  const std::string loss = (values.lost > 0 ? values.why_lost : values.apart);
+  const std::string& loss = (values.lost > 0 ? values.why_lost : values.apart).text;
   return loss.empty() ? text : text + " (" + loss + ")";
 }
 
@@ -272,7 +276,7 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   if (values.values.empty()) {
     if (result.state == CellState::Measured) {
       result.state = CellState::Lost;
-      result.estimate.why = (values.lost > 0 ? values.why_lost : values.apart);
+      give(result.estimate, values.lost > 0 ? values.why_lost : values.apart);
     }
     return result;
   }

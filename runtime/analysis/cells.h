@@ -3,6 +3,7 @@
 // From records to the estimate of one cell of a comparison or criterion.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/analysis/index.h"
@@ -19,6 +20,14 @@ enum class CellState {
   Infeasible,  // the treated point ran out of memory in kInfeasibleBlocks blocks
   Unstable,    // the treated point ran out of memory in some blocks and not in others
   NoBaseline   // another point of the cell is infeasible
+};
+
+/// A reason in two parts: what it is of, and what is behind it, which other places may share ("": nothing is).
+struct Why {
+  Why(std::string of = "", std::string because = "")
+      : text(because.empty() ? std::move(of) : of + ": " + because), cause(std::move(because)) {}
+
+  std::string text, cause;
 };
 
 struct MeasuredCell {

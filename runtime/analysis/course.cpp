@@ -34,7 +34,7 @@ void add(Values& to, const store::Trial& trial, double value, const store::Histo
   if (to.values.empty())
     to.stay = {trial.started,
                trial.session,
-               session == history.sessions.end() ? "" : session->second.host,
+               session == history.sessions.end() ? "" : session->second.where.machine(),
                trial.key->worker_build,
                trial.key->data,
                0,

@@ -163,12 +163,7 @@ void Index::startRun(RunPolicy policy) {
   }
 }
 
-void Index::add(const store::Session& session) {
-  // "n1+n2/local:3": nodes that are a group, and a lane beside others, which have sessions of their own.
-  llvm::SmallVector<llvm::StringRef> names;
-  llvm::StringRef(session.host).split('/').first.split(names, '+');
-  nodes_[session.id].assign(names.begin(), names.end());
-}
+void Index::add(const store::Session& session) { nodes_[session.id] = session.where.nodes; }
 
 const PlaceOutcomes& Index::of(plan::TrialKind kind, const plan::Place& place) const {
   static const PlaceOutcomes none;

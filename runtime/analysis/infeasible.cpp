@@ -18,7 +18,7 @@ constexpr const char* kOneBlock = " (one trial, which shows that it can happen a
 struct PointFacts {
   Verdict verdict = Verdict::NotRun;
   bool one_block = false;  // a pass that rests on one block
-  std::string why;
+  Why why;
 };
 
 PointFacts factsOf(const Evidence& evidence, const plan::Cell& cell) {
@@ -32,16 +32,17 @@ PointFacts factsOf(const Evidence& evidence, const plan::Cell& cell) {
   if (outcomes.outcomes.empty()) {
     facts.why = label + " was not run";
     if (point && !point->unavailable.empty())
-      facts.why = label + " is not available here: " + point->unavailable;
+      facts.why = {label + " is not available here", point->unavailable};
     else if (point && !point->expected_infeasible.empty())
-      facts.why = label + " is expected infeasible, not started: " + point->expected_infeasible +
-                  " (an estimate is no evidence; --try-infeasible starts it)";
+      facts.why = {label + " is expected infeasible, not started",
+                   point->expected_infeasible + " (an estimate is no evidence; --try-infeasible starts it)"};
   } else if (outcomes.valid > 0) {
     facts.verdict = Verdict::Fail;
-    facts.why = fmt::format("{} ran well in {} of {} blocks", label, outcomes.valid, outcomes.outcomes.size());
+    std::string why = fmt::format("{} ran well in {} of {} blocks", label, outcomes.valid, outcomes.outcomes.size());
     if (blocks > 0)
-      facts.why += fmt::format(", out of memory in {}: it is unstable{}", blocks,
-                               outcomes.memory_reason.empty() ? "" : " (" + outcomes.memory_reason + ")");
+      why += fmt::format(", out of memory in {}: it is unstable{}", blocks,
+                         outcomes.memory_reason.empty() ? "" : " (" + outcomes.memory_reason + ")");
+    facts.why = std::move(why);
   } else if (blocks >= kInfeasibleBlocks) {
     facts.verdict = Verdict::Pass;
     facts.why = fmt::format("{} ran out of memory in {} blocks", label, blocks);
@@ -51,10 +52,10 @@ PointFacts factsOf(const Evidence& evidence, const plan::Cell& cell) {
     facts.why = label + " ran out of memory in its only block" + kOneBlock;
   } else {
     facts.verdict = Verdict::Inconclusive;
-    facts.why = blocks > 0
-                    ? fmt::format("{} ran out of memory in {} block, {} are needed", label, blocks, kInfeasibleBlocks)
-                    : label + " did not run out of memory, nor did it run well" +
-                          (outcomes.last_reason.empty() ? "" : ": " + outcomes.last_reason);
+    facts.why =
+        blocks > 0
+            ? Why(fmt::format("{} ran out of memory in {} block, {} are needed", label, blocks, kInfeasibleBlocks))
+            : Why(label + " did not run out of memory, nor did it run well", outcomes.last_reason);
   }
   return facts;
 }
@@ -64,7 +65,8 @@ CellEstimate estimateOf(const Evidence& evidence, const plan::Cell& cell, size_t
   CellEstimate estimate;
   estimate.cell = static_cast<unsigned>(index);
   estimate.verdict = facts.verdict;
-  estimate.why = facts.why;
+  estimate.why = facts.why.text;
+  estimate.cause = facts.why.cause;
   estimate.scope.planned = kInfeasibleBlocks;
   estimate.scope.complete = outcomes.infeasible_blocks;
   std::set<int64_t> sessions;
@@ -75,7 +77,7 @@ CellEstimate estimateOf(const Evidence& evidence, const plan::Cell& cell, size_t
 }
 
 std::string whyOf(Verdict verdict, const plan::Criterion& criterion, const std::vector<PointFacts>& facts) {
-  if (facts.size() == 1) return facts[0].why;
+  if (facts.size() == 1) return facts[0].why.text;
   const bool forall = criterion.claim.kind != plan::Claim::Kind::Exists;
   // The first cell with the verdict explains it.
   const auto explains =
@@ -91,9 +93,9 @@ std::string whyOf(Verdict verdict, const plan::Criterion& criterion, const std::
   if (explains == facts.end()) {
     const auto open = std::find_if(facts.begin(), facts.end(),
                                    [](const PointFacts& entry) { return entry.verdict != Verdict::Pass; });
-    return open == facts.end() ? "" : open->why;
+    return open == facts.end() ? "" : open->why.text;
   }
-  return fmt::format("{} of {}: {}", count, all, explains->why);
+  return fmt::format("{} of {}: {}", count, all, explains->why.text);
 }
 
 }  // namespace

@@ -62,6 +62,8 @@ struct CellEstimate {
   std::optional<stats::Spreads> spreads = std::nullopt;  // of one point: of values from several sessions
   Verdict verdict = Verdict::NotRun;                     // of the cell alone, for criteria
   std::string why;                                       // when not pass: "needs 6 pairs for 95 % confidence, has 4"
+  std::string cause =
+      "";  // what `why` ends with, behind ": ", where that is not of this cell alone: what a program said
 };
 
 struct ComparisonResult {

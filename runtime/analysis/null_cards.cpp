@@ -5,10 +5,15 @@ namespace {
 
 bool isOpenAnyway(Verdict verdict) { return verdict == Verdict::NotRun || verdict == Verdict::NotAsked; }
 
+void say(CellEstimate& cell) {
+  cell.why = kOnNullCards;
+  cell.cause.clear();
+}
+
 void withhold(CellEstimate& cell) {
   if (isOpenAnyway(cell.verdict)) return;
   cell.verdict = Verdict::Inconclusive;
-  cell.why = kOnNullCards;
+  say(cell);
 }
 
 }  // namespace
@@ -24,7 +29,7 @@ void withholdVerdicts(Judgement& judgement) {
   }
   for (ComparisonResult& comparison : judgement.comparisons)
     for (CellEstimate& cell : comparison.cells)
-      if (cell.estimate) cell.why = kOnNullCards;
+      if (cell.estimate) say(cell);
   for (ControlResult& control : judgement.controls) {
     control.untrusted = false;
     control.why = control.metric + " (control " + control.name + ") is not judged: " + kOnNullCards;

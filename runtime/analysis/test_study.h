@@ -119,7 +119,7 @@ struct Records {
     if (!known) {
       store::Session opened;
       opened.id = session;
-      opened.host = "node1";
+      opened.where.nodes = {"node1"};
       results.sessions.push_back(opened);
     }
     store::Trial trial;

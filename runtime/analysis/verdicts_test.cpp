@@ -182,7 +182,7 @@ TEST_CASE("scope counts sessions and nodes") {
   records.pairs(7, 1.5);
   store::Session second;
   second.id = 2;
-  second.host = "node2";
+  second.where.nodes = {"node2"};
   records.results.sessions.push_back(second);
   for (store::Trial& trial : records.results.trials) {
     if (trial.block > 4) trial.session = 2;
@@ -197,7 +197,7 @@ TEST_CASE("scope counts the nodes of a group on which the trials ran, and no oth
   for (const unsigned nodes : {1, 2}) {
     Records records;
     records.pairs(7, 1.5);
-    records.results.sessions[0].host = "n1+n2+n3/node:0";
+    records.results.sessions[0].where = {{"n1", "n2", "n3"}, "node:0", {}};
     for (store::Trial& trial : records.results.trials)
       trial.devices = nodes == 1 ? R"([{"device":"cpu","index":0}])"
                                  : R"([{"device":"cpu","index":0,"node":"n1"},{"device":"cpu","index":0,"node":"n2"}])";

@@ -1,71 +1,284 @@
 #include "runtime/bundle/anonymous.h"
 
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <pwd.h>
 #include <unistd.h>
 
-#include <cctype>
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
-#include <map>
+#include <initializer_list>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "runtime/bundle/archive.h"
+#include "runtime/files/files.h"
+#include "runtime/plan/json.h"
 
 namespace expc::bundle {
 namespace {
 
-/// Cards have numbers of their own, as people do: "GPU-8f3c…" becomes "GPU-1" wherever that card is named.
-std::string hideCards(std::string text) {
-  constexpr size_t kNumber = 36;
-  std::map<std::string, std::string> stand_ins;
-  for (size_t at = 0; (at = text.find("GPU-", at)) != std::string::npos; at += 4) {
-    size_t end = at + 4;
-    while (end < text.size() && (std::isxdigit(static_cast<unsigned char>(text[end])) || text[end] == '-')) ++end;
-    if (end - at - 4 != kNumber) continue;
-    const std::string card = text.substr(at, end - at);
-    const auto [stand_in, fresh] = stand_ins.try_emplace(card, "GPU-" + std::to_string(stand_ins.size() + 1));
-    text.replace(at, card.size(), stand_in->second);
-  }
-  return text;
+using llvm::StringRef;
+using llvm::json::Value;
+
+constexpr const char *kHost = "a host", *kUser = "a user", *kFolder = "a folder", *kBoot = "a boot", *kCard = "a card",
+                     *kAddress = "an address";
+constexpr const char* kHome = "/home/someone";
+
+bool isLetter(char letter) { return llvm::isAlnum(letter) || static_cast<unsigned char>(letter) >= 0x80; }
+
+template <typename Keys>
+bool isAmong(const Keys& keys, StringRef key) {
+  return std::find(std::begin(keys), std::end(keys), key) != std::end(keys);
+}
+
+/// Behind these stand words of a fixed list, and what kinds of hardware and software it is: measurements mean nothing
+/// without them.
+bool isKind(StringRef key) {
+  constexpr StringRef kKeys[] = {"device",  "launcher",   "kind",     "entry",     "status",
+                                 "outcome", "verdict",    "schema",   "type",      "op",
+                                 "unit",    "relation",   "better",   "estimator", "dimension",
+                                 "os",      "gpu_driver", "governor", "cpu_model", "cuda_driver"};
+  return isAmong(kKeys, key);
+}
+
+bool isAddress(StringRef text) {
+  const std::string whole = text.trim("[]").str(), front = text.split(':').first.str();
+  in6_addr six{};
+  in_addr four{};
+  return inet_pton(AF_INET, front.c_str(), &four) == 1 || inet_pton(AF_INET6, whole.c_str(), &six) == 1;
+}
+
+Value parsed(const std::string& text) {
+  auto value = plan::parseJson(text);
+  if (value) return std::move(*value);
+  llvm::consumeError(value.takeError());
+  return nullptr;
 }
 
 }  // namespace
 
-void Anonymous::hide(const std::string& text, std::string stand_in) {
-  if (text.size() > 1) hidden_.emplace_back(text, std::move(stand_in));
+void Words::add(StringRef text) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t begin = at;
+    while (at < text.size() && isLetter(text[at])) ++at;
+    if (at > begin) words_.insert(text.slice(begin, at).lower());
+    at += at == begin;
+  }
 }
 
-void Anonymous::hideOwn() {
-  char host[256] = {};
-  gethostname(host, sizeof host - 1);
-  const char* home = std::getenv("HOME");
+void Words::addKeys(const Value& value) {
+  if (const auto* array = value.getAsArray())
+    for (const Value& element : *array) addKeys(element);
+  if (const auto* object = value.getAsObject())
+    for (const auto& [key, element] : *object) {
+      add(key);
+      if (const auto text = element.getAsString(); text && isKind(key)) add(*text);
+      addKeys(element);
+    }
+}
+
+Anonymous::Anonymous(const store::Results& results, const std::string& study, const std::string& folder, Words own)
+    : own_(std::move(own)) {
+  addOwn();
+  add(folder, "/results", kFolder);
+  add(study, "/study", kFolder);
+  for (const store::Session& session : results.sessions) {
+    for (const std::string& node : session.where.nodes) addHost(node);
+    for (const std::string& boot : session.where.boots) addBoot(boot);
+    const Value environment = parsed(session.environment_json);
+    own_.addKeys(environment);
+    collect(environment, "");
+  }
+  for (const store::Trial& trial : results.trials) {
+    for (const std::string* json : {&trial.devices, &trial.environment_json}) {
+      const Value value = parsed(*json);
+      own_.addKeys(value);
+      collect(value, "");
+    }
+    for (const std::string* text : {&trial.reason, &trial.log_tail}) addHomes(*text);
+    for (const std::string& note : trial.notes) addHomes(note);
+  }
+}
+
+void Anonymous::add(StringRef text, std::string stand_in, const char* what) {
+  // Nobody is told from others by these.
+  constexpr StringRef kNobody[] = {"root", "localhost", "nobody", "/", "/root", "/tmp", "/home", "/Users"};
+  if (text.size() > 1 && !isAmong(kNobody, text)) names_.try_emplace(text.lower(), Name{std::move(stand_in), what});
+}
+
+/// A program may call it by the first part of its name.
+void Anonymous::addHost(StringRef name) {
+  if (names_.count(name.lower())) return;
+  std::string stand_in;
+  do stand_in = fmt::format("host{}", ++hosts_);
+  while (name.equals_insensitive(stand_in));
+  add(name, stand_in, isAddress(name) ? kAddress : kHost);
+  if (!isAddress(name)) add(name.split('.').first, stand_in, kHost);
+}
+
+void Anonymous::addBoot(StringRef id) {
+  if (!names_.count(id.lower())) add(id, fmt::format("boot{}", ++boots_), kBoot);
+}
+
+void Anonymous::addOwn() {
   const passwd* user = getpwuid(getuid());
-  hide(home ? home : "", "/home/someone");
-  hide(host, "host");
-  if (user && std::string(user->pw_name) != "root") hide(user->pw_name, "someone");
+  using Texts = std::initializer_list<const char*>;
+  for (const char* name : Texts{user ? user->pw_name : nullptr, std::getenv("USER"), std::getenv("LOGNAME")})
+    if (name) add(name, "someone", kUser);
+  for (const char* home : Texts{user ? user->pw_dir : nullptr, std::getenv("HOME")})
+    if (home) add(StringRef(home).rtrim('/'), kHome, kFolder);
+  char host[256] = {};
+  if (gethostname(host, sizeof host - 1) == 0) addHost(host);
 }
 
-std::string Anonymous::apply(std::string text) const {
-  for (const auto& [hidden, stand_in] : hidden_)
-    for (size_t at = 0; (at = text.find(hidden, at)) != std::string::npos; at += stand_in.size())
-      text.replace(at, hidden.size(), stand_in);
-  return hideCards(std::move(text));
+void Anonymous::addHomes(StringRef text) {
+  for (const StringRef above : {"/home/", "/Users/"})
+    for (size_t at = text.find(above); at != StringRef::npos; at = text.find(above, at + 1)) {
+      size_t begin = at, end = at + above.size();
+      while (begin > 0 && (isLetter(text[begin - 1]) || StringRef("/._-+").contains(text[begin - 1]))) --begin;
+      while (end < text.size() && (isLetter(text[end]) || StringRef("._-").contains(text[end]))) ++end;
+      const StringRef user = text.slice(at + above.size(), end);
+      add(user, "someone", kUser);
+      if (!user.empty()) add(text.slice(begin, end), kHome, kFolder);
+    }
+}
+
+void Anonymous::collect(const Value& value, StringRef key) {
+  if (const auto* array = value.getAsArray())
+    for (const Value& element : *array) collect(element, key);
+  if (const auto* object = value.getAsObject())
+    for (const auto& [name, element] : *object) collect(element, name);
+  const auto text = value.getAsString();
+  if (!text) return;
+  if (key == "host" || key == "node") return addHost(*text);
+  if (key == "boot_id") return addBoot(*text);
+  if (key == "uuid" && !names_.count(text->lower())) return add(*text, fmt::format("GPU-{}", ++cards_), kCard);
+  addHomes(*text);
+  if (key.contains_insensitive("addr") && isAddress(*text)) add(text->split(':').first, "address", kAddress);
+}
+
+const std::pair<const std::string, Anonymous::Name>* Anonymous::nameAt(std::string_view text, size_t at) const {
+  if (isLetter(text[at]) && at > 0 && isLetter(text[at - 1])) return nullptr;
+  const std::string_view rest = text.substr(at);
+  // What the text begins with here is not behind it, and of that the longest stands first.
+  for (auto name = names_.lower_bound(rest); name != names_.end() && name->first[0] == rest[0]; ++name) {
+    const std::string_view found = name->first;
+    const bool ends = found.size() >= rest.size() || !isLetter(rest[found.size()]) || !isLetter(found.back());
+    if (rest.starts_with(found) && ends) return &*name;
+  }
+  return nullptr;
+}
+
+std::string Anonymous::hidden(StringRef text) const {
+  const std::string small = text.lower();
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const auto* name = nameAt(small, at);
+    // A common word is hidden where a record names a host by it, and says no name in what people and programs write.
+    const bool telling =
+        name && (!own_.hold(name->first) || std::any_of(name->first.begin(), name->first.end(), llvm::isDigit));
+    if (telling)
+      out += name->second.stand_in;
+    else
+      out += text[at];
+    at += telling ? name->first.size() : 1;
+  }
+  return out;
+}
+
+bool Anonymous::isStandIn(StringRef text) const {
+  return std::any_of(names_.begin(), names_.end(),
+                     [&](const auto& name) { return text.equals_insensitive(name.second.stand_in); });
+}
+
+std::string Anonymous::standIn(StringRef text, const char* otherwise) const {
+  const auto name = names_.find(text.lower());
+  return name == names_.end() ? otherwise : name->second.stand_in;
+}
+
+void Anonymous::hide(Value& value, StringRef key) const {
+  if (auto* array = value.getAsArray())
+    for (Value& element : *array) hide(element, key);
+  if (auto* object = value.getAsObject())
+    for (auto& [name, element] : *object) {
+      const auto text = element.getAsString();
+      // Where programs lie tells who installed them.
+      if (text && key == "variables" && text->contains('/'))
+        element = "hidden";
+      else
+        hide(element, name);
+    }
+  const auto text = value.getAsString();
+  if (!text || isKind(key)) return;
+  if (key == "host" || key == "node")
+    value = standIn(*text, "host");
+  else if (key == "boot_id")
+    value = standIn(*text, "boot");
+  else if (key == "uuid")
+    value = standIn(*text, "GPU");
+  else
+    value = plan::jsonText(hidden(*text));
+}
+
+std::string Anonymous::hiddenJson(const std::string& text) const {
+  Value value = parsed(text);
+  hide(value, "");
+  return plan::canonicalJson(value);
 }
 
 void Anonymous::apply(store::Session& session) const {
-  session.host = apply(session.host);
-  session.boot_id = "boot";
-  session.environment_json = apply(session.environment_json);
+  for (std::string& node : session.where.nodes) node = standIn(node, "host");
+  for (std::string& boot : session.where.boots) boot = standIn(boot, "boot");
+  session.environment_json = hiddenJson(session.environment_json);
 }
 
 void Anonymous::apply(store::Trial& trial) const {
-  trial.reason = apply(trial.reason);
-  trial.log_tail = apply(trial.log_tail);
-  trial.devices = apply(trial.devices);
-  trial.environment_json = apply(trial.environment_json);
-  for (std::string& note : trial.notes) note = apply(note);
+  trial.reason = hidden(trial.reason);
+  trial.log_tail = hidden(trial.log_tail);
+  trial.devices = hiddenJson(trial.devices);
+  trial.environment_json = hiddenJson(trial.environment_json);
+  for (std::string& note : trial.notes) note = hidden(note);
 }
 
-std::string Anonymous::leftIn(const std::string& text) const {
-  for (const auto& [hidden, stand_in] : hidden_)
-    if (text.find(hidden) != std::string::npos) return hidden;
-  return "";
+llvm::Error Anonymous::search(const std::string& folder, std::set<std::string>& unsought) const {
+  auto files = filesBelow(folder);
+  if (!files) return files.takeError();
+  std::vector<std::pair<std::string, std::unique_ptr<llvm::MemoryBuffer>>> texts;
+  Words own = own_;
+  for (const std::string& name : *files) {
+    auto text = files::read(folder + "/" + name);
+    if (!text) return text.takeError();
+    if (StringRef(name).ends_with(".jsonl"))
+      for (const StringRef line : llvm::split((*text)->getBuffer(), '\n')) own.addKeys(parsed(line.str()));
+    if (StringRef(name).ends_with(".json")) own.addKeys(parsed((*text)->getBuffer().str()));
+    texts.emplace_back(name, std::move(*text));
+  }
+  for (const auto& name : llvm::make_first_range(names_))
+    if (own.hold(name) || isStandIn(name)) unsought.insert(name);
+  std::vector<std::string> left;
+  for (const auto& [file, buffer] : texts)
+    for (const std::string& text : {StringRef(file).lower(), buffer->getBuffer().lower()}) {
+      size_t at = 0;
+      const std::pair<const std::string, Name>* name = nullptr;
+      for (; at < text.size(); ++at)
+        if (name = nameAt(text, at); name && !unsought.count(name->first)) break;
+      if (at == text.size()) continue;
+      left.push_back(fmt::format("{} line {} has '{}', {}", file,
+                                 std::count(text.begin(), text.begin() + ptrdiff_t(at), '\n') + 1, name->first,
+                                 name->second.what));
+      break;
+    }
+  if (left.empty()) return llvm::Error::success();
+  return llvm::createStringError(fmt::format(
+      "no bundle was written, for it would tell who measured or where: {}. What a study, an option or a data file says "
+      "is not changed here: say it otherwise there, or bundle without --anonymous",
+      llvm::join(left, "; ")));
 }
 
 }  // namespace expc::bundle

@@ -5,14 +5,19 @@
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/BLAKE3.h>
-#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/JSON.h>
+#include <locale.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <ios>
 #include <memory>
+#include <string>
+#include <system_error>
 #include <utility>
-#include <vector>
+
+#include "runtime/files/files.h"
 
 namespace expc::bundle {
 namespace {
@@ -22,22 +27,37 @@ namespace fs = std::filesystem;
 using Archive = std::unique_ptr<archive, int (*)(archive*)>;
 using Entry = std::unique_ptr<archive_entry, void (*)(archive_entry*)>;
 
+// A journal is packed to a fortieth or so. Every file has its digest in the manifest, which nothing packs.
+constexpr uint64_t kMostBytes = 8 << 20, kMostPacked = 300, kMostFiles = 1000, kLeastOfFile = 32;
+
+/// Names are UTF-8 in the archive, whatever the locale is: libarchive asks that of the thread.
+class Utf8 {
+ public:
+  Utf8() : locale_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)), before_(uselocale(locale_)) {}
+  ~Utf8() {
+    uselocale(before_);
+    if (locale_) freelocale(locale_);
+  }
+  Utf8(const Utf8&) = delete;
+  Utf8& operator=(const Utf8&) = delete;
+
+ private:
+  const locale_t locale_, before_;
+};
+
 llvm::Error errorOf(const std::string& path, archive* of) {
   const char* why = archive_error_string(of);
   return llvm::createStringError(fmt::format("{}: {}", path, why ? why : "cannot be read as an archive"));
 }
 
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> contentOf(const std::string& path) {
-  auto content = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!content) return llvm::createStringError(fmt::format("{}: {}", path, content.getError().message()));
-  return std::move(*content);
-}
-
 llvm::Error add(archive* out, const std::string& path, const std::string& folder, const std::string& name) {
-  auto content = contentOf(folder + "/" + name);
+  auto content = files::read(folder + "/" + name);
   if (!content) return content.takeError();
   const Entry entry(archive_entry_new(), archive_entry_free);
   archive_entry_set_pathname(entry.get(), name.c_str());
+  if (!llvm::json::isUTF8(name))
+    return llvm::createStringError(fmt::format(
+        "a file's name is not UTF-8, so no archive can hold it: give '{}' another one", llvm::json::fixUTF8(name)));
   archive_entry_set_size(entry.get(), int64_t((*content)->getBufferSize()));
   archive_entry_set_filetype(entry.get(), AE_IFREG);
   archive_entry_set_perm(entry.get(), 0644);
@@ -91,27 +111,34 @@ llvm::Expected<std::set<std::string>> filesBelow(const std::string& folder) {
 llvm::Error pack(const std::string& folder, const std::string& path) {
   auto names = filesBelow(folder);
   if (!names) return names.takeError();
-  if (fs::exists(path))
+  std::error_code unknown;
+  if (fs::exists(fs::symlink_status(path, unknown)))
     return llvm::createStringError(fmt::format("{}: is there already; name a file that is not", path));
-  const Archive out(archive_write_new(), archive_write_free);
-  if (archive_write_set_format_pax_restricted(out.get()) != ARCHIVE_OK ||
-      archive_write_add_filter_zstd(out.get()) != ARCHIVE_OK ||
-      archive_write_open_filename(out.get(), path.c_str()) != ARCHIVE_OK)
-    return errorOf(path, out.get());
-  for (const std::string& name : *names)
-    if (auto error = add(out.get(), path, folder, name)) return error;
-  if (archive_write_close(out.get()) != ARCHIVE_OK) return errorOf(path, out.get());
-  return llvm::Error::success();
+  return files::writeBy(path, [&](const std::string& temporary) -> llvm::Error {
+    const Utf8 names_as_they_are;
+    const Archive out(archive_write_new(), archive_write_free);
+    if (archive_write_set_format_pax_restricted(out.get()) != ARCHIVE_OK ||
+        archive_write_add_filter_zstd(out.get()) != ARCHIVE_OK ||
+        archive_write_open_filename(out.get(), temporary.c_str()) != ARCHIVE_OK)
+      return errorOf(path, out.get());
+    for (const std::string& name : *names)
+      if (auto error = add(out.get(), path, folder, name)) return error;
+    return archive_write_close(out.get()) == ARCHIVE_OK ? llvm::Error::success() : errorOf(path, out.get());
+  });
 }
 
-llvm::Error unpack(const std::string& path, const std::string& folder, uint64_t most_bytes) {
+llvm::Error unpack(const std::string& path, const std::string& folder) {
+  const Utf8 names_as_they_are;
+  std::error_code failed;
+  const uint64_t size = fs::is_regular_file(path, failed) ? fs::file_size(path, failed) : 0;
+  if (size == 0) return llvm::createStringError(fmt::format("{}: is no file that holds anything", path));
   const Archive in(archive_read_new(), archive_read_free);
   if (archive_read_support_format_tar(in.get()) != ARCHIVE_OK ||
       archive_read_support_filter_zstd(in.get()) != ARCHIVE_OK ||
       archive_read_open_filename(in.get(), path.c_str(), 1 << 16) != ARCHIVE_OK)
     return errorOf(path, in.get());
   std::set<std::string> seen;
-  uint64_t left = most_bytes;
+  uint64_t left = kMostBytes + kMostPacked * size;
   archive_entry* entry = nullptr;
   int code = ARCHIVE_OK;
   while ((code = archive_read_next_header(in.get(), &entry)) == ARCHIVE_OK) {
@@ -122,13 +149,15 @@ llvm::Error unpack(const std::string& path, const std::string& folder, uint64_t 
       return llvm::createStringError(
           fmt::format("{}: holds '{}', which is no plain file of a bundle", path, name.substr(0, 200)));
     }
+    if (seen.size() > kMostFiles + size / kLeastOfFile)
+      return llvm::createStringError(fmt::format("{}: holds more files than a bundle of its size has", path));
     if (auto error = takeOut(in.get(), path, fs::path(folder) / name, left)) return error;
   }
   return code == ARCHIVE_EOF ? llvm::Error::success() : errorOf(path, in.get());
 }
 
 llvm::Expected<std::string> digestOf(const std::string& path) {
-  auto content = contentOf(path);
+  auto content = files::read(path);
   if (!content) return content.takeError();
   llvm::BLAKE3 hasher;
   hasher.update((*content)->getBuffer());

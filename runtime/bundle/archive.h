@@ -4,7 +4,6 @@
 
 #include <llvm/Support/Error.h>
 
-#include <cstdint>
 #include <set>
 #include <string>
 
@@ -18,8 +17,8 @@ llvm::Expected<std::set<std::string>> filesBelow(const std::string& folder);
 llvm::Error pack(const std::string& folder, const std::string& path);
 
 /// Takes them out into `folder`, which is made. Refused are links and other special files, names that are absolute or
-/// hold "..", a name twice, and more than `most_bytes` in all; what was written until then stays.
-llvm::Error unpack(const std::string& path, const std::string& folder, uint64_t most_bytes);
+/// hold "..", a name twice, and more bytes or files than an archive of its size has; what was written until then stays.
+llvm::Error unpack(const std::string& path, const std::string& folder);
 
 /// The BLAKE3 digest of a file, as 64 hex digits.
 llvm::Expected<std::string> digestOf(const std::string& path);

@@ -20,6 +20,7 @@
 #include <tuple>
 
 #include "runtime/cluster/slurm.h"
+#include "runtime/files/files.h"
 
 namespace expc::cluster {
 namespace {
@@ -48,17 +49,6 @@ std::optional<int> codeOf(const std::string& folder, const std::string& name) {
   std::ifstream file(folder + "/" + name + ".code");
   int code = 0;
   return file >> code ? std::optional(code) : std::nullopt;
-}
-
-llvm::Error writeWhole(const std::string& path, const std::string& text) {
-  const std::string next = path + ".new";
-  std::ofstream file(next);
-  file << text;
-  file.close();
-  std::error_code error;
-  if (file) fs::rename(next, path, error);
-  if (!file || error) return llvm::createStringError(fmt::format("{} cannot be written", path));
-  return llvm::Error::success();
 }
 
 JobView lookAtProcess(const JobRecord& job) {
@@ -92,7 +82,7 @@ llvm::Expected<std::string> askSlurm(const std::string& folder, const std::strin
   else
     llvm::consumeError(past.takeError());
   text += *queue;  // what it says is newer
-  if (auto failed = writeWhole(kept, text)) return failed;
+  if (auto failed = files::write(kept, text)) return failed;
   return text;
 }
 
@@ -149,7 +139,7 @@ llvm::Error writeJob(const std::string& folder, const JobRecord& job) {
   fs::create_directories(folder, error);
   fs::remove(folder + "/" + job.name + ".code", error);
   fs::remove(folder + "/slurm.states", error);
-  return writeWhole(folder + "/" + job.name + ".json", writtenJob(job));
+  return files::write(folder + "/" + job.name + ".json", writtenJob(job));
 }
 
 llvm::Expected<std::vector<JobRecord>> readJobs(const std::string& folder) {
@@ -182,7 +172,7 @@ JobRecord ownProcess(std::string study) {
 }
 
 void writeCode(const std::string& folder, const std::string& name, int code) {
-  std::ofstream(folder + "/" + name + ".code") << code << "\n";
+  llvm::consumeError(files::write(folder + "/" + name + ".code", std::to_string(code) + "\n"));
 }
 
 llvm::Expected<std::map<std::string, JobView>> look(const std::string& folder, const std::vector<JobRecord>& jobs) {

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
-#include <llvm/Support/MemoryBuffer.h>
 
 #include <algorithm>
 #include <tuple>
+
+#include "runtime/files/files.h"
 
 namespace expc::cluster {
 namespace {
@@ -107,9 +108,9 @@ llvm::Expected<Site> parseSite(std::string_view text, std::string_view file) {
 }
 
 llvm::Expected<Site> readSite(const std::string& path) {
-  auto text = llvm::MemoryBuffer::getFile(path);
+  auto text = files::read(path, files::kMostByHand);
   if (!text)
-    return llvm::createStringError(fmt::format("the site file {} cannot be read: {}", path, text.getError().message()));
+    return llvm::createStringError(fmt::format("the site file cannot be read: {}", llvm::toString(text.takeError())));
   return parseSite(std::string_view((*text)->getBuffer()), path);
 }
 

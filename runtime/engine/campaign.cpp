@@ -157,15 +157,14 @@ llvm::Error Campaign::end(int64_t run) {
 
 llvm::Error Campaign::openSession(unsigned lane) {
   const LauncherDescription launcher = env_.launcher.describe();
-  const SessionPlace place = sessionPlace(setup_, lane, launcher);
+  const store::SessionPlace place = sessionPlace(setup_, lane, launcher);
   const machine::Machine& machine = setup_.machineOf(setup_.lane(lane));
   lanes_[lane].last_active = env_.clock.boot();
   auto goes_on = lanes_[lane].session == 0 ? continueSession(lane, place) : llvm::Expected<bool>(false);
   if (!goes_on) return goes_on.takeError();
   if (*goes_on) return llvm::Error::success();
   store::Session session;
-  session.host = place.host;
-  session.boot_id = place.boot_id;
+  session.where = place;
   session.workers = setup_.match.workers();
   llvm::json::Array slots;
   for (const machine::Slot& slot : setup_.lane(lane).slots) slots.push_back(slot.toJson());
@@ -182,20 +181,19 @@ llvm::Error Campaign::openSession(unsigned lane) {
   session.id = lanes_[lane].session = *id;
   index_.add(session);
   new_session_ = true;
-  say(fmt::format("session {} on {}: {}", session.id, session.host,
+  say(fmt::format("session {} on {}: {}", session.id, session.where.text(),
                   machine::summary(machine, setup_.lane(lane).slots)));
   return llvm::Error::success();
 }
 
-/// Whether the newest session of this host is the lane's: the same boot and workers, and seen a short time ago.
-llvm::Expected<bool> Campaign::continueSession(unsigned lane, const SessionPlace& place) {
-  auto latest = env_.store.latestSession(place.host);
+/// Whether the newest session there is the lane's: the same boot and workers, and seen a short time ago.
+llvm::Expected<bool> Campaign::continueSession(unsigned lane, const store::SessionPlace& place) {
+  auto latest = env_.store.latestSession(place);
   if (!latest) return latest.takeError();
   if (!*latest) return false;
   const store::Session& session = **latest;
   const double gap = env_.clock.boot() - session.last_seen.boot;
-  if (session.boot_id != place.boot_id || session.workers != setup_.match.workers() || gap < 0 ||
-      gap > kSessionGapSeconds)
+  if (session.where != place || session.workers != setup_.match.workers() || gap < 0 || gap > kSessionGapSeconds)
     return false;
   lanes_[lane].session = session.id;
   index_.add(session);

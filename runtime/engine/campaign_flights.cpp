@@ -307,9 +307,7 @@ void Campaign::judgeReadings(const Flight& flight, TrialEnd& end) {
     end.status = TrialStatus::Invalid;
   }
   if (readings.other_cpu.value_or(0) <= kCrowded || validity.limit("other_cpu")) return;
-  end.notes.push_back(fmt::format(
-      "other processes took over {0:.0f} % of its cores; `other_cpu {0:.0f}%` in the design repeats such trials",
-      100 * kCrowded));
+  end.notes.push_back(fmt::format("other processes took over {:.0f} % of its cores", 100 * kCrowded));
   ++crowded_;
   crowded_most_ = std::max(crowded_most_, *readings.other_cpu);
 }

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "runtime/analysis/looks.h"
 #include "runtime/analysis/needs.h"
@@ -137,12 +140,17 @@ llvm::Error digestAll(Setup& setup, const EngineOptions& options, const std::fun
   return digestCommands(setup.plan, setup.command_files, setup.match.data_digests, tick);
 }
 
-/// A run that starts no trial has no session of its own.
+/// A run that starts no trial has no session of its own: the newest there is on its nodes, whatever the lane, stands
+/// in.
 llvm::Error recordRun(const Setup& setup, store::Store& store, store::Moment now, std::string_view outcome) {
-  auto session = store.latestSession(sessionPlace(setup, 0, {"local", 1}).host);
-  if (!session) return session.takeError();
-  if (!*session) return llvm::Error::success();
-  auto id = store.addRun(runRecord(setup, (*session)->id, now));
+  std::set<std::vector<std::string>> own;
+  for (unsigned lane = 0; lane < setup.lanes.size(); ++lane) own.insert(sessionPlace(setup, lane, {"", 1}).nodes);
+  auto sessions = store.sessions();
+  if (!sessions) return sessions.takeError();
+  const auto newest = std::find_if(sessions->rbegin(), sessions->rend(),
+                                   [&](const store::Session& session) { return own.count(session.where.nodes) != 0; });
+  if (newest == sessions->rend()) return llvm::Error::success();
+  auto id = store.addRun(runRecord(setup, newest->id, now));
   if (!id) return id.takeError();
   return store.endRun(*id, now, outcome, store::judgedText(setup.plan));
 }

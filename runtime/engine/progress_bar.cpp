@@ -7,6 +7,7 @@
 #include <string>
 
 #include "runtime/engine/progress.h"
+#include "runtime/plan/printable.h"
 
 namespace expc::engine {
 namespace {
@@ -45,14 +46,12 @@ class BarProgress : public ProgressListener {
   }
   void erase() {
     if (!shown_) return;
-    fmt::print(out_, "\r\x1b[K");
-    std::fflush(out_);
+    plan::tell(out_, "\r\x1b[K");
     shown_ = false;
   }
   void above(std::string_view text) {
     erase();
-    fmt::print(out_, "{}\n", text);
-    std::fflush(out_);
+    plan::tell(out_, plan::printable(text) + "\n");
   }
   void draw(const TrialNote& trial, std::string_view what, double part) {
     double share = trial.expected ? std::clamp((trial.done + part) / trial.expected, 0.0, 1.0) : 0;
@@ -61,6 +60,7 @@ class BarProgress : public ProgressListener {
     std::string text = fmt::format("[{:#<{}}{:.<{}}] {}/{}{}{}  {}", "", full, "", kBarCells - full, trial.done + 1,
                                    trial.expected, left.empty() ? "" : "  ", left, nameText(trial));
     if (!what.empty()) text += fmt::format("  {}", what);
+    text = plan::printable(text);
     // Labels may hold any UTF-8: cut at a character's beginning. Wide characters count as one, which leaves the line
     // short.
     size_t room = width() - 1, cells = 0, end = 0;
@@ -69,8 +69,7 @@ class BarProgress : public ProgressListener {
       while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
       ++cells;
     }
-    fmt::print(out_, "\r{}\x1b[K", std::string_view(text).substr(0, end));
-    std::fflush(out_);
+    plan::tell(out_, "\r" + text.substr(0, end) + "\x1b[K");
     shown_ = true;
     drawn_ = Clock::now();
   }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "runtime/engine/progress.h"
+#include "runtime/plan/printable.h"
 
 namespace expc::engine {
 namespace {
@@ -30,10 +31,7 @@ class LineProgress : public ProgressListener {
   void finished() override {}
 
  private:
-  void line(std::string_view text) {
-    fmt::print(out_, "{}\n", text);
-    std::fflush(out_);
-  }
+  void line(std::string_view text) { plan::tell(out_, plan::printable(text) + "\n"); }
 
   std::FILE* out_;
   const bool quiet_;

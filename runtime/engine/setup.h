@@ -101,11 +101,8 @@ llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, const Inte
 llvm::Error makeCopies(const Setup& setup, const Interrupts& interrupts, const std::function<llvm::Error()>& tick,
                        std::vector<std::string>& messages);
 
-/// Of the session in which a lane's trials are: its host, and the boots that must agree for it to go on.
-struct SessionPlace {
-  std::string host, boot_id;
-};
-SessionPlace sessionPlace(const Setup& setup, unsigned lane, const LauncherDescription& launcher);
+/// Of the session in which a lane's trials are.
+store::SessionPlace sessionPlace(const Setup& setup, unsigned lane, const LauncherDescription& launcher);
 
 /// Describes the worker that a workload needs, unless that is done, and checks that it has the workload.
 llvm::Error findWorker(Setup& setup, const Resources& resources, const plan::Workload& workload);

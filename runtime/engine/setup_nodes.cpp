@@ -185,20 +185,22 @@ llvm::Error makeCopies(const Setup& setup, const Interrupts& interrupts, const s
   return setup.nodes->ask(questions, "copied", interrupts, messages).takeError();
 }
 
-SessionPlace sessionPlace(const Setup& setup, unsigned lane, const LauncherDescription& launcher) {
+store::SessionPlace sessionPlace(const Setup& setup, unsigned lane, const LauncherDescription& launcher) {
   const LaneDevices& own = setup.lane(lane);
-  const machine::Machine& machine = setup.machineOf(own);
-  // Gaps between trials are counted by the engine's clock, which another boot of its machine begins anew.
-  if (setup.nodes) {
-    std::string name, boots = setup.nodes->bootId();
-    for (const unsigned node : own.nodes()) {
-      name += (name.empty() ? "" : "+") + setup.nodes->all()[node].name;
-      boots += "+" + setup.nodes->all()[node].machine.boot_id;
-    }
-    return {setup.lanes_per_node == 1 ? name : fmt::format("{}/{}:{}", name, launcher.name, lane), boots};
+  store::SessionPlace place;
+  if ((setup.nodes ? setup.lanes_per_node : launcher.lanes) > 1) place.lane = fmt::format("{}:{}", launcher.name, lane);
+  if (!setup.nodes) {
+    place.nodes = {setup.machineOf(own).host};
+    place.boots = {setup.machineOf(own).boot_id};
+    return place;
   }
-  return {launcher.lanes == 1 ? machine.host : fmt::format("{}/{}:{}", machine.host, launcher.name, lane),
-          machine.boot_id};
+  // Gaps between trials are counted by the engine's clock, which another boot of its machine begins anew.
+  place.boots.push_back(setup.nodes->bootId());
+  for (const unsigned node : own.nodes()) {
+    place.nodes.push_back(setup.nodes->all()[node].name);
+    place.boots.push_back(setup.nodes->all()[node].machine.boot_id);
+  }
+  return place;
 }
 
 }  // namespace expc::engine

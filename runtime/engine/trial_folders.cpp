@@ -6,16 +6,15 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <filesystem>
 #include <memory>
+#include <string>
 #include <string_view>
 
+#include "runtime/files/files.h"
 #include "runtime/plan/command.h"
 
 namespace expc::engine {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// Whether the next trial may write over an entry of a folder: an output of ours, and no link to somebody's file.
 bool isReusable(int folder, const char* name) {
@@ -42,19 +41,14 @@ bool clear(const std::string& path) {
   while (const dirent* entry = readdir(folder.get())) {
     const std::string_view name = entry->d_name;
     if (name == "." || name == ".." || isReusable(fd, entry->d_name)) continue;
-    std::error_code failed;
-    fs::remove_all(fs::path(path) / name, failed);
-    if (failed) return false;
+    if (!files::removeTree(path + "/" + entry->d_name)) return false;
   }
   return true;
 }
 
 }  // namespace
 
-TrialFolders::~TrialFolders() {
-  std::error_code ignored;
-  fs::remove_all(spare_, ignored);
-}
+TrialFolders::~TrialFolders() { files::removeTree(spare_); }
 
 llvm::Error TrialFolders::make(const std::string& folder, const CommandFiles& files) {
   if (has_spare_ && access(folder.c_str(), F_OK) != 0 && std::rename(spare_.c_str(), folder.c_str()) == 0) {
@@ -69,8 +63,7 @@ void TrialFolders::drop(const std::string& folder) {
     has_spare_ = true;
     return;
   }
-  std::error_code ignored;
-  fs::remove_all(folder, ignored);
+  files::removeTree(folder);
 }
 
 }  // namespace expc::engine

@@ -69,7 +69,7 @@ std::string suite(const Source& source) {
                                          [](const auto& a, const auto& b) { return a.id < b.id; });
     // The schema wants a time without fraction and zone.
     out += fmt::format(" timestamp=\"{}\" hostname=\"{}\"", timeText({newest->last_seen.wall}).substr(0, 19),
-                       xml(newest->host));
+                       xml(newest->where.machine()));
   }
   out += ">\n    <properties>\n";
   const auto property = [&](std::string_view name, std::string_view value) {

@@ -2,13 +2,14 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
 
 #include "runtime/export/parquet/module.h"
+#include "runtime/files/files.h"
 
 namespace expc::exports {
 namespace {
@@ -34,15 +35,15 @@ llvm::Expected<ParquetEntry> openModule() {
 llvm::Error writeParquet(const std::string& path, const std::function<void(Sink&)>& write) {
   auto entry = openModule();
   if (!entry) return entry.takeError();
-  const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
-  const auto sink = (*entry)(temporary);
-  write(*sink);
-  std::string problem = sink->problem();
-  if (problem.empty() && ::rename(temporary.c_str(), path.c_str()) != 0) problem = std::strerror(errno);
-  if (problem.empty()) return llvm::Error::success();
-  ::unlink(temporary.c_str());
+  llvm::Error error = files::writeBy(path, [&](const std::string& temporary) -> llvm::Error {
+    const auto sink = (*entry)(temporary);
+    write(*sink);
+    const std::string problem = sink->problem();
+    return problem.empty() ? llvm::Error::success() : llvm::createStringError(fmt::format("{}: {}", path, problem));
+  });
+  if (!error) return error;
   return llvm::createStringError(
-      fmt::format("{} cannot be written: {}; name another file with --to FILE", path, problem));
+      fmt::format("cannot write {}; name another file with --to FILE", llvm::toString(std::move(error))));
 }
 
 }  // namespace expc::exports

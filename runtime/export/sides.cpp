@@ -32,7 +32,7 @@ std::set<std::string> ofTrials(const store::Results& results, Of of) {
 
 std::set<std::string> hostsOf(const store::Results& results) {
   std::set<std::string> hosts;
-  for (const store::Session& session : results.sessions) hosts.insert(session.host);
+  for (const store::Session& session : results.sessions) hosts.insert(session.where.machine());
   return hosts;
 }
 

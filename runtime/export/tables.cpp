@@ -102,13 +102,14 @@ class Rows {
     const auto block = source_.history.blocks.find(trial.block);
     const bool has_block = block != source_.history.blocks.end();
     notes_ = fmt::format("{}", fmt::join(trial.notes, "\n"));
+    host_ = session == source_.history.sessions.end() ? "" : session->second.where.machine();
     seed_ = has_block ? fmt::format("{:#018x}", block->second.seed) : "";
     row.emplace_back(toString(trial.status));
     row.push_back(textOrNone(trial.reason));
     row.push_back(textOrNone(notes_));
     row.emplace_back(trial.run);
     row.emplace_back(trial.session);
-    row.push_back(session == source_.history.sessions.end() ? Cell() : Cell(text(session->second.host)));
+    row.push_back(session == source_.history.sessions.end() ? Cell() : Cell(text(host_)));
     row.emplace_back(trial.block);
     row.push_back(has_block ? Cell(text(block->second.study)) : Cell());
     row.push_back(has_block ? Cell(static_cast<int64_t>(block->second.number)) : Cell());
@@ -167,7 +168,7 @@ class Rows {
   const Factors& factors_;
   std::set<int64_t> counting_;
   std::map<std::string, std::pair<const plan::Point*, std::string>> points_;  // with their labels
-  std::string notes_, seed_;                                                  // of the row that is made
+  std::string notes_, host_, seed_;                                           // of the row that is made
 };
 
 void measurementsOf(const Source& source, const Factors& factors, Sink& sink) {

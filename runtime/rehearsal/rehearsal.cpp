@@ -1,14 +1,12 @@
 #include "runtime/rehearsal/rehearsal.h"
 
 #include <fmt/format.h>
-#include <llvm/Support/FileSystem.h>
-#include <llvm/Support/MemoryBuffer.h>
-#include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <set>
 
+#include "runtime/files/files.h"
 #include "runtime/plan/name.h"
 
 namespace expc::rehearsal {
@@ -134,15 +132,10 @@ llvm::Expected<std::string> pathOf(const std::string& results, const std::string
 llvm::Expected<Study> read(const std::string& results, const std::string& study) {
   llvm::Expected<std::string> path = pathOf(results, study);
   if (!path) return path.takeError();
-  std::error_code failed;
-  const auto status = std::filesystem::status(*path, failed);
-  if (status.type() == std::filesystem::file_type::not_found) return Study{study, {}};
-  if (status.type() != std::filesystem::file_type::regular)
-    return unreadable(*path, failed ? failed.message() : "it is no file");
-  if (const uint64_t size = std::filesystem::file_size(*path, failed); failed || size > kMostBytes)
-    return unreadable(*path, failed ? failed.message() : fmt::format("it has {} bytes", size));
-  auto buffer = llvm::MemoryBuffer::getFile(*path);
-  if (!buffer) return unreadable(*path, buffer.getError().message());
+  std::error_code unknown;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(*path, unknown))) return Study{study, {}};
+  auto buffer = files::read(*path, kMostBytes);
+  if (!buffer) return unreadable(*path, llvm::toString(buffer.takeError()));
   llvm::Expected<Value> json = plan::parseJson((*buffer)->getBuffer());
   if (!json) return unreadable(*path, llvm::toString(json.takeError()));
   llvm::Expected<Study> found = studyFromJson(*json);
@@ -154,14 +147,10 @@ llvm::Expected<Study> read(const std::string& results, const std::string& study)
 llvm::Error write(const std::string& results, const Study& study) {
   llvm::Expected<std::string> path = pathOf(results, study.study);
   if (!path) return path.takeError();
-  llvm::Error error = llvm::writeToOutput(*path, [&](llvm::raw_ostream& out) {
-    out << plan::prettyJson(toJson(study)) << "\n";
-    return llvm::Error::success();
-  });
+  llvm::Error error = files::write(*path, plan::prettyJson(toJson(study)) + "\n");
   if (!error) return error;
-  return llvm::createStringError(
-      fmt::format("{} cannot be written: {}; make the folder writable, or choose another with --results DIR", *path,
-                  llvm::toString(std::move(error))));
+  return llvm::createStringError(fmt::format("{}; make the folder writable, or choose another with --results DIR",
+                                             llvm::toString(std::move(error))));
 }
 
 }  // namespace expc::rehearsal

@@ -65,7 +65,7 @@ store::Results largerResults(const plan::Plan& plan) {
   store::Results results;
   results.sessions.emplace_back();
   results.sessions.back().id = 1;
-  results.sessions.back().host = "node1";
+  results.sessions.back().where.nodes = {"node1"};
   const auto add = [&](const plan::Point& point, int64_t block, double step, std::string label) {
     store::Trial trial;
     trial.id = static_cast<int64_t>(results.trials.size()) + 1;

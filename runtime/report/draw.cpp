@@ -4,10 +4,11 @@
 #include <llvm/Support/FileUtilities.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Program.h>
-#include <unistd.h>
 
+#include <string>
 #include <system_error>
 
+#include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
 
@@ -65,19 +66,16 @@ llvm::Error drawChart(const NamedChart& chart, const std::string& format, const 
   if (std::error_code error = specification.make("json")) return failed(path, error.message());
   if (std::error_code error = said.make("txt")) return failed(path, error.message());
   if (std::error_code error = specification.write(standalone(chart))) return failed(path, error.message());
-  // Beside the file, and then renamed: what is there stays until the picture is whole.
-  const std::string temporary = path + "." + std::to_string(::getpid()) + ".tmp";
-  const llvm::FileRemover remover(temporary);
   const std::string script(assets::drawScript());
   const std::string in = specification.path.str().str(), out = said.path.str().str();
-  std::string problem;
-  const int code =
-      llvm::sys::ExecuteAndWait(python, {python, "-c", script, format, temporary}, std::nullopt,
-                                {llvm::StringRef(in), llvm::StringRef(), llvm::StringRef(out)}, kSeconds, 0, &problem);
-  if (code == kNoLibrary) return failed(path, missing);
-  if (code != 0) return failed(path, !problem.empty() ? problem : said.text());
-  if (std::error_code error = llvm::sys::fs::rename(temporary, path)) return failed(path, error.message());
-  return llvm::Error::success();
+  return files::writeBy(path, [&](const std::string& temporary) -> llvm::Error {
+    std::string problem;
+    const int code = llvm::sys::ExecuteAndWait(python, {python, "-c", script, format, temporary}, std::nullopt,
+                                               {llvm::StringRef(in), llvm::StringRef(), llvm::StringRef(out)}, kSeconds,
+                                               0, &problem);
+    if (code == kNoLibrary) return failed(path, missing);
+    return code == 0 ? llvm::Error::success() : failed(path, !problem.empty() ? problem : said.text());
+  });
 }
 
 }  // namespace expc::report

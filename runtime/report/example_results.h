@@ -134,7 +134,7 @@ inline Example exampleResults() {
 
   store::Session session;
   session.id = 1;
-  session.host = "node07";
+  session.where.nodes = {"node07"};
   session.workers = {{"0.1.0+8be2", "cpu-4f1c"}};
   session.environment_json =
       R"({"cpu":{"model":"Example CPU @ 2.4 GHz","cores":2},"kernel":"6.1.0","governor":"performance"})";

@@ -1,19 +1,17 @@
 #include "runtime/report/html.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Base64.h>
 #include <llvm/Support/Compression.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 
+#include "runtime/files/files.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"
@@ -31,34 +29,14 @@ constexpr std::string_view kPolicy =
 /// With more trials than this the page's data is brief: all of it would make the page larger than a browser likes.
 constexpr size_t kMaxTrialsWhole = 20000;
 
-llvm::Error systemError(const std::string& path, const char* doing) {
-  const int code = errno;
-  std::string way_out;
-  if (code == ENOSPC || code == EDQUOT) way_out = "; free some space, or write it elsewhere with --html";
-  if (code == EACCES || code == EROFS || code == ENOENT) way_out = "; write it elsewhere with --html";
-  return llvm::createStringError(std::error_code(code, std::generic_category()), "the report %s: cannot %s: %s%s",
-                                 path.c_str(), doing, std::strerror(code), way_out.c_str());
-}
-
-/// Writes and syncs; on an error nothing of the file is left.
-llvm::Error writeWhole(const std::string& path, std::string_view text) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) return systemError(path, "create the file");
-  const char* doing = nullptr;
-  while (!text.empty() && !doing) {
-    const ssize_t done = ::write(file, text.data(), text.size());
-    if (done > 0)
-      text.remove_prefix(static_cast<size_t>(done));
-    else if (errno != EINTR)
-      doing = "write";
-  }
-  if (!doing && ::fsync(file) != 0 && errno != EINVAL) doing = "write";
-  int code = errno;
-  if (::close(file) != 0 && !doing) doing = "close the file", code = errno;
-  if (!doing) return llvm::Error::success();
-  ::unlink(path.c_str());
-  errno = code;
-  return systemError(path, doing);
+/// What the system says, with the way out.
+llvm::Error withWayOut(llvm::Error error) {
+  std::string text;
+  llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase& one) {
+    text = fmt::format("the report {}; {}write it elsewhere with --html", one.message(),
+                       one.convertToErrorCode() == std::errc::no_space_on_device ? "free some space, or " : "");
+  });
+  return llvm::createStringError(text);
 }
 
 /// Stays in sight wherever the page is scrolled to.
@@ -189,14 +167,8 @@ llvm::Error writeHtml(const std::string& path, const plan::Plan& plan, const ana
     std::error_code ignored;  // open says it better
     std::filesystem::create_directories(target.parent_path(), ignored);
   }
-  // Beside the page, so that the rename stays on one file system; with the process, so that two reports do not share
-  // it.
-  const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
-  if (llvm::Error error = writeWhole(temporary, htmlPage(plan, judgement, results, options))) return error;
-  if (::rename(temporary.c_str(), path.c_str()) == 0) return llvm::Error::success();
-  llvm::Error error = systemError(path, "put the page in place");
-  ::unlink(temporary.c_str());
-  return error;
+  llvm::Error error = files::write(path, htmlPage(plan, judgement, results, options));
+  return error ? withWayOut(std::move(error)) : llvm::Error::success();
 }
 
 }  // namespace expc::report

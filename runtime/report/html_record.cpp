@@ -249,9 +249,9 @@ std::string environmentSection(const Page& page) {
     for (const store::Worker& worker : session.workers)
       workers +=
           fmt::format("; worker build {}, environment class {}", html(worker.build), html(worker.environment_class));
-    out += fmt::format("<h3>Session {} on {}{}</h3><p class=\"quiet\">{} to {}{}</p>", session.id, html(session.host),
-                       session.onNullCards() ? ", null cards" : "", timeText(session.opened.wall),
-                       timeText(session.last_seen.wall), workers);
+    out += fmt::format("<h3>Session {} on {}{}</h3><p class=\"quiet\">{} to {}{}</p>", session.id,
+                       html(session.where.text()), session.onNullCards() ? ", null cards" : "",
+                       timeText(session.opened.wall), timeText(session.last_seen.wall), workers);
     out += environmentTable(session.environment_json);
   }
   out += workerTable(page.results);

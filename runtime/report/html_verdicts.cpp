@@ -54,7 +54,7 @@ void addEstimate(HtmlTable& table, const GridCell& cell, const std::vector<doubl
 
 /// The verdict of one cell, and why unless the cell is without values, where that stands in their place.
 std::string wordText(const analysis::CellEstimate& estimate, bool measured, SaidOnce& reason) {
-  const std::string why = measured ? reason(estimate.why) : "";
+  const std::string why = measured ? reason(estimate) : "";
   return std::string(analysis::meaningOf(estimate.verdict).word) +
          (why.empty() ? "" : "<small>" + html(why) + "</small>");
 }
@@ -136,7 +136,7 @@ std::string cellTable(const Page& page, const std::vector<std::string>& factors,
   if (!forest.empty())
     table.drawings(fmt::format("dot: estimate; bar: interval; faint dots: single blocks{}",
                                bound ? "; shaded: where the claim holds" : ""));
-  SaidOnce reason(above);
+  SaidOnce reason(above, estimates);
   for (size_t i = 0; i < shown.size(); ++i) {
     const GridCell& cell = cells[i];
     const plan::Cell& of = planned[shown[i]->cell];
@@ -152,7 +152,7 @@ std::string cellTable(const Page& page, const std::vector<std::string>& factors,
     if (measured)
       addEstimate(table, cell, bounds, unit, dimension);
     else
-      table.cell(html(reason(cell.note)), "quiet", 2);
+      table.cell(html(shown[i]->why.empty() ? cell.note : reason(*shown[i])), "quiet", 2);
     if (bounded) table.number(html(of.bound ? of.bound->text : bound ? bound->text : ""));
     table.number(fmt::format("{}", cell.n));
     if (!forest.empty()) table.cell(forest.row(cell) + forest.axis(), "drawing");

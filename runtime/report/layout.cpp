@@ -42,25 +42,6 @@ unsigned displayWidth(std::string_view text) {
   return width < 0 ? static_cast<unsigned>(text.size()) : static_cast<unsigned>(width);
 }
 
-std::string printable(std::string_view text) {
-  std::string safe = llvm::json::isUTF8(text) ? std::string(text) : llvm::json::fixUTF8(text);
-  std::string out;
-  for (size_t i = 0; i < safe.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(safe[i]);
-    if (byte == '\n' || byte == '\t' || byte == '\r') {
-      out += ' ';
-    } else if (byte < 0x20 || byte == 0x7f) {
-      fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
-    } else if (byte == 0xc2 && i + 1 < safe.size() && static_cast<unsigned char>(safe[i + 1]) < 0xa0) {
-      // C1 controls: some terminals take U+009B for an escape sequence.
-      fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(safe[++i]));
-    } else {
-      out += safe[i];
-    }
-  }
-  return out;
-}
-
 std::string wrapped(std::string_view text, unsigned width, unsigned indent) {
   std::string out;
   unsigned column = 0;

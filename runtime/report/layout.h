@@ -9,14 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/plan/printable.h"
+
 namespace expc::report {
 
 /// Display columns of `text`, which has no line breaks.
 unsigned displayWidth(std::string_view text);
 
-/// `text` with control characters made visible (a worker's message may hold terminal escapes) and invalid UTF-8
-/// replaced; line breaks become spaces.
-std::string printable(std::string_view text);
+using plan::printable;  // of what is not ours
 
 /// Words of `text` in lines of at most `width` columns, each line after the first indented by `indent`. No newline at
 /// the end.

@@ -313,7 +313,9 @@ std::string resultJsonText(const plan::Plan& plan, const analysis::Judgement& ju
   }
   for (const store::Session& session : results.sessions)
     sessions.push_back(Object{{"id", session.id},
-                              {"host", plan::jsonText(session.host)},
+                              {"host", plan::jsonText(session.where.machine())},
+                              {"nodes", plan::jsonTexts(session.where.nodes)},
+                              {"lane", plan::jsonText(session.where.lane)},
                               {"workers", workers(session)},
                               {"null_cards", session.onNullCards()},
                               {"opened", session.opened.wall},

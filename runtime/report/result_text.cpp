@@ -118,7 +118,7 @@ class ResultPrinter : TerminalText {
     header.emplace_back();
     TextTable table(header, static_cast<unsigned>(factors.size()), true);
     if (judged) table.words({factors.size() + 3});
-    SaidOnce reason(above);
+    SaidOnce reason(above, estimates);
     const double largest = largestOf(estimates);
     const size_t most = options_.all || !judged ? kListedCells : kListedOpen;
     for (size_t i = 0; i < estimates.size() && i < most; ++i) {
@@ -135,7 +135,7 @@ class ResultPrinter : TerminalText {
       row.push_back(!text.interval.empty() ? text.interval : shown.estimate ? kNoInterval : "–");
       row.push_back(std::to_string(shown.n));
       if (judged) row.emplace_back(analysis::meaningOf(cell.verdict).word);
-      row.push_back(printable(reason(cell.why)));
+      row.push_back(printable(reason(cell)));
       table.add(std::move(row));
     }
     out_ += table.render(options_.width, indent, paint_);

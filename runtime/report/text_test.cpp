@@ -270,7 +270,7 @@ TEST_CASE("results say on what they were measured") {
   plan.points[0].parameters["gpus"] = 1;
   store::Results results;
   store::Session session;
-  session.host = "here";
+  session.where.nodes = {"here"};
   session.environment_json = R"({"machine": {"cpu_model": "Example"}, "slots":
       [{"device": "cpu", "index": 0, "cores": [0, 1]}, {"device": "cpu", "index": 1, "cores": [2, 3]}]})";
   results.sessions = {session, session};

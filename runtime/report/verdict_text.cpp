@@ -34,15 +34,15 @@ bool comparesPoints(const plan::Criterion& criterion) {
                      [](const plan::Cell& cell) { return cell.points.size() > 1; });
 }
 
-SaidOnce::SaidOnce(const std::string& above) : said_{above} {
-  for (size_t at = above.find(": "); at != std::string::npos; at = above.find(": ", at + 1))
-    said_.insert(above.substr(at + 2));
+SaidOnce::SaidOnce(const std::string& above, const std::vector<analysis::CellEstimate>& cells) {
+  for (const analysis::CellEstimate& cell : cells)
+    if (!cell.why.empty() && above.find(cell.why) != std::string::npos)
+      said_.insert(cell.cause.empty() ? cell.why : cell.cause);
 }
 
-std::string SaidOnce::operator()(const std::string& why) {
-  const size_t at = why.find(": ");
-  if (at == std::string::npos) return said_.count(why) ? "" : why;
-  return said_.insert(why.substr(at + 2)).second ? why : why.substr(0, at);
+std::string SaidOnce::operator()(const analysis::CellEstimate& cell) {
+  if (cell.cause.empty()) return said_.count(cell.why) ? "" : cell.why;
+  return said_.insert(cell.cause).second ? cell.why : cell.why.substr(0, cell.why.size() - cell.cause.size() - 2);
 }
 
 namespace {
@@ -199,7 +199,7 @@ std::vector<std::string> trialNotes(const plan::Criterion& criterion, const stor
         !places.count(trial.place()))
       continue;
     ++all;
-    for (const std::string& note : trial.notes) ++counts[note.substr(0, note.find(';'))];
+    for (const std::string& note : trial.notes) ++counts[note];
   }
   std::vector<std::pair<std::string, unsigned>> found(counts.begin(), counts.end());
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second > b.second; });

@@ -40,14 +40,13 @@ std::string surenessText(const plan::Criterion& criterion, const analysis::Crite
 /// The first of these alone.
 std::string worthText(const plan::Criterion& criterion, const analysis::CriterionResult& result);
 
-/// Leaves out what stands behind a colon where it was said before: after "level=2 failed: no such file" a further
-/// "level=3 failed: no such file" is "level=3 failed", and a reason without a colon that stood behind one is "".
+/// Leaves out of reasons of cells what was said before: after "level=2 failed: no such file" a further "level=3 failed:
+/// no such file" is "level=3 failed", and what stands above as it is, without a cause of its own, is "".
 class SaidOnce {
  public:
-  SaidOnce() = default;
-  /// `above` stands above all that follows.
-  explicit SaidOnce(const std::string& above);
-  std::string operator()(const std::string& why);
+  /// `above` stands above all that follows, and names reasons of these cells.
+  explicit SaidOnce(const std::string& above = "", const std::vector<analysis::CellEstimate>& cells = {});
+  std::string operator()(const analysis::CellEstimate& cell);
 
  private:
   std::set<std::string> said_;

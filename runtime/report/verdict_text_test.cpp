@@ -49,12 +49,21 @@ analysis::CriterionResult judged(Verdict verdict) {
 }
 
 TEST_CASE("a reason is said once") {
-  SaidOnce reason("2 of 3 cells are undecided: level=1 failed: no such file");
-  CHECK(reason("level=1 failed: no such file") == "level=1 failed");
-  CHECK(reason("level=2 failed: killed: by whom") == "level=2 failed: killed: by whom");
-  CHECK(reason("level=3 failed: killed: by whom") == "level=3 failed");
-  CHECK(reason("level=4 is not available here") == "level=4 is not available here");
-  CHECK(reason("no such file") == "");
+  const auto cell = [](const std::string& of, const std::string& cause) {
+    analysis::CellEstimate estimate;
+    estimate.why = of + (cause.empty() ? "" : ": " + cause);
+    estimate.cause = cause;
+    return estimate;
+  };
+  const std::vector<analysis::CellEstimate> cells = {
+      cell("level=1 failed", "no such file"),         cell("level=2 failed", "killed: by whom"),
+      cell("level=3 failed", "killed: by whom"),      cell("level=\"4: slow; a\" is not available here", ""),
+      cell("tag=\"a: b\" failed", "killed: by whom"), cell("needs 6 pairs", "")};
+  SaidOnce reason("2 of 3 cells undecided: level=1 failed: no such file; needs 6 pairs", cells);
+  std::vector<std::string> said;
+  for (const analysis::CellEstimate& one : cells) said.push_back(reason(one));
+  CHECK(said == std::vector<std::string>{"level=1 failed", "level=2 failed: killed: by whom", "level=3 failed",
+                                         "level=\"4: slow; a\" is not available here", "tag=\"a: b\" failed", ""});
 }
 
 TEST_CASE("how sure a claim with a confidence is") {
@@ -199,7 +208,7 @@ TEST_CASE("values that lie apart, and what blocks have in common, are noted wher
   results.trials = {trial, trial};
   results.trials[1].notes = {"others took its cores; wait for them"};
   claim.cells[0].kind = trial.key->kind;
-  CHECK(said(claim, result, "note", {}, plan, results) == "1 of its 2 trials: others took its cores");
+  CHECK(said(claim, result, "note", {}, plan, results) == "1 of its 2 trials: others took its cores; wait for them");
   // Pairs do not see what blocks have in common, and other points have no value apart.
   claim.cells[0].points = {plan.points[1].id, plan.points[2].id};
   claim.cells[0].term = read(1);

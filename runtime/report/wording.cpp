@@ -140,7 +140,8 @@ std::string measuredOnText(const plan::Plan& plan, const store::Results& results
     auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& one) { return one.first == devices; });
     if (same == kinds.end()) same = kinds.insert(kinds.end(), {devices, {}});
     std::vector<std::string>& hosts = same->second;
-    if (std::find(hosts.begin(), hosts.end(), session.host) == hosts.end()) hosts.push_back(session.host);
+    std::string host = session.where.machine();
+    if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(std::move(host));
   }
   std::vector<std::string> texts;
   for (auto& [devices, hosts] : kinds) {

@@ -14,7 +14,7 @@
 
 namespace expc::store {
 
-inline constexpr int kJournalVersion = 1;
+inline constexpr int kJournalVersion = 2;
 
 /// The first line of each journal. Bytes of an earlier journal beyond what `sealed` gives were written by somebody who
 /// had lost the lease: they count for nothing.
@@ -84,6 +84,8 @@ llvm::json::Value toJson(const Match& match);
 llvm::Expected<Match> matchFromJson(const llvm::json::Value& value);
 llvm::json::Value toJson(const Judged& judged);
 llvm::Expected<Judged> judgedFromJson(const llvm::json::Value& value);
+/// As older expc wrote it: "n1+n2/local:3", and the boots of its nodes likewise.
+SessionPlace sessionPlaceFromText(llvm::StringRef host, llvm::StringRef boots);
 llvm::json::Value toJson(const std::vector<Worker>& workers);
 llvm::Expected<std::vector<Worker>> workersFromJson(const llvm::json::Value& value);
 llvm::json::Value toJson(const std::vector<plan::Place>& places);

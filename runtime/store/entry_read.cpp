@@ -1,6 +1,7 @@
 // Entries of journals, as they are read. What a line holds may be a stranger's.
 
 #include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
 #include <array>
@@ -71,7 +72,7 @@ void readValues(JsonFields& in, Trial& trial) {
 Entry readOpened(JsonFields& in) {
   Opened entry;
   const uint64_t version = in.whole("version");
-  if (version != kJournalVersion)
+  if (version < 1 || version > kJournalVersion)
     in.fail("version", fmt::format("{}, and this expc knows {}: use the expc that wrote it", version, kJournalVersion));
   entry.epoch = in.whole("epoch");
   entry.store = in.string("store");
@@ -91,8 +92,10 @@ Entry readOpened(JsonFields& in) {
 Entry readSession(JsonFields& in) {
   Session session;
   session.id = readId(in, "id");
-  session.host = in.string("host");
-  session.boot_id = in.string("boot");
+  if (in.has("nodes"))
+    session.where = {in.strings("nodes"), in.has("lane") ? in.string("lane") : "", in.strings("boots")};
+  else
+    session.where = sessionPlaceFromText(in.string("host"), in.string("boot"));
   if (const Value* workers = in.value("workers")) {
     auto read = workersFromJson(*workers);
     if (read)
@@ -239,6 +242,15 @@ Entry readEntry(JsonFields& in) {
   if (reader != kReaders.end()) return reader->second(in);
   in.fail("entry", "'" + name + "' is nothing that this expc knows");
   return {};
+}
+
+SessionPlace sessionPlaceFromText(llvm::StringRef host, llvm::StringRef boots) {
+  const auto [nodes, lane] = host.split('/');
+  SessionPlace place;
+  place.lane = lane.str();
+  for (const auto& [text, parts] : {std::pair(nodes, &place.nodes), std::pair(boots, &place.boots)})
+    for (const llvm::StringRef part : llvm::split(text, '+')) parts->push_back(part.str());
+  return place;
 }
 
 llvm::Expected<std::vector<Worker>> workersFromJson(const llvm::json::Value& value) {

@@ -42,14 +42,16 @@ struct Writer {
     return object;
   }
   Object operator()(const Session& entry) const {
-    return Object{{"entry", "session"},
+    Object object{{"entry", "session"},
                   {"id", entry.id},
-                  {"host", jsonText(entry.host)},
-                  {"boot", jsonText(entry.boot_id)},
+                  {"nodes", plan::jsonTexts(entry.where.nodes)},
+                  {"boots", plan::jsonTexts(entry.where.boots)},
                   {"workers", toJson(entry.workers)},
                   {"environment", embed(entry.environment_json)},
                   {"opened", write(entry.opened)},
                   {"seen", write(entry.last_seen)}};
+    if (!entry.where.lane.empty()) object["lane"] = jsonText(entry.where.lane);
+    return object;
   }
   Object operator()(const Seen& entry) const {
     return Object{{"entry", "seen"}, {"session", entry.session}, {"at", write(entry.at)}};

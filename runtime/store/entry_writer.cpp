@@ -46,9 +46,10 @@ bool EntryWriter::operator()(const Opened& entry) {
 
 bool EntryWriter::operator()(const Session& entry) {
   return one(
-      "INSERT INTO session(id, host, boot_id, workers, environment, opened, opened_boot, last_seen, last_seen_boot) "
-      "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-      {entry.id, entry.host, entry.boot_id, jsonOf(entry.workers), entry.environment_json, entry.opened.wall,
+      "INSERT INTO session(id, host, nodes, lane, boots, workers, environment, opened, opened_boot, last_seen, "
+      "last_seen_boot) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+      {entry.id, entry.where.machine(), textsToJson(entry.where.nodes), entry.where.lane,
+       textsToJson(entry.where.boots), jsonOf(entry.workers), entry.environment_json, entry.opened.wall,
        entry.opened.boot, entry.last_seen.wall, entry.last_seen.boot});
 }
 

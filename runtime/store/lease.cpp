@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <llvm/Support/FileSystem.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -115,10 +114,9 @@ struct Made {
 
 llvm::Expected<Made> create(const std::string& folder, const std::string& path, const std::string& text) {
   Made made;
-  llvm::SmallString<128> temporary;
-  if (const auto failed =
-          llvm::sys::fs::createUniqueFile(path + ".new.%%%%%%%%%%%%", made.fd, temporary, llvm::sys::fs::OF_None, 0644))
-    return cannotWrite(folder, failed.value());
+  const std::string temporary = fmt::format("{}.new.{}", path, LeaseHolder::self("").token);
+  made.fd = open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (made.fd < 0) return cannotWrite(folder, errno);
   struct stat state{};
   int error = 0;
   if (write(made.fd, text.data(), text.size()) != ssize_t(text.size()))

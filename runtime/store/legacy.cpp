@@ -92,8 +92,7 @@ class LegacyReader {
         [&](const Statement& row) {
           Session session;
           session.id = row.integer(0);
-          session.host = row.text(1);
-          session.boot_id = row.text(2);
+          session.where = sessionPlaceFromText(row.text(1), row.text(2));
           session.workers = workersOf(row.text(3), row.text(4));
           session.environment_json = row.text(5);
           session.opened.wall = row.real(6);

@@ -1,5 +1,7 @@
 #include "runtime/store/records.h"
 
+#include <llvm/ADT/StringExtras.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -19,6 +21,12 @@ constexpr std::array<std::pair<TrialStatus, std::string_view>, 7> kStatuses = {
      {TrialStatus::Invalid, "invalid"}}};
 
 }  // namespace
+
+std::string SessionPlace::machine() const { return llvm::join(nodes, "+"); }
+
+bool SessionPlace::isOn(std::string_view name) const {
+  return std::find(nodes.begin(), nodes.end(), name) != nodes.end() || machine() == name;
+}
 
 std::string_view toString(TrialStatus status) {
   for (const auto& [known, word] : kStatuses)

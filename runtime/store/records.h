@@ -48,10 +48,25 @@ struct Worker {
   auto operator<=>(const Worker&) const = default;
 };
 
+/// Where the trials of a session run.
+struct SessionPlace {
+  std::vector<std::string> nodes;  // by name; several: a group over which trials may spread
+  std::string lane;                // "local:3" where several lanes share these nodes
+  std::vector<std::string> boots;  // that must agree for it to go on: of the nodes, behind that of an engine elsewhere
+
+  /// "node7", "n1+n2": what people call it, whichever lane it is.
+  std::string machine() const;
+  /// With its lane: "node7, lane local:3".
+  std::string text() const { return machine() + (lane.empty() ? "" : ", lane " + lane); }
+  /// Whether it is on a node, or on a group that is called so.
+  bool isOn(std::string_view name) const;
+  bool operator==(const SessionPlace&) const = default;
+};
+
 /// One set of nodes, boots, driver and worker builds with no gap over 30 minutes. Pairs never cross sessions.
 struct Session {
   int64_t id = 0;
-  std::string host, boot_id;
+  SessionPlace where;
   std::vector<Worker> workers;  // sorted
   std::string environment_json;
   Moment opened, last_seen;

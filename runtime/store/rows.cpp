@@ -51,12 +51,11 @@ std::vector<std::string> textsFromJson(const std::string& text) {
 Session readSession(const Statement& row) {
   Session session;
   session.id = row.integer(0);
-  session.host = row.text(1);
-  session.boot_id = row.text(2);
-  session.workers = readJson(row.text(3), workersFromJson);
-  session.environment_json = row.text(4);
-  session.opened = {row.real(5), row.real(6)};
-  session.last_seen = {row.real(7), row.real(8)};
+  session.where = {textsFromJson(row.text(1)), row.text(2), textsFromJson(row.text(3))};
+  session.workers = readJson(row.text(4), workersFromJson);
+  session.environment_json = row.text(5);
+  session.opened = {row.real(6), row.real(7)};
+  session.last_seen = {row.real(8), row.real(9)};
   return session;
 }
 

@@ -15,7 +15,7 @@ std::vector<std::string> textsFromJson(const std::string& text);
 
 /// The columns that each reader expects, in its order.
 inline constexpr const char* kSessionColumns =
-    "id, host, boot_id, workers, environment, opened, opened_boot, last_seen, last_seen_boot";
+    "id, nodes, lane, boots, workers, environment, opened, opened_boot, last_seen, last_seen_boot";
 inline constexpr const char* kRunColumns =
     "id, study, plan_digest, plan, session, match, started, started_boot, ended, ended_boot, outcome, judged";
 inline constexpr const char* kBlockColumns = "id, study, kind, number, seed, session, settings, places";

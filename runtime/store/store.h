@@ -63,8 +63,8 @@ class Store {
   llvm::Expected<std::optional<Run>> latestRun(std::string_view study, bool null_cards);
   /// Trials whose end is not recorded, by id; beside a living writer those that run. Without metrics and series.
   llvm::Expected<std::vector<Trial>> unendedTrials();
-  /// The newest session of a host.
-  llvm::Expected<std::optional<Session>> latestSession(const std::string& host);
+  /// The newest session on the same nodes, in the same lane.
+  llvm::Expected<std::optional<Session>> latestSession(const SessionPlace& place);
   /// All of them, in their order.
   llvm::Expected<std::vector<Session>> sessions();
   llvm::Expected<std::vector<BlockPlan>> blocksOfSession(int64_t session, std::string_view study);

@@ -209,28 +209,54 @@ class Loader {
   std::map<int64_t, Block> blocks_;
 };
 
-/// Whether a run measured what the part speaks of.
-bool isOf(const Part& part, const Run& run, const std::string& host) {
+/// Whether a run measured what the part speaks of, but for where.
+bool isOf(const Part& part, const Run& run) {
   const auto begins = [](const std::optional<std::string>& wanted, const std::string& text) {
     return !wanted || llvm::StringRef(text).starts_with(*wanted);
   };
   const auto workers = run.match.workers();
   const auto& digests = run.match.data_digests;
-  return (!part.run || *part.run == run.id) && (!part.host || *part.host == host) &&
-         (!part.since || run.started.wall >= *part.since) && (!part.before || run.started.wall < *part.before) &&
+  return (!part.run || *part.run == run.id) && (!part.since || run.started.wall >= *part.since) &&
+         (!part.before || run.started.wall < *part.before) &&
          (!part.build || std::any_of(workers.begin(), workers.end(),
                                      [&](const Worker& worker) { return begins(part.build, worker.build); })) &&
          (!part.program || std::any_of(digests.begin(), digests.end(),
                                        [&](const auto& digest) { return begins(part.program, digest.second); }));
 }
 
+/// Where a part was measured: sessions there, and the runs that have trials in them. A run names the session of one
+/// lane only.
+class Somewhere {
+ public:
+  static llvm::Expected<Somewhere> find(Store& store, const std::optional<std::string>& host) {
+    Somewhere found;
+    if (!host) return found;
+    auto sessions = store.sessions();
+    if (!sessions) return sessions.takeError();
+    found.sessions_.emplace();
+    for (const Session& session : *sessions)
+      if (session.where.isOn(*host)) found.sessions_->insert(session.id);
+    Database& database = store.database();
+    Statement runs(database.handle(), database.path(), "SELECT DISTINCT run, session FROM trial_row");
+    while (runs.step())
+      if (found.has(runs.integer(1))) found.runs_.insert(runs.integer(0));
+    if (auto error = runs.take()) return error;
+    return found;
+  }
+  bool has(int64_t session) const { return !sessions_ || sessions_->count(session) != 0; }
+  bool has(const Run& run) const { return has(run.session) || runs_.count(run.id) != 0; }
+
+ private:
+  std::optional<std::set<int64_t>> sessions_;  // absent: wherever
+  std::set<int64_t> runs_;
+};
+
 }  // namespace
 
 llvm::Expected<std::optional<PartResults>> loadPart(Store& store, const plan::Plan& plan, const Part& part) {
   Database& database = store.database();
-  std::map<int64_t, std::string> hosts;
-  Statement sessions(database.handle(), database.path(), "SELECT id, host FROM session");
-  while (sessions.step()) hosts[sessions.integer(0)] = sessions.text(1);
+  auto where = Somewhere::find(store, part.host);
+  if (!where) return where.takeError();
   // What ran on null cards only where nothing else did, as in a report.
   Statement runs(database.handle(), database.path(),
                  fmt::format("SELECT {} FROM run WHERE study = ?1 ORDER BY null_cards, id DESC", kRunColumns).c_str());
@@ -238,16 +264,15 @@ llvm::Expected<std::optional<PartResults>> loadPart(Store& store, const plan::Pl
   std::optional<Run> newest;
   while (runs.step()) {
     Run run = readRun(runs);
-    if (!isOf(part, run, hosts[run.session])) continue;
+    if (!isOf(part, run) || !where->has(run)) continue;
     if (!newest) newest = std::move(run);
   }
-  for (Statement* one : {&sessions, &runs})
-    if (auto error = one->take()) return error;
+  if (auto error = runs.take()) return error;
   if (!newest) return std::nullopt;
   PartResults found{{}, planOf(*newest, database)};
   if (found.plan && found.plan->digest != plan.digest) found.plan.reset();
   auto results = Loader(database, plan, &newest->match, [&](const Trial& trial) {
-                   return (!part.host || hosts[trial.session] == *part.host) && (!part.run || trial.run == *part.run) &&
+                   return where->has(trial.session) && (!part.run || trial.run == *part.run) &&
                           (!part.since || trial.started >= *part.since) &&
                           (!part.before || trial.started < *part.before);
                  }).take();
@@ -256,12 +281,13 @@ llvm::Expected<std::optional<PartResults>> loadPart(Store& store, const plan::Pl
   return found;
 }
 
-llvm::Expected<std::optional<Session>> Store::latestSession(const std::string& host) {
+llvm::Expected<std::optional<Session>> Store::latestSession(const SessionPlace& place) {
   if (auto error = catchUp()) return error;
   Statement statement(
       database_.handle(), database_.path(),
-      fmt::format("SELECT {} FROM session WHERE host = ?1 ORDER BY id DESC LIMIT 1", kSessionColumns).c_str());
-  statement.bind({host});
+      fmt::format("SELECT {} FROM session WHERE nodes = ?1 AND lane = ?2 ORDER BY id DESC LIMIT 1", kSessionColumns)
+          .c_str());
+  statement.bind({textsToJson(place.nodes), place.lane});
   std::optional<Session> session;
   if (statement.step()) session = readSession(statement);
   if (auto error = statement.take()) return error;

@@ -63,7 +63,7 @@ void fill(const TestFolder& folder) {
   std::vector<std::string> messages;
   Store store = llvm::cantFail(Store::openForWriting(folder.path, messages));
   Session session;
-  session.host = "host";
+  session.where.nodes = {"host"};
   session.environment_json = "{}";
   llvm::cantFail(store.addSession(session));
   llvm::cantFail(store.close());

@@ -77,7 +77,7 @@ struct Filled {
 
 inline Filled fill(Store& store) {
   Session session;
-  session.host = "host";
+  session.where.nodes = {"host"};
   session.environment_json = "{}";
   session.opened = session.last_seen = {90, 9};
   Filled filled;

@@ -19,7 +19,7 @@ namespace {
 void fill(store::Store& store, const plan::Plan& plan, unsigned blocks) {
   const store::Match match{std::nullopt, store::Worker{"build", "class"}, {}};
   store::Session session;
-  session.host = "bench";
+  session.where.nodes = {"bench"};
   session.workers = match.workers();
   session.environment_json = "{}";
   session.opened = session.last_seen = {90, 9};

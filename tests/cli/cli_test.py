@@ -56,6 +56,80 @@ class Command(unittest.TestCase):
         return self.expc("run", path, "--worker", OPTIONS.null_worker, "--devices", "cpu:2", *cold, *arguments, code=code)
 
 
+COMMAND = """workload w command ["sh", "-c", "mkdir d; touch d/f; chmod a-w d; test '${level}' = 'a: slow' || exit 0; exit 3"] {
+  param level : string = "x"
+  metric wall : Time lower
+}
+study s {
+  workload w
+  factor level in { "a: slow", "b; quick" }
+  measure wall
+  criterion quick: forall *: wall <= 1min
+  design full { repeat 2 }
+}
+"""
+
+
+class Surroundings(Command):
+    """What is around a run: streams that are gone, names of folders, devices, links."""
+
+    def run_command(self, *more, **streams):
+        self.write("s.exp", COMMAND)
+        return subprocess.run([OPTIONS.expc, "run", "s.exp", "--devices", "cpu:1", "--heat-up", "0", *more], cwd=self.folder, timeout=120, **streams)
+
+    def test_messages_that_nobody_reads_end_no_measurement(self):
+        with open("/dev/full", "w") as full:
+            self.assertEqual(self.run_command("--results", "a", stderr=full, stdout=subprocess.DEVNULL).returncode, 4)
+        closed = self.run_command("--results", "b", stdout=subprocess.DEVNULL, preexec_fn=lambda: os.close(2))
+        self.assertEqual(closed.returncode, 4)
+        for folder in ("a", "b"):
+            for line in (self.folder / folder / "journal/000001.jsonl").read_text().splitlines():
+                self.assertTrue(line.startswith("{"), "no message stands in a journal")
+            self.expc("store", "verify", "--results", folder)
+
+    def test_a_level_is_named_whole(self):
+        done = self.run_command(stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.assertIn('level="a: slow" failed: ', done.stdout)
+        self.assertNotRegex(done.stdout, r'level="a$')
+        self.assertEqual([], list(self.folder.glob("results/trials/.spare*/d")))
+
+    def test_folders_are_called_as_they_are_called(self):
+        for name in ("r50%", "a%20b"):
+            self.assertEqual(self.run_command("--results", name, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode, 4)
+        home = self.folder / "home"
+        home.mkdir()
+        env = dict(os.environ, HOME=str(home))
+        self.assertEqual(self.run_command("--results=~/r", env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode, 4)
+        self.assertTrue((home / "r/journal").is_dir())
+        self.assertFalse((self.folder / "~").exists())
+
+    def test_a_page_replaces_no_device_pipe_or_link(self):
+        self.run_command(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.mkfifo(self.folder / "pipe")
+        self.write("target", "x")
+        (self.folder / "link").symlink_to("target")
+        self.expc("report", "s.exp", "--devices", "cpu:1", "--html", "link", code=4)
+        self.assertTrue((self.folder / "link").is_symlink())
+        self.assertIn("<html", (self.folder / "target").read_text()[:200])
+        self.assertIn("a pipe that nobody reads", self.expc("report", "s.exp", "--devices", "cpu:1", "--html", "pipe", code=1).stderr)
+        self.assertTrue((self.folder / "pipe").is_fifo())
+
+    def test_what_is_no_regular_file_is_no_module(self):
+        os.mkfifo(self.folder / "mod.exp")
+        for path in ("/dev/zero", "mod.exp"):
+            self.write("one.exp", f'import "{path}" as z\n')
+            self.assertIn("not a regular file", self.expc("check", "one.exp", code=1, timeout=20).stderr)
+
+    def test_fmt_of_a_folder_leaves_links_alone(self):
+        outside = self.write("outside.exp", "let   a=1\n")
+        (self.folder / "f").mkdir()
+        (self.folder / "f/own.exp").write_text("let   a=1\n")
+        (self.folder / "f/link.exp").symlink_to("../outside.exp")
+        self.expc("fmt", "f")
+        self.assertEqual(outside.read_text(), "let   a=1\n")
+        self.assertNotEqual((self.folder / "f/own.exp").read_text(), "let   a=1\n")
+
+
 class Strangers(Command):
     """Files that somebody else wrote."""
 
@@ -197,7 +271,7 @@ class Run(Command):
         page.unlink()
         page.mkdir()  # stands in its way, whoever runs the test
         done = self.expc("report", "fails.exp", "--devices", "cpu:2", code=3)
-        self.assertIn("there is no page: the report results/tiny.html: cannot put the page in place", done.stderr)
+        self.assertIn("there is no page: the report results/tiny.html: Is a directory; write it elsewhere", done.stderr)
         self.assertIn("FAIL", done.stdout)
         self.expc("report", "fails.exp", "--devices", "cpu:2", "--html", "results/tiny.html", code=1)
 

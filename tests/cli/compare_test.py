@@ -94,6 +94,12 @@ class Compare(unittest.TestCase):
         merged = self.compare("same,run=1", "same,run=1", code=0)
         self.assertIn("0 of 5 moved", merged)
         self.compare("old,since=2020-01-01", "slow,before=2999-01-01", code=3)
+        host = os.uname().nodename
+        lanes = [["run", "s.exp", "--results", "lanes", "--heat-up", "0", "--jobs", "2"],
+                 ["compare", "s.exp", f"lanes,host={host}", f"lanes,host={host}"]]
+        for words in lanes:
+            done = subprocess.run([OPTIONS.expc, *words, "--devices", "cpu:2"], cwd=self.folder, capture_output=True, text=True, timeout=300)
+        self.assertIn("0 of 5 moved", done.stdout, done.stderr)
         self.assertIn("old,host=nowhere has no results of study s", self.compare("old,host=nowhere", "slow", code=5))
         self.assertIn("there is no 'colour'", self.compare("old,colour=red", "slow", code=2))
         self.assertIn("'tomorrow' is no day", self.compare("old,since=tomorrow", "slow", code=2))

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -37,7 +38,7 @@ std::string withSums(std::string bytes) {
 void readBundle(const std::string& bytes) {
   const std::string folder = emptyFolder();
   write(folder + "/bundle", withSums(bytes));
-  if (auto error = bundle::unpack(folder + "/bundle", folder + "/out", kMost))
+  if (auto error = bundle::unpack(folder + "/bundle", folder + "/out"))
     hold(!llvm::toString(std::move(error)).empty(), "an error says something");
   uint64_t total = 0;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {

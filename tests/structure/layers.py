@@ -35,6 +35,7 @@ ARROWS = {
     "compiler/lsp": {"compiler/source", "compiler/diag", "compiler/language", "compiler/ast", "compiler/parse",
                      "compiler/load", "compiler/value", "compiler/formula", "compiler/check", "compiler/select", "compiler/expand",
                      "compiler/survey", "compiler/lower", "compiler/explain", "compiler/format", "stdlib"},
+    "runtime/files": set(),  # how files are read, written and removed: whoever does that may include it
     "runtime/plan": set(),
     "runtime/channel": set(),
     "runtime/stats": set(),
@@ -65,6 +66,9 @@ ARROWS = {
     "nullgpu/core/counters_api": {"nullgpu"},  # what others may read of it
 }
 # The driver is the only part that sees both sides; it does not reach into the worker.
+for above in ("compiler/load", "compiler/lsp", "runtime/cluster", "runtime/rehearsal", "runtime/store", "runtime/bundle", "runtime/engine",
+              "runtime/report", "runtime/export", "runtime/worker", "runtime/worker/text", "runtime/worker/data", "runtime/dataset"):
+    ARROWS[above].add("runtime/files")
 ARROWS["compiler/driver"] = {d for d in ARROWS if d not in {"runtime/worker", "nullgpu"}}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)

@@ -66,7 +66,7 @@ struct Refusal {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  std::signal(SIGPIPE, SIG_DFL);  // an ignored signal would stay ignored
+  for (const int ignored : {SIGPIPE, SIGXFSZ}) std::signal(ignored, SIG_DFL);  // an ignored signal would stay ignored
   dup2(outputs.out, STDOUT_FILENO);
   dup2(outputs.err, STDERR_FILENO);
   if (chdir(program.folder.c_str()) != 0) refuse(refusal, Refusal::Folder);

@@ -1,0 +1,139 @@
+#include "runtime/files/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <llvm/ADT/ScopeExit.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace expc::files {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// 0, or the system's error. A file system that cannot (EINVAL) does no worse than without.
+int synchronise(const std::string& path, int flags) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
+  if (file < 0) return errno;
+  const int code = ::fsync(file) == 0 || errno == EINVAL ? 0 : errno;
+  ::close(file);
+  return code;
+}
+
+/// A name in a folder that nothing else has. The name of the file may be as long as a name can be.
+std::string besides(const fs::path& folder) {
+  static std::atomic<unsigned> count = 0;
+  return (folder / fmt::format(".expc-{}-{}.tmp", ::getpid(), count++)).string();
+}
+
+/// Writes what a file holds to what has the name already.
+llvm::Error pour(const std::string& temporary, const std::string& path) {
+  auto content = read(temporary, UINT64_MAX);
+  if (!content) return content.takeError();
+  // A pipe that nobody reads is not waited for.
+  const int out = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+  if (out < 0 && errno == ENXIO)
+    return llvm::createStringError(std::make_error_code(std::errc::no_such_device_or_address),
+                                   path + ": is a pipe that nobody reads");
+  if (out < 0) return systemError(path, errno);
+  ::fcntl(out, F_SETFL, ::fcntl(out, F_GETFL) & ~O_NONBLOCK);
+  int code = writeAll(out, (*content)->getBuffer());
+  if (::close(out) != 0 && code == 0) code = errno;
+  return code == 0 ? llvm::Error::success() : systemError(path, code);
+}
+
+/// Owner's permissions of every folder in it, for what made itself read-only.
+void openFolders(const fs::path& path) {
+  struct stat state{};
+  if (::lstat(path.c_str(), &state) != 0 || !S_ISDIR(state.st_mode)) return;
+  ::chmod(path.c_str(), S_IRWXU);
+  std::error_code failed;
+  for (fs::directory_iterator at(path, failed), end; !failed && at != end; at.increment(failed))
+    openFolders(at->path());
+}
+
+}  // namespace
+
+llvm::Error systemError(const std::string& path, int code) {
+  return llvm::createStringError(std::error_code(code, std::generic_category()),
+                                 fmt::format("{}: {}", path, std::strerror(code)));
+}
+
+int writeAll(int file, llvm::StringRef text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    text = text.drop_front(static_cast<size_t>(written));
+  }
+  return 0;
+}
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> read(const std::string& path, uint64_t most) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (file < 0) return systemError(path, errno);
+  const auto closed = llvm::make_scope_exit([&] { ::close(file); });
+  struct stat state{};
+  if (::fstat(file, &state) != 0) return systemError(path, errno);
+  if (S_ISDIR(state.st_mode)) return systemError(path, EISDIR);
+  const auto refused = std::make_error_code(std::errc::invalid_argument);
+  if (!S_ISREG(state.st_mode))
+    return llvm::createStringError(refused, path + ": is a device or a pipe, and not a regular file");
+  const auto size = static_cast<uint64_t>(state.st_size);
+  if (size > most)
+    return llvm::createStringError(std::make_error_code(std::errc::file_too_large),
+                                   fmt::format("{}: has {} bytes, and at most {} are read", path, size, most));
+  // Volatile: somebody may cut it while it is read.
+  auto buffer =
+      llvm::MemoryBuffer::getOpenFile(file, path, size, /*RequiresNullTerminator=*/false, /*IsVolatile=*/true);
+  if (!buffer) return systemError(path, buffer.getError().value());
+  return std::move(*buffer);
+}
+
+llvm::Error writeBy(const std::string& path, llvm::function_ref<llvm::Error(const std::string& temporary)> make) {
+  struct stat there{};
+  const bool exists = ::lstat(path.c_str(), &there) == 0;
+  if (!exists && errno != ENOENT) return systemError(path, errno);
+  if (exists && S_ISDIR(there.st_mode)) return systemError(path, EISDIR);
+  const bool in_place = exists && !S_ISREG(there.st_mode);
+  std::error_code none;
+  const fs::path folder = in_place ? fs::temp_directory_path(none) : fs::path(path).parent_path();
+  const std::string temporary = besides(folder);
+  ::unlink(temporary.c_str());  // of a process of this number that was killed
+  const auto removed = llvm::make_scope_exit([&] { ::unlink(temporary.c_str()); });
+  if (auto error = make(temporary)) return error;
+  if (in_place) return pour(temporary, path);
+  if (exists) ::chmod(temporary.c_str(), there.st_mode & 07777);
+  if (const int code = synchronise(temporary, 0)) return systemError(path, code);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) return systemError(path, errno);
+  synchronise(folder.empty() ? "." : folder.string(), O_DIRECTORY);
+  return llvm::Error::success();
+}
+
+llvm::Error write(const std::string& path, llvm::StringRef text) {
+  return writeBy(path, [&](const std::string& temporary) -> llvm::Error {
+    const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file < 0) return systemError(path, errno);
+    int code = writeAll(file, text);
+    if (::close(file) != 0 && code == 0) code = errno;
+    return code == 0 ? llvm::Error::success() : systemError(path, code);
+  });
+}
+
+bool removeTree(const std::string& path) {
+  std::error_code failed;
+  fs::remove_all(path, failed);
+  if (!failed) return true;
+  openFolders(path);
+  fs::remove_all(path, failed);
+  return !failed;
+}
+
+}  // namespace expc::files

@@ -1,0 +1,107 @@
+#include "runtime/files/files.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <utility>
+
+namespace expc::files {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Place {
+  fs::path path;
+  Place() {
+    std::string name = (fs::temp_directory_path() / "expc-files-XXXXXX").string();
+    path = mkdtemp(name.data());
+  }
+  ~Place() { removeTree(path.string()); }
+  std::string operator/(const std::string& name) const { return (path / name).string(); }
+  size_t entries() const { return size_t(std::distance(fs::directory_iterator(path), {})); }
+};
+
+std::string contents(const std::string& path) {
+  auto buffer = read(path);
+  return buffer ? (*buffer)->getBuffer().str() : llvm::toString(buffer.takeError());
+}
+
+std::string refusal(llvm::Error error) { return llvm::toString(std::move(error)); }
+
+TEST_CASE("a file is whole or not there, and keeps its permissions; nothing else is beside it") {
+  const Place place;
+  const std::string path = place / "50% of it";
+  CHECK(refusal(write(path, "one")).empty());
+  CHECK(chmod(path.c_str(), 0600) == 0);
+  CHECK(refusal(write(path, "two")).empty());
+  CHECK(contents(path) == "two");
+  struct stat state{};
+  CHECK((stat(path.c_str(), &state) == 0 && (state.st_mode & 0777) == 0600));
+  const auto fails = [&](const std::string& temporary) {
+    llvm::consumeError(write(temporary, "half"));
+    return llvm::createStringError("no more");
+  };
+  CHECK(refusal(writeBy(path, fails)) == "no more");
+  CHECK(contents(path) == "two");
+  CHECK(place.entries() == 1);
+  CHECK(refusal(write(place / "none/x", "x")) == (place / "none/x") + ": No such file or directory");
+}
+
+TEST_CASE("only a regular file of the name itself is replaced") {
+  const Place place;
+  CHECK(refusal(write(place / "target", "old and long")).empty());
+  fs::create_symlink("target", place.path / "link");
+  fs::create_symlink("/dev/null", place.path / "null");
+  fs::create_symlink("/dev/full", place.path / "full");
+  CHECK(mkfifo((place / "pipe").c_str(), 0600) == 0);
+  CHECK(refusal(write(place / "link", "new")).empty());
+  CHECK(fs::is_symlink(place / "link"));
+  CHECK(contents(place / "target") == "new");
+  CHECK(refusal(write(place / "null", "new")).empty());
+  CHECK(fs::is_symlink(place / "null"));
+  CHECK(refusal(write(place / "full", "new")).find("No space left") != std::string::npos);
+  CHECK(refusal(write(place / "pipe", "new")) == (place / "pipe") + ": is a pipe that nobody reads");
+  const int reader = open((place / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  CHECK(refusal(write(place / "pipe", "new")).empty());
+  char piece[8] = {};
+  CHECK(::read(reader, piece, sizeof piece) == 3);
+  close(reader);
+  CHECK(fs::is_fifo(place / "pipe"));
+  CHECK(refusal(write(place.path.string(), "new")).find("Is a directory") != std::string::npos);
+}
+
+TEST_CASE("what is no regular file is not read, and waited for neither") {
+  const Place place;
+  CHECK(mkfifo((place / "pipe").c_str(), 0600) == 0);
+  fs::create_symlink("/dev/zero", place.path / "zero");
+  fs::create_symlink("itself", place.path / "itself");
+  CHECK(contents(place / "pipe").ends_with("not a regular file"));
+  CHECK(contents(place / "zero").ends_with("not a regular file"));
+  CHECK(contents(place / "itself").find("Too many levels of symbolic links") != std::string::npos);
+  CHECK(contents(place.path.string()).ends_with("Is a directory"));
+  CHECK(refusal(write(place / "long", "12345")).empty());
+  CHECK(llvm::toString(read(place / "long", 4).takeError()).ends_with("has 5 bytes, and at most 4 are read"));
+  CHECK(contents(place / "long") == "12345");
+}
+
+TEST_CASE("what its maker left read-only is removed, and nothing that a link leads to") {
+  const Place place;
+  fs::create_directories(place.path / "mod/cache");
+  CHECK(refusal(write(place / "mod/cache/f", "x")).empty());
+  CHECK(refusal(write(place / "kept", "x")).empty());
+  fs::create_symlink(place.path, place.path / "mod/up");
+  CHECK(chmod((place / "mod/cache").c_str(), 0500) == 0);
+  CHECK(chmod((place / "mod").c_str(), 0500) == 0);
+  CHECK(removeTree(place / "mod"));
+  CHECK_FALSE(fs::exists(place / "mod"));
+  CHECK(contents(place / "kept") == "x");
+}
+
+}  // namespace
+}  // namespace expc::files
