@@ -26,11 +26,9 @@ std::string header(const Site& site, const Job& job) {
   line("--job-name=" + quoted("expc-" + job.name));
   const auto nodes = llvm::find_if(site.asked, [](const auto& asked) { return asked.first == "--nodes"; });
   if (nodes == site.asked.end()) line("--nodes=1");
-  // One task has all of a node, and where one of several is lost the run goes on.
-  if (nodes != site.asked.end() && nodes->second != "1") {
-    line("--ntasks-per-node=1");
-    line("--no-kill");
-  }
+  // One task has all of a node. Where one of several is lost Slurm queues the job again and the run goes on from its
+  // journals: the node of the batch script may be the one, and nobody would be left to end the others.
+  if (nodes != site.asked.end() && nodes->second != "1") line("--ntasks-per-node=1");
   for (const auto& [option, value] : site.asked) line(option + "=" + value);
   for (const std::string& option : site.options) line(option);
   line("--requeue");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
+#include <llvm/Support/Regex.h>
 
 #include <algorithm>
 #include <tuple>
@@ -57,6 +58,10 @@ std::string complaint(llvm::StringRef name, llvm::StringRef value) {
   if (!isOneWord(value)) return fmt::format("'{}' takes one word without quotes", name.str());
   unsigned nodes = 0;
   if (name == "nodes" && (value.getAsInteger(10, nodes) || nodes == 0)) return "'nodes' takes how many, such as 4";
+  // As sbatch reads it: minutes, or a clock with or without days.
+  static const llvm::Regex time("^([0-9]+(:[0-9]{1,2}){0,2}|[0-9]+-[0-9]{1,2}(:[0-9]{1,2}){0,2}|UNLIMITED|INFINITE)$");
+  if (name == "time" && !time.match(value))
+    return "'time' takes what sbatch takes, such as 30 (minutes), 30:00, 4:00:00 or 2-12:00:00";
   if (name == "option" && !value.starts_with("-"))
     return "'option' takes an option of sbatch, such as --exclusive or --mem-per-cpu=4G";
   return "";
@@ -86,7 +91,7 @@ std::string take(Site& site, llvm::StringRef name, llvm::StringRef value) {
     (site.*member).push_back(value.str());
     return "";
   }
-  return fmt::format("there is no such setting; known are {}", known());
+  return fmt::format("there is no setting '{}'; known are {}", isVariable(name) ? name.str() : "", known());
 }
 
 }  // namespace

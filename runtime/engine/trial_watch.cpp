@@ -15,6 +15,8 @@ using store::TrialStatus;
 
 // After the first sign of trouble the other ranks have this long to say what they know, so that the cause is found.
 constexpr double kSettle = 0.3;
+// A signal for the whole job ends a trial's ranks and reaches the engine at about the same time, in either order.
+constexpr double kToldAsWell = 0.1;
 // After rank 0's result the ranks have as long to end as the trial was given, within these bounds.
 constexpr double kLeastTeardown = 1, kMostTeardown = 30;
 // Who did not look for so long was away itself (stopped, or in a call that hung). What happened meanwhile may still be
@@ -103,7 +105,7 @@ void TrialWatch::takeExit(Rank& rank, const RankReport& report) {
 }
 
 void TrialWatch::interrupt() {
-  if (!allExited()) stop(TrialStatus::Interrupted, "interrupted by the user");
+  if (!allExited() || ranks_[worst()].weight != Weight::None) stop(TrialStatus::Interrupted, "interrupted by the user");
 }
 
 void TrialWatch::flooded(unsigned rank) {
@@ -113,7 +115,12 @@ void TrialWatch::flooded(unsigned rank) {
 
 TrialWatch::Next TrialWatch::judge(double now) {
   // Whether it is over is asked before any limit: who looks late finds a trial that ended in time.
-  if (lost_ || allExited()) return Next::Ended;
+  if (lost_) return Next::Ended;
+  if (allExited()) {
+    last_look_ = now;
+    return stopping_ || ranks_[worst()].weight == Weight::None || now >= last_exit_ + kToldAsWell ? Next::Ended
+                                                                                                  : Next::Wait;
+  }
   if (!stopping_) judgeTime(now);
   last_look_ = now;
   if (!stopping_ || kill_said_) return Next::Wait;
@@ -143,6 +150,7 @@ void TrialWatch::judgeTime(double now) {
 }
 
 double TrialWatch::wakeAt() const {
+  if (allExited()) return last_exit_ + kToldAsWell;
   if (stopping_) return last_look_ + kAway;
   double moment = result_ ? *teardown_until_ : deadline_;
   if (settle_until_) moment = std::min(moment, *settle_until_);

@@ -31,7 +31,8 @@ class TrialWatch {
   TrialWatch(const TrialRequest& request, double now);
 
   void take(RankReport report);
-  /// The user wants an end.
+  /// The user, or who lends the machine, wants an end. One that has ended well before is not touched; one that was
+  /// about to fail is interrupted, since the same signal may have ended it.
   void interrupt();
   /// A rank's log has grown beyond what is kept.
   void flooded(unsigned rank);

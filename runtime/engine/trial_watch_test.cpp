@@ -57,6 +57,8 @@ struct Watched {
     watch.take(std::move(report));
   }
   TrialEnd endAt(double now) {
+    // One that failed waits for a moment, whether the engine is told to end as well.
+    if (watch.judge(now) == Next::Wait) now = watch.wakeAt();
     REQUIRE((watch.judge(now) == Next::Ended));
     return watch.end();
   }
@@ -254,5 +256,15 @@ TEST_CASE("the user's word ends a trial, unless it is over") {
     trial.exited(0, 101);
     trial.watch.interrupt();
     CHECK((trial.endAt(101).status == TrialStatus::Valid));
+  }
+  SUBCASE("the signal that ends it reaches the engine after it") {
+    trial.exited(SIGTERM, 101);
+    CHECK((trial.watch.judge(101) == Next::Wait));
+    trial.watch.interrupt();
+    CHECK((trial.endAt(101.01).status == TrialStatus::Interrupted));
+  }
+  SUBCASE("it failed long before") {
+    trial.exited(SIGTERM, 101);
+    CHECK((trial.watch.judge(101.2) == Next::Ended));
   }
 }

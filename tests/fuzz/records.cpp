@@ -24,7 +24,7 @@ std::string withSums(llvm::StringRef text) {
     text = rest;
     if (line.size() > kSumSize && line.substr(line.size() - kSumSize).starts_with(kSum))
       line = line.drop_back(kSumSize);
-    whole += fmt::format("{}{}{:08x}\"}}\n", line, kSum, llvm::crc32(llvm::arrayRefFromStringRef(line)));
+    whole += fmt::format("{}{}{:08x}\"}}\n", line.str(), kSum.str(), llvm::crc32(llvm::arrayRefFromStringRef(line)));
   }
   return whole;
 }
