@@ -456,7 +456,7 @@ TEST_CASE("a rehearsal of a command is refused by what would start it") {
   spec.command = study.plan.workloads[0].command;
   spec.folder = study.path;
   spec.root = study.path;
-  spec.slots = {llvm::json::Object{{"device", "cpu"}}};
+  spec.slots = llvm::json::Array{llvm::json::Object{{"device", "cpu"}}};
   spec.rehearsal = true;
   study.write("spec.json", plan::canonicalJson(plan::toJson(spec)));
   const std::string line =

@@ -48,9 +48,10 @@ rmdir {self.folder}/on.$CUDA_VISIBLE_DEVICES
 
     def test_the_control_says_that_trials_do_not_disturb_each_other(self):
         done = self.run_study("sleep 0.2", "--devices", "cpu:4", code=0)
-        self.assertRegex(re.sub(r"\s+", " ", done.stdout), r"run.alone\), which ran alone and not beside others, agrees with those to .*, where")
         self.assertNotIn("untrusted", done.stdout)
-        self.assertIn("4 sessions, 1 node", done.stdout)
+        whole = self.expc("report", "tiny.exp", "--all", "--devices", "cpu:4", code=0).stdout
+        self.assertRegex(re.sub(r"\s+", " ", whole), r"run.alone\), which ran alone and not beside others, agrees with those to .*, where")
+        self.assertIn("4 sessions, 1 node", whole)
 
     def test_the_control_says_that_trials_disturb_each_other(self):
         # Takes as much longer as there are others.
@@ -62,7 +63,7 @@ rm {self.folder}/here.$$
 """
         (self.folder / "tiny.exp").write_text(STUDY.replace("5x", "1.2x"))
         done = self.run_study(script, "--devices", "cpu:4", "--verdicts-ok", code=0)
-        self.assertRegex(re.sub(r"\s+", " ", done.stdout), r"untrusted .*run.alone\), which ran alone and not beside others, (differs from|agrees with) those")
+        self.assertRegex(re.sub(r"\s+", " ", done.stdout), r"untrusted\) .*run.alone\), which ran alone and not beside others, (differs from|agrees with) those")
 
     def test_a_study_without_sharing_takes_it_from_the_command_line(self):
         (self.folder / "tiny.exp").write_text(STUDY.replace("share 4", ""))

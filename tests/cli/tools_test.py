@@ -130,11 +130,11 @@ class Fix(Command):
         self.limits.write_text("let least = 1.2x\n")
         # A file of that name must not be taken for the argument.
         override = self.write("-D", "batch=2;")
-        result = self.expc("check", "sizes.exp", "-D", "batch=2;", "--fix", code=1)
+        result = self.expc("check", "sizes.exp", "-D", "batch=2;", "--fix", code=2)
         self.assertIn("E0102", result.stderr)
         self.assertIn("nothing to fix", result.stderr)
         self.assertEqual(override.read_text(), "batch=2;")
-        self.assertEqual(self.expc("check", "sizes.exp", "-D", "batch=2;", "--fix", "--diff", code=1).stdout, "")
+        self.assertEqual(self.expc("check", "sizes.exp", "-D", "batch=2;", "--fix", "--diff", code=2).stdout, "")
 
     def test_diff_shows_and_writes_nothing(self):
         before = self.study.read_text(), self.limits.read_text()
