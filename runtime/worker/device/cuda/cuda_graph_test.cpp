@@ -93,7 +93,7 @@ TEST_CASE("what waits for the device cannot be recorded, and leaves all as it wa
   waits();
   const at::Generator random = at::globalContext().defaultGenerator(input.device());
   const uint64_t offset = random.get_offset();
-  const double idle = peaks.since().reserved;
+  const double idle = peaks.since().held;
   for (int again = 0; again < 3; ++again)
     CHECK_THROWS_WITH_AS(graph->record(waits), doctest::Contains("not permitted when stream is capturing"),
                          device::NotRecorded);
@@ -103,7 +103,7 @@ TEST_CASE("what waits for the device cannot be recorded, and leaves all as it wa
   CHECK(random.get_offset() > offset);
   c10::cuda::CUDACachingAllocator::emptyCache();
   peaks.reset();
-  CHECK(peaks.since().reserved <= idle);
+  CHECK(peaks.since().held <= idle);
   // What can be recorded is, still.
   at::Tensor output;
   graph->record([&] { output = computed(input) + drawn().sum(); });
