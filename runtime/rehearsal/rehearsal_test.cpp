@@ -120,6 +120,6 @@ TEST_CASE("a damaged file is an error that names it and the way out") {
   CHECK(has(errorOf(read(results.path, "study")), "it is of the study 'other'"));
   std::filesystem::remove(path);
   std::filesystem::create_directories(path);
-  CHECK(has(errorOf(read(results.path, "study")), "it is no file"));
-  CHECK(has(llvm::toString(write(results.path, example())), "cannot be written"));
+  CHECK(has(errorOf(read(results.path, "study")), "Is a directory"));
+  CHECK(has(llvm::toString(write(results.path, example())), "make the folder writable"));
 }

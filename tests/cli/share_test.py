@@ -51,7 +51,7 @@ rmdir {self.folder}/on.$CUDA_VISIBLE_DEVICES
         self.assertNotIn("untrusted", done.stdout)
         whole = self.expc("report", "tiny.exp", "--all", "--devices", "cpu:4", code=0).stdout
         self.assertRegex(re.sub(r"\s+", " ", whole), r"run.alone\), which ran alone and not beside others, agrees with those to .*, where")
-        self.assertIn("4 sessions, 1 node", whole)
+        self.assertIn("4 sessions on 1 node", whole)
 
     def test_the_control_says_that_trials_disturb_each_other(self):
         # Takes as much longer as there are others.
