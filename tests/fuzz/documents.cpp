@@ -57,10 +57,10 @@ void readSite(const std::string& bytes) {
   // Lines of the set-up are the user's own shell, and stand behind all options.
   cluster::Site options = *site;
   options.setup.clear();
-  // The number of nodes is an option that a script has anyway, and several nodes need two more.
+  // The number of nodes is an option that a script has anyway, and several nodes need one more.
   size_t own = optionLines(cluster::renderScript({}, job));
   for (const auto& [option, value] : site->asked)
-    if (option == "--nodes") own = value == "1" ? own - 1 : own + 1;
+    if (option == "--nodes") own -= value == "1";
   hold(optionLines(cluster::renderScript(options, job)) == own + site->asked.size() + site->options.size(),
        "a setting is one option");
 }
