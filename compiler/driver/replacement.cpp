@@ -4,27 +4,25 @@
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Support/FileSystem.h>
 
+#include <map>
 #include <string>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include "runtime/files/files.h"
 
 namespace expc::driver {
 
 llvm::Error replaceFiles(const std::map<std::string, std::string>& texts) {
-  std::vector<std::pair<llvm::SmallString<256>, llvm::StringRef>> targets;
+  std::map<std::string, llvm::SmallString<256>> targets;  // by name; a link's is what it leads to
   for (const auto& [name, text] : texts) {
-    llvm::SmallString<256> target;
+    llvm::SmallString<256>& target = targets[name];
     std::error_code code = llvm::sys::fs::real_path(name, target);
     if (!code) code = llvm::sys::fs::access(target, llvm::sys::fs::AccessMode::Write);
     if (code) return llvm::createStringError(code, fmt::format("cannot write {}: {}", name, code.message()));
-    targets.emplace_back(std::move(target), text);
   }
-  for (const auto& [target, text] : targets)
-    if (llvm::Error error = files::write(target.str().str(), text))
-      return llvm::createStringError("cannot write " + llvm::toString(std::move(error)));
+  for (const auto& [name, text] : texts)
+    if (const std::error_code code = llvm::errorToErrorCode(files::write(targets[name].str().str(), text)))
+      return llvm::createStringError(code, fmt::format("cannot write {}: {}", name, code.message()));
   return llvm::Error::success();
 }
 

@@ -180,8 +180,8 @@ def nothing_outlives_the_engine():
 def a_node_that_heats_up_or_copies_ends_with_the_engine():
     with Study(duration="60ms", timed=6) as study:
         run = study.start(*study.on(2), "--heat-up", "120")
-        wait_for(lambda: list(study.results.glob("journal/*.jsonl")) and len(agents()) == 2, "both nodes are there", 30)
-        time.sleep(1)
+        wait_for(lambda: len(agents()) == 2, "both nodes are there", 30)
+        time.sleep(2)  # they heat up
         run.send_signal(signal.SIGKILL)
         run.wait(timeout=30)
         wait_for(lambda: not marked_processes(), f"nothing heats on: {marked_processes()}", 30)

@@ -98,7 +98,7 @@ def a_job_that_is_told_to_end_is_queued_again_and_the_run_goes_on():
 
 
 def a_preempted_job_goes_on_after_the_one_that_took_its_place():
-    with Study(duration="300ms") as study:
+    with Study(duration="1s") as study:
         job = study.submit()
         # Slurm's signal reaches the program under way when it reaches the engine: its end is no failure of it.
         for count in range(3):
