@@ -179,7 +179,9 @@ def nothing_outlives_the_engine():
 
 def a_node_that_heats_up_or_copies_ends_with_the_engine():
     with Study(duration="60ms", timed=6) as study:
-        run = study.start(*study.on(2), "--heat-up", "120")
+        usual, harness.options.heat_up = harness.options.heat_up, "120"
+        run = study.start(*study.on(2))
+        harness.options.heat_up = usual
         wait_for(lambda: len(agents()) == 2, "both nodes are there", 30)
         time.sleep(2)  # they heat up
         run.send_signal(signal.SIGKILL)
