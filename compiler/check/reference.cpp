@@ -1,7 +1,5 @@
 // Published values: a CSV file whose columns are parameters and metrics of a study.
 
-#include <csv.h>
-
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -11,6 +9,7 @@
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
 #include "compiler/parse/parse.h"
+#include "runtime/files/csv.h"
 
 namespace expc::check {
 namespace {
@@ -21,17 +20,6 @@ EXPC_DIAGNOSTIC(UnusedReference, Warning, "the reference '{0}' fits no study of 
 constexpr size_t kMaxReference = 1 << 20;
 
 using Cells = std::vector<std::vector<std::string>>;
-
-struct Rows {
-  Cells done;
-  std::vector<std::string> open;
-};
-void addCell(void* text, size_t size, void* rows) {
-  static_cast<Rows*>(rows)->open.emplace_back(static_cast<const char*>(text), size);
-}
-void endRow(int, void* rows) {
-  static_cast<Rows*>(rows)->done.push_back(std::exchange(static_cast<Rows*>(rows)->open, {}));
-}
 
 /// What a row gives for one name of the study.
 struct Column {
@@ -93,23 +81,20 @@ class ReferenceReader {
 
   bool refuseFile(std::string why) { return refuse(declaration_.path.range, std::move(why)), false; }
 
-  /// The rows of the file as RFC 4180 has it (quotes, doubled quotes, CRLF or LF); none after a report.
+  /// The rows of the file; none after a report.
   Cells read() {
-    std::string_view text = text_;
-    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // what Excel puts first
-    csv_parser parser;
-    csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI);
-    Rows rows;
-    const size_t read = csv_parse(&parser, text.data(), text.size(), addCell, endRow, &rows);
-    const bool closed = csv_fini(&parser, addCell, endRow, &rows) == 0;
-    csv_free(&parser);
-    if (read == text.size() && closed && !rows.done.empty()) return std::move(rows.done);
-    refuse(declaration_.path.range,
-           read < text.size()
-               ? fmt::format("cannot be read: row {}: a quote stands inside a cell", rows.done.size() + 1)
-           : closed ? "is empty"
-                    : "cannot be read: its last quote is never closed");
-    return {};
+    files::CsvRows rows(text_, files::CsvRows::Blanks::Dropped);
+    Cells table;
+    for (;;) {
+      auto more = rows.next(table.emplace_back());
+      if (more && *more) continue;
+      table.pop_back();
+      if (more && !table.empty()) return table;
+      refuse(declaration_.path.range,
+             more ? "is empty"
+                  : fmt::format("cannot be read: row {}: {}", table.size() + 1, llvm::toString(more.takeError())));
+      return {};
+    }
   }
 
   /// What the names on the left stand for; what stands on the right reads the header's columns and other names.

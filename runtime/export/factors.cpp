@@ -30,8 +30,9 @@ Factors::Factors(std::span<const Source> sources) {
         columns_[at->second].type = common(columns_[at->second].type, typeOf(factor));
     }
   for (Column& column : columns_)
-    column.what = column.type == Type::Text ? "the point's level, as the study writes it; empty where it is not active"
-                                            : "the point's level in base units; empty where it is not active";
+    column.what = column.type == Type::Text
+                      ? "the point's level, as the study writes it but without quotes; empty where it is not active"
+                      : "the point's level in base units; empty where it is not active";
 }
 
 std::vector<Cell> Factors::cells(const plan::Plan& plan, const plan::Point& point) const {
@@ -49,7 +50,7 @@ std::vector<Cell> Factors::cells(const plan::Plan& plan, const plan::Point& poin
         cell = level.value.getAsNumber().value_or(0);
         break;
       default:
-        cell = std::string_view(level.label);
+        cell = std::string_view(level.value.getAsString().value_or(level.label));
     }
   }
   return cells;

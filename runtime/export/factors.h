@@ -11,7 +11,8 @@
 namespace expc::exports {
 
 /// The factors of several studies as columns: a number in base units where every level of the factor is one, else the
-/// level as it is written. Those of one name share a column. Refers to the sources, which must outlive it.
+/// level as it is written, a string without its quotes. Those of one name share a column. Refers to the sources, which
+/// must outlive it.
 class Factors {
  public:
   explicit Factors(std::span<const Source> sources);

@@ -66,7 +66,7 @@ ARROWS = {
     "nullgpu/core/counters_api": {"nullgpu"},  # what others may read of it
 }
 # The driver is the only part that sees both sides; it does not reach into the worker.
-for above in ("compiler/load", "compiler/lsp", "runtime/cluster", "runtime/rehearsal", "runtime/store", "runtime/bundle", "runtime/engine",
+for above in ("compiler/check", "compiler/load", "compiler/lsp", "runtime/cluster", "runtime/rehearsal", "runtime/store", "runtime/bundle", "runtime/engine",
               "runtime/report", "runtime/export", "runtime/worker", "runtime/worker/text", "runtime/worker/data", "runtime/dataset"):
     ARROWS[above].add("runtime/files")
 ARROWS["compiler/driver"] = {d for d in ARROWS if d not in {"runtime/worker", "nullgpu"}}

@@ -23,9 +23,24 @@ std::string unescaped(llvm::StringRef token) {
   return text;
 }
 
+/// The only element of an array whose member has a value: "name=BM_copy/64" of what google-benchmark writes.
+const Value* elementWith(const llvm::json::Array& array, llvm::StringRef member, llvm::StringRef value) {
+  const Value* found = nullptr;
+  for (const Value& element : array)
+    if (const llvm::json::Object* object = element.getAsObject(); object && object->getString(member) == value) {
+      if (found) return nullptr;
+      found = &element;
+    }
+  return found;
+}
+
 const Value* step(const Value& value, const std::string& token) {
   if (const llvm::json::Object* object = value.getAsObject()) return object->get(token);
   const llvm::json::Array* array = value.getAsArray();
+  if (array && token.find('=') != std::string::npos) {
+    const auto [member, wanted] = llvm::StringRef(token).split('=');
+    return elementWith(*array, member, wanted);
+  }
   size_t index = 0;
   const bool is_index = array && llvm::to_integer(token, index, 10) && std::to_string(index) == token;
   return is_index && index < array->size() ? &(*array)[index] : nullptr;
@@ -52,20 +67,56 @@ std::string membersOf(const Value& value) {
   return names.empty() ? "an empty object" : text + (names.size() > 8 ? ", …" : "");
 }
 
-llvm::Error noJson(llvm::StringRef text, const std::string& why) {
-  // Python's json writes them all the same.
-  const bool odd = text.contains("NaN") || text.contains("Infinity");
-  return llvm::createStringError(
-      fmt::format("it is no JSON that can be read: {}{}", why,
-                  odd ? " (JSON has no NaN or Infinity, and the file has such a word)" : ""));
+/// With the bare NaN and Infinity that Python's json writes as numbers too large for one: that they stand elsewhere in
+/// the file is no reason not to read it, and where a metric reads them it says that they are not finite.
+std::string withoutBareWords(llvm::StringRef text) {
+  std::string result;
+  bool quoted = false;
+  while (!text.empty()) {
+    if (!quoted && (text.consume_front("NaN") || text.consume_front("Infinity"))) {
+      result += "1e999";
+      continue;
+    }
+    if (quoted && text.front() == '\\') {
+      result += text.take_front(2);
+      text = text.drop_front(std::min<size_t>(2, text.size()));
+      continue;
+    }
+    if (text.front() == '"') quoted = !quoted;
+    result += text.front();
+    text = text.drop_front();
+  }
+  return result;
 }
 
-/// Calls `use` for the value at `pointer`.
-llvm::Error visit(llvm::StringRef text, const std::string& pointer, llvm::function_ref<llvm::Error(const Value&)> use) {
-  if (auto error = checkPointer(pointer)) return error;
-  auto document = plan::parseJson({text.data(), text.size()});
-  if (!document) return noJson(text, llvm::toString(document.takeError()));
-  const Value* value = &*document;
+llvm::Expected<Value> parse(llvm::StringRef text) {
+  const bool odd = text.contains("NaN") || text.contains("Infinity");
+  return plan::parseJson(odd ? withoutBareWords(text) : text.str());
+}
+
+/// The document, or the documents of its lines (JSON Lines).
+llvm::Expected<std::vector<Value>> documentsOf(llvm::StringRef text) {
+  text.consume_front("\xef\xbb\xbf");
+  std::vector<Value> documents;
+  auto whole = parse(text);
+  if (whole) documents.push_back(std::move(*whole));
+  if (whole) return documents;
+  const std::string why = "it is no JSON that can be read: " + llvm::toString(whole.takeError());
+  while (!text.empty()) {
+    const auto [line, rest] = text.split('\n');
+    text = rest;
+    if (line.trim().empty()) continue;
+    auto one = parse(line);
+    if (!one) llvm::consumeError(one.takeError());
+    if (!one || documents.size() == kMostValues) return llvm::createStringError(why);
+    documents.push_back(std::move(*one));
+  }
+  if (documents.empty()) return llvm::createStringError(why);
+  return documents;
+}
+
+llvm::Expected<const Value*> find(const Value& document, const std::string& pointer) {
+  const Value* value = &document;
   llvm::SmallVector<llvm::StringRef, 8> tokens;
   if (!pointer.empty()) llvm::StringRef(pointer).drop_front().split(tokens, '/');
   size_t used = 0;
@@ -77,7 +128,37 @@ llvm::Error visit(llvm::StringRef text, const std::string& pointer, llvm::functi
     used += 1 + token.size();
     value = next;
   }
-  return use(*value);
+  return value;
+}
+
+/// The values at `pointer`, which lie in `documents`: at least one. Of several documents each that has one counts,
+/// since loggers write lines that are about something else.
+llvm::Expected<std::vector<const Value*>> valuesAt(const std::vector<Value>& documents, const std::string& pointer) {
+  std::vector<const Value*> values;
+  std::string missing;
+  for (const Value& document : documents) {
+    auto value = find(document, pointer);
+    if (value)
+      values.push_back(*value);
+    else
+      missing = llvm::toString(value.takeError());
+  }
+  if (values.empty()) return llvm::createStringError(missing);
+  return values;
+}
+
+/// Calls `use` for the value at `pointer`: of each document, or of the last that has one.
+llvm::Error visit(llvm::StringRef text, const std::string& pointer, Which which,
+                  llvm::function_ref<llvm::Error(const Value&)> use) {
+  if (auto error = checkPointer(pointer)) return error;
+  auto documents = documentsOf(text);
+  if (!documents) return documents.takeError();
+  auto values = valuesAt(*documents, pointer);
+  if (!values) return values.takeError();
+  if (which == Which::Last) return use(*values->back());
+  for (const Value* value : *values)
+    if (auto error = use(*value)) return error;
+  return llvm::Error::success();
 }
 
 llvm::Error addNumbers(const Value& value, const std::string& pointer, JsonNumbers& result) {
@@ -116,15 +197,15 @@ llvm::Error checkPointer(const std::string& pointer) {
   return llvm::Error::success();
 }
 
-llvm::Expected<JsonNumbers> readJson(llvm::StringRef text, const std::string& pointer) {
+llvm::Expected<JsonNumbers> readJson(llvm::StringRef text, const std::string& pointer, Which which) {
   JsonNumbers result;
-  auto error = visit(text, pointer, [&](const Value& value) { return addNumbers(value, pointer, result); });
+  auto error = visit(text, pointer, which, [&](const Value& value) { return addNumbers(value, pointer, result); });
   if (error) return error;
   return result;
 }
 
 llvm::Error readTruth(llvm::StringRef text, const std::string& pointer) {
-  return visit(text, pointer, [&](const Value& value) -> llvm::Error {
+  return visit(text, pointer, Which::All, [&](const Value& value) -> llvm::Error {
     if (value.getAsBoolean() == true) return llvm::Error::success();
     return llvm::createStringError(fmt::format("at {} is {}, not true", pointer, kindOf(value)));
   });

@@ -127,7 +127,7 @@ llvm::Expected<Values> MetricReader::valuesOf(const CommandMetric& metric, const
   if (metric.from == From::Regex) return patterns_.at(metric.name).read(text, which);
   if (metric.from == From::Lines) return readLines(text, which);
   if (metric.from == From::Csv) return readColumn(text, metric.where, which);
-  auto numbers = readJson(text, metric.where);
+  auto numbers = readJson(text, metric.where, which);
   if (!numbers) return numbers.takeError();
   if (numbers->array && !metric.series && !metric.take)
     return llvm::createStringError(

@@ -49,16 +49,18 @@ class Pattern {
 /// Empty, or an error where `pointer` is not as RFC 6901 has it.
 llvm::Error checkPointer(const std::string& pointer);
 
-/// The number at `pointer` in a JSON document, or the numbers of an array there.
+/// The number at `pointer` in a JSON document, or the numbers of an array there; of JSON Lines those of the last line
+/// that has something there, or of all. A token "name=TEXT" is the only element of an array whose member `name` is that
+/// text. A byte order mark, and NaN elsewhere, are passed over.
 struct JsonNumbers {
   Values values;
   bool array = false;
 };
-llvm::Expected<JsonNumbers> readJson(llvm::StringRef text, const std::string& pointer);
-/// Success if `true` stands at `pointer`.
+llvm::Expected<JsonNumbers> readJson(llvm::StringRef text, const std::string& pointer, Which which = Which::Last);
+/// Success if `true` stands at `pointer`, of JSON Lines in each line that has something there.
 llvm::Error readTruth(llvm::StringRef text, const std::string& pointer);
 
-/// A column of a CSV table (RFC 4180) whose first row has the names. Empty cells are passed over: loggers leave them
+/// A column of a table (files::CsvRows) whose first row has the names. Empty cells are passed over: loggers leave them
 /// in rows that are about something else.
 llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& column, Which which);
 

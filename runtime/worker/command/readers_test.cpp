@@ -120,12 +120,29 @@ TEST_CASE("what is no JSON is an error, however deep or odd") {
   CHECK(has(refusal(readJson("{\"a\": 1", "/a")), "it is no JSON that can be read"));
   CHECK(has(refusal(readJson(std::string(1 << 20, '['), "/a")), "nested deeper"));
   CHECK(has(refusal(readJson("{\"a\": \"\xff\"}", "/a")), "it is no JSON that can be read"));
-  CHECK(has(refusal(readJson("{\"a\": NaN}", "/a")), "JSON has no NaN"));
-  CHECK(has(refusal(readJson("{\"a\": [1, -Infinity]}", "/a")), "JSON has no NaN"));
+  CHECK(refusal(readJson("{\"a\": NaN}", "/a")) == "at /a is no finite number");
+  CHECK(has(refusal(readJson("{\"a\": [1, -Infinity]}", "/a")), "at /a/1 is no finite number"));
   CHECK(has(refusal(readJson("{\"a\": 1e999}", "/a")), "at /a is no finite number"));
   CHECK(refusal(readJson("{\"a\": []}", "/a")) == "the array at /a is empty");
   CHECK(refusal(readJson("{\"a\": null}", "/a")) == "at /a is no number but null");
   CHECK(refusal(readJson("{\"a\": \"12\"}", "/a")) == "at /a is no number but the string '12'");
+}
+
+TEST_CASE("what programs write is read: a byte order mark, NaN elsewhere, a document a line, elements by name") {
+  const auto one = [&](const char* text, const char* pointer) { return llvm::cantFail(readJson(text, pointer)); };
+  CHECK(one("\xef\xbb\xbf{\"a\": 5}", "/a").values == Values{5});
+  CHECK(one(R"({"a": 5, "p": NaN, "r": [Infinity, -Infinity], "s": "NaN \" NaN"})", "/a").values == Values{5});
+  const auto lines = one("{\"a\": 1}\n\n{\"event\": \"saved\"}\n{\"a\": NaN, \"b\": 3}\n", "/b");
+  CHECK((lines.values == Values{3} && !lines.array));
+  const char two[] = "{\"a\": 1}\n{\"a\": 2}\n";
+  CHECK(one(two, "/a").values == Values{2});
+  CHECK(llvm::cantFail(readJson(two, "/a", Which::All)).values == Values{1, 2});
+  CHECK(has(refusal(readJson("{\"a\": 1}\n{\"a\": 2}\n", "/b")), "there is nothing at /b"));
+  CHECK(has(refusal(readJson("started\n{\"a\": 2}\n", "/a")), "it is no JSON that can be read"));
+  const char benchmarks[] =
+      R"({"benchmarks": [{"name": "BM_a/8", "t": 1}, {"name": "BM_b", "t": 2}, {"name": "BM_b"}]})";
+  CHECK(one(benchmarks, "/benchmarks/name=BM_a~18/t").values == Values{1});
+  CHECK(has(refusal(readJson(benchmarks, "/benchmarks/name=BM_b/t")), "there is nothing at"));  // two have the name
 }
 
 TEST_CASE("a CSV column is found by its name") {
@@ -138,6 +155,11 @@ TEST_CASE("a CSV column is found by its name") {
   CHECK(refusal(readColumn(text, "gain", Which::Last)) ==
         "it has no column 'gain'; its first row has step, loss, train, \"acc\"");
   CHECK(llvm::cantFail(readColumn("a\n1\n2", "a", Which::Last)) == Values{2});  // no line end at the end
+  CHECK(llvm::cantFail(readColumn("\xef\xbb\xbf\"a\",\"b\"\n\"1\",\"2\"\n", "a", Which::Last)) == Values{1});
+  // What Excel writes where a comma parts decimals, which no cell has here; and tabs.
+  CHECK(llvm::cantFail(readColumn("a;b\n1;2,5\n3;4\n", "a", Which::All)) == Values{1, 3});
+  CHECK(refusal(readColumn("a;b\n1;2,5\n", "b", Which::Last)) == "row 2 of the column 'b': '2,5' is no number");
+  CHECK(llvm::cantFail(readColumn("a\tb\n1\t2\n", "b", Which::Last)) == Values{2});
 }
 
 TEST_CASE("what is no table is an error") {
@@ -146,7 +168,8 @@ TEST_CASE("what is no table is an error") {
   CHECK(refusal(readColumn("a,a\n1,2\n", "a", Which::Last)) == "it has two columns 'a'");
   CHECK(refusal(readColumn("a,b\n1,2\n3\n", "a", Which::Last)) == "row 3 has 1 cells, the first row has 2");
   CHECK(has(refusal(readColumn("a\n\"1\n", "a", Which::Last)), "is no CSV"));
-  CHECK(has(refusal(readColumn("a\n1\"2\n", "a", Which::Last)), "row 2 is no CSV: a quote stands where none may be"));
+  CHECK(
+      has(refusal(readColumn("a\n1\"2\n", "a", Which::Last)), "row 2: it is no CSV: a quote stands where none may be"));
   CHECK(has(refusal(readColumn(std::string(3 << 20, '\xff'), "a", Which::Last)), "it has no column 'a'"));
 }
 

@@ -10,12 +10,14 @@
 #include <string>
 #include <utility>
 
+#include "runtime/files/csv.h"
+
 namespace expc::text {
 
 enum class RowFormat { Json, Csv };
 
 /// The largest row taken: what is larger is an unclosed quote or bracket.
-inline constexpr size_t kLargestRow = 16 << 20;
+inline constexpr size_t kLargestRow = files::CsvRows::kLargestRow;
 
 class RowReader {
  public:
