@@ -60,9 +60,8 @@ llvm::Error checkDataExists(const plan::Plan& plan, const std::string& path) {
   std::error_code error;
   if (fs::exists(full, error)) return llvm::Error::success();
   return llvm::createStringError(
-      fmt::format("'{}' does not exist (looked for {}), and trials read it: put it there (the comments of the study "
-                  "and a README beside the data folder say where it comes from), or name another in the study or "
-                  "with -D",
+      fmt::format("'{}' does not exist (looked for {}), and trials read it: put it there, or name another in the study "
+                  "or with -D",
                   path, full.string()));
 }
 
