@@ -53,11 +53,9 @@ struct CsvRows::Parser {
     if (in_row > kLargestRow)
       failure = fmt::format("it is longer than {} bytes; a quote may not be closed", kLargestRow);
     if (!done || !failure.empty() || (used == piece.size() && csv_fini(&csv, on_cell, on_row, this) == 0)) return;
-    failure = fmt::format(
-        "it is no CSV: a quote stands where none may be, or is not closed ({}); a cell with quotes, commas or line "
-        "breaks "
-        "stands in quotes, and quotes in it are doubled",
-        csv_strerror(csv_error(&csv)));
+    failure =
+        "it is no CSV: a quote stands where none may be, or is not closed; a cell with quotes, commas or line breaks "
+        "stands in quotes, and quotes in it are doubled";
   }
 
   void endOfRow() {

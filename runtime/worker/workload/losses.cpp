@@ -22,11 +22,12 @@ llvm::Expected<std::vector<double>> takeLosses(comm::Communicator& communicator,
     if (std::isfinite(sums[i])) continue;
     const int64_t step = first + static_cast<int64_t>(i) + 1;
     return llvm::createStringError(
-        step == 1 ? std::string("the loss of step 1, before anything is learned, is not finite: weights or data that "
-                                "were read hold NaN or infinity, or overflow in this precision")
-                  : fmt::format("the loss of step {} is not finite: the training diverged; lower learning_rate or use a "
-                                "wider precision",
-                                step));
+        step == 1
+            ? std::string("the loss of step 1, before anything is learned, is not finite: weights or data that "
+                          "were read hold NaN or infinity, or overflow in this precision")
+            : fmt::format("the loss of step {} is not finite: the training diverged; lower learning_rate or use a "
+                          "wider precision",
+                          step));
   }
   return sums;
 }
