@@ -163,12 +163,6 @@ struct DiagnoseOptions {
   bool json = false;
 };
 
-struct SelftestOptions {
-  unsigned studies = 2000;
-  uint64_t seed = 1;
-  bool json = false;
-};
-
 struct FmtOptions {
   std::vector<std::string> paths;  // files and folders, or "-" alone
   bool check = false;
@@ -233,7 +227,6 @@ int attach(const JobOptions& options, const Console& console);
 int status(const JobOptions& options, const Console& console);
 int cancel(const JobOptions& options, const Console& console);
 int diagnose(const DiagnoseOptions& options, const Console& console);
-int selftestStatistics(const SelftestOptions& options, const Console& console);
 int rehearse(const RehearseOptions& options, const Console& console);
 int report(const ReportOptions& options, const Console& console);
 int exportResults(const ExportOptions& options, const Console& console);

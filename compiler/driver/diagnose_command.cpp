@@ -11,6 +11,7 @@
 #include "compiler/driver/diagnosis.h"
 #include "compiler/driver/exit_codes.h"
 #include "compiler/language/words.h"
+#include "runtime/plan/find.h"
 
 namespace expc::driver {
 namespace {
@@ -69,10 +70,8 @@ std::string readNoise(const plan::Plan& plan, const Quantities& noise, simulate:
 /// Fills `effects` with what is true of criteria; what is wrong, or "".
 std::string readEffects(const plan::Plan& plan, const Quantities& stated, std::map<std::string, double>& effects) {
   for (const auto& [name, quantity] : stated) {
-    const auto criterion = std::find_if(plan.criteria.begin(), plan.criteria.end(),
-                                        [&](const plan::Criterion& one) { return one.name == name; });
-    if (criterion == plan.criteria.end())
-      return fmt::format("--effect {}: the study {} has no criterion of that name", name, plan.study);
+    const plan::Criterion* criterion = plan::named(plan.criteria, name);
+    if (!criterion) return fmt::format("--effect {}: the study {} has no criterion of that name", name, plan.study);
     const language::Unit* unit = language::findUnit(criterion->unit);
     const std::string_view type = criterion->unit.empty() ? "Share" : unit ? unit->type : "";
     if (quantity.unit && quantity.unit->type != type)

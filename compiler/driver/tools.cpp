@@ -52,28 +52,9 @@ void addNew(CLI::App& app, Asked& asked) {
   command.add_flag("--force", options.force, "Replace a file of that name");
 }
 
-void addSelftest(CLI::App& app, Asked& asked) {
-  CLI::App& selftest = *app.add_subcommand("selftest", "Try whether what the docs promise holds in this build");
-  selftest.require_subcommand(1);
-  auto [command, options] =
-      addCommand(selftest, asked, "stats",
-                 "Simulate studies of many shapes of noise: coverage, false passes, false fails", selftestStatistics);
-  for (CLI::App* one : {&selftest, &command})
-    one->footer("Exit codes: 0 every promise is kept, 1 one is not, or an error, 2 usage.");
-  command.add_option("--studies", options.studies, "How many studies of each shape and design")
-      ->type_name("N")
-      ->check(CLI::Range(100, 1'000'000))
-      ->capture_default_str();
-  command.add_option("--seed", options.seed, "The same seed gives the same numbers")
-      ->type_name("N")
-      ->capture_default_str();
-  addJson(command, options.json);
-}
-
 }  // namespace
 
 void addTools(CLI::App& app, Asked& asked) {
-  addSelftest(app, asked);
   addExplain(app, asked);
   addFmt(app, asked);
   addDoc(app, asked);

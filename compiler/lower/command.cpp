@@ -4,7 +4,7 @@
 
 #include "compiler/survey/terms.h"
 #include "compiler/survey/values.h"
-#include "runtime/plan/command_json.h"
+#include "runtime/plan/described.h"
 
 namespace expc::lower {
 namespace {
@@ -54,7 +54,7 @@ llvm::json::Object commandDigest(const check::Workload& workload) {
             [](const plan::CommandMetric& a, const plan::CommandMetric& b) { return a.name < b.name; });
   std::sort(command.expectations.begin(), command.expectations.end(),
             [](const plan::Expectation& a, const plan::Expectation& b) { return a.read.name < b.read.name; });
-  llvm::json::Object object = plan::toJson(command);
+  llvm::json::Object object = plan::written(command);
   object["arguments"] = argumentsJson(workload.command->program);
   return object;
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "runtime/plan/evaluate.h"
+#include "runtime/plan/find.h"
 #include "runtime/stats/estimators.h"
 
 namespace expc::analysis {
@@ -197,12 +198,6 @@ bool comparesTimes(const plan::Plan& plan, const plan::Cell& cell) {
   });
 }
 
-const ComparisonResult* resultOf(const Judgement& judgement, const plan::Comparison& comparison) {
-  const auto found = std::find_if(judgement.comparisons.begin(), judgement.comparisons.end(),
-                                  [&](const auto& one) { return one.name == comparison.name; });
-  return found == judgement.comparisons.end() ? nullptr : &*found;
-}
-
 TimedEffect timedEffect(const plan::Comparison& comparison, unsigned cell, const ComparisonResult* result) {
   TimedEffect effect{comparison.name, std::nullopt, false};
   if (!result) return effect;
@@ -233,7 +228,7 @@ std::vector<Attribution> attribute(const plan::Plan& plan, const Judgement& judg
   std::vector<Attribution> all;
   std::map<std::pair<plan::Place, plan::Place>, std::optional<size_t>> known;
   for (const plan::Comparison& comparison : plan.comparisons) {
-    const ComparisonResult* result = resultOf(judgement, comparison);
+    const ComparisonResult* result = plan::named(judgement.comparisons, comparison.name);
     for (unsigned number = 0; number < comparison.cells.size(); ++number) {
       const plan::Cell& cell = comparison.cells[number];
       // A comparison of comparisons reads four points: it is no pair.
@@ -277,7 +272,8 @@ std::optional<Attribution> attributePair(const plan::Plan& plan, const Judgement
       if (!same(comparison.cells[number])) continue;
       addOnce(attribution->comparisons, comparison.name);
       if (comparesTimes(plan, comparison.cells[number]))
-        attribution->timed.push_back(timedEffect(comparison, number, resultOf(judgement, comparison)));
+        attribution->timed.push_back(
+            timedEffect(comparison, number, plan::named(judgement.comparisons, comparison.name)));
     }
   }
   for (const plan::Criterion& criterion : plan.criteria)

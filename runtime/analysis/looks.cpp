@@ -14,6 +14,7 @@
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/plan/evaluate.h"
+#include "runtime/plan/find.h"
 #include "runtime/stats/design.h"
 #include "runtime/stats/distributions.h"
 
@@ -21,12 +22,6 @@ namespace expc::analysis {
 namespace {
 
 plan::TrialKind kindOf(const plan::Criterion& criterion) { return criterion.cells.front().kind; }
-
-const plan::KindDesign* designOf(const plan::Plan& plan, plan::TrialKind kind) {
-  const auto design = std::find_if(plan.design.kinds.begin(), plan.design.kinds.end(),
-                                   [&](const plan::KindDesign& one) { return one.kind == kind; });
-  return design == plan.design.kinds.end() ? nullptr : &*design;
-}
 
 /// Whether intervals of this kind's trials decide it.
 bool isLookedAt(const plan::Criterion& criterion, plan::TrialKind kind) {
@@ -206,7 +201,7 @@ Standing standingOf(const Evidence& evidence, const plan::Criterion& criterion,
   }
   look.of = look.now;
   look.confidence = criterion.confidence.value_or(kConfidence);
-  const plan::KindDesign* design = designOf(evidence.index.plan(), kindOf(criterion));
+  const plan::KindDesign* design = plan::designOf(evidence.index.plan(), kindOf(criterion));
   if (!design) return standing;
   LookHistory& history = standing.history = historyOf(evidence, criterion, cells, *design);
   Place place = Place::Planned;

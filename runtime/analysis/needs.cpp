@@ -8,6 +8,7 @@
 #include <set>
 
 #include "runtime/analysis/looks.h"
+#include "runtime/plan/find.h"
 
 namespace expc::analysis {
 namespace {
@@ -15,12 +16,6 @@ namespace {
 unsigned shortOf(unsigned target, unsigned have) { return target > have ? target - have : 0; }
 
 bool adapts(const plan::KindDesign& design) { return design.most() > design.repeat; }
-
-const plan::KindDesign* designOf(const plan::Plan& plan, plan::TrialKind kind) {
-  const auto design = std::find_if(plan.design.kinds.begin(), plan.design.kinds.end(),
-                                   [&](const plan::KindDesign& entry) { return entry.kind == kind; });
-  return design == plan.design.kinds.end() ? nullptr : &*design;
-}
 
 /// What has ended and was tried, of places and groups, blocks under way included.
 class Progress {
@@ -176,7 +171,7 @@ bool looksAtWidths(const Index& index, plan::TrialKind kind) {
 }
 
 std::vector<plan::Place> nextBlock(const Index& index, plan::TrialKind kind, std::span<const BlockUnderWay> under_way) {
-  const plan::KindDesign* design = designOf(index.plan(), kind);
+  const plan::KindDesign* design = plan::designOf(index.plan(), kind);
   std::vector<plan::Place> places;
   if (!design) return places;
   const std::vector<unsigned> blocks = wanted(index, *design, Progress(index, kind, under_way));
@@ -186,7 +181,7 @@ std::vector<plan::Place> nextBlock(const Index& index, plan::TrialKind kind, std
 }
 
 Remaining remaining(const Index& index, plan::TrialKind kind) {
-  const plan::KindDesign* design = designOf(index.plan(), kind);
+  const plan::KindDesign* design = plan::designOf(index.plan(), kind);
   Remaining left;
   if (!design) return left;
   for (const unsigned blocks : wanted(index, *design, Progress(index, kind, {}))) {

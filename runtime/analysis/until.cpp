@@ -5,6 +5,7 @@
 
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/plan/find.h"
 
 namespace expc::analysis {
 namespace {
@@ -23,9 +24,8 @@ std::optional<double> halfWidth(const MeasuredCell& cell, bool relative) {
 /// The cells whose intervals an `until` speaks of, with the names of their labels.
 std::pair<std::vector<plan::Cell>, std::vector<std::string>> subjectCells(const plan::Plan& plan,
                                                                           const std::string& subject) {
-  for (const plan::Comparison& comparison : plan.comparisons) {
-    if (comparison.name == subject) return {comparison.cells, comparison.factors};
-  }
+  if (const plan::Comparison* comparison = plan::named(plan.comparisons, subject))
+    return {comparison->cells, comparison->factors};
   std::vector<plan::Cell> cells;
   std::vector<std::string> factors;
   for (const plan::Factor& factor : plan.factors) factors.push_back(factor.name);
@@ -44,12 +44,10 @@ std::pair<std::vector<plan::Cell>, std::vector<std::string>> subjectCells(const 
 
 /// Whether further blocks could give the cell the interval that it lacks.
 bool canGoOn(const Index& index, const plan::Cell& cell, unsigned tried, unsigned most) {
-  return tried < most && std::all_of(
-                             cell.points.begin(), cell.points.end(),
-                             [&](const plan::Place& place) {
-                               const std::optional<unsigned> number = index.number(place);
-                               return number && index.asked(cell.kind, *number) && !index.givenUp(cell.kind, *number);
-                             });
+  return tried < most && std::all_of(cell.points.begin(), cell.points.end(), [&](const plan::Place& place) {
+           const std::optional<unsigned> number = index.number(place);
+           return number && index.asked(cell.kind, *number) && !index.givenUp(cell.kind, *number);
+         });
 }
 
 /// Sets `widest`, `where`, `blocks`, `met` and `over`.

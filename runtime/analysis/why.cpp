@@ -16,9 +16,8 @@ namespace {
 /// Whether a term is the place in a series at which it reaches a bound: `epochs_to`, also by the name of a metric.
 bool isFirst(const plan::Plan& plan, const plan::Term& term) {
   const auto* read = std::get_if<plan::MetricTerm>(&term.node);
-  const auto metric = std::find_if(plan.metrics.begin(), plan.metrics.end(),
-                                   [&](const plan::Metric& one) { return read && one.name == read->metric; });
-  if (metric != plan.metrics.end() && metric->derived) return isFirst(plan, *metric->derived);
+  const plan::Metric* metric = read ? plan.findMetric(read->metric) : nullptr;
+  if (metric && metric->derived) return isFirst(plan, *metric->derived);
   return std::holds_alternative<plan::FirstTerm>(term.node);
 }
 

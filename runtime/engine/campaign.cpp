@@ -11,6 +11,7 @@
 #include "runtime/engine/heat_up.h"
 #include "runtime/engine/schedule.h"
 #include "runtime/engine/trial_request.h"
+#include "runtime/plan/find.h"
 
 namespace expc::engine {
 namespace {
@@ -328,9 +329,7 @@ bool Campaign::stopping() const {
 void Campaign::sayWidths(plan::TrialKind kind) {
   if (!analysis::looksAtWidths(index_, kind)) return;
   for (const analysis::UntilState& state : analysis::untilStates(index_, kind)) {
-    const auto design = std::find_if(plan_.design.kinds.begin(), plan_.design.kinds.end(),
-                                     [&](const plan::KindDesign& entry) { return entry.kind == kind; });
-    if (state.blocks < design->repeat) continue;
+    if (state.blocks < plan::designOf(plan_, kind)->repeat) continue;
     const std::string where = state.where.empty() ? "" : " at " + state.where;
     std::string text = fmt::format("after {} of at most {} repetitions: ", state.blocks, state.most);
     text += state.widest ? fmt::format("half-width of {} {}{}, {} asked", state.until.subject,

@@ -9,7 +9,7 @@
 
 #include "runtime/engine/worker_client.h"
 #include "runtime/plan/command.h"
-#include "runtime/plan/command_json.h"
+#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/trial.h"
 #include "runtime/store/files.h"
@@ -117,11 +117,12 @@ class Extraction {
       for (size_t i = first; i < last; ++i)
         outputs.push_back(
             std::filesystem::absolute(store::keptOutput(store_.folder(), batch.trials[i].first.id)).string());
-      auto lines = askForMetrics(worker_, store_.folder(),
-                                 llvm::json::Object{{"command", plan::toJson(*plan_.workloads[batch.workload].command)},
-                                                    {"metrics", plan::jsonTexts(batch.metrics)},
-                                                    {"root", plan::jsonText(plan_.root)},
-                                                    {"outputs", plan::jsonTexts(outputs)}});
+      auto lines =
+          askForMetrics(worker_, store_.folder(),
+                        llvm::json::Object{{"command", plan::written(*plan_.workloads[batch.workload].command)},
+                                           {"metrics", plan::jsonTexts(batch.metrics)},
+                                           {"root", plan::jsonText(plan_.root)},
+                                           {"outputs", plan::jsonTexts(outputs)}});
       if (!lines) return lines.takeError();
       if (lines->size() != outputs.size())
         return llvm::createStringError(fmt::format("the worker '{}' did not answer for each output", worker_));

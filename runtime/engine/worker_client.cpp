@@ -20,7 +20,7 @@
 #include "runtime/channel/packet.h"
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/log_tail.h"
-#include "runtime/plan/command_json.h"
+#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
 
 extern char** environ;
@@ -230,7 +230,7 @@ llvm::Expected<WorkerDescription> describeWorker(const std::string& path, const 
 
 llvm::Error checkCommand(const std::string& path, const plan::Workload& workload,
                          const std::vector<std::string>& metrics) {
-  llvm::json::Object question{{"command", plan::toJson(*workload.command)}, {"metrics", plan::jsonTexts(metrics)}};
+  llvm::json::Object question{{"command", plan::written(*workload.command)}, {"metrics", plan::jsonTexts(metrics)}};
   auto answer = ask(path, {"--check", plan::canonicalJson(std::move(question))});
   if (!answer) return answer.takeError();
   if (answer->status == 0) return llvm::Error::success();

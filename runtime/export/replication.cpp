@@ -6,6 +6,7 @@
 
 #include "runtime/analysis/meaning.h"
 #include "runtime/export/outcome.h"
+#include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/verdict_text.h"
@@ -16,12 +17,6 @@ namespace {
 using analysis::Answer;
 
 constexpr size_t kListedCells = 8;
-
-const analysis::CriterionResult* resultOf(const Place& place, const std::string& name) {
-  const auto& criteria = place.judgement.criteria;
-  const auto found = std::find_if(criteria.begin(), criteria.end(), [&](const auto& one) { return one.name == name; });
-  return found == criteria.end() ? nullptr : &*found;
-}
 
 bool decided(Answer answer) { return answer == Answer::Holds || answer == Answer::Fails; }
 
@@ -110,7 +105,7 @@ std::vector<Replicated> replicate(const plan::Plan& plan, const std::vector<Plac
     Replicated one{criterion.name, criterion.text, Replication::NoConclusion, {}, {}, {}};
     std::vector<Answer> answers;
     for (const Place& place : places) {
-      const analysis::CriterionResult* result = resultOf(place, criterion.name);
+      const analysis::CriterionResult* result = plan::named(place.judgement.criteria, criterion.name);
       answers.push_back(result ? analysis::meaningOf(*result).answer : Answer::NotAsked);
       one.verdicts.push_back(result ? report::markedVerdict(*result) : "NOT ASKED");
       one.why.push_back(result ? result->why : "");

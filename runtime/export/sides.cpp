@@ -11,6 +11,7 @@
 #include "runtime/analysis/meaning.h"
 #include "runtime/export/outcome.h"
 #include "runtime/export/table.h"
+#include "runtime/plan/find.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/verdict_text.h"
 
@@ -44,19 +45,13 @@ std::string daysOf(const store::Results& results) {
   return *days.begin() + " to " + *days.rbegin();
 }
 
-const analysis::CriterionResult* resultOf(const analysis::Judgement& judgement, const std::string& name) {
-  const auto found = std::find_if(judgement.criteria.begin(), judgement.criteria.end(),
-                                  [&](const auto& result) { return result.name == name; });
-  return found == judgement.criteria.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 std::vector<VerdictPair> verdictPairs(const SidesView& view) {
   std::vector<VerdictPair> pairs;
   for (const plan::Criterion& criterion : view.plan.criteria) {
-    const auto* before = resultOf(view.before.judgement, criterion.name);
-    const auto* after = resultOf(view.after.judgement, criterion.name);
+    const auto* before = plan::named(view.before.judgement.criteria, criterion.name);
+    const auto* after = plan::named(view.after.judgement.criteria, criterion.name);
     if (!before || !after) continue;
     VerdictPair pair{
         criterion.name, criterion.text, report::markedVerdict(*before), report::markedVerdict(*after), false,

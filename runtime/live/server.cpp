@@ -21,9 +21,8 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/live/assets.h"
-#include "runtime/live/state.h"
-#include "runtime/report/assets.h"
+#include "runtime/live/pages.h"
+#include "runtime/report/html.h"
 
 namespace expc::live {
 namespace {
@@ -31,19 +30,13 @@ namespace {
 namespace http = boost::beast::http;
 using Clock = std::chrono::steady_clock;
 
-/// The page may load its own parts and ask for the state, and nothing from elsewhere; no other page may show it.
-constexpr const char* kPolicy =
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'";
 /// With a browser that does not go on.
 constexpr std::chrono::seconds kPatience{2};
 constexpr size_t kMostHeader = 16 * 1024;
-/// A page asks every two seconds: one that did not for so long is closed.
-constexpr std::chrono::seconds kOpen{6};
+/// A page loads itself again every five seconds: one that did not for so long is closed.
+constexpr std::chrono::seconds kOpen{9};
 
 Answer plain(unsigned status, const char* why) { return {status, "text/plain; charset=utf-8", why}; }
-
-std::string asset(std::string_view name) { return std::string(assets::text(name).value_or("")); }
 
 /// Waits until `fd` can be read or written; false where that does not happen in time.
 bool isReady(int fd, short event, Clock::time_point until) {
@@ -85,8 +78,8 @@ void send(int fd, std::string_view text) {
 /// Answers in a process of its own.
 class Answering {
  public:
-  Answering(int listener, int line, unsigned port, State state)
-      : listener_(listener), line_(line), port_(port), state_(std::move(state)) {}
+  Answering(int listener, int line, unsigned port, Pages pages)
+      : listener_(listener), line_(line), port_(port), pages_(std::move(pages)) {}
 
   void run() {
     while (!isOver()) {
@@ -109,12 +102,10 @@ class Answering {
       gone_ = true;  // the run's process is no more
   }
 
-  std::string stateText() {
+  std::string page(size_t study) {
     asked_ = Clock::now();
     told_ = code_.has_value();
-    std::string text = state_.json();
-    text.insert(1, fmt::format("\"ended\":{},", code_ ? std::to_string(*code_) : "null"));
-    return text;
+    return pages_.page(study, code_);
   }
 
   void serve() {
@@ -127,20 +118,21 @@ class Answering {
   void exchange(int fd) {
     const auto request = readRequest(fd);
     if (!request) return;
-    const Answer given = answer(*request, port_, [this] { return stateText(); });
+    const Answer given = answer(*request, port_, pages_.count(), [this](size_t study) { return page(study); });
     std::string text = fmt::format(
         "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n"
-        "Content-Security-Policy: {}\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
+        "Content-Security-Policy: {}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+        "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
         "Cross-Origin-Resource-Policy: same-origin\r\nConnection: close\r\n\r\n",
         given.status, std::string(http::obsolete_reason(static_cast<http::status>(given.status))), given.type,
-        given.body.size(), kPolicy);
+        given.body.size(), report::kPagePolicy);
     if (request->method != "HEAD") text += given.body;
     send(fd, text);
   }
 
   int listener_, line_;
   unsigned port_;
-  State state_;
+  Pages pages_;
   std::optional<int> code_;
   bool told_ = false, gone_ = false;
   Clock::time_point asked_;
@@ -177,16 +169,14 @@ llvm::Expected<std::pair<int, unsigned>> listenAt(unsigned port) {
 
 }  // namespace
 
-Answer answer(const Request& request, unsigned port, const std::function<std::string()>& state) {
+Answer answer(const Request& request, unsigned port, size_t count, const std::function<std::string(size_t)>& page) {
   const std::string at = fmt::format(":{}", port);
   if (request.host != "127.0.0.1" + at && request.host != "localhost" + at)
     return plain(403, "this page is for a browser on its own host, at 127.0.0.1\n");
   if (request.method != "GET" && request.method != "HEAD") return plain(405, "this page can only be read\n");
-  if (request.target == "/") return {200, "text/html; charset=utf-8", asset("page")};
-  if (request.target == "/script.js") return {200, "text/javascript; charset=utf-8", asset("script")};
-  if (request.target == "/style.css")
-    return {200, "text/css; charset=utf-8", std::string(report::assets::style()) + asset("style")};
-  if (request.target == "/state.json") return {200, "application/json", state()};
+  for (size_t study = 0; study < count; ++study)
+    if (request.target == fmt::format("/{}", study) || (study == 0 && request.target == "/"))
+      return {200, "text/html; charset=utf-8", page(study)};
   return plain(404, "there is no such page\n");
 }
 
@@ -202,7 +192,7 @@ llvm::Expected<Server> Server::start(unsigned port, std::vector<plan::Plan> plan
     // A terminal's end of the run is the run's to hear; this process ends when the run's does.
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
     setpriority(PRIO_PROCESS, 0, 10);
-    Answering(listener->first, line[0], listener->second, State(std::move(plans), std::move(folder))).run();
+    Answering(listener->first, line[0], listener->second, Pages(plans, std::move(folder))).run();
     ::_exit(0);
   }
   ::close(line[0]);

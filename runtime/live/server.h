@@ -12,8 +12,8 @@
 
 namespace expc::live {
 
-/// A process beside the run that answers a browser of this host. It reads the run's results folder as any reader does,
-/// writes nothing, and ends with the run, however that ends.
+/// A process beside the run that gives a browser of this host the report pages of its studies, as they stand. It reads
+/// the run's results folder as any reader does, writes nothing, and ends with the run, however that ends.
 class Server {
  public:
   /// Listens on 127.0.0.1, at `port` or at a free one where it is 0. To be called before this process has threads.
@@ -47,8 +47,8 @@ struct Answer {
   unsigned status = 200;
   std::string type, body;
 };
-/// Only GET and HEAD of the page's own four paths are answered, and only under a name of this host: a page of another
-/// site whose name leads to 127.0.0.1 is refused. No path names a file.
-Answer answer(const Request& request, unsigned port, const std::function<std::string()>& state);
+/// Only GET and HEAD of the run's `count` pages are answered ("/" and "/0" are the first), and only under a name of
+/// this host: a page of another site whose name leads to 127.0.0.1 is refused. No path names a file.
+Answer answer(const Request& request, unsigned port, size_t count, const std::function<std::string(size_t)>& page);
 
 }  // namespace expc::live

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "runtime/plan/json.h"
+#include "runtime/plan/described.h"
 #include "runtime/plan/trial.h"
 
 namespace expc::plan {
@@ -52,62 +52,68 @@ bool finite(const Value& value) {
   return number && std::isfinite(*number);
 }
 
-void checkMetrics(JsonErrors& errors, const Object& metrics, const JsonPath& at) {
+void checkMetrics(JsonRecord& io, const Object& metrics) {
   for (const auto& [name, value] : metrics)
-    if (!value.getAsNull() && !finite(value)) errors.add(JsonPath{&at, name, std::nullopt}, notANumber(value));
+    if (!value.getAsNull() && !finite(value)) io.fail("metrics." + name.str(), notANumber(value));
 }
 
-void checkSeries(JsonErrors& errors, const Object& series, const JsonPath& at) {
+void checkSeries(JsonRecord& io, const Object& series) {
   for (const auto& [name, value] : series) {
-    const JsonPath here{&at, name, std::nullopt};
     const Array* numbers = value.getAsArray();
     if (!numbers) {
-      errors.add(here, "expected an array of numbers");
+      io.fail("series." + name.str(), "expected an array of numbers");
       continue;
     }
     for (size_t i = 0; i < numbers->size(); ++i)
-      if (!finite((*numbers)[i])) errors.add(JsonPath{&here, "", i}, notANumber((*numbers)[i]));
+      if (!finite((*numbers)[i])) io.fail(fmt::format("series.{}[{}]", name.str(), i), notANumber((*numbers)[i]));
   }
 }
 
-void readResult(JsonErrors& errors, JsonFields& in, const JsonPath& root, Event& event) {
-  event.metrics = in.object("metrics");
-  checkMetrics(errors, event.metrics, JsonPath{&root, "metrics", std::nullopt});
-  if (in.has("series")) event.series = in.object("series");
-  checkSeries(errors, event.series, JsonPath{&root, "series", std::nullopt});
-  if (in.has("environment")) event.environment = in.object("environment");
-  if (in.has("notes")) event.notes = in.strings("notes");
-  if (in.has("rehearsed"))
-    event.rehearsed = rehearsedFromJson(errors, *in.value("rehearsed"), JsonPath{&root, "rehearsed", std::nullopt});
+void describeResult(JsonRecord& io, Event& event) {
+  if (!io.reads()) {
+    io.out()["metrics"] = finiteMetrics(event.metrics);
+    io.out()["series"] = finiteSeries(event.series);
+  } else {
+    io.field("metrics", event.metrics);
+    io.optional("series", event.series);
+    checkMetrics(io, event.metrics);
+    checkSeries(io, event.series);
+  }
+  io.optional("environment", event.environment);
+  io.optional("notes", event.notes);
+  io.optionalObject("rehearsed", event.rehearsed, kDescribed);
 }
 
-}  // namespace
-
-std::string toLine(const Event& event) {
-  Object object{{"v", kTrialVersion}, {"event", kTypes[static_cast<size_t>(event.type)]}};
+void describeEvent(JsonRecord& io, Event& event) {
+  uint64_t version = kTrialVersion;
+  io.field("v", version);
+  if (!io.failed() && version != kTrialVersion)
+    io.fail("v", fmt::format("this expc reads version {}, the worker wrote {}; are both of one build?", kTrialVersion,
+                             version));
+  io.word("event", event.type, kTypes);
+  if (io.failed()) return;
   switch (event.type) {
     case Event::Type::Started:
       break;
     case Event::Type::Progress:
-      object["done"] = event.done;
-      object["total"] = event.total;
-      object["phase"] = jsonText(event.phase);
+      io.field("done", event.done);
+      io.field("total", event.total);
+      io.field("phase", event.phase);
       break;
     case Event::Type::Result:
-      object["metrics"] = finiteMetrics(event.metrics);
-      object["series"] = finiteSeries(event.series);
-      object["environment"] = Object(event.environment);
-      object["notes"] = jsonTexts(event.notes);
-      if (event.rehearsed) object["rehearsed"] = toJson(*event.rehearsed);
+      describeResult(io, event);
       break;
     case Event::Type::Infeasible:
     case Event::Type::Failed:
-      object["reason"] = jsonText(event.reason);
-      if (event.lost_others) object["lost"] = true;
+      io.field("reason", event.reason);
+      io.optional("lost", event.lost_others);
       break;
   }
-  return canonicalJson(std::move(object));
 }
+
+}  // namespace
+
+std::string toLine(const Event& event) { return canonicalJson(JsonRecord::written(event, describeEvent)); }
 
 llvm::Expected<Event> eventFromLine(std::string_view line) {
   if (line.size() > kMaxLine)
@@ -119,31 +125,9 @@ llvm::Expected<Event> eventFromLine(std::string_view line) {
                                    "not a JSON event: " + llvm::toString(value.takeError()));
   JsonErrors errors;
   const JsonPath root;
-  JsonFields in(errors, *value, root);
-  const uint64_t version = in.whole("v");
-  if (!errors.any() && version != kTrialVersion)
-    in.fail("v", fmt::format("this expc reads version {}, the worker wrote {}; are both of one build?", kTrialVersion,
-                             version));
+  JsonRecord io(errors, *value, root);
   Event event;
-  event.type = in.word<Event::Type>("event", kTypes);
-  if (errors.any()) return errors.take("the event");
-  switch (event.type) {
-    case Event::Type::Started:
-      break;
-    case Event::Type::Progress:
-      event.done = in.whole("done");
-      event.total = in.whole("total");
-      event.phase = in.string("phase");
-      break;
-    case Event::Type::Result:
-      readResult(errors, in, root, event);
-      break;
-    case Event::Type::Infeasible:
-    case Event::Type::Failed:
-      event.reason = in.string("reason");
-      event.lost_others = value->getAsObject()->getBoolean("lost").value_or(false);
-      break;
-  }
+  describeEvent(io, event);
   // Other members are left alone: a worker may say more than this reader knows.
   if (errors.any()) return errors.take("the event");
   return event;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/plan/find.h"
+
 namespace expc::plan {
 
 const Point* Plan::findPoint(std::string_view id) const {
@@ -10,16 +12,11 @@ const Point* Plan::findPoint(std::string_view id) const {
 }
 
 PlotKind Plot::kind(const Plan& plan) const {
-  for (const Factor& factor : plan.factors)
-    if (factor.name == over) return PlotKind::Factor;
+  if (named(plan.factors, over)) return PlotKind::Factor;
   return plan.findMetric(over) ? PlotKind::Metrics : PlotKind::Series;
 }
 
-const Metric* Plan::findMetric(std::string_view name) const {
-  const auto found =
-      std::find_if(metrics.begin(), metrics.end(), [&](const Metric& metric) { return metric.name == name; });
-  return found == metrics.end() ? nullptr : &*found;
-}
+const Metric* Plan::findMetric(std::string_view name) const { return named(metrics, name); }
 
 std::string Plan::label(const Point& point) const {
   std::string text;

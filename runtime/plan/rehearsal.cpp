@@ -1,87 +1,45 @@
 #include "runtime/plan/rehearsal.h"
 
-#include <utility>
+#include "runtime/plan/described.h"
 
 namespace expc::plan {
 namespace {
 
-using llvm::json::Array;
-using llvm::json::Object;
-using llvm::json::Value;
+constexpr auto kTraffic = [](JsonRecord& io, Traffic& traffic) {
+  io.field("calls", traffic.calls);
+  io.field("bytes", traffic.bytes);
+};
 
-Value trafficJson(const Traffic& traffic) { return Object{{"calls", traffic.calls}, {"bytes", traffic.bytes}}; }
-
-Value rankJson(const RehearsedRank& rank) {
-  Object collectives, operations;
-  for (const auto& [name, traffic] : rank.collectives) collectives[name] = trafficJson(traffic);
-  for (const auto& [type, count] : rank.operations) operations[type] = count;
-  return Object{{"host_memory", rank.host_memory},
-                {"device_memory_allocated", rank.device_memory_allocated},
-                {"device_memory_reserved", rank.device_memory_reserved},
-                {"launches", rank.launches},
-                {"synchronisations", rank.synchronisations},
-                {"to_device", trafficJson(rank.to_device)},
-                {"from_device", trafficJson(rank.from_device)},
-                {"within_devices", trafficJson(rank.within_devices)},
-                {"collectives", std::move(collectives)},
-                {"host_seconds", rank.host_seconds},
-                {"operations", std::move(operations)},
-                {"memory_bytes", rank.memory_bytes}};
-}
-
-Traffic readTraffic(JsonErrors& errors, const Value& value, const JsonPath& at) {
-  JsonFields in(errors, value, at);
-  Traffic traffic;
-  traffic.calls = in.whole("calls");
-  traffic.bytes = in.whole("bytes");
-  in.refuseOthers();
-  return traffic;
-}
-
-RehearsedRank readRank(JsonErrors& errors, const Value& value, const JsonPath& at) {
-  JsonFields in(errors, value, at);
-  const auto traffic = [&](llvm::StringRef key) {
-    const Value* found = in.value(key);
-    return found ? readTraffic(errors, *found, JsonPath{&at, key, std::nullopt}) : Traffic{};
-  };
-  RehearsedRank rank;
-  rank.host_memory = in.whole("host_memory");
-  rank.device_memory_allocated = in.whole("device_memory_allocated");
-  rank.device_memory_reserved = in.whole("device_memory_reserved");
-  rank.launches = in.whole("launches");
-  rank.synchronisations = in.whole("synchronisations");
-  rank.to_device = traffic("to_device");
-  rank.from_device = traffic("from_device");
-  rank.within_devices = traffic("within_devices");
-  rank.host_seconds = in.number("host_seconds");
-  rank.memory_bytes = in.number("memory_bytes");
-  const JsonPath collectives_at{&at, "collectives", std::nullopt};
-  for (const auto& [name, calls] : in.object("collectives"))
-    rank.collectives[name.str()] = readTraffic(errors, calls, JsonPath{&collectives_at, name, std::nullopt});
-  const Value operations = in.object("operations");
-  const JsonPath operations_at{&at, "operations", std::nullopt};
-  JsonFields counts(errors, operations, operations_at);
-  for (const auto& [type, count] : *operations.getAsObject()) rank.operations[type.str()] = counts.number(type);
-  in.refuseOthers();
-  return rank;
+void describeRank(JsonRecord& io, RehearsedRank& rank) {
+  io.field("host_memory", rank.host_memory);
+  io.field("device_memory_allocated", rank.device_memory_allocated);
+  io.field("device_memory_reserved", rank.device_memory_reserved);
+  io.field("launches", rank.launches);
+  io.field("synchronisations", rank.synchronisations);
+  io.object("to_device", rank.to_device, kTraffic);
+  io.object("from_device", rank.from_device, kTraffic);
+  io.object("within_devices", rank.within_devices, kTraffic);
+  io.byName("collectives", rank.collectives, kTraffic);
+  io.field("host_seconds", rank.host_seconds);
+  io.field("operations", rank.operations);
+  io.field("memory_bytes", rank.memory_bytes);
 }
 
 }  // namespace
 
-Value toJson(const Rehearsed& rehearsed) {
-  Array ranks;
-  for (const RehearsedRank& rank : rehearsed.ranks) ranks.push_back(rankJson(rank));
-  return Object{{"steps", rehearsed.steps}, {"ranks", std::move(ranks)}};
+void describe(JsonRecord& io, Rehearsed& rehearsed) {
+  io.field("steps", rehearsed.steps, 1);
+  io.list("ranks", rehearsed.ranks, describeRank);
+  if (io.reads() && rehearsed.ranks.empty()) io.fail("ranks", "expected at least one rank");
 }
 
-Rehearsed rehearsedFromJson(JsonErrors& errors, const Value& value, const JsonPath& at) {
-  JsonFields in(errors, value, at);
+llvm::json::Value toJson(const Rehearsed& rehearsed) { return written(rehearsed); }
+
+Rehearsed rehearsedFromJson(JsonErrors& errors, const llvm::json::Value& value, const JsonPath& at) {
+  JsonRecord io(errors, value, at);
   Rehearsed rehearsed;
-  rehearsed.steps = in.small("steps", 1);
-  in.each("ranks",
-          [&](const Value& rank, const JsonPath& here) { rehearsed.ranks.push_back(readRank(errors, rank, here)); });
-  if (rehearsed.ranks.empty()) in.fail("ranks", "expected at least one rank");
-  in.refuseOthers();
+  describe(io, rehearsed);
+  io.in().refuseOthers();
   return rehearsed;
 }
 

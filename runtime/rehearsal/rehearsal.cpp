@@ -7,75 +7,58 @@
 #include <set>
 
 #include "runtime/files/files.h"
+#include "runtime/plan/described.h"
 #include "runtime/plan/name.h"
 
 namespace expc::rehearsal {
 namespace {
 
-using llvm::json::Array;
-using llvm::json::Object;
 using llvm::json::Value;
+using plan::JsonRecord;
 
 constexpr llvm::StringLiteral kSchema = "expc.rehearsal/1";
 constexpr llvm::StringLiteral kOutcomes[] = {"runs", "lacks data", "failed", "does not fit", "not rehearsed"};
 /// A thousand points of 64 ranks each take a few megabytes.
 constexpr uint64_t kMostBytes = 256u << 20;
 
-Value pointJson(const Point& point) {
-  Object estimates;
-  for (const auto& [metric, bytes] : point.estimates) estimates[metric] = bytes;
-  Object object{{"point", plan::jsonText(point.point)},
-                {"label", plan::jsonText(point.label)},
-                {"outcome", kOutcomes[static_cast<size_t>(point.outcome)]},
-                {"reason", plan::jsonText(point.reason)},
-                {"estimates", std::move(estimates)},
-                {"cards", Object{{"count", point.cards.count}, {"memory", point.cards.memory}}},
-                {"worker_build", plan::jsonText(point.worker_build)},
-                {"at", point.at},
-                {"seconds", point.seconds},
-                {"notes", plan::jsonTexts(point.notes)}};
-  if (point.rehearsed) object["rehearsed"] = plan::toJson(*point.rehearsed);
-  return object;
+void describeCards(JsonRecord& io, Cards& cards) {
+  io.field("count", cards.count);
+  io.field("memory", cards.memory);
 }
 
-Cards readCards(plan::JsonErrors& errors, const Value& value, const plan::JsonPath& at) {
-  plan::JsonFields in(errors, value, at);
-  Cards cards;
-  cards.count = in.small("count");
-  cards.memory = in.whole("memory");
-  in.refuseOthers();
-  return cards;
+void describePoint(JsonRecord& io, Point& point) {
+  io.field("point", point.point);
+  io.field("label", point.label);
+  io.word("outcome", point.outcome, kOutcomes);
+  io.field("reason", point.reason);
+  io.field("estimates", point.estimates);
+  io.object("cards", point.cards, describeCards);
+  io.field("worker_build", point.worker_build);
+  io.field("at", point.at);
+  io.field("seconds", point.seconds);
+  io.field("notes", point.notes);
+  io.optionalObject("rehearsed", point.rehearsed, plan::kDescribed);
+  const bool counted = point.outcome == Outcome::Runs || point.outcome == Outcome::LacksData;
+  if (io.reads() && point.rehearsed.has_value() != counted)
+    io.fail("rehearsed", "belongs to a point that runs or lacks data, and to no other");
 }
 
-Point readPoint(plan::JsonErrors& errors, const Value& value, const plan::JsonPath& at) {
-  plan::JsonFields in(errors, value, at);
-  Point point;
-  point.point = in.string("point");
-  point.label = in.string("label");
-  point.outcome = in.word<Outcome>("outcome", kOutcomes);
-  point.reason = in.string("reason");
-  const Value estimates = in.object("estimates");
-  const plan::JsonPath estimates_at{&at, "estimates", std::nullopt};
-  plan::JsonFields numbers(errors, estimates, estimates_at);
-  for (const auto& member : *estimates.getAsObject())
-    point.estimates[member.first.str()] = numbers.number(member.first);
-  point.cards = readCards(errors, in.object("cards"), plan::JsonPath{&at, "cards", std::nullopt});
-  point.worker_build = in.string("worker_build");
-  point.at = in.number("at");
-  point.seconds = in.number("seconds");
-  point.notes = in.strings("notes");
-  if (in.has("rehearsed"))
-    point.rehearsed =
-        plan::rehearsedFromJson(errors, *in.value("rehearsed"), plan::JsonPath{&at, "rehearsed", std::nullopt});
-  if (point.rehearsed.has_value() != (point.outcome == Outcome::Runs || point.outcome == Outcome::LacksData))
-    in.fail("rehearsed", "belongs to a point that runs or lacks data, and to no other");
-  in.refuseOthers();
-  return point;
+void describeStudy(JsonRecord& io, Study& study) {
+  std::string schema = kSchema.str();
+  io.field("schema", schema);
+  if (!io.failed() && schema != kSchema) io.fail("schema", fmt::format("expected {}", kSchema.str()));
+  io.field("study", study.study);
+  std::set<std::string> ids;
+  io.list("points", study.points, [&](JsonRecord& inner, Point& point) {
+    describePoint(inner, point);
+    if (inner.reads() && !ids.insert(point.point).second) inner.fail("a second entry of the same point");
+  });
 }
 
 llvm::Error unreadable(const std::string& path, std::string why) {
   // Names in the file may hold anything, a terminal's escapes too.
-  std::replace_if(why.begin(), why.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  std::replace_if(
+      why.begin(), why.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
   return llvm::createStringError(fmt::format("{}: {}; remove it, and `expc rehearse` makes it again", path, why));
 }
 
@@ -96,28 +79,10 @@ void Study::put(Point point) {
     *found = std::move(point);
 }
 
-Value toJson(const Study& study) {
-  Array points;
-  for (const Point& point : study.points) points.push_back(pointJson(point));
-  return Object{{"schema", kSchema}, {"study", plan::jsonText(study.study)}, {"points", std::move(points)}};
-}
+Value toJson(const Study& study) { return JsonRecord::written(study, describeStudy); }
 
 llvm::Expected<Study> studyFromJson(const Value& value) {
-  plan::JsonErrors errors;
-  const plan::JsonPath root;
-  plan::JsonFields in(errors, value, root);
-  const std::string schema = in.string("schema");
-  if (!errors.any() && schema != kSchema) in.fail("schema", fmt::format("expected {}", kSchema.str()));
-  Study study;
-  study.study = in.string("study");
-  std::set<std::string> ids;
-  in.each("points", [&](const Value& item, const plan::JsonPath& at) {
-    study.points.push_back(readPoint(errors, item, at));
-    if (!ids.insert(study.points.back().point).second) errors.add(at, "a second entry of the same point");
-  });
-  in.refuseOthers();
-  if (errors.any()) return errors.take("the rehearsal");
-  return study;
+  return plan::readRecord<Study>(value, "the rehearsal", describeStudy);
 }
 
 std::string folderOf(const std::string& results) { return (std::filesystem::path(results) / "rehearsals").string(); }

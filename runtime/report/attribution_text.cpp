@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "runtime/analysis/format.h"
+#include "runtime/plan/find.h"
 #include "runtime/report/layout.h"
 #include "runtime/stats/design.h"
 
@@ -22,9 +23,8 @@ bool hasBuiltIn(const plan::Plan& plan) {
 bool comparisonFails(const plan::Plan& plan, const analysis::Judgement& judgement) {
   return hasBuiltIn(plan) &&
          std::any_of(plan.criteria.begin(), plan.criteria.end(), [&](const plan::Criterion& criterion) {
-           const auto judged = std::find_if(judgement.criteria.begin(), judgement.criteria.end(),
-                                            [&](const auto& result) { return result.name == criterion.name; });
-           return judged != judgement.criteria.end() && judged->verdict == analysis::Verdict::Fail &&
+           const auto* judged = plan::named(judgement.criteria, criterion.name);
+           return judged && judged->verdict == analysis::Verdict::Fail &&
                   std::any_of(criterion.cells.begin(), criterion.cells.end(), [](const plan::Cell& cell) {
                     return cell.kind == plan::TrialKind::Timed && cell.points.size() == 2;
                   });
@@ -126,9 +126,8 @@ std::string stepText(const analysis::Attribution& attribution) {
 std::vector<std::string> cautions(const plan::Plan& plan, const analysis::Attribution& attribution) {
   std::vector<std::string> texts;
   if (const analysis::TimedEffect* none = attribution.mayBeNone()) {
-    const auto found = std::find_if(plan.comparisons.begin(), plan.comparisons.end(),
-                                    [&](const plan::Comparison& one) { return one.name == none->comparison; });
-    const std::string unit = found == plan.comparisons.end() ? "" : found->unit;
+    const plan::Comparison* found = plan::named(plan.comparisons, none->comparison);
+    const std::string unit = found ? found->unit : "";
     texts.push_back(
         fmt::format("in the timed trials the difference may be none: the interval of {}, {}, includes it. "
                     "What is divided here may be noise, and explains nothing",

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "runtime/analysis/format.h"
+#include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/grid.h"
 
@@ -116,11 +117,10 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
   FactorAxis axis;
   axis.title = factor;
   std::map<std::pair<size_t, std::string>, std::optional<double>> levels;
-  const auto declared =
-      std::find_if(plan.factors.begin(), plan.factors.end(), [&](const auto& one) { return one.name == factor; });
+  const plan::Factor* declared = plan::named(plan.factors, factor);
   for (const std::string& label : labels) {
     const size_t index = levelIndex(plan, factor, label);
-    const bool known = declared != plan.factors.end() && index < declared->levels.size();
+    const bool known = declared && index < declared->levels.size();
     // A truth value is no number, although JSON readers would take it for one.
     const Value* value = known ? &declared->levels[index].value : nullptr;
     const auto number = value && value->kind() == Value::Number ? value->getAsNumber() : std::nullopt;

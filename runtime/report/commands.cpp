@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/plan/find.h"
+
 namespace expc::report {
 namespace {
 
@@ -45,9 +47,8 @@ std::string repeatCommand(const plan::Plan& plan, const std::string& folder,
     overrides.push_back(setting + "=" + value);
   };
   for (const auto& [kind, repeat] : repetitions) {
-    const auto design = std::find_if(plan.design.kinds.begin(), plan.design.kinds.end(),
-                                     [&](const plan::KindDesign& one) { return one.kind == kind; });
-    const bool adapts = design != plan.design.kinds.end() && !design->until.empty();
+    const plan::KindDesign* design = plan::designOf(plan, kind);
+    const bool adapts = design && !design->until.empty();
     set(fmt::format("design.{}.repeat", toString(kind)),
         adapts ? fmt::format("{}..{}", design->repeat, repeat) : std::to_string(repeat));
   }

@@ -11,6 +11,7 @@
 #include "runtime/analysis/mentioned.h"
 #include "runtime/analysis/published.h"
 #include "runtime/plan/evaluate.h"
+#include "runtime/plan/find.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/wording.h"
 
@@ -71,9 +72,8 @@ std::vector<Entry> metricEntries(const plan::Plan& plan, const analysis::Judgeme
 std::vector<Entry> comparisonEntries(const plan::Plan& plan, const analysis::Judgement& judgement,
                                      const plan::Comparison& comparison) {
   std::vector<Entry> entries;
-  const auto result = std::find_if(judgement.comparisons.begin(), judgement.comparisons.end(),
-                                   [&](const auto& candidate) { return candidate.name == comparison.name; });
-  if (result == judgement.comparisons.end()) return entries;
+  const auto* result = plan::named(judgement.comparisons, comparison.name);
+  if (!result) return entries;
   for (const analysis::CellEstimate& estimate : result->cells)
     if (estimate.cell < comparison.cells.size())
       entries.push_back(

@@ -21,11 +21,6 @@
 namespace expc::report {
 namespace {
 
-/// The page is for a browser with scripts on or off, online or not: the policy lets it load nothing. Vega compiles its
-/// expressions, which takes 'unsafe-eval'.
-constexpr std::string_view kPolicy =
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; img-src data: blob:";
-
 /// With more trials than this the page's data is brief: all of it would make the page larger than a browser likes.
 constexpr size_t kMaxTrialsWhole = 20000;
 
@@ -111,14 +106,17 @@ std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgemen
                            profile + measurementSection(page) + rehearsalSection(page) + pointSection(page) +
                            designSection(page) + trialSection(page) + environmentSection(page) + repeatSection(page);
   std::string out = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n";
-  out += fmt::format("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", kPolicy);
+  out += fmt::format("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", kPagePolicy);
   out +=
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" "
       "content=\"light dark\">\n";
+  if (options.again) out += kLoadAgain;
   out += fmt::format("<title>{}{} – expc report</title>\n<style>\n", judgement.null_cards ? "Null cards: " : "",
                      html(plan.study));
   out += assets::style();
-  out += "</style></head>\n<body>" + nullCardsBanner(judgement) + "<main>\n" + headSection(page) + navigation(body);
+  out += "</style></head>\n<body>" + nullCardsBanner(judgement) + "<main>\n";
+  if (!options.live.empty()) out += "<p class=\"notice\" role=\"status\">" + options.live + "</p>\n";
+  out += headSection(page) + navigation(body);
   if (!page.charts.empty()) {
     if (!charts)
       out +=

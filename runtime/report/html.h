@@ -4,6 +4,7 @@
 #include <llvm/Support/JSON.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/analysis/judgement.h"
@@ -19,7 +20,16 @@ struct HtmlOptions {
   std::string program = "";                     // what writes it: "expc 0.1.0"
   const rehearsal::Study* rehearsed = nullptr;  // what rehearsals of the study saw; null: there were none
   bool charts = true;                           // false leaves the chart library out: for tests and mail
+  std::string live = "";                        // of a run that goes on: what stands above, as markup
+  bool again = false;                           // the page loads itself again every few seconds
 };
+
+/// A page is for a browser with scripts on or off, online or not: the policy lets it load nothing. Vega compiles its
+/// expressions, which takes 'unsafe-eval'.
+inline constexpr std::string_view kPagePolicy =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; img-src data: blob:";
+/// In the head of a page that loads itself again.
+inline constexpr std::string_view kLoadAgain = "<meta http-equiv=\"refresh\" content=\"5\">\n";
 
 /// The whole page as text. It loads nothing from anywhere; a Content-Security-Policy inside says so to the browser.
 std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,

@@ -4,6 +4,7 @@
 
 #include "runtime/analysis/description.h"
 #include "runtime/analysis/format.h"
+#include "runtime/plan/find.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/curve_chart.h"
 #include "runtime/report/html_parts.h"
@@ -161,9 +162,8 @@ std::string tableSection(Page& page) {
 std::string comparisonSection(const Page& page) {
   std::string out;
   for (const plan::Comparison& comparison : page.plan.comparisons) {
-    const auto result = std::find_if(page.judgement.comparisons.begin(), page.judgement.comparisons.end(),
-                                     [&](const auto& candidate) { return candidate.name == comparison.name; });
-    if (result == page.judgement.comparisons.end()) continue;
+    const auto* result = plan::named(page.judgement.comparisons, comparison.name);
+    if (!result) continue;
     const bool difference =
         !comparison.cells.empty() && comparison.cells[0].estimator == plan::Estimator::PairedDifference;
     out += fmt::format("<article class=\"measure\"><h3>{}</h3><p class=\"law\"><code>{}</code></p>",

@@ -6,6 +6,7 @@
 
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/format.h"
+#include "runtime/plan/find.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/stats/design.h"
@@ -17,9 +18,8 @@ namespace expc::report {
 std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criterion, double noise) {
   if (criterion.not_asked || criterion.cells.empty()) return "";
   const plan::TrialKind kind = criterion.cells[0].kind;
-  const auto design = std::find_if(plan.design.kinds.begin(), plan.design.kinds.end(),
-                                   [&](const plan::KindDesign& candidate) { return candidate.kind == kind; });
-  if (design == plan.design.kinds.end()) return fmt::format("no {} trials are planned", toString(kind));
+  const plan::KindDesign* design = plan::designOf(plan, kind);
+  if (!design) return fmt::format("no {} trials are planned", toString(kind));
   if (criterion.infeasible) return "passes when each ran out of memory in 2 blocks, fails when one ran well";
   const unsigned n = design->repeat;
   if (!criterion.confidence) {

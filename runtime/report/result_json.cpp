@@ -8,6 +8,7 @@
 
 #include "runtime/analysis/attribution.h"
 #include "runtime/analysis/published.h"
+#include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/attribution_table.h"
 #include "runtime/report/description_text.h"
@@ -166,9 +167,8 @@ void criteria(Writer& out, const plan::Plan& plan, const analysis::Judgement& ju
 
 void comparisons(Writer& out, const plan::Plan& plan, const analysis::Judgement& judgement) {
   for (const analysis::ComparisonResult& result : judgement.comparisons) {
-    const auto found = std::find_if(plan.comparisons.begin(), plan.comparisons.end(),
-                                    [&](const plan::Comparison& comparison) { return comparison.name == result.name; });
-    if (found == plan.comparisons.end()) continue;
+    const plan::Comparison* found = plan::named(plan.comparisons, result.name);
+    if (!found) continue;
     out.json().object([&] {
       out.members(Object{{"name", plan::jsonText(result.name)},
                          {"text", plan::jsonText(found->text)},

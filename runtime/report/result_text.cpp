@@ -11,6 +11,7 @@
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/meaning.h"
+#include "runtime/plan/find.h"
 #include "runtime/report/attribution_table.h"
 #include "runtime/report/attribution_text.h"
 #include "runtime/report/commands.h"
@@ -172,9 +173,8 @@ class ResultPrinter : TerminalText {
   }
 
   void printComparison(const plan::Comparison& comparison) {
-    const auto result = std::find_if(judgement_.comparisons.begin(), judgement_.comparisons.end(),
-                                     [&](const auto& candidate) { return candidate.name == comparison.name; });
-    if (result == judgement_.comparisons.end()) return;
+    const auto* result = plan::named(judgement_.comparisons, comparison.name);
+    if (!result) return;
     section(comparison.name,
             comparison.text + (comparison.cells.empty() ? "" : "; of pairs in one block, not of medians"));
     if (comparison.cells.empty())

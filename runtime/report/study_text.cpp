@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/analysis/format.h"
+#include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
 
@@ -88,8 +89,8 @@ std::string untilText(const plan::Plan& plan, const plan::Until& until) {
 
 std::string widthText(const plan::Plan& plan, const plan::Until& until, double width) {
   if (until.relative) return analysis::formatQuantity(width, "", "share");
-  for (const plan::Comparison& comparison : plan.comparisons)
-    if (comparison.name == until.subject) return analysis::formatQuantity(width, comparison.unit);
+  if (const plan::Comparison* comparison = plan::named(plan.comparisons, until.subject))
+    return analysis::formatQuantity(width, comparison->unit);
   const plan::Metric* metric = plan.findMetric(until.subject);
   return analysis::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
 }

@@ -11,6 +11,7 @@
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/meaning.h"
 #include "runtime/plan/evaluate.h"
+#include "runtime/plan/find.h"
 #include "runtime/report/description_text.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/study_text.h"
@@ -20,9 +21,7 @@
 namespace expc::report {
 
 const plan::Criterion* criterionOf(const plan::Plan& plan, const analysis::CriterionResult& result) {
-  const auto found = std::find_if(plan.criteria.begin(), plan.criteria.end(),
-                                  [&](const plan::Criterion& one) { return one.name == result.name; });
-  return found == plan.criteria.end() ? nullptr : &*found;
+  return plan::named(plan.criteria, result.name);
 }
 
 std::string twoDigits(double share) { return fmt::format("{:.2g} %", 100 * share); }

@@ -34,8 +34,8 @@ llvm::Expected<Entry> entryFromLine(std::string_view line) {
   if (!value) return value.takeError();
   plan::JsonErrors errors;
   const plan::JsonPath root;
-  plan::JsonFields in(errors, *value, root);
-  Entry entry = readEntry(in);
+  plan::JsonRecord io(errors, *value, root);
+  Entry entry = readEntry(io);
   if (auto error = errors.take("a line of the journal")) return error;
   return entry;
 }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/plan/command_json.h"
+#include "runtime/plan/described.h"
 
 namespace expc::store {
 namespace {
@@ -37,7 +37,7 @@ std::map<std::string, std::string> readingsOf(const plan::Plan& plan, const plan
                                               plan::TrialKind kind) {
   std::map<std::string, std::string> readings;
   for (const plan::Expectation& expectation : command.expectations) {
-    const std::string digest = plan::shortHash(plan::canonicalJson(plan::toJson(expectation)));
+    const std::string digest = plan::shortHash(plan::canonicalJson(plan::written(expectation)));
     readings["expect " + digest] = digest;
   }
   for (const plan::CommandMetric& metric : command.metrics) {

@@ -86,13 +86,6 @@ class Diagnose(unittest.TestCase):
         found, = json.loads(self.expc(*run, "--format", "json").stdout)["criteria"]
         self.assertEqual((found["scope"]["complete"], found["look"], found["provisional"]), (10, None, False))
 
-    def test_the_selftest_keeps_its_promises(self):
-        text = self.expc("selftest", "stats", "--studies", "200").stdout
-        self.assertEqual(text.count("10 to 30 pairs until narrow"), 6)
-        said = json.loads(self.expc("selftest", "stats", "--studies", "200", "--format", "json").stdout)
-        self.assertEqual((said["schema"], len(said["statistics"])), ("expc.selftest/1", 24))
-        self.assertTrue(all(row["kept"] for row in said["statistics"]))
-
     def test_what_is_stated_wrongly_is_refused_with_the_way_out(self):
         for words, said in ((("--noise", "fast"), "expected VALUE or NAME=VALUE, as in --noise 2%"),
                             (("--noise", "2ms"), "noise is a share of the value, as 2%"),

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "runtime/plan/command_json.h"
+#include "runtime/plan/described.h"
 #include "runtime/plan/trial.h"
 #include "runtime/worker/command/kept_output.h"
 #include "runtime/worker/command/metrics.h"
@@ -30,17 +30,12 @@ llvm::Expected<Question> readQuestion(const char* path) {
   if (!file) return file.takeError();
   auto value = plan::parseJson((*file)->getBuffer());
   if (!value) return value.takeError();
-  plan::JsonErrors errors;
-  const plan::JsonPath root;
-  plan::JsonFields in(errors, *value, root);
-  Question question;
-  question.metrics = in.strings("metrics");
-  question.outputs = in.strings("outputs");
-  question.root = in.string("root");
-  if (const llvm::json::Value* command = in.value("command"))
-    question.command = plan::readCommand(errors, *command, plan::JsonPath{&root, "command", std::nullopt});
-  if (auto error = errors.take("the question")) return error;
-  return question;
+  return plan::readRecord<Question>(*value, "the question", [](plan::JsonRecord& io, Question& question) {
+    io.field("metrics", question.metrics);
+    io.field("outputs", question.outputs);
+    io.field("root", question.root);
+    io.object("command", question.command, plan::kDescribed);
+  });
 }
 
 bool isRead(const Question& question, const std::string& file) {

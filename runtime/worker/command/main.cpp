@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "runtime/plan/command_json.h"
+#include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/command/extract.h"
 #include "runtime/worker/command/metrics.h"
@@ -26,22 +26,28 @@ usage: expc-worker-command --serve FD    serve trials on a socket: how expc uses
        expc-worker-command --help        this text
 )";
 
-/// Patterns and pointers, before anything runs.
-int check(llvm::StringRef text) {
-  using namespace expc::plan;
-  auto value = parseJson({text.data(), text.size()});
-  JsonErrors errors;
+/// What the engine asks of a command before it runs.
+struct Check {
+  expc::plan::Command command;
   std::vector<std::string> metrics;
-  Command command;
-  if (value) {
-    const JsonPath root;
-    JsonFields in(errors, *value, root);
-    metrics = in.strings("metrics");
-    if (const llvm::json::Value* given = in.value("command"))
-      command = readCommand(errors, *given, JsonPath{&root, "command", std::nullopt});
-  }
-  llvm::Error error = value ? errors.take("the command") : value.takeError();
-  if (!error) error = expc::command::MetricReader::make(command, metrics).takeError();
+};
+
+void describe(expc::plan::JsonRecord& io, Check& check) {
+  io.field("metrics", check.metrics);
+  io.object("command", check.command, expc::plan::kDescribed);
+}
+
+llvm::Error errorOf(std::string_view text) {
+  auto value = expc::plan::parseJson(text);
+  if (!value) return value.takeError();
+  auto asked = expc::plan::readRecord<Check>(*value, "the command", describe);
+  if (!asked) return asked.takeError();
+  return expc::command::MetricReader::make(asked->command, asked->metrics).takeError();
+}
+
+/// Patterns and pointers, before anything runs.
+int check(std::string_view text) {
+  llvm::Error error = errorOf(text);
   if (!error) return 0;
   std::puts(llvm::toString(std::move(error)).c_str());
   return 1;

@@ -1,0 +1,17 @@
+#pragma once
+
+// The fields of what is part of several documents: bounds and commands of plans and specifications, what was rehearsed
+// of events and files.
+
+#include "runtime/plan/json_record.h"
+#include "runtime/plan/plan.h"
+#include "runtime/plan/rehearsal.h"
+
+namespace expc::plan {
+
+void describe(JsonRecord& io, Bound& bound);
+void describe(JsonRecord& io, Expectation& expectation);
+void describe(JsonRecord& io, Command& command);
+void describe(JsonRecord& io, Rehearsed& rehearsed);
+
+}  // namespace expc::plan

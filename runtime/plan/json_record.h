@@ -1,0 +1,173 @@
+#pragma once
+
+// Records whose fields are described once, by a function that reads or writes them: `describe(io, value)`, as for
+// LLVM's MappingTraits. What is written so is read so.
+
+#include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "runtime/plan/json.h"
+
+namespace expc::plan {
+
+/// The largest number that any JSON reader keeps.
+inline constexpr int64_t kMostJsonId = int64_t(1) << 53;
+
+/// One object of a document. Reading is strict, as that of JsonFields: a field that is missing, of another type or not
+/// described is an error with its path, and leaves a neutral value.
+class JsonRecord {
+ public:
+  using Key = llvm::StringRef;  // a name that lives as long as what is written
+
+  /// Reads `value`. All three live longer.
+  JsonRecord(JsonErrors& errors, const llvm::json::Value& value, const JsonPath& at)
+      : errors_(&errors), at_(&at), in_(std::in_place, errors, value, at) {}
+  /// Writes.
+  JsonRecord() = default;
+
+  bool reads() const { return in_.has_value(); }
+  /// What is read, for what has a form of its own.
+  JsonFields& in() { return *in_; }
+  /// What was written.
+  llvm::json::Object& out() { return out_; }
+  /// Whether something was wrong so far.
+  bool failed() const { return errors_ && errors_->any(); }
+
+  void field(Key key, std::string& text);
+  void field(Key key, bool& truth);
+  void field(Key key, double& number);
+  void field(Key key, uint64_t& number, uint64_t low = 0, uint64_t high = UINT64_MAX);
+  void field(Key key, unsigned& number, unsigned low = 0, unsigned high = UINT32_MAX);
+  void field(Key key, int& number, int low = 0);
+  void field(Key key, int64_t& number);  // up to kMostJsonId
+  void field(Key key, llvm::json::Object& object);
+  void field(Key key, llvm::json::Value& value);
+  void field(Key key, std::vector<std::string>& texts);
+  void field(Key key, std::vector<std::vector<std::string>>& lists);
+  void field(Key key, std::vector<unsigned>& numbers);
+  void field(Key key, std::vector<int>& numbers);  // above 0
+  void field(Key key, std::map<std::string, double>& numbers);
+  template <typename Enum>
+  void word(Key key, Enum& value, llvm::ArrayRef<llvm::StringLiteral> words) {
+    if (reads())
+      value = in_->word<Enum>(key, words);
+    else
+      out_[key] = words[static_cast<size_t>(value)];
+  }
+
+  /// Whether a field is there that may be left out; `written` where it is to be written.
+  bool has(Key key, bool written) { return reads() ? in_->has(key) : written; }
+  /// A field that is left out where it is as `otherwise`.
+  template <typename T>
+  void optional(Key key, T& value, const std::type_identity_t<T>& otherwise = {}) {
+    if (has(key, !(value == otherwise))) field(key, value);
+  }
+  template <typename T>
+  void optional(Key key, std::optional<T>& value) {
+    if (!has(key, value.has_value())) return;
+    if (reads()) value.emplace();
+    field(key, *value);
+  }
+
+  template <typename T, typename Describe>
+  void object(Key key, T& value, Describe describe) {
+    if (!reads()) {
+      out_[key] = written(value, describe);
+    } else if (const llvm::json::Value* found = in_->value(key)) {
+      readOne(*found, JsonPath{at_, key, std::nullopt}, value, describe);
+    } else {
+      fail(key, "missing, expected an object");
+    }
+  }
+  template <typename T, typename Describe>
+  void optionalObject(Key key, std::optional<T>& value, Describe describe) {
+    if (!has(key, value.has_value())) return;
+    if (reads()) value.emplace();
+    object(key, *value, describe);
+  }
+  /// An array of objects.
+  template <typename T, typename Describe>
+  void list(Key key, std::vector<T>& items, Describe describe) {
+    if (reads())
+      return in_->each(key, [&](const llvm::json::Value& item, const JsonPath& at) {
+        T value{};
+        readOne(item, at, value, describe);
+        items.push_back(std::move(value));
+      });
+    llvm::json::Array array;
+    array.reserve(items.size());
+    for (T& item : items) array.push_back(written(item, describe));
+    out_[key] = std::move(array);
+  }
+  /// Objects by name.
+  template <typename T, typename Describe>
+  void byName(Key key, std::map<std::string, T>& items, Describe describe) {
+    llvm::json::Object object;
+    for (const auto& [name, item] : items) object[name] = written(item, describe);
+    field(key, object);
+    if (!reads()) return;
+    const JsonPath here{at_, key, std::nullopt};
+    for (const auto& [name, item] : object)
+      readOne(item, JsonPath{&here, name, std::nullopt}, items[name.str()], describe);
+  }
+  /// A list that is left out where it is empty.
+  template <typename T, typename Describe>
+  void optionalList(Key key, std::vector<T>& items, Describe describe) {
+    if (has(key, !items.empty())) list(key, items, describe);
+  }
+
+  /// Notes what is wrong with a field, with the whole or at a place inside of what is read.
+  void fail(llvm::StringRef key, const llvm::Twine& message) { in_->fail(key, message); }
+  void fail(const llvm::Twine& message) { errors_->add(*at_, message); }
+  void failAt(const JsonPath& at, const llvm::Twine& message) { errors_->add(at, message); }
+
+  template <typename T, typename Describe>
+  static llvm::json::Object written(const T& value, Describe describe) {
+    JsonRecord io;
+    describe(io, const_cast<T&>(value));  // writing changes nothing
+    return std::move(io.out_);
+  }
+
+ private:
+  template <typename T, typename Describe>
+  void readOne(const llvm::json::Value& from, const JsonPath& at, T& value, Describe describe) {
+    JsonRecord io(*errors_, from, at);
+    describe(io, value);
+    io.in_->refuseOthers();
+  }
+
+  JsonErrors* errors_ = nullptr;
+  const JsonPath* at_ = nullptr;
+  std::optional<JsonFields> in_;
+  llvm::json::Object out_;
+};
+
+/// The `describe` of a value's own type.
+inline constexpr auto kDescribed = [](JsonRecord& io, auto& value) { describe(io, value); };
+
+template <typename T>
+llvm::json::Object written(const T& value) {
+  return JsonRecord::written(value, kDescribed);
+}
+
+/// A whole document. `what` stands before an error: "the plan".
+template <typename T, typename Describe = std::remove_cv_t<decltype(kDescribed)>>
+llvm::Expected<T> readRecord(const llvm::json::Value& value, llvm::StringRef what, Describe describe = {}) {
+  JsonErrors errors;
+  const JsonPath root;
+  JsonRecord io(errors, value, root);
+  T result{};
+  describe(io, result);
+  io.in().refuseOthers();
+  if (errors.any()) return errors.take(what);
+  return result;
+}
+
+}  // namespace expc::plan

@@ -1,0 +1,354 @@
+// The fields of a journal's entries, for reading and for writing. What a line holds may be a stranger's.
+
+#include "runtime/store/entry_json.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "runtime/plan/name.h"
+#include "runtime/plan/plan_words.h"
+
+namespace expc::store {
+namespace {
+
+using llvm::json::Array;
+using llvm::json::Object;
+using llvm::json::Value;
+using plan::JsonErrors;
+using plan::JsonPath;
+using plan::JsonRecord;
+using plan::jsonText;
+
+/// In the order of Entry's alternatives.
+constexpr std::array<llvm::StringLiteral, 12> kNames = {"opened", "session", "seen",  "plan", "run",    "run end",
+                                                        "block",  "key",     "begin", "end",  "reread", "adopted"};
+static_assert(kNames.size() == std::variant_size_v<Entry>);
+
+/// Text that is JSON already, as the value that it is: a reader of journals sees no quotes within quotes.
+void embedded(JsonRecord& io, JsonRecord::Key key, std::string& text) {
+  if (io.reads()) {
+    const Value* value = io.in().value(key);
+    text = value ? plan::canonicalJson(*value) : "";
+  } else if (auto value = plan::parseJson(text)) {
+    io.out()[key] = std::move(*value);
+  } else {
+    llvm::consumeError(value.takeError());
+    io.out()[key] = jsonText(text);
+  }
+}
+
+void describeMoment(JsonRecord& io, JsonRecord::Key key, Moment& moment) {
+  if (!io.reads()) {
+    io.out()[key] = Array{moment.wall, moment.boot};
+    return;
+  }
+  const Value* value = io.in().value(key);
+  const Array* array = value ? value->getAsArray() : nullptr;
+  if (!array || array->size() != 2 || !(*array)[0].getAsNumber() || !(*array)[1].getAsNumber())
+    return io.fail(key, "missing, expected two times");
+  moment = {*(*array)[0].getAsNumber(), *(*array)[1].getAsNumber()};
+}
+
+void describeTexts(JsonRecord& io, JsonRecord::Key key, std::map<std::string, std::string>& texts) {
+  if (!io.reads()) {
+    io.out()[key] = toJson(texts);
+    return;
+  }
+  for (const auto& [name, value] : io.in().object(key)) {
+    if (const auto text = value.getAsString())
+      texts[name.str()] = text->str();
+    else
+      io.fail(key, "expected strings");
+  }
+}
+
+void readValues(JsonRecord& io, Trial& trial) {
+  if (io.has("metrics", true)) {
+    for (const auto& [name, value] : io.in().object("metrics")) {
+      if (const auto number = value.getAsNumber())
+        trial.metrics[name.str()] = *number;
+      else
+        io.fail("metrics", "expected numbers");
+    }
+  }
+  if (io.has("series", true)) {
+    for (const auto& [name, value] : io.in().object("series")) {
+      const Array* numbers = value.getAsArray();
+      if (!numbers) io.fail("series", "expected arrays of numbers");
+      std::vector<double>& read = trial.series[name.str()];
+      for (const Value& number : numbers ? *numbers : Array{}) read.push_back(number.getAsNumber().value_or(0));
+    }
+  }
+}
+
+/// What is not finite (of a store that was made by hand) is text.
+void describeValues(JsonRecord& io, Trial& trial) {
+  io.optional("absent", trial.not_on_device);
+  if (io.reads()) return readValues(io, trial);
+  Object metrics, series;
+  for (const auto& [name, value] : trial.metrics) metrics[jsonText(name).getAsString()->str()] = value;
+  for (const auto& [name, numbers] : trial.series) series[jsonText(name).getAsString()->str()] = Array(numbers);
+  if (!metrics.empty()) io.out()["metrics"] = std::move(metrics);
+  if (!series.empty()) io.out()["series"] = std::move(series);
+}
+
+void describe(JsonRecord& io, Worker& worker) {
+  io.field("build", worker.build);
+  io.field("class", worker.environment_class);
+}
+constexpr auto kWorker = [](JsonRecord& io, Worker& worker) { describe(io, worker); };
+
+void describe(JsonRecord& io, Match& match) {
+  describeTexts(io, "digests", match.data_digests);
+  io.optionalObject("built_in", match.built_in, kWorker);
+  io.optionalObject("command", match.command, kWorker);
+}
+
+void describe(JsonRecord& io, Opened& entry) {
+  uint64_t version = kJournalVersion;
+  io.field("version", version);
+  io.field("epoch", entry.epoch);
+  io.field("store", entry.store);
+  std::vector<std::string> replaced(entry.replaced.begin(), entry.replaced.end());
+  io.optional("replaced", replaced);
+  Object sealed;
+  for (const auto& [journal, bytes] : entry.sealed) sealed[journal] = bytes;
+  io.field("sealed", sealed);
+  if (!io.reads()) return;
+  if (version < 1 || version > kJournalVersion)
+    io.fail("version", fmt::format("{}, and this expc knows {}: use the expc that wrote it", version, kJournalVersion));
+  // A file beside the folder may be called after it.
+  if (const auto why = plan::whyNoName(entry.store)) io.fail("store", *why);
+  entry.replaced = {replaced.begin(), replaced.end()};
+  for (const auto& [journal, bytes] : sealed) {
+    if (const auto number = bytes.getAsUINT64())
+      entry.sealed[journal.str()] = *number;
+    else
+      io.fail("sealed", "expected sizes");
+  }
+}
+
+void describe(JsonRecord& io, Session& session) {
+  io.field("id", session.id);
+  if (io.has("nodes", true)) {
+    io.field("nodes", session.where.nodes);
+    io.optional("lane", session.where.lane);
+    io.field("boots", session.where.boots);
+  } else {
+    session.where = sessionPlaceFromText(io.in().string("host"), io.in().string("boot"));
+  }
+  if (io.has("workers", true)) io.list("workers", session.workers, kWorker);
+  embedded(io, "environment", session.environment_json);
+  describeMoment(io, "opened", session.opened);
+  describeMoment(io, "seen", session.last_seen);
+}
+
+void describe(JsonRecord& io, Seen& entry) {
+  io.field("session", entry.session);
+  describeMoment(io, "at", entry.at);
+}
+
+void describe(JsonRecord& io, PlanText& entry) {
+  io.field("hash", entry.hash);
+  embedded(io, "text", entry.text);
+}
+
+void describe(JsonRecord& io, RunBegan& entry) {
+  io.field("id", entry.run.id);
+  io.field("study", entry.run.study);
+  io.field("digest", entry.run.plan_digest);
+  io.field("plan", entry.plan);
+  io.field("session", entry.run.session);
+  if (io.has("match", true))
+    io.object("match", entry.run.match, [](JsonRecord& inner, Match& match) { describe(inner, match); });
+  describeMoment(io, "at", entry.run.started);
+}
+
+void describe(JsonRecord& io, RunEnded& entry) {
+  io.field("run", entry.run);
+  describeMoment(io, "at", entry.at);
+  io.field("outcome", entry.outcome);
+  if (io.has("judged", !entry.judged.empty())) embedded(io, "judged", entry.judged);
+}
+
+void describe(JsonRecord& io, BlockPlan& plan) {
+  io.field("id", plan.block.id);
+  io.field("study", plan.block.study);
+  io.word("kind", plan.block.kind, plan::words::kKind);
+  io.field("number", plan.block.number);
+  io.field("seed", plan.block.seed);
+  io.field("session", plan.block.session);
+  embedded(io, "settings", plan.settings);
+  if (!io.reads()) {
+    io.out()["places"] = toJson(plan.places);
+  } else if (const Value* places = io.in().value("places")) {
+    if (auto read = placesFromJson(*places))
+      plan.places = std::move(*read);
+    else
+      io.fail("places", llvm::toString(read.takeError()));
+  }
+}
+
+void describe(JsonRecord& io, KeyAdded& entry) {
+  TrialKey& key = entry.key;
+  io.field("id", entry.id);
+  io.field("point", key.place.point);
+  io.field("control", key.place.control);
+  io.word("kind", key.kind, plan::words::kKind);
+  embedded(io, "settings", key.settings);
+  io.field("data", key.data);
+  describeTexts(io, "readings", key.readings);
+  io.field("worker", key.worker_build);
+  io.field("class", key.environment_class);
+}
+
+void describe(JsonRecord& io, TrialBegan& entry) {
+  Trial& trial = entry.trial;
+  io.field("trial", trial.id);
+  io.field("key", entry.key);
+  io.field("run", trial.run);
+  io.field("session", trial.session);
+  io.field("block", trial.block);
+  io.field("position", trial.position);
+  io.field("attempt", trial.attempt);
+  io.field("limit", trial.limit);
+  io.field("started", trial.started);
+  embedded(io, "devices", trial.devices);
+}
+
+void describe(JsonRecord& io, TrialEnded& entry) {
+  Trial& trial = entry.trial;
+  io.field("trial", trial.id);
+  io.field("session", trial.session);
+  std::string status(toString(trial.status));
+  io.field("status", status);
+  if (io.reads()) trial.status = trialStatusFromString(status).value_or(TrialStatus::Failed);
+  if (io.reads() && toString(trial.status) != status) io.fail("status", "'" + status + "' is no way a trial ends");
+  io.field("seconds", trial.seconds);
+  describeMoment(io, "at", entry.at);
+  embedded(io, "environment", trial.environment_json);
+  io.optional("reason", trial.reason);
+  io.optional("log", trial.log_tail);
+  io.optional("notes", trial.notes);
+  describeValues(io, trial);
+}
+
+void describe(JsonRecord& io, Reread& entry) {
+  io.field("trial", entry.trial.id);
+  io.field("key", entry.key);
+  describeValues(io, entry.trial);
+}
+
+void describe(JsonRecord& io, Adopted& entry) {
+  io.field("store", entry.store);
+  io.field("what", entry.what);
+  io.field("theirs", entry.theirs);
+  io.field("ours", entry.ours);
+}
+
+/// An entry of the sort that stands at `index` in kNames.
+template <size_t... Indices>
+Entry emptyEntry(size_t index, std::index_sequence<Indices...>) {
+  Entry entry;
+  ((index == Indices ? void(entry.emplace<Indices>()) : void()), ...);
+  return entry;
+}
+
+}  // namespace
+
+Object writeEntry(const Entry& entry) {
+  Object object = std::visit(
+      [](const auto& one) {
+        return JsonRecord::written(one, [](JsonRecord& io, auto& value) { describe(io, value); });
+      },
+      entry);
+  object["entry"] = kNames[entry.index()];
+  return object;
+}
+
+Entry readEntry(JsonRecord& io) {
+  const std::string name = io.in().string("entry");
+  const auto index = static_cast<size_t>(std::find(kNames.begin(), kNames.end(), name) - kNames.begin());
+  Entry entry = emptyEntry(index, std::make_index_sequence<kNames.size()>());
+  if (index == kNames.size())
+    io.fail("entry", "'" + name + "' is nothing that this expc knows");
+  else
+    std::visit([&](auto& value) { describe(io, value); }, entry);
+  return entry;
+}
+
+SessionPlace sessionPlaceFromText(llvm::StringRef host, llvm::StringRef boots) {
+  const auto [nodes, lane] = host.split('/');
+  SessionPlace place;
+  place.lane = lane.str();
+  for (const auto& [text, parts] : {std::pair(nodes, &place.nodes), std::pair(boots, &place.boots)})
+    for (const llvm::StringRef part : llvm::split(text, '+')) parts->push_back(part.str());
+  return place;
+}
+
+Value toJson(const std::map<std::string, std::string>& texts) {
+  Object object;
+  for (const auto& [key, value] : texts) object[jsonText(key).getAsString()->str()] = jsonText(value);
+  return object;
+}
+
+Value toJson(const std::vector<Worker>& workers) {
+  Array array;
+  for (const Worker& worker : workers) array.push_back(JsonRecord::written(worker, kWorker));
+  return array;
+}
+
+llvm::Expected<std::vector<Worker>> workersFromJson(const Value& value) {
+  JsonErrors errors;
+  const JsonPath root;
+  std::vector<Worker> workers;
+  const Array* array = value.getAsArray();
+  if (!array) errors.add(root, "expected an array");
+  for (const Value& worker : array ? *array : Array{}) {
+    JsonRecord io(errors, worker, root);
+    describe(io, workers.emplace_back());
+  }
+  if (auto error = errors.take("the workers")) return error;
+  return workers;
+}
+
+Value toJson(const Match& match) {
+  return JsonRecord::written(match, [](JsonRecord& io, Match& value) { describe(io, value); });
+}
+
+llvm::Expected<Match> matchFromJson(const Value& value) {
+  return plan::readRecord<Match>(value, "what has to agree", [](JsonRecord& io, Match& match) { describe(io, match); });
+}
+
+Value toJson(const std::vector<plan::Place>& places) {
+  Array array;
+  for (const plan::Place& place : places) {
+    if (place.control.empty())
+      array.push_back(jsonText(place.point));
+    else
+      array.push_back(Array{jsonText(place.point), jsonText(place.control)});
+  }
+  return array;
+}
+
+llvm::Expected<std::vector<plan::Place>> placesFromJson(const Value& value) {
+  const Array* array = value.getAsArray();
+  if (!array) return llvm::createStringError("expected an array of places");
+  std::vector<plan::Place> places;
+  for (const Value& place : *array) {
+    const Array* pair = place.getAsArray();
+    if (const auto point = place.getAsString())
+      places.emplace_back(point->str());
+    else if (pair && pair->size() == 2 && (*pair)[0].getAsString() && (*pair)[1].getAsString())
+      places.emplace_back((*pair)[0].getAsString()->str(), (*pair)[1].getAsString()->str());
+    else
+      return llvm::createStringError("expected a point, or a point and its control");
+  }
+  return places;
+}
+
+}  // namespace expc::store
