@@ -16,9 +16,9 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <tuple>
 
+#include "runtime/base/process.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/files/files.h"
 
@@ -37,12 +37,10 @@ std::string hostName() {
 
 /// When the process began, in the kernel's ticks; "" if there is none, or only what is left of one.
 std::string beginOf(const std::string& process) {
-  std::ifstream file("/proc/" + process + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  llvm::SmallVector<llvm::StringRef> fields;
-  llvm::StringRef(text).rsplit(')').second.trim().split(fields, ' ');
-  constexpr size_t kState = 0, kBegin = 19;
-  return fields.size() > kBegin && fields[kState] != "Z" ? fields[kBegin].str() : "";
+  int64_t pid = 0;
+  if (llvm::StringRef(process).getAsInteger(10, pid)) return "";
+  const base::Process found = base::processOf(pid);
+  return found.runs() ? std::to_string(found.started) : "";
 }
 
 std::optional<int> codeOf(const std::string& folder, const std::string& name) {

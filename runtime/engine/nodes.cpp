@@ -13,12 +13,12 @@
 #include <list>
 #include <set>
 
+#include "runtime/base/process.h"
 #include "runtime/engine/agent_messages.h"
 #include "runtime/engine/clock.h"
 #include "runtime/engine/log_tail.h"
 #include "runtime/machine/wire.h"
 #include "runtime/plan/json.h"
-#include "runtime/validity/host.h"
 
 namespace expc::engine {
 namespace {
@@ -85,7 +85,7 @@ bool hasEnded(pid_t& command) {
 
 Nodes::Nodes(std::string folder)
     : folder_(std::move(folder)),
-      boot_id_(validity::readText("/proc/sys/kernel/random/boot_id").value_or("")),
+      boot_id_(base::bootId()),
       secret_(randomWord()) {}
 
 Nodes::~Nodes() {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <fstream>
+#include "runtime/base/process.h"
 
 namespace expc::engine {
 namespace {
@@ -14,13 +14,8 @@ constexpr useconds_t kBetween = 10'000;  // 5 s in all
 }  // namespace
 
 char processState(pid_t pid, const std::string& proc) {
-  if (pid <= 0) return '\0';
-  std::ifstream in(fmt::format("{}/{}/stat", proc, pid));
-  std::string text;
-  std::getline(in, text, '\0');
-  const size_t end = text.rfind(')');  // "12 (name) S 1 …", where the name may hold anything
-  const char state = end == std::string::npos || end + 2 >= text.size() ? '\0' : text[end + 2];
-  return state == 'Z' || state == 'X' ? '\0' : state;
+  const base::Process process = pid > 0 ? base::processOf(pid, proc) : base::Process();
+  return process.runs() ? process.state : '\0';
 }
 
 bool waitUntilGone(pid_t pid, const std::string& proc) {

@@ -11,11 +11,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
 #include <utility>
+
+#include "runtime/base/process.h"
 
 namespace expc::machine {
 namespace {
@@ -23,26 +24,6 @@ namespace {
 // Not TMPDIR, which differs from user to user.
 constexpr char kFolder[] = "/tmp/expc-devices";
 constexpr size_t kMostText = 4096;
-
-/// The state and the start time (in ticks since the boot) of a process; '\0' where there is none.
-struct Life {
-  char state = '\0';
-  uint64_t started = 0;
-};
-Life lifeOf(int pid) {
-  std::ifstream in(fmt::format("/proc/{}/stat", pid));
-  std::string text;
-  std::getline(in, text, '\0');
-  const size_t end = text.rfind(')');  // the name before it may hold anything
-  Life life;
-  if (end == std::string::npos) return life;
-  std::istringstream rest(text.substr(end + 1));
-  rest >> life.state;
-  std::string skipped;
-  for (int field = 4; field < 22; ++field) rest >> skipped;
-  rest >> life.started;
-  return life;
-}
 
 /// Anybody may have written it, and some of it is shown.
 std::string textOf(int fd) {
@@ -61,8 +42,8 @@ std::vector<int> stuckIn(const std::string& text) {
     int pid = 0;
     uint64_t started = 0;
     if (word != "stuck" || !(lines >> pid >> started)) continue;
-    const Life life = lifeOf(pid);
-    if (life.state != '\0' && life.state != 'Z' && life.started == started) found.push_back(pid);
+    const base::Process process = base::processOf(pid);
+    if (process.runs() && process.started == started) found.push_back(pid);
   }
   return found;
 }
@@ -162,7 +143,7 @@ void DeviceLeases::block(const Slot& slot, int pid) const {
   const std::vector<std::string> names = namesOf(slot);
   for (const Lock& lock : locks_) {
     if (std::find(names.begin(), names.end(), lock.name) == names.end()) continue;
-    const std::string line = fmt::format("stuck {} {}\n", pid, lifeOf(pid).started);
+    const std::string line = fmt::format("stuck {} {}\n", pid, base::processOf(pid).started);
     [[maybe_unused]] const ssize_t written = pwrite(lock.fd, line.data(), line.size(), textOf(lock.fd).size());
   }
 }

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "runtime/base/process.h"
 #include "runtime/machine/null_gpus.h"
 #include "runtime/machine/nvml.h"
 #include "runtime/machine/sets.h"
@@ -85,7 +86,7 @@ Machine probe(const std::optional<NullGpus>& null_gpus) {
     machine.host = names.nodename;
     machine.kernel = fmt::format("{} {} {}", names.sysname, names.release, names.machine);
   }
-  machine.boot_id = firstLine("/proc/sys/kernel/random/boot_id");
+  machine.boot_id = base::bootId();
   machine.os = keyValue("/etc/os-release", "PRETTY_NAME");
   machine.memory_bytes = memoryBytes();
   machine.cpu_quota = cpuQuota();

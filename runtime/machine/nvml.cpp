@@ -1,23 +1,22 @@
 #include "runtime/machine/nvml.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <link.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <system_error>
 
+#include "runtime/base/nvml.h"
 #include "runtime/machine/null_gpus.h"
 
 namespace expc::machine {
 namespace {
 
 // The part of NVML's binary interface that is used here (stable since driver 450).
-using Device = struct OpaqueDevice*;
+using base::Nvml;
+using Device = Nvml::Device;
 struct MemoryInfo {
   unsigned long long total, free, used;
 };
@@ -26,43 +25,18 @@ struct PciInfo {
   unsigned domain, bus, device, device_id, subsystem_id;
   char bus_id[32];
 };
-constexpr int kSuccess = 0;
 constexpr unsigned kMigEnabled = 1;
 constexpr unsigned kTextSize = 128;
 constexpr unsigned kMostLinks = 64;  // of NVLink; a card has 18 today
 constexpr unsigned kToGpu = 0, kToSwitch = 2;
 
-class Library {
- public:
-  explicit Library(const char* name) : handle_(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {}
-  ~Library() {
-    if (handle_) dlclose(handle_);
-  }
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-  explicit operator bool() const { return handle_ != nullptr; }
-  std::string path() const {
-    link_map* map = nullptr;
-    return dlinfo(handle_, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name ? map->l_name : "";
-  }
-
-  template <typename... Args>
-  bool call(const char* name, Args... args) const {
-    auto* function = reinterpret_cast<int (*)(Args...)>(dlsym(handle_, name));
-    return function && function(args...) == kSuccess;
-  }
-
- private:
-  void* handle_;
-};
-
 std::string busOf(const PciInfo& pci) { return fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device); }
 
-Gpu describe(const Library& nvml, unsigned index) {
+Gpu describe(const Nvml& nvml, unsigned index) {
   Gpu gpu;
   gpu.index = index;
-  Device device = nullptr;
-  if (!nvml.call("nvmlDeviceGetHandleByIndex_v2", index, &device)) return gpu;
+  Device device = nvml.device(index);
+  if (!device) return gpu;
   char text[kTextSize] = {};
   if (nvml.call("nvmlDeviceGetName", device, &text[0], kTextSize)) gpu.name = text;
   if (nvml.call("nvmlDeviceGetUUID", device, &text[0], kTextSize)) gpu.uuid = text;
@@ -81,7 +55,7 @@ struct Links {
   std::map<std::string, unsigned> to_card;  // by its place on the bus
 };
 
-Links linksOf(const Library& nvml, Device device) {
+Links linksOf(const Nvml& nvml, Device device) {
   Links links;
   for (unsigned link = 0; link < kMostLinks; ++link) {
     unsigned active = 0, type = kToGpu;
@@ -96,7 +70,7 @@ Links linksOf(const Library& nvml, Device device) {
   return links;
 }
 
-Way::Over commonPlace(const Library& nvml, Device one, Device other) {
+Way::Over commonPlace(const Nvml& nvml, Device one, Device other) {
   // NVML's names of these: 0 the same board, 10 one switch, 20 several, 30 a host bridge, 40 a memory node, 50 none.
   int level = -1;
   if (!nvml.call("nvmlDeviceGetTopologyCommonAncestor", one, other, &level) || level < 0 || level > 50)
@@ -106,11 +80,11 @@ Way::Over commonPlace(const Library& nvml, Device one, Device other) {
   return kOver[level / 10];
 }
 
-void joinGpus(const Library& nvml, std::vector<Gpu>& gpus) {
+void joinGpus(const Nvml& nvml, std::vector<Gpu>& gpus) {
   std::vector<Device> devices(gpus.size());
   std::vector<Links> links(gpus.size());
   for (size_t i = 0; i < gpus.size(); ++i)
-    if (nvml.call("nvmlDeviceGetHandleByIndex_v2", gpus[i].index, &devices[i])) links[i] = linksOf(nvml, devices[i]);
+    if ((devices[i] = nvml.device(gpus[i].index))) links[i] = linksOf(nvml, devices[i]);
   for (size_t i = 0; i < gpus.size(); ++i) {
     for (size_t j = 0; j < gpus.size(); ++j) {
       if (i == j || !devices[i] || !devices[j]) continue;
@@ -123,22 +97,19 @@ void joinGpus(const Library& nvml, std::vector<Gpu>& gpus) {
 }
 
 /// CUDA shows such a GPU only in parts.
-bool isDivided(const Library& nvml, unsigned index) {
-  Device device = nullptr;
+bool isDivided(const Nvml& nvml, unsigned index) {
+  Device device = nvml.device(index);
   unsigned current = 0, pending = 0;
-  return nvml.call("nvmlDeviceGetHandleByIndex_v2", index, &device) &&
-         nvml.call("nvmlDeviceGetMigMode", device, &current, &pending) && current == kMigEnabled;
+  return device && nvml.call("nvmlDeviceGetMigMode", device, &current, &pending) && current == kMigEnabled;
 }
 
 }  // namespace
 
 NvmlAnswer askNvml(const std::string& library) {
   NvmlAnswer answer;
-  const char* override_name = std::getenv("EXPC_NVML_LIBRARY");
-  const char* usual = override_name && *override_name ? override_name : "libnvidia-ml.so.1";
-  Library nvml(library.empty() ? usual : library.c_str());
-  if (!nvml) return answer;  // no NVIDIA driver: nothing to tell
-  if (!nvml.call("nvmlInit_v2")) {
+  const Nvml nvml(library.empty() ? Nvml::usual() : library);
+  if (!nvml.isThere()) return answer;  // no NVIDIA driver: nothing to tell
+  if (!nvml.works()) {
     answer.notes = {
         "NVML is installed but does not start (no NVIDIA device, or driver and library differ): GPUs are not used"};
     return answer;
@@ -160,7 +131,6 @@ NvmlAnswer askNvml(const std::string& library) {
       answer.gpus.push_back(describe(nvml, i));
   }
   joinGpus(nvml, answer.gpus);
-  nvml.call("nvmlShutdown");
   return answer;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// NVIDIA's management library by dlopen: present only with a driver, never linked.
+// What NVIDIA's management library says of a machine's GPUs.
 
 #include <string>
 #include <vector>
@@ -17,8 +17,7 @@ struct NvmlAnswer {
   std::vector<std::string> notes;  // why there is nothing, or less than nvidia-smi shows, when that is worth telling
 };
 
-/// Asks `library`; without one libnvidia-ml.so.1, or the library that EXPC_NVML_LIBRARY names (for tests and odd
-/// installations).
+/// Asks `library`; without one the usual library (base/nvml.h).
 NvmlAnswer askNvml(const std::string& library = "");
 
 /// Keeps what CUDA_VISIBLE_DEVICES names (indices, UUIDs or their beginnings), in its order; like CUDA it stops at the

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "runtime/plan/command_json.h"
+#include "runtime/plan/described.h"
 #include "runtime/plan/plan_fields.h"
 #include "runtime/plan/plan_words.h"
 

@@ -6,11 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <random>
 
+#include "runtime/base/process.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/plan.h"
 
@@ -28,29 +27,10 @@ bool isOfOneMachine(const std::string& folder) {
   return statfs(folder.c_str(), &system) == 0 && llvm::is_contained(kOfOneMachine, uint32_t(system.f_type));
 }
 
-/// The state of a process and field 22 of /proc/PID/stat; the name in field 2 may hold anything, so both are counted
-/// from its closing bracket.
-struct Process {
-  char state = 'X';
-  uint64_t start_ticks = 0;
-};
-
-Process processOf(int64_t pid) {
-  std::ifstream in(fmt::format("/proc/{}/stat", pid));
-  const std::string text((std::istreambuf_iterator<char>(in)), {});
-  Process process;
-  size_t at = text.rfind(')');
-  if (at == std::string::npos || at + 2 >= text.size()) return process;
-  process.state = text[at + 2];
-  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text.find(' ', at + 1);
-  if (at != std::string::npos) process.start_ticks = std::strtoull(text.c_str() + at, nullptr, 10);
-  return process;
-}
-
 /// A zombie holds nothing any more.
 bool isRunning(const LeaseHolder& holder) {
-  const Process process = processOf(holder.pid);
-  return process.state != 'Z' && process.state != 'X' && process.start_ticks == holder.start_ticks;
+  const base::Process process = base::processOf(holder.pid);
+  return process.runs() && process.started == holder.start_ticks;
 }
 
 /// As it can be shown, whoever wrote it.
@@ -67,12 +47,12 @@ LeaseHolder LeaseHolder::self(std::string_view purpose) {
   char name[256] = {};
   gethostname(name, sizeof name - 1);
   holder.host = name;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> holder.boot_id;
+  holder.boot_id = base::bootId();
   std::ifstream("/etc/machine-id") >> holder.machine_id;
   const ssize_t size = readlink("/proc/self/ns/pid", name, sizeof name - 1);
   holder.pid_namespace = std::string(name, size > 0 ? size : 0);
   holder.pid = getpid();
-  holder.start_ticks = processOf(holder.pid).start_ticks;
+  holder.start_ticks = base::processOf(holder.pid).started;
   holder.purpose = purpose;
   std::random_device random;
   holder.token = fmt::format("{:08x}{:08x}", random(), random());

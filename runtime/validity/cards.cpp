@@ -1,22 +1,22 @@
 #include "runtime/validity/cards.h"
 
-#include <dlfcn.h>
 #include <llvm/ADT/StringRef.h>
 
 #include <array>
 #include <cstdlib>
 
+#include "runtime/base/nvml.h"
+
 namespace expc::validity {
 namespace {
 
 // The part of NVML's binary interface that is used here (stable since driver 450).
-using Device = struct OpaqueDevice*;
+using Device = base::Nvml::Device;
 struct Process {
   unsigned pid;
   unsigned long long memory;
   unsigned gpu_instance, compute_instance;
 };
-constexpr int kSuccess = 0;
 constexpr unsigned kGraphicsClock = 0, kGpuSensor = 0, kUncorrected = 1, kVolatile = 0;
 constexpr unsigned kEnabled = 1;
 constexpr unsigned long long kIdle = 1;
@@ -45,35 +45,10 @@ class Variables {
 
 }  // namespace
 
-class Cards::Library {
- public:
-  explicit Library(void* handle) : handle_(handle), works_(call("nvmlInit_v2")) {}
-  ~Library() {
-    if (works_) call("nvmlShutdown");
-    dlclose(handle_);
-  }
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-
-  template <typename... Args>
-  bool call(const char* name, Args... args) const {
-    auto* function = reinterpret_cast<int (*)(Args...)>(dlsym(handle_, name));
-    return function && function(args...) == kSuccess;
-  }
-  Device device(unsigned index) const {
-    Device device = nullptr;
-    return works_ && call("nvmlDeviceGetHandleByIndex_v2", index, &device) ? device : nullptr;
-  }
-
- private:
-  void* handle_;
-  bool works_;
-};
-
 Cards::Cards(const std::string& library, const std::vector<std::string>& environment) {
   if (library.empty()) return;
   const Variables variables(environment);
-  if (void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)) library_ = std::make_unique<Library>(handle);
+  library_ = std::make_unique<base::Nvml>(library);
   look(0);
 }
 Cards::~Cards() = default;
@@ -82,7 +57,7 @@ Cards::Cards(Cards&&) noexcept = default;
 std::optional<CardState> Cards::look(unsigned index) const {
   Device device = library_ ? library_->device(index) : nullptr;
   if (!device) return std::nullopt;
-  const Library& nvml = *library_;
+  const base::Nvml& nvml = *library_;
   CardState state;
   unsigned long long reasons = 0, millijoules = 0, errors = 0;
   unsigned milliwatts = 0;

@@ -8,6 +8,10 @@
 #include <string>
 #include <vector>
 
+namespace expc::base {
+class Nvml;
+}
+
 namespace expc::validity {
 
 struct CardState {
@@ -39,8 +43,7 @@ class Cards {
   std::optional<CardSettings> settings(unsigned index) const;
 
  private:
-  class Library;
-  std::unique_ptr<Library> library_;
+  std::unique_ptr<base::Nvml> library_;
 };
 
 }  // namespace expc::validity

@@ -35,6 +35,7 @@ ARROWS = {
     "compiler/lsp": {"compiler/source", "compiler/diag", "compiler/language", "compiler/ast", "compiler/parse",
                      "compiler/load", "compiler/value", "compiler/formula", "compiler/check", "compiler/select", "compiler/expand",
                      "compiler/survey", "compiler/lower", "compiler/explain", "compiler/format", "stdlib"},
+    "runtime/base": set(),  # the ground floor: every part may include it
     "runtime/files": set(),  # how files are read, written and removed: whoever does that may include it
     "runtime/plan": set(),
     "runtime/channel": set(),
@@ -65,6 +66,9 @@ ARROWS = {
     "nullgpu": {"nullgpu/core/counters_api"},
     "nullgpu/core/counters_api": {"nullgpu"},  # what others may read of it
 }
+for above in ARROWS:
+    if above.startswith(("compiler/", "runtime/")) and above != "runtime/base":
+        ARROWS[above].add("runtime/base")
 # The driver is the only part that sees both sides; it does not reach into the worker.
 for above in ("compiler/check", "compiler/load", "compiler/lsp", "runtime/cluster", "runtime/rehearsal", "runtime/store", "runtime/bundle", "runtime/engine",
               "runtime/report", "runtime/export", "runtime/worker", "runtime/worker/text", "runtime/worker/data", "runtime/dataset"):

@@ -14,8 +14,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
+
+#include "runtime/base/process.h"
 
 namespace expc::serve {
 namespace {
@@ -24,11 +25,9 @@ namespace fs = std::filesystem;
 
 /// "1b4e28ba-4026531836-": of this boot and this namespace of processes.
 std::string markOfHere() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   struct stat space{};
   stat("/proc/self/ns/pid", &space);
-  return fmt::format("{}-{}-", boot.substr(0, 8), space.st_ino);
+  return fmt::format("{}-{}-", base::bootId().substr(0, 8), space.st_ino);
 }
 
 /// What all trials of this user have their folders in; "" where somebody else has it or nobody can.

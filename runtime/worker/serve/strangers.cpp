@@ -8,7 +8,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -16,19 +15,12 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/process.h"
+
 namespace expc::serve {
 namespace {
 
 constexpr auto kPatience = std::chrono::seconds(5);  // for one that sleeps in the kernel
-
-/// From /proc/PID/stat: "12 (name) S 1 …", where the name may hold anything, parentheses too.
-pid_t parentOf(const std::string& pid) {
-  std::ifstream in("/proc/" + pid + "/stat");
-  std::string text;
-  std::getline(in, text, '\0');
-  const size_t end = text.rfind(')');
-  return end == std::string::npos || end + 4 > text.size() ? -1 : std::atoi(text.c_str() + end + 4);
-}
 
 /// The kernel's own list, where it is built in: its callers are single-threaded, so one thread has all children. The
 /// file stays open, since finding it takes longer than reading it.
@@ -57,8 +49,8 @@ std::vector<pid_t> children() {
   }
   std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc"), closedir);
   while (const dirent* entry = folder ? readdir(folder.get()) : nullptr) {
-    if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && parentOf(entry->d_name) == getpid())
-      found.push_back(std::atoi(entry->d_name));
+    const pid_t pid = std::atoi(entry->d_name);  // 0 of what is no process
+    if (pid > 0 && base::processOf(pid).parent == getpid()) found.push_back(pid);
   }
   return found;
 }

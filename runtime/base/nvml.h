@@ -1,0 +1,59 @@
+#pragma once
+
+// NVIDIA's management library by dlopen: present only with a driver, never linked. Callers declare the part of its
+// binary interface that they use (stable since driver 450).
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace expc::base {
+
+class Nvml {
+ public:
+  using Device = struct OpaqueDevice*;
+
+  explicit Nvml(const std::string& library) : handle_(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    works_ = handle_ && call("nvmlInit_v2");
+  }
+  ~Nvml() {
+    if (works_) call("nvmlShutdown");
+    if (handle_) dlclose(handle_);
+  }
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+
+  /// libnvidia-ml.so.1, or the library that EXPC_NVML_LIBRARY names (for tests and odd installations).
+  static std::string usual() {
+    const char* name = std::getenv("EXPC_NVML_LIBRARY");
+    return name && *name ? name : "libnvidia-ml.so.1";
+  }
+
+  bool isThere() const { return handle_ != nullptr; }
+  /// Whether it has started: it does not without a device, or where driver and library differ.
+  bool works() const { return works_; }
+  /// Where it lies.
+  std::string path() const {
+    link_map* map = nullptr;
+    return dlinfo(handle_, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name ? map->l_name : "";
+  }
+  /// Calls a function by its name; false where there is none, or it fails.
+  template <typename... Args>
+  bool call(const char* name, Args... args) const {
+    auto* function = reinterpret_cast<int (*)(Args...)>(dlsym(handle_, name));
+    return function && function(args...) == 0;
+  }
+  /// Null where there is none.
+  Device device(unsigned index) const {
+    Device device = nullptr;
+    return works_ && call("nvmlDeviceGetHandleByIndex_v2", index, &device) ? device : nullptr;
+  }
+
+ private:
+  void* handle_;
+  bool works_ = false;
+};
+
+}  // namespace expc::base

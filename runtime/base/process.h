@@ -1,0 +1,27 @@
+#pragma once
+
+// What the kernel says of processes, and of its own start.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+namespace expc::base {
+
+/// From /proc/PID/stat.
+struct Process {
+  char state = '\0';     // 'R', 'D', 'Z', …; '\0': there is none
+  pid_t parent = 0;
+  uint64_t started = 0;  // ticks since the boot: with its number it is the same process
+
+  /// Whether more than its exit status is left of it.
+  bool runs() const { return state != '\0' && state != 'Z' && state != 'X'; }
+};
+/// `proc` is where /proc is.
+Process processOf(int64_t pid, const std::string& proc = "/proc");
+
+/// Another one after each start of the machine; "" where it is not known.
+std::string bootId();
+
+}  // namespace expc::base
