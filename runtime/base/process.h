@@ -11,7 +11,7 @@ namespace expc::base {
 
 /// From /proc/PID/stat.
 struct Process {
-  char state = '\0';     // 'R', 'D', 'Z', …; '\0': there is none
+  char state = '\0';  // 'R', 'D', 'Z', …; '\0': there is none
   pid_t parent = 0;
   uint64_t started = 0;  // ticks since the boot: with its number it is the same process
 

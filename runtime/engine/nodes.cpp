@@ -83,10 +83,7 @@ bool hasEnded(pid_t& command) {
 
 }  // namespace
 
-Nodes::Nodes(std::string folder)
-    : folder_(std::move(folder)),
-      boot_id_(base::bootId()),
-      secret_(randomWord()) {}
+Nodes::Nodes(std::string folder) : folder_(std::move(folder)), boot_id_(base::bootId()), secret_(randomWord()) {}
 
 Nodes::~Nodes() {
   for (Node& node : nodes_) node.socket.close();

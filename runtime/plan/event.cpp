@@ -79,8 +79,8 @@ void describeResult(JsonRecord& io, Event& event) {
     checkMetrics(io, event.metrics);
     checkSeries(io, event.series);
   }
-  io.optional("environment", event.environment);
-  io.optional("notes", event.notes);
+  if (io.has("environment", true)) io.field("environment", event.environment);
+  if (io.has("notes", true)) io.field("notes", event.notes);
   io.optionalObject("rehearsed", event.rehearsed, kDescribed);
 }
 
