@@ -3,6 +3,7 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
+#include "runtime/plan/validity.h"
 
 namespace expc::check {
 namespace {
@@ -24,7 +25,7 @@ struct SettingRule {
 
 const SettingRule kLook = {"looks", 1, 10'000, false};
 const SettingRule kSeed = {"seed", 0, std::numeric_limits<int64_t>::max(), false};
-const SettingRule kDisturbed = {"repeat_disturbed", 1, 100, false};
+const SettingRule kDisturbed = {"repeat_disturbed", 1, plan::kMostDisturbed, false};
 const SettingRule kShare = {"share", 1, 1024, false};
 const std::vector<SettingRule> kTimed = {{"repeat", 1, 10'000, true},
                                          {"steps", 1, 1'000'000'000, true},
@@ -32,21 +33,16 @@ const std::vector<SettingRule> kTimed = {{"repeat", 1, 10'000, true},
                                          {"warmup", 0, 1'000'000'000, false}};
 const std::vector<SettingRule> kQuality = {{"repeat", 1, 10'000, true}, {"epochs", 1, 1'000'000, true}};
 
-/// A limit of what may disturb a trial, and what it is a number of.
-struct LimitType {
-  std::string_view name;
-  Type (*type)();
-};
-Type shareType() { return Type::number(Dimension::share()); }
-Type bytesType() { return Type::number(Dimension::of(Dimension::Bytes)); }
-const std::vector<LimitType> kLimits = {{"other_cpu", shareType},       {"other_gpu", Type::integer},
-                                        {"throttled", shareType},       {"clock_drop", shareType},
-                                        {"ecc_errors", Type::integer},  {"swapped", bytesType},
-                                        {"page_faults", Type::integer}, {"pressure", shareType}};
+/// A limit of what may disturb a trial; null where it is none.
+const plan::LimitRule* limitOf(std::string_view name) {
+  const int index = findNamed(plan::kLimits, name);
+  return index < 0 ? nullptr : &plan::kLimits[static_cast<size_t>(index)];
+}
 
-const LimitType* limitOf(std::string_view name) {
-  const int index = findNamed(kLimits, name);
-  return index < 0 ? nullptr : &kLimits[static_cast<size_t>(index)];
+/// What it is a number of.
+Type typeOf(const plan::LimitRule& limit) {
+  if (limit.unit == "share") return Type::number(Dimension::share());
+  return limit.unit == "B" ? Type::number(Dimension::of(Dimension::Bytes)) : Type::integer();
 }
 
 const std::vector<SettingRule>& rulesOf(TrialKind kind) { return kind == TrialKind::Quality ? kQuality : kTimed; }
@@ -84,7 +80,7 @@ class DesignChecker {
     if (name.name == "seed") return add(name, whole(kSeed, value), design_.settings);
     if (name.name == "budget") return budget(name, value);
     if (name.name == kDisturbed.name) return add(name, whole(kDisturbed, value), design_.settings);
-    if (const LimitType* limit = limitOf(name.name)) return most(name, value, *limit);
+    if (const plan::LimitRule* limit = limitOf(name.name)) return most(name, value, *limit);
     if (name.name == "share") return add(name, whole(kShare, value), design_.settings);
     if (findNamed(kTimed, name.name) < 0)
       return diag::unknownName(emitter_, name.range, "setting", name.name,
@@ -243,9 +239,9 @@ class DesignChecker {
   }
 
   /// A limit of what may disturb a trial.
-  void most(const ast::Identifier& name, const ast::Expr& expr, const LimitType& limit) {
+  void most(const ast::Identifier& name, const ast::Expr& expr, const plan::LimitRule& limit) {
     const std::string what = fmt::format("'{}'", name.name);
-    const auto value = expressions().constant(expr, context_.place(), limit.type(), what);
+    const auto value = expressions().constant(expr, context_.place(), typeOf(limit), what);
     if (!value) return;
     if (value->asNumber()->sign() < 0)
       emitter_.emit(expr.range, errors::OutOfRange, what, value->asNumber()->toString(), "0 or more");

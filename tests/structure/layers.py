@@ -21,7 +21,7 @@ ARROWS = {
     "compiler/value": {"compiler/source", "compiler/language"},
     "compiler/formula": {"compiler/source", "compiler/diag", "compiler/value"},
     "compiler/check": {"compiler/source", "compiler/diag", "compiler/language", "compiler/ast", "compiler/parse", "compiler/load",
-                       "compiler/value", "compiler/formula", "runtime/stats", "stdlib"},
+                       "compiler/value", "compiler/formula", "runtime/plan", "runtime/stats", "stdlib"},
     "compiler/select": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/parse", "compiler/value",
                         "compiler/formula", "compiler/check"},
     "compiler/expand": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/value", "compiler/formula",
