@@ -60,7 +60,7 @@ void describe(JsonRecord& io, Command& command) {
   describeTimeout(io, command.timeout_seconds);
   io.field("inputs", command.inputs);
   io.optional("copied", command.copied);
-  io.optionalList("expectations", command.expectations, kDescribed);
+  if (io.has("expectations", !command.expectations.empty())) io.list("expectations", command.expectations, kDescribed);
   io.optionalObject("preparation", command.preparation,
                     [](JsonRecord& inner, Preparation& preparation) { describe(inner, preparation); });
   std::vector<std::string> names;

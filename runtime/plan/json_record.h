@@ -117,11 +117,6 @@ class JsonRecord {
     for (const auto& [name, item] : object)
       readOne(item, JsonPath{&here, name, std::nullopt}, items[name.str()], describe);
   }
-  /// A list that is left out where it is empty.
-  template <typename T, typename Describe>
-  void optionalList(Key key, std::vector<T>& items, Describe describe) {
-    if (has(key, !items.empty())) list(key, items, describe);
-  }
 
   /// Notes what is wrong with a field, with the whole or at a place inside of what is read.
   void fail(llvm::StringRef key, const llvm::Twine& message) { in_->fail(key, message); }
