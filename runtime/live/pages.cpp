@@ -69,7 +69,8 @@ llvm::Error Pages::refresh(Page& page, std::optional<int> ended) const {
   uint64_t bytes = 0;
   for (const store::JournalFile& journal : *journals) bytes += journal.bytes + journal.ignored;
   const auto now = std::chrono::steady_clock::now();
-  if (ended == page.ended && (bytes == page.recorded || now < page.not_before)) return llvm::Error::success();
+  const bool is_new = bytes != page.recorded && now >= page.not_before;
+  if (!page.text.empty() && ended == page.ended && !is_new) return llvm::Error::success();
   std::vector<std::string> messages;
   auto store = store::Store::openForReading(folder_, messages);
   if (!store) return store.takeError();
