@@ -1,0 +1,44 @@
+#include "runtime/base/process.h"
+
+#include <doctest/doctest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace expc::base {
+
+TEST_CASE("a process is known by its parent and its start") {
+  const Process own = processOf(getpid());
+  CHECK(own.runs());
+  CHECK(own.parent == getppid());
+  CHECK(own.started == processOf(getpid()).started);
+  CHECK(own.started > 0);
+  CHECK_FALSE(processOf(0).runs());
+  CHECK(!bootId().empty());
+}
+
+TEST_CASE("a process may be called anything, and one that has ended does not run") {
+  char folder[] = "/tmp/expc-base-XXXXXX";
+  REQUIRE(mkdtemp(folder));
+  const std::string proc = folder, rest = " 7 1 1 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 4711 9 9";
+  const auto write = [&](const char* pid, const std::string& text) {
+    std::filesystem::create_directory(proc + "/" + pid);
+    std::ofstream(proc + "/" + pid + "/stat") << text;
+  };
+  write("12", "12 (a) S 1 (b) R" + rest);
+  write("13", "13 (a) Z" + rest);
+  write("14", "14 (a");
+  const Process odd = processOf(12, proc);
+  CHECK(odd.state == 'R');
+  CHECK(odd.parent == 7);
+  CHECK(odd.started == 4711);
+  CHECK_FALSE(processOf(13, proc).runs());
+  CHECK(processOf(13, proc).parent == 7);
+  CHECK_FALSE(processOf(14, proc).runs());
+  std::filesystem::remove_all(proc);
+}
+
+}  // namespace expc::base
