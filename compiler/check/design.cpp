@@ -332,11 +332,12 @@ namespace {
 bool needs(const Study& study, const SettingRule& rule, const Design::Kind& block) {
   if (rule.name == "steps" && block.settings.contains("epochs")) return false;
   if (!rule.needed || rule.name == "repeat") return rule.needed;
-  std::string told = fmt::format("${{{}}}", rule.name);
+  const std::string told = fmt::format("${{{}}}", rule.name);
   const auto tells = [&](const std::string& argument) { return argument.find(told) != std::string::npos; };
   return std::ranges::any_of(study.uses, [&](const Use& use) {
     const auto& command = use.workload->command;
-    return !command || std::ranges::any_of(argumentTexts(command->program), tells);
+    const bool own = use.workload->findParameter(rule.name) >= 0;  // which stands there instead
+    return !command || (!own && std::ranges::any_of(argumentTexts(command->program), tells));
   });
 }
 

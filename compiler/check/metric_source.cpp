@@ -91,8 +91,8 @@ class SourceChecker {
     texts_.resize(2);
     if (!suits(expr.range, reader->from)) return std::nullopt;
     if (reader->from == From::Regex) texts_ = {named_, texts_[0]};
-    if (!isName(expr.range, texts_[0])) return std::nullopt;
-    if (reader->from == From::Same && !isName(expr.range, texts_[1])) return std::nullopt;
+    for (const std::string& text : texts_)
+      if (!standsAsItIs(expr.range, text)) return std::nullopt;
     if (reader->from == From::Same) texts_[1] = load::relativeTo(scope_.file->directory, texts_[1]);
     return MetricSource{reader->from, texts_[0], texts_[1], unit_, {}};
   }
@@ -184,14 +184,14 @@ class SourceChecker {
     return grouped && pointer && bytes;
   }
 
-  /// Arguments are templates, so that one may take a file for one, too.
-  bool isName(source::Range range, const std::string& file) {
-    if (file.find("${") == std::string::npos) return true;
-    refuse(
-        context_, range,
-        fmt::format("the file's name '{}' stands as it is, without values in it: let the command write under the same "
-                    "name at all points, since each trial has a folder of its own",
-                    file));
+  /// Arguments are templates, so that one may take a file, a pattern or a place in a file for one, too.
+  bool standsAsItIs(source::Range range, const std::string& text) {
+    const size_t at = text.find("${");
+    if (at == std::string::npos || (at > 0 && text[at - 1] == '\\')) return true;
+    refuse(context_, range,
+           fmt::format("'{}' stands as it is, without values in it: let the command write the same names at all "
+                       "points, since each trial has a folder of its own, or let a pattern match any value",
+                       text));
     return false;
   }
 

@@ -6,6 +6,7 @@
 #include "compiler/driver/sides.h"
 #include "compiler/driver/verdicts.h"
 #include "runtime/analysis/index.h"
+#include "runtime/analysis/meaning.h"
 #include "runtime/analysis/sides.h"
 #include "runtime/export/sides.h"
 #include "runtime/plan/json.h"
@@ -45,7 +46,7 @@ int compareStudy(const plan::Plan& plan, Side& before, Side& after, const Compar
       break;
   }
   if (!console.print(text)) return kError;
-  return exports::isWorse(view) ? kSomeFail : kSuccess;
+  return analysis::meaningOf(exports::outcomeOf(view)).exit_code;
 }
 
 }  // namespace

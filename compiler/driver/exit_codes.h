@@ -11,6 +11,7 @@ enum ExitCode : int {
   kSomeFail = 3,
   kSomeUndecided = 4,
   kNothingRan = 5,
+  kBroken = 6,
   kInterrupted = 130,
 };
 

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/exit_codes.h"
@@ -17,6 +19,7 @@ int history(const HistoryOptions& options, const Console& console) {
   auto store = store::Store::openForReading(options.results, messages);
   if (!store) return console.error(store.takeError());
   for (const std::string& message : messages) console.message(message);
+  int code = kSuccess;
   for (const ChosenPlan& one : *plans) {
     if (!options.metric.empty() && !one.plan.findMetric(options.metric))
       return console.error(fmt::format("study {} measures no '{}'", one.plan.study, options.metric));
@@ -27,8 +30,10 @@ int history(const HistoryOptions& options, const Console& console) {
         options.json ? plan::prettyJson(exports::courseJson(one.plan, courses)) + "\n"
                      : exports::courseText(one.plan, courses, options.all, console.width(), console.colourOut()));
     if (!printed) return kError;
+    if (std::ranges::any_of(courses, [](const analysis::Course& course) { return !course.lost.empty(); }))
+      code = kBroken;
   }
-  return kSuccess;
+  return code;
 }
 
 }  // namespace expc::driver

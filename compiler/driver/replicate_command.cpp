@@ -41,7 +41,10 @@ int replicateStudy(const plan::Plan& plan, std::list<Side>& sides, const Replica
   const std::string text = options.replication_json
                                ? plan::prettyJson(exports::replicationJson(plan, places, criteria)) + "\n"
                                : exports::replicationText(plan, places, criteria, console.width(), console.colourOut());
-  return console.print(text) ? codeOf(criteria) : kError;
+  int code = codeOf(criteria);
+  for (size_t i = 1; i < places.size(); ++i)
+    if (analysis::exitCode(places[i].judgement) == kBroken) code = worse(code, kBroken);
+  return console.print(text) ? code : kError;
 }
 
 /// Whether two names are one folder.

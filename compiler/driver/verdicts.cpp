@@ -154,7 +154,8 @@ std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::s
 }
 
 int worse(int first, int second) {
-  static constexpr std::array<int, 6> kOrder = {kInterrupted, kError, kSomeFail, kSomeUndecided, kNothingRan, kSuccess};
+  static constexpr std::array<int, 7> kOrder = {kInterrupted,   kError,      kBroken, kSomeFail,
+                                                kSomeUndecided, kNothingRan, kSuccess};
   return *std::min(std::find(kOrder.begin(), kOrder.end(), first), std::find(kOrder.begin(), kOrder.end(), second));
 }
 

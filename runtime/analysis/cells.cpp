@@ -20,13 +20,6 @@ namespace {
 
 using store::TrialStatus;
 
-/// The first line of what a worker said, short enough for a verdict's line.
-std::string brief(const std::string& reason) {
-  std::string line = reason.substr(0, reason.find('\n'));
-  if (line.size() > 120) line = line.substr(0, 117) + "...";
-  return line;
-}
-
 /// Block values of one cell, with what was lost.
 struct BlockValues {
   std::vector<double> values;     // by block and session
@@ -34,8 +27,10 @@ struct BlockValues {
   std::vector<int64_t> runs;      // of each value: the last one that measured a part of it
   unsigned lost = 0;              // blocks in which every point of the cell was tried, without a value
   Why why_lost;                   // of the newest of these: what was wrong before may be mended
-  Why apart;                      // why blocks count for nothing in which not every point was tried
-  bool timed_out = false;         // one of the values
+  unsigned unused = 0;            // of these: all of its trials ended well
+  Why why_unused;
+  Why apart;               // why blocks count for nothing in which not every point was tried
+  bool timed_out = false;  // one of the values
 };
 
 /// The points of a cell, and where their outcomes of one block are.
@@ -77,11 +72,8 @@ class Members {
       if (at_[i]) last = std::max(last, places_[i]->outcomes[*at_[i]].run);
     return last;
   }
-  bool ended() const {
-    for (size_t i = 0; i < places_.size(); ++i)
-      if (!at_[i] || !places_[i]->outcomes[*at_[i]].ended()) return false;
-    return true;
-  }
+  bool ended() const { return all(&Outcome::ended); }
+  bool valid() const { return all(&Outcome::valid); }
 
   Reading read(const plan::MetricTerm& term) const {
     const auto member = std::find(cell_.points.begin(), cell_.points.end(), term.place);
@@ -95,6 +87,12 @@ class Members {
   }
 
  private:
+  bool all(bool (Outcome::*holds)() const) const {
+    for (size_t i = 0; i < places_.size(); ++i)
+      if (!at_[i] || !(places_[i]->outcomes[*at_[i]].*holds)()) return false;
+    return true;
+  }
+
   const Index& index_;
   const plan::Cell& cell_;
   std::vector<const PlaceOutcomes*> places_;
@@ -107,7 +105,7 @@ Reading valueOf(const plan::Cell& cell, const Members& members) {
   if (cell.estimator != plan::Estimator::PairedRatio || !reading.value || reading.timed_out) {
     return reading;
   }
-  if (*reading.value <= 0) return {std::nullopt, false, "a ratio needs values above 0"};
+  if (*reading.value < 0) return {std::nullopt, false, "a ratio needs values above 0"};
   return reading;
 }
 
@@ -134,6 +132,7 @@ BlockValues blockValues(const Index& index, const plan::Cell& cell) {
       Why why = members.ended() ? Why(reading.why) : members.whyLost();
       if (members.triedIn(block)) {
         ++result.lost;
+        if (members.valid()) ++result.unused, result.why_unused = why;
         result.why_lost = std::move(why);
       } else {
         result.apart = std::move(why);
@@ -185,6 +184,8 @@ void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell&
         why = {label() + " is expected infeasible, not started", point->expected_infeasible};
       return set(CellState::NotRun, std::move(why));
     }
+    if (outcomes.ended == 0 && outcomes.failed > 0 && blocks < kInfeasibleBlocks)
+      return set(CellState::Broken, {label() + " failed", brief(outcomes.last_reason)});
     const std::string reason = brief(outcomes.memory_reason);
     if (blocks >= kInfeasibleBlocks)
       return set(treated ? CellState::Infeasible : CellState::NoBaseline,
@@ -206,6 +207,12 @@ std::string tooFew(const plan::Cell& cell, const BlockValues& values, double con
 }
 
 }  // namespace
+
+std::string brief(const std::string& reason) {
+  std::string line = reason.substr(0, reason.find('\n'));
+  if (line.size() > 120) line = line.substr(0, 117) + "...";
+  return line;
+}
 
 bool isExact(const plan::Plan& plan, const plan::Term& term) {
   const std::vector<plan::MetricTerm> metrics = metricTerms(term);
@@ -271,6 +278,9 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
                                   [&](const plan::Place& place) { return evidence.wants(cell.kind, place); });
   result.estimate.values = values.values;
   result.timed_out = values.timed_out;
+  if (values.unused > 0)
+    result.estimate.unusable = fmt::format("{} {} no value that can be used: {}", countNoun(cell, values.unused),
+                                           values.unused == 1 ? "has" : "have", values.why_unused.text);
   result.runs = values.runs;
   judgePoints(evidence, cell, result);
   if (values.values.empty()) {

@@ -16,6 +16,7 @@ namespace expc::analysis {
 enum class CellState {
   Measured,    // at least one block value
   NotRun,      // no trial of one of its points, or it is unavailable on the system
+  Broken,      // one of its points failed in every trial
   Lost,        // trials, but none complete: failures, missing metrics
   Infeasible,  // the treated point ran out of memory in kInfeasibleBlocks blocks
   Unstable,    // the treated point ran out of memory in some blocks and not in others
@@ -73,6 +74,9 @@ ValuesBySession valuesOf(const Index& index, const plan::Cell& cell);
 /// timeout is worse than every value. A block in which every point of the cell was tried and that gives no value is
 /// lost, as it is for nextBlock.
 MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence);
+
+/// The first line of what a worker said, short enough for a verdict's line.
+std::string brief(const std::string& reason);
 
 /// "precision=fp32 gpus=2", "the point" where it has no levels, with " (control NAME)" for one.
 std::string placeLabel(const Index& index, const plan::Place& place);

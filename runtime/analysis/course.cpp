@@ -53,6 +53,7 @@ Course courseOf(const plan::Plan& plan, const Of& of, std::map<In, Values>& stay
                 std::get<2>(of),
                 {},
                 1,
+                {},
                 {}};
   for (auto& [in, values] : stays) {
     const auto median = stats::orderStatistics(values.values).estimate();
@@ -82,23 +83,32 @@ std::vector<Course> courses(const plan::Plan& plan, const store::History& histor
   for (const plan::KindDesign& design : plan.design.kinds)
     settings[design.kind] = store::settingsText(plan, design.kind);
   std::map<Of, std::map<In, Values>> found;
+  std::map<Of, std::map<In, Lost>> lost;
   for (const store::Trial& trial : history.trials) {
     const auto point = points.find(trial.place().point);
-    if (trial.status != store::TrialStatus::Valid || !trial.place().control.empty() || point == points.end() ||
-        settings[trial.key->kind] != trial.key->settings)
+    if (!trial.place().control.empty() || point == points.end() || settings[trial.key->kind] != trial.key->settings)
       continue;
     for (size_t i = 0; i < plan.metrics.size(); ++i) {
       if (plan.metrics[i].kind != trial.key->kind || (!metric.empty() && plan.metrics[i].name != metric)) continue;
-      if (const double* value = valueOf(trial, plan.metrics[i].name))
-        add(found[{i, point->second, trial.key->environment_class}]
-                 [{trial.session, trial.key->worker_build, trial.key->data}],
-            trial, *value, history);
+      const Of of{i, point->second, trial.key->environment_class};
+      const In in{trial.session, trial.key->worker_build, trial.key->data};
+      const double* value = trial.status == store::TrialStatus::Valid ? valueOf(trial, plan.metrics[i].name) : nullptr;
+      auto& stays = found[of];  // also of a course without any value
+      if (value)
+        add(stays[in], trial, *value, history);
+      else if (trial.status == store::TrialStatus::Failed || trial.status == store::TrialStatus::Infeasible)
+        lost[of].try_emplace(in, Lost{trial.started, trial.session, trial.reason});
     }
   }
   std::vector<Course> all;
   std::vector<double> p_values;
   for (auto& [of, stays] : found) {
+    for (const auto& [in, values] : stays) lost[of].erase(in);
     all.push_back(courseOf(plan, of, stays));
+    for (auto& [in, one] : lost[of])
+      if (all.back().stays.empty() || one.started > all.back().stays.back().started)
+        all.back().lost.push_back(std::move(one));
+    std::ranges::sort(all.back().lost, {}, &Lost::started);
     if (const auto change = stats::likeliestChange(mediansOf(all.back()))) all.back().p = change->p;
     p_values.push_back(all.back().p);
   }

@@ -20,6 +20,13 @@ struct Stay {
   double median = 0;
 };
 
+/// Trials of one point with one program in one session, none of which ended well: a stay without a value.
+struct Lost {
+  double started = 0;  // Unix time of the first
+  int64_t session = 0;
+  std::string reason;  // of one of them
+};
+
 /// A metric at a point, on one kind of machine and with the settings of now.
 struct Course {
   std::string metric, label, unit, dimension;
@@ -29,9 +36,10 @@ struct Course {
   double p = 1;             // that it never changed its level; 1 for too few stays
   /// By Holm over all courses at 1 - kConfidence.
   std::vector<stats::Change> changes;
+  std::vector<Lost> lost;  // those since its last value, by time: what is newest is no value
 };
 
-/// Every measured metric at every point of the plan that has values, each kind of machine apart. A value is the median
+/// Every measured metric at every point of the plan that has trials, each kind of machine apart. A value is the median
 /// of a stay, since trials of one session share what that session was like. `metric`: only this one; "": all.
 std::vector<Course> courses(const plan::Plan& plan, const store::History& history, const std::string& metric);
 

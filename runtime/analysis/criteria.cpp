@@ -26,13 +26,19 @@ Evidences everyTrial(const plan::Bound& bound, const MeasuredCell& cell) {
 Evidences evidenceOf(const plan::Criterion& criterion, const plan::Bound& bound, const MeasuredCell& cell) {
   if (outOfMemory(cell.state)) return {1, 0};
   if (cell.state != CellState::Measured) return {};
-  if (!criterion.confidence) return everyTrial(bound, cell);
-  return {cell.intervals.smallestAlpha([&](double low, double high) { return satisfies(bound, low, high); }),
-          cell.intervals.smallestAlpha([&](double low, double high) { return violates(bound, low, high); })};
+  Evidences found =
+      criterion.confidence
+          ? Evidences{cell.intervals.smallestAlpha(
+                          [&](double low, double high) { return satisfies(bound, low, high); }),
+                      cell.intervals.smallestAlpha([&](double low, double high) { return violates(bound, low, high); })}
+          : everyTrial(bound, cell);
+  if (!cell.estimate.unusable.empty()) found.satisfied = 1;
+  return found;
 }
 
 Verdict cellVerdict(const MeasuredCell& cell, Verdict decided) {
   if (outOfMemory(cell.state)) return Verdict::Infeasible;
+  if (cell.state == CellState::Broken) return Verdict::Broken;
   return cell.state == CellState::NotRun ? Verdict::NotRun : decided;
 }
 
@@ -56,7 +62,10 @@ Verdict overall(const std::vector<MeasuredCell>& cells, Verdict decided) {
   const auto all = [&](auto holds) { return std::all_of(cells.begin(), cells.end(), holds); };
   if (all([](const MeasuredCell& cell) { return cell.state == CellState::NotRun; })) return Verdict::NotRun;
   if (all([](const MeasuredCell& cell) { return cell.state == CellState::Infeasible; })) return Verdict::Infeasible;
-  return decided;
+  if (decided == Verdict::Fail) return decided;
+  // Also where one cell that passes would be enough: what was asked for is not there.
+  if (!all([](const MeasuredCell& cell) { return cell.state != CellState::Broken; })) return Verdict::Broken;
+  return all([](const MeasuredCell& cell) { return cell.estimate.unusable.empty(); }) ? decided : Verdict::Inconclusive;
 }
 
 }  // namespace
@@ -121,7 +130,9 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
   result.provisional =
       criterion.confidence && (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail) &&
       std::any_of(cells.begin(), cells.end(), [](const MeasuredCell& cell) { return cell.unfinished; });
-  if (criterion.confidence && result.verdict == Verdict::Inconclusive)
+  const bool usable =
+      std::all_of(cells.begin(), cells.end(), [](const MeasuredCell& cell) { return cell.estimate.unusable.empty(); });
+  if (criterion.confidence && result.verdict == Verdict::Inconclusive && usable)
     result.next = nextStep(evidence, criterion, measured);
   if (!criterion.confidence && result.verdict == Verdict::Pass)
     result.next = nextStepForRarity(evidence, criterion, cells);

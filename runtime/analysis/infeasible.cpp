@@ -51,7 +51,7 @@ PointFacts factsOf(const Evidence& evidence, const plan::Cell& cell) {
     facts.one_block = true;
     facts.why = label + " ran out of memory in its only block" + kOneBlock;
   } else {
-    facts.verdict = Verdict::Inconclusive;
+    facts.verdict = blocks == 0 && outcomes.failed > 0 ? Verdict::Broken : Verdict::Inconclusive;
     facts.why =
         blocks > 0
             ? Why(fmt::format("{} ran out of memory in {} block, {} are needed", label, blocks, kInfeasibleBlocks))
@@ -114,6 +114,8 @@ void judgeInfeasible(const Evidence& evidence, const plan::Criterion& criterion,
   result.verdict = decide(criterion.claim, evidences, 1 - kConfidence).verdict;
   if (std::all_of(facts.begin(), facts.end(), [](const PointFacts& f) { return f.verdict == Verdict::NotRun; }))
     result.verdict = Verdict::NotRun;
+  const bool broken = std::ranges::any_of(facts, [](const PointFacts& f) { return f.verdict == Verdict::Broken; });
+  if (broken && result.verdict != Verdict::Fail) result.verdict = Verdict::Broken;
   result.why = whyOf(result.verdict, criterion, facts);
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/analysis/judgement.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,6 +16,7 @@
 #include "runtime/analysis/needs.h"
 #include "runtime/analysis/null_cards.h"
 #include "runtime/analysis/readings.h"
+#include "runtime/plan/evaluate.h"
 #include "runtime/stats/estimators.h"
 #include "runtime/stats/procedures.h"
 
@@ -31,6 +34,10 @@ PointStatus statusOf(const Evidence& evidence, const plan::Point& point, const p
   status.timeouts = outcomes.timeouts;
   status.invalid = outcomes.invalid;
   status.infeasible = outcomes.infeasible_blocks;
+  status.ended = outcomes.ended;
+  status.lost = static_cast<unsigned>(
+      std::count_if(outcomes.outcomes.begin(), outcomes.outcomes.end(),
+                    [](const Outcome& outcome) { return outcome.status == store::TrialStatus::Failed; }));
   status.last_reason = outcomes.last_reason;
   status.memory_reason = outcomes.memory_reason;
   status.limit = outcomes.limit;
@@ -95,9 +102,33 @@ Summary summarise(const Index& index, const plan::Point& point, const plan::Metr
   return summary;
 }
 
-/// Whether the metric, or one that it is computed from, was found on this device at the point.
-bool isMeasured(const Index& index, const plan::Point& point, const plan::Metric& metric) {
-  return metric.derived || !index.notOnDevice(index.of(metric.kind, point.id), metric.name);
+/// A point without any value; running out of memory and timing out are answers.
+void noteMissing(const Index& index, const PointStatus& status, Judgement& judgement) {
+  if (status.planned == 0 || status.ended > 0 || status.infeasible >= kInfeasibleBlocks) return;
+  const std::string what = fmt::format("{} {}", toString(status.kind), placeLabel(index, status.point));
+  const bool tried = status.failed + status.invalid + status.infeasible > 0;
+  judgement.missing.push_back({what, tried ? brief(status.last_reason) : "it was not run",
+                               status.lost > 0 ? Verdict::Broken
+                               : tried         ? Verdict::Inconclusive
+                                               : Verdict::NotRun});
+}
+
+/// Cells all of whose points have values.
+void noteMissing(const Index& index, const plan::Comparison& comparison, Judgement& judgement) {
+  for (const CellEstimate& estimate : judgement.comparisons.back().cells) {
+    const plan::Cell& cell = comparison.cells[estimate.cell];
+    const auto has_value = [&](const plan::Place& place) { return index.of(cell.kind, place).ended > 0; };
+    const auto on_device = [&](const plan::MetricTerm& term) {
+      return missingOnDevice(index, index.of(cell.kind, term.place), term.metric).empty();
+    };
+    const auto terms = plan::metricTerms(*cell.term);
+    if ((!estimate.values.empty() && estimate.unusable.empty()) || !std::ranges::all_of(cell.points, has_value) ||
+        !std::ranges::all_of(terms, on_device))
+      continue;
+    const std::string where = cellLabel(comparison.factors, cell);
+    judgement.missing.push_back({comparison.name + (where.empty() ? "" : " at " + where),
+                                 estimate.unusable.empty() ? estimate.why : estimate.unusable, Verdict::Inconclusive});
+  }
 }
 
 ComparisonResult compare(const Evidence& evidence, const plan::Comparison& comparison) {
@@ -127,6 +158,8 @@ std::string_view toString(Verdict verdict) {
       return "not run";
     case Verdict::NotAsked:
       return "not asked";
+    case Verdict::Broken:
+      return "broken";
   }
   return "unknown";
 }
@@ -166,15 +199,25 @@ Judgement judge(const Index& index) {
   judgement.unfinished = evidence.wantsAny();
   judgement.spent_seconds = index.spentSeconds();
   for (const plan::Point& point : plan.points) {
-    for (const plan::KindDesign& design : plan.design.kinds)
+    for (const plan::KindDesign& design : plan.design.kinds) {
       judgement.points.push_back(statusOf(evidence, point, design));
+      noteMissing(index, judgement.points.back(), judgement);
+    }
     for (const plan::Metric& metric : plan.metrics) {
       Summary summary = summarise(index, point, metric);
-      if (summary.n > 0 && isMeasured(index, point, metric)) judgement.summaries.push_back(std::move(summary));
+      const PlaceOutcomes& place = index.of(metric.kind, point.id);
+      if (!missingOnDevice(index, place, metric.name).empty()) continue;
+      if (summary.n > 0)
+        judgement.summaries.push_back(std::move(summary));
+      else if (place.ended > 0)
+        judgement.missing.push_back({metric.name + " at " + placeLabel(index, point.id),
+                                     "no trial has a value that can be used", Verdict::Inconclusive});
     }
   }
-  for (const plan::Comparison& comparison : plan.comparisons)
+  for (const plan::Comparison& comparison : plan.comparisons) {
     judgement.comparisons.push_back(compare(evidence, comparison));
+    noteMissing(index, comparison, judgement);
+  }
   for (const plan::Criterion& criterion : plan.criteria)
     judgement.criteria.push_back(judgeCriterion(evidence, criterion));
   judgeControls(evidence, judgement);
@@ -199,7 +242,9 @@ int exitCode(const Judgement& judgement) {
     if (meaning.exit_code != 0) codes.insert(meaning.exit_code);
   }
   if (!tried || (!asked && !valid)) return 5;
-  return codes.empty() ? 0 : *codes.begin();
+  for (const Missing& missing : judgement.missing) codes.insert(meaningOf(missing.verdict).exit_code);
+  const int broken = meaningOf(Verdict::Broken).exit_code;
+  return codes.empty() ? 0 : codes.contains(broken) ? broken : *codes.begin();
 }
 
 }  // namespace expc::analysis

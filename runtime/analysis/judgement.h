@@ -22,7 +22,8 @@ class Index;
 /// The confidence of intervals that no criterion asks for.
 inline constexpr double kConfidence = 0.95;
 
-enum class Verdict { Pass, Fail, Inconclusive, Infeasible, NotRun, NotAsked };
+/// Broken: a point that it reads failed in every trial, so that there is no value to judge.
+enum class Verdict { Pass, Fail, Inconclusive, Infeasible, NotRun, NotAsked, Broken };
 std::string_view toString(Verdict verdict);
 
 /// A metric at a point. A timed-out trial counts in n, median and interval as worse than every value, so these may be
@@ -62,6 +63,8 @@ struct CellEstimate {
   std::optional<stats::Spreads> spreads = std::nullopt;  // of one point: of values from several sessions
   Verdict verdict = Verdict::NotRun;                     // of the cell alone, for criteria
   std::string why;                                       // when not pass: "needs 6 pairs for 95 % confidence, has 4"
+  /// "" or that trials ended well whose values cannot be used: no pass rests on the others alone.
+  std::string unusable = "";
   std::string cause =
       "";  // what `why` ends with, behind ": ", where that is not of this cell alone: what a program said
 };
@@ -139,6 +142,7 @@ struct PointStatus {
   std::string point;
   plan::TrialKind kind = plan::TrialKind::Timed;
   unsigned planned = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0, invalid = 0;
+  unsigned ended = 0, lost = 0;    // repetitions with a value, and those in which every attempt failed
   std::string last_reason = "";    // of the newest that did not end well
   std::string memory_reason = "";  // of the newest that ran out of memory
   double limit = 0;                // seconds: the largest that a timeout met
@@ -148,6 +152,13 @@ struct PointStatus {
 
   /// Out of memory in some blocks, and not in others.
   bool unstable() const { return infeasible > 0 && valid > 0; }
+};
+
+/// What was asked for and has no value, or has trials whose values cannot be used. It keeps everything that speaks of
+/// it from a pass, a check mark and an exit code of 0.
+struct Missing {
+  std::string what, why;  // "timed case=big", "gain at build=new"
+  Verdict verdict;        // Broken, Inconclusive or NotRun
 };
 
 struct Description;
@@ -164,6 +175,7 @@ struct Judgement {
   std::vector<CriterionResult> criteria;
   std::vector<ControlResult> controls;
   std::vector<UntilState> untils;
+  std::vector<Missing> missing;  // points, metrics at points, cells of comparisons; criteria speak for themselves
   /// What there is to see beside the verdicts (description.h); never null.
   std::shared_ptr<const Description> description = nothingToSee();
 
@@ -184,9 +196,9 @@ struct Judgement {
 Judgement judge(const Index& index);
 Judgement judge(const plan::Plan& plan, const store::Results& results);
 
-/// DESIGN §5: 0 all pass, 3 some fail (infeasible counts as fail), 4 some undecided or not run, 5 nothing ran (no trial
-/// of any point; without criteria: no valid trial). Criteria that are not asked say nothing; an untrusted or
-/// provisional verdict counts as undecided, whatever it is.
+/// DESIGN §5: 0 all pass and nothing is missing, 6 something is broken, 3 some fail (infeasible counts as fail), 4 some
+/// undecided, missing or not run, 5 nothing ran (no trial of any point; without criteria: no valid trial). Criteria
+/// that are not asked say nothing; an untrusted or provisional verdict counts as undecided, whatever it is.
 int exitCode(const Judgement& judgement);
 
 }  // namespace expc::analysis

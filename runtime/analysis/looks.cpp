@@ -30,7 +30,7 @@ bool isLookedAt(const plan::Criterion& criterion, plan::TrialKind kind) {
 }
 
 bool isDecided(const CriterionResult& result) {
-  return result.verdict == Verdict::Pass || result.verdict == Verdict::Fail || result.verdict == Verdict::Infeasible;
+  return result.verdict != Verdict::Inconclusive && result.verdict != Verdict::NotRun;  // no further trial mends Broken
 }
 
 /// Nothing here asks for further trials.

@@ -20,6 +20,7 @@ constexpr Meaning kMeanings[] = {
     {Verdict::Infeasible, Stands::Sure, "INFEASIBLE", "⊘", "fail", "❌", Answer::Fails, 3},
     {Verdict::Infeasible, Stands::Not, "INFEASIBLE", "?", "open", "❔", Answer::Undecided, 4},
     {Verdict::NotRun, Stands::Sure, "NOT RUN", "…", "none", "❔", Answer::Undecided, 4},
+    {Verdict::Broken, Stands::Sure, "BROKEN", "✕", "fail", "❌", Answer::Undecided, 6},
     {Verdict::NotAsked, Stands::Sure, "NOT ASKED", "–", "none", "➖", Answer::NotAsked, 0},
 };
 

@@ -24,7 +24,7 @@ struct Meaning {
 };
 
 const Meaning& meaningOf(const CriterionResult& result);
-/// Of a verdict that stands, as that of a cell.
+/// Of a verdict that stands, as that of a cell or of what is missing.
 const Meaning& meaningOf(Verdict verdict);
 
 /// How many values a pass rests on that says of single ones that all hold, in the cell that has the fewest; 0 where it

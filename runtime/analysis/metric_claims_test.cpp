@@ -36,8 +36,8 @@ TEST_CASE("without a confidence every trial must satisfy the bound") {
   records.results.trials[2].status = TrialStatus::Failed;
   records.results.trials[2].reason = "worker printed nonsense";
   result = judged(plan, claim, records);
-  CHECK(word(result.verdict) == "inconclusive");
-  CHECK(result.why == "1 of 6 cells is undecided: precision=fp32 gpus=1 failed: worker printed nonsense");
+  CHECK(word(result.verdict) == "broken");
+  CHECK(result.why == "1 of 6 cells is broken: precision=fp32 gpus=1 failed: worker printed nonsense");
 }
 
 TEST_CASE("a claim about every trial waits for the planned ones") {

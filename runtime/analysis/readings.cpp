@@ -6,17 +6,6 @@
 namespace expc::analysis {
 namespace {
 
-/// The first metric that `metric` rests on and that the device cannot give; "" if there is none.
-std::string missingOnDevice(const Index& index, const PlaceOutcomes& place, const std::string& metric) {
-  const plan::Metric* declared = index.plan().findMetric(metric);
-  if (!declared || !declared->derived) return index.notOnDevice(place, metric) ? metric : "";
-  for (const plan::MetricTerm& part : metricTerms(*declared->derived)) {
-    std::string missing = missingOnDevice(index, place, part.metric);
-    if (!missing.empty()) return missing;
-  }
-  return "";
-}
-
 Reading readMeasured(const Index& index, const std::string& metric, const PlaceOutcomes& place, size_t at) {
   const std::optional<unsigned> column = index.column(metric);
   if (column && !place.series[*column].empty() && place.series[*column][at]) {
@@ -29,6 +18,16 @@ Reading readMeasured(const Index& index, const std::string& metric, const PlaceO
 }
 
 }  // namespace
+
+std::string missingOnDevice(const Index& index, const PlaceOutcomes& place, const std::string& metric) {
+  const plan::Metric* declared = index.plan().findMetric(metric);
+  if (!declared || !declared->derived) return index.notOnDevice(place, metric) ? metric : "";
+  for (const plan::MetricTerm& part : metricTerms(*declared->derived)) {
+    std::string missing = missingOnDevice(index, place, part.metric);
+    if (!missing.empty()) return missing;
+  }
+  return "";
+}
 
 Reading readMetric(const Index& index, const std::string& metric, const PlaceOutcomes& place, size_t at) {
   const plan::Metric* declared = index.plan().findMetric(metric);

@@ -9,6 +9,9 @@ namespace expc::analysis {
 
 using plan::Reading;
 
+/// The first metric that `metric` rests on and that the place's device cannot give; "" if there is none.
+std::string missingOnDevice(const Index& index, const PlaceOutcomes& place, const std::string& metric);
+
 /// The metric in the outcome at `at`, which has ended. A timeout is worse than every value, also of a derived metric; a
 /// metric that this device cannot give is no value even then. It must be one that the index keeps.
 Reading readMetric(const Index& index, const std::string& metric, const PlaceOutcomes& place, size_t at);

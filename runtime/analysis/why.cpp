@@ -31,6 +31,7 @@ std::string Explainer::cell(size_t index) const {
   const MeasuredCell& cell = cells_[index];
   if (cell.estimate.verdict == Verdict::Pass) return "";
   if (cell.state != CellState::Measured) return cell.estimate.why;
+  if (!cell.estimate.unusable.empty() && cell.estimate.verdict != Verdict::Fail) return cell.estimate.unusable;
   if (!criterion_.confidence) {
     const std::vector<double>& values = cell.estimate.values;
     const auto broken = [&](double v) { return !satisfies(bound(index), v, v); };
@@ -91,6 +92,7 @@ std::string Explainer::criterion(Verdict verdict) const {
     case Verdict::Fail:
       return fails() + soFar();
     case Verdict::Inconclusive:
+    case Verdict::Broken:
       return undecided();
     case Verdict::Infeasible:
     case Verdict::NotRun: {
@@ -205,10 +207,13 @@ std::string Explainer::trialsFail() const {
 }
 
 std::string Explainer::undecided() const {
-  std::vector<size_t> open = with(Verdict::Inconclusive);
-  for (const size_t index : with(Verdict::NotRun)) open.push_back(index);
-  if (!forall()) {
-    for (const size_t index : with(Verdict::Infeasible)) open.push_back(index);
+  std::vector<size_t> open = with(Verdict::Broken);
+  const char* word = open.empty() ? "undecided" : "broken";
+  if (open.empty()) {
+    open = with(Verdict::Inconclusive);
+    for (const size_t index : with(Verdict::NotRun)) open.push_back(index);
+    if (!forall())
+      for (const size_t index : with(Verdict::Infeasible)) open.push_back(index);
   }
   if (open.empty()) return "undecided";
   const std::string& why = cells_[open.front()].estimate.why;
@@ -218,7 +223,7 @@ std::string Explainer::undecided() const {
   // Of single trials the reason counts them already.
   const std::string so_far = named || criterion_.confidence ? soFar() : "";
   if (cells_.size() == 1) return reason + so_far;
-  return fmt::format("{} of {} {} undecided: {}{}", open.size(), cellCount(cells_.size()), are(open.size()), reason,
+  return fmt::format("{} of {} {} {}: {}{}", open.size(), cellCount(cells_.size()), are(open.size()), word, reason,
                      so_far);
 }
 

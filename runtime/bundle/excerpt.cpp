@@ -4,6 +4,7 @@
 #include <map>
 
 #include "runtime/store/files.h"
+#include "runtime/store/match.h"
 
 namespace expc::bundle {
 namespace {
@@ -30,6 +31,8 @@ class Excerpt {
   /// others' plans nothing is needed but what their ends say; one that does not say it stays a run of which it is not
   /// known.
   llvm::Error addLooks(const plan::Plan& plan, store::Run run) {
+    if (hidden_)  // names of files and values of variables, which only explain
+      std::erase_if(run.match.data_digests, [](const auto& entry) { return store::isPartKey(entry.first); });
     const std::string plan_json = plan::canonicalJson(plan::toJson(plan));
     for (const store::PastLook& look : results_.looks) {
       if (look.run >= run.id) break;

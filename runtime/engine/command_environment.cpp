@@ -22,6 +22,9 @@ constexpr StringRef kAgree[] = {"PATH",       "LD_LIBRARY_PATH", "LANG",        
 /// Who runs it, and where temporary files go: these differ from job to job.
 constexpr StringRef kPassed[] = {"HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "XDG_RUNTIME_DIR"};
 
+/// Set by expc for each trial, so that what is passed would be lost.
+constexpr StringRef kSet[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "OMP_NUM_THREADS", "TMPDIR"};
+
 template <typename Names>
 bool isAmong(const Names& names, StringRef name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
@@ -48,6 +51,11 @@ llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::str
     if (name.find('=') != std::string::npos)
       return llvm::createStringError(
           fmt::format("--pass-env takes a name alone, not '{}': set the variable before `expc`", name));
+    if (isAmong(kSet, name) || StringRef(name).starts_with("EXPC_"))
+      return llvm::createStringError(fmt::format(
+          "--pass-env {}: expc sets that variable itself for each trial; where it is to be another, let the "
+          "command set it, as in command [\"env\", \"{}=${{value}}\", …]",
+          name, name));
     if (!set.count(name))
       return llvm::createStringError(
           fmt::format("--pass-env {}: that variable is not set here; set it, or leave the option out", name));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/BLAKE3.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Program.h>
 #include <unistd.h>
 
@@ -115,9 +116,31 @@ void Finder::add(const std::string& path, bool said, bool copy) {
   files_.inputs.push_back({outside ? "" : name, path, said, copy});
 }
 
+/// What expc itself reads or wrote, which no program can mean by a pattern: studies and locks, results folders (each by
+/// its journal), and what was exported, which says so near its beginning or its end.
+bool isOurs(const std::string& root, const fs::path& file) {
+  const std::string name = file.filename().string();
+  if (name.ends_with(".exp") || name.ends_with(".exp.lock")) return true;
+  std::error_code failed;
+  for (fs::path at = file.parent_path(); at.string().size() > root.size(); at = at.parent_path())
+    if (fs::exists(at / "journal", failed) && fs::exists(at / "expc.sqlite", failed)) return true;
+  constexpr uint64_t kLooked = 4096;
+  const uint64_t size = fs::file_size(file, failed);
+  std::string text;
+  for (const uint64_t from : {uint64_t(0), size > kLooked ? size - kLooked : 0})
+    if (auto part = llvm::MemoryBuffer::getFileSlice(file.string(), std::min(size, kLooked), from); part && !failed)
+      text += (*part)->getBuffer();
+  for (const char* mark : {"<testsuites name=\"expc\"", "\"schema\":\"expc.", "\"schema\": \"expc.", "<sub>expc run ",
+                           "study,point,label,control,kind,trial,counts,"})
+    if (text.find(mark) != std::string::npos) return true;
+  return false;
+}
+
 llvm::Error Finder::inputsMatching(const std::string& pattern, bool copy) {
   auto found = filesMatching(plan_.root, pattern, results_);
   if (!found) return fail("inputs: " + llvm::toString(found.takeError()));
+  if (pattern.find_first_of("*?[") != std::string::npos)
+    std::erase_if(*found, [&](const std::string& file) { return isOurs(plan_.root, file); });
   if (found->empty())
     return fail(fmt::format(
         "the input '{}' matches no file in {}: write the file's name as it is there, or take it out of `inputs`",
@@ -233,7 +256,18 @@ llvm::Error digestCommands(const plan::Plan& plan, const std::vector<CommandFile
     if (!runs(plan, i)) continue;
     auto digest = digestCommand(plan, i, files[i], tick);
     if (!digest) return digest.takeError();
-    digests[store::commandKey(plan.workloads[i])] = std::move(*digest);
+    const std::string key = store::commandKey(plan.workloads[i]);
+    digests[key] = std::move(*digest);
+    // Of each file, too, so that a later run can say which one is another.
+    std::map<std::string, std::string> paths;
+    for (const std::string& program : files[i].programs)
+      paths[fs::path(program).lexically_proximate(plan.root)] = program;
+    for (const InputFile& input : files[i].inputs) paths[input.name.empty() ? input.path : input.name] = input.path;
+    for (const auto& [name, path] : paths) {
+      auto one = digestPath(path, tick);
+      if (!one) return one.takeError();
+      digests[store::partKey(key, name)] = std::move(*one);
+    }
   }
   return llvm::Error::success();
 }
@@ -255,7 +289,7 @@ static void addLink(const InputFile& input, const fs::path& link, std::error_cod
   const fs::path target = fs::canonical(input.path, failed);
   if (failed) return;
   if (input.copy) {
-    fs::copy_file(target, link, failed);
+    if (fs::copy_file(target, link, failed)) fs::last_write_time(link, fs::last_write_time(target, failed), failed);
     return;
   }
   if (input.said) {

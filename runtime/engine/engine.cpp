@@ -137,6 +137,9 @@ llvm::Error digestAll(Setup& setup, const EngineOptions& options, const std::fun
                       path, digest, locked->second));
   if (!options.scratch.empty()) setup.copies = scratchCopies(setup.plan, *digests, options.scratch);
   setup.match.data_digests = std::move(*digests);
+  if (setup.match.command)
+    for (const auto& [name, value] : setup.command_environment.recorded)
+      setup.match.data_digests[store::partKey(store::kVariable, name.str())] = value.getAsString().value_or("").str();
   return digestCommands(setup.plan, setup.command_files, setup.match.data_digests, tick);
 }
 

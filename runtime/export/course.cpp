@@ -21,6 +21,7 @@ using analysis::Stay;
 std::string sparkline(const Course& course) {
   static constexpr std::string_view kBars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   constexpr size_t kMost = 60;
+  if (course.stays.empty()) return "";
   const size_t first = course.stays.size() > kMost ? course.stays.size() - kMost : 0;
   const auto [low, high] = std::minmax_element(course.stays.begin(), course.stays.end(),
                                                [](const Stay& a, const Stay& b) { return a.median < b.median; });
@@ -69,17 +70,19 @@ class CoursePrinter : report::TerminalText {
     out_ += paint_.bold("history of study " + report::printable(plan.study)) + '\n';
     size_t quiet = 0;
     for (const Course& course : courses) {
-      if (course.changes.empty() && !all)
+      if (course.changes.empty() && course.lost.empty() && !all)
         ++quiet;
       else
         printCourse(course);
     }
     out_ += '\n';
+    const auto without = std::ranges::count_if(courses, [](const Course& one) { return !one.lost.empty(); });
     line(fmt::format(
              "{} changed of {} (Holm over all at {}; a value is a session's median, and fewer than 8 show "
-             "nothing){}",
+             "nothing){}{}",
              std::count_if(courses.begin(), courses.end(), [](const Course& one) { return !one.changes.empty(); }),
              courses.size(), analysis::formatConfidence(analysis::kConfidence),
+             without > 0 ? fmt::format("; {} without a value in the newest session", without) : "",
              quiet > 0 ? "; --all shows the others" : ""),
          0, 2);
     return std::move(out_);
@@ -91,8 +94,14 @@ class CoursePrinter : report::TerminalText {
     const auto quantity = [&](double value) { return analysis::formatQuantity(value, course.unit, course.dimension); };
     line(paint_.bold(report::printable(course.metric)) + " at " + report::printable(course.label) +
              fmt::format(": {}, {}", report::counted(course.stays.size(), "session"),
-                         course.stays.empty() ? "–" : quantity(course.stays.back().median) + " now"),
+                         course.stays.empty() ? "no value"
+                                              : quantity(course.stays.back().median) +
+                                                    (course.lost.empty() ? " now" : " in the last that has a value")),
          0, 4);
+    if (!course.lost.empty())
+      line(paint_.red(fmt::format("{} since then without a value: ", report::counted(course.lost.size(), "session"))) +
+               report::printable(course.lost.back().reason),
+           2, 4);
     line(sparkline(course), 2, 2);
     for (size_t i = 0; i < course.changes.size(); ++i) {
       const ChangeView view = viewOf(course, i);
@@ -116,7 +125,10 @@ std::string courseText(const plan::Plan& plan, const std::vector<Course>& course
 llvm::json::Value courseJson(const plan::Plan& plan, const std::vector<Course>& courses) {
   llvm::json::Array array;
   for (const Course& course : courses) {
-    llvm::json::Array stays, changes;
+    llvm::json::Array stays, changes, lost;
+    for (const analysis::Lost& one : course.lost)
+      lost.push_back(llvm::json::Object{
+          {"started", timeText({one.started})}, {"session", one.session}, {"reason", plan::jsonText(one.reason)}});
     for (const Stay& stay : course.stays)
       stays.push_back(llvm::json::Object{{"started", timeText({stay.started})},
                                          {"session", stay.session},
@@ -139,7 +151,8 @@ llvm::json::Value courseJson(const plan::Plan& plan, const std::vector<Course>& 
                                        {"environment_class", plan::jsonText(course.environment_class)},
                                        {"p", course.p},
                                        {"stays", std::move(stays)},
-                                       {"changes", std::move(changes)}});
+                                       {"changes", std::move(changes)},
+                                       {"lost", std::move(lost)}});
   }
   return llvm::json::Object{
       {"schema", "expc.history/1"}, {"study", plan::jsonText(plan.study)}, {"courses", std::move(array)}};

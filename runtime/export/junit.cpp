@@ -16,13 +16,15 @@ namespace {
 
 using analysis::Answer;
 
-/// How many criteria came out how, by analysis::Answer.
+/// How many criteria came out how, and what is missing, by analysis::Answer.
 using Counts = std::array<size_t, 4>;
 
 Counts count(const Source& source) {
   Counts counts{};
   for (const auto& result : source.judgement.criteria)
     ++counts[static_cast<size_t>(analysis::meaningOf(result).answer)];
+  for (const auto& missing : source.judgement.missing)
+    ++counts[static_cast<size_t>(analysis::meaningOf(missing.verdict).answer)];
   return counts;
 }
 
@@ -33,16 +35,11 @@ std::string numbers(const Counts& counts) {
                      of(Answer::NotAsked));
 }
 
-std::string testCase(const Source& source, const analysis::CriterionResult& result) {
-  const plan::Criterion* criterion = report::criterionOf(source.plan, result);
-  if (!criterion) return "";
-  std::string lines = criterion->text + "\n";
-  for (const std::string& line : explanationOf(source, *criterion, result)) lines += line + "\n";
-  for (const auto& cell : result.cells) lines += cellLine(source.plan, *criterion, cell) + "\n";
-  std::string out =
-      fmt::format("    <testcase classname=\"{}\" name=\"{}\">\n", xml(source.plan.study), xml(result.name));
-  const analysis::Meaning& meaning = analysis::meaningOf(result);
-  const std::string about = xml(report::markedVerdict(result) + (result.why.empty() ? "" : ": " + result.why));
+/// `verdict` is what came out, in one line; `lines` are all that is to be said of it.
+std::string testCase(const Source& source, const std::string& name, const analysis::Meaning& meaning,
+                     const std::string& verdict, const std::string& lines) {
+  std::string out = fmt::format("    <testcase classname=\"{}\" name=\"{}\">\n", xml(source.plan.study), xml(name));
+  const std::string about = xml(verdict);
   switch (meaning.answer) {
     case Answer::Holds:
       break;
@@ -50,13 +47,24 @@ std::string testCase(const Source& source, const analysis::CriterionResult& resu
       out += fmt::format("      <failure type=\"{}\" message=\"{}\">{}</failure>\n", meaning.word, about, xml(lines));
       break;
     case Answer::Undecided:
-      out += fmt::format("      <error type=\"undecided\" message=\"{}\">{}</error>\n", about, xml(lines));
+      out += fmt::format("      <error type=\"{}\" message=\"{}\">{}</error>\n",
+                         meaning.verdict == analysis::Verdict::Broken ? "broken" : "undecided", about, xml(lines));
       break;
     case Answer::NotAsked:
       out += fmt::format("      <skipped message=\"{}\"/>\n", about);
       break;
   }
   return out + "      <system-out>" + xml(lines) + "</system-out>\n    </testcase>\n";
+}
+
+std::string testCase(const Source& source, const analysis::CriterionResult& result) {
+  const plan::Criterion* criterion = report::criterionOf(source.plan, result);
+  if (!criterion) return "";
+  std::string lines = criterion->text + "\n";
+  for (const std::string& line : explanationOf(source, *criterion, result)) lines += line + "\n";
+  for (const auto& cell : result.cells) lines += cellLine(source.plan, *criterion, cell) + "\n";
+  return testCase(source, result.name, analysis::meaningOf(result),
+                  report::markedVerdict(result) + (result.why.empty() ? "" : ": " + result.why), lines);
 }
 
 std::string suite(const Source& source) {
@@ -80,6 +88,9 @@ std::string suite(const Source& source) {
   property("null_cards", source.judgement.null_cards ? "true" : "false");
   out += "    </properties>\n";
   for (const auto& result : source.judgement.criteria) out += testCase(source, result);
+  for (const auto& missing : source.judgement.missing)
+    out += testCase(source, missing.what, analysis::meaningOf(missing.verdict), report::missingText(missing),
+                    report::missingText(missing) + "\n");
   return out + "  </testsuite>\n";
 }
 

@@ -18,6 +18,8 @@
 namespace expc::exports {
 namespace {
 
+using analysis::Verdict;
+
 std::string listed(const std::set<std::string>& texts) {
   return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
 }
@@ -112,11 +114,43 @@ bool isRegression(const SidesView& view, const analysis::Shift& shift) {
   return shift.interval->low > margin || shift.interval->high < -margin;
 }
 
-bool isWorse(const SidesView& view) {
+std::vector<analysis::Missing> missingOf(const SidesView& view) {
+  const analysis::Judgement &before = view.before.judgement, &after = view.after.judgement;
+  std::vector<analysis::Missing> all = after.missing;
+  const auto known = [&](const std::string& what) {
+    return std::ranges::any_of(all, [&](const analysis::Missing& one) { return one.what == what; });
+  };
+  const auto ran_out = [](const analysis::PointStatus& status) {
+    return status.infeasible >= analysis::kInfeasibleBlocks;
+  };
+  for (const analysis::Missing& one : before.missing)
+    if (!known(one.what)) all.push_back({one.what, "it has no value before: " + one.why, Verdict::Inconclusive});
+  for (const analysis::PointStatus& now : after.points) {
+    const analysis::PointStatus* then = before.status(now.point, now.kind);
+    const plan::Point* point = view.plan.findPoint(now.point);
+    if (!then || !point || (now.lost == 0 || then->lost > 0) == (!ran_out(now) || ran_out(*then))) continue;
+    const std::string label = view.plan.label(*point);
+    std::string what = fmt::format("{} {}", toString(now.kind), label.empty() ? "the point" : label);
+    if (known(what)) continue;
+    all.push_back({std::move(what),
+                   ran_out(now)
+                       ? now.memory_reason
+                       : fmt::format("it failed in {}: {}", report::counted(now.lost, "block"), now.last_reason),
+                   Verdict::Broken});
+  }
+  return all;
+}
+
+Verdict outcomeOf(const SidesView& view) {
   const auto pairs = verdictPairs(view);
-  return std::any_of(pairs.begin(), pairs.end(), [](const VerdictPair& pair) { return pair.lost; }) ||
-         std::any_of(view.sides.shifts.begin(), view.sides.shifts.end(),
-                     [&](const analysis::Shift& shift) { return isRegression(view, shift); });
+  const auto missing = missingOf(view);
+  if (std::ranges::any_of(missing, [](const auto& one) { return one.verdict == Verdict::Broken; }))
+    return Verdict::Broken;
+  if (std::ranges::any_of(pairs, &VerdictPair::lost) ||
+      std::ranges::any_of(view.sides.shifts, [&](const auto& shift) { return isRegression(view, shift); }))
+    return Verdict::Fail;
+  const bool one_sided = view.sides.only_before + view.sides.only_after > 0;
+  return missing.empty() && !one_sided ? Verdict::Pass : Verdict::Inconclusive;
 }
 
 std::string changeText(const analysis::Shift& shift) {

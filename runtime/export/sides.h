@@ -47,8 +47,11 @@ std::vector<std::string> scopeOf(const SidesView& view);
 
 /// Whether a metric moved for worse by more than the margin: its whole interval lies beyond it.
 bool isRegression(const SidesView& view, const analysis::Shift& shift);
-/// Whether after is worse than before: a verdict that held is lost, or a metric regressed.
-bool isWorse(const SidesView& view);
+/// What fails after and did not before, and what one side has no value of, so that it cannot be compared.
+std::vector<analysis::Missing> missingOf(const SidesView& view);
+/// What the comparison comes to. Broken: something fails after. Fail: a verdict that held is lost, or a metric
+/// regressed. Inconclusive: something cannot be compared. Else a pass.
+analysis::Verdict outcomeOf(const SidesView& view);
 
 /// "1.12x [1.10x, 1.14x]", "+3.0 ms".
 std::string changeText(const analysis::Shift& shift);

@@ -4,11 +4,13 @@
 #include <cmath>
 
 #include "runtime/analysis/format.h"
+#include "runtime/analysis/meaning.h"
 #include "runtime/export/markdown.h"
 #include "runtime/export/sides.h"
 #include "runtime/export/table.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/verdict_text.h"
 
 namespace expc::exports {
 namespace {
@@ -69,6 +71,12 @@ class SidesPrinter : report::TerminalText {
     for (const Difference& one : differences(view_))
       line(fmt::format("{}: {} → {}", one.what, report::printable(one.before), report::printable(one.after)), 2, 6);
     printVerdicts();
+    const auto missing = missingOf(view_);
+    if (!missing.empty()) section("missing", "what cannot be compared, or fails after");
+    for (const analysis::Missing& one : missing) {
+      const std::string text = report::printable(report::missingText(one));
+      line(one.verdict == analysis::Verdict::Broken ? paint_.red(text) : paint_.yellow(text), 2, 6);
+    }
     section("values", summary(view_));
     printMoved();
     section("scope");
@@ -155,12 +163,16 @@ std::string sidesMarkdown(const SidesView& view) {
     std::transform(texts.begin(), texts.end(), texts.begin(), markdownText);
     return texts;
   };
-  std::string out = fmt::format("### {} {}: {} → {}\n", isWorse(view) ? "❌" : "✅", markdownText(view.plan.study),
-                                markdownText(view.before.name), markdownText(view.after.name));
+  std::string out =
+      fmt::format("### {} {}: {} → {}\n", analysis::meaningOf(outcomeOf(view)).markdown, markdownText(view.plan.study),
+                  markdownText(view.before.name), markdownText(view.after.name));
   const auto pairs = verdictPairs(view);
   if (!pairs.empty()) out += tableHead({"criterion", "before", "after", "why"});
   for (const VerdictPair& pair : pairs)
     out += tableRow(escaped({pair.name, pair.before, pair.after, pair.changed ? pair.why : ""}));
+  out += "\n";
+  for (const analysis::Missing& one : missingOf(view))
+    out += fmt::format("- {} {}\n", analysis::meaningOf(one.verdict).markdown, markdownText(report::missingText(one)));
   out += "\n" + markdownText(summary(view)) + "\n";
   const auto moved = movedOf(view);
   if (!moved.empty()) out += tableHead(kColumns);
@@ -174,7 +186,11 @@ std::string sidesMarkdown(const SidesView& view) {
 }
 
 llvm::json::Value sidesJson(const SidesView& view) {
-  llvm::json::Array verdicts, shifts, differing;
+  llvm::json::Array verdicts, shifts, differing, missing;
+  for (const analysis::Missing& one : missingOf(view))
+    missing.push_back(llvm::json::Object{{"what", plan::jsonText(one.what)},
+                                         {"why", plan::jsonText(one.why)},
+                                         {"verdict", std::string(toString(one.verdict))}});
   for (const VerdictPair& pair : verdictPairs(view))
     verdicts.push_back(llvm::json::Object{{"name", plan::jsonText(pair.name)},
                                           {"text", plan::jsonText(pair.text)},
@@ -183,6 +199,7 @@ llvm::json::Value sidesJson(const SidesView& view) {
                                           {"changed", pair.changed},
                                           {"lost", pair.lost},
                                           {"why", plan::jsonText(pair.why)}});
+  const analysis::Verdict outcome = outcomeOf(view);
   for (const analysis::Shift& shift : view.sides.shifts) shifts.push_back(shiftJson(view, shift));
   for (const Difference& one : differences(view))
     differing.push_back(llvm::json::Object{
@@ -192,7 +209,9 @@ llvm::json::Value sidesJson(const SidesView& view) {
                             {"before", plan::jsonText(view.before.name)},
                             {"after", plan::jsonText(view.after.name)},
                             {"margin", view.margin},
-                            {"worse", isWorse(view)},
+                            {"worse", outcome == analysis::Verdict::Fail || outcome == analysis::Verdict::Broken},
+                            {"outcome", std::string(toString(outcome))},
+                            {"missing", std::move(missing)},
                             {"verdicts", std::move(verdicts)},
                             {"shifts", std::move(shifts)},
                             {"tested", view.sides.tested},

@@ -74,7 +74,8 @@ Reading divide(const Reading& numerator, const Reading& denominator) {
 Reading ratio(const Reading& numerator, const Reading& denominator) {
   for (const Reading* side : {&numerator, &denominator}) {
     if (!side->value) return *side;
-    if (operand(*side) <= 0 && !side->timed_out) return {std::nullopt, false, "a ratio needs values above 0"};
+    const bool usable = operand(*side) > 0 || (operand(*side) == 0 && side == &numerator);
+    if (!usable && !side->timed_out) return {std::nullopt, false, "a ratio needs values above 0"};
   }
   return divide(numerator, denominator);
 }

@@ -311,6 +311,11 @@ std::string resultJsonText(const plan::Plan& plan, const analysis::Judgement& ju
     if (metric.series) object["series"] = true;
     metrics.push_back(std::move(object));
   }
+  Array missing;
+  for (const analysis::Missing& one : judgement.missing)
+    missing.push_back(Object{{"what", plan::jsonText(one.what)},
+                             {"why", plan::jsonText(one.why)},
+                             {"verdict", std::string(toString(one.verdict))}});
   for (const store::Session& session : results.sessions)
     sessions.push_back(Object{{"id", session.id},
                               {"host", plan::jsonText(session.where.machine())},
@@ -328,6 +333,7 @@ std::string resultJsonText(const plan::Plan& plan, const analysis::Judgement& ju
                 {"digest", plan::jsonText(plan.digest)},
                 {"exit_code", analysis::exitCode(judgement)},
                 {"unfinished", judgement.unfinished},
+                {"missing", std::move(missing)},
                 {"null_cards", judgement.null_cards},
                 {"controls", controls(plan, judgement)},
                 {"repetitions", repetitions(judgement)},

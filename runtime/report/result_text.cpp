@@ -90,7 +90,21 @@ class ResultPrinter : TerminalText {
         line(paint_.faint(printable(worthText(*criterion, result))), 6, 6);
       printCells(*criterion, result);
     }
+    printMissing();
     if (!judgement_.criteria.empty()) out_ += '\n' + paint_.bold(tallyText(judgement_)) + '\n';
+  }
+
+  void printMissing() {
+    const std::vector<analysis::Missing>& missing = judgement_.missing;
+    if (!missing.empty()) out_ += '\n';
+    for (size_t i = 0; i < missing.size() && (i < kListedOpen || options_.all); ++i) {
+      const analysis::Meaning& meaning = analysis::meaningOf(missing[i].verdict);
+      labelled(std::string(meaning.word), Paint::of(meaning.style),
+               paint_.bold(printable(missing[i].what)) + ": " + printable(missing[i].why), 0,
+               displayWidth(meaning.word) + 2);
+    }
+    if (missing.size() > kListedOpen && !options_.all)
+      line(fmt::format("… and {} more without a value; the page has all", missing.size() - kListedOpen), 0, 2);
   }
 
   /// Of a criterion that does not pass the cells that do not; with `--all` all of every one.

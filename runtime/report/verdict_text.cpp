@@ -60,6 +60,10 @@ bool neverVaried(const std::vector<const analysis::CellEstimate*>& cells) {
 
 }  // namespace
 
+std::string missingText(const analysis::Missing& missing) {
+  return fmt::format("{} {}: {}", analysis::meaningOf(missing.verdict).word, missing.what, missing.why);
+}
+
 std::string markedVerdict(const analysis::CriterionResult& result) {
   std::string text(analysis::meaningOf(result).word);
   for (const std::string& mark : marksOf(result)) text += " (" + mark + ")";

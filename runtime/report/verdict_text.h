@@ -15,6 +15,8 @@ namespace expc::report {
 /// The criterion of a result; none for one that the plan does not have.
 const plan::Criterion* criterionOf(const plan::Plan& plan, const analysis::CriterionResult& result);
 
+/// "BROKEN timed case=big: sh exited with code 1".
+std::string missingText(const analysis::Missing& missing);
 /// "PASS (untrusted)": the word with its marks.
 std::string markedVerdict(const analysis::CriterionResult& result);
 

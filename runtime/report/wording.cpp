@@ -8,6 +8,7 @@
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/study_text.h"
+#include "runtime/report/verdict_text.h"
 
 namespace expc::report {
 
@@ -176,6 +177,13 @@ std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Ju
                                     counted(status->superseded, "timeout")));
     }
   }
+  size_t not_run = 0;
+  for (const analysis::Missing& missing : judgement.missing)
+    if (missing.verdict == analysis::Verdict::NotRun)
+      ++not_run;
+    else
+      lines.push_back(missingText(missing));
+  if (not_run > 0) lines.push_back(counted(not_run, "point") + (not_run == 1 ? " was not run" : " were not run"));
   return lines;
 }
 

@@ -1,9 +1,11 @@
 #include "runtime/store/match.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "runtime/plan/command.h"
 #include "runtime/plan/described.h"
 
 namespace expc::store {
@@ -17,6 +19,19 @@ void collectPaths(const llvm::json::Value& value, const std::vector<std::string>
   } else if (const llvm::json::Object* object = value.getAsObject()) {
     for (const auto& [key, element] : *object) collectPaths(element, paths, found);
   }
+}
+
+/// What two runs say of the parts of `of`, behind a colon; "" where one does not say.
+std::string partChanges(const std::string& of, const Match& then, const Match& now, bool values) {
+  const std::string prefix = partKey(of, "");
+  const auto parts = [&](const Match& match) {
+    std::map<std::string, std::string> found;
+    for (const auto& [key, value] : match.data_digests)
+      if (llvm::StringRef name(key); name.consume_front(prefix)) found[name.str()] = value;
+    return found;
+  };
+  const auto was = parts(then), is = parts(now);
+  return was.empty() || is.empty() || was == is ? "" : ": " + changes(was, is, values);
 }
 
 /// The digest of the digests of all that the point reads.
@@ -61,6 +76,57 @@ std::set<std::string> dataPathsOf(const plan::Point& point, const std::vector<st
 
 std::string commandKey(const plan::Workload& workload) { return "command " + workload.name; }
 
+std::string partKey(const std::string& of, const std::string& name) { return of + ": " + name; }
+
+bool isPartKey(const std::string& key) {
+  const llvm::StringRef of = llvm::StringRef(key).split(": ").first;
+  return of.size() < key.size() && (of == kVariable || of.starts_with("command "));
+}
+
+std::vector<std::string> startedWith(const plan::Plan& plan, const plan::Point& point) {
+  const plan::Workload& workload = plan.workloads[point.workload];
+  std::vector<std::string> texts;
+  const auto say = [&](const std::string& name, const llvm::json::Value& value) {
+    texts.push_back(fmt::format("{}={}", name, plan::argumentText(value)));
+  };
+  if (!workload.command) {
+    texts.push_back(fmt::format("{} version {}", workload.name, workload.version));
+    for (const auto& [name, value] : point.parameters) say(name.str(), value);
+    return texts;
+  }
+  std::map<std::string, std::string> values;
+  for (const char* own : {"seed", "trial", "trial_folder", "prepared", "steps", "warmup", "epochs"})
+    values[own] = fmt::format("${{{}}}", own);
+  for (const auto& [name, value] : point.parameters) values[name.str()] = plan::argumentText(value);
+  const auto add = [&](const std::vector<std::string>& arguments) {
+    auto expanded = plan::expandArguments(arguments, values);
+    if (!expanded) return llvm::consumeError(expanded.takeError());  // the compiler has checked those of a plan of now
+    texts.insert(texts.end(), expanded->begin(), expanded->end());
+  };
+  add(workload.command->arguments);
+  if (workload.command->preparation) texts.emplace_back("prepare"), add(workload.command->preparation->arguments);
+  for (const char* devices : {"gpus", "nodes"})
+    if (const llvm::json::Value* value = point.parameters.get(devices)) say(devices, *value);
+  return texts;
+}
+
+std::string changes(const std::map<std::string, std::string>& then, const std::map<std::string, std::string>& now,
+                    bool values) {
+  std::vector<std::string> texts;
+  const auto about = [&](const std::string& value) { return values ? fmt::format(" ('{}')", value) : ""; };
+  for (const auto& [name, value] : then) {
+    const auto found = now.find(name);
+    if (found == now.end())
+      texts.push_back(name + " is gone" + about(value));
+    else if (found->second != value)
+      texts.push_back(values ? fmt::format("{} was '{}', now '{}'", name, value, found->second)
+                             : name + " has changed");
+  }
+  for (const auto& [name, value] : now)
+    if (!then.contains(name)) texts.push_back(name + " is new" + about(value));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 std::string settingsText(const plan::Plan& plan, plan::TrialKind kind) {
   for (const plan::KindDesign& design : plan.design.kinds)
     if (design.kind == kind) return plan::canonicalJson(llvm::json::Value(llvm::json::Object(design.settings)));
@@ -89,7 +155,7 @@ const TrialKey& Counting::wanted(const TrialKey& key) const {
   return found->second;
 }
 
-std::string Counting::objection(const TrialKey& key) const {
+std::string Counting::objection(const TrialKey& key, const Match* then) const {
   const bool asked = std::any_of(plan_.design.kinds.begin(), plan_.design.kinds.end(),
                                  [&](const plan::KindDesign& design) { return design.kind == key.kind; });
   if (!asked) return fmt::format("the plan has no {} trials", plan::toString(key.kind));
@@ -97,9 +163,12 @@ std::string Counting::objection(const TrialKey& key) const {
   if (key.settings != now.settings)
     return fmt::format("other settings of {} trials: {}", plan::toString(key.kind), key.settings);
   if (key.worker_build != now.worker_build) return "measured by another worker build";
+  const plan::Point& point = *plan_.findPoint(key.place.point);
+  const plan::Workload& workload = plan_.workloads[point.workload];
   if (key.environment_class != now.environment_class)
     return "measured in another environment (devices, driver, libraries, CPU model, or the variables that commands "
-           "get)";
+           "get)" +
+           (workload.command && then ? partChanges(kVariable, *then, match_, true) : "");
   const bool read_alike = std::all_of(now.readings.begin(), now.readings.end(), [&](const auto& reading) {
     const auto held = key.readings.find(reading.first);
     return held != key.readings.end() && held->second == reading.second;
@@ -107,9 +176,16 @@ std::string Counting::objection(const TrialKey& key) const {
   if (key.data == now.data && !read_alike)
     return "another way to read a metric, or an expectation (`expc extract` reads what was kept)";
   if (key.data != now.data) {
-    const plan::Point& point = *plan_.findPoint(key.place.point);
-    return plan_.workloads[point.workload].command ? "measured with another program, other inputs or data"
-                                                   : "measured on other data (the files have changed)";
+    std::string why = workload.command ? "measured with another program, other inputs or data"
+                                       : "measured on other data (the files have changed)";
+    if (!then) return why;
+    if (workload.command) why += partChanges(commandKey(workload), *then, match_, false);
+    for (const std::string& path : dataPathsOf(point, plan_.data_paths)) {
+      const auto was = then->data_digests.find(path), is = match_.data_digests.find(path);
+      if (was != then->data_digests.end() && is != match_.data_digests.end() && was->second != is->second)
+        why += fmt::format(", {} has changed", path);
+    }
+    return why;
   }
   const bool known = key.place.control.empty() ||
                      std::any_of(plan_.controls.begin(), plan_.controls.end(), [&](const plan::Control& control) {

@@ -18,6 +18,22 @@ std::set<std::string> dataPathsOf(const plan::Point& point, const std::vector<st
 /// The key of a command's program and inputs in Match::data_digests.
 std::string commandKey(const plan::Workload& workload);
 
+/// The key in Match::data_digests of one part of what an aggregate stands for: of a command's key one of its files,
+/// with its digest; of kVariable one variable that commands get, as it was recorded. They explain, and nothing must
+/// agree with them.
+std::string partKey(const std::string& of, const std::string& name);
+bool isPartKey(const std::string& key);
+inline constexpr char kVariable[] = "variable";
+
+/// What a trial of the point is started with, a text each: of a command its arguments, those of its preparation and the
+/// devices that it asks for (what each trial has of its own as `${seed}`); of a built-in workload its version and every
+/// parameter. A point's id leaves out what is at its default, so one id may stand for something else once that changes.
+std::vector<std::string> startedWith(const plan::Plan& plan, const plan::Point& point);
+
+/// "a is gone, b is new, c has changed", with `values` "c was '1', now '2'": what differs by name.
+std::string changes(const std::map<std::string, std::string>& then, const std::map<std::string, std::string>& now,
+                    bool values);
+
 /// The settings of `kind` as a trial stores them.
 std::string settingsText(const plan::Plan& plan, plan::TrialKind kind);
 
@@ -30,8 +46,9 @@ class Counting {
  public:
   /// Both must outlive this.
   Counting(const plan::Plan& plan, const Match& match) : plan_(plan), match_(match) {}
-  /// Why an ended trial with this key does not count; "" if it may. Of the plan's points only.
-  std::string objection(const TrialKey& key) const;
+  /// Why an ended trial with this key does not count; "" if it may. Of the plan's points only. `then` is what the run
+  /// that started it had, if that is known: where files or variables are others it is said which.
+  std::string objection(const TrialKey& key, const Match* then = nullptr) const;
   /// Why this trial, whose key has no objection, does not; "" if it does.
   std::string objection(const Trial& trial) const;
 

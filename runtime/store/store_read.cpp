@@ -62,6 +62,65 @@ llvm::Expected<std::vector<PastLook>> readLooks(Database& database) {
   return looks;
 }
 
+/// What the runs that started the trials of a plan's points say: with what, and with which files and variables.
+class Runs {
+ public:
+  Runs(Database& database, const plan::Plan& plan)
+      : now_(startsOf(plan)),
+        database_(database),
+        run_(database.handle(), database.path(), fmt::format("SELECT {} FROM run WHERE id = ?1", kRunColumns).c_str()) {
+  }
+
+  /// Why a trial is none of what the plan starts at its point; "" also where its run left no plan that can be read, so
+  /// that nothing more is known than its key.
+  std::string objection(const Trial& trial) {
+    const ByPoint& then = *of(trial.run).starts;
+    const auto was = then.find(trial.place().point), is = now_.find(trial.place().point);
+    if (was == then.end() || is == now_.end()) return "";
+    if (was->second == is->second) return "";
+    const auto named = [](const std::vector<std::string>& texts) {
+      std::map<std::string, std::string> names;
+      for (const std::string& text : texts) names[text];
+      return names;
+    };
+    const std::string how = changes(named(was->second), named(is->second), false);
+    return "started otherwise: " + (how.empty() ? "in another order" : how);
+  }
+  /// Null of a run that is not known.
+  const Match* match(int64_t run) {
+    const auto& found = of(run).match;
+    return found ? &*found : nullptr;
+  }
+
+ private:
+  using ByPoint = std::unordered_map<std::string, std::vector<std::string>>;
+
+  static ByPoint startsOf(const plan::Plan& plan) {
+    ByPoint starts;
+    for (const plan::Point& point : plan.points) starts[point.id] = startedWith(plan, point);
+    return starts;
+  }
+  struct Known {
+    const ByPoint* starts;
+    std::optional<Match> match;
+  };
+  const Known& of(int64_t number) {
+    const auto [known, fresh] = runs_.try_emplace(number, Known{&nothing_, std::nullopt});
+    if (!fresh || number == 0 || !run_.bind({number}).step()) return known->second;
+    Run run = readRun(run_);
+    const auto [starts, unread] = plans_.try_emplace(run.plan_json);
+    if (unread)
+      if (const auto plan = planOf(run, database_)) starts->second = startsOf(*plan);
+    return known->second = Known{&starts->second, std::move(run.match)};
+  }
+
+  const ByPoint now_, nothing_;
+  Database& database_;
+  Statement run_;
+  std::map<std::string, ByPoint> plans_;  // by their hash
+  std::map<int64_t, Known> runs_;
+};
+
 /// Reads what counts for one plan, a key at a time; without a match all that ended.
 class Loader {
  public:
@@ -73,6 +132,7 @@ class Loader {
         database_(database),
         all_(match == nullptr),
         counting_(plan, match ? *match : none_),
+        runs_(database, plan),
         keys_(select(fmt::format("SELECT {} FROM trial_key WHERE point = ?1", kKeyColumns))),
         trials_(select(fmt::format(
             "SELECT {} FROM trial_row WHERE key = ?1 AND status NOT IN ('running', 'interrupted')", kTrialColumns))),
@@ -129,13 +189,14 @@ class Loader {
       found.emplace(trial.id, std::move(trial));
     }
     if (!why.empty()) {
-      if (!found.empty()) object(why, found.size());
+      for (const auto& [id, trial] : found) object(counting_.objection(*key, runs_.match(trial.run)));
       return;
     }
     readValues(number, found);
     for (auto& [id, trial] : found) {
       if (keep_ && !keep_(trial)) continue;
-      const std::string lacking = all_ ? "" : counting_.objection(trial);
+      std::string lacking = runs_.objection(trial);
+      if (lacking.empty() && !all_) lacking = counting_.objection(trial);
       if (lacking.empty())
         results_.trials.push_back(std::move(trial));
       else
@@ -203,6 +264,7 @@ class Loader {
   const bool all_;
   const Match none_;
   Counting counting_;
+  Runs runs_;
   Statement keys_, trials_, values_, series_;
   Results results_;
   std::map<std::string, uint64_t> objections_;

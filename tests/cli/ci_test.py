@@ -67,6 +67,13 @@ class Gate(unittest.TestCase):
         self.assertEqual((counts["failures"], counts["errors"]), ("0", "0"))
         self.assertIn("| ✅ | **no&#95;regression**<br>", summary)
 
+    def test_a_program_that_crashes_shuts_the_gate_and_is_no_noise(self):
+        self.program("new", "100", then="exit 1")
+        counts, summary = self.gate(6)
+        self.assertGreater(int(counts["errors"]), 0)
+        self.assertIn("| ❌ | **no&#95;regression**<br>", summary)
+        self.assertIn("exited with code 1", summary)
+
     def test_noise_leaves_it_shut(self):
         (self.folder / "n").write_text("0")
         self.program("new", f"n = $(cat {self.folder}/n), n % 2 ? 60 : 160", then=f"echo $((n + 1)) >{self.folder}/n")

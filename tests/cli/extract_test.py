@@ -57,6 +57,33 @@ class Commands(unittest.TestCase):
         self.assertIn("nothing to run: all 3 trials are there", self.expc("run", code=None).stderr)
         self.assertEqual(self.expc("extract", code=0).stdout, "study s: 0 trials read again, 3 as before\n")
 
+    def test_half_a_number_fails_and_can_be_read_again_whole(self):
+        for pattern, printed, whole in (("loss ([0-9.]+)", "loss 9.8e-05", 9.8e-05), ("([0-9.]+) rows", "1,250.5 rows", None)):
+            study = STUDY.replace("echo loss 3", f"echo {printed}")
+            (self.folder / "s.exp").write_text(study % pattern, encoding="utf-8")
+            done = self.expc("run", "--results", printed[:4], code=5)
+            self.assertRegex(done.stderr, r"found '[0-9.]+', which is a part of '[0-9].*': let the group take")
+            if whole:
+                (self.folder / "s.exp").write_text(study % r"loss (\\S+)", encoding="utf-8")
+                self.expc("extract", "--results", printed[:4], code=0)
+                point, = json.loads(self.expc("report", "--results", printed[:4], "--format", "json", code=None).stdout)["points"]
+                self.assertEqual(set(point["metrics"]["value"]["values"]), {whole})
+
+    def test_a_copied_input_is_no_output_until_the_program_writes_it(self):
+        (self.folder / "out.json").write_text('{"t": 3}', encoding="utf-8")
+        for script, code in (("exit 0", 5), ("sed -i s/3/4/ out.json", 0)):
+            (self.folder / "s.exp").write_text(f"""workload tool command ["sh", "-c", "{script}"] {{
+  inputs copy "*.json"
+  metric value : float lower from json("out.json", "/t")
+}}
+study s {{ workload tool  measure value  design full {{ repeat 3 }} }}""", encoding="utf-8")
+            done = self.expc("run", code=code)
+            self.assertEqual("read from 'out.json': the program did not write it" in " ".join(done.stderr.split()), code == 5)
+            if code == 5:
+                self.expc("extract", code=0)
+                self.expc("report", code=5)
+        self.assertEqual(self.values(), [4, 4, 4])
+
     def test_what_cannot_be_read_again_is_said(self):
         self.expc("run", code=None)
         self.read("no such words ([0-9]+)")

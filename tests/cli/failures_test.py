@@ -78,11 +78,11 @@ class Told(Run):
         self.licensed()
         loud = self.run_study("--where", "n < 3", code=4).stderr
         self.assertIn("[1/12] timed n=", loud)
-        quiet = self.run_study("--quiet", code=4)
+        quiet = self.run_study("--quiet", code=6)
         self.assertIn("no licence", quiet.stderr)
         self.assertNotIn("valid in", quiet.stderr)
         self.assertNotIn("block ", quiet.stderr.split("timed n=3")[0])
-        self.assertRegex(quiet.stdout, r"(?m)^INCONCLUSIVE +c: ")
+        self.assertRegex(quiet.stdout, r"(?m)^BROKEN +c: ")
 
     def test_an_interrupt_counts_although_a_shell_told_us_to_ignore_it(self):
         self.write(SERVER.replace("SERVER", str(self.folder / "server")))
@@ -112,9 +112,11 @@ class Folders(Run):
 
 
 class Failures(Run):
+    code = 6  # a level that fails in every trial is broken
+
     def test_a_point_that_fails_again_and_again_is_given_up_and_the_others_go_on(self):
         self.licensed()
-        said = self.run_study(code=4).stderr
+        said = self.run_study(code=6).stderr
         counts, levels = self.trials()
         self.assertEqual(counts, {"1": (6, 0), "2": (6, 0), "3": (0, 4)})
         self.assertIn("4 of 16 trials failed", said)
@@ -126,11 +128,11 @@ class Failures(Run):
 
     def test_nothing_is_all_there_when_something_failed_for_good(self):
         self.licensed()
-        self.run_study("--give-up-after", "100", code=4)
+        self.run_study("--give-up-after", "100", code=6)
         counts, levels = self.trials()
         self.assertEqual(counts["3"], (0, 18), "two attempts in each of 9 blocks")
         self.assertTrue(levels["3"]["lacking"])
-        again = self.run_study(code=4)
+        again = self.run_study(code=6)
         self.assertNotIn("are there", again.stderr)
         self.assertIn("18 of ", again.stderr)
         self.assertIn("(--retry-failed does)", " ".join(again.stdout.split()))
@@ -138,7 +140,7 @@ class Failures(Run):
 
     def test_what_failed_for_good_is_tried_again_when_asked(self):
         self.licensed()
-        self.run_study("--give-up-after", "100", code=4)
+        self.run_study("--give-up-after", "100", code=6)
         (self.folder / "licence").touch()
         self.run_study("--retry-failed")
         self.code = 0
@@ -149,7 +151,7 @@ class Failures(Run):
 
     def test_fail_fast_ends_the_run_at_the_first_place_that_failed_for_good(self):
         self.licensed()
-        said = self.run_study("--fail-fast", code=4).stderr
+        said = self.run_study("--fail-fast", code=6).stderr
         counts, _ = self.trials()
         self.assertEqual(counts["3"], (0, 2))
         self.assertLessEqual(max(valid for valid, _ in counts.values()), 1)
@@ -165,6 +167,7 @@ class Failures(Run):
 
     def test_a_run_can_be_held_to_some_points(self):
         self.licensed("repeat 3")
+        self.code = 4
         self.run_study("--where", "n < 3", code=4)
         self.assertEqual(self.trials()[0], {"1": (3, 0), "2": (3, 0), "3": (0, 0)})
         self.assertIn("no point satisfies n > 5", self.run_study("--where", "n > 5", code=1).stderr)
@@ -175,7 +178,7 @@ class Failures(Run):
     def test_no_more_than_the_most_of_an_adaptive_design_is_tried(self):
         self.licensed("repeat 4..7 until half_width(r) <= 0.00000001%")
         for _ in range(4):
-            said = self.run_study("--give-up-after", "100", code=4).stderr
+            said = self.run_study("--give-up-after", "100", code=6).stderr
         _, levels = self.trials()
         self.assertLessEqual(levels["3"]["failed"], 14)
         self.assertLessEqual(levels["1"]["valid"], 7)

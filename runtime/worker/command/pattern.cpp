@@ -1,10 +1,12 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <fmt/format.h>
+#include <llvm/Support/Regex.h>
 #include <pcre2.h>
 
 #include <algorithm>
 #include <cstdint>
 
+#include "runtime/worker/command/excerpt.h"
 #include "runtime/worker/command/readers.h"
 
 namespace expc::command {
@@ -21,9 +23,22 @@ std::string wordsOf(int code) {
                                                               : reinterpret_cast<const char*>(text);
 }
 
+/// A pattern of numbers as programs print them: with a sign, an exponent, thousands, a decimal comma or as a clock, and
+/// hexadecimal ones. A comma or the like that `pattern` itself writes is what stands between numbers.
+std::string numbersBeside(std::string pattern) {
+  const llvm::Regex own("\\{[0-9]*,[0-9]*\\}|\\(\\?[a-z-]*:");  // commas and colons that stand for no text
+  while (own.match(pattern)) pattern = own.sub("", pattern);
+  const auto unless = [&](char mark, const char* more) { return pattern.find(mark) == std::string::npos ? more : ""; };
+  const std::string more = fmt::format(R"((?:(?:[.{}{}{}]|\xe2\x80[\x89\x99\xaf]|\xc2\xa0)\d+{})*)", unless(',', ","),
+                                       unless('\'', "'"), unless('_', "_"), unless(':', R"(|:[0-5]\d)"));
+  return fmt::format(R"((?:(?<![\w.+-])-)?(?:0[xX]{0}+|(?:\d+{1}|(?<![\w.])\.\d+)(?:[eE][+-]?\d+|[dD][+-]\d+)?))",
+                     "[0-9a-fA-F]", more);
+}
+
 }  // namespace
 
 struct Pattern::Parts {
+  static llvm::Expected<std::unique_ptr<Parts>> make(const std::string& text);
   ~Parts() {
     pcre2_match_data_free(data);
     pcre2_match_context_free(context);
@@ -41,7 +56,9 @@ struct Pattern::Parts {
   int match(llvm::StringRef in, size_t at) const {
     return pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(in.data()), in.size(), at, 0, data, context);
   }
+  const size_t* ends() const { return pcre2_get_ovector_pointer(data); }
   std::string text;
+  std::unique_ptr<Parts> numbers;  // of one that finds a number: numbers as they are written where it is used
   pcre2_code* code = nullptr;
   pcre2_match_data* data = nullptr;
   pcre2_match_context* context = nullptr;
@@ -51,7 +68,7 @@ Pattern::Pattern(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Pattern::Pattern(Pattern&&) noexcept = default;
 Pattern::~Pattern() = default;
 
-llvm::Expected<Pattern> Pattern::compile(const std::string& text, Use use) {
+llvm::Expected<std::unique_ptr<Pattern::Parts>> Pattern::Parts::make(const std::string& text) {
   auto parts = std::make_unique<Parts>();
   parts->text = text;
   int error = 0;
@@ -65,17 +82,25 @@ llvm::Expected<Pattern> Pattern::compile(const std::string& text, Use use) {
   if (!parts->code)
     return llvm::createStringError(
         fmt::format("the pattern '{}' is wrong at character {}: {}", text, offset + 1, wordsOf(error)));
-  uint32_t groups = 0;
-  pcre2_pattern_info(parts->code, PCRE2_INFO_CAPTURECOUNT, &groups);
-  if (groups != 1 && use == Use::Number)
-    return llvm::createStringError(fmt::format(
-        "the pattern '{}' has {} groups; one is needed, around the number (others are written (?:…))", text, groups));
   parts->data = pcre2_match_data_create_from_pattern(parts->code, nullptr);
   parts->context = pcre2_match_context_create(nullptr);
   pcre2_set_match_limit(parts->context, kMatchLimit);
   pcre2_set_depth_limit(parts->context, kMatchLimit);
   pcre2_set_heap_limit(parts->context, kHeapLimitKiB);
-  return Pattern(std::move(parts));
+  return parts;
+}
+
+llvm::Expected<Pattern> Pattern::compile(const std::string& text, Use use) {
+  auto parts = Parts::make(text);
+  if (!parts) return parts.takeError();
+  if (use == Use::Match) return Pattern(std::move(*parts));
+  uint32_t groups = 0;
+  pcre2_pattern_info((*parts)->code, PCRE2_INFO_CAPTURECOUNT, &groups);
+  if (groups != 1)
+    return llvm::createStringError(fmt::format(
+        "the pattern '{}' has {} groups; one is needed, around the number (others are written (?:…))", text, groups));
+  (*parts)->numbers = llvm::cantFail(Parts::make(numbersBeside(text)));
+  return Pattern(std::move(*parts));
 }
 
 llvm::Error Pattern::match(llvm::StringRef text) const {
@@ -84,15 +109,27 @@ llvm::Error Pattern::match(llvm::StringRef text) const {
   return groups < 0 ? parts_->failure(groups) : llvm::Error::success();
 }
 
+llvm::StringRef Pattern::wholeOf(llvm::StringRef text, llvm::StringRef part) const {
+  constexpr size_t kBeside = 64;  // no number goes on for longer
+  const size_t begin = part.begin() - text.begin(), end = begin + part.size();
+  const llvm::StringRef near = text.take_front(end + kBeside);
+  const Parts& numbers = *parts_->numbers;
+  for (size_t at = begin - std::min(begin, kBeside); at < end && numbers.match(near, at) > 0; at = numbers.ends()[1]) {
+    const auto [from, to] = std::pair(numbers.ends()[0], numbers.ends()[1]);
+    if (from < end && to > begin && (from < begin || to > end)) return text.slice(from, to);
+  }
+  return "";
+}
+
 llvm::Expected<Values> Pattern::read(llvm::StringRef text, Which which) const {
-  std::vector<llvm::StringRef> found;
+  std::vector<llvm::StringRef> found;  // parts of `text`
   bool matched = false;
   for (size_t at = 0; at <= text.size();) {
     const int groups = parts_->match(text, at);
     if (groups == PCRE2_ERROR_NOMATCH) break;
     if (groups < 0) return parts_->failure(groups);
     matched = true;
-    const size_t* ends = pcre2_get_ovector_pointer(parts_->data);
+    const size_t* ends = parts_->ends();
     if (groups > 1 && ends[2] != PCRE2_UNSET) {
       if (which == Which::Last) found.clear();
       found.push_back(text.slice(ends[2], ends[3]));
@@ -105,6 +142,9 @@ llvm::Expected<Values> Pattern::read(llvm::StringRef text, Which which) const {
   for (const llvm::StringRef digits : found) {
     auto value = readNumber(digits);
     if (!value) return parts_->complain("found what is no value: " + llvm::toString(value.takeError()));
+    if (const llvm::StringRef whole = wholeOf(text, digits); !whole.empty())
+      return parts_->complain(fmt::format("found '{}', which is a part of '{}': let the group take the whole number",
+                                          excerpt(digits), excerpt(whole)));
     values.push_back(*value);
   }
   return values;

@@ -35,7 +35,7 @@ class Pattern {
   Pattern(Pattern&&) noexcept;
   ~Pattern();
 
-  /// The group of the last match, or of every match in order.
+  /// The group of the last match, or of every match in order; one that takes a part of a number is an error.
   llvm::Expected<Values> read(llvm::StringRef text, Which which) const;
   /// Success if it matches somewhere.
   llvm::Error match(llvm::StringRef text) const;
@@ -43,6 +43,8 @@ class Pattern {
  private:
   struct Parts;
   explicit Pattern(std::unique_ptr<Parts> parts);
+  /// The number of `text` of which `part` is no more than a piece; "" where there is none.
+  llvm::StringRef wholeOf(llvm::StringRef text, llvm::StringRef part) const;
   std::unique_ptr<Parts> parts_;
 };
 

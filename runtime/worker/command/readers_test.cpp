@@ -67,6 +67,50 @@ TEST_CASE("the last match counts, or all of them") {
         "the pattern '(?:([0-9])|x)*?' matches, but its group takes no part");
 }
 
+TEST_CASE("a group that takes a part of a number has found none") {
+  const auto part = [](const char* pattern, const char* text) {
+    const std::string said = refusal(match(pattern, text));
+    const size_t at = said.find("is a part of '"), end = said.find("': let");
+    return at == std::string::npos ? said : said.substr(at + 14, end - at - 14);
+  };
+  CHECK(refusal(match("loss: ([0-9.]+)", "loss: 9.8e-05\n")) ==
+        "the pattern 'loss: ([0-9.]+)' found '9.8', which is a part of '9.8e-05': let the group take the whole number");
+  CHECK(part("([0-9.]+) rows/s", "rate 1,250.5 rows/s") == "1,250.5");
+  CHECK(part("([0-9.]+) ms", "wall 12,5 ms") == "12,5");
+  CHECK(part("wall ([0-9.]+)", "wall 12,5 ms") == "12,5");
+  CHECK(part(".*([0-9]+)", "step 128") == "128");
+  CHECK(part("([0-9]+) ms", "step 12.5 ms") == "12.5");
+  CHECK(part("step ([0-9]+)", "step 12.5 ms") == "12.5");
+  CHECK(part("loss.*?([0-9.]+)", "loss = -0.5") == "-0.5");
+  CHECK(part("([0-9]+)$", "took .5") == ".5");
+  CHECK(part("(-?[0-9]+)$", "took 1e-05") == "1e-05");
+  CHECK(part("x ([0-9.]+)", "x 1.5D-07") == "1.5D-07");
+  CHECK(part("n ([0-9]+)", "n 1_000_000") == "1_000_000");
+  CHECK(part("n ([0-9]+)", "n 1'000") == "1'000");
+  CHECK(part("([0-9.]+) s",
+             "n 1\xe2\x80\xaf"
+             "250.5 s") == "1???250.5");
+  CHECK(part("at ([0-9]+)", "at 0x1F") == "0x1F");
+  CHECK(part("([0-9.]+)elapsed", "1:05.31elapsed") == "1:05.31");
+  CHECK(part("took ([0-9.]+)", std::string("took 1.5\ntook 2.5e3").c_str()) == "2.5e3");
+
+  // What only stands beside another number is whole.
+  CHECK(llvm::cantFail(match("([0-9.]+)$", "10-20")) == Values{20});
+  CHECK(llvm::cantFail(match("x([0-9]+)", "640x480")) == Values{480});
+  CHECK(llvm::cantFail(match("([0-9.]+)ms", "took 9.8ms, e5")) == Values{9.8});
+  CHECK(llvm::cantFail(match("loss ([0-9.]+)", "loss 3, 4")) == Values{3});
+  CHECK(llvm::cantFail(match("took ([0-9.]+)", "took 5.")) == Values{5});
+  CHECK(llvm::cantFail(match("(\\S+)$", "loss -9.8e-05")) == Values{-9.8e-05});
+  // A pattern that writes the comma or colon says that it separates; `{1,3}` and `(?:` write none.
+  CHECK(llvm::cantFail(match("^[^,]*,([0-9.]+)", "1,2.5,3")) == Values{2.5});
+  CHECK(llvm::cantFail(match("step 3:([0-9]+)", "step 3:12")) == Values{12});
+  CHECK(part("(?:took|wall) ([0-9]{1,3})", "wall 12,5") == "12,5");
+  CHECK(part("(?:took|wall) ([0-9]{1,3})", "wall 12:05") == "12:05");
+  // Of several, those that count must be whole.
+  CHECK(llvm::cantFail(match("([0-9.]+) ms", "1e5 ms 7 ms")) == Values{7});
+  CHECK(has(refusal(match("([0-9.]+) ms", "1e5 ms 7 ms", Which::All)), "a part of '1e5'"));
+}
+
 TEST_CASE("a pattern that cannot work is refused before anything runs") {
   CHECK(refusal(match("step ([0-9.+ ms", "")) ==
         "the pattern 'step ([0-9.+ ms' is wrong at character 16: missing terminating ] for character class");

@@ -1,6 +1,7 @@
 #include "runtime/worker/command/trial.h"
 
 #include <fmt/format.h>
+#include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <sys/wait.h>
 
@@ -9,6 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include "runtime/plan/command.h"
 #include "runtime/plan/json.h"
@@ -25,6 +29,15 @@ namespace {
 
 constexpr unsigned kReadSeconds = 120;
 constexpr size_t kTail = 64 << 10;  // of an output: where a program says why it failed
+
+/// Which file it is, and when it was written last.
+using Written = std::pair<llvm::sys::fs::UniqueID, llvm::sys::TimePoint<>>;
+
+std::optional<Written> writtenAt(const std::string& path) {
+  llvm::sys::fs::file_status status;
+  if (llvm::sys::fs::status(path, status) || !llvm::sys::fs::is_regular_file(status)) return std::nullopt;
+  return Written{status.getUniqueID(), status.getLastModificationTime()};
+}
 
 /// The end of a file, from the beginning of a line on.
 std::string tailOf(const std::string& path) {
@@ -62,6 +75,7 @@ class Trial {
   int judge(const ProgramEnd& end);
   int readMetrics(const ProgramEnd& end);
   void keep(const ProgramEnd& end) const;
+  void dropUnwritten() const;
   std::string howItEnded(const ProgramEnd& end) const;
   /// Infeasible where the program said so on purpose or the kernel's log names it, else failed. What the kernel counts
   /// for the trial's own group the launch server tells.
@@ -76,6 +90,7 @@ class Trial {
   const int event_fd_;
   Program program_;
   std::optional<MetricReader> reader_;
+  std::map<std::string, std::optional<Written>> given_;  // the files to be read, as they stood before the program
   serve::KernelLog& kernel_log_;
   std::string out_tail_, err_tail_;
 };
@@ -102,6 +117,8 @@ llvm::Error Trial::prepare() {
   if (failed)
     return llvm::createStringError(
         fmt::format("the trial's folder '{}' cannot be made: {}", spec_.folder, failed.message()));
+  for (const std::string& file : filesRead(*spec_.command))
+    if (file != kOutput && file != kErrors) given_[spec_.folder + "/" + file] = writtenAt(spec_.folder + "/" + file);
   setenv("EXPC_OUT_OF_MEMORY", outOfMemoryFile().c_str(), 1);
   setenv("EXPC_TRIAL", spec_.trial.c_str(), 1);
   setenv("EXPC_TRIAL_FOLDER", spec_.folder.c_str(), 1);
@@ -175,7 +192,15 @@ void Trial::keep(const ProgramEnd& end) const {
     std::printf("the output is not kept: %s\n", llvm::toString(std::move(error)).c_str());
 }
 
+/// A copy of an input that the program left as it was is none of its output, whatever name it has.
+void Trial::dropUnwritten() const {
+  std::error_code ignored;
+  for (const auto& [path, written] : given_)
+    if (written && written == writtenAt(path)) std::filesystem::remove(path, ignored);
+}
+
 int Trial::readMetrics(const ProgramEnd& end) {
+  dropUnwritten();
   keep(end);
   plan::Event result;
   result.type = plan::Event::Type::Result;

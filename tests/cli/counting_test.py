@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""What counts: a trial is what was started, and what does not count says why.
+
+usage: counting_test.py --expc PATH
+"""
+import argparse
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+OPTIONS = None
+
+STUDY = """workload bench command [{arguments}] {{
+  inputs {inputs}
+  {clauses}
+  {parameters}
+  metric t : Time lower from regex("took (\\\\S+) ms", unit = 1ms)
+}}
+study {study} {{
+  workload bench
+  {factor}
+  measure t
+  design full {{ repeat 3 }}
+}}
+"""
+
+
+class Counting(unittest.TestCase):
+    def setUp(self):
+        keep = tempfile.TemporaryDirectory(prefix="expc-counting-")
+        self.addCleanup(keep.cleanup)
+        self.folder = pathlib.Path(keep.name)
+        self.write("bench.sh", "#!/bin/sh\nfor a; do last=$a; done\necho took ${last}0 ms\n")
+        (self.folder / "bench.sh").chmod(0o755)
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text, encoding="utf-8")
+
+    def study(self, parameters="param level : int in 1..9 = 1", factor="factor level in { 1, 5 }", arguments='"./bench.sh", "${level}"',
+              clauses="", inputs='"bench.sh"', study="s", file="s.exp"):
+        self.write(file, STUDY.format(parameters=parameters, factor=factor, arguments=arguments, clauses=clauses, inputs=inputs, study=study))
+
+    def expc(self, command, *words, code=0, file="s.exp", **environment):
+        done = subprocess.run([OPTIONS.expc, command, file, "--devices", "cpu:1", *words], cwd=self.folder, capture_output=True, text=True,
+                              timeout=300, env={**os.environ, "EXPC_DEVICE_LOCKS": "none", **environment})
+        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
+        return done
+
+    def run_study(self, *words, code=0, **more):
+        return " ".join(self.expc("run", "--heat-up", "0", *words, code=code, **more).stderr.split())
+
+    def values(self, file="s.exp"):
+        points = json.loads(self.expc("report", "--format", "json", file=file).stdout)["points"]
+        return {point["levels"].get("level", ""): point["metrics"]["t"]["values"] for point in points}
+
+    def test_a_default_that_is_changed_is_another_trial(self):
+        self.study()
+        self.run_study()
+        self.assertEqual(self.values(), {"1": [0.01] * 3, "5": [0.05] * 3})
+        self.study("param level : int in 1..9 = 5")
+        self.assertIn("started otherwise: ", self.run_study())
+        self.assertEqual(self.values(), {"1": [0.01] * 3, "5": [0.05] * 3})
+        self.study("param level : int in 1..9 = 1")  # what was measured first is still there
+        self.assertIn("nothing to run", self.run_study())
+
+    def test_each_level_is_what_its_program_was_started_with(self):
+        draw = random.Random(7)
+        for step in range(5):
+            levels = draw.sample(range(1, 10), 2)
+            default, other = draw.choice(range(1, 10)), draw.choice(range(1, 10))
+            self.study(f"param level : int in 1..9 = {default}\n  param other : int in 1..9 = {other}",
+                       f"factor level in {{ {levels[0]}, {levels[1]} }}", '"./bench.sh", "--other", "${other}", "${level}"')
+            self.run_study()
+            self.assertEqual(self.values(), {str(level): [level / 100] * 3 for level in levels}, step)
+
+    def test_what_changes_nothing_that_is_started_keeps_the_trials(self):
+        one = "param level : int in 1..9 = 1"
+        self.study(one)
+        self.run_study()
+        self.study(one + "\n  param unused : int = 3")
+        self.assertIn("nothing to run", self.run_study())
+        self.study(one, arguments='"./bench.sh", options "--{name}={value}", "--", "${level}"')
+        self.assertNotIn("nothing to run", self.run_study())
+
+    def test_an_option_that_is_added_is_another_trial_and_named(self):
+        one = "param level : int in 1..9 = 1"
+        options = '"./bench.sh", options "--{name}={value}", "${level}"'
+        self.study(one + "\n  param a : int = 1", arguments=options)
+        self.run_study()
+        self.study(one + "\n  param a : int = 1\n  param b : int = 2", arguments=options)
+        self.assertIn("started otherwise: --b=2 is new", self.run_study())
+        self.study(one + "\n  param a : int = 7\n  param b : int = 2", arguments=options)
+        self.assertIn("started otherwise: --a=1 is gone, --a=7 is new", self.run_study())
+
+    def test_a_default_that_only_prepare_reads_counts_too(self):
+        def prepared(value):
+            self.study(f"param opt : int = {value}", "", '"./bench.sh", "2"', 'prepare ["sh", "-c", "echo $$0 > $EXPC_TRIAL_FOLDER/x", "${opt}"]'
+                       .replace("$E", "$$E"))
+        prepared(1)
+        self.run_study()
+        prepared(2)
+        self.assertNotIn("nothing to run", self.run_study())
+
+    def test_a_second_study_with_other_defaults_has_trials_of_its_own(self):
+        self.study(factor="", study="one", file="one.exp")
+        self.study("param level : int in 1..9 = 4", factor="", study="two", file="two.exp")
+        self.run_study(file="one.exp")
+        self.assertNotIn("nothing to run", self.run_study(file="two.exp"))
+        self.assertEqual(self.values("two.exp"), {"": [0.04] * 3})
+
+    def test_files_that_are_others_are_named(self):
+        self.write("a.cfg", "1")
+        self.write("b.cfg", "1")
+        self.study(inputs='"*.cfg"')
+        self.run_study()
+        self.write("a.cfg", "2")
+        (self.folder / "b.cfg").unlink()
+        self.write("c.cfg", "1")
+        self.assertIn("other inputs or data: a.cfg has changed, b.cfg is gone, c.cfg is new", self.run_study())
+
+    def test_variables_that_are_others_are_named(self):
+        self.study()
+        self.run_study(LC_ALL="C", TZ="UTC")
+        said = self.run_study(LC_ALL="C.UTF-8", TZ="UTC")
+        self.assertIn("LC_ALL was 'C', now 'C.UTF-8'", said)
+        self.assertNotIn("TZ", said)
+
+    def test_a_pattern_takes_nothing_of_ours(self):
+        self.study(inputs='"*"', factor="")
+        self.study(inputs='"**"', factor="", study="deep", file="deep.exp")
+        for file in ("s.exp", "deep.exp"):
+            for results in ("first", "second"):
+                said = self.run_study("--results", results, file=file)
+                for format in ("junit", "markdown", "csv", "json"):
+                    self.expc("export", "--results", results, "--format", format, "--to", f"{results}.{format}", file=file)
+                self.write("s.exp", "// a comment\n" + (self.folder / "s.exp").read_text())
+                self.assertIn("nothing to run", self.run_study("--results", results, file=file))
+
+    def test_a_variable_that_expc_sets_is_not_passed(self):
+        self.study()
+        for name in ("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "TMPDIR", "EXPC_SEED"):
+            self.assertIn(f"--pass-env {name}: expc sets that variable itself", self.run_study("--pass-env", name, code=1, **{name: "7"}))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--expc", required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    OPTIONS.expc = os.path.abspath(OPTIONS.expc)
+    unittest.main(argv=[sys.argv[0], *rest])

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Missing is never good news: over a value that was asked for and is not there, no command that ends with a verdict says PASS, shows a check
+mark or exits with 0; each names it.
+
+usage: missing_test.py --expc PATH
+"""
+import argparse
+import itertools
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+OPTIONS = None
+
+# What the program does lies outside of what must agree for two trials to be compared, so that it stands for another commit.
+STUDY = """unit req
+workload bench command ["bash", "-c", ". %s/mode; run $$0", "${case}"] {
+  param case : string = "small"
+  metric rate : req / Time higher from regex("^rate (\\\\S+)", unit = 1req/s)
+}
+study s {
+  workload bench
+  factor case in { "small", "big" } baseline "small"
+  measure rate
+  %s
+  design full { repeat 7 }
+}
+"""
+FORMS = {
+    "measured alone": "",
+    "compared": "compare gain = speedup(rate) over case",
+    "of pairs": "compare gain = speedup(rate) over case\n  criterion c: forall *: gain >= 0.5x with confidence 95%",
+    "of every trial": "criterion c: forall *: rate > -1req/s",
+    "of one": "criterion c: exists case: rate >= 1req/s with confidence 95%",
+    "of the other": 'criterion c: forall case where case == "small": rate >= 1req/s with confidence 95%',
+}
+FINE = "run() { echo rate 10$EXPC_TRIAL; }"
+# What is missing of "big", and whether that is broken.
+MODES = {
+    "it crashes": ('run() { [ $1 = small ] || { echo assertion failed >&2; exit 1; }; echo rate 100; }', True),
+    "it prints nothing": ('run() { [ $1 = small ] && echo rate 100; true; }', True),
+    "it prints half a number": ('run() { [ $1 = small ] && echo rate 100 || echo rate 1,250; }', True),
+    "all crash": ("run() { exit 1; }", True),
+}
+
+
+class Missing(unittest.TestCase):
+    def setUp(self):
+        keep = tempfile.TemporaryDirectory(prefix="expc-missing-")
+        self.addCleanup(keep.cleanup)
+        self.folder = pathlib.Path(keep.name)
+
+    def study(self, form):
+        (self.folder / "s.exp").write_text(STUDY % (self.folder, form), encoding="utf-8")
+
+    def mode(self, script):
+        (self.folder / "mode").write_text(script, encoding="utf-8")
+
+    def expc(self, command, *words):
+        return subprocess.run([OPTIONS.expc, command, "s.exp", "--devices", "cpu:1", *words], cwd=self.folder, capture_output=True,
+                              text=True, timeout=300, env={**os.environ, "EXPC_DEVICE_LOCKS": "none"})
+
+    def run_study(self, results):
+        return self.expc("run", "--results", results, "--heat-up", "0", "--quiet")
+
+    def outputs(self, results, before):
+        """The commands that end with a verdict, each with its exit code (of `export` none) and what it printed."""
+        yield "report", self.expc("report", "--results", results)
+        yield "report as JSON", self.expc("report", "--results", results, "--format", "json")
+        yield "markdown", self.expc("export", "--results", results, "--format", "markdown")
+        yield "compare", self.expc("compare", before, results)
+        yield "compare as Markdown", self.expc("compare", before, results, "--format", "markdown")
+        yield "history", self.expc("history", "--results", results)
+
+    def check(self, results, before, code, name):
+        for what, done in self.outputs(results, before):
+            with self.subTest(what):
+                if what != "markdown":
+                    self.assertIn(done.returncode, code, done.stdout + done.stderr)
+                self.assertIsNone(re.search(r"^PASS|→ PASS|✅|☑|\bPASS gain", done.stdout, re.M), done.stdout)
+                self.assertIn(name, done.stdout)
+        suites = xml.etree.ElementTree.fromstring(self.expc("export", "--results", results, "--format", "junit").stdout)
+        self.assertGreater(int(suites.get("failures")) + int(suites.get("errors")), 0)
+        self.assertIn(name, " ".join(case.get("name") for case in suites.iter("testcase")))
+
+    def test_over_what_is_broken_nothing_is_good(self):
+        for (form, claim), (mode, (script, _)) in itertools.product(FORMS.items(), MODES.items()):
+            with self.subTest(form=form, mode=mode):
+                before, after = f"before {form}", f"{form} {mode}"
+                self.study(claim)
+                if not (self.folder / before).exists():
+                    self.mode(FINE)
+                    self.assertEqual(self.run_study(before).returncode, 0)
+                self.mode(script)
+                code = (6,) if mode != "all crash" or "criterion" in claim else (5, 6)  # without a valid trial nothing ran
+                self.assertIn(self.run_study(after).returncode, code)
+                if form == "of the other" and mode != "all crash":
+                    self.assertEqual(self.expc("report", "--results", after).returncode, 6)  # its own claim holds, and says so
+                else:
+                    self.check(after, before, code + ((6,) if 5 in code else ()), "big")
+
+    def test_a_value_that_cannot_be_used_keeps_from_a_pass(self):
+        for values, verdict in (("112 0", "FAIL|INCONCLUSIVE"), ("112 -5", "INCONCLUSIVE")):
+            for confidence in (" with confidence 95%", ""):
+                self.study("compare gain = speedup(rate) over case\n  criterion c: forall *: gain >= 1.05x" + confidence)
+                first, second = values.split()
+                self.mode(f"run() {{ [ $1 = small ] && echo rate 100 || echo rate $((EXPC_TRIAL / 2 % 2 ? {first} : {second})); }}")
+                done = self.run_study(f"{values}{confidence}")
+                self.assertIn(done.returncode, (3, 4), done.stdout)
+                self.assertRegex(done.stdout, rf"(?m)^({verdict}) +c: ")
+
+    def test_a_baseline_of_zero_has_no_ratio_and_is_named(self):
+        self.study("compare gain = speedup(rate) over case")
+        self.mode("run() { [ $1 = big ] && echo rate 100 || echo rate $((EXPC_TRIAL / 2 % 2 * 100)); }")
+        done = self.run_study("zero")
+        self.assertEqual(done.returncode, 4, done.stdout)
+        self.assertRegex(done.stdout, r'INCONCLUSIVE +gain at case="big": \d pairs? ha(s|ve) no value that can be used')
+
+    def test_what_fails_now_and_then_on_one_side_is_named(self):
+        self.study("")
+        self.mode(FINE)
+        self.assertEqual(self.run_study("steady").returncode, 0)
+        (self.folder / "n").write_text("0")
+        self.mode(f"run() {{ cd {self.folder}; n=$(($(cat n) + 1)); echo $n >n; [ $((n / 3 % 2)) = 0 ] && echo rate 100; true; }}")
+        self.run_study("flaky")
+        done = self.expc("compare", "steady", "flaky", "--format", "json")
+        self.assertEqual(done.returncode, 6, done.stdout)
+        self.assertEqual(json.loads(done.stdout)["outcome"], "broken")
+        self.assertEqual(self.expc("compare", "flaky", "steady").returncode, 0)
+
+    def test_a_history_ends_with_what_is_newest(self):
+        self.study("")
+        for number, script in enumerate((FINE, MODES["it crashes"][0], MODES["it crashes"][0])):
+            self.mode(script)
+            self.run_study(f"h{number}")
+            if number:
+                subprocess.run([OPTIONS.expc, "store", "merge", f"h{number}", "--results", "h0"], cwd=self.folder, check=True,
+                               capture_output=True)
+        done = self.expc("history", "--results", "h0")
+        self.assertEqual(done.returncode, 6, done.stderr)
+        self.assertIn('rate at case="big": 1 session, ', done.stdout)
+        self.assertIn("2 sessions since then without a value: ", " ".join(done.stdout.split()))
+        whole = json.loads(self.expc("history", "--results", "h0", "--format", "json").stdout)
+        self.assertEqual({course["label"]: len(course["lost"]) for course in whole["courses"]}, {'case="small"': 0, 'case="big"': 2})
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--expc", required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    OPTIONS.expc = os.path.abspath(OPTIONS.expc)
+    unittest.main(argv=[sys.argv[0], *rest])
