@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/exit_codes.h"
@@ -21,11 +19,7 @@ int compareStudy(const plan::Plan& plan, Side& before, Side& after, const Compar
   if (!one) return console.error(one.takeError());
   auto other = after.of(plan, console);
   if (!other) return console.error(other.takeError());
-  for (const auto& [side, found] : {std::pair(&before, &*one), std::pair(&after, &*other)}) {
-    if (*found) continue;
-    console.error(fmt::format("{} has no results of study {}", side->name(), plan.study));
-    return kNothingRan;
-  }
+  if (!*one || !*other) return kNothingRan;
   const analysis::Sides sides =
       analysis::compareSides(analysis::Index(plan, (*one)->results), analysis::Index(plan, (*other)->results));
   const exports::SidesView view{plan,

@@ -1,7 +1,12 @@
 #include <fmt/format.h>
 
+#include <llvm/ADT/STLExtras.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <list>
+#include <set>
+#include <tuple>
 
 #include "compiler/driver/commands.h"
 #include "compiler/driver/compilation.h"
@@ -23,6 +28,15 @@ int codeOf(const std::vector<exports::Replicated>& criteria) {
   return any(exports::Replication::Holds) ? kSuccess : kNothingRan;
 }
 
+/// Whether a trial of one is one of the other, which is then a copy, a bundle or a merged store of it.
+bool shareTrials(const store::Results& one, const store::Results& other) {
+  std::set<std::tuple<double, plan::TrialKind, plan::Place>> known;
+  for (const store::Trial& trial : one.trials) known.emplace(trial.started, trial.key->kind, trial.place());
+  return std::any_of(other.trials.begin(), other.trials.end(), [&](const store::Trial& trial) {
+    return known.count({trial.started, trial.key->kind, trial.place()}) != 0;
+  });
+}
+
 int replicateStudy(const plan::Plan& plan, std::list<Side>& sides, const ReplicateOptions& options,
                    const Console& console) {
   std::list<Side::Found> found;
@@ -30,10 +44,11 @@ int replicateStudy(const plan::Plan& plan, std::list<Side>& sides, const Replica
   for (Side& side : sides) {
     auto results = side.of(plan, console);
     if (!results) return console.error(results.takeError());
-    if (!*results) {
-      console.error(fmt::format("{} has no results of study {}", side.name(), plan.study));
-      return kNothingRan;
-    }
+    if (!*results) return kNothingRan;
+    for (const auto& [other, place] : llvm::zip(found, places))
+      if (shareTrials(other.results, (*results)->results))
+        return console.usage(fmt::format("{} and {} hold the same trials: a copy replicates nothing", place.name,
+                                         side.name()));
     found.push_back(std::move(**results));
     places.push_back({side.name(), found.back().judgement});
   }

@@ -82,7 +82,12 @@ std::optional<Side> Side::open(const std::string& text, const Console& console, 
 llvm::Expected<std::optional<Side::Found>> Side::of(const plan::Plan& plan, const Console& console) {
   auto found = store::loadPart(store_, plan, part_);
   if (!found) return found.takeError();
-  if (!*found || (*found)->results.trials.empty()) return std::nullopt;
+  if (!*found || (*found)->results.trials.empty()) {
+    const auto kept = *found ? (*found)->results.not_counted_reasons : std::vector<std::string>();
+    console.error(fmt::format("{} has no results of study {}{}", name_, plan.study,
+                              kept.empty() ? "" : " that count; kept are " + llvm::join(kept, "; ")));
+    return std::nullopt;
+  }
   if (!(*found)->plan)
     console.message(fmt::format("{}: study {} was another one when it was run there; it is judged as it is now", name_,
                                 plan.study));

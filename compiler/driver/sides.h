@@ -17,8 +17,8 @@ class Side {
   static std::optional<Side> open(const std::string& text, const Console& console, int& code);
 
   const std::string& name() const { return name_; }
-  /// What it has of a study, judged by the plan of that machine, or, after saying so, by `plan`. Without trials
-  /// nothing.
+  /// What it has of a study, judged by the plan of that machine, or, after saying so, by `plan`. Nothing, after saying
+  /// why, where no trial counts.
   struct Found {
     store::Results results;
     analysis::Judgement judgement;

@@ -4,21 +4,30 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
+#include "runtime/analysis/format.h"
+#include "runtime/analysis/mentioned.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/analysis/readings.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/stats/design.h"
 #include "runtime/stats/estimators.h"
-#include "runtime/stats/symmetry.h"
+#include "runtime/stats/serial.h"
 #include "runtime/stats/width_stop.h"
 
 namespace expc::analysis {
 namespace {
 
 using store::TrialStatus;
+
+/// All that a metric of a place was read as, in the blocks that have a value.
+struct Readings {
+  const plan::MetricTerm* of = nullptr;
+  std::vector<double> values;
+};
 
 /// Block values of one cell, with what was lost.
 struct BlockValues {
@@ -29,8 +38,9 @@ struct BlockValues {
   Why why_lost;                   // of the newest of these: what was wrong before may be mended
   unsigned unused = 0;            // of these: all of its trials ended well
   Why why_unused;
-  Why apart;               // why blocks count for nothing in which not every point was tried
-  bool timed_out = false;  // one of the values
+  Why apart;                      // why blocks count for nothing in which not every point was tried
+  bool timed_out = false;         // one of the values
+  std::vector<Readings> readings;
 };
 
 /// The points of a cell, and where their outcomes of one block are.
@@ -99,9 +109,19 @@ class Members {
   std::vector<std::optional<size_t>> at_;
 };
 
+std::vector<double>& readingsOf(std::vector<Readings>& readings, const plan::MetricTerm& term) {
+  for (Readings& one : readings)
+    if (one.of == &term) return one.values;
+  return readings.emplace_back(&term).values;
+}
+
 /// The value of the cell's term where `members` are.
-Reading valueOf(const plan::Cell& cell, const Members& members) {
-  Reading reading = evaluate(*cell.term, [&](const plan::MetricTerm& term) { return members.read(term); });
+Reading valueOf(const plan::Cell& cell, const Members& members, std::vector<Readings>& readings) {
+  Reading reading = evaluate(*cell.term, [&](const plan::MetricTerm& term) {
+    const Reading found = members.read(term);
+    if (found.value && std::isfinite(*found.value)) readingsOf(readings, term).push_back(*found.value);
+    return found;
+  });
   if (cell.estimator != plan::Estimator::PairedRatio || !reading.value || reading.timed_out) {
     return reading;
   }
@@ -118,7 +138,7 @@ BlockValues blockValues(const Index& index, const plan::Cell& cell) {
   for (size_t i = 0; i < first.size(); ++i) {
     const int64_t block = first[i].block, session = first[i].session;
     members.moveTo(block, session);
-    const Reading reading = members.ended() ? valueOf(cell, members) : Reading{};
+    const Reading reading = members.ended() ? valueOf(cell, members, result.readings) : Reading{};
     if (reading.value) {
       // The worst rate is 0 in a ratio.
       result.timed_out |= reading.timed_out;
@@ -143,18 +163,71 @@ BlockValues blockValues(const Index& index, const plan::Cell& cell) {
   return result;
 }
 
-/// The values on the scale on which they are symmetric if both members' noise has one shape.
-std::vector<double> onScale(const plan::Cell& cell, std::vector<double> values) {
-  if (cell.estimator == plan::Estimator::PairedRatio)
-    for (double& value : values) value = std::log(value);
-  return values;
+double onScale(const plan::Cell& cell, double value) {
+  return cell.estimator == plan::Estimator::PairedRatio ? std::log(value) : value;
 }
 
-/// Of paired values the signed rank where they are symmetric, which is narrower; else, and of one point, the median.
-stats::NestedIntervals intervalsOf(const plan::Cell& cell, const std::vector<double>& values, bool skewed) {
-  if (cell.estimator == plan::Estimator::Median || skewed) return stats::orderStatistics(values);
-  const stats::NestedIntervals intervals = stats::signedRank(onScale(cell, values));
-  if (cell.estimator == plan::Estimator::PairedDifference) return intervals;
+/// Whether values of the metric are read from a clock, which has steps: zero is one of its readings.
+bool isTimed(const plan::Metric& metric) { return metric.unit == "s" || metric.unit.ends_with("/s"); }
+
+/// The distance at which a metric can be read, as far as few different readings show it.
+struct Step {
+  double reach = 0;  // what one makes of the cell's value, on its scale
+  std::string text;
+};
+
+/// The largest step among the metrics of the cell that a place gave few different readings of: what lies between two
+/// readings cannot be told apart. Readings that differ are at least a step apart.
+Step stepOf(const plan::Plan& plan, const plan::Cell& cell, const std::vector<Readings>& readings) {
+  constexpr size_t kFew = 3;
+  Step largest;
+  for (const Readings& coarse : readings) {
+    const plan::Metric* metric = plan.findMetric(coarse.of->metric);
+    const std::set<double> own(coarse.values.begin(), coarse.values.end());
+    if (!metric || metric->exact || own.size() > kFew || own.size() == coarse.values.size()) continue;
+    std::set<double> all;
+    for (const Readings& one : readings)
+      if (one.of->metric == coarse.of->metric) all.insert(one.values.begin(), one.values.end());
+    if (isTimed(*metric)) all.insert(0);
+    double step = INFINITY;
+    for (auto at = all.begin(); at != all.end() && std::next(at) != all.end(); ++at)
+      step = std::min(step, *std::next(at) - *at);
+    if (std::isinf(step)) continue;
+    const double reach = cell.estimator == plan::Estimator::PairedRatio ? std::log1p(step / *own.begin()) : step;
+    if (!(reach > largest.reach)) continue;
+    const std::string size = formatQuantity(step, metric->unit, metric->dimension);
+    largest = {reach, fmt::format("{} was read as {}, so the interval reaches by a step of {} to each side", metric->name,
+                                  own.size() == 1 ? "the same each time" : fmt::format("{} different values", own.size()),
+                                  size)};
+  }
+  return largest;
+}
+
+/// Of paired values the signed rank on the scale on which they are symmetric if both members' noise has one shape; of
+/// one point the median. What is estimated depends on the cell alone, and never on its values.
+stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& cell, const BlockValues& values,
+                                   CellEstimate& estimate) {
+  std::vector<double> scaled = values.values;
+  for (double& value : scaled) value = onScale(cell, value);
+  estimate.spreads = stats::spreads(scaled, values.sessions);
+  stats::NestedIntervals intervals;
+  if (cell.estimator == plan::Estimator::Median) {
+    for (const plan::MetricTerm& term : metricTerms(*cell.term))
+      estimate.correlation = std::max(estimate.correlation, evidence.correlation(term.metric));
+    estimate.worth = double(scaled.size()) / stats::inflationOf(estimate.correlation, values.sessions);
+    intervals = stats::orderStatistics(scaled, double(scaled.size()) / estimate.worth);
+  } else {
+    intervals = stats::signedRank(scaled);
+    if (estimate.spreads && estimate.spreads->p <= stats::kApart)
+      intervals = intervals.reaching([mean = estimate.spreads->mean](double alpha) { return mean.interval(alpha); });
+  }
+  const Step step = stepOf(evidence.index.plan(), cell, values.readings);
+  if (step.reach > 0 && intervals.estimate()) {
+    const double centre = *intervals.estimate();
+    estimate.steps = step.text;
+    intervals = intervals.reaching([=](double) { return std::pair(centre - step.reach, centre + step.reach); });
+  }
+  if (cell.estimator != plan::Estimator::PairedRatio) return intervals;
   return intervals.mapped([](double log) { return std::exp(log); });
 }
 
@@ -198,6 +271,13 @@ void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell&
   }
 }
 
+/// Why values that go on from one to the next have no interval, though they are many enough.
+std::string tooAlike(const CellEstimate& estimate, double confidence, double fewest) {
+  return fmt::format("cannot be judged: its values go on from one trial to the next (correlation {:.2f}), so that {} are "
+                     "worth {:.2g}, and {:.4g} % confidence takes {:.2g}",
+                     estimate.correlation, estimate.values.size(), estimate.worth, confidence * 100, fewest);
+}
+
 /// "needs 6 pairs, has 4", with what became of the others.
 std::string tooFew(const plan::Cell& cell, const BlockValues& values, double confidence, unsigned fewest) {
   std::string text = fmt::format("needs {} for {:.4g} % confidence, has {}", countNoun(cell, fewest), confidence * 100,
@@ -230,6 +310,23 @@ bool Evidence::wants(plan::TrialKind kind, const plan::Place& place) const {
   const std::vector<bool>& numbers = wanted[static_cast<size_t>(kind)];
   const std::optional<unsigned> number = index.number(place);
   return number && *number < numbers.size() && numbers[*number];
+}
+
+double Evidence::correlation(const std::string& metric) const {
+  const auto [known, fresh] = correlations.try_emplace(metric, 0);
+  const plan::Metric* declared = index.plan().findMetric(metric);
+  if (!fresh || !declared) return known->second;
+  stats::SerialCorrelation all;
+  for (const plan::Point& point : index.plan().points) {
+    std::vector<double> values;
+    std::vector<int64_t> sessions;
+    for (const PointValue& value : valuesAt(index, *declared, point)) {
+      values.push_back(value.value);
+      sessions.push_back(value.session);
+    }
+    if (!values.empty()) all.add(values, sessions);
+  }
+  return known->second = all.value();
 }
 
 bool Evidence::wantsAny() const {
@@ -296,22 +393,31 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
                  std::equal(values.values.begin() + 1, values.values.end(), values.values.begin());
   result.estimate.constant = result.exact;
   CellEstimate& estimate = result.estimate;
-  estimate.skewed = !result.exact && cell.estimator != plan::Estimator::Median &&
-                    stats::skewnessP(onScale(cell, values.values)) <= stats::kSkewed;
-  if (cell.points.size() == 1) estimate.spreads = stats::spreads(values.values, values.sessions);
   result.intervals = result.exact ? stats::NestedIntervals::exactly(values.values.front())
-                                  : intervalsOf(cell, values.values, estimate.skewed);
+                                  : intervalsOf(evidence, cell, values, estimate);
   if (adaptive && !result.exact) result.intervals = result.intervals.afterWidthStop();
   result.estimate.estimate = result.intervals.estimate();
   result.estimate.interval = result.intervals.interval(confidence);
   if (result.state == CellState::Measured && !result.estimate.interval) {
     const bool single = exact && values.values.size() == 1;
-    result.fewest =
-        single ? 2 : stats::minimumPairs(adaptive ? stats::confidenceUnderWidthStop(confidence) : confidence);
+    const double asked = adaptive ? stats::confidenceUnderWidthStop(confidence) : confidence;
+    const double fewest = 1 - std::log2(1 - asked), n = double(values.values.size());
+    result.fewest = single ? 2 : stats::minimumPairs(asked);
     result.estimate.why = single ? "is exact, and one value does not show that it is constant: two do"
-                                 : tooFew(cell, values, confidence, result.fewest);
+                          : n < result.fewest ? tooFew(cell, values, confidence, result.fewest)
+                                              : tooAlike(estimate, confidence, fewest);
+    if (!single && estimate.worth > 0 && estimate.worth < n)
+      result.fewest = unsigned(std::ceil(result.fewest * n / estimate.worth));
   }
   return result;
+}
+
+plan::Cell cellOf(const plan::Metric& metric, const std::string& point) {
+  plan::Cell cell;
+  cell.term = std::make_shared<const plan::Term>(plan::Term{plan::MetricTerm{metric.name, point}});
+  cell.kind = metric.kind;
+  cell.points = {point};
+  return cell;
 }
 
 std::string placeLabel(const Index& index, const plan::Place& place) {

@@ -2,6 +2,7 @@
 
 // From records to the estimate of one cell of a comparison or criterion.
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,9 +50,13 @@ bool isExact(const plan::Plan& plan, const plan::Term& term);
 struct Evidence {
   const Index& index;
   std::vector<bool> wanted[3];  // by TrialKind and the place's number: whether nextBlock asks for it
+  mutable std::map<std::string, double> correlations = {};  // by metric, of those that were asked for
 
   bool wants(plan::TrialKind kind, const plan::Place& place) const;
   bool wantsAny() const;
+  /// How much values of a metric go on from one block to the next: over all points, which were measured side by side
+  /// (stats/serial.h).
+  double correlation(const std::string& metric) const;
 };
 
 /// How many repetitions a design plans, when `complete` are there: where they adapt, as many as there are within its
@@ -77,6 +82,8 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
 
 /// The first line of what a worker said, short enough for a verdict's line.
 std::string brief(const std::string& reason);
+/// A metric of a point, without labels.
+plan::Cell cellOf(const plan::Metric& metric, const std::string& point);
 
 /// "precision=fp32 gpus=2", "the point" where it has no levels, with " (control NAME)" for one.
 std::string placeLabel(const Index& index, const plan::Place& place);

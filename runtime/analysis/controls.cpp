@@ -82,12 +82,9 @@ plan::Cell cellOf(const plan::Control& control, const Subject& subject, plan::Tr
   cell.kind = kind;
   cell.points = {place, control.point};
   cell.estimator = subject.ratio ? plan::Estimator::PairedRatio : plan::Estimator::PairedDifference;
-  if (subject.ratio)
-    cell.term = std::make_shared<const plan::Term>(
-        plan::Term{plan::OperationTerm{plan::OperationTerm::Op::Ratio, {metric(place), metric(control.point)}}});
-  else
-    cell.term = std::make_shared<const plan::Term>(
-        plan::Term{plan::OperationTerm{plan::OperationTerm::Op::Difference, {metric(place), metric(control.point)}}});
+  using Op = plan::OperationTerm::Op;
+  cell.term = std::make_shared<const plan::Term>(plan::Term{plan::OperationTerm{
+      subject.ratio ? Op::Ratio : Op::Difference, {metric(place), metric(control.point)}}});
   return cell;
 }
 

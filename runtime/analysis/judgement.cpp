@@ -19,6 +19,7 @@
 #include "runtime/plan/evaluate.h"
 #include "runtime/stats/estimators.h"
 #include "runtime/stats/procedures.h"
+#include "runtime/stats/serial.h"
 
 namespace expc::analysis {
 namespace {
@@ -54,7 +55,8 @@ PointStatus statusOf(const Evidence& evidence, const plan::Point& point, const p
 }
 
 /// The metric at the point; n = 0 if it has no value. Timeouts count in the ranks if the metric was measured at all.
-Summary summarise(const Index& index, const plan::Point& point, const plan::Metric& metric) {
+Summary summarise(const Evidence& evidence, const plan::Point& point, const plan::Metric& metric) {
+  const Index& index = evidence.index;
   const PlaceOutcomes& place = index.of(metric.kind, point.id);
   Summary summary;
   summary.point = point.id;
@@ -88,7 +90,8 @@ Summary summarise(const Index& index, const plan::Point& point, const plan::Metr
   }
   if (ranked.empty() || (absent && summary.values.empty())) return summary;
   summary.n = static_cast<unsigned>(ranked.size());
-  stats::NestedIntervals intervals = stats::orderStatistics(ranked);
+  stats::NestedIntervals intervals =
+      stats::orderStatistics(ranked, stats::inflationOf(evidence.correlation(metric.name), sessions));
   if (repetitionsAdapt(index.plan(), metric.kind)) intervals = intervals.afterWidthStop();
   summary.spreads = stats::spreads(ranked, sessions);
   summary.median = intervals.estimate();
@@ -204,7 +207,7 @@ Judgement judge(const Index& index) {
       noteMissing(index, judgement.points.back(), judgement);
     }
     for (const plan::Metric& metric : plan.metrics) {
-      Summary summary = summarise(index, point, metric);
+      Summary summary = summarise(evidence, point, metric);
       const PlaceOutcomes& place = index.of(metric.kind, point.id);
       if (!missingOnDevice(index, place, metric.name).empty()) continue;
       if (summary.n > 0)

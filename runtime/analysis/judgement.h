@@ -48,9 +48,7 @@ struct Scope {
   unsigned sessions = 0, nodes = 0;
 };
 
-/// Ratios are estimated on logs (the Hodges-Lehmann estimate of the blocks' log ratios, taken back). Where the block
-/// values are skewed, the signed rank speaks of another centre than their median, so estimate and interval are then
-/// those of the median, by the sign test. Ends and values may be infinite where a member timed out; the estimate is
+/// Ratios are estimated on logs (the Hodges-Lehmann estimate of the blocks' log ratios, taken back). Ends and values may be infinite where a member timed out; the estimate is
 /// absent where infinities leave it undefined. Read `interval` on its own.
 struct CellEstimate {
   unsigned cell = 0;  // index in its comparison or criterion
@@ -59,8 +57,12 @@ struct CellEstimate {
   Scope scope;
   std::vector<double> values;  // by block
   bool constant = false;       // exact metrics that never varied: the interval is the value
-  bool skewed = false;         // of several points: the block values are, and their median is estimated
-  std::optional<stats::Spreads> spreads = std::nullopt;  // of one point: of values from several sessions
+  /// Of values from several sessions; of ratios on logs. What is not of one point has an interval that allows for
+  /// sessions that are apart (stats::kApart).
+  std::optional<stats::Spreads> spreads = std::nullopt;
+  double correlation = 0;  // of one point: of a value with the next
+  double worth = 0;        // of one point: as many independent values its interval is made for
+  std::string steps = "";  // what was read in steps, and so coarsely that the interval allows for one: a sentence
   Verdict verdict = Verdict::NotRun;                     // of the cell alone, for criteria
   std::string why;                                       // when not pass: "needs 6 pairs for 95 % confidence, has 4"
   /// "" or that trials ended well whose values cannot be used: no pass rests on the others alone.

@@ -37,8 +37,13 @@ bool isDecided(const CriterionResult& result) {
 bool allDecided(const Index& index, plan::TrialKind kind) {
   const Evidence evidence{index, {}};
   Judgement judgement;
-  for (const plan::Criterion& criterion : index.plan().criteria)
-    judgement.criteria.push_back(judgeCriterion(evidence, criterion));
+  // Verdicts alone: what comes next is not asked, and takes longest.
+  for (const plan::Criterion& criterion : index.plan().criteria) {
+    CriterionResult& result = judgement.criteria.emplace_back();
+    result.name = criterion.name;
+    if (isLookedAt(criterion, kind))
+      result.verdict = decideCriterion(criterion, measureCriterion(evidence, criterion)).verdict;
+  }
   judgeControls(evidence, judgement);
   return lookDecides(index.plan(), kind, judgement.criteria);
 }

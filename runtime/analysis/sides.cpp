@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "runtime/analysis/cells.h"
@@ -20,6 +19,7 @@ struct Both {
   ValuesBySession before, after;
   bool exact = false;
   double least = 0;  // the smallest p-value that so many values can have
+  double here = 1;   // the p-value of these sessions, as if there were no others
   std::optional<plan::Direction> better = std::nullopt;
 };
 
@@ -53,10 +53,6 @@ class Collector {
 
  private:
   void addMetric(const plan::Metric& metric, const plan::Point& point) {
-    plan::Cell cell;
-    cell.term = std::make_shared<const plan::Term>(plan::Term{plan::MetricTerm{metric.name, point.id}});
-    cell.kind = metric.kind;
-    cell.points = {point.id};
     Both both;
     both.shift.subject = metric.name;
     both.shift.label = plan_.label(point);
@@ -64,7 +60,7 @@ class Collector {
     both.shift.dimension = metric.dimension;
     both.exact = metric.exact;
     both.better = metric.better;
-    add(std::move(both), cell, true);
+    add(std::move(both), cellOf(metric, point.id), true);
   }
   void addCell(const plan::Comparison& comparison, const plan::Cell& cell) {
     Both both;
@@ -94,15 +90,6 @@ class Collector {
   unsigned only_before_ = 0, only_after_ = 0;
 };
 
-std::vector<double> sessionMedians(const ValuesBySession& all) {
-  std::map<int64_t, std::vector<double>> by_session;
-  for (size_t i = 0; i < all.values.size(); ++i) by_session[all.sessions[i]].push_back(all.values[i]);
-  std::vector<double> medians;
-  for (const auto& [session, values] : by_session)
-    if (const auto median = stats::orderStatistics(values).estimate()) medians.push_back(*median);
-  return medians;
-}
-
 bool constant(const std::vector<double>& values) {
   return values.size() > 1 && std::equal(values.begin() + 1, values.end(), values.begin());
 }
@@ -111,16 +98,24 @@ bool allPositive(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double value) { return value > 0; });
 }
 
-/// Sets everything of the shift but what Holm decides; returns its p-value, or nothing where it is no matter of chance.
-std::optional<double> measure(Both& both) {
+/// With what sessions may lie apart: as their means show it, or, where too few do, as far as is allowed for.
+stats::NestedIntervals withSessions(const stats::NestedIntervals& intervals, Both& both,
+                                    const std::vector<double>& before, const std::vector<double>& after) {
+  const auto shift = stats::shiftOfMeans(after, both.after.sessions, before, both.before.sessions);
+  both.shift.by_session = shift.has_value();
+  if (shift) return intervals.reaching([shift = *shift](double alpha) { return shift.interval(alpha); });
+  if (!intervals.estimate()) return intervals;
+  const double centre = *intervals.estimate();
+  const double reach = both.shift.ratio ? std::log(kSessionsApart)
+                                        : (kSessionsApart - 1) * std::abs(both.shift.before.value_or(0));
+  return intervals.reaching([=](double) { return std::pair(centre - reach, centre + reach); });
+}
+
+/// Sets everything of the shift but what Holm decides; whether that is a matter of chance.
+bool measure(Both& both) {
   Shift& shift = both.shift;
   std::vector<double> before = both.before.values, after = both.after.values;
   const bool exact = shift.constant = both.exact && constant(before) && constant(after);
-  if (!exact) {
-    std::vector<double> of_before = sessionMedians(both.before), of_after = sessionMedians(both.after);
-    shift.by_session = std::min(of_before.size(), of_after.size()) >= kSessionsToGeneralise;
-    if (shift.by_session) std::swap(before, of_before), std::swap(after, of_after);
-  }
   shift.before_n = static_cast<unsigned>(before.size());
   shift.after_n = static_cast<unsigned>(after.size());
   shift.before = stats::orderStatistics(before).estimate();
@@ -132,20 +127,23 @@ std::optional<double> measure(Both& both) {
   stats::NestedIntervals intervals =
       exact ? stats::NestedIntervals::exactly(after[0] == before[0] ? 0 : after[0] - before[0])
             : stats::rankSum(after, before);
-  shift.p = intervals.smallestAlpha([](double low, double high) { return low > 0 || high < 0; });
+  const auto away = [](double low, double high) { return low > 0 || high < 0; };
+  both.here = intervals.smallestAlpha(away);
   both.least = exact ? 0 : intervals.smallestAlpha([](double, double) { return true; });
+  if (!exact) intervals = withSessions(intervals, both, before, after);
+  shift.p = intervals.smallestAlpha(away);
   if (shift.ratio) intervals = intervals.mapped([](double log) { return std::exp(log); });
   shift.estimate = intervals.estimate();
   shift.interval = intervals.interval(kConfidence);
   shift.moved = exact && shift.p == 0;
   shift.tellable = stats::significant(both.least, 1 - kConfidence);
-  if (exact) return std::nullopt;
-  return shift.p;
+  return !exact;
 }
 
 void sayWorse(Both& both) {
   Shift& shift = both.shift;
-  if (!both.better || !shift.moved || !shift.estimate) return;
+  shift.directed = both.better.has_value();
+  if (!both.better || !(shift.moved || shift.apart) || !shift.estimate) return;
   const double neutral = shift.ratio ? 1 : 0;
   shift.worse = *both.better == plan::Direction::Lower ? *shift.estimate > neutral : *shift.estimate < neutral;
 }
@@ -163,16 +161,22 @@ Sides compareSides(const Index& before, const Index& after) {
   Collector collector(before, after);
   std::vector<Both> all = collector.collect();
   collector.tell(sides);
-  std::vector<double> p_values;
-  std::vector<size_t> tested;
+  std::vector<Both*> tested;
+  std::vector<double> p_values, here;
   // What has too few values to be found to have moved costs the others nothing.
-  for (size_t i = 0; i < all.size(); ++i)
-    if (const auto p = measure(all[i]); p && all[i].shift.tellable) {
-      p_values.push_back(*p);
-      tested.push_back(i);
+  for (Both& both : all)
+    if (measure(both) && both.shift.tellable) {
+      p_values.push_back(both.shift.p);
+      here.push_back(both.here);
+      tested.push_back(&both);
     }
-  const std::vector<double> levels = stats::holmLevels(p_values, 1 - kConfidence);
-  for (size_t i = 0; i < tested.size(); ++i) all[tested[i]].shift.moved = stats::significant(p_values[i], levels[i]);
+  const std::vector<double> levels = stats::holmLevels(p_values, 1 - kConfidence),
+                            levels_here = stats::holmLevels(here, 1 - kConfidence);
+  for (size_t i = 0; i < tested.size(); ++i) {
+    Shift& shift = tested[i]->shift;
+    shift.moved = stats::significant(p_values[i], levels[i]);
+    shift.apart = !shift.moved && stats::significant(here[i], levels_here[i]);
+  }
   const double least_level = (1 - kConfidence) / static_cast<double>(std::max<size_t>(1, tested.size()));
   sides.tested = static_cast<unsigned>(tested.size());
   for (Both& both : all) {

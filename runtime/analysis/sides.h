@@ -12,9 +12,9 @@
 
 namespace expc::analysis {
 
-/// Sessions that each side needs so that a test can take a session for one value and speak of sessions in general: of
-/// 4 against 4 the least p is 2.9 %.
-inline constexpr unsigned kSessionsToGeneralise = 4;
+/// How far apart sessions of the same may lie where nothing shows it, as with one session on each side: what moved did
+/// so by more. Placement, temperature and the state of a machine make some per cent; this leaves room.
+inline constexpr double kSessionsApart = 1.25;
 
 /// A metric at a point, or a cell of a comparison, on both sides.
 struct Shift {
@@ -22,19 +22,23 @@ struct Shift {
   std::string label;    // "precision=fp32 gpus=2"
   bool comparison = false;
   std::string unit, dimension;
-  unsigned before_n = 0, after_n = 0;   // values: of blocks, or of sessions
+  unsigned before_n = 0, after_n = 0;   // values
   std::optional<double> before, after;  // medians
   bool ratio = false;                   // `estimate` is after / before, else after - before
   std::optional<double> estimate;
-  std::optional<stats::Interval> interval;  // at kConfidence, for this one alone; absent: too few values
-  double p = 1;                             // that both sides are of one distribution
+  /// At kConfidence, for this one alone, with the spread between sessions in it; absent: too few values.
+  std::optional<stats::Interval> interval;
+  double p = 1;                             // that both sides' sessions are of one distribution
   bool moved = false;                       // by Holm over all shifts at 1 - kConfidence
   bool tellable = false;                    // so many values could have been found to have moved, among so many shifts
   bool constant = false;                    // exact, and never varied on either side: no matter of chance
-  bool by_session = false;                  // a value is the median of a session
-  /// Of a metric that moved: whether for worse; absent of a comparison, and of a metric that does not say what is
-  /// better.
+  bool by_session = false;                  // the spread between sessions is seen, and not only allowed for
+  /// These sessions lie apart by more than what is inside them, and not by more than what sessions may.
+  bool apart = false;
+  /// Of a metric that moved, or lies apart: whether for worse; absent of a comparison, and of a metric that does not say
+  /// what is better.
   std::optional<bool> worse;
+  bool directed = false;  // the metric says what is better
 };
 
 struct Sides {
@@ -43,7 +47,7 @@ struct Sides {
   Scope before, after;                       // sessions and nodes of the values
   unsigned only_before = 0, only_after = 0;  // metrics at points that one side alone has
 
-  /// Whether every shift that could be told, and is a matter of chance, rests on sessions as values.
+  /// Whether every shift that could be told, and is a matter of chance, has the spread between sessions in it.
   bool generalises() const;
 };
 

@@ -32,11 +32,8 @@ std::pair<std::vector<plan::Cell>, std::vector<std::string>> subjectCells(const 
   const plan::Metric* metric = plan.findMetric(subject);
   for (const plan::Point& point : plan.points) {
     if (!metric) break;
-    plan::Cell cell;
+    plan::Cell cell = cellOf(*metric, point.id);
     for (size_t i = 0; i < plan.factors.size(); ++i) cell.labels.push_back(plan.levelLabel(point, i));
-    cell.term = std::make_shared<const plan::Term>(plan::Term{plan::MetricTerm{subject, point.id}});
-    cell.kind = metric->kind;
-    cell.points = {point.id};
     cells.push_back(std::move(cell));
   }
   return {std::move(cells), std::move(factors)};

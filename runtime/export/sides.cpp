@@ -90,13 +90,13 @@ std::vector<std::string> scopeOf(const SidesView& view) {
                               report::counted(before.sessions, "session"), report::counted(before.nodes, "node"),
                               report::counted(after.sessions, "session"), report::counted(after.nodes, "node")));
   if (view.sides.generalises())
-    lines.push_back("a value is the median of a session, so what moved holds of sessions like these");
+    lines.push_back("how far sessions lie apart is in the intervals, so what moved holds of sessions like these");
   else
-    lines.push_back(
-        fmt::format("what moved holds of these sessions; they may lie apart for reasons of their own (the machine, its "
-                    "temperature, the day). {} sessions on each side would speak of sessions in general; one study "
-                    "with both as levels of a factor compares them inside blocks",
-                    analysis::kSessionsToGeneralise));
+    lines.push_back(fmt::format(
+        "so few sessions do not show how far sessions lie apart (the machine, its temperature, the day), so only what "
+        "differs by more than {:.2f}x counts as moved. Further sessions show it (`expc run --fresh` after a restart); "
+        "one study with both as levels of a factor compares them inside blocks",
+        analysis::kSessionsApart));
   const auto differing = differences(view);
   if (differing.size() > 1) {
     std::vector<std::string> names;
@@ -106,12 +106,30 @@ std::vector<std::string> scopeOf(const SidesView& view) {
   return lines;
 }
 
-bool isRegression(const SidesView& view, const analysis::Shift& shift) {
-  if (!shift.moved || !shift.worse.value_or(false) || !shift.interval) return false;
-  if (shift.ratio) return shift.interval->low > 1 + view.margin || shift.interval->high < 1 / (1 + view.margin);
+namespace {
+
+/// Whether all from `low` to `high` is a change by more than the margin.
+bool isBeyond(const SidesView& view, const analysis::Shift& shift, double low, double high) {
+  if (shift.ratio) return low > 1 + view.margin || high < 1 / (1 + view.margin);
   const double margin =
       shift.dimension == "share" || !shift.before ? view.margin : view.margin * std::abs(*shift.before);
-  return shift.interval->low > margin || shift.interval->high < -margin;
+  return low > margin || high < -margin;
+}
+
+bool losesVerdict(const SidesView& view) {
+  const auto pairs = verdictPairs(view);
+  return std::any_of(pairs.begin(), pairs.end(), [](const VerdictPair& pair) { return pair.lost; });
+}
+
+bool anyShift(const SidesView& view, const std::function<bool(const analysis::Shift&)>& holds) {
+  return std::any_of(view.sides.shifts.begin(), view.sides.shifts.end(), holds);
+}
+
+}  // namespace
+
+bool isRegression(const SidesView& view, const analysis::Shift& shift) {
+  return shift.moved && shift.worse.value_or(false) && shift.interval &&
+         isBeyond(view, shift, shift.interval->low, shift.interval->high);
 }
 
 std::vector<analysis::Missing> missingOf(const SidesView& view) {
@@ -141,16 +159,29 @@ std::vector<analysis::Missing> missingOf(const SidesView& view) {
   return all;
 }
 
+static bool isWorse(const SidesView& view) {
+  return anyShift(view, [&](const auto& shift) { return isRegression(view, shift); }) ||
+         (losesVerdict(view) &&
+          anyShift(view, [](const auto& shift) { return shift.moved && shift.worse.value_or(true); }));
+}
+
+bool isOpen(const SidesView& view, const analysis::Shift& shift) {
+  if (!shift.tellable) return shift.directed;
+  return shift.apart && shift.worse.value_or(false) && shift.estimate &&
+         isBeyond(view, shift, *shift.estimate, *shift.estimate);
+}
+
+static bool isOpen(const SidesView& view) {
+  return losesVerdict(view) || anyShift(view, [&](const auto& shift) { return isOpen(view, shift); });
+}
+
 Verdict outcomeOf(const SidesView& view) {
-  const auto pairs = verdictPairs(view);
   const auto missing = missingOf(view);
   if (std::ranges::any_of(missing, [](const auto& one) { return one.verdict == Verdict::Broken; }))
     return Verdict::Broken;
-  if (std::ranges::any_of(pairs, &VerdictPair::lost) ||
-      std::ranges::any_of(view.sides.shifts, [&](const auto& shift) { return isRegression(view, shift); }))
-    return Verdict::Fail;
+  if (isWorse(view)) return Verdict::Fail;
   const bool one_sided = view.sides.only_before + view.sides.only_after > 0;
-  return missing.empty() && !one_sided ? Verdict::Pass : Verdict::Inconclusive;
+  return missing.empty() && !one_sided && !isOpen(view) ? Verdict::Pass : Verdict::Inconclusive;
 }
 
 std::string changeText(const analysis::Shift& shift) {

@@ -49,8 +49,11 @@ std::vector<std::string> scopeOf(const SidesView& view);
 bool isRegression(const SidesView& view, const analysis::Shift& shift);
 /// What fails after and did not before, and what one side has no value of, so that it cannot be compared.
 std::vector<analysis::Missing> missingOf(const SidesView& view);
-/// What the comparison comes to. Broken: something fails after. Fail: a verdict that held is lost, or a metric
-/// regressed. Inconclusive: something cannot be compared. Else a pass.
+/// What keeps it open whether a metric got worse: too few values, or sessions that may lie so far apart.
+bool isOpen(const SidesView& view, const analysis::Shift& shift);
+/// What the comparison comes to. Broken: something fails after. Fail: a metric regressed, or a verdict that held is lost
+/// and something moved. Inconclusive: something cannot be compared, or cannot be told, or a verdict that held does not
+/// any more and nothing moved. Else a pass.
 analysis::Verdict outcomeOf(const SidesView& view);
 
 /// "1.12x [1.10x, 1.14x]", "+3.0 ms".

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/meaning.h"
@@ -17,18 +18,20 @@ namespace {
 
 constexpr size_t kMostRows = 40;
 
-/// What moved, regressions first, then by how sure it is.
+/// What moved, regressions first, then by how sure it is, and what lies apart in these sessions.
 std::vector<const analysis::Shift*> movedOf(const SidesView& view) {
   std::vector<const analysis::Shift*> moved;
   for (const analysis::Shift& shift : view.sides.shifts)
-    if (shift.moved) moved.push_back(&shift);
+    if (shift.moved || shift.apart) moved.push_back(&shift);
   std::stable_sort(moved.begin(), moved.end(), [&](const analysis::Shift* a, const analysis::Shift* b) {
-    return std::pair(!isRegression(view, *a), a->p) < std::pair(!isRegression(view, *b), b->p);
+    const auto rank = [&](const analysis::Shift& one) { return std::tuple(!isRegression(view, one), one.apart, one.p); };
+    return rank(*a) < rank(*b);
   });
   return moved;
 }
 
 std::string wayOf(const SidesView& view, const analysis::Shift& shift) {
+  if (shift.apart) return "undecided";
   if (!shift.worse) return "";
   if (!*shift.worse) return "better";
   return isRegression(view, shift) || view.margin == 0 ? "worse" : "worse, within the margin";
@@ -45,14 +48,16 @@ std::vector<std::string> rowOf(const SidesView& view, const analysis::Shift& shi
 
 const std::vector<std::string> kColumns = {"what", "where", "before", "after", "change", "n", ""};
 
-/// "3 of 24 moved (Holm over 24 at 95 %); 4 could not be told with so few values".
+/// "3 of 24 moved (Holm over 24 at 95 %); 4 could not have been found to move with so few values".
 std::string summary(const SidesView& view) {
   const auto& shifts = view.sides.shifts;
   const auto moved = std::count_if(shifts.begin(), shifts.end(), [](const auto& shift) { return shift.moved; });
+  const auto apart = std::count_if(shifts.begin(), shifts.end(), [](const auto& shift) { return shift.apart; });
   const auto few = std::count_if(shifts.begin(), shifts.end(), [](const auto& shift) { return !shift.tellable; });
   std::string text = fmt::format("{} of {} moved", moved, shifts.size());
   if (view.sides.tested > 0)
     text += fmt::format(" (Holm over {} at {})", view.sides.tested, analysis::formatConfidence(analysis::kConfidence));
+  if (apart > 0) text += fmt::format("; {} undecided: apart in these sessions, by no more than sessions may be", apart);
   if (few > 0) text += fmt::format("; {} could not have been found to move with so few values", few);
   if (view.sides.only_before + view.sides.only_after > 0)
     text += fmt::format("; measured before alone: {}, after alone: {}", view.sides.only_before, view.sides.only_after);
@@ -148,6 +153,7 @@ llvm::json::Value shiftJson(const SidesView& view, const analysis::Shift& shift)
                             {"moved", shift.moved},
                             {"tellable", shift.tellable},
                             {"by_session", shift.by_session},
+                            {"undecided", isOpen(view, shift)},
                             {"worse", shift.worse ? llvm::json::Value(*shift.worse) : llvm::json::Value(nullptr)},
                             {"regression", isRegression(view, shift)}};
 }

@@ -240,7 +240,6 @@ GridCell gridCell(const analysis::CellEstimate& estimate) {
   cell.interval = estimate.interval;
   cell.n = estimate.scope.complete;
   cell.constant = estimate.constant;
-  cell.skewed = estimate.skewed;
   cell.spreads = estimate.spreads;
   cell.values = estimate.values;
   if (!estimate.estimate) cell.note = estimate.why.empty() ? "not run" : estimate.why;
@@ -281,7 +280,6 @@ std::string asideText(const GridCell& cell) {
   std::string text;
   if (cell.timeouts) text += fmt::format(", {} timed out", cell.timeouts);
   if (cell.timeouts && cell.limit > 0) text += " after " + durationText(cell.limit);
-  if (cell.skewed) text += ", skewed";
   if (cell.never) text += fmt::format(", {} never got there", cell.never);
   if (cell.out_of_memory) text += fmt::format(", unstable: out of memory in {}", counted(cell.out_of_memory, "block"));
   return text;

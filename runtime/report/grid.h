@@ -28,7 +28,6 @@ struct GridCell {
   std::optional<double> published = std::nullopt;        // by a reference: shown beside, not judged
   unsigned never = 0;                                    // of n: a series that never got there
   double limit = 0;                                      // seconds that the timeouts met at most
-  bool skewed = false;                                   // pairs, so that the estimate is their median
   std::optional<stats::Spreads> spreads = std::nullopt;  // of values from several sessions
   unsigned out_of_memory = 0;                  // blocks beside these values in which the point ran out of memory
   std::optional<double> ideal = std::nullopt;  // what devices that lose nothing to each other would give

@@ -88,7 +88,8 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
                   {"interval", intervalJson(estimate.interval)},
                   {"scope", scope(estimate.scope)},
                   {"constant", estimate.constant},
-                  {"skewed", estimate.skewed},
+                  {"correlation", estimate.correlation},
+                  {"steps", plan::jsonText(estimate.steps)},
                   {"spreads", spreads(estimate.spreads)}};
     if (out.whole()) {
       object["points"] = placeNames(cell.points);

@@ -131,21 +131,28 @@ std::string nextStepText(const analysis::CriterionResult& result) {
   return "";
 }
 
-/// Where the signed rank would speak of another centre than the median.
-std::string skewText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
-  constexpr size_t kNamed = 3;
-  std::vector<std::string> names;
-  for (const analysis::CellEstimate& cell : result.cells)
-    if (cell.skewed)
-      names.push_back(
-          cell.cell < criterion.cells.size() ? analysis::cellLabel(criterion.factors, criterion.cells[cell.cell]) : "");
-  if (names.empty()) return "";
-  std::string where;
-  if (result.cells.size() > 1)
-    where = names.size() <= kNamed ? " at " + joined(names)
-                                   : fmt::format(" in {} of {} cells", names.size(), result.cells.size());
-  return fmt::format("the pairs are skewed{}: there the estimate is their median, with the sign test's interval",
-                     where);
+/// " (at level=1)", or nothing where there is one cell.
+std::string whereText(const plan::Criterion& criterion, const analysis::CellEstimate& cell) {
+  const std::string where = cell.cell < criterion.cells.size()
+                                ? analysis::cellLabel(criterion.factors, criterion.cells[cell.cell])
+                                : "";
+  return where.empty() ? "" : " (at " + where + ")";
+}
+
+/// Why intervals are wider than the values' own scatter makes them: the first of each reason.
+std::vector<std::string> widerNotes(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
+  std::vector<std::string> notes;
+  const auto first = [&](auto holds, auto text) {
+    const auto cell = std::find_if(result.cells.begin(), result.cells.end(), holds);
+    if (cell != result.cells.end()) notes.push_back(text(*cell) + whereText(criterion, *cell));
+  };
+  first([](const auto& cell) { return cell.correlation > 0; },
+        [](const auto& cell) {
+          return fmt::format("values go on from one trial to the next (correlation {:.2f}): {} count as {:.1f}",
+                             cell.correlation, cell.values.size(), cell.worth);
+        });
+  first([](const auto& cell) { return !cell.steps.empty(); }, [](const auto& cell) { return cell.steps; });
+  return notes;
 }
 
 /// Of the cell whose sessions lie farthest apart.
@@ -156,10 +163,12 @@ std::string sessionsText(const plan::Plan& plan, const plan::Criterion& criterio
     if (cell.spreads && (!widest || cell.spreads->between > widest->spreads->between)) widest = &cell;
   if (!widest || widest->cell >= criterion.cells.size()) return "";
   const plan::Cell& cell = criterion.cells[widest->cell];
-  const std::string where = analysis::cellLabel(criterion.factors, cell);
+  const bool ratio = cell.estimator == plan::Estimator::PairedRatio;
   return "values scatter by " +
-         spreadsText(*widest->spreads, criterion.unit, std::string(analysis::dimensionOf(plan, cell))) +
-         (where.empty() ? "" : " (at " + where + ")");
+         (ratio ? spreadsText(*widest->spreads, "", "share")
+                : spreadsText(*widest->spreads, criterion.unit, std::string(analysis::dimensionOf(plan, cell)))) +
+         whereText(criterion, *widest) +
+         (cell.points.size() > 1 && widest->spreads->p <= stats::kApart ? ", and the interval allows for it" : "");
 }
 
 /// The metrics and points that a criterion reads.
@@ -188,6 +197,29 @@ std::string apartText(const plan::Plan& plan, const plan::Criterion& criterion, 
   return fmt::format("{} {} far apart from the others of {} point, and count{} as they do: {}{}", counted(all, "value"),
                      all == 1 ? "lies" : "lie", all == 1 ? "its" : "their", all == 1 ? "s" : "", joined(names, "; "),
                      all > kNamed ? "; …" : "");
+}
+
+/// Trials that were tried and do not count, by arm: where one arm loses more than another, what is left of it may not be
+/// like it.
+std::string lossText(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Criterion& criterion) {
+  constexpr size_t kNamed = 4;
+  std::set<std::string> points;
+  for (const plan::Cell& cell : criterion.cells)
+    for (const plan::Place& place : cell.points) points.insert(place.point);
+  std::vector<std::pair<double, std::string>> arms;
+  for (const std::string& point : points) {
+    const analysis::PointStatus* status = judgement.status(point, criterion.cells.front().kind);
+    if (!status) continue;
+    const unsigned lost = status->failed + status->timeouts + status->infeasible + status->invalid;
+    arms.emplace_back(-double(lost) / std::max(1u, lost + status->valid),
+                      fmt::format("{} of {} at {}", lost, lost + status->valid, placeText(plan, point)));
+  }
+  std::stable_sort(arms.begin(), arms.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (arms.empty() || arms.front().first == 0) return "";
+  std::vector<std::string> names;
+  for (size_t i = 0; i < arms.size() && i < kNamed; ++i) names.push_back(arms[i].second);
+  return fmt::format("trials that failed, timed out or were disturbed: {}{}", joined(names, ", "),
+                     arms.size() > kNamed ? ", fewer elsewhere" : "");
 }
 
 /// What its trials note, the most frequent first: "12 of its 28 trials: other processes took over 10 % of its cores".
@@ -273,6 +305,7 @@ std::string countsText(const plan::Criterion& criterion, const analysis::Criteri
   if (scope.lost) text += fmt::format(" ({} lost)", scope.lost);
   if (scope.sessions) text += ", of " + counted(scope.sessions, "session");
   if (scope.nodes) text += " on " + counted(scope.nodes, "node");
+  if (criterion.confidence && scope.sessions == 1) text += "; what restarts change is not in it";
   return text;
 }
 
@@ -309,9 +342,11 @@ std::vector<VerdictLine> verdictLines(const plan::Plan& plan, const analysis::Ju
   say("how sure", surenessText(criterion, result), !marksOf(result).empty());
   say(result.scope.complete ? "tested" : "about", testedText(plan, results, result));
   const analysis::Description& seen = *judgement.description;
-  for (std::string note : {lookText(criterion, result), skewText(criterion, result),
-                           sessionsText(plan, criterion, result), apartText(plan, criterion, seen)})
+  for (std::string note :
+       {lookText(criterion, result), sessionsText(plan, criterion, result), apartText(plan, criterion, seen)})
     say("note", std::move(note));
+  for (std::string& note : widerNotes(criterion, result)) say("note", std::move(note));
+  if (!criterion.cells.empty()) say("note", lossText(plan, judgement, criterion));
   for (std::string& note : driftNotes(criterion, seen)) say("note", std::move(note));
   if (!criterion.cells.empty())
     for (std::string& note : trialNotes(criterion, results)) say("note", std::move(note));

@@ -68,7 +68,7 @@ TEST_CASE("a reason is said once") {
 
 TEST_CASE("how sure a claim with a confidence is") {
   const plan::Criterion claim = claimOnPairs();
-  const std::string counts = "; it rests on 7 of 7 pairs in each cell, of 1 session on 1 node";
+  const std::string counts = "; it rests on 7 of 7 pairs in each cell, of 1 session on 1 node; what restarts change is not in it";
   analysis::CriterionResult result = judged(Verdict::Pass);
   CHECK(said(claim, result, "how sure") ==
         "at 95 % confidence, a claim that does not hold would pass in at most 2.5 % of such studies" + counts);
@@ -115,7 +115,7 @@ TEST_CASE("what a verdict rests on is told by the cell that has the fewest") {
   result.cells[0].scope = result.scope;
   CHECK(said(claim, result, "how sure") ==
         "intervals of 95 % confidence do not decide it; it rests on 20 pairs (7 were planned) in the cell that has the "
-        "fewest, of 1 session on 1 node");
+        "fewest, of 1 session on 1 node; what restarts change is not in it");
 }
 
 TEST_CASE("a claim on single trials says what so few of them leave open") {
@@ -170,12 +170,11 @@ TEST_CASE("a pass that does not stand, or on little, does not look like a sure o
 TEST_CASE("what comes next, and what is to be noted") {
   const plan::Criterion claim = claimOnPairs();
   analysis::CriterionResult result = judged(Verdict::Inconclusive);
-  result.cells[1].skewed = true;
+  result.cells[1].steps = "t was read as the same each time";
   result.next = analysis::NextStep{analysis::NextStep::Reach::Decides, 9, 16, 240, Verdict::Fail};
   CHECK(said(claim, result, "next") ==
         "about 9 more blocks (4 min) would decide it, probably as FAIL, if the estimates stay where they are");
-  CHECK(said(claim, result, "note") ==
-        "the pairs are skewed at gpus=2: there the estimate is their median, with the sign test's interval");
+  CHECK(said(claim, result, "note") == "t was read as the same each time (at gpus=2)");
   result.next = analysis::NextStep{analysis::NextStep::Reach::Intervals, 1, 6, {}};
   CHECK(said(claim, result, "next") == "1 more block would give it intervals");
   result.next = analysis::NextStep{analysis::NextStep::Reach::OutOfReach, 0, 0, {}};

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <thread>
+#include <variant>
 
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/published.h"
@@ -35,6 +36,21 @@ plan::Reading centreOf(const plan::Plan& plan, const Model& model, const plan::M
     if (point && metric.name == term.metric)
       return {metric.centres[static_cast<size_t>(point - plan.points.data())], false, ""};
   return {std::nullopt, false, "no such metric"};
+}
+
+/// Whether the term multiplies and divides alone, so that noise that is a share of a metric needs no size of it.
+bool isProduct(const plan::Plan& plan, const plan::Term& term) {
+  using Op = plan::OperationTerm::Op;
+  if (const auto* metric = std::get_if<plan::MetricTerm>(&term.node)) {
+    const plan::Metric* declared = plan.findMetric(metric->metric);
+    return !declared || !declared->derived || isProduct(plan, *declared->derived);
+  }
+  if (const auto* scale = std::get_if<plan::ScaleTerm>(&term.node)) return isProduct(plan, *scale->term);
+  const auto* operation = std::get_if<plan::OperationTerm>(&term.node);
+  if (!operation) return true;
+  const bool multiplies = operation->op == Op::Product || operation->op == Op::Quotient || operation->op == Op::Ratio;
+  return multiplies && std::all_of(operation->operands.begin(), operation->operands.end(),
+                                   [&](const plan::TermPtr& operand) { return isProduct(plan, *operand); });
 }
 
 /// Whether trials of all that the term reads were seen.
@@ -138,6 +154,11 @@ class Designer {
       one.skipped = whyNotSimulated(plan_.criteria[c]);
       for (const double truth : truths_[c])
         if (one.skipped.empty() && !std::isfinite(truth)) one.skipped = "its value cannot be computed without trials";
+      for (const plan::Cell& cell : plan_.criteria[c].cells)
+        if (one.skipped.empty() && !isProduct(plan_, *cell.term) && !isMeasured(plan_, model_, *cell.term))
+          one.skipped =
+              "it adds or subtracts, so the size of what it reads decides, and nothing is stored of it: `expc run "
+              "--pilot` measures that first";
       if (const auto stated = options_.effects.find(one.name);
           stated != options_.effects.end() && study_.movesByFactor(c) && !(stated->second > 0))
         one.skipped = "what was stated of it is not above zero, and its values are";

@@ -40,6 +40,11 @@ struct Model {
   std::map<plan::TrialKind, std::vector<std::vector<double>>> residuals;
   /// In place of both: noise of one trial of a point, with a standard deviation near 1.
   std::function<double(stats::NormalStream&, size_t point)> shape = nullptr;
+  /// What no stored trials say, and the self-test asks about: the share of a trial's noise that is the trial's before it,
+  /// and sessions of so many blocks that move each point on its own, by that many standard deviations.
+  double carried = 0;
+  unsigned blocks_of_session = 0;  // 0: one session
+  double apart = 0;
   /// By criterion and cell: what stored trials give for it, as a report says it; nothing where they give none.
   std::vector<std::vector<std::optional<double>>> estimates;
   double lost = 0;                            // chance that a trial fails; it is tried again as in a run

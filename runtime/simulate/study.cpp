@@ -143,7 +143,7 @@ class Run {
     trial.id = ++trials_;
     trial.key = kind.keys[number];
     trial.block = block + kBlocksOfKind * static_cast<int64_t>(kind.design->kind);
-    trial.session = 1;
+    trial.session = sessionOf(block);
     trial.attempt = attempt;
     trial.seconds = kind.seconds;
     if (study_.model_.infeasible[point])
@@ -167,11 +167,26 @@ class Run {
       double deviation = driftOf(kind.metrics[i], block);
       if (metric.noise > 0) {
         const bool stored = row && !std::isnan((*row)[i]);
-        deviation += metric.noise * (model.shape ? model.shape(stream_, point) : stored ? (*row)[i] : stream_.next());
+        const double own = model.shape ? model.shape(stream_, point) : stored ? (*row)[i] : stream_.next();
+        carried_ = model.carried * carried_ + std::sqrt(1 - model.carried * model.carried) * own;
+        deviation += metric.noise * ((model.carried > 0 ? carried_ : own) + placeOf(point, sessionOf(block)));
       }
       const double centre = metric.centres[point];
       trial.metrics[metric.name] = metric.multiplies ? centre * std::exp(deviation) : centre + deviation;
     }
+  }
+
+  int64_t sessionOf(int64_t block) const {
+    const unsigned blocks = study_.model_.blocks_of_session;
+    return blocks == 0 ? 1 : 1 + (block - 1) / blocks;
+  }
+
+  /// How far a session moves a point.
+  double placeOf(size_t point, int64_t session) {
+    if (study_.model_.apart == 0) return 0;
+    const auto [at, fresh] = places_.try_emplace({point, session}, 0);
+    if (fresh) at->second = study_.model_.apart * stream_.next();
+    return at->second;
   }
 
   /// What all trials of a block share.
@@ -272,7 +287,8 @@ class Run {
   stats::NormalStream stream_;
   std::vector<bool> open_;                // by scenario: no look of the kind under way has ended it
   std::vector<std::vector<bool>> spent_;  // by scenario and criterion: a look has decided it
-  std::map<std::pair<size_t, int64_t>, double> drifts_;
+  std::map<std::pair<size_t, int64_t>, double> drifts_, places_;
+  double carried_ = 0;
   int64_t trials_ = 0;
   Drawn drawn_;
 };

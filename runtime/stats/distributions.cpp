@@ -1,8 +1,11 @@
 #include "runtime/stats/distributions.h"
 
+#include <algorithm>
 #include <array>
 #include <boost/math/distributions/binomial.hpp>
+#include <boost/math/distributions/fisher_f.hpp>
 #include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
 #include <cassert>
 #include <cmath>
 #include <mutex>
@@ -15,7 +18,17 @@ double normalCdf(double z) { return boost::math::cdf(boost::math::normal_distrib
 
 double normalQuantile(double p) { return boost::math::quantile(boost::math::normal_distribution<double>(), p); }
 
-double fairCoinCdf(unsigned k, unsigned n) {
+double studentQuantile(double alpha, double freedoms) {
+  constexpr double kLeast = 1e-300;  // of which the quantile is still a number
+  return boost::math::quantile(
+      boost::math::complement(boost::math::students_t(freedoms), std::clamp(alpha, kLeast, 1.0) / 2));
+}
+
+double fisherTail(double ratio, double freedoms, double freedoms_below) {
+  return boost::math::cdf(boost::math::complement(boost::math::fisher_f(freedoms, freedoms_below), ratio));
+}
+
+double fairCoinCdf(double k, double n) {
   if (k >= n) return 1.0;
   return boost::math::cdf(boost::math::binomial_distribution<double>(n, 0.5), k);
 }

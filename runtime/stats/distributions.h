@@ -13,8 +13,14 @@ inline constexpr unsigned kExactPairs = 50;
 double normalCdf(double z);
 double normalQuantile(double p);
 
-/// P(X <= k) for X ~ Binomial(n, 1/2): the number of values below the median.
-double fairCoinCdf(unsigned k, unsigned n);
+/// What Student's t exceeds on either side with a chance of `alpha` in all.
+double studentQuantile(double alpha, double freedoms);
+/// The chance that F is at least `ratio`.
+double fisherTail(double ratio, double freedoms, double freedoms_below);
+
+/// P(X <= k) for X ~ Binomial(n, 1/2), the number of values below the median; by the incomplete beta function also
+/// between whole numbers.
+double fairCoinCdf(double k, double n);
 
 /// P(T+ <= t) for t = 0 .. n(n+1)/2 under the null of Wilcoxon's signed-rank statistic, n <= kExactPairs, without ties.
 /// Counted by dynamic programming over the subsets of {1..n} by their sum; exact in double, since 2^50 < 2^53.

@@ -34,14 +34,14 @@ std::function<double(size_t)> signedRankProbability(unsigned n) {
 
 }  // namespace
 
-NestedIntervals orderStatistics(std::span<const double> values) {
+NestedIntervals orderStatistics(std::span<const double> values, double inflation) {
   if (values.empty() || hasNan(values)) return {};
   auto sorted = std::make_shared<std::vector<double>>(values.begin(), values.end());
   std::sort(sorted->begin(), sorted->end());
   const size_t n = sorted->size();
   const double median = middle((*sorted)[(n - 1) / 2], (*sorted)[n / 2]);
   return {std::isnan(median) ? std::nullopt : std::optional(median), twoSided(n),
-          [n](size_t k) { return 2 * fairCoinCdf(static_cast<unsigned>(k), static_cast<unsigned>(n)); },
+          [n, inflation](size_t k) { return 2 * fairCoinCdf(double(k) / inflation, double(n) / inflation); },
           [sorted, n](size_t k) { return std::pair((*sorted)[k], (*sorted)[n - 1 - k]); }};
 }
 

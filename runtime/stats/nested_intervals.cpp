@@ -1,5 +1,8 @@
 #include "runtime/stats/nested_intervals.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "runtime/stats/width_stop.h"
 
 namespace expc::stats {
@@ -49,6 +52,17 @@ double NestedIntervals::smallestAlpha(const std::function<bool(double, double)>&
 NestedIntervals NestedIntervals::afterWidthStop() const {
   if (count_ == 0) return *this;
   return {estimate_, count_, [alpha = alpha_](size_t k) { return alpha(k) / kWidthStopShare; }, ends_};
+}
+
+NestedIntervals NestedIntervals::reaching(std::function<std::pair<double, double>(double alpha)> other) const {
+  NestedIntervals result = *this;
+  if (count_ > 0)
+    result.ends_ = [alpha = alpha_, ends = ends_, other = std::move(other)](size_t k) {
+      const auto [low, high] = ends(k);
+      const auto [lower, higher] = other(alpha(k));
+      return std::pair(std::min(low, lower), std::max(high, higher));
+    };
+  return result;
 }
 
 NestedIntervals NestedIntervals::mapped(std::function<double(double)> increasing) const {

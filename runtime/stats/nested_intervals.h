@@ -42,6 +42,10 @@ class NestedIntervals {
   /// The same intervals for a sample whose size was chosen by their width (stats/width_stop.h).
   NestedIntervals afterWidthStop() const;
 
+  /// The same intervals, each so wide that it holds `other(alpha)`: an interval that misses with its alpha by another
+  /// method, or what cannot be told apart at any.
+  NestedIntervals reaching(std::function<std::pair<double, double>(double alpha)> other) const;
+
   /// The same intervals after an increasing function, e.g. exp.
   NestedIntervals mapped(std::function<double(double)> increasing) const;
 

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "runtime/stats/distributions.h"
+
 namespace expc::stats {
 namespace {
 
@@ -21,24 +23,55 @@ double squares(const std::vector<double>& values) {
   return sum;
 }
 
+std::map<int64_t, std::vector<double>> bySession(std::span<const double> values, std::span<const int64_t> sessions) {
+  std::map<int64_t, std::vector<double>> groups;
+  for (size_t i = 0; i < values.size(); ++i) groups[sessions[i]].push_back(values[i]);
+  return groups;
+}
+
+std::vector<double> meansOf(const std::map<int64_t, std::vector<double>>& groups) {
+  std::vector<double> means;
+  for (const auto& [session, members] : groups) means.push_back(mean(members));
+  return means;
+}
+
+bool allFinite(std::span<const double> values) {
+  return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+}
+
 }  // namespace
 
+std::pair<double, double> CentreOfMeans::interval(double alpha) const {
+  const double reach = studentQuantile(alpha, freedoms) * error;
+  return {centre - reach, centre + reach};
+}
+
 std::optional<Spreads> spreads(std::span<const double> values, std::span<const int64_t> sessions) {
-  std::map<int64_t, std::vector<double>> groups;
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) return std::nullopt;
-    groups[sessions[i]].push_back(values[i]);
-  }
-  if (groups.size() < 2 || groups.size() == values.size()) return std::nullopt;
-  std::vector<double> centres;
-  double within = 0;
+  const auto groups = bySession(values, sessions);
+  if (groups.size() < 2 || groups.size() == values.size() || !allFinite(values)) return std::nullopt;
+  const std::vector<double> means = meansOf(groups);
+  const auto n = double(means.size()), freedoms = n - 1, freedoms_within = double(values.size()) - n;
+  double within = 0, shares = 0;  // what of the variance inside is in that of a session's mean
   for (const auto& [session, members] : groups) {
-    centres.push_back(mean(members));
-    within += squares(members);
+    within += squares(members) / freedoms_within;
+    shares += 1 / double(members.size()) / n;
   }
-  return Spreads{std::sqrt(within / static_cast<double>(values.size() - groups.size())),
-                 std::sqrt(squares(centres) / static_cast<double>(groups.size() - 1)),
-                 static_cast<unsigned>(groups.size())};
+  const double between = squares(means) / freedoms;
+  Spreads found{std::sqrt(within), std::sqrt(between), unsigned(means.size()), 1, {}};
+  found.mean = {mean(means), std::sqrt(between / n), freedoms};
+  if (between > 0) found.p = within > 0 ? fisherTail(between / (within * shares), freedoms, freedoms_within) : 0;
+  return found;
+}
+
+std::optional<CentreOfMeans> shiftOfMeans(std::span<const double> treated, std::span<const int64_t> treated_sessions,
+                                          std::span<const double> baseline,
+                                          std::span<const int64_t> baseline_sessions) {
+  const std::vector<double> ours = meansOf(bySession(treated, treated_sessions)),
+                            others = meansOf(bySession(baseline, baseline_sessions));
+  const double m = double(ours.size()), n = double(others.size());
+  if (ours.empty() || others.empty() || m + n < 3 || !allFinite(treated) || !allFinite(baseline)) return std::nullopt;
+  const double variance = (squares(ours) + squares(others)) / (m + n - 2);
+  return CentreOfMeans{mean(ours) - mean(others), std::sqrt(variance * (1 / m + 1 / n)), m + n - 2};
 }
 
 }  // namespace expc::stats

@@ -99,16 +99,18 @@ std::vector<Finding> quota(const machine::Machine& machine) {
 
 /// Watches the machine while nothing of ours runs.
 std::vector<Finding> others(const machine::Machine& machine, const std::string& root) {
-  const HostCounts before = readHost(root);
+  const auto before = readBusy(root);
+  const MemoryCounts memory_before = readMemory(root);
   const auto began = std::chrono::steady_clock::now();
   std::this_thread::sleep_for(std::chrono::duration<double>(kWatch));
-  const HostCounts after = readHost(root);
+  const auto after = readBusy(root);
+  const MemoryCounts memory = readMemory(root);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   double busy = 0;
-  for (const auto& [core, seconds] : after.busy)
-    if (const auto was = before.busy.find(core); was != before.busy.end()) busy += seconds - was->second;
+  for (const auto& [core, seconds] : after)
+    if (const auto was = before.find(core); was != before.end()) busy += seconds - was->second;
   const double share =
-      after.busy.empty() ? 0 : std::min(1.0, busy / (seconds * static_cast<double>(after.busy.size())));
+      after.empty() ? 0 : std::min(1.0, busy / (seconds * static_cast<double>(after.size())));
   std::vector<Finding> found;
   const std::vector<std::string> who =
       share > kQuiet ? runningOthers(machine.allowed, familyOf(getpid(), root), root) : std::vector<std::string>();
@@ -120,7 +122,7 @@ std::vector<Finding> others(const machine::Machine& machine, const std::string& 
                                  who.empty() ? "" : fmt::format(", such as {}", fmt::join(who, ", "))),
                      "trials wait for cores, caches and memory that others use",
                      "end them, or wait; `other_cpu 5%` in a design repeats the trials that they disturb"});
-  if (before.pressure && after.pressure && *after.pressure - *before.pressure > kQuiet * seconds)
+  if (memory_before.pressure && memory.pressure && *memory.pressure - *memory_before.pressure > kQuiet * seconds)
     found.push_back({Weight::Spoils, "memory", "somebody waits for memory", "pages are taken from whoever has them",
                      "end what takes the memory"});
   return found;

@@ -84,6 +84,8 @@ std::optional<double> valueOf(const Readings& readings, std::string_view limit) 
   return std::nullopt;
 }
 
+bool isOfCards(std::string_view limit) { return plan::Validity().limit(limit).has_value(); }
+
 std::vector<Flag> judge(const Readings& readings, const plan::Validity& validity) {
   std::vector<Flag> flags;
   for (const plan::LimitRule& rule : plan::kLimits) {

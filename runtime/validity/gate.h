@@ -22,6 +22,9 @@ struct Flag {
 /// What the readings say of a limit, in its unit; nothing where they do not.
 std::optional<double> valueOf(const Readings& readings, std::string_view limit);
 
+/// Whether it says something of a trial that has cards: these limits hold also where a study does not set them.
+bool isOfCards(std::string_view limit);
+
 /// The limits that the readings lie above, in the order of plan::kLimits. A reading that is not there disturbs nothing.
 std::vector<Flag> judge(const Readings& readings, const plan::Validity& validity);
 

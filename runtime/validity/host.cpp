@@ -39,25 +39,7 @@ llvm::SmallVector<StringRef, 64> wordsOf(StringRef line) {
 
 double tick() { return 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK)); }
 
-/// "cpu3 user nice system idle iowait irq softirq steal …": what was neither idle nor waiting, in seconds. Interrupts
-/// belong to nobody and are left out.
-void readCores(HostCounts& counts, const std::string& root) {
-  const std::string text = readText(root + "/proc/stat").value_or("");
-  llvm::SmallVector<StringRef, 64> lines;
-  StringRef(text).split(lines, '\n');
-  for (StringRef line : lines) {
-    const auto words = wordsOf(line);
-    int core = 0;
-    if (words.size() < 9) continue;
-    StringRef number = words[0];
-    if (!number.consume_front("cpu") || !llvm::to_integer(number, core, 10)) continue;
-    double busy = 0;
-    for (const size_t column : {1, 2, 3, 8}) busy += numberIn(words[column]).value_or(0);
-    counts.busy[core] = busy * tick();
-  }
-}
-
-void readPages(HostCounts& counts, const std::string& root) {
+void readPages(MemoryCounts& counts, const std::string& root) {
   const std::string text = readText(root + "/proc/vmstat").value_or("");
   llvm::SmallVector<StringRef, 64> lines;
   StringRef(text).split(lines, '\n');
@@ -71,7 +53,7 @@ void readPages(HostCounts& counts, const std::string& root) {
 }
 
 /// "some avg10=0.00 avg60=0.00 avg300=0.00 total=373839527": microseconds.
-void readPressure(HostCounts& counts, const std::string& root) {
+void readPressure(MemoryCounts& counts, const std::string& root) {
   const std::string text = readText(root + "/proc/pressure/memory").value_or("");
   const auto words = wordsOf(StringRef(text).split('\n').first);
   if (words.empty() || words.front() != "some") return;
@@ -121,9 +103,28 @@ std::optional<std::string> readText(const std::string& path) {
   return StringRef(text.str()).rtrim().str();
 }
 
-HostCounts readHost(const std::string& root) {
-  HostCounts counts;
-  readCores(counts, root);
+/// By "cpu3 user nice system idle iowait irq softirq steal …": what was neither idle nor waiting, in seconds. Interrupts
+/// belong to nobody and are left out.
+std::map<int, double> readBusy(const std::string& root) {
+  std::map<int, double> cores;
+  const std::string text = readText(root + "/proc/stat").value_or("");
+  llvm::SmallVector<StringRef, 64> lines;
+  StringRef(text).split(lines, '\n');
+  for (StringRef line : lines) {
+    const auto words = wordsOf(line);
+    int core = 0;
+    if (words.size() < 9) continue;
+    StringRef number = words[0];
+    if (!number.consume_front("cpu") || !llvm::to_integer(number, core, 10)) continue;
+    double busy = 0;
+    for (const size_t column : {1, 2, 3, 8}) busy += numberIn(words[column]).value_or(0);
+    cores[core] = busy * tick();
+  }
+  return cores;
+}
+
+MemoryCounts readMemory(const std::string& root) {
+  MemoryCounts counts;
   readPages(counts, root);
   readPressure(counts, root);
   return counts;

@@ -11,14 +11,14 @@
 
 namespace expc::validity {
 
-/// Counts that only grow.
-struct HostCounts {
-  std::map<int, double> busy;  // seconds that each core did something, or that a guest's host took it
+/// Seconds that each core did something, or that a guest's host took it. They only grow, as do the counts below.
+std::map<int, double> readBusy(const std::string& root = "");
+
+struct MemoryCounts {
   std::optional<uint64_t> swapped_pages, page_faults;
   std::optional<double> pressure;  // seconds in which somebody waited for memory
 };
-
-HostCounts readHost(const std::string& root = "");
+MemoryCounts readMemory(const std::string& root = "");
 /// What all processors took since some moment, in joules, by the counters of RAPL. These begin anew after some hours: a
 /// sum that is smaller than an earlier one says nothing. Nothing where there are none, or none may be read.
 std::optional<double> readEnergy(const std::string& root = "");

@@ -12,7 +12,7 @@ namespace {
 // The kernel counts in hundredths of a second, in each core and each process.
 constexpr double kLeastCoreSeconds = 1;
 // Looking takes about a millisecond, which is more than a short trial does: those that follow each other quickly share
-// a look.
+// a look, and the end of one is where the next one's memory begins.
 constexpr double kLeastBetween = 0.1;
 // Above this it is worth a look at who they are.
 constexpr double kNoticeable = 0.05;
@@ -33,10 +33,11 @@ Monitor::Monitor(Cards cards, int pid, std::string root)
 
 void Monitor::begin(uint64_t number, std::vector<int> cores, const std::vector<unsigned>& cards, double now) {
   look(now);
+  if (counted_ < 0 || now - counted_ >= kLeastBetween) count(now);
   Trial trial;
   trial.cores = std::move(cores);
   trial.began = now;
-  trial.before = last_;
+  trial.before = memory_;
   trial.joules_before = readEnergy(root_);
   trial.readings.load = load_;
   for (const unsigned index : cards) {
@@ -58,32 +59,37 @@ void Monitor::begin(uint64_t number, std::vector<int> cores, const std::vector<u
 void Monitor::look(double now) {
   if (looked_ && now - at_ < kLeastBetween) return;
   looked_ = true;
-  const HostCounts counts = readHost(root_);
+  std::map<int, double> busy = readBusy(root_);
   Family family = familyOf(pid_, root_);
-  if (!trials_.empty()) account(counts, family, now - at_);
-  last_ = counts;
+  if (!trials_.empty()) account(busy, family, now - at_);
+  busy_ = std::move(busy);
   load_ = readLoad(root_);
   family_ = std::move(family);
   at_ = now;
   for (auto& [number, trial] : trials_) lookAt(trial, family_);
 }
 
+void Monitor::count(double now) {
+  memory_ = readMemory(root_);
+  counted_ = now;
+}
+
 /// What others took of the cores of all trials under way since the last look. It is shared out among these by their
 /// cores, since nobody says which trial a process of ours belongs to.
-void Monitor::account(const HostCounts& now, const Family& family, double seconds) {
+void Monitor::account(const std::map<int, double>& busy, const Family& family, double seconds) {
   std::set<int> cores;
   for (const auto& [number, trial] : trials_) cores.insert(trial.cores.begin(), trial.cores.end());
-  double busy = 0;
+  double sum = 0;
   bool known = family.cpu_seconds && family_.cpu_seconds && !cores.empty();
   for (const int core : cores) {
-    const auto before = std::as_const(last_).busy.find(core);
-    const auto after = now.busy.find(core);
-    known = known && before != std::as_const(last_).busy.end() && after != now.busy.end();
-    if (known) busy += after->second - before->second;
+    const auto before = std::as_const(busy_).find(core);
+    const auto after = busy.find(core);
+    known = known && before != std::as_const(busy_).end() && after != busy.end();
+    if (known) sum += after->second - before->second;
   }
   const double own = known ? std::max(0.0, *family.cpu_seconds - *family_.cpu_seconds) : 0;
   const double share =
-      known && seconds > 0 ? std::clamp((busy - own) / (seconds * static_cast<double>(cores.size())), 0.0, 1.0) : 0;
+      known && seconds > 0 ? std::clamp((sum - own) / (seconds * static_cast<double>(cores.size())), 0.0, 1.0) : 0;
   for (auto& [number, trial] : trials_) {
     const double core_seconds = seconds * static_cast<double>(trial.cores.size());
     trial.accounted = trial.accounted && known;
@@ -130,18 +136,19 @@ void Monitor::take(Card& card, const CardState& state, const Family& family) {
 
 Readings Monitor::end(uint64_t number, double now) {
   look(now);
+  count(now);
   const auto found = trials_.find(number);
   if (found == trials_.end()) return {};
   Trial trial = std::move(found->second);
   trials_.erase(found);
   trial.readings.seconds = now - trial.began;
-  settle(trial, last_);
+  settle(trial);
   return std::move(trial.readings);
 }
 
-void Monitor::settle(Trial& trial, const HostCounts& after) const {
+void Monitor::settle(Trial& trial) const {
   Readings& readings = trial.readings;
-  const HostCounts& before = trial.before;
+  const MemoryCounts &before = trial.before, &after = memory_;
   if (trial.accounted && trial.core_seconds >= kLeastCoreSeconds)
     readings.other_cpu = trial.others_seconds / trial.core_seconds;
   else

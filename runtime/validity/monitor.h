@@ -39,7 +39,7 @@ class Monitor {
     std::vector<int> cores;
     std::vector<Card> cards;
     double began = 0;
-    HostCounts before;
+    MemoryCounts before;
     std::optional<double> joules_before;
     bool alone = true;  // no other trial was under way beside it
     Readings readings;
@@ -47,20 +47,23 @@ class Monitor {
     bool accounted = true;  // what others took could be told in each look
   };
 
-  void account(const HostCounts& now, const Family& family, double seconds);
+  /// What memory was asked for is read of each trial, however short: it is cheap, and nobody else's.
+  void count(double now);
+  void account(const std::map<int, double>& busy, const Family& family, double seconds);
   void lookAt(Trial& trial, const Family& family);
   static void take(Card& card, const CardState& state, const Family& family);
-  void settle(Trial& trial, const HostCounts& after) const;
+  void settle(Trial& trial) const;
 
   const Cards cards_;
   const int pid_;
   const std::string root_;
   std::map<uint64_t, Trial> trials_;
-  HostCounts last_;
+  std::map<int, double> busy_;
+  MemoryCounts memory_;
   std::optional<double> load_;
   Family family_;
   bool looked_ = false, has_clocks_ = true;  // machines without clocks of cores get none while we run
-  double at_ = 0;
+  double at_ = 0, counted_ = -1;  // when it was looked at, and when memory was
 };
 
 }  // namespace expc::validity

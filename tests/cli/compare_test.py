@@ -39,7 +39,7 @@ class Compare(unittest.TestCase):
         cls.keep = tempfile.TemporaryDirectory(prefix="expc-compare-")
         cls.folder = pathlib.Path(cls.keep.name)
         (cls.folder / "s.exp").write_text(STUDY % cls.folder, encoding="utf-8")
-        for name, speed, size in [("old", 100, 4096), ("same", 100, 4096), ("slow", 200, 8192)]:
+        for name, speed, size in [("old", 100, 4096), ("same", 100, 4096), ("near", 120, 4096), ("slow", 200, 8192)]:
             (cls.folder / "n").write_text("0")
             (cls.folder / "speed").write_text(str(speed))
             (cls.folder / "bytes").write_text(str(size))
@@ -58,13 +58,13 @@ class Compare(unittest.TestCase):
     def compare(self, *words, code):
         done = self.expc("compare", "s.exp", *words)
         self.assertEqual(done.returncode, code, done.stderr + done.stdout)
-        return done.stdout if code in (0, 3) else done.stderr
+        return done.stdout if code in (0, 3, 4) else done.stderr
 
     def test_nothing_moves_between_two_runs_of_the_same(self):
         text = self.compare("old", "same", code=0)
         self.assertIn("verdicts  0 of 2 changed", text)
         self.assertIn("0 of 5 moved (Holm over 3 at 95 %)", text)
-        self.assertIn("what moved holds of these sessions", text)
+        self.assertIn("only what differs by more than 1.25x counts as moved", text)
 
     def test_what_got_worse_is_named_with_its_verdict(self):
         text = self.compare("old", "slow", code=3)
@@ -83,6 +83,16 @@ class Compare(unittest.TestCase):
         growth = shifts["growth", "size=500"]
         self.assertTrue(growth["moved"])
         self.assertIsNone(growth["worse"])
+
+    def test_what_sessions_may_differ_by_is_undecided(self):
+        text = self.compare("old", "near", code=4)
+        self.assertIn("undecided: apart in these sessions, by no more than sessions may be", text)
+        self.assertIn("1.18x", text)
+        whole = json.loads(self.compare("old", "near", "--format", "json", code=4))
+        self.assertEqual((whole["worse"], whole["outcome"]), (False, "inconclusive"))
+        self.assertIn("### ❔ s: old → near", self.compare("old", "near", "--format", "markdown", code=4))
+        self.compare("old", "near", "--margin", "50", code=0)
+        self.compare("near", "old", code=0)  # for better is open, and no loss
 
     def test_a_margin_forgives_what_stays_within(self):
         text = self.compare("old", "slow", "--margin", "200", code=3)  # the verdict is still lost

@@ -1,0 +1,130 @@
+// What makes intervals wider than the scatter of values does: sessions, values that go on, steps of a clock.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "runtime/analysis/test_study.h"
+#include "runtime/stats/distributions.h"
+#include "runtime/stats/estimators.h"
+
+namespace expc::analysis {
+
+using namespace test;
+
+namespace {
+
+/// fp64 and fp32 take as long, in sessions of four blocks that move each of them by `apart` on its own.
+Records bySession(unsigned sessions, double apart, uint64_t seed) {
+  Records records;
+  stats::NormalStream noise(seed);
+  for (unsigned session = 1; session <= sessions; ++session) {
+    std::map<std::string, double> place;
+    for (const char* precision : {"fp64", "fp32"})
+      for (const int gpus : {1, 2}) place[id(precision, gpus)] = apart * noise.next();
+    for (unsigned i = 0; i < 4; ++i)
+      for (const auto& [point, moved] : place)
+        records.timed(point, 4 * session + i, 0.1 * std::exp(moved + 0.01 * noise.next()), session);
+  }
+  return records;
+}
+
+/// One point, each trial's deviation `carry` times the one before and something new.
+Records goingOn(unsigned trials, double carry, uint64_t seed) {
+  Records records;
+  stats::NormalStream noise(seed);
+  double at = noise.next();
+  for (unsigned block = 1; block <= trials; ++block) {
+    records.timed(id("fp32", 1), block, 0.1 * std::exp(0.02 * at));
+    at = carry * at + std::sqrt(1 - carry * carry) * noise.next();
+  }
+  return records;
+}
+
+CriterionResult judgedLevel(const Records& records, double bound) {
+  const plan::Plan plan = study(unsigned(records.results.trials.size()), 0);
+  auto cells = metricCells(plan, "step_time");
+  std::erase_if(cells, [](const plan::Cell& cell) { return cell.points[0].point != id("fp32", 1); });
+  return judged(plan, criterion(cells, atMost(bound, "bound"), "s", 0.95), records);
+}
+
+}  // namespace
+
+TEST_CASE("sessions that move each arm on its own are in the interval from two on") {
+  unsigned covered = 0, without = 0;
+  constexpr unsigned kStudies = 200;
+  for (unsigned seed = 1; seed <= kStudies; ++seed) {
+    const CriterionResult result = judgedGain(bySession(3, 0.02, seed), 1, "1x");
+    const CellEstimate& cell = result.cells[0];
+    covered += cell.interval->low <= 1 && 1 <= cell.interval->high;
+    const auto alone = stats::signedRank(cell.values).interval(0.95);
+    without += alone->low <= 1 && 1 <= alone->high;
+    REQUIRE(cell.spreads);
+    CHECK(cell.spreads->sessions == 3);
+  }
+  CHECK(covered >= 0.92 * kStudies);
+  CHECK(without < 0.8 * kStudies);
+}
+
+TEST_CASE("values that go on from one trial to the next are worth fewer, or cannot be judged") {
+  unsigned wrong = 0, judged = 0;
+  constexpr unsigned kStudies = 300;
+  for (unsigned seed = 1; seed <= kStudies; ++seed) {
+    const CellEstimate cell = judgedLevel(goingOn(20, 0.8, seed), 0.1).cells[0];
+    judged += cell.interval.has_value();
+    wrong += cell.interval && (cell.interval->low > 0.1 || cell.interval->high < 0.1);
+    if (!cell.interval) CHECK(cell.why.starts_with("cannot be judged: its values go on from one trial to the next"));
+    CHECK(cell.worth <= 20);
+  }
+  CHECK(wrong <= 0.08 * kStudies);
+  CHECK(judged >= 0.1 * kStudies);
+  unsigned independent = 0;
+  for (unsigned seed = 1; seed <= kStudies; ++seed)
+    independent += judgedLevel(goingOn(20, 0, seed), 0.1).cells[0].interval.has_value();
+  CHECK(independent >= 0.95 * kStudies);
+}
+
+TEST_CASE("readings of few values are as wide as the step between them") {
+  // 100 and 104 ms by a clock of 10 ms.
+  Records records;
+  for (int64_t block = 1; block <= 10; ++block)
+    for (const int gpus : {1, 2})
+      for (const char* precision : {"fp64", "fp32"})
+        records.timed(id(precision, gpus), block, gpus == 2 && block % 5 == 0 ? 0.11 : 0.1);
+  const CriterionResult result = judgedGain(records, 0.99, "0.99x");
+  CHECK(word(result.verdict) == "inconclusive");
+  // Of one reading nothing says that the clock does not have steps as large as it.
+  CHECK(result.cells[0].interval->low == doctest::Approx(0.5));
+  CHECK(result.cells[0].steps.find("the same each time") != std::string::npos);
+  CHECK(result.cells[1].interval->high == doctest::Approx(1.1).epsilon(0.02));
+  CHECK(result.cells[1].steps == "step_time was read as 2 different values, so the interval reaches by a step of 10.0 ms to each side");
+  Records noisy;
+  noisy.pairs(10, 1.2);
+  CHECK(judgedGain(noisy, 1.1, "1.1x").cells[0].steps.empty());
+}
+
+TEST_CASE("values of several sessions scatter twice: inside and between") {
+  Records records;
+  for (int64_t session = 1; session <= 3; ++session)
+    for (int64_t i = 0; i < 2; ++i) records.timed(id("fp32", 1), 2 * session + i, 0.1 * session + 0.002 * i, session);
+  const plan::Plan plan = study();
+  const Judgement judgement = judge(plan, records.results);
+  const Summary* summary = judgement.find(id("fp32", 1), "step_time");
+  REQUIRE(summary);
+  REQUIRE(summary->spreads);
+  CHECK(summary->spreads->within == doctest::Approx(0.002 / std::sqrt(2.0)));
+  CHECK(summary->spreads->between == doctest::Approx(0.1));
+  CHECK(summary->spreads->sessions == 3);
+  const CriterionResult result =
+      judged(plan, criterion(metricCells(plan, "step_time"), atMost(1, "1s"), "s", 0.95), records);
+  CHECK(std::count_if(result.cells.begin(), result.cells.end(), [](const auto& cell) { return bool(cell.spreads); }) ==
+        1);
+  Records one;
+  one.pairs(7, 1.2);
+  CHECK_FALSE(judge(plan, one.results).find(id("fp32", 1), "step_time")->spreads);
+}
+
+}  // namespace expc::analysis

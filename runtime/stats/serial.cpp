@@ -1,0 +1,66 @@
+#include "runtime/stats/serial.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <numeric>
+#include <vector>
+
+#include "runtime/stats/distributions.h"
+
+namespace expc::stats {
+namespace {
+
+/// Blom's normal scores; equal values share the score of their middle rank.
+std::vector<double> scoresOf(std::span<const double> values) {
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
+  std::vector<double> scores(values.size());
+  for (size_t first = 0, past = 0; first < order.size(); first = past) {
+    while (past < order.size() && values[order[past]] == values[order[first]]) ++past;
+    const double rank = double(first + 1 + past) / 2;
+    const double score = normalQuantile((rank - 0.375) / (double(values.size()) + 0.25));
+    for (size_t i = first; i < past; ++i) scores[order[i]] = score;
+  }
+  return scores;
+}
+
+}  // namespace
+
+void SerialCorrelation::add(std::span<const double> values, std::span<const int64_t> sessions) {
+  const std::vector<double> scores = scoresOf(values);
+  for (size_t i = 0; i < scores.size(); ++i) {
+    squares_ += scores[i] * scores[i];
+    if (i > 0 && sessions[i] == sessions[i - 1]) products_ += scores[i] * scores[i - 1];
+  }
+  values_ += values.size();
+  ++samples_;
+}
+
+double SerialCorrelation::value() const {
+  if (squares_ <= 0) return 0;
+  constexpr double kMost = 0.99;
+  const double n = double(values_) / double(samples_), half = 0.5 / std::sqrt(double(values_));
+  const double found = products_ / squares_ + 1 / n;
+  if (n <= 3 || found <= half) return 0;
+  return std::min(kMost, (found + half) / (1 - 3 / n));
+}
+
+double inflationOf(double correlation, std::span<const int64_t> sessions) {
+  if (correlation <= 0 || sessions.empty()) return 1;
+  std::map<int64_t, size_t> sizes;
+  for (const int64_t session : sessions) ++sizes[session];
+  double sum = 0;
+  for (const auto& [session, size] : sizes) {
+    sum += double(size);
+    double power = correlation;
+    // The signs of two normal values of correlation r have one of 2 asin(r) / pi.
+    for (size_t k = 1; k < size && power > 1e-9; ++k, power *= correlation)
+      sum += 2 * double(size - k) * 2 / std::numbers::pi * std::asin(power);
+  }
+  return sum / double(sessions.size());
+}
+
+}  // namespace expc::stats
