@@ -78,6 +78,7 @@ TEST_CASE("a term without a value says why") {
         "a ratio needs values above 0");
   CHECK(value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", -6}, {"b", 2}}).why ==
         "a ratio needs values above 0");
+  CHECK(*value(term(OperationTerm{OperationTerm::Op::Ratio, {a, b}}), {{"a", 0}, {"b", 100}}).value == 0);
   for (const double above : {6, 0})
     CHECK(value(term(OperationTerm{OperationTerm::Op::Quotient, {a, b}}), {{"a", above}, {"b", 0}}).why ==
           "a division by zero");

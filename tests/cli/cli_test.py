@@ -79,9 +79,9 @@ class Surroundings(Command):
 
     def test_messages_that_nobody_reads_end_no_measurement(self):
         with open("/dev/full", "w") as full:
-            self.assertEqual(self.run_command("--results", "a", stderr=full, stdout=subprocess.DEVNULL).returncode, 4)
+            self.assertEqual(self.run_command("--results", "a", stderr=full, stdout=subprocess.DEVNULL).returncode, 6)
         closed = self.run_command("--results", "b", stdout=subprocess.DEVNULL, preexec_fn=lambda: os.close(2))
-        self.assertEqual(closed.returncode, 4)
+        self.assertEqual(closed.returncode, 6)
         for folder in ("a", "b"):
             for line in (self.folder / folder / "journal/000001.jsonl").read_text().splitlines():
                 self.assertTrue(line.startswith("{"), "no message stands in a journal")
@@ -95,11 +95,11 @@ class Surroundings(Command):
 
     def test_folders_are_called_as_they_are_called(self):
         for name in ("r50%", "a%20b"):
-            self.assertEqual(self.run_command("--results", name, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode, 4)
+            self.assertEqual(self.run_command("--results", name, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode, 6)
         home = self.folder / "home"
         home.mkdir()
         env = dict(os.environ, HOME=str(home))
-        self.assertEqual(self.run_command("--results=~/r", env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode, 4)
+        self.assertEqual(self.run_command("--results=~/r", env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode, 6)
         self.assertTrue((home / "r/journal").is_dir())
         self.assertFalse((self.folder / "~").exists())
 
@@ -108,7 +108,7 @@ class Surroundings(Command):
         os.mkfifo(self.folder / "pipe")
         self.write("target", "x")
         (self.folder / "link").symlink_to("target")
-        self.expc("report", "s.exp", "--devices", "cpu:1", "--html", "link", code=4)
+        self.expc("report", "s.exp", "--devices", "cpu:1", "--html", "link", code=6)
         self.assertTrue((self.folder / "link").is_symlink())
         self.assertIn("<html", (self.folder / "target").read_text()[:200])
         self.assertIn("a pipe that nobody reads", self.expc("report", "s.exp", "--devices", "cpu:1", "--html", "pipe", code=1).stderr)
