@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "runtime/analysis/meaning.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/analysis/test_study.h"
 
@@ -48,7 +49,7 @@ TEST_CASE("a control within half the smallest gap leaves verdicts trusted") {
   CHECK_FALSE(control.untrusted);
   CHECK(judgement.criteria[0].untrusted.empty());
   CHECK(word(judgement.criteria[0].verdict) == "pass");
-  CHECK(exitCode(judgement) == 0);
+  CHECK(meaningOf(judgement.criteria[0]).exit_code == 0);
 }
 
 TEST_CASE("a control that leaves it makes the verdict untrusted, and undecided for exit codes") {

@@ -70,7 +70,7 @@ TEST_CASE("a failure that is no lack of memory decides nothing") {
   Records records;
   records.add("bf16-1", TrialKind::Timed, 1, TrialStatus::Failed).reason = "rank 1 died";
   const CriterionResult result = judged(plan, oom(), records);
-  CHECK(word(result.verdict) == "inconclusive");
+  CHECK(word(result.verdict) == "broken");
   CHECK(result.why.find("rank 1 died") != std::string::npos);
 }
 

@@ -10,6 +10,7 @@
 
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/index.h"
+#include "runtime/analysis/meaning.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/analysis/test_study.h"
 #include "runtime/plan/evaluate.h"
@@ -81,7 +82,7 @@ TEST_CASE("a clear effect ends the trials at the first look, and its verdict is 
   CHECK(result.look->of == 20);
   CHECK(result.look->before.empty());
   CHECK(result.look->confidence > 0.97);
-  CHECK(exitCode(judgement) == 0);
+  CHECK(meaningOf(judgement.criteria[0]).exit_code == 0);
 }
 
 TEST_CASE("what a look does not decide goes on to the next, at the level that is left") {
@@ -140,7 +141,7 @@ TEST_CASE("a verdict of an unfinished design is provisional and decides nothing 
   const Judgement whole = judge(plan, records.results);
   CHECK(!whole.criteria[0].provisional);
   CHECK(!whole.criteria[0].look);
-  CHECK(exitCode(whole) == 0);
+  CHECK(meaningOf(whole.criteria[0]).exit_code == 0);
 }
 
 TEST_CASE("verdicts that were given before are paid for by how much was there, whatever asks") {
