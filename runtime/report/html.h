@@ -28,8 +28,9 @@ struct HtmlOptions {
 /// expressions, which takes 'unsafe-eval'.
 inline constexpr std::string_view kPagePolicy =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; img-src data: blob:";
-/// In the head of a page that loads itself again.
-inline constexpr std::string_view kLoadAgain = "<meta http-equiv=\"refresh\" content=\"5\">\n";
+/// In the head of a page that loads itself again while it is looked at.
+inline constexpr std::string_view kLoadAgain =
+    "<script>setInterval(() => document.hidden || location.reload(), 5000)</script>\n";
 
 /// The whole page as text. It loads nothing from anywhere; a Content-Security-Policy inside says so to the browser.
 std::string htmlPage(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
