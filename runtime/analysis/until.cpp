@@ -57,7 +57,9 @@ void measureUntil(const Evidence& evidence, UntilState& state) {
     const MeasuredCell measured = measure(evidence, cell, kConfidence);
     const Scope& scope = measured.estimate.scope;
     state.blocks = std::max(state.blocks, scope.complete);
-    if (measured.state != CellState::Measured && measured.state != CellState::Lost) continue;
+    if (measured.state != CellState::Measured && measured.state != CellState::Lost &&
+        measured.state != CellState::Broken)  // until it is given up
+      continue;
     const std::optional<double> width = halfWidth(measured, state.until.relative);
     if (!width && !canGoOn(evidence.index, cell, scope.complete + scope.lost, state.most)) continue;
     if (!all_known || (width && widest && *width < *widest)) continue;
