@@ -40,7 +40,7 @@ FORMS = {
     "of one": "criterion c: exists case: rate >= 1req/s with confidence 95%",
     "of the other": 'criterion c: forall case where case == "small": rate >= 1req/s with confidence 95%',
 }
-FINE = "run() { echo rate 10$EXPC_TRIAL; }"
+FINE = "run() { echo rate $((100 + (EXPC_TRIAL * 7919 + 13) % 17)); }"
 # What is missing of "big", and whether that is broken.
 MODES = {
     "it crashes": ('run() { [ $1 = small ] || { echo assertion failed >&2; exit 1; }; echo rate 100; }', True),

@@ -89,7 +89,9 @@ TEST_CASE("a group that takes a part of a number has found none") {
   CHECK(part("n ([0-9]+)", "n 1'000") == "1'000");
   CHECK(part("([0-9.]+) s",
              "n 1\xe2\x80\xaf"
-             "250.5 s") == "1\xe2\x80\xaf" "250.5");
+             "250.5 s") ==
+        "1\xe2\x80\xaf"
+        "250.5");
   CHECK(part("at ([0-9]+)", "at 0x1F") == "0x1F");
   CHECK(part("([0-9.]+)elapsed", "1:05.31elapsed") == "1:05.31");
   CHECK(part("took ([0-9.]+)", std::string("took 1.5\ntook 2.5e3").c_str()) == "2.5e3");
