@@ -92,6 +92,7 @@ std::vector<std::string> startedWith(const plan::Plan& plan, const plan::Point& 
   if (!workload.command) {
     texts.push_back(fmt::format("{} version {}", workload.name, workload.version));
     for (const auto& [name, value] : point.parameters) say(name.str(), value);
+    std::sort(texts.begin() + 1, texts.end());  // a JSON object has no order
     return texts;
   }
   std::map<std::string, std::string> values;
