@@ -192,9 +192,8 @@ Step stepOf(const plan::Plan& plan, const plan::Cell& cell, const std::vector<Re
     double step = INFINITY;
     for (auto at = all.begin(); at != all.end() && std::next(at) != all.end(); ++at)
       step = std::min(step, *std::next(at) - *at);
-    if (std::isinf(step)) continue;
     const double reach = cell.estimator == plan::Estimator::PairedRatio ? std::log1p(step / *own.begin()) : step;
-    if (!(reach > largest.reach)) continue;
+    if (!std::isfinite(reach) || reach <= largest.reach) continue;
     const std::string size = formatQuantity(step, metric->unit, metric->dimension);
     largest = {reach, fmt::format("{} was read as {}, so the interval reaches by a step of {} to each side", metric->name,
                                   own.size() == 1 ? "the same each time" : fmt::format("{} different values", own.size()),
@@ -211,13 +210,13 @@ stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& c
   for (double& value : scaled) value = onScale(cell, value);
   estimate.spreads = stats::spreads(scaled, values.sessions);
   stats::NestedIntervals intervals;
-  if (cell.estimator == plan::Estimator::Median) {
+  if (cell.points.size() == 1) {
     for (const plan::MetricTerm& term : metricTerms(*cell.term))
       estimate.correlation = std::max(estimate.correlation, evidence.correlation(term.metric));
     estimate.worth = double(scaled.size()) / stats::inflationOf(estimate.correlation, values.sessions);
     intervals = stats::orderStatistics(scaled, double(scaled.size()) / estimate.worth);
   } else {
-    intervals = stats::signedRank(scaled);
+    intervals = cell.estimator == plan::Estimator::Median ? stats::orderStatistics(scaled) : stats::signedRank(scaled);
     if (estimate.spreads && estimate.spreads->p <= stats::kApart)
       intervals = intervals.reaching([mean = estimate.spreads->mean](double alpha) { return mean.interval(alpha); });
   }

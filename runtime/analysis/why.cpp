@@ -48,7 +48,8 @@ std::string Explainer::cell(size_t index) const {
   const double low = cell.estimate.interval->low, high = cell.estimate.interval->high;
   if (cell.estimate.verdict == Verdict::Fail) return shown(index) + " is " + violation(bound(index));
   if (violates(bound(index), low, high) || satisfies(bound(index), low, high)) return notAfterCorrection(index);
-  return shown(index) + " does not decide " + bound(index).text;
+  return shown(index) + " does not decide " + bound(index).text +
+         (cell.estimate.steps.empty() ? "" : "; " + cell.estimate.steps);
 }
 
 std::string Explainer::notAfterCorrection(size_t index) const {

@@ -88,6 +88,8 @@ class ResultPrinter : TerminalText {
           labelled(one.label, one.warns ? &Paint::yellow : &Paint::faint, printable(one.text), 6, 13);
       else if (!marksOf(result).empty())
         line(paint_.faint(printable(worthText(*criterion, result))), 6, 6);
+      const std::string losses = options_.all ? "" : unevenLossText(plan_, judgement_, *criterion);
+      if (!losses.empty()) line(paint_.faint(printable(losses)), 6, 6);
       printCells(*criterion, result);
     }
     printMissing();

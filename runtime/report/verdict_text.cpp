@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -151,7 +152,8 @@ std::vector<std::string> widerNotes(const plan::Criterion& criterion, const anal
           return fmt::format("values go on from one trial to the next (correlation {:.2f}): {} count as {:.1f}",
                              cell.correlation, cell.values.size(), cell.worth);
         });
-  first([](const auto& cell) { return !cell.steps.empty(); }, [](const auto& cell) { return cell.steps; });
+  first([&](const auto& cell) { return !cell.steps.empty() && result.why.find(cell.steps) == std::string::npos; },
+        [](const auto& cell) { return cell.steps; });
   return notes;
 }
 
@@ -168,7 +170,8 @@ std::string sessionsText(const plan::Plan& plan, const plan::Criterion& criterio
          (ratio ? spreadsText(*widest->spreads, "", "share")
                 : spreadsText(*widest->spreads, criterion.unit, std::string(analysis::dimensionOf(plan, cell)))) +
          whereText(criterion, *widest) +
-         (cell.points.size() > 1 && widest->spreads->p <= stats::kApart ? ", and the interval allows for it" : "");
+         (cell.points.size() > 1 && widest->spreads->p <= stats::kApart ? "; the interval allows for it, and further sessions narrow it"
+                                                                        : "");
 }
 
 /// The metrics and points that a criterion reads.
@@ -199,10 +202,9 @@ std::string apartText(const plan::Plan& plan, const plan::Criterion& criterion, 
                      all > kNamed ? "; …" : "");
 }
 
-/// Trials that were tried and do not count, by arm: where one arm loses more than another, what is left of it may not be
-/// like it.
-std::string lossText(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Criterion& criterion) {
-  constexpr size_t kNamed = 4;
+/// The share of each arm's trials that were tried and do not count, the largest first, with a text.
+std::vector<std::pair<double, std::string>> lossesByArm(const plan::Plan& plan, const analysis::Judgement& judgement,
+                                                        const plan::Criterion& criterion) {
   std::set<std::string> points;
   for (const plan::Cell& cell : criterion.cells)
     for (const plan::Place& place : cell.points) points.insert(place.point);
@@ -211,15 +213,11 @@ std::string lossText(const plan::Plan& plan, const analysis::Judgement& judgemen
     const analysis::PointStatus* status = judgement.status(point, criterion.cells.front().kind);
     if (!status) continue;
     const unsigned lost = status->failed + status->timeouts + status->infeasible + status->invalid;
-    arms.emplace_back(-double(lost) / std::max(1u, lost + status->valid),
+    arms.emplace_back(double(lost) / std::max(1u, lost + status->valid),
                       fmt::format("{} of {} at {}", lost, lost + status->valid, placeText(plan, point)));
   }
-  std::stable_sort(arms.begin(), arms.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  if (arms.empty() || arms.front().first == 0) return "";
-  std::vector<std::string> names;
-  for (size_t i = 0; i < arms.size() && i < kNamed; ++i) names.push_back(arms[i].second);
-  return fmt::format("trials that failed, timed out or were disturbed: {}{}", joined(names, ", "),
-                     arms.size() > kNamed ? ", fewer elsewhere" : "");
+  std::ranges::stable_sort(arms, std::greater(), &std::pair<double, std::string>::first);
+  return arms;
 }
 
 /// What its trials note, the most frequent first: "12 of its 28 trials: other processes took over 10 % of its cores".
@@ -323,6 +321,19 @@ std::string worthText(const plan::Criterion& criterion, const analysis::Criterio
   return doubt.empty() ? certaintyText(criterion, result) : doubt;
 }
 
+std::string unevenLossText(const plan::Plan& plan, const analysis::Judgement& judgement,
+                           const plan::Criterion& criterion) {
+  constexpr size_t kNamed = 4;
+  constexpr double kUneven = 0.1;
+  const auto arms = lossesByArm(plan, judgement, criterion);
+  if (arms.empty() || arms.front().first - arms.back().first < kUneven) return "";
+  std::vector<std::string> names;
+  for (size_t i = 0; i < arms.size() && i < kNamed; ++i) names.push_back(arms[i].second);
+  if (arms.size() > kNamed) names.push_back("least " + arms.back().second);
+  return "trials that failed, timed out or were disturbed, by arm: " + joined(names) +
+         "; what is left of an arm may not be like it";
+}
+
 std::string surenessText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
   if (result.verdict == analysis::Verdict::NotAsked) return "";
   const std::string worth = worthText(criterion, result);
@@ -346,7 +357,7 @@ std::vector<VerdictLine> verdictLines(const plan::Plan& plan, const analysis::Ju
        {lookText(criterion, result), sessionsText(plan, criterion, result), apartText(plan, criterion, seen)})
     say("note", std::move(note));
   for (std::string& note : widerNotes(criterion, result)) say("note", std::move(note));
-  if (!criterion.cells.empty()) say("note", lossText(plan, judgement, criterion));
+  say("note", unevenLossText(plan, judgement, criterion), true);
   for (std::string& note : driftNotes(criterion, seen)) say("note", std::move(note));
   if (!criterion.cells.empty())
     for (std::string& note : trialNotes(criterion, results)) say("note", std::move(note));

@@ -42,6 +42,10 @@ std::string surenessText(const plan::Criterion& criterion, const analysis::Crite
 /// The first of these alone.
 std::string worthText(const plan::Criterion& criterion, const analysis::CriterionResult& result);
 
+/// Trials that were tried and do not count, by arm, where one arm loses clearly more of them than another; else "".
+std::string unevenLossText(const plan::Plan& plan, const analysis::Judgement& judgement,
+                           const plan::Criterion& criterion);
+
 /// Leaves out of reasons of cells what was said before: after "level=2 failed: no such file" a further "level=3 failed:
 /// no such file" is "level=3 failed", and what stands above as it is, without a cause of its own, is "".
 class SaidOnce {
