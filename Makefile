@@ -57,10 +57,11 @@ twins: build setup-bench
 	  $(BUILD)/bin/expc run $$study --preset quick --results results/twins --verdicts-ok || exit 1; \
 	done
 
-# 1,000 kills of engines, servers and ranks; then ten minutes of a study of four ranks whose ranks, engines, data and disk are taken away.
+# 1,000 kills of engines, servers and ranks, and of merging stores and taking bundles out; then ten minutes of a study of four ranks whose ranks, engines, data and disk are taken away.
 SOAK_SECONDS ?= 600
 soak: build
 	@python3 tests/fault/kills.py --expc $(BUILD)/bin/expc --worker $(BUILD)/bin/expc-worker-null --kills 1000 --minutes 60
+	@python3 tests/fault/writes.py --expc $(BUILD)/bin/expc --killer $(BUILD)/tests/fault/libexpc_fault_killer.so --kills 1000
 	@python3 tests/fault/soak.py --expc $(BUILD)/bin/expc --worker $(BUILD)/bin/expc-worker --seconds $(SOAK_SECONDS)
 
 clean:

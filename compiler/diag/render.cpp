@@ -10,6 +10,7 @@ namespace expc::diag {
 namespace {
 
 constexpr uint32_t kMaxLineColumns = 160;
+constexpr uint32_t kMaxLineBytes = 4096;  // that are laid out; much more than are shown
 
 struct Style {
   bool colour;
@@ -52,6 +53,13 @@ std::string snippet(const source::SourceManager& sources, source::Range range, S
   std::string_view line = sources.line(range.file, range.begin, &line_begin);
   if (line.empty() && sources.text(range.file).empty()) return "";
   uint32_t number = sources.position(range.file, range.begin).line;
+  if (line.size() > kMaxLineBytes) {
+    const uint32_t at = std::min(range.begin - line_begin, static_cast<uint32_t>(line.size()));
+    uint32_t from = at - std::min(at, kMaxLineBytes / 2);
+    while (from > 0 && (static_cast<unsigned char>(line[from]) & 0xC0) == 0x80) --from;  // within a character
+    line = line.substr(from, kMaxLineBytes);
+    line_begin += from;
+  }
   uint32_t size = static_cast<uint32_t>(line.size());
   DisplayLine display = displayLine(line);
   uint32_t first = display.columns[std::min(range.begin - line_begin, size)];
@@ -147,9 +155,15 @@ void sortAndDeduplicate(std::vector<Diagnostic>& diagnostics) {
   auto same = [&](const Diagnostic& left, const Diagnostic& right) {
     return place(left) == place(right) && left.kind == right.kind && left.message == right.message;
   };
-  // Those of one place are few; duplicates among them need not be neighbours.
+  // Those of one place are few; duplicates among them need not be neighbours. Nobody reads more than some hundred, but
+  // an error is always among them where there is one.
+  constexpr size_t kMost = 300;
   std::vector<Diagnostic> kept;
+  bool failed = false;
   for (Diagnostic& diagnostic : diagnostics) {
+    const bool error = diagnostic.severity == Severity::Error;
+    if (kept.size() >= kMost && (failed || !error)) continue;
+    failed = failed || error;
     bool seen = false;
     for (auto earlier = kept.rbegin(); earlier != kept.rend() && place(*earlier) == place(diagnostic); ++earlier)
       seen = seen || same(*earlier, diagnostic);

@@ -40,7 +40,7 @@ int check(const CheckOptions& options, const Console& console) {
     showDiagnostics(compilation, console);
     return code;
   }
-  return console.print(llvm::formatv("{0:2}\n", document(compilation, options.format)).str()) ? code : kError;
+  return console.printRaw(llvm::formatv("{0:2}\n", document(compilation, options.format)).str()) ? code : kError;
 }
 
 }  // namespace expc::driver

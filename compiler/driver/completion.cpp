@@ -15,6 +15,7 @@
 #include "compiler/driver/study_words.h"
 #include "compiler/driver/systems.h"
 #include "compiler/explain/explain.h"
+#include "runtime/plan/printable.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::driver {
@@ -115,7 +116,9 @@ class Completer {
 
  private:
   void add(const std::string& word, std::string_view meaning = "") {
-    if (word.starts_with(typed_)) out_ += fmt::format("{}{}{}\n", word, meaning.empty() ? "" : "\t", meaning);
+    // Words of strangers must not make lines of their own.
+    if (word.starts_with(typed_) && plan::printable(word) == word)
+      out_ += fmt::format("{}{}{}\n", word, meaning.empty() ? "" : "\t", meaning);
   }
   template <typename Words>
   void addAll(const std::string& before, const Words& words) {
@@ -231,12 +234,12 @@ int printCompletion(CLI::App& app, const std::vector<std::string>& arguments, co
     return console.usage(
         "complete-words takes --line LINE or --words WORD...; `expc completion SHELL` prints what calls it");
   }
-  return console.print(Completer(app, words).run()) ? kSuccess : kError;
+  return console.printRaw(Completer(app, words).run()) ? kSuccess : kError;
 }
 
 int printCompletionScript(const std::string& shell, const Console& console) {
   const std::optional<std::string_view> script = completionScript(shell);
-  if (script) return console.print(*script) ? kSuccess : kError;
+  if (script) return console.printRaw(*script) ? kSuccess : kError;
   return console.usage(
       fmt::format("there is no completion for '{}'; there is {}", shell, fmt::join(completionShells(), ", ")));
 }

@@ -1,10 +1,15 @@
 #include "compiler/driver/console.h"
 
+#include <llvm/ADT/StringRef.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "compiler/driver/exit_codes.h"
@@ -21,9 +26,29 @@ bool wantsColour(ColourMode mode, int descriptor) {
   return isatty(descriptor) == 1;
 }
 
+/// Whatever reaches a terminal may hold names and words of strangers; of what steers it only colours stay, where there
+/// are colours of ours.
+std::string shown(std::string_view text, bool coloured) {
+  if (!coloured) return plan::printableLines(text);
+  std::string out;
+  for (llvm::StringRef rest = text; !rest.empty();) {
+    const size_t escape = rest.find("\x1b[");
+    out += plan::printableLines(rest.take_front(escape));
+    rest = rest.drop_front(std::min(escape, rest.size()));
+    const size_t end = std::min(rest.find_first_not_of("0123456789;", 2), rest.size());
+    const bool colour = rest.drop_front(end).starts_with("m");
+    const llvm::StringRef sequence = rest.take_front(colour ? end + 1 : 1);
+    out += colour ? sequence.str() : plan::printable(sequence);
+    rest = rest.drop_front(sequence.size());
+  }
+  return out;
+}
+
 }  // namespace
 
-bool Console::print(std::string_view text) const {
+bool Console::print(std::string_view text) const { return printRaw(shown(text, colourOut())); }
+
+bool Console::printRaw(std::string_view text) const {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return true;
   if (!std::exchange(gone_, true)) error("standard output took no more (closed pipe or full disk)");
   return false;
@@ -31,7 +56,9 @@ bool Console::print(std::string_view text) const {
 
 void Console::message(std::string_view text) const { rendered(plan::printableLines(text)); }
 
-void Console::rendered(const std::string& text) const { plan::tell(stderr, text.ends_with('\n') ? text : text + "\n"); }
+void Console::rendered(const std::string& text) const {
+  plan::tell(stderr, shown(text, colourErr()) + (text.ends_with('\n') ? "" : "\n"));
+}
 
 int Console::error(llvm::Error error) const { return this->error(llvm::toString(std::move(error))); }
 

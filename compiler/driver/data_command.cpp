@@ -8,9 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <ios>
-#include <iterator>
 #include <optional>
 
 #include "compiler/driver/commands.h"
@@ -21,6 +18,8 @@
 #include "runtime/dataset/shapes.h"
 #include "runtime/engine/data.h"
 #include "runtime/engine/interrupts.h"
+#include "runtime/files/files.h"
+#include "runtime/plan/json.h"
 #include "runtime/plan/printable.h"
 #include "runtime/worker/data/decode.h"
 
@@ -152,7 +151,7 @@ llvm::json::Object infoJson(const std::string& path, const dataset::Info& info, 
 }
 
 int printJson(llvm::json::Object object, const Console& console) {
-  return console.print(llvm::formatv("{0:2}\n", llvm::json::Value(std::move(object))).str()) ? kSuccess : kError;
+  return console.print(plan::prettyJson(llvm::json::Value(std::move(object))) + "\n") ? kSuccess : kError;
 }
 
 /// Why no packed file may be written there: a slip of the fingers must not cost somebody's file.
@@ -164,9 +163,9 @@ std::optional<std::string> taken(const PackOptions& options) {
     return fmt::format("{} is there already, and is no file; choose another name", options.to);
   if (!options.force)
     return fmt::format("{} is there already; choose another name, or replace it with --force", options.to);
-  char begin[sizeof(data::kPackedMagic)] = {};
-  std::ifstream(options.to, std::ios::binary).read(begin, sizeof(begin));
-  if (std::equal(std::begin(begin), std::end(begin), data::kPackedMagic)) return std::nullopt;
+  auto there = files::map(options.to);
+  if (!there) return llvm::toString(there.takeError());
+  if ((*there)->getBuffer().starts_with({data::kPackedMagic, sizeof data::kPackedMagic})) return std::nullopt;
   return fmt::format(
       "{} is there already and was not made by `expc data pack`: choose another name, or remove it yourself",
       options.to);

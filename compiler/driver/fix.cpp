@@ -115,7 +115,7 @@ bool fix(const StudyOptions& options, bool diff, const Console& console, std::un
   if (diff) {
     std::string text;
     for (const auto& [path, change] : changes) text += format::unifiedDiff(path, change.before, change.now);
-    return text.empty() || console.print(text);
+    return text.empty() || console.printRaw(text);
   }
   if (llvm::Error error = overlay.write()) {
     console.error(std::move(error));

@@ -83,7 +83,7 @@ class Formatter {
     failed_ = true;
   }
 
-  void print(std::string_view text) { failed_ |= !console_.print(text); }
+  void print(std::string_view text) { failed_ |= !console_.printRaw(text); }
 
   void formatFile(const std::string& name) {
     auto buffer =

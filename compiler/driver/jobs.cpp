@@ -11,17 +11,17 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
-#include <ios>
-#include <sstream>
 #include <thread>
 
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/exit_codes.h"
+#include "compiler/lower/lower.h"
 #include "runtime/cluster/jobs.h"
 #include "runtime/cluster/script.h"
 #include "runtime/cluster/site.h"
 #include "runtime/cluster/slurm.h"
+#include "runtime/engine/command_files.h"
+#include "runtime/engine/data.h"
 #include "runtime/files/files.h"
 
 namespace expc::driver {
@@ -47,11 +47,21 @@ std::vector<std::string> ownCommand(const std::vector<std::string>& words) {
   return command;
 }
 
-/// Every mistake that can be known before the queue is said before it.
-bool compiles(const RunOptions& options, const Console& console) {
+/// Every mistake that can be known before the queue is said before it: of the study, and what it needs that is not
+/// there. What a site sets up first may bring data and programs.
+bool canStart(const RunOptions& options, const cluster::Site& site, const Console& console) {
   if (fs::path(options.study.file).extension() != ".exp") return true;  // a plan, which was compiled elsewhere
   Compilation compilation;
-  return openWithoutErrors(options.study, console, compilation);
+  if (!openWithoutErrors(options.study, console, compilation)) return false;
+  if (!site.setup.empty()) return true;
+  for (const auto& prepared : lower::Prepared::all(*compilation.program, options.study, nullptr, compilation.emitter)) {
+    const auto plan = lower::planOf(*prepared, compilation.emitter);
+    llvm::Error missing = plan ? engine::checkDataExists(*plan) : llvm::Error::success();
+    if (plan && !missing && site.modules.empty())
+      missing = engine::findCommandFiles(*plan, options.results).takeError();
+    if (missing) return console.error(std::move(missing)) == kSuccess;
+  }
+  return true;
 }
 
 llvm::Expected<cluster::Site> siteOf(const RunOptions& options) {
@@ -99,18 +109,16 @@ std::string stateText(const JobView& view) {
 }
 
 /// Prints what a log has got since `told`.
-void showMore(const std::string& path, std::streamoff& told, const Console& console) {
-  std::ifstream file(path);
-  file.seekg(told);
-  std::ostringstream more;
-  more << file.rdbuf();
-  if (more.str().empty()) return;
-  told += static_cast<std::streamoff>(more.str().size());
-  console.print(more.str());
+void showMore(const std::string& path, size_t& told, const Console& console) {
+  auto log = files::read(path, files::kMost, files::Links::Refused);
+  if (!log) return llvm::consumeError(log.takeError());
+  const llvm::StringRef more = (*log)->getBuffer().drop_front(std::min(told, (*log)->getBufferSize()));
+  told += more.size();
+  console.print(more);
 }
 
 int follow(const std::string& folder, const JobRecord& job, const Console& console) {
-  std::streamoff told = 0;
+  size_t told = 0;
   std::string last;
   while (true) {
     auto views = cluster::look(folder, {job});
@@ -143,14 +151,14 @@ llvm::Expected<std::vector<JobRecord>> chosenJobs(const JobOptions& options) {
 }  // namespace
 
 int submitRun(const RunOptions& options, const Console& console) {
-  if (!compiles(options, console)) return kError;
   auto site = siteOf(options);
   if (!site) return console.error(site.takeError());
+  if (!canStart(options, *site, console)) return kError;
   const std::string folder = cluster::jobsFolder(options.results);
   const cluster::Job job{fs::path(options.study.file).stem().string(), ownCommand(options.words),
                          fs::current_path().string(), folder};
   const std::string script = cluster::renderScript(*site, job);
-  if (options.dry_run) return console.print(script) ? kSuccess : kError;
+  if (options.dry_run) return console.printRaw(script) ? kSuccess : kError;
   auto submitted = submitScript(options, folder, script);
   if (!submitted) return console.error(submitted.takeError());
   console.message(waysOn(*submitted, options.results));
@@ -158,7 +166,7 @@ int submitRun(const RunOptions& options, const Console& console) {
 }
 
 int detachRun(const RunOptions& options, const Console& console, int (*run)(const RunOptions&, const Console&)) {
-  if (!compiles(options, console)) return kError;
+  if (!canStart(options, {}, console)) return kError;
   const std::string folder = cluster::jobsFolder(options.results);
   std::error_code error;
   fs::create_directories(folder, error);
@@ -178,7 +186,7 @@ int detachRun(const RunOptions& options, const Console& console, int (*run)(cons
   setsid();
   std::signal(SIGHUP, SIG_IGN);
   const JobRecord job = cluster::ownProcess(options.study.file);
-  const int log = ::open((folder + "/" + job.name + ".log").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  const int log = files::openLog(folder + "/" + job.name + ".log");
   const int nothing = ::open("/dev/null", O_RDONLY);
   if (auto failed = cluster::writeJob(folder, job); failed || log < 0) {
     llvm::consumeError(std::move(failed));

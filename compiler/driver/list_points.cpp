@@ -40,7 +40,7 @@ bool listPoints(lower::Prepared& prepared, const expand::Condition* where, const
   bool open = true;
   if (lines) {
     const lower::Outline outline = lower::outlineOf(prepared);
-    open = console.print(report::planLinesHeader(outline.head, countsOf(outline)) + "\n");
+    open = console.printRaw(report::planLinesHeader(outline.head, countsOf(outline)) + "\n");
   }
   prepared.space().forEach([&](expand::Levels point) {
     // A point at which the condition has no value does not satisfy it.
@@ -49,7 +49,7 @@ bool listPoints(lower::Prepared& prepared, const expand::Condition* where, const
       prepared.line(point, line);
       text += line += '\n';
       if (text.size() < kBuffer) return true;
-      open = console.print(text);
+      open = console.printRaw(text);
       text.clear();
     } else if (found >= first && found < first + kPerPage) {
       page.emplace_back(point.begin(), point.end());
@@ -57,7 +57,7 @@ bool listPoints(lower::Prepared& prepared, const expand::Condition* where, const
     ++found;
     return open;
   });
-  if (lines) return open && console.print(text);
+  if (lines) return open && console.printRaw(text);
 
   size_t width = 0;
   for (const auto& point : page) width = std::max(width, expand::labelOf(prepared.study(), point).size());

@@ -95,22 +95,4 @@ std::string frame(const llvm::json::Value& message) {
   return fmt::format("Content-Length: {}\r\n\r\n{}", body.size(), body);
 }
 
-llvm::Expected<llvm::json::Value> readJson(std::string_view text) {
-  size_t depth = 0;
-  bool quoted = false;
-  for (size_t at = 0; at < text.size(); ++at) {
-    const char sign = text[at];
-    if (quoted) {
-      if (sign == '\\') ++at;
-      if (sign == '"') quoted = false;
-      continue;
-    }
-    if (sign == '"') quoted = true;
-    if ((sign == '[' || sign == '{') && ++depth > kMaxJsonDepth)
-      return llvm::createStringError(fmt::format("JSON nested more than {} deep", kMaxJsonDepth));
-    if ((sign == ']' || sign == '}') && depth > 0) --depth;
-  }
-  return llvm::json::parse(llvm::StringRef(text));
-}
-
 }  // namespace expc::lsp

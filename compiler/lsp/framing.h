@@ -12,8 +12,6 @@ namespace expc::lsp {
 /// Larger messages are skipped: a study has at most 1 MiB, which JSON may make six times as long.
 constexpr size_t kMaxBody = 16u << 20;
 constexpr size_t kMaxHeader = 8192;
-/// Deeper JSON is refused before it is read: the reader recurses.
-constexpr size_t kMaxJsonDepth = 100;
 
 /// Cuts a stream of bytes into messages: `Content-Length: N`, an empty line, N bytes. What is no message is reported
 /// once and skipped, up to the next header.
@@ -41,8 +39,5 @@ class Deframer {
 
 /// A message as it goes over the wire.
 std::string frame(const llvm::json::Value& message);
-
-/// Reads JSON that may come from anywhere: never recurses deeper than kMaxJsonDepth.
-llvm::Expected<llvm::json::Value> readJson(std::string_view text);
 
 }  // namespace expc::lsp

@@ -6,6 +6,8 @@
 
 #include <system_error>
 
+#include "runtime/plan/json.h"
+
 namespace expc::lsp {
 namespace {
 
@@ -64,7 +66,7 @@ Server::Server(load::FileSystem disk, std::string library, std::string version, 
 
 void Server::enqueue(const Deframer::Item& item) {
   if (!item.error.empty()) return fail(nullptr, kParseError, "skipped " + item.error);
-  llvm::Expected<llvm::json::Value> value = readJson(item.body);
+  llvm::Expected<llvm::json::Value> value = plan::parseJson(item.body);
   if (!value) return fail(nullptr, kParseError, clean(llvm::toString(value.takeError())));
   take(std::move(*value));
 }

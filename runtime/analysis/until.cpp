@@ -41,10 +41,12 @@ std::pair<std::vector<plan::Cell>, std::vector<std::string>> subjectCells(const 
 
 /// Whether further blocks could give the cell the interval that it lacks.
 bool canGoOn(const Index& index, const plan::Cell& cell, unsigned tried, unsigned most) {
-  return tried < most && std::all_of(cell.points.begin(), cell.points.end(), [&](const plan::Place& place) {
-           const std::optional<unsigned> number = index.number(place);
-           return number && index.asked(cell.kind, *number) && !index.givenUp(cell.kind, *number);
-         });
+  return tried < most && std::all_of(
+                             cell.points.begin(), cell.points.end(),
+                             [&](const plan::Place& place) {
+                               const std::optional<unsigned> number = index.number(place);
+                               return number && index.asked(cell.kind, *number) && !index.givenUp(cell.kind, *number);
+                             });
 }
 
 /// Sets `widest`, `where`, `blocks`, `met` and `over`.

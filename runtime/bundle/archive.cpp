@@ -3,15 +3,16 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <fmt/format.h>
+#include <llvm/ADT/ScopeExit.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/JSON.h>
 #include <locale.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <ios>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -79,7 +80,9 @@ bool staysInside(const fs::path& name) {
 llvm::Error takeOut(archive* in, const std::string& path, const fs::path& target, uint64_t& left) {
   std::error_code failed;
   fs::create_directories(target.parent_path(), failed);
-  std::ofstream out(target, std::ios::binary | std::ios::trunc);
+  const int out = files::openLog(target.string());
+  if (out < 0) return files::systemError(target.string(), errno);
+  const auto closed = llvm::make_scope_exit([&] { ::close(out); });
   const void* piece = nullptr;
   size_t size = 0;
   la_int64_t offset = 0, at = 0;
@@ -89,12 +92,10 @@ llvm::Error takeOut(archive* in, const std::string& path, const fs::path& target
     if (size > left) return llvm::createStringError(fmt::format("{}: holds more than is taken out of a bundle", path));
     left -= size;
     at += la_int64_t(size);
-    out.write(static_cast<const char*>(piece), std::streamsize(size));
+    if (const int error = files::writeAll(out, {static_cast<const char*>(piece), size}))
+      return files::systemError(target.string(), error);
   }
-  if (code != ARCHIVE_EOF) return errorOf(path, in);
-  out.close();
-  if (!out) return llvm::createStringError(fmt::format("{}: cannot be written", target.string()));
-  return llvm::Error::success();
+  return code == ARCHIVE_EOF ? llvm::Error::success() : errorOf(path, in);
 }
 
 }  // namespace

@@ -108,6 +108,7 @@ llvm::Error writeExcerpt(store::Store& from, const plan::Plan& plan, const store
   std::vector<std::string> messages;
   auto into = store::Store::openForWriting(folder, messages);
   if (!into) return into.takeError();
+  if (auto error = into->beginWhole()) return error;
   if (auto error = Excerpt(from, *into, results, hidden).write(plan, run)) return error;
   return into->close();
 }

@@ -5,7 +5,6 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/JSON.h>
-#include <llvm/Support/MemoryBuffer.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,18 +14,20 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
+#include <system_error>
 #include <tuple>
 
 #include "runtime/base/process.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/files/files.h"
+#include "runtime/plan/json.h"
 
 namespace expc::cluster {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr uint64_t kMostOfJob = 64 << 10;
 constexpr int kFloorSeconds = 10;  // between two questions to a controller
 
 std::string hostName() {
@@ -44,14 +45,23 @@ std::string beginOf(const std::string& process) {
 }
 
 std::optional<int> codeOf(const std::string& folder, const std::string& name) {
-  std::ifstream file(folder + "/" + name + ".code");
   int code = 0;
-  return file >> code ? std::optional(code) : std::nullopt;
+  constexpr uint64_t kLongest = 16;
+  const std::string text = files::tail(folder + "/" + name + ".code", kLongest);
+  return llvm::StringRef(text).trim().getAsInteger(10, code) ? std::nullopt : std::optional(code);
 }
 
-JobView lookAtProcess(const JobRecord& job) {
+/// Whether the process that a file names is the job: anybody may have written the file, but only a job of this folder
+/// writes into its log here.
+bool isAtWork(const std::string& folder, const JobRecord& job) {
+  std::error_code failed;
+  return !job.began.empty() && beginOf(job.id) == job.began &&
+         fs::equivalent("/proc/" + job.id + "/fd/1", folder + "/" + job.name + ".log", failed);
+}
+
+JobView lookAtProcess(const std::string& folder, const JobRecord& job) {
   if (job.host != hostName()) return {JobState::Pending, std::nullopt, "on " + job.host + ", ask there"};
-  if (!job.began.empty() && beginOf(job.id) == job.began) return {JobState::Running, std::nullopt, ""};
+  if (isAtWork(folder, job)) return {JobState::Running, std::nullopt, ""};
   return {JobState::Ended, std::nullopt, "it left no exit code"};
 }
 
@@ -70,7 +80,7 @@ llvm::Expected<std::string> askSlurm(const std::string& folder, const std::strin
   std::error_code error;
   const auto written = fs::last_write_time(kept, error);
   if (!error && fs::file_time_type::clock::now() - written < std::chrono::seconds(kFloorSeconds))
-    if (auto text = llvm::MemoryBuffer::getFile(kept)) return (*text)->getBuffer().str();
+    if (std::string text = files::tail(kept, files::kMostByHand); !text.empty()) return text;
   auto queue = output({"squeue", "-h", "-t", "all", "-u", std::to_string(getuid()), "-o", "%i|%T|%r"});
   if (!queue) return queue.takeError();
   std::string text;
@@ -105,7 +115,7 @@ std::string writtenJob(const JobRecord& job) {
 }
 
 llvm::Expected<JobRecord> parseJob(const std::string& text) {
-  auto json = llvm::json::parse(text);
+  auto json = plan::parseJson(text);
   if (!json) return json.takeError();
   const llvm::json::Object* object = json->getAsObject();
   if (!object || object->getString("schema") != std::optional<llvm::StringRef>("expc.job/1"))
@@ -145,8 +155,12 @@ llvm::Expected<std::vector<JobRecord>> readJobs(const std::string& folder) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     if (entry->path().extension() != ".json") continue;
-    auto text = llvm::MemoryBuffer::getFile(entry->path().string());
-    if (!text) continue;  // removed since
+    auto text = files::read(entry->path().string(), kMostOfJob, files::Links::Refused);
+    if (!text) {
+      llvm::Error failed = text.takeError();
+      if (llvm::errorToErrorCode(std::move(failed)) == std::errc::no_such_file_or_directory) continue;  // removed since
+      return llvm::createStringError(entry->path().string() + ": is no file of a job");
+    }
     auto job = parseJob((*text)->getBuffer().str());
     if (!job)
       return llvm::createStringError(fmt::format("{}: {}", entry->path().string(), llvm::toString(job.takeError())));
@@ -180,7 +194,7 @@ llvm::Expected<std::map<std::string, JobView>> look(const std::string& folder, c
     if (const auto code = codeOf(folder, job.name)) {
       views[job.name] = {JobState::Ended, code, ""};
     } else if (job.cluster.empty()) {
-      views[job.name] = lookAtProcess(job);
+      views[job.name] = lookAtProcess(folder, job);
       // It may have ended between the two looks.
       if (const auto since = codeOf(folder, job.name)) views[job.name] = {JobState::Ended, since, ""};
     } else {
@@ -209,7 +223,7 @@ llvm::Error cancel(const std::string& folder, const JobRecord& job) {
   }
   if (job.host != hostName())
     return llvm::createStringError(fmt::format("{} runs on {}: cancel it there", job.name, job.host));
-  if (job.began.empty() || beginOf(job.id) != job.began) return llvm::Error::success();  // it is over
+  if (!isAtWork(folder, job)) return llvm::Error::success();  // it is over
   if (kill(std::stoi(job.id), SIGTERM) != 0 && errno != ESRCH)
     return llvm::createStringError(fmt::format("{} cannot be ended: {}", job.name, std::strerror(errno)));
   return llvm::Error::success();

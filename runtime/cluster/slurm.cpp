@@ -12,15 +12,14 @@
 #include <cstdlib>
 #include <vector>
 
+#include "runtime/files/files.h"
+
 namespace expc::cluster {
 namespace {
 
 constexpr unsigned kPatienceSeconds = 60;  // of a controller that does not answer
 
-std::string contents(llvm::StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  return buffer ? (*buffer)->getBuffer().str() : "";
-}
+std::string contents(llvm::StringRef path) { return files::tail(path.str(), files::kMostByHand); }
 
 }  // namespace
 

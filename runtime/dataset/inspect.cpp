@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/files/files.h"
 #include "runtime/worker/data/decode.h"
 #include "runtime/worker/data/packed.h"
 
@@ -42,8 +43,8 @@ class Headers {
   explicit Headers(Info& info) : info_(info) {}
 
   llvm::Error look(const std::string& path) {
-    auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-    if (!file) return failure("{}: {}", path, file.getError().message());
+    auto file = files::map(path);
+    if (!file) return file.takeError();
     const llvm::StringRef bytes = (*file)->getBuffer();
     auto header = data::readHeader({bytes.bytes_begin(), bytes.size()});
     const std::lock_guard lock(mutex_);

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "runtime/files/files.h"
 #include "runtime/plan/json_record.h"
 
 namespace expc::engine {
@@ -99,11 +100,11 @@ llvm::Error writeMeetingPlace(const std::string& path, const MeetingPlace& place
 }
 
 llvm::Expected<MeetingPlace> readMeetingPlace(const std::string& path) {
-  auto text = llvm::MemoryBuffer::getFile(path);
+  auto text = files::read(path);
   if (!text)
-    return llvm::createStringError(fmt::format(
-        "{}: {}. All nodes need the results folder at the same path: put it on a file system that they share", path,
-        text.getError().message()));
+    return llvm::createStringError(
+        fmt::format("{}. All nodes need the results folder at the same path: put it on a file system that they share",
+                    llvm::toString(text.takeError())));
   auto value = plan::parseJson(std::string_view((*text)->getBuffer()));
   if (!value) return value.takeError();
   return plan::readRecord<MeetingPlace>(*value, path, describePlace);

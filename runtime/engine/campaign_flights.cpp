@@ -324,6 +324,7 @@ void Campaign::tidy(const Flight& flight) {
   if (wanted) {
     removeEmptyLogs(flight.request);
     leaveInputs(flight.request.spec.folder, setup_.command_files[flight.point->workload]);
+    TrialFolders::keep(flight.request.spec.folder);
   } else {
     folders_.drop(flight.request.spec.folder);
   }

@@ -16,6 +16,7 @@
 #include "runtime/engine/command_request.h"
 #include "runtime/engine/data.h"
 #include "runtime/engine/glob.h"
+#include "runtime/files/files.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/json.h"
 #include "runtime/store/store.h"
@@ -125,11 +126,13 @@ bool isOurs(const std::string& root, const fs::path& file) {
   for (fs::path at = file.parent_path(); at.string().size() > root.size(); at = at.parent_path())
     if (fs::exists(at / "journal", failed) && fs::exists(at / "expc.sqlite", failed)) return true;
   constexpr uint64_t kLooked = 4096;
-  const uint64_t size = fs::file_size(file, failed);
-  std::string text;
-  for (const uint64_t from : {uint64_t(0), size > kLooked ? size - kLooked : 0})
-    if (auto part = llvm::MemoryBuffer::getFileSlice(file.string(), std::min(size, kLooked), from); part && !failed)
-      text += (*part)->getBuffer();
+  auto content = files::map(file.string());
+  if (!content) {
+    llvm::consumeError(content.takeError());
+    return false;
+  }
+  const llvm::StringRef whole = (*content)->getBuffer();
+  const std::string text = whole.take_front(kLooked).str() + whole.take_back(kLooked).str();
   for (const char* mark : {"<testsuites name=\"expc\"", "\"schema\":\"expc.", "\"schema\": \"expc.", "<sub>expc run ",
                            "study,point,label,control,kind,trial,counts,"})
     if (text.find(mark) != std::string::npos) return true;

@@ -5,19 +5,20 @@
 #include <llvm/Support/BLAKE3.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <memory>
+#include <functional>
+#include <map>
+#include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
+
+#include "runtime/files/files.h"
 
 namespace expc::engine {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr size_t kPiece = 1 << 20;
 
 fs::path resolve(const plan::Plan& plan, const std::string& path) {
   fs::path result(path);
@@ -29,28 +30,22 @@ llvm::Error unreadable(const fs::path& path, const std::string& why) {
 }
 
 llvm::Error addFile(llvm::BLAKE3& hasher, const fs::path& path, const std::function<llvm::Error()>& tick) {
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
-  if (!file) return unreadable(path, std::strerror(errno));
-  std::vector<uint8_t> piece(kPiece);
-  while (size_t size = std::fread(piece.data(), 1, piece.size(), file.get())) {
-    hasher.update(llvm::ArrayRef<uint8_t>(piece.data(), size));
-    if (auto error = tick()) return error;
-  }
-  return std::ferror(file.get()) ? unreadable(path, "reading failed") : llvm::Error::success();
+  return files::readPieces(path.string(), [&](llvm::StringRef piece) {
+    hasher.update(piece);
+    return tick();
+  });
 }
 
 /// The regular files below `root`, by name; `root` itself if it is a file.
 llvm::Expected<std::vector<fs::path>> filesOf(const fs::path& root) {
-  std::error_code error;
-  std::vector<fs::path> files;
-  if (!fs::is_directory(root, error)) return std::vector<fs::path>{root};
-  auto options = fs::directory_options::follow_directory_symlink;
-  for (fs::recursive_directory_iterator it(root, options, error), end; !error && it != end; it.increment(error)) {
-    if (it->is_regular_file(error)) files.push_back(it->path());
-  }
-  if (error) return unreadable(root, error.message());
-  std::sort(files.begin(), files.end());
-  return files;
+  std::vector<fs::path> found;
+  auto error = files::eachFile(root.string(), [&](const std::string& path) {
+    found.emplace_back(path);
+    return llvm::Error::success();
+  });
+  if (error) return unreadable(root, llvm::toString(std::move(error)));
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 }  // namespace

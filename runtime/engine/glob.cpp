@@ -4,9 +4,14 @@
 #include <llvm/Support/GlobPattern.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <optional>
+#include <set>
+#include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 namespace expc::engine {
 namespace {
@@ -16,6 +21,8 @@ namespace fs = std::filesystem;
 /// One name of a pattern; absent: `**`.
 using Part = std::optional<llvm::GlobPattern>;
 
+constexpr size_t kMostEntries = 5'000'000;
+
 class Walk {
  public:
   Walk(std::vector<std::string> names, std::vector<Part> parts, fs::path except)
@@ -23,6 +30,8 @@ class Walk {
 
   /// Everything below `folder` that the parts from `at` on match.
   void into(const fs::path& folder, size_t at) {
+    // Several `**` come to a folder in many ways.
+    if (at < parts_.size() && !seen_.insert({folder.string(), at}).second) return;
     if (at == parts_.size()) return everything(folder);
     const bool any = !parts_[at], last = at + 1 == parts_.size();
     if (any && last) return everything(folder);
@@ -61,6 +70,7 @@ class Walk {
   }
 
   void everything(const fs::path& folder) {
+    if (!seen_.insert({folder.string(), parts_.size()}).second) return;
     for (const fs::path& entry : entriesOf(folder)) {
       std::error_code failed;
       if (entry.filename().string().front() == '.' || entry.lexically_normal() == except_) continue;
@@ -75,8 +85,11 @@ class Walk {
   std::vector<fs::path> entriesOf(const fs::path& folder) {
     std::error_code failed;
     std::vector<fs::path> entries;
-    for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed))
+    for (fs::directory_iterator it(folder, failed), end; !failed && it != end && looked_ < kMostEntries;
+         it.increment(failed), ++looked_)
       entries.push_back(it->path());
+    if (looked_ == kMostEntries)
+      problem_ = fmt::format("more than {} names were looked at: say more of where the files are", kMostEntries);
     // A folder of a plain name that is not there has no files; one that cannot be read is a problem.
     if (failed && failed != std::errc::no_such_file_or_directory && failed != std::errc::not_a_directory)
       problem_ = fmt::format("the folder '{}' cannot be read: {}", folder.string(), failed.message());
@@ -86,6 +99,8 @@ class Walk {
   const std::vector<std::string> names_;
   const std::vector<Part> parts_;
   const fs::path except_;
+  std::set<std::pair<std::string, size_t>> seen_;  // folders, and the parts that were looked for in them
+  size_t looked_ = 0;
   std::vector<std::string> found_;
   std::string problem_;
 };

@@ -109,7 +109,8 @@ bool LineSocket::send(const llvm::json::Object& message) {
 std::vector<std::string> LineSocket::receive(size_t longest) {
   std::vector<std::string> lines;
   char piece[65536];
-  while (isOpen()) {
+  // A peer that sends without end is heard again later.
+  for (size_t heard = 0; isOpen() && heard <= longest;) {
     const ssize_t size = recv(fd_, piece, sizeof piece, MSG_DONTWAIT);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) break;
@@ -117,6 +118,7 @@ std::vector<std::string> LineSocket::receive(size_t longest) {
       close();
       break;
     }
+    heard += static_cast<size_t>(size);
     rest_.append(piece, size);
     size_t begin = 0;
     for (size_t end; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1)

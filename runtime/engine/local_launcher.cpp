@@ -13,6 +13,7 @@
 
 #include "runtime/channel/packet.h"
 #include "runtime/engine/process_state.h"
+#include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 
 namespace expc::engine {
@@ -136,8 +137,7 @@ llvm::Error LocalLauncher::launchRank(const TrialRequest& request, unsigned numb
     return llvm::createStringError(fmt::format("{}: {}; what was measured before is kept", what, std::strerror(error)));
   };
   const std::string log = request.log(number);
-  // Whoever may write to the folder must not lead what we write elsewhere.
-  const int log_fd = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+  const int log_fd = files::openLog(log);
   if (log_fd < 0) return failed(log, errno);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {

@@ -17,6 +17,7 @@
 #include "runtime/engine/agent_messages.h"
 #include "runtime/engine/clock.h"
 #include "runtime/engine/log_tail.h"
+#include "runtime/files/files.h"
 #include "runtime/machine/wire.h"
 #include "runtime/plan/json.h"
 
@@ -28,8 +29,9 @@ using llvm::json::Value;
 
 // From the start of the command to the last agent, and for an answer of one.
 constexpr double kPatience = 120;
-constexpr size_t kLongestGreeting = 1 << 22;  // a machine's description
-constexpr double kEndSeconds = 10;            // that agents are given to end
+// Of those of whom nothing is known yet: what they may send, and how many there may be.
+constexpr size_t kLongestGreeting = 1 << 20, kMostCallers = 256;
+constexpr double kEndSeconds = 10;  // that agents are given to end
 
 /// A connection of which it is not yet known who it is.
 struct Caller {
@@ -124,7 +126,7 @@ llvm::Error Nodes::launch(const NodesAsked& asked, const Listener& listener) {
   if (command_ > 0) return llvm::Error::success();
   // A terminal's Ctrl-C is for the engine, which ends the agents once it has heard of their trials.
   setsid();
-  const int log = open((folder_ + "/agents.log").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW, 0644);
+  const int log = files::openLog(folder_ + "/agents.log");
   const int nothing = open("/dev/null", O_RDWR);
   dup2(nothing, STDIN_FILENO);
   dup2(log < 0 ? nothing : log, STDOUT_FILENO);
@@ -153,11 +155,21 @@ llvm::Error Nodes::meet(const NodesAsked& asked, Listener& listener, const Inter
     const int ready = poll(fds.data(), fds.size(), 100);
     // Its agents may have called before it ended; nobody calls after it.
     if (over && ready == 0) return tooFew(asked, "the command that starts them has ended");
-    for (LineSocket socket = listener.accept(); socket.isOpen(); socket = listener.accept())
+    for (LineSocket socket = listener.accept(); socket.isOpen(); socket = listener.accept()) {
       callers.emplace_back().socket = std::move(socket);
+      if (callers.size() <= kMostCallers) continue;
+      // Agents speak at once.
+      const auto silent =
+          std::find_if(callers.begin(), callers.end(), [](const Caller& one) { return one.asked.empty(); });
+      callers.erase(silent == callers.end() ? callers.begin() : silent);
+      break;
+    }
     for (auto at = callers.begin(); at != callers.end();) {
-      for (const std::string& line : at->socket.receive(kLongestGreeting))
-        if (at->is_node || !take(*at, secret_, line)) at->socket.close();
+      for (const std::string& line : at->socket.receive(kLongestGreeting)) {
+        if (!at->is_node && take(*at, secret_, line)) continue;
+        at->socket.close();
+        break;
+      }
       if (at->socket.isOpen() && !at->is_node) {
         ++at;
         continue;

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/command_request.h"
 #include "runtime/engine/progress.h"
 #include "runtime/engine/trial_request.h"
 #include "runtime/engine/trial_runner.h"
+#include "runtime/files/files.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/json.h"
 
@@ -50,12 +50,7 @@ bool isPrepared(const std::string& folder) {
   return std::filesystem::exists(markOf(folder), failed) && std::filesystem::is_directory(folder, failed);
 }
 
-llvm::Error markPrepared(const std::string& folder) {
-  std::ofstream mark(markOf(folder));
-  mark.close();
-  if (mark) return llvm::Error::success();
-  return llvm::createStringError(fmt::format("'{}' cannot be written; make room, or make it writable", markOf(folder)));
-}
+llvm::Error markPrepared(const std::string& folder) { return files::write(markOf(folder), ""); }
 
 /// Before the first trial, so that no build runs between two that are compared.
 llvm::Error Campaign::prepareCommands() {
@@ -101,7 +96,7 @@ llvm::Error Campaign::prepareCommand(const plan::Point& point, const std::string
   if (end->status != store::TrialStatus::Valid)
     return llvm::createStringError(
         fmt::format("the workload {} cannot be prepared for {}: {} (what it wrote is in {}); no trial was started",
-                    workload.name, plan_.label(point), end->reason, folder));
+                    workload.name, plan_.label(point), end->reason, plan::outputsOf(folder)));
   say(fmt::format("prepared {} for {} in {}", workload.name, plan_.label(point),
                   durationText(env_.clock.boot() - begin)));
   return markPrepared(folder);

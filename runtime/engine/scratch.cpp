@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <string>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "runtime/engine/data.h"
+#include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 
 namespace expc::engine {
@@ -39,37 +39,33 @@ std::error_code makeOwnFolder(const fs::path& folder) {
 /// In pieces, since a file may take minutes.
 llvm::Error copyFile(const ScratchCopy& copy, const fs::path& from, const fs::path& to,
                      const std::function<llvm::Error()>& tick) {
-  constexpr size_t kPiece = 1 << 20;
-  std::ifstream in(from, std::ios::binary);
-  std::ofstream out(to, std::ios::binary);
-  std::vector<char> piece(kPiece);
-  while (in && out) {
-    in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    out.write(piece.data(), in.gcount());
-    if (auto error = tick()) return error;
-  }
-  out.close();
+  bool stopped = false;
+  const int out = files::openLog(to.string());
+  int code = out < 0 ? errno : 0;
+  llvm::Error error = code ? llvm::Error::success() : files::readPieces(from.string(), [&](llvm::StringRef piece) {
+    code = files::writeAll(out, piece);
+    if (code) return files::systemError(to.string(), code);
+    llvm::Error end = tick();
+    stopped = static_cast<bool>(end);
+    return end;
+  });
+  if (out >= 0 && ::close(out) != 0 && code == 0) code = errno;
+  if (stopped) return error;
+  if (error) return cannotCopy(copy, llvm::toString(std::move(error)));
+  if (code) return cannotCopy(copy, std::strerror(code));
   std::error_code ignored;
   fs::permissions(to, fs::status(from, ignored).permissions(), ignored);
-  return in.eof() && out ? llvm::Error::success() : cannotCopy(copy, std::strerror(errno));
+  return llvm::Error::success();
 }
 
 /// A file, or all that is below a folder, as a digest reads it: links are what they lead to.
 llvm::Error copyAll(const ScratchCopy& copy, const fs::path& to, const std::function<llvm::Error()>& tick) {
-  const fs::path from(copy.from);
-  std::error_code failed;
-  if (!fs::is_directory(from, failed)) return copyFile(copy, from, to, tick);
-  fs::create_directory(to, failed);
-  const auto options = fs::directory_options::follow_directory_symlink;
-  for (fs::recursive_directory_iterator at(from, options, failed), end; !failed && at != end; at.increment(failed)) {
-    const fs::path target = to / at->path().lexically_relative(from);
-    if (at->is_directory(failed))
-      fs::create_directory(target, failed);
-    else if (at->is_regular_file(failed))
-      if (auto error = copyFile(copy, at->path(), target, tick)) return error;
-    if (failed) break;
-  }
-  return failed ? cannotCopy(copy, failed.message()) : llvm::Error::success();
+  return files::eachFile(copy.from, [&](const std::string& path) -> llvm::Error {
+    std::error_code failed;
+    const fs::path target = path == copy.from ? to : to / fs::path(path).lexically_relative(copy.from);
+    fs::create_directories(target.parent_path(), failed);
+    return failed ? cannotCopy(copy, failed.message()) : copyFile(copy, path, target, tick);
+  });
 }
 
 }  // namespace

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "runtime/files/files.h"
 #include "runtime/plan/command.h"
@@ -16,23 +18,13 @@
 namespace expc::engine {
 namespace {
 
-/// Whether the next trial may write over an entry of a folder: an output of ours, and no link to somebody's file.
-bool isReusable(int folder, const char* name) {
-  static const std::string log = std::string(kCommandLog) + ".0.log";
-  const std::string_view text = name;
-  if (text != plan::kOutput && text != plan::kErrors && text != log) return false;
-  struct stat state{};
-  return fstatat(folder, name, &state, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(state.st_mode) && state.st_nlink == 1 &&
-         (state.st_mode & S_IRWXU) == (S_IRUSR | S_IWUSR);
-}
-
 /// Its program may have changed that.
 bool isOpenToUs(int folder) {
   struct stat state{};
   return fstat(folder, &state) == 0 && (state.st_mode & S_IRWXU) == S_IRWXU;
 }
 
-/// Removes all but what can be used again; false where something stays.
+/// Removes all that is in a folder; false where something stays.
 bool clear(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return false;
@@ -40,7 +32,7 @@ bool clear(const std::string& path) {
   if (!folder || !isOpenToUs(fd)) return false;
   while (const dirent* entry = readdir(folder.get())) {
     const std::string_view name = entry->d_name;
-    if (name == "." || name == ".." || isReusable(fd, entry->d_name)) continue;
+    if (name == "." || name == "..") continue;
     if (!files::removeTree(path + "/" + entry->d_name)) return false;
   }
   return true;
@@ -48,22 +40,38 @@ bool clear(const std::string& path) {
 
 }  // namespace
 
-TrialFolders::~TrialFolders() { files::removeTree(spare_); }
-
 llvm::Error TrialFolders::make(const std::string& folder, const CommandFiles& files) {
+  const std::string outputs = plan::outputsOf(folder);
   if (has_spare_ && access(folder.c_str(), F_OK) != 0 && std::rename(spare_.c_str(), folder.c_str()) == 0) {
     has_spare_ = false;
-    return fillTrialFolder(folder, files);
+    if (std::rename(plan::outputsOf(spare_).c_str(), outputs.c_str()) == 0) return fillTrialFolder(folder, files);
   }
+  if (auto error = makeTrialFolder(outputs, {})) return error;
   return makeTrialFolder(folder, files);
 }
 
 void TrialFolders::drop(const std::string& folder) {
   if (!has_spare_ && clear(folder) && std::rename(folder.c_str(), spare_.c_str()) == 0) {
-    has_spare_ = true;
-    return;
+    has_spare_ = std::rename(plan::outputsOf(folder).c_str(), plan::outputsOf(spare_).c_str()) == 0;
+    if (has_spare_) return;
+    remove(spare_);
   }
+  remove(folder);
+}
+
+void TrialFolders::keep(const std::string& folder) {
+  const std::string outputs = plan::outputsOf(folder);
+  std::error_code failed;
+  for (std::filesystem::directory_iterator at(outputs, failed), end; !failed && at != end; at.increment(failed)) {
+    const std::string name = folder + "/" + at->path().filename().string();
+    if (link(at->path().c_str(), name.c_str()) == 0) unlink(at->path().c_str());
+  }
+  rmdir(outputs.c_str());  // where all have gone
+}
+
+void TrialFolders::remove(const std::string& folder) {
   files::removeTree(folder);
+  files::removeTree(plan::outputsOf(folder));
 }
 
 }  // namespace expc::engine

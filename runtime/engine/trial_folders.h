@@ -16,25 +16,27 @@ inline std::string trialFolder(const std::string& results, int64_t trial) {
 }
 
 /// Making a folder and its files costs a file system more than a short program takes, so the folder of a trial that
-/// nobody wants becomes the next trial's, with its output files, which are written anew.
+/// nobody wants becomes the next trial's, and so do the files of its outputs, which are written anew.
 class TrialFolders {
  public:
   explicit TrialFolders(const std::string& results) : spare_(results + "/trials/.next") {}
-  ~TrialFolders();  // removes the one that no trial needed any more
+  ~TrialFolders() { remove(spare_); }  // the one that no trial needed any more
   TrialFolders(const TrialFolders&) = delete;
   TrialFolders& operator=(const TrialFolders&) = delete;
 
-  /// As makeTrialFolder.
+  /// As makeTrialFolder, with a folder for its outputs.
   llvm::Error make(const std::string& folder, const CommandFiles& files);
+  /// Of a trial whose program has ended: what was caught of it stands in its folder, too, where nothing else is called
+  /// so.
+  static void keep(const std::string& folder);
   /// Removes it, with all that its trial wrote.
   void drop(const std::string& folder);
 
  private:
+  static void remove(const std::string& folder);
+
   const std::string spare_;
   bool has_spare_ = false;
 };
-
-/// What comes before ".0.log" in the name of the log of a command's trial, which lies in its folder.
-inline constexpr char kCommandLog[] = "expc";
 
 }  // namespace expc::engine

@@ -1,6 +1,7 @@
 #include "runtime/engine/trial_folders.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,25 +51,44 @@ TEST_CASE("the folder of a trial that nobody wants becomes the next one's, witho
   {
     TrialFolders folders(results.path);
     llvm::cantFail(folders.make(results.of(1), {}));
-    Results::write(results.of(1) + "/stdout.txt", "said");
+    const std::string outputs = results.path + "/trials/.1";
+    Results::write(outputs + "/stdout.txt", "said");
+    Results::write(results.of(1) + "/stdout.txt", "a file of its own");
     Results::write(results.of(1) + "/result.json", "{}");
     fs::create_directories(results.of(1) + "/deep/er");
-    const ino_t folder = Results::inode(results.of(1));
+    const ino_t folder = Results::inode(results.of(1)), output = Results::inode(outputs + "/stdout.txt");
     folders.drop(results.of(1));
     CHECK(!fs::exists(results.of(1)));
     llvm::cantFail(folders.make(results.of(2), {}));
     CHECK(Results::inode(results.of(2)) == folder);
-    CHECK(namesIn(results.of(2)) == std::vector<std::string>{"stdout.txt"});
+    CHECK(namesIn(results.of(2)).empty());
+    CHECK(Results::inode(results.path + "/trials/.2/stdout.txt") == output);
     // Of two that are dropped one is kept, and at the end none.
     llvm::cantFail(folders.make(results.of(3), {}));
     folders.drop(results.of(2));
     folders.drop(results.of(3));
-    CHECK(namesIn(results.path + "/trials").size() == 1);
+    CHECK(namesIn(results.path + "/trials").size() == 2);
   }
   CHECK(namesIn(results.path + "/trials").empty());
 }
 
-TEST_CASE("what is no output of a trial's own is never written over") {
+TEST_CASE("a folder that is kept has the outputs, where the program has no files of their names") {
+  Results results;
+  TrialFolders folders(results.path);
+  for (const int64_t trial : {1, 2}) {
+    llvm::cantFail(folders.make(results.of(trial), {}));
+    Results::write(fmt::format("{}/trials/.{}/stdout.txt", results.path, trial), "said");
+  }
+  Results::write(results.of(2) + "/stdout.txt", "its own");
+  TrialFolders::keep(results.of(1));
+  TrialFolders::keep(results.of(2));
+  CHECK(Results::read(results.of(1) + "/stdout.txt") == "said");
+  CHECK(!fs::exists(results.path + "/trials/.1"));
+  CHECK(Results::read(results.of(2) + "/stdout.txt") == "its own");
+  CHECK(Results::read(results.path + "/trials/.2/stdout.txt") == "said");
+}
+
+TEST_CASE("what a program put into its folder goes with it, and leads nobody elsewhere") {
   Results results;
   TrialFolders folders(results.path);
   const std::string mine = results.path + "/mine.txt";

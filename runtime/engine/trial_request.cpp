@@ -8,6 +8,7 @@
 #include "runtime/engine/placement.h"
 #include "runtime/engine/preparation.h"
 #include "runtime/engine/trial_folders.h"
+#include "runtime/plan/command.h"
 #include "runtime/plan/devices.h"
 #include "runtime/store/files.h"
 
@@ -67,7 +68,7 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
   if (workload.command) {
     const std::string folder = trialFolder(options.results, trial.id);
     completeForCommand(request, plan, point, places, address, folder, commandVariables(setup));
-    request.log_prefix = folder + "/" + kCommandLog;
+    request.log_prefix = plan::outputsOf(folder) + "/expc";
     spec.prepared = preparedFolder(setup, point, options.results);
     spec.outputs = store::keptOutput(options.results, trial.id);
     spec.memory_limit = options.memory_limit;

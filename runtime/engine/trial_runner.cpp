@@ -27,7 +27,7 @@ std::string lastWords(const TrialRequest& request, unsigned rank) {
   std::string tail = logTail(request.log(rank));
   if (!request.spec.command) return tail;
   for (const char* output : {plan::kErrors, plan::kOutput})
-    if (tail.empty()) tail = logTail(request.spec.folder + "/" + plan::outputOf(output, rank));
+    if (tail.empty()) tail = logTail(plan::outputOf(request.spec.folder, output, rank));
   return tail;
 }
 

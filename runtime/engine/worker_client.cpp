@@ -20,6 +20,7 @@
 #include "runtime/channel/packet.h"
 #include "runtime/engine/interrupts.h"
 #include "runtime/engine/log_tail.h"
+#include "runtime/files/files.h"
 #include "runtime/plan/described.h"
 #include "runtime/plan/json.h"
 
@@ -281,7 +282,7 @@ WorkerServer::~WorkerServer() { stop(); }
 
 llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const std::string& log,
                                                  const Interrupts& interrupts, const Environment& environment) {
-  int log_fd = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+  const int log_fd = files::openLog(log, files::Log::GoesOn);
   if (log_fd < 0) {
     return llvm::createStringError(fmt::format(
         "{}: {}; make the results folder writable or choose another with --results DIR", log, std::strerror(errno)));

@@ -6,12 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace expc::files {
 namespace {
@@ -59,6 +61,49 @@ void openFolders(const fs::path& path) {
     openFolders(at->path());
 }
 
+int openForReading(const std::string& path, Links links) {
+  return ::open(path.c_str(),
+                O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (links == Links::Refused ? O_NOFOLLOW : 0));
+}
+
+struct Opened {
+  int descriptor = -1;
+  uint64_t size = 0;
+};
+
+llvm::Expected<Opened> openRegular(const std::string& path, uint64_t most, Links links) {
+  const auto refused = std::make_error_code(std::errc::invalid_argument);
+  Opened file{openForReading(path, links)};
+  if (file.descriptor < 0 && errno == ELOOP && links == Links::Refused)
+    return llvm::createStringError(refused, path + ": is a link, and not a regular file");
+  if (file.descriptor < 0) return systemError(path, errno);
+  const auto fail = [&](llvm::Error error) {
+    ::close(file.descriptor);
+    return error;
+  };
+  struct stat state{};
+  if (::fstat(file.descriptor, &state) != 0) return fail(systemError(path, errno));
+  if (S_ISDIR(state.st_mode)) return fail(systemError(path, EISDIR));
+  if (!S_ISREG(state.st_mode))
+    return fail(llvm::createStringError(refused, path + ": is a device or a pipe, and not a regular file"));
+  file.size = static_cast<uint64_t>(state.st_size);
+  if (file.size <= most) return file;
+  return fail(llvm::createStringError(std::make_error_code(std::errc::file_too_large),
+                                      fmt::format("{}: has {} bytes, and at most {} are read", path, file.size, most)));
+}
+
+/// `changes`: somebody may cut it while it is read, so it is not mapped.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readOpened(const std::string& path, uint64_t most, Links links,
+                                                               bool changes) {
+  auto file = openRegular(path, most, links);
+  if (!file) return file.takeError();
+  auto buffer =
+      llvm::MemoryBuffer::getOpenFile(file->descriptor, path, file->size, /*RequiresNullTerminator=*/false, changes);
+  ::close(file->descriptor);
+  if (!buffer) return systemError(path, buffer.getError().value());
+  return std::move(*buffer);
+}
+
 }  // namespace
 
 llvm::Error systemError(const std::string& path, int code) {
@@ -76,25 +121,80 @@ int writeAll(int file, llvm::StringRef text) {
   return 0;
 }
 
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> read(const std::string& path, uint64_t most) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-  if (file < 0) return systemError(path, errno);
-  const auto closed = llvm::make_scope_exit([&] { ::close(file); });
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> read(const std::string& path, uint64_t most, Links links) {
+  return readOpened(path, most, links, /*changes=*/true);
+}
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> map(const std::string& path, uint64_t most) {
+  return readOpened(path, most, Links::Followed, /*changes=*/false);
+}
+
+llvm::Error readPieces(const std::string& path, llvm::function_ref<llvm::Error(llvm::StringRef)> take) {
+  auto file = openRegular(path, UINT64_MAX, Links::Followed);
+  if (!file) return file.takeError();
+  const auto closed = llvm::make_scope_exit([&] { ::close(file->descriptor); });
+  std::string piece(1 << 20, '\0');
+  while (true) {
+    const ssize_t got = ::read(file->descriptor, piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return systemError(path, errno);
+    if (got == 0) return llvm::Error::success();
+    if (auto error = take(llvm::StringRef(piece).take_front(static_cast<size_t>(got)))) return error;
+  }
+}
+
+std::string tail(const std::string& path, uint64_t bytes) {
+  auto file = openRegular(path, UINT64_MAX, Links::Refused);
+  if (!file) {
+    llvm::consumeError(file.takeError());
+    return "";
+  }
+  std::string text(std::min(file->size, bytes), '\0');
+  const ssize_t got = ::pread(file->descriptor, text.data(), text.size(), static_cast<off_t>(file->size - text.size()));
+  ::close(file->descriptor);
+  text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  if (const size_t line = text.find('\n'); file->size > bytes && line != std::string::npos) text.erase(0, line + 1);
+  return text;
+}
+
+llvm::Error eachFile(const std::string& path, llvm::function_ref<llvm::Error(const std::string& file)> take) {
+  constexpr unsigned kMostLinks = 100'000;
+  using Identity = std::pair<dev_t, ino_t>;
   struct stat state{};
-  if (::fstat(file, &state) != 0) return systemError(path, errno);
-  if (S_ISDIR(state.st_mode)) return systemError(path, EISDIR);
-  const auto refused = std::make_error_code(std::errc::invalid_argument);
-  if (!S_ISREG(state.st_mode))
-    return llvm::createStringError(refused, path + ": is a device or a pipe, and not a regular file");
-  const auto size = static_cast<uint64_t>(state.st_size);
-  if (size > most)
-    return llvm::createStringError(std::make_error_code(std::errc::file_too_large),
-                                   fmt::format("{}: has {} bytes, and at most {} are read", path, size, most));
-  // Volatile: somebody may cut it while it is read.
-  auto buffer =
-      llvm::MemoryBuffer::getOpenFile(file, path, size, /*RequiresNullTerminator=*/false, /*IsVolatile=*/true);
-  if (!buffer) return systemError(path, buffer.getError().value());
-  return std::move(*buffer);
+  if (::stat(path.c_str(), &state) != 0) return systemError(path, errno);
+  if (!S_ISDIR(state.st_mode)) return take(path);
+  std::vector<Identity> above{{state.st_dev, state.st_ino}};  // the folders that an entry lies in
+  unsigned links = 0;
+  std::error_code failed;
+  fs::recursive_directory_iterator at(path, fs::directory_options::follow_directory_symlink, failed);
+  for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) {
+    if (::stat(at->path().c_str(), &state) != 0) continue;  // a link to nowhere
+    if (S_ISREG(state.st_mode))
+      if (auto error = take(at->path().string())) return error;
+    if (!S_ISDIR(state.st_mode)) continue;
+    above.resize(static_cast<size_t>(at.depth()) + 1);
+    const Identity folder{state.st_dev, state.st_ino};
+    if (std::find(above.begin(), above.end(), folder) != above.end()) at.disable_recursion_pending();
+    above.push_back(folder);
+    if (at->is_symlink(failed) && ++links > kMostLinks)
+      return llvm::createStringError(fmt::format("{}: holds more than {} links to folders", path, kMostLinks));
+  }
+  return failed ? systemError(path, failed.value()) : llvm::Error::success();
+}
+
+int openLog(const std::string& path, Log log) {
+  const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
+  const int file = ::open(path.c_str(), flags, 0644);
+  struct stat state{};
+  if (file >= 0 && ::fstat(file, &state) == 0 && S_ISREG(state.st_mode) && state.st_nlink == 1 &&
+      (log == Log::GoesOn || ::ftruncate(file, 0) == 0) && ::fcntl(file, F_SETFL, O_APPEND) == 0)
+    return file;
+  const int error = errno;
+  if (file >= 0) ::close(file);
+  if ((file >= 0 || error == ELOOP || error == ENXIO) && ::unlink(path.c_str()) == 0)
+    return ::open(path.c_str(), flags | O_EXCL, 0644);
+  errno = error;
+  return -1;
 }
 
 llvm::Error writeBy(const std::string& path, llvm::function_ref<llvm::Error(const std::string& temporary)> make) {

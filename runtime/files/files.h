@@ -17,9 +17,20 @@ namespace expc::files {
 /// Of a file that a person writes, and of one that a program does.
 inline constexpr uint64_t kMostByHand = 64ull << 20, kMost = 4ull << 30;
 
-/// A regular file's content; a link is followed. Errors name the file, and carry the system's code: it is none, it has
-/// more than `most` bytes, or it cannot be read.
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> read(const std::string& path, uint64_t most = kMost);
+/// A link in a folder of strangers would show them any file of this machine, or write over it.
+enum class Links { Followed, Refused };
+
+/// A regular file's content. Errors name the file, and carry the system's code: it is none, it has more than `most`
+/// bytes, or it cannot be read.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> read(const std::string& path, uint64_t most = kMost,
+                                                         Links links = Links::Followed);
+/// The same of a file that nobody cuts meanwhile: mapped where that is less work.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> map(const std::string& path, uint64_t most = UINT64_MAX);
+/// One of any size, which may be cut meanwhile, piece by piece.
+llvm::Error readPieces(const std::string& path, llvm::function_ref<llvm::Error(llvm::StringRef)> take);
+/// At most so much of its end, from the beginning of a line on, of a file that somebody may be writing; "" of what is
+/// no regular file, or a link.
+std::string tail(const std::string& path, uint64_t bytes);
 
 /// Makes a file whole or not at all, also after a crash of the machine: `make` writes it under the name that it is
 /// given, and it is then moved to `path`, over a regular file that may be there, whose permissions it keeps. Whatever
@@ -28,11 +39,20 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> read(const std::string& path
 llvm::Error writeBy(const std::string& path, llvm::function_ref<llvm::Error(const std::string& temporary)> make);
 llvm::Error write(const std::string& path, llvm::StringRef text);
 
+/// Opens a file to add to, as what writes bit by bit does, and from which it begins anew or goes on. Nothing but a
+/// regular file without another name is written to: what else stands there is removed. -1 and errno on an error.
+enum class Log { BeginsAnew, GoesOn };
+int openLog(const std::string& path, Log log = Log::BeginsAnew);
+
 /// Writes all of it; 0, or the system's error.
 int writeAll(int file, llvm::StringRef text);
 
 /// "PATH: No space left on device".
 llvm::Error systemError(const std::string& path, int code);
+
+/// Calls `take` for each regular file below a folder, or for `path` where it is no folder. Links are followed, but for
+/// one to a folder that it lies in, which holds nothing new; too many of them are an error.
+llvm::Error eachFile(const std::string& path, llvm::function_ref<llvm::Error(const std::string& file)> take);
 
 /// Removes a folder with all that is in it, also what its maker left read-only; links are removed, not followed. False
 /// where something stays.

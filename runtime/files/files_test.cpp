@@ -90,6 +90,40 @@ TEST_CASE("what is no regular file is not read, and waited for neither") {
   CHECK(contents(place / "long") == "12345");
 }
 
+TEST_CASE("of a file that grows the end is read, and no link is followed") {
+  const Place place;
+  CHECK(refusal(write(place / "log", "first\nsecond\nthird")).empty());
+  CHECK(tail(place / "log", 100) == "first\nsecond\nthird");
+  CHECK(tail(place / "log", 9) == "third");
+  CHECK(tail(place / "log", 3) == "ird");
+  fs::create_symlink("log", place.path / "link");
+  CHECK(mkfifo((place / "pipe").c_str(), 0600) == 0);
+  for (const char* name : {"link", "pipe", "none"}) CHECK(tail(place / name, 9).empty());
+  CHECK(llvm::toString(read(place / "link", kMost, Links::Refused).takeError())
+            .ends_with("is a link, and not a regular file"));
+}
+
+TEST_CASE("a log begins anew or goes on, and leads nobody to another file") {
+  const Place place;
+  CHECK(refusal(write(place / "mine", "mine")).empty());
+  const auto log = [&](const std::string& name, Log how) {
+    const int file = openLog(place / name, how);
+    REQUIRE(file >= 0);
+    CHECK(writeAll(file, "said") == 0);
+    close(file);
+    return contents(place / name);
+  };
+  CHECK(log("new", Log::BeginsAnew) == "said");
+  CHECK(log("new", Log::GoesOn) == "saidsaid");
+  CHECK(log("new", Log::BeginsAnew) == "said");
+  fs::create_symlink("mine", place.path / "link");
+  fs::create_hard_link(place / "mine", place.path / "hard");
+  CHECK(mkfifo((place / "pipe").c_str(), 0600) == 0);
+  for (const char* name : {"link", "hard", "pipe"}) CHECK(log(name, Log::GoesOn) == "said");
+  CHECK(contents(place / "mine") == "mine");
+  CHECK(openLog(place.path.string()) == -1);
+}
+
 TEST_CASE("what its maker left read-only is removed, and nothing that a link leads to") {
   const Place place;
   fs::create_directories(place.path / "mod/cache");

@@ -115,8 +115,14 @@ std::string programPath(const std::string& name, const std::string& root) {
   return (std::filesystem::path(root) / name).lexically_normal().string();
 }
 
-std::string outputOf(const std::string& file, unsigned rank) {
-  return rank == 0 ? file : fmt::format("{}.{}.txt", file.substr(0, file.find('.')), rank);
+std::string outputsOf(const std::string& folder) {
+  const std::filesystem::path path(folder);
+  return (path.parent_path() / ("." + path.filename().string())).string();
+}
+
+std::string outputOf(const std::string& folder, const std::string& output, unsigned rank) {
+  const std::string name = rank == 0 ? output : fmt::format("{}.{}.txt", output.substr(0, output.find('.')), rank);
+  return outputsOf(folder) + "/" + name;
 }
 
 }  // namespace expc::plan

@@ -15,15 +15,18 @@
 
 namespace expc::plan {
 
-/// The files in the trial's folder that standard output and standard error go to.
+/// What standard output and standard error are called among the files of a trial, whatever its program names so.
 inline constexpr char kOutput[] = "stdout.txt";
 inline constexpr char kErrors[] = "stderr.txt";
 
 /// The metric of a command that is the energy of its devices; its worker gives no value, which the engine puts in.
 inline constexpr char kEnergy[] = "energy";
 
-/// Where the process of another rank than 0 writes instead: "stdout.3.txt".
-std::string outputOf(const std::string& file, unsigned rank);
+/// Where the outputs of what runs in `folder` are caught, and our log: hidden beside it, since the
+/// folder is the program's.
+std::string outputsOf(const std::string& folder);
+/// The file for one of them, of the process of a rank: "stdout.txt", "stdout.3.txt".
+std::string outputOf(const std::string& folder, const std::string& output, unsigned rank = 0);
 
 /// A parameter as an argument: booleans `true` and `false`, numbers as plain decimals without an exponent, text as it
 /// is, lists of these joined by commas, anything else as canonical JSON.

@@ -213,7 +213,21 @@ llvm::Expected<llvm::json::Value> parseJson(std::string_view text) {
 
 std::string canonicalJson(const llvm::json::Value& value) { return Printer(false).print(value); }
 
-std::string prettyJson(const llvm::json::Value& value) { return Printer(true).print(value); }
+/// For people too, whose terminals may take some characters of UTF-8 for escape sequences: U+007F to U+009F.
+std::string prettyJson(const llvm::json::Value& value) {
+  const std::string text = Printer(true).print(value);
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = [&](size_t at) { return unsigned(static_cast<unsigned char>(text[at])); };
+    const bool two = byte(i) == 0xc2 && byte(i + 1) < 0xa0;  // a quote follows at least
+    i += two;
+    if (two || byte(i) == 0x7f)
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", byte(i));
+    else
+      out += text[i];
+  }
+  return out;
+}
 
 llvm::json::Value jsonText(llvm::StringRef bytes) {
   if (llvm::json::isUTF8(bytes)) return llvm::json::Value(bytes.str());

@@ -14,6 +14,9 @@
 
 namespace expc::plan {
 
+/// Names are those of one file: runtime/plan/name.h.
+void requireName(JsonRecord& io, llvm::StringRef key, const std::string& name);
+
 inline std::string quoted(const std::string& text) { return "'" + text + "'"; }
 
 class PlanFields {

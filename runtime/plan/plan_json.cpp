@@ -13,10 +13,6 @@ namespace {
 constexpr unsigned kMaxRepeat = 1000000;
 constexpr unsigned kMostShare = 1024;
 
-void requireName(JsonRecord& io, llvm::StringRef key, const std::string& name) {
-  if (const auto why = whyNoName(name)) io.fail(key, *why);
-}
-
 void requireAboveZero(JsonRecord& io, llvm::StringRef key, const std::optional<double>& number) {
   if (io.reads() && number && *number <= 0) io.fail(key, "is not above 0");
 }
@@ -32,6 +28,10 @@ void describeNumbers(JsonRecord& io, JsonRecord::Key key, std::map<std::string, 
 void describePlan(JsonRecord& io, Plan& plan) { PlanFields(plan).describe(io); }
 
 }  // namespace
+
+void requireName(JsonRecord& io, llvm::StringRef key, const std::string& name) {
+  if (const auto why = whyNoName(name)) io.fail(key, *why);
+}
 
 using llvm::json::Array;
 using llvm::json::Value;
@@ -114,6 +114,7 @@ void PlanFields::describe(JsonRecord& io, Factor& factor) {
   if (factor.levels.empty()) io.fail("levels", "a factor needs a level");
   if (factor.baseline && *factor.baseline >= factor.levels.size())
     io.fail("baseline", fmt::format("level {} of {}", *factor.baseline, factor.levels.size()));
+  requireName(io, "name", factor.name);
   if (!factors_.insert(factor.name).second) io.fail("name", quoted(factor.name) + " is a second factor of that name");
 }
 
@@ -184,6 +185,7 @@ void PlanFields::describe(JsonRecord& io, Metric& metric) {
   }
   if (!io.reads()) return;
   if (derived && metric.series) io.fail("series", "a derived metric is one value");
+  requireName(io, "name", metric.name);
   // Derived ones come after what they read.
   if (!metrics_.try_emplace(metric.name, KnownMetric{metric.kind, metric.series, derived}).second)
     io.fail("name", quoted(metric.name) + " is a second metric of that name");

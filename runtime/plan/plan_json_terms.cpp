@@ -128,6 +128,7 @@ void PlanFields::describe(JsonRecord& io, Comparison& comparison) {
           [&](JsonRecord& inner, Cell& cell) { describe(inner, cell, comparison.factors.size()); });
   io.optional("without_partner", comparison.without_partner);
   io.optional("without_partner_why", comparison.without_partner_why);
+  if (io.reads()) requireName(io, "name", comparison.name);
   if (io.reads() && (metrics_.contains(comparison.name) || !comparisons_.insert(comparison.name).second))
     io.fail("name", quoted(comparison.name) + " is taken by another comparison or metric");
 }
@@ -168,6 +169,7 @@ void PlanFields::describe(JsonRecord& io, Criterion& criterion) {
     io.fail("confidence", "is not between 0 and 1");
   // Such a criterion would pass whatever is measured.
   if (!reaches_cell && !criterion.not_asked) io.fail("claim", "claims nothing: no cell is reached");
+  requireName(io, "name", criterion.name);
   if (!criteria_.insert(criterion.name).second)
     io.fail("name", quoted(criterion.name) + " is a second criterion of that name");
 }

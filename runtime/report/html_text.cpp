@@ -10,7 +10,8 @@ std::string html(std::string_view text) {
   const std::string safe = llvm::json::isUTF8(text) ? std::string(text) : llvm::json::fixUTF8(text);
   std::string out;
   out.reserve(safe.size());
-  for (const char c : safe) {
+  for (size_t i = 0; i < safe.size(); ++i) {
+    const char c = safe[i];
     switch (c) {
       case '&':
         out += "&amp;";
@@ -32,8 +33,11 @@ std::string html(std::string_view text) {
         out += c;
         break;
       default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-          out += "\xef\xbf\xbd";  // a page may not hold control characters
+        // A page may not hold control characters, nor those of two bytes.
+        const bool two = c == '\xc2' && i + 1 < safe.size() && static_cast<unsigned char>(safe[i + 1]) < 0xa0;
+        i += two;
+        if (two || static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+          out += "\xef\xbf\xbd";
         else
           out += c;
     }

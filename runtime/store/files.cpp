@@ -5,7 +5,14 @@
 #include <cstring>
 #include <filesystem>
 
+#include "runtime/files/files.h"
+
 namespace expc::store {
+namespace {
+
+constexpr uint64_t kMostOutput = 32 << 20;  // none that a worker keeps is larger
+
+}  // namespace
 
 llvm::Error cannotWrite(const std::string& folder, int error) {
   const char* way_out = error == ENOSPC || error == EDQUOT || error == EFBIG
@@ -28,12 +35,12 @@ std::string keptOutput(const std::string& results, int64_t trial) {
 }
 
 void copyOutput(const std::string& from, int64_t trial, const std::string& to, int64_t number) {
-  namespace fs = std::filesystem;
-  const fs::path source = keptOutput(from, trial), target = keptOutput(to, number);
+  auto output = files::read(keptOutput(from, trial), kMostOutput, files::Links::Refused);
+  if (!output) return llvm::consumeError(output.takeError());
   std::error_code failed;
-  if (fs::symlink_status(source, failed).type() != fs::file_type::regular) return;
-  fs::create_directories(target.parent_path(), failed);
-  fs::copy_file(source, target, fs::copy_options::overwrite_existing, failed);
+  const std::string target = keptOutput(to, number);
+  std::filesystem::create_directories(std::filesystem::path(target).parent_path(), failed);
+  llvm::consumeError(files::write(target, (*output)->getBuffer()));
 }
 
 }  // namespace expc::store

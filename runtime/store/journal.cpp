@@ -16,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/files/files.h"
 #include "runtime/store/files.h"
 
 namespace expc::store {
@@ -40,19 +41,11 @@ std::optional<uint64_t> epochOf(llvm::StringRef name) {
 uint32_t sumOf(std::string_view line) { return llvm::crc32(llvm::arrayRefFromStringRef(line)); }
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openJournal(const std::string& path) {
-  // A link would let a stranger's folder show us any file of this machine.
-  const int fd = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-  struct stat state{};
-  if (fd < 0 || fstat(fd, &state) != 0 || !S_ISREG(state.st_mode)) {
-    const int error = fd < 0 ? errno : EINVAL;
-    if (fd >= 0) close(fd);
-    return llvm::createStringError(fmt::format("{}: cannot be read as a journal: {}", path, std::strerror(error)));
-  }
-  auto buffer = llvm::MemoryBuffer::getOpenFile(fd, path, uint64_t(state.st_size), /*RequiresNullTerminator=*/false,
-                                                /*IsVolatile=*/true);
-  close(fd);
-  if (!buffer) return llvm::createStringError(fmt::format("{}: cannot be read: {}", path, buffer.getError().message()));
-  return std::move(*buffer);
+  auto buffer = files::read(path, UINT64_MAX, files::Links::Refused);
+  if (!buffer)
+    return llvm::createStringError(
+        fmt::format("{}: cannot be read as a journal: {}", path, llvm::toString(buffer.takeError())));
+  return buffer;
 }
 
 /// A file's name has to be as durable as what stands in it.
@@ -117,7 +110,7 @@ llvm::Error seal(const std::string& folder, JournalFile& file, uint64_t bytes) {
 
 }  // namespace
 
-llvm::Expected<std::vector<JournalFile>> listJournals(const std::string& folder) {
+llvm::Expected<std::vector<JournalFile>> listJournals(const std::string& folder, std::set<std::string>* replaced) {
   std::map<uint64_t, std::string> names;
   std::error_code error;
   const std::string path = fmt::format("{}/{}", folder, kJournalFolder);
@@ -129,18 +122,21 @@ llvm::Expected<std::vector<JournalFile>> listJournals(const std::string& folder)
     return llvm::createStringError(fmt::format("{}: cannot be read: {}", path, error.message()));
   std::vector<JournalFile> files;
   std::map<std::string, uint64_t> sealed;
-  std::set<std::string> replaced;
+  std::set<std::string> gone;
   // A later journal's word on an earlier one counts, and of several words the first.
   std::vector<Head> heads;
   for (const auto& [epoch, name] : names) {
     auto head = readHead(folder, name, epoch);
     if (!head) return head.takeError();
     for (const auto& [other, bytes] : head->opened.sealed) sealed.try_emplace(other, bytes);
-    replaced.insert(head->opened.replaced.begin(), head->opened.replaced.end());
+    gone.insert(head->opened.replaced.begin(), head->opened.replaced.end());
     heads.push_back(std::move(*head));
   }
   for (Head& head : heads) {
-    if (replaced.count(head.file.name)) continue;
+    if (gone.count(head.file.name)) {
+      if (replaced) replaced->insert(head.file.name);
+      continue;
+    }
     if (const auto at = sealed.find(head.file.name); at != sealed.end())
       if (auto failed = seal(folder, head.file, at->second)) return failed;
     files.push_back(head.file);
@@ -176,6 +172,7 @@ JournalWriter& JournalWriter::operator=(JournalWriter&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(file_, other.file_);
   std::swap(before_sync_, other.before_sync_);
+  std::swap(hidden_, other.hidden_);
   std::swap(sync_, other.sync_);
   std::swap(sync_error_, other.sync_error_);
   std::swap(fd_, other.fd_);
@@ -185,28 +182,17 @@ JournalWriter& JournalWriter::operator=(JournalWriter&& other) noexcept {
 JournalWriter::~JournalWriter() {
   llvm::consumeError(awaitSync());
   if (fd_ >= 0) close(fd_);
+  if (hidden_) unlink(path_.c_str());
 }
 
 llvm::Expected<JournalWriter> JournalWriter::create(const std::string& folder, const std::vector<JournalFile>& before,
-                                                    std::string store) {
+                                                    std::string store, Appears appears) {
   Opened opened;
   opened.store = std::move(store);
-  return create(folder, std::move(opened), before, "");
-}
-
-llvm::Expected<JournalWriter> JournalWriter::createHidden(const std::string& folder,
-                                                          const std::vector<JournalFile>& before, std::string store) {
-  Opened opened;
-  opened.store = std::move(store);
-  for (const JournalFile& file : before) opened.replaced.insert(file.name);
-  return create(folder, std::move(opened), before, kHidden);
-}
-
-llvm::Expected<JournalWriter> JournalWriter::create(const std::string& folder, Opened opened,
-                                                    const std::vector<JournalFile>& before, std::string_view suffix) {
   if (auto error = makeFolder(fmt::format("{}/{}", folder, kJournalFolder))) return error;
   for (const JournalFile& file : before) {
     opened.sealed[file.name] = file.bytes;
+    if (appears == Appears::InsteadOfOthers) opened.replaced.insert(file.name);
     opened.epoch = std::max(opened.epoch, file.epoch);
   }
   ++opened.epoch;
@@ -214,8 +200,10 @@ llvm::Expected<JournalWriter> JournalWriter::create(const std::string& folder, O
   writer.folder_ = folder;
   writer.file_.epoch = opened.epoch;
   writer.file_.name = nameOf(opened.epoch);
-  writer.path_ = pathOf(folder, writer.file_.name) + std::string(suffix);
-  if (!suffix.empty()) unlink(writer.path_.c_str());  // of one that was killed
+  writer.path_ = pathOf(folder, writer.file_.name);
+  const std::string hidden = writer.path_ + std::string(kHidden);
+  unlink(hidden.c_str());  // of one that was killed
+  if (appears != Appears::AtOnce) writer.path_ = hidden;
   writer.fd_ = open(writer.path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (writer.fd_ < 0 && errno == EEXIST) {
     return llvm::createStringError(
@@ -223,6 +211,7 @@ llvm::Expected<JournalWriter> JournalWriter::create(const std::string& folder, O
                     writer.path_));
   }
   if (writer.fd_ < 0) return cannotWrite(folder, errno);
+  writer.hidden_ = appears != Appears::AtOnce;
   if (auto error = writer.append(opened, OnDisk::Now)) {
     unlink(writer.path_.c_str());
     return error;
@@ -236,6 +225,7 @@ llvm::Error JournalWriter::publish() {
   const std::string path = pathOf(folder_, file_.name);
   if (rename(path_.c_str(), path.c_str()) != 0) return cannotWrite(folder_, errno);
   path_ = path;
+  hidden_ = false;
   syncFolder(folder_);
   return llvm::Error::success();
 }

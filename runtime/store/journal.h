@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,11 @@ struct JournalFile {
   uint32_t sum = 0;      // CRC-32 of the last line that counts, which tells a journal from another of the same size
 };
 
-/// The journals of a folder in the order of their epochs, without those that a later one replaced. A folder without any
-/// has none. Errors: the folder cannot be read, a journal is no regular file, its first line is damaged or of another
-/// version.
-llvm::Expected<std::vector<JournalFile>> listJournals(const std::string& folder);
+/// The journals of a folder in the order of their epochs, without those that a later one replaced (whose names
+/// `replaced` gets). A folder without any has none. Errors: the folder cannot be read, a journal is no regular file,
+/// its first line is damaged or of another version.
+llvm::Expected<std::vector<JournalFile>> listJournals(const std::string& folder,
+                                                      std::set<std::string>* replaced = nullptr);
 
 /// A line that was not taken, and why.
 struct DamagedLine {
@@ -50,6 +52,11 @@ enum class OnDisk { Sometime, WhenAwaited, Now };
 /// The journal of the one who holds the lease.
 class JournalWriter {
  public:
+  /// From when on a new journal is there for others: at once, or as a whole when it is published, then also in the
+  /// place of those before it. One that is never published is gone with its writer; what is left of one that was
+  /// killed, the next writer removes.
+  enum class Appears { AtOnce, Whole, InsteadOfOthers };
+
   JournalWriter() = default;
   JournalWriter(JournalWriter&& other) noexcept;
   JournalWriter& operator=(JournalWriter&& other) noexcept;
@@ -58,11 +65,8 @@ class JournalWriter {
   /// Makes the next journal of the folder, which seals those before it. `store` is the folder's identity if it has none
   /// yet. An error too when another writer made the same one at this moment.
   static llvm::Expected<JournalWriter> create(const std::string& folder, const std::vector<JournalFile>& before,
-                                              std::string store);
-  /// The same of a journal that replaces those before it; nobody sees it before publish().
-  static llvm::Expected<JournalWriter> createHidden(const std::string& folder, const std::vector<JournalFile>& before,
-                                                    std::string store);
-  /// All that was added is durable, and the journal stands in the place of those that it replaces.
+                                              std::string store, Appears appears = Appears::AtOnce);
+  /// All that was added is durable, and there from now on.
   llvm::Error publish();
 
   /// Adds a line. After an error the journal ends with its last whole line.
@@ -74,17 +78,14 @@ class JournalWriter {
   llvm::Error awaitSync();
   /// As it is on disk now.
   const JournalFile& file() const { return file_; }
-  const std::string& path() const { return path_; }
 
  private:
-  static llvm::Expected<JournalWriter> create(const std::string& folder, Opened opened,
-                                              const std::vector<JournalFile>& before, std::string_view suffix);
-
   void beginSync();
   llvm::Error cutTo(const JournalFile& end, int error);
 
   std::string folder_, path_;
   JournalFile file_, before_sync_;
+  bool hidden_ = false;
   std::unique_ptr<aiocb> sync_;  // under way
   int sync_error_ = 0;           // of one that is over
   int fd_ = -1;

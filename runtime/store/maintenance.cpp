@@ -96,7 +96,7 @@ llvm::Expected<Compacted> compact(const std::string& folder, std::vector<std::st
   if (!name) return name.takeError();
   Compacted done;
   done.journals = journals.size();
-  auto writer = JournalWriter::createHidden(folder, journals, *name);
+  auto writer = JournalWriter::create(folder, journals, *name, JournalWriter::Appears::InsteadOfOthers);
   if (!writer) return writer.takeError();
   std::vector<DamagedLine> damaged;
   std::set<std::string> plans;
@@ -113,18 +113,14 @@ llvm::Expected<Compacted> compact(const std::string& folder, std::vector<std::st
         damaged);
     if (error) return error;
   }
-  if (!damaged.empty()) {
-    unlink(writer->path().c_str());
+  if (!damaged.empty())
     return llvm::createStringError(fmt::format(
         "{}; nothing was changed: put the journals of a backup back, or go on without compacting", textOf(damaged[0])));
-  }
   if (auto error = store->heartbeat()) return error;
   if (auto error = writer->publish()) return error;
-  for (const JournalFile& journal : journals)
-    unlink(fmt::format("{}/{}/{}", folder, kJournalFolder, journal.name).c_str());
   done.bytes_after = writer->file().bytes;
   if (auto error = store->close()) return error;
-  // The index is of the journals that are gone: the next writer's look at it builds it anew.
+  // The next writer removes the journals that are replaced, and builds an index of what is there now.
   store = Store::openForWriting(folder, messages);
   if (!store) return store.takeError();
   if (auto error = store->close()) return error;

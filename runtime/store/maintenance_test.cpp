@@ -111,6 +111,61 @@ TEST_CASE("what another folder holds is taken over once, wherever it came from")
   CHECK(messages.empty());
 }
 
+TEST_CASE("of two machines both count, though their blocks have the same seeds, and a copy of either does not") {
+  TestFolder first, second, copy;
+  const plan::Plan plan = twoPoints();
+  const auto on = [&](const std::string& folder, const std::string& host, double started) {
+    Store store = openWriter(folder);
+    Session session;
+    session.where.nodes = {host};
+    session.environment_json = "{}";
+    BlockPlan block;
+    block.block.study = "test";
+    block.block.session = llvm::cantFail(store.addSession(session));
+    block.block.seed = 7;
+    block.places = {"bbbb", "aaaa"};
+    block.block.id = llvm::cantFail(store.addBlock(block));
+    for (const unsigned point : {0u, 1u}) {
+      Trial trial = trialOf(plan, point, block.block.id, block.block.session, point);
+      trial.started = started;
+      finish(store, trial);
+    }
+    llvm::cantFail(store.close());
+  };
+  on(first.path, "one", 100);
+  on(second.path, "other", 200);
+  on(copy.path, "host1", 100);  // as an anonymous bundle calls it
+  std::vector<std::string> messages;
+  CHECK(llvm::cantFail(merge(first.path, second.path, messages)).trials == 2);
+  CHECK(readBack(first.path, plan).trials.size() == 4);
+  CHECK(llvm::cantFail(merge(first.path, copy.path, messages)).trials == 2);
+  CHECK(readBack(first.path, plan).trials.size() == 4);
+}
+
+TEST_CASE("a merge that ends before its end leaves nothing, and is done by the next one") {
+  TestFolder into, from;
+  const plan::Plan plan = twoPoints();
+  measure(into.path, plan, 1);
+  measure(from.path, plan, 2);
+  {
+    Store store = openWriter(into.path);
+    llvm::cantFail(store.beginWhole());
+    const Filled filled = fill(store);
+    finish(store, trialOf(plan, 0, filled.block, filled.session, 0));
+  }
+  CHECK(readBack(into.path, plan).trials.size() == 2);
+  // As one that is killed leaves it: a journal that nobody sees, and an output of a trial that never was.
+  std::filesystem::create_directories(into.path + "/outputs");
+  std::ofstream(into.path + "/journal/000002.jsonl.new") << "half of";
+  std::ofstream(keptOutput(into.path, 3)) << "of another";
+  std::vector<std::string> messages;
+  CHECK(llvm::cantFail(merge(into.path, from.path, messages)).trials == 2);
+  CHECK(readBack(into.path, plan).trials.size() == 4);
+  CHECK(!std::filesystem::exists(keptOutput(into.path, 3)));
+  CHECK(!std::filesystem::exists(into.path + "/journal/000002.jsonl.new"));
+  CHECK(verified(into.path).damage.empty());
+}
+
 TEST_CASE("a copy that went on by itself is refused") {
   TestFolder folder, other;
   const plan::Plan plan = twoPoints();

@@ -168,6 +168,7 @@ llvm::Expected<Merged> merge(const std::string& folder, const std::string& other
                     "from what the other did",
                     other, folder));
   }
+  if (auto error = into->beginWhole()) return error;
   auto merged = Merger(*into, theirs->database(), other, *name).run();
   if (!merged) return merged.takeError();
   if (auto error = into->close()) return error;

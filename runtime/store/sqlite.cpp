@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <llvm/Support/Endian.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -92,6 +93,9 @@ llvm::Error openDatabase(sqlite3*& db, const std::string& path, int flags) {
   constexpr const char* kVfs = "unix-none";
   const std::string file = path == ":memory:" ? path : withoutLinks(path);
   const bool reading = (flags & SQLITE_OPEN_READONLY) != 0;
+  struct stat state{};
+  if (lstat(file.c_str(), &state) == 0 && !S_ISREG(state.st_mode))  // SQLite would wait for a pipe
+    return llvm::createStringError(fmt::format("{}: is no regular file, so no index of ours", path));
   if (reading && pagesBeforeChange(file))
     return llvm::createStringError(
         fmt::format("{}: whoever wrote it was killed meanwhile; the next `expc run` puts it right", path));

@@ -126,9 +126,11 @@ llvm::Expected<Store> Store::openForWriting(const std::string& folder, std::vect
 }
 
 llvm::Error Store::openIndex(std::vector<std::string>& messages) {
-  auto journals = listJournals(folder_);
+  std::set<std::string> replaced;
+  auto journals = listJournals(folder_, &replaced);
   if (!journals) return journals.takeError();
   before_ = std::move(*journals);
+  for (const std::string& name : replaced) unlink(fmt::format("{}/{}/{}", folder_, kJournalFolder, name).c_str());
   const std::string path = databasePath(folder_);
   // SQLite would roll back what lies beside it, and remove a file that this names. The journals say the same.
   if (const auto pages = pagesBeforeChange(path); pages && (*pages == 0 || !before_.empty())) removeDatabase(path);
@@ -227,11 +229,21 @@ llvm::Error Store::bringAlong(std::vector<std::string>& messages) {
 
 /// What an earlier run had no room for. It began in a journal that lies here; it ends in ours.
 llvm::Error Store::takeSpooled(std::vector<std::string>& messages) {
-  const std::vector<Entry> entries = spooled(name_);
+  std::vector<Entry> entries = spooled(name_);
+  if (entries.empty()) return llvm::Error::success();
+  {  // One that was killed may have taken it, and not come to drop it.
+    Statement running(database_.handle(), database_.path(),
+                      "SELECT 1 FROM trial_row WHERE id = ?1 AND status = 'running'");
+    std::erase_if(entries, [&](const Entry& entry) {
+      const auto* end = std::get_if<TrialEnded>(&entry);
+      return !end || !running.bind({end->trial.id}).step();
+    });
+    if (auto error = running.take()) return error;
+  }
   for (const Entry& entry : entries)
     if (auto error = append(entry, &entry == &entries.back() ? OnDisk::Now : OnDisk::Sometime)) return error;
-  if (entries.empty()) return llvm::Error::success();
   dropSpool(name_);
+  if (entries.empty()) return llvm::Error::success();
   messages.push_back(fmt::format("{} trial{} that the disk had no room for {} in the store now", entries.size(),
                                  entries.size() == 1 ? "" : "s", entries.size() == 1 ? "is" : "are"));
   return catchUp();
@@ -282,6 +294,7 @@ llvm::Error Store::catchUp() {
 llvm::Error Store::close() {
   llvm::Error error = settle();
   if (!error) error = heartbeat();  // the index of a folder that was taken over is another's to write
+  if (!error && whole_ && journal_) error = journal_->publish();
   if (!error) llvm::consumeError(catchUp());
   database_ = Database();
   journal_.reset();

@@ -91,6 +91,8 @@ class Store {
   llvm::Error reread(const Trial& trial);
   /// Notes that a record of another store is here now.
   llvm::Error adopt(Adopted entry);
+  /// What is written from now on is there once close() succeeded, and not at all before; nothing is read meanwhile.
+  llvm::Error beginWhole();
 
   /// Lets the lease show that this process lives; an error when another process took it.
   llvm::Error heartbeat();
@@ -124,6 +126,7 @@ class Store {
   std::vector<JournalFile> before_;  // the journals of others
   std::optional<JournalWriter> journal_;
   std::optional<TrialEnded> unsettled_;  // on its way to the disk
+  bool whole_ = false;                   // our journal is there once we close
   bool behind_ = false;                  // the index lacks what our journal holds
   std::string name_;
   int64_t sessions_ = 0, runs_ = 0, blocks_ = 0, trials_ = 0, last_key_ = 0;  // the largest numbers given

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <map>
 #include <set>
+#include <string>
+#include <tuple>
 #include <unordered_map>
 
 #include "runtime/plan/json.h"
@@ -227,20 +231,30 @@ class Loader {
     Statement block = select(fmt::format("SELECT {} FROM block WHERE id = ?1", kBlockColumns));
     for (const int64_t id : wanted)
       if (block.bind({id}).step()) blocks_[id] = readBlock(block).block;
-    return block.take();
+    Statement sessions = select("SELECT id, nodes FROM session");
+    while (sessions.step()) machines_[sessions.integer(0)] = sessions.text(1);
+    return llvm::joinErrors(block.take(), sessions.take());
   }
 
   /// With the seed of a block the values of its trials come again: they count once, whatever the study was called.
+  /// Times do not come again on another machine, but for those of the same moment, which are a copy.
   void leaveOutRepeatedSeeds() {
-    std::map<std::pair<plan::TrialKind, uint64_t>, std::map<plan::Place, int64_t>> first;
+    std::map<std::tuple<plan::TrialKind, uint64_t, plan::Place, std::string>, int64_t> first;
+    const auto firstOf = [&](const Trial& trial, const std::string& when) -> int64_t& {
+      return first.try_emplace({trial.key->kind, blocks_[trial.block].seed, trial.place(), when}, trial.block)
+          .first->second;
+    };
+    const auto blocksLike = [&](const Trial& trial) -> std::array<int64_t*, 2> {
+      const bool timed = trial.key->kind == plan::TrialKind::Timed;
+      return {&firstOf(trial, timed ? "on " + machines_[trial.session] : ""),
+              &firstOf(trial, timed ? fmt::format("at {}", trial.started) : "")};
+    };
     auto& trials = results_.trials;
-    for (const Trial& trial : trials) {
-      const auto [block, fresh] =
-          first[{trial.key->kind, blocks_[trial.block].seed}].try_emplace(trial.place(), trial.block);
-      block->second = std::min(block->second, trial.block);
-    }
+    for (const Trial& trial : trials)
+      for (int64_t* block : blocksLike(trial)) *block = std::min(*block, trial.block);
     const auto again = std::remove_if(trials.begin(), trials.end(), [&](const Trial& trial) {
-      return first[{trial.key->kind, blocks_[trial.block].seed}][trial.place()] != trial.block;
+      const auto blocks = blocksLike(trial);
+      return std::any_of(blocks.begin(), blocks.end(), [&](const int64_t* block) { return *block != trial.block; });
     });
     if (again != trials.end()) object("another block of the same seed counts already", uint64_t(trials.end() - again));
     trials.erase(again, trials.end());
@@ -269,6 +283,7 @@ class Loader {
   Results results_;
   std::map<std::string, uint64_t> objections_;
   std::map<int64_t, Block> blocks_;
+  std::map<int64_t, std::string> machines_;  // of sessions
 };
 
 /// Whether a run measured what the part speaks of, but for where.

@@ -1,9 +1,11 @@
 // Store: sessions, runs, blocks and trials, as they come into being. Written only while the lease is ours.
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <utility>
 
+#include "runtime/store/files.h"
 #include "runtime/store/spool.h"
 #include "runtime/store/store.h"
 
@@ -14,13 +16,22 @@ llvm::Error Store::append(const Entry& entry, OnDisk when) {
   if (when != OnDisk::Sometime)  // the journal tells only once what the disk did not take
     if (auto error = settle()) return error;
   if (!journal_) {
-    auto journal = JournalWriter::create(folder_, before_, name_);
+    const auto appears = whole_ ? JournalWriter::Appears::Whole : JournalWriter::Appears::AtOnce;
+    auto journal = JournalWriter::create(folder_, before_, name_, appears);
     if (!journal) return journal.takeError();
     journal_.emplace(std::move(*journal));
-    behind_ = true;
   }
   behind_ = true;
-  return journal_->append(entry, when);
+  return journal_->append(entry, whole_ ? OnDisk::Sometime : when);
+}
+
+llvm::Error Store::beginWhole() {
+  whole_ = true;
+  if (!journal_) return llvm::Error::success();
+  if (auto error = catchUp()) return error;
+  before_.push_back(journal_->file());
+  journal_.reset();
+  return llvm::Error::success();
 }
 
 llvm::Expected<int64_t> Store::numberOf(const Key& key) {
@@ -85,13 +96,16 @@ llvm::Expected<int64_t> Store::beginTrial(const Trial& trial) {
   if (!key) return key.takeError();
   TrialBegan began{trial, *key};
   began.trial.id = trials_ + 1;
+  unlink(keptOutput(folder_, began.trial.id).c_str());  // of a trial of this number that never came to be
   if (auto error = append(began)) return error;
   return ++trials_;
 }
 
 llvm::Error Store::endTrial(const Trial& trial, Moment at) {
   TrialEnded end{trial, at};
-  if (auto error = append(end, OnDisk::WhenAwaited)) return keepElsewhere(std::move(error), end);
+  llvm::Error error = append(end, OnDisk::WhenAwaited);
+  if (whole_) return error;
+  if (error) return keepElsewhere(std::move(error), end);
   unsettled_ = std::move(end);
   return llvm::Error::success();
 }

@@ -154,6 +154,117 @@ class Strangers(Command):
         self.assertIn("$.points[0].id: holds a '#'", self.expc("run", self.write("plan.json", json.dumps(plan)), code=1).stderr)
 
 
+    def run_command(self, text, *more, code=0):
+        self.write("c.exp", text)
+        return self.expc("run", "c.exp", "--devices", "cpu:1", "--heat-up", "0", "--quiet", *more, code=code)
+
+    def test_a_programs_folder_is_its_own(self):
+        golden = self.write("stdout.txt", "mine")
+        text = """workload w command ["sh", "-c", "cat stdout.txt; echo took 5; rm -f stdout.txt; echo took 9 >stdout.txt; echo took 9 >stderr.txt"] {
+  inputs "stdout.txt"
+  metric t : Time lower from regex("took ([0-9]+)", unit = 1ms)
+}
+study s { workload w  measure t  criterion right: forall *: t <= 6ms  design full { repeat 2 } }
+"""
+        self.run_command(text, "--keep-trials")
+        self.assertEqual(golden.read_text(), "mine")
+        self.assertEqual((self.folder / "results/trials/1/stdout.txt").read_text(), "took 9\n")
+        self.assertEqual((self.folder / "results/trials/.1/stdout.txt").read_text(), "minetook 5\n")
+
+    def test_a_program_that_asks_at_the_terminal_ends(self):
+        text = """workload w command ["sh", "-c", "read answer </dev/tty; test -n \\"$answer\\""] { metric wall : Time lower }
+study s { workload w  measure wall  criterion right: forall *: wall <= 6min  design full { repeat 1 } }
+"""
+        self.write("c.exp", text)
+        done = subprocess.run(["script", "-qec", f"{OPTIONS.expc} run c.exp --devices cpu:1 --heat-up 0 --timeout 60 --quiet", "/dev/null"],
+                              cwd=self.folder, capture_output=True, text=True, timeout=50, stdin=subprocess.DEVNULL)
+        self.assertIn("/dev/tty", done.stdout)
+
+    def test_a_job_of_a_stranger_ends_no_process_and_hangs_nobody(self):
+        jobs = self.folder / "r/jobs"
+        jobs.mkdir(parents=True)
+        sleep = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(sleep.wait)
+        self.addCleanup(sleep.kill)
+        began = pathlib.Path(f"/proc/{sleep.pid}/stat").read_text().rpartition(")")[2].split()[19]
+        job = {"schema": "expc.job/1", "name": f"local-{sleep.pid}", "cluster": "", "id": str(sleep.pid), "study": "\x1b[31mred\n", "host": os.uname().nodename,
+               "began": began, "submitted": 1}
+        record = jobs / f"local-{sleep.pid}.json"
+        record.write_text(json.dumps(job))
+        self.expc("cancel", f"local-{sleep.pid}", "--results", "r")
+        self.assertIsNone(sleep.poll())
+        self.assertNotIn("\x1b", self.expc("status", "--results", "r").stdout)
+        (jobs / f"local-{sleep.pid}.log").symlink_to("/dev/zero")
+        self.expc("attach", f"local-{sleep.pid}", "--results", "r", code=1, timeout=20)
+        record.write_text("[" * 300000)
+        self.assertIn("nested deeper", self.expc("status", "--results", "r", code=1).stderr)
+        record.unlink()
+        os.mkfifo(record)
+        self.assertIn("no file of a job", self.expc("status", "--results", "r", code=1, timeout=20).stderr)
+
+    def test_pipes_in_a_results_folder_are_not_waited_for(self):
+        self.run_study(self.study)
+        results = self.folder / "results"
+        (results / "expc.sqlite").unlink()
+        os.mkfifo(results / "expc.sqlite")
+        self.expc("report", self.study, "--devices", "cpu:2", timeout=20)
+        journal = next((results / "journal").iterdir())
+        journal.unlink()
+        os.mkfifo(journal)
+        self.assertIn("cannot be read as a journal", self.expc("report", self.study, "--devices", "cpu:2", code=1, timeout=20).stderr)
+
+    def test_walks_end(self):
+        deep = self.folder / "/".join("d" * 40)
+        deep.mkdir(parents=True)
+        data = self.folder / "data"
+        data.mkdir()
+        (data / "file").write_text("x")
+        for link in "abc":
+            (data / link).symlink_to(".")
+        study = 'study s { workload w  measure wall  design full { repeat 7 } }\n'
+        self.write("c.exp", 'workload w command ["echo", "${d}"] { param d : path = "data"\n metric wall : Time lower }\n' + study)
+        self.expc("plan", "c.exp", "--lock", timeout=60)
+        self.write("c.exp", 'workload w command ["echo", "x"] { inputs "' + "**/" * 8 + 'zzz"\n metric wall : Time lower }\n' + study)
+        self.expc("plan", "c.exp", "--lock", timeout=60)
+
+    def test_of_thousands_of_mistakes_the_first_are_told(self):
+        many = self.write("many.exp", "enum e { " + ", ".join(["l"] * 8000) + " }\n")
+        said = self.expc("check", many, code=1, timeout=60).stderr
+        self.assertLess(said.count("error["), 400)
+
+    def test_no_word_of_a_stranger_steers_a_terminal(self):
+        evil = "\x1b[2Jx\x9by\nPASS forged"
+        self.write("c.exp", f"""/// doc \x1b[31m\x9b
+workload w command ["sh", "-c", "printf '\\\\033[2J\\\\302\\\\233 it\\\\n' >&2; exit 1"] {{ metric wall : Time lower }}
+study s {{ workload w  measure wall  criterion right: forall *: wall <= 6min  design full {{ repeat 1 }} }}
+""")
+        folder = self.folder / "set/train" / "a\x1b[2J\x9bb"
+        folder.mkdir(parents=True)
+        (self.folder / "set/test" / folder.name).mkdir(parents=True)
+        for image in (folder, self.folder / "set/test" / folder.name):
+            (image / "x.jpg").write_text("x")
+        plan = json.loads(self.expc("plan", self.study, "--format", "json", "--devices", "cpu:2").stdout)
+        for part in ("factors", "metrics", "comparisons", "criteria"):
+            changed = json.loads(json.dumps(plan))
+            changed[part][0]["name"] = evil
+            self.assertIn("holds a control character", self.expc("report", self.write(f"{part}.json", json.dumps(changed)), code=1).stderr)
+        changed = json.loads(json.dumps(plan).replace("Two durations", "Two \\u001b[2J\\u009b\\n durations"))
+        changed["source"] = evil
+        self.write("words.json", json.dumps(changed))
+        self.expc("run", "c.exp", "--devices", "cpu:1", "--heat-up", "0", "--results", "rc", code=6)
+        for words in (("doc", "c.exp"), ("doc", "c.exp", "--markdown"), ("plan", "c.exp"), ("report", "c.exp", "--results", "rc", "--all"),
+                      ("report", "words.json"), ("data", "info", "set"), ("data", "verify", "set"), ("data", "info", "set", "--format", "json"),
+                      ("store", "verify", "--results", evil), ("check", evil), ("export", "c.exp", "--results", "rc", "--to", "out.md"),
+                      ("export", "c.exp", "--results", "rc", "--to", "out.xml"), ("history", "c.exp", "--results", "rc")):
+            done = subprocess.run([OPTIONS.expc, *words], cwd=self.folder, capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+            for text in (done.stdout, done.stderr):
+                shown = text.decode()
+                self.assertFalse([c for c in shown if (c < " " and c != "\n") or "\x7f" <= c < "\xa0"], f"{words}: {shown!r}")
+                self.assertNotIn("\nPASS forged", shown)
+        for file in self.folder.glob("out.*"):
+            self.assertFalse([c for c in file.read_text() if (c < " " and c != "\n") or "\x7f" <= c < "\xa0"], file.name)
+
+
 class Usage(Command):
     def test_help_names_every_command(self):
         text = self.expc("--help").stdout

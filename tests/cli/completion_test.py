@@ -40,6 +40,19 @@ study second {
 }
 """
 
+# One level is a text in which a shell would find words of its own.
+LEVEL = """workload w command ["echo", "${t}"] {
+  param t : string = "a"
+  metric wall : Time lower
+}
+study s {
+  workload w
+  factor t in { "$(touch pwned) 'a' `b`" }
+  measure wall
+  design full { repeat 7 }
+}
+"""
+
 
 class Words(unittest.TestCase):
     """What could stand at the cursor, without a shell."""
@@ -190,6 +203,7 @@ class Shell:
         with tempfile.TemporaryDirectory(prefix="expc-shell-") as folder:
             folder = pathlib.Path(folder)
             (folder / "study.exp").write_text(STUDY)
+            (folder / "level.exp").write_text(LEVEL)
             (folder / "steps.txt").write_text("no study\n")
             (folder / "bin").mkdir()
             program = folder / "bin/expc"
@@ -226,6 +240,7 @@ LINES = {"expc expl\tE0203": ["explain", "E0203"],
          "expc plan study.exp -D gp\t2": ["plan", "study.exp", "-D", "gpus=2"],
          "expc plan study.exp -D layout=nh\t": ["plan", "study.exp", "-D", "layout=nhwc"],
          "expc check --format=sa\tstudy.exp": ["check", "--format=sarif", "study.exp"],
+         "expc plan level.exp -D t=\t": ["plan", "level.exp", "-D", 't="$(touch pwned) \'a\' `b`"'],
          "expc doc std.im\tmob\t": ["doc", "std.image", "mobilenet_v2"]}
 SHELLS = {"bash": (["bash", "--norc", "--noprofile", "-i"], 'eval "$(expc completion bash)"; bind "set bell-style none"'),
           "zsh": (["zsh", "-f", "-i"],

@@ -34,7 +34,7 @@ ARROWS = {
     "compiler/doc": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/explain"},
     "compiler/lsp": {"compiler/source", "compiler/diag", "compiler/language", "compiler/ast", "compiler/parse",
                      "compiler/load", "compiler/value", "compiler/formula", "compiler/check", "compiler/select", "compiler/expand",
-                     "compiler/survey", "compiler/lower", "compiler/explain", "compiler/format", "stdlib"},
+                     "compiler/survey", "compiler/lower", "compiler/explain", "compiler/format", "runtime/plan", "stdlib"},
     "runtime/base": set(),  # the ground floor: every part may include it
     "runtime/files": set(),  # how files are read, written and removed: whoever does that may include it
     "runtime/plan": set(),
@@ -42,7 +42,7 @@ ARROWS = {
     "runtime/stats": set(),
     "runtime/machine": set(),
     "runtime/validity": {"runtime/plan", "runtime/machine"},
-    "runtime/cluster": set(),
+    "runtime/cluster": {"runtime/plan"},
     "runtime/rehearsal": {"runtime/plan"},
     "runtime/store": {"runtime/plan"},
     "runtime/bundle": {"runtime/plan", "runtime/store"},
@@ -55,7 +55,7 @@ ARROWS = {
     "runtime/export": {"runtime/plan", "runtime/store", "runtime/analysis", "runtime/stats", "runtime/report"},
     # Parts of the worker that know neither torch nor the rest of it: `expc data` and `expc plan` use them too.
     "runtime/worker/data": set(),
-    "runtime/worker/io": set(),
+    "runtime/worker/io": {"runtime/plan"},
     "runtime/worker/text": {"runtime/plan"},
     "runtime/worker/llama/config": {"runtime/plan"},
     "runtime/worker": {"runtime/plan", "runtime/channel", "runtime/worker/data", "runtime/worker/io", "runtime/worker/llama/config",
@@ -71,7 +71,8 @@ for above in ARROWS:
         ARROWS[above].add("runtime/base")
 # The driver is the only part that sees both sides; it does not reach into the worker.
 for above in ("compiler/check", "compiler/load", "compiler/lsp", "runtime/cluster", "runtime/rehearsal", "runtime/store", "runtime/bundle", "runtime/engine",
-              "runtime/report", "runtime/export", "runtime/worker", "runtime/worker/text", "runtime/worker/data", "runtime/dataset"):
+              "runtime/report", "runtime/live", "runtime/export", "runtime/worker", "runtime/worker/text", "runtime/worker/data",
+              "runtime/worker/io", "runtime/worker/llama/config", "runtime/dataset"):
     ARROWS[above].add("runtime/files")
 ARROWS["compiler/driver"] = {d for d in ARROWS if d not in {"runtime/worker", "nullgpu"}}
 

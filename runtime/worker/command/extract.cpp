@@ -53,8 +53,9 @@ bool isRead(const Question& question, const std::string& file) {
 
 llvm::Expected<plan::Event> readOne(const Question& question, const MetricReader& reader, const std::string& output) {
   std::error_code ignored;
-  std::string folder = (std::filesystem::temp_directory_path(ignored) / "expc-extract-XXXXXX").string();
-  if (!mkdtemp(folder.data())) return llvm::createStringError("no temporary folder in " + folder);
+  std::string scratch = (std::filesystem::temp_directory_path(ignored) / "expc-extract-XXXXXX").string();
+  if (!mkdtemp(scratch.data())) return llvm::createStringError("no temporary folder in " + scratch);
+  const std::string folder = scratch + "/trial";
   const auto read = [&]() -> llvm::Expected<plan::Event> {
     auto kept = unpackOutput(output, folder);
     if (!kept) return kept.takeError();
@@ -69,7 +70,7 @@ llvm::Expected<plan::Event> readOne(const Question& question, const MetricReader
     return result;
   };
   auto event = read();
-  std::filesystem::remove_all(folder, ignored);
+  std::filesystem::remove_all(scratch, ignored);
   return event;
 }
 

@@ -91,7 +91,7 @@ llvm::Error keepOutput(const std::string& path, const std::string& folder, const
   uint64_t room = kMostKept;
   bool anything = false;
   for (const std::string& name : files) {
-    const std::string file = (fs::path(folder) / name).string();
+    const std::string file = trialFile(name, folder);
     struct stat state{};
     if (!staysInside(name) || stat(file.c_str(), &state) != 0 || !S_ISREG(state.st_mode)) continue;
     const auto size = static_cast<uint64_t>(state.st_size);
@@ -146,7 +146,7 @@ llvm::Expected<KeptOutput> unpackOutput(const std::string& path, const std::stri
     const auto coded = packed.getAsString();
     if (!coded || !staysInside(name.str())) return failed(path, "this is no kept output");
     if (auto error = llvm::decodeBase64(*coded, text)) return failed(path, llvm::toString(std::move(error)));
-    const fs::path file = fs::path(folder) / name.str();
+    const fs::path file = trialFile(name.str(), folder);
     std::error_code ignored;
     fs::create_directories(file.parent_path(), ignored);
     if (auto error = writeAll(file.string(), "", StringRef(text.data(), text.size()))) return error;

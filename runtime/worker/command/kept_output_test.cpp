@@ -6,6 +6,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
+
+#include "runtime/worker/command/metrics.h"
 
 using namespace expc;
 using namespace expc::command;
@@ -16,15 +19,17 @@ namespace {
 struct TestFolder {
   TestFolder() {
     char name[] = "/tmp/expc-kept-XXXXXX";
-    path = mkdtemp(name);
+    root = mkdtemp(name);
+    path = root + "/trial";
+    for (const std::string& folder : {path, plan::outputsOf(path)}) fs::create_directories(folder);
   }
-  ~TestFolder() { fs::remove_all(path); }
-  void write(const std::string& name, const std::string& text) const { std::ofstream(path + "/" + name) << text; }
+  ~TestFolder() { fs::remove_all(root); }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(trialFile(name, path)) << text; }
   std::string read(const std::string& name) const {
-    std::ifstream in(path + "/" + name);
+    std::ifstream in(trialFile(name, path));
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  std::string path;
+  std::string root, path;
 };
 
 }  // namespace

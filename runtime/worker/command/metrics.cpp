@@ -22,7 +22,9 @@ constexpr uint64_t kMostText = 4ull << 30;
 constexpr uint64_t kMostJson = 64ull << 20;  // a parsed document takes some twenty times its text
 
 llvm::Error about(const std::string& what, const CommandMetric& read, llvm::Error error) {
-  const std::string source = read.file.empty() ? "standard output" : "'" + read.file + "'";
+  const std::string source = read.file.empty() || read.file == kOutput ? "standard output"
+                             : read.file == kErrors                    ? "standard error"
+                                                                       : "'" + read.file + "'";
   return llvm::createStringError(fmt::format("{}, read from {}: {}", what, source, llvm::toString(std::move(error))));
 }
 
@@ -46,7 +48,7 @@ llvm::json::Value measuredOf(const std::string& metric, const ProgramEnd& end) {
 }
 
 std::string pathOf(const CommandMetric& metric, const std::string& folder) {
-  return folder + "/" + (metric.file.empty() ? kOutput : metric.file);
+  return trialFile(metric.file.empty() ? kOutput : metric.file, folder);
 }
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> textOf(const CommandMetric& metric, const std::string& folder) {
@@ -72,6 +74,10 @@ double reduced(Values values, Take take) {
 }
 
 }  // namespace
+
+std::string trialFile(const std::string& file, const std::string& folder) {
+  return file == kOutput || file == kErrors ? plan::outputOf(folder, file) : folder + "/" + file;
+}
 
 bool isMeasured(const std::string& metric) {
   return metric == "wall" || metric == "cpu_time" || metric == "host_memory_peak" || metric == kEnergy;

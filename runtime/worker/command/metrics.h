@@ -24,6 +24,9 @@ using plan::kOutput;
 /// which the engine's looks at the devices give.
 bool isMeasured(const std::string& metric);
 
+/// A file of a trial that ran in `folder`: of the program there, or one of its outputs.
+std::string trialFile(const std::string& file, const std::string& folder);
+
 class MetricReader {
  public:
   /// Looks at everything that can be wrong before the program runs for hours: patterns, pointers, names.

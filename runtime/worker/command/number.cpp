@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "runtime/files/files.h"
 #include "runtime/worker/command/excerpt.h"
 #include "runtime/worker/command/readers.h"
 
@@ -28,18 +29,14 @@ llvm::Expected<double> readNumber(llvm::StringRef text) {
 }
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(const std::string& path, uint64_t most) {
-  llvm::sys::fs::file_status status;
-  std::error_code error = llvm::sys::fs::status(path, status);
-  if (error == std::errc::no_such_file_or_directory) return llvm::createStringError("the program did not write it");
-  if (error) return llvm::createStringError(fmt::format("it cannot be read: {}", error.message()));
-  if (status.type() != llvm::sys::fs::file_type::regular_file)  // a pipe would never end
-    return llvm::createStringError("it is no regular file");
-  if (status.getSize() > most)
-    return llvm::createStringError(
-        fmt::format("it has {} MiB, at most {} MiB are read", status.getSize() >> 20, most >> 20));
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!buffer) return llvm::createStringError(fmt::format("it cannot be read: {}", buffer.getError().message()));
-  return std::move(*buffer);
+  auto buffer = files::map(path, most);
+  if (buffer) return buffer;
+  const std::error_code code = llvm::errorToErrorCode(buffer.takeError());
+  if (code == std::errc::no_such_file_or_directory) return llvm::createStringError("the program did not write it");
+  if (code == std::errc::invalid_argument) return llvm::createStringError("it is no regular file");
+  if (code == std::errc::file_too_large)
+    return llvm::createStringError(fmt::format("it is too large: at most {} MiB are read", most >> 20));
+  return llvm::createStringError(fmt::format("it cannot be read: {}", code.message()));
 }
 
 llvm::Expected<Values> readLines(llvm::StringRef text, Which which) {

@@ -20,6 +20,7 @@
 #include <map>
 #include <utility>
 
+#include "runtime/files/files.h"
 #include "runtime/worker/serve/strangers.h"
 
 extern char** environ;
@@ -33,13 +34,10 @@ constexpr timespec kLookEvery{0, 250'000'000};  // at the size of its output
 
 /// The files that a program's outputs go to.
 struct Outputs {
-  explicit Outputs(const Program& program) : out(make(program.out)), err(make(program.err)) {}
+  explicit Outputs(const Program& program) : out(files::openLog(program.out)), err(files::openLog(program.err)) {}
   ~Outputs() {
     for (const int fd : {out, err})
       if (fd >= 0) close(fd);
-  }
-  static int make(const std::string& path) {
-    return open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
   }
 
   const int out, err;
@@ -62,7 +60,7 @@ struct Refusal {
                          volatile Refusal& refusal) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(125);
-  setpgid(0, 0);
+  setsid();  // a group of its own, and no terminal: what asks there for a password is refused at once
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -205,8 +203,7 @@ void Run::watch(const Outputs& outputs) {
 llvm::Expected<ProgramEnd> Run::run(const std::string& file) {
   const Outputs outputs(program_);
   if (outputs.out < 0 || outputs.err < 0)
-    return llvm::createStringError(
-        fmt::format("no file for the output in '{}': {}", program_.folder, std::strerror(errno)));
+    return llvm::createStringError(fmt::format("no file for the output: {}: {}", program_.out, std::strerror(errno)));
   std::vector<char*> argv;
   for (const std::string& argument : program_.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);

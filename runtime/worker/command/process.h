@@ -31,9 +31,9 @@ struct ProgramEnd {
   std::vector<int> stuck;    // those of them that do not die
 };
 
-/// Runs `program` in a process group of its own with /dev/null as standard input; every descendant is dead when this
-/// returns, also one that left the group. The error says why it could not be started (not found, no permission, no
-/// interpreter), in one line with the way out.
+/// Runs `program` in a session of its own, without a terminal, with /dev/null as standard input; every descendant is
+/// dead when this returns, also one that left the group. The error says why it could not be started (not found, no
+/// permission, no interpreter), in one line with the way out.
 llvm::Expected<ProgramEnd> runProgram(const Program& program);
 
 /// The file that `path` stands for: itself if it has a slash, else the first executable one in PATH; "" if there is

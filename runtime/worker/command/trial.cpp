@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <llvm/Support/FileSystem.h>
-#include <llvm/Support/MemoryBuffer.h>
 #include <sys/wait.h>
 
 #include <csignal>
@@ -14,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/files/files.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/command/deadline.h"
@@ -37,19 +37,6 @@ std::optional<Written> writtenAt(const std::string& path) {
   llvm::sys::fs::file_status status;
   if (llvm::sys::fs::status(path, status) || !llvm::sys::fs::is_regular_file(status)) return std::nullopt;
   return Written{status.getUniqueID(), status.getLastModificationTime()};
-}
-
-/// The end of a file, from the beginning of a line on.
-std::string tailOf(const std::string& path) {
-  std::error_code failed;
-  const uint64_t size = std::filesystem::file_size(path, failed);
-  if (failed || size == 0) return "";
-  const uint64_t from = size > kTail ? size - kTail : 0;
-  auto buffer = llvm::MemoryBuffer::getFileSlice(path, std::min<uint64_t>(size, kTail), from);
-  if (!buffer) return "";
-  llvm::StringRef text = (*buffer)->getBuffer();
-  if (from > 0 && text.find('\n') != llvm::StringRef::npos) text = text.split('\n').second;
-  return text.str();
 }
 
 /// For a reader only: an argument in quotes where a shell would need them.
@@ -109,11 +96,12 @@ llvm::Error Trial::prepare() {
   program_.arguments = std::move(*arguments);
   program_.path = plan::programPath(program_.arguments.front(), spec_.root);
   program_.folder = spec_.folder;
-  program_.out = spec_.folder + "/" + plan::outputOf(kOutput, rank_);
-  program_.err = spec_.folder + "/" + plan::outputOf(kErrors, rank_);
+  program_.out = plan::outputOf(spec_.folder, kOutput, rank_);
+  program_.err = plan::outputOf(spec_.folder, kErrors, rank_);
   program_.most_output = spec_.log_limit;
   std::error_code failed;
-  std::filesystem::create_directories(spec_.folder, failed);
+  for (const std::string& folder : {spec_.folder, plan::outputsOf(spec_.folder)})
+    if (!failed) std::filesystem::create_directories(folder, failed);
   if (failed)
     return llvm::createStringError(
         fmt::format("the trial's folder '{}' cannot be made: {}", spec_.folder, failed.message()));
@@ -135,8 +123,8 @@ int Trial::run() {
   }
   // No `started`: nobody needs it, and it would wake the engine beside the program that is measured.
   auto end = runProgram(program_);
-  out_tail_ = tailOf(program_.out);
-  err_tail_ = tailOf(program_.err);
+  out_tail_ = files::tail(program_.out, kTail);
+  err_tail_ = files::tail(program_.err, kTail);
   int code = 1;
   if (end)
     code = judge(*end);
@@ -172,7 +160,7 @@ std::string Trial::howItEnded(const ProgramEnd& end) const {
 }
 
 int Trial::fail(const std::string& reason, const ProgramEnd& end) {
-  const std::string said = lastLine(tailOf(outOfMemoryFile()));
+  const std::string said = lastLine(files::tail(outOfMemoryFile(), kTail));
   const bool killed = WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGKILL;
   const std::string logged = killed ? kernel_log_.killed(end.pid) : "";
   if (!said.empty())

@@ -90,7 +90,7 @@ struct File {
 /// The whole file in memory that its thread keeps.
 llvm::Expected<llvm::ArrayRef<uint8_t>> contents(const std::string& path) {
   static thread_local std::vector<uint8_t> memory;
-  const File file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  const File file{::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
   struct stat status{};
   if (file.descriptor < 0 || ::fstat(file.descriptor, &status) != 0)
     return failure("{}: {}", path, llvm::sys::StrError(errno));

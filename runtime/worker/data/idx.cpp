@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/files/files.h"
 #include "runtime/worker/data/image_set.h"
 
 namespace expc::data {
@@ -24,13 +25,11 @@ llvm::Error failure(fmt::format_string<Args...> text, Args&&... args) {
 using Buffer = std::unique_ptr<llvm::MemoryBuffer>;
 
 llvm::Expected<Buffer> readFile(const std::string& path) {
-  if (llvm::sys::fs::is_directory(path)) return failure("{}: a folder, expected an IDX file", path);
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (buffer) return std::move(*buffer);
-  if (llvm::sys::fs::exists(path + ".gz"))
-    return failure("{}: not found, but {}.gz is there; compressed files are not read: unpack it with `gunzip -k {}.gz`",
-                   path, path, path);
-  return failure("{}: {}", path, buffer.getError().message());
+  auto buffer = files::map(path);
+  if (buffer || llvm::sys::fs::exists(path) || !llvm::sys::fs::exists(path + ".gz")) return buffer;
+  llvm::consumeError(buffer.takeError());
+  return failure("{}: not found, but {}.gz is there; compressed files are not read: unpack it with `gunzip -k {}.gz`",
+                 path, path, path);
 }
 
 uint32_t bigEndian(const Buffer& file, size_t offset) {

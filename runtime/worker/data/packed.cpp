@@ -69,7 +69,7 @@ PackedFile::~PackedFile() {
 
 llvm::Error PackedFile::map(const std::string& path) {
   path_ = path;
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0)
     return failure("{}: {}; `expc data pack` makes packed files", path,
                    errno == ENOENT ? "no such file" : llvm::sys::StrError(errno));

@@ -16,6 +16,8 @@
 #include <optional>
 #include <tuple>
 
+#include "runtime/files/files.h"
+#include "runtime/plan/json.h"
 #include "runtime/worker/io/durable_file.h"
 
 namespace expc::io {
@@ -23,7 +25,6 @@ namespace {
 
 constexpr uint64_t kPrefix = 8;
 constexpr uint64_t kLargestHeader = 100'000'000;  // as the format's own reader has it
-constexpr int kDeepest = 4;                       // {tensor: {"shape": [ … ]}} is 3; LLVM's JSON parser is recursive
 constexpr size_t kMostDimensions = 64;
 
 struct TypeName {
@@ -46,26 +47,6 @@ const TypeName& entry(DType type) {
 }
 
 llvm::Error failure(const std::string& text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); }
-
-/// Deepest nesting of brackets outside of strings, so that the recursive parser is never given more than it can take.
-bool tooDeep(llvm::StringRef text) {
-  int depth = 0;
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > kDeepest) return true;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return false;
-}
 
 /// A whole number of the header, not negative.
 std::optional<uint64_t> wholeNumber(const llvm::json::Value& value) {
@@ -123,9 +104,8 @@ SafeTensors& SafeTensors::operator=(SafeTensors&&) noexcept = default;
 SafeTensors::~SafeTensors() = default;
 
 llvm::Expected<SafeTensors> SafeTensors::open(const std::string& path) {
-  if (llvm::sys::fs::is_directory(path)) return failure(fmt::format("{}: a folder, expected a safetensors file", path));
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!buffer) return failure(fmt::format("{}: {}", path, buffer.getError().message()));
+  auto buffer = files::map(path);
+  if (!buffer) return buffer.takeError();
   return parse(std::move(*buffer), path);
 }
 
@@ -151,8 +131,7 @@ llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffe
         "{}: a header of {} bytes announced, {} are there and {} allowed: truncated, or no safetensors file", name,
         length, all.size() - kPrefix, kLargestHeader));
   const llvm::StringRef header = all.substr(kPrefix, length);
-  if (tooDeep(header)) return failure(fmt::format("{}: header nested deeper than {} levels", name, kDeepest));
-  auto json = llvm::json::parse(header);
+  auto json = plan::parseJson(header);
   if (!json) return failure(fmt::format("{}: header is no JSON: {}", name, llvm::toString(json.takeError())));
   const auto* object = json->getAsObject();
   if (object == nullptr) return failure(fmt::format("{}: header is no JSON object", name));

@@ -60,7 +60,7 @@ TEST_CASE("hostile files are refused with the reason") {
   CHECK(contains(errorOf(longer), "a header of 3 bytes announced, 2 are there"));
   CHECK(contains(errorOf(fileOf("{", 0)), "header is no JSON"));
   CHECK(contains(errorOf(fileOf("[]", 0)), "no JSON object"));
-  CHECK(contains(errorOf(fileOf(std::string(1 << 20, '['), 0)), "nested deeper than 4"));
+  CHECK(contains(errorOf(fileOf(std::string(1 << 20, '['), 0)), "nested deeper than"));
   CHECK(contains(errorOf(one("7")), "tensor t: expected an object"));
   CHECK(contains(errorOf(one(R"({"shape":[1],"data_offsets":[0,4]})")), "no dtype"));
   CHECK(contains(errorOf(one(R"({"dtype":"F8_E4M3","shape":[4],"data_offsets":[0,4]})")),

@@ -125,10 +125,8 @@ std::string peftName(const std::string& torchtune) {
 llvm::Error loadAdapter(const std::string& folder, Decoder& decoder) {
   assert(decoder.options().lora && "a decoder with adapters");
   const std::string path = folder + kConfig;
-  auto text = llvm::MemoryBuffer::getFile(path);
-  if (!text) return llvm::createStringError(path + ": " + text.getError().message());
-  auto json = plan::parseJson((*text)->getBuffer());
-  if (!json) return llvm::createStringError(path + ": " + llvm::toString(json.takeError()));
+  auto json = readJsonFile(path);
+  if (!json) return json.takeError();
   const auto* object = json->getAsObject();
   if (object == nullptr) return llvm::createStringError(path + ": expected an object");
   const auto wrong = differences(*object, decoder);

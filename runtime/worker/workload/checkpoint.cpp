@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "runtime/files/files.h"
 #include "runtime/plan/json.h"
 #include "runtime/worker/io/durable_file.h"
 #include "runtime/worker/model/state_file.h"
@@ -46,8 +47,8 @@ llvm::Error damaged(const std::string& folder, const std::string& what) {
 /// checkpoint.json, if it is as it was written.
 llvm::Expected<Object> readContent(const std::string& folder) {
   const std::string path = folder + "/" + kContent;
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (!file) return damaged(folder, path + ": " + file.getError().message());
+  auto file = files::read(path);
+  if (!file) return damaged(folder, llvm::toString(file.takeError()));
   auto value = plan::parseJson((*file)->getBuffer());
   if (!value) return damaged(folder, path + ": " + llvm::toString(value.takeError()));
   const Object* object = value->getAsObject();

@@ -7,6 +7,7 @@
 
 #include <cassert>
 
+#include "runtime/files/files.h"
 #include "runtime/worker/comm/alone.h"
 #include "runtime/worker/io/durable_file.h"
 #include "runtime/worker/llama/adapter_file.h"
@@ -19,13 +20,6 @@ constexpr const char* kVocabularies[] = {"tokenizer.json", "tokenizer.model", "o
 constexpr const char* kBesideVocabulary[] = {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
                                              "chat_template.jinja", "generation_config.json"};
 
-/// Links are followed: a cache of Hugging Face's consists of them.
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> contentOf(const std::string& path) {
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (!file) return llvm::createStringError(path + ": " + file.getError().message());
-  return std::move(*file);
-}
-
 llvm::Error write(const llvm::MemoryBuffer& content, const std::string& to) {
   const std::string folder = llvm::sys::path::parent_path(to).str();
   if (const auto error = llvm::sys::fs::create_directories(folder))
@@ -36,7 +30,7 @@ llvm::Error write(const llvm::MemoryBuffer& content, const std::string& to) {
 llvm::Error copyIfThere(const std::string& from, const std::string& to, const char* name) {
   const std::string path = from + "/" + name;
   if (!llvm::sys::fs::is_regular_file(path)) return llvm::Error::success();
-  auto content = contentOf(path);
+  auto content = files::map(path);
   if (!content) return content.takeError();
   return write(**content, to + "/" + name);
 }
@@ -94,7 +88,7 @@ llvm::Error copyTokenizer(const Origin& origin, const std::string& to) {
         if (auto error = copyIfThere(origin.model_folder, to, name)) return error;
     return llvm::Error::success();
   }
-  auto content = contentOf(origin.tokenizer);
+  auto content = files::map(origin.tokenizer);
   if (!content) return content.takeError();
   const bool json = (*content)->getBuffer().ltrim().starts_with("{");
   return write(**content, to + "/" + kVocabularies[json ? 0 : 1]);
