@@ -18,6 +18,7 @@
 
 #include "runtime/plan/json.h"
 #include "runtime/worker/io/durable_file.h"
+#include "runtime/worker/llama/config/config_file.h"
 #include "runtime/worker/llama/names.h"
 #include "runtime/worker/model/state_file.h"
 
