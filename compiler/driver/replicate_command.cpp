@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
@@ -47,8 +46,8 @@ int replicateStudy(const plan::Plan& plan, std::list<Side>& sides, const Replica
     if (!*results) return kNothingRan;
     for (const auto& [other, place] : llvm::zip(found, places))
       if (shareTrials(other.results, (*results)->results))
-        return console.usage(fmt::format("{} and {} hold the same trials: a copy replicates nothing", place.name,
-                                         side.name()));
+        return console.error(
+            fmt::format("{} and {} hold the same trials: a copy replicates nothing", place.name, side.name()));
     found.push_back(std::move(**results));
     places.push_back({side.name(), found.back().judgement});
   }

@@ -38,8 +38,8 @@ struct BlockValues {
   Why why_lost;                   // of the newest of these: what was wrong before may be mended
   unsigned unused = 0;            // of these: all of its trials ended well
   Why why_unused;
-  Why apart;                      // why blocks count for nothing in which not every point was tried
-  bool timed_out = false;         // one of the values
+  Why apart;               // why blocks count for nothing in which not every point was tried
+  bool timed_out = false;  // one of the values
   std::vector<Readings> readings;
 };
 
@@ -195,9 +195,10 @@ Step stepOf(const plan::Plan& plan, const plan::Cell& cell, const std::vector<Re
     const double reach = cell.estimator == plan::Estimator::PairedRatio ? std::log1p(step / *own.begin()) : step;
     if (!std::isfinite(reach) || reach <= largest.reach) continue;
     const std::string size = formatQuantity(step, metric->unit, metric->dimension);
-    largest = {reach, fmt::format("{} was read as {}, so the interval reaches by a step of {} to each side", metric->name,
-                                  own.size() == 1 ? "the same each time" : fmt::format("{} different values", own.size()),
-                                  size)};
+    largest = {
+        reach,
+        fmt::format("{} was read as {}, so the interval reaches by a step of {} to each side", metric->name,
+                    own.size() == 1 ? "the same each time" : fmt::format("{} different values", own.size()), size)};
   }
   return largest;
 }
@@ -272,9 +273,10 @@ void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell&
 
 /// Why values that go on from one to the next have no interval, though they are many enough.
 std::string tooAlike(const CellEstimate& estimate, double confidence, double fewest) {
-  return fmt::format("cannot be judged: its values go on from one trial to the next (correlation {:.2f}), so that {} are "
-                     "worth {:.2g}, and {:.4g} % confidence takes {:.2g}",
-                     estimate.correlation, estimate.values.size(), estimate.worth, confidence * 100, fewest);
+  return fmt::format(
+      "cannot be judged: its values go on from one trial to the next (correlation {:.2f}), so that {} are "
+      "worth {:.2g}, and {:.4g} % confidence takes {:.2g}",
+      estimate.correlation, estimate.values.size(), estimate.worth, confidence * 100, fewest);
 }
 
 /// "needs 6 pairs, has 4", with what became of the others.
@@ -402,7 +404,7 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
     const double asked = adaptive ? stats::confidenceUnderWidthStop(confidence) : confidence;
     const double fewest = 1 - std::log2(1 - asked), n = double(values.values.size());
     result.fewest = single ? 2 : stats::minimumPairs(asked);
-    result.estimate.why = single ? "is exact, and one value does not show that it is constant: two do"
+    result.estimate.why = single              ? "is exact, and one value does not show that it is constant: two do"
                           : n < result.fewest ? tooFew(cell, values, confidence, result.fewest)
                                               : tooAlike(estimate, confidence, fewest);
     if (!single && estimate.worth > 0 && estimate.worth < n)

@@ -83,8 +83,8 @@ plan::Cell cellOf(const plan::Control& control, const Subject& subject, plan::Tr
   cell.points = {place, control.point};
   cell.estimator = subject.ratio ? plan::Estimator::PairedRatio : plan::Estimator::PairedDifference;
   using Op = plan::OperationTerm::Op;
-  cell.term = std::make_shared<const plan::Term>(plan::Term{plan::OperationTerm{
-      subject.ratio ? Op::Ratio : Op::Difference, {metric(place), metric(control.point)}}});
+  cell.term = std::make_shared<const plan::Term>(plan::Term{
+      plan::OperationTerm{subject.ratio ? Op::Ratio : Op::Difference, {metric(place), metric(control.point)}}});
   return cell;
 }
 

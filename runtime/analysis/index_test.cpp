@@ -31,7 +31,8 @@ store::Trial trialOf(int64_t id, const plan::Place& place, int64_t block, TrialS
   trial.reason = std::move(reason);
   trial.seconds = 1;
   trial.limit = 60;
-  if (status == TrialStatus::Valid) trial.metrics = {{"step_time", 0.1 + 1e-6 * double(id * 7 % 11)}, {"images_per_s", 640}, {"memory", 1}};
+  if (status == TrialStatus::Valid)
+    trial.metrics = {{"step_time", 0.1 + 1e-6 * double(id * 7 % 11)}, {"images_per_s", 640}, {"memory", 1}};
   return trial;
 }
 

@@ -48,8 +48,9 @@ struct Scope {
   unsigned sessions = 0, nodes = 0;
 };
 
-/// Ratios are estimated on logs (the Hodges-Lehmann estimate of the blocks' log ratios, taken back). Ends and values may be infinite where a member timed out; the estimate is
-/// absent where infinities leave it undefined. Read `interval` on its own.
+/// Ratios are estimated on logs (the Hodges-Lehmann estimate of the blocks' log ratios, taken back). Ends and values
+/// may be infinite where a member timed out; the estimate is absent where infinities leave it undefined. Read
+/// `interval` on its own.
 struct CellEstimate {
   unsigned cell = 0;  // index in its comparison or criterion
   std::optional<double> estimate;
@@ -63,8 +64,8 @@ struct CellEstimate {
   double correlation = 0;  // of one point: of a value with the next
   double worth = 0;        // of one point: as many independent values its interval is made for
   std::string steps = "";  // what was read in steps, and so coarsely that the interval allows for one: a sentence
-  Verdict verdict = Verdict::NotRun;                     // of the cell alone, for criteria
-  std::string why;                                       // when not pass: "needs 6 pairs for 95 % confidence, has 4"
+  Verdict verdict = Verdict::NotRun;  // of the cell alone, for criteria
+  std::string why;                    // when not pass: "needs 6 pairs for 95 % confidence, has 4"
   /// "" or that trials ended well whose values cannot be used: no pass rests on the others alone.
   std::string unusable = "";
   std::string cause =

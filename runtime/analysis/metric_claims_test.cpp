@@ -61,7 +61,8 @@ TEST_CASE("with a confidence a metric is judged by its median's interval") {
   auto cells = metricCells(plan, "accuracy");
   cells.resize(1);
   Records records;
-  for (int64_t block = 1; block <= 7; ++block) records.accuracy("fp64-1", block, 0.952 + 0.002 * double((block * 3) % 7));
+  for (int64_t block = 1; block <= 7; ++block)
+    records.accuracy("fp64-1", block, 0.952 + 0.002 * double((block * 3) % 7));
   const CriterionResult result = judged(plan, criterion(cells, atLeast(0.9, "90 %"), "", 0.95), records);
   CHECK(word(result.verdict) == "pass");
   CHECK(result.why == "precision=fp64 gpus=1: 95.8 % [95.2 %, 96.4 %] is >= 90 %");

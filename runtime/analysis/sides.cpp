@@ -106,8 +106,8 @@ stats::NestedIntervals withSessions(const stats::NestedIntervals& intervals, Bot
   if (shift) return intervals.reaching([shift = *shift](double alpha) { return shift.interval(alpha); });
   if (!intervals.estimate()) return intervals;
   const double centre = *intervals.estimate();
-  const double reach = both.shift.ratio ? std::log(kSessionsApart)
-                                        : (kSessionsApart - 1) * std::abs(both.shift.before.value_or(0));
+  const double reach =
+      both.shift.ratio ? std::log(kSessionsApart) : (kSessionsApart - 1) * std::abs(both.shift.before.value_or(0));
   return intervals.reaching([=](double) { return std::pair(centre - reach, centre + reach); });
 }
 

@@ -28,15 +28,15 @@ struct Shift {
   std::optional<double> estimate;
   /// At kConfidence, for this one alone, with the spread between sessions in it; absent: too few values.
   std::optional<stats::Interval> interval;
-  double p = 1;                             // that both sides' sessions are of one distribution
-  bool moved = false;                       // by Holm over all shifts at 1 - kConfidence
-  bool tellable = false;                    // so many values could have been found to have moved, among so many shifts
-  bool constant = false;                    // exact, and never varied on either side: no matter of chance
-  bool by_session = false;                  // the spread between sessions is seen, and not only allowed for
+  double p = 1;             // that both sides' sessions are of one distribution
+  bool moved = false;       // by Holm over all shifts at 1 - kConfidence
+  bool tellable = false;    // so many values could have been found to have moved, among so many shifts
+  bool constant = false;    // exact, and never varied on either side: no matter of chance
+  bool by_session = false;  // the spread between sessions is seen, and not only allowed for
   /// These sessions lie apart by more than what is inside them, and not by more than what sessions may.
   bool apart = false;
-  /// Of a metric that moved, or lies apart: whether for worse; absent of a comparison, and of a metric that does not say
-  /// what is better.
+  /// Of a metric that moved, or lies apart: whether for worse; absent of a comparison, and of a metric that does not
+  /// say what is better.
   std::optional<bool> worse;
   bool directed = false;  // the metric says what is better
 };

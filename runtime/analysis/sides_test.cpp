@@ -65,7 +65,9 @@ TEST_CASE("a point that became slower moved for worse, and the comparison with i
   CHECK_FALSE(sides.generalises());
 }
 
-TEST_CASE("what differs by no more than sessions may is apart in one on each side, and moves once more show that they do not") {
+TEST_CASE(
+    "what differs by no more than sessions may is apart in one on each side, and moves once more show that they do "
+    "not") {
   const Sides few = compared(small(), measured(1, 10, 1), measured(1.1, 10, 2));
   const Shift& apart = find(few, "step_time", "precision=fp32 gpus=1");
   CHECK(apart.apart);
@@ -77,7 +79,8 @@ TEST_CASE("what differs by no more than sessions may is apart in one on each sid
   CHECK(find(more, "step_time", "precision=fp32 gpus=1").moved);
   CHECK(find(more, "step_time", "precision=fp32 gpus=1").by_session);
   // A history of sessions and a new one.
-  CHECK(find(compared(small(20), measured(1, 20, 1, 5), measured(1.1, 10, 2)), "step_time", "precision=fp32 gpus=1").moved);
+  CHECK(find(compared(small(20), measured(1, 20, 1, 5), measured(1.1, 10, 2)), "step_time", "precision=fp32 gpus=1")
+            .moved);
 }
 
 TEST_CASE("sessions of the same that lie apart are no move, however few there are of them") {

@@ -100,7 +100,8 @@ TEST_CASE("readings of few values are as wide as the step between them") {
   CHECK(result.cells[0].interval->low == doctest::Approx(0.5));
   CHECK(result.cells[0].steps.find("the same each time") != std::string::npos);
   CHECK(result.cells[1].interval->high == doctest::Approx(1.1).epsilon(0.02));
-  CHECK(result.cells[1].steps == "step_time was read as 2 different values, so the interval reaches by a step of 10.0 ms to each side");
+  CHECK(result.cells[1].steps ==
+        "step_time was read as 2 different values, so the interval reaches by a step of 10.0 ms to each side");
   Records noisy;
   noisy.pairs(10, 1.2);
   CHECK(judgedGain(noisy, 1.1, "1.1x").cells[0].steps.empty());

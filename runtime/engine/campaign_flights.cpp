@@ -308,8 +308,9 @@ void Campaign::judgeReadings(const Flight& flight, TrialEnd& end) {
   }
   for (const auto& [limit, most] : validity.limits)
     if (!validity::valueOf(readings, limit) && !(readings.gpus.empty() && validity::isOfCards(limit)))
-      end.notes.push_back(fmt::format("{} is not known of it{}, so this limit was not applied", limit,
-                                      limit == "other_cpu" ? ", as of trials that have a core for less than a second" : ""));
+      end.notes.push_back(
+          fmt::format("{} is not known of it{}, so this limit was not applied", limit,
+                      limit == "other_cpu" ? ", as of trials that have a core for less than a second" : ""));
   if (readings.other_cpu.value_or(0) <= kCrowded || validity.limit("other_cpu")) return;
   end.notes.push_back(fmt::format("other processes took over {:.0f} % of its cores", 100 * kCrowded));
   ++crowded_;

@@ -45,7 +45,9 @@ void TrialWatch::take(RankReport report) {
   if (report.what == RankReport::What::Lost) {
     lost_ = true;
     last_exit_ = report.at;
-    return stop(report.with_node ? TrialStatus::Interrupted : TrialStatus::Failed, std::move(report.text));
+    if (report.with_node) return stop(TrialStatus::Interrupted, std::move(report.text));
+    why_lost_ = std::move(report.text);
+    return;
   }
   if (report.rank >= ranks_.size()) return;
   Rank& rank = ranks_[report.rank];
@@ -115,7 +117,11 @@ void TrialWatch::flooded(unsigned rank) {
 
 TrialWatch::Next TrialWatch::judge(double now) {
   // Whether it is over is asked before any limit: who looks late finds a trial that ended in time.
-  if (lost_) return Next::Ended;
+  if (lost_) {
+    if (!stopping_ && now < last_exit_ + kToldAsWell) return Next::Wait;
+    stop(TrialStatus::Failed, why_lost_);
+    return Next::Ended;
+  }
   if (allExited()) {
     last_look_ = now;
     return stopping_ || ranks_[worst()].weight == Weight::None || now >= last_exit_ + kToldAsWell ? Next::Ended
@@ -150,7 +156,7 @@ void TrialWatch::judgeTime(double now) {
 }
 
 double TrialWatch::wakeAt() const {
-  if (allExited()) return last_exit_ + kToldAsWell;
+  if (lost_ || allExited()) return last_exit_ + kToldAsWell;
   if (stopping_) return last_look_ + kAway;
   double moment = result_ ? *teardown_until_ : deadline_;
   if (settle_until_) moment = std::min(moment, *settle_until_);

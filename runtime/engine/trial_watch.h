@@ -92,6 +92,7 @@ class TrialWatch {
   std::vector<std::string> notes_;
   TrialEnd end_;
   bool stopping_ = false, kill_said_ = false, lost_ = false;
+  std::string why_lost_;  // what a launch server that is gone is held to have done
   unsigned blamed_ = 0, away_ = 0;
   double deadline_, last_look_, last_exit_ = 0;
   std::optional<double> settle_until_, teardown_until_;

@@ -51,9 +51,9 @@ bool isRegression(const SidesView& view, const analysis::Shift& shift);
 std::vector<analysis::Missing> missingOf(const SidesView& view);
 /// What keeps it open whether a metric got worse: too few values, or sessions that may lie so far apart.
 bool isOpen(const SidesView& view, const analysis::Shift& shift);
-/// What the comparison comes to. Broken: something fails after. Fail: a metric regressed, or a verdict that held is lost
-/// and something moved. Inconclusive: something cannot be compared, or cannot be told, or a verdict that held does not
-/// any more and nothing moved. Else a pass.
+/// What the comparison comes to. Broken: something fails after. Fail: a metric regressed, or a verdict that held is
+/// lost and something moved. Inconclusive: something cannot be compared, or cannot be told, or a verdict that held does
+/// not any more and nothing moved. Else a pass.
 analysis::Verdict outcomeOf(const SidesView& view);
 
 /// "1.12x [1.10x, 1.14x]", "+3.0 ms".

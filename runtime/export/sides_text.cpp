@@ -24,7 +24,9 @@ std::vector<const analysis::Shift*> movedOf(const SidesView& view) {
   for (const analysis::Shift& shift : view.sides.shifts)
     if (shift.moved || shift.apart) moved.push_back(&shift);
   std::stable_sort(moved.begin(), moved.end(), [&](const analysis::Shift* a, const analysis::Shift* b) {
-    const auto rank = [&](const analysis::Shift& one) { return std::tuple(!isRegression(view, one), one.apart, one.p); };
+    const auto rank = [&](const analysis::Shift& one) {
+      return std::tuple(!isRegression(view, one), one.apart, one.p);
+    };
     return rank(*a) < rank(*b);
   });
   return moved;

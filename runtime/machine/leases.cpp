@@ -30,8 +30,7 @@ std::string textOf(int fd) {
   std::string text(kMostText, '\0');
   const ssize_t size = pread(fd, text.data(), text.size(), 0);
   text.resize(std::max<ssize_t>(0, size));
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c != '\n' && (c < 0x20 || c == 0x7f); }, '?');
+  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c != '\n' && (c < 0x20 || c == 0x7f); }, '?');
   return text;
 }
 
@@ -62,7 +61,7 @@ int openLock(const std::string& path) {
 
 bool makeFolder(const std::string& folder) {
   if (mkdir(folder.c_str(), 0777) == 0) chmod(folder.c_str(), 01777);
-  struct stat state {};
+  struct stat state{};
   if (lstat(folder.c_str(), &state) != 0) return false;
   if (!S_ISDIR(state.st_mode)) errno = ENOTDIR;
   return S_ISDIR(state.st_mode);

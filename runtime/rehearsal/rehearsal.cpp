@@ -57,8 +57,7 @@ void describeStudy(JsonRecord& io, Study& study) {
 
 llvm::Error unreadable(const std::string& path, std::string why) {
   // Names in the file may hold anything, a terminal's escapes too.
-  std::replace_if(
-      why.begin(), why.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  std::replace_if(why.begin(), why.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
   return llvm::createStringError(fmt::format("{}: {}; remove it, and `expc rehearse` makes it again", path, why));
 }
 

@@ -134,9 +134,8 @@ std::string nextStepText(const analysis::CriterionResult& result) {
 
 /// " (at level=1)", or nothing where there is one cell.
 std::string whereText(const plan::Criterion& criterion, const analysis::CellEstimate& cell) {
-  const std::string where = cell.cell < criterion.cells.size()
-                                ? analysis::cellLabel(criterion.factors, criterion.cells[cell.cell])
-                                : "";
+  const std::string where =
+      cell.cell < criterion.cells.size() ? analysis::cellLabel(criterion.factors, criterion.cells[cell.cell]) : "";
   return where.empty() ? "" : " (at " + where + ")";
 }
 
@@ -170,8 +169,9 @@ std::string sessionsText(const plan::Plan& plan, const plan::Criterion& criterio
          (ratio ? spreadsText(*widest->spreads, "", "share")
                 : spreadsText(*widest->spreads, criterion.unit, std::string(analysis::dimensionOf(plan, cell)))) +
          whereText(criterion, *widest) +
-         (cell.points.size() > 1 && widest->spreads->p <= stats::kApart ? "; the interval allows for it, and further sessions narrow it"
-                                                                        : "");
+         (cell.points.size() > 1 && widest->spreads->p <= stats::kApart
+              ? "; the interval allows for it, and further sessions narrow it"
+              : "");
 }
 
 /// The metrics and points that a criterion reads.

@@ -68,7 +68,8 @@ TEST_CASE("a reason is said once") {
 
 TEST_CASE("how sure a claim with a confidence is") {
   const plan::Criterion claim = claimOnPairs();
-  const std::string counts = "; it rests on 7 of 7 pairs in each cell, of 1 session on 1 node; what restarts change is not in it";
+  const std::string counts =
+      "; it rests on 7 of 7 pairs in each cell, of 1 session on 1 node; what restarts change is not in it";
   analysis::CriterionResult result = judged(Verdict::Pass);
   CHECK(said(claim, result, "how sure") ==
         "at 95 % confidence, a claim that does not hold would pass in at most 2.5 % of such studies" + counts);

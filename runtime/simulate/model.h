@@ -40,8 +40,8 @@ struct Model {
   std::map<plan::TrialKind, std::vector<std::vector<double>>> residuals;
   /// In place of both: noise of one trial of a point, with a standard deviation near 1.
   std::function<double(stats::NormalStream&, size_t point)> shape = nullptr;
-  /// What no stored trials say, and the self-test asks about: the share of a trial's noise that is the trial's before it,
-  /// and sessions of so many blocks that move each point on its own, by that many standard deviations.
+  /// What no stored trials say, and the self-test asks about: the share of a trial's noise that is the trial's before
+  /// it, and sessions of so many blocks that move each point on its own, by that many standard deviations.
   double carried = 0;
   unsigned blocks_of_session = 0;  // 0: one session
   double apart = 0;

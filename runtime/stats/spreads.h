@@ -25,8 +25,8 @@ struct Spreads {
 };
 
 /// Up to this p sessions count as apart. A test with so few sessions sees little, so it is no strict one: the wider of
-/// the interval that knows no sessions and that of the sessions' means then covers 94 % and more from three sessions on,
-/// however far these lie apart, and 91 % with two.
+/// the interval that knows no sessions and that of the sessions' means then covers 94 % and more from three sessions
+/// on, however far these lie apart, and 91 % with two.
 inline constexpr double kApart = 0.5;
 
 /// `sessions[i]` is that of `values[i]`. Absent for fewer than two sessions, where no session has two values, and where
@@ -36,7 +36,6 @@ std::optional<Spreads> spreads(std::span<const double> values, std::span<const i
 /// From one set of sessions to another, whose means scatter alike. Absent for fewer than three sessions in all, where a
 /// set has none, and where a value is not finite.
 std::optional<CentreOfMeans> shiftOfMeans(std::span<const double> treated, std::span<const int64_t> treated_sessions,
-                                          std::span<const double> baseline,
-                                          std::span<const int64_t> baseline_sessions);
+                                          std::span<const double> baseline, std::span<const int64_t> baseline_sessions);
 
 }  // namespace expc::stats

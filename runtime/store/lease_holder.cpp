@@ -23,7 +23,7 @@ constexpr uint32_t kOfOneMachine[] = {0xef53,     0x58465342, 0x9123683e, 0x0102
 constexpr size_t kLongestText = 200;
 
 bool isOfOneMachine(const std::string& folder) {
-  struct statfs system {};
+  struct statfs system{};
   return statfs(folder.c_str(), &system) == 0 && llvm::is_contained(kOfOneMachine, uint32_t(system.f_type));
 }
 
@@ -36,8 +36,7 @@ bool isRunning(const LeaseHolder& holder) {
 /// As it can be shown, whoever wrote it.
 std::string shown(std::optional<llvm::StringRef> text) {
   std::string result = text.value_or("").take_front(kLongestText).str();
-  std::replace_if(
-      result.begin(), result.end(), [](char c) { return uint8_t(c) < 0x20 || c == 0x7f; }, '?');
+  std::replace_if(result.begin(), result.end(), [](char c) { return uint8_t(c) < 0x20 || c == 0x7f; }, '?');
   return result;
 }
 

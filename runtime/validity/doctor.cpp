@@ -109,8 +109,7 @@ std::vector<Finding> others(const machine::Machine& machine, const std::string& 
   double busy = 0;
   for (const auto& [core, seconds] : after)
     if (const auto was = before.find(core); was != before.end()) busy += seconds - was->second;
-  const double share =
-      after.empty() ? 0 : std::min(1.0, busy / (seconds * static_cast<double>(after.size())));
+  const double share = after.empty() ? 0 : std::min(1.0, busy / (seconds * static_cast<double>(after.size())));
   std::vector<Finding> found;
   const std::vector<std::string> who =
       share > kQuiet ? runningOthers(machine.allowed, familyOf(getpid(), root), root) : std::vector<std::string>();

@@ -103,8 +103,8 @@ std::optional<std::string> readText(const std::string& path) {
   return StringRef(text.str()).rtrim().str();
 }
 
-/// By "cpu3 user nice system idle iowait irq softirq steal …": what was neither idle nor waiting, in seconds. Interrupts
-/// belong to nobody and are left out.
+/// By "cpu3 user nice system idle iowait irq softirq steal …": what was neither idle nor waiting, in seconds.
+/// Interrupts belong to nobody and are left out.
 std::map<int, double> readBusy(const std::string& root) {
   std::map<int, double> cores;
   const std::string text = readText(root + "/proc/stat").value_or("");

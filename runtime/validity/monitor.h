@@ -63,7 +63,7 @@ class Monitor {
   std::optional<double> load_;
   Family family_;
   bool looked_ = false, has_clocks_ = true;  // machines without clocks of cores get none while we run
-  double at_ = 0, counted_ = -1;  // when it was looked at, and when memory was
+  double at_ = 0, counted_ = -1;             // when it was looked at, and when memory was
 };
 
 }  // namespace expc::validity

@@ -68,7 +68,7 @@ rm {self.folder}/here.$$
 
     def test_a_study_without_sharing_takes_it_from_the_command_line(self):
         (self.folder / "tiny.exp").write_text(STUDY.replace("share 4", ""))
-        done = self.run_study("sleep 0.01", "--devices", "cpu:4", "--jobs", "2", code=0)
+        done = self.run_study("sleep 0.2", "--devices", "cpu:4", "--jobs", "2", code=0)
         self.assertIn("2 blocks run beside each other, on the devices 0+1, 2+3", done.stderr)
         plan = self.expc("plan", "tiny.exp", "--devices", "cpu:4", "--jobs", "2").stdout
         self.assertIn("up to 2 blocks at a time, each on devices of its own", plan)

@@ -20,7 +20,7 @@ import unittest
 import zlib
 
 OPTIONS = None
-WORDS = ("PASS", "FAIL", "INCONCLUSIVE", "INFEASIBLE", "NOT RUN", "NOT ASKED")
+WORDS = ("PASS", "FAIL", "BROKEN", "INCONCLUSIVE", "INFEASIBLE", "NOT RUN", "NOT ASKED")
 
 PROGRAM = """import os, pathlib, random, sys
 side, seed, what, folder = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], pathlib.Path(sys.argv[4])
@@ -110,6 +110,8 @@ def exit_code(criteria, tried):
         return 5
     asked = [one for one in criteria if one["verdict"] != "not asked"]
     final = [one for one in asked if not one["provisional"] and not one["untrusted"]]
+    if any(one["verdict"] == "broken" for one in final):
+        return 6
     if any(one["verdict"] in ("fail", "infeasible") for one in final):
         return 3
     return 4 if len(final) < len(asked) or any(one["verdict"] in ("inconclusive", "not run") for one in final) else 0
@@ -129,7 +131,7 @@ class Agreement(unittest.TestCase):
 
     def expc(self, *arguments):
         done = subprocess.run([OPTIONS.expc, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=300)
-        self.assertIn(done.returncode, (0, 1, 3, 4, 5), done.stderr)
+        self.assertIn(done.returncode, (0, 1, 3, 4, 5, 6), done.stderr)
         return done
 
     def run_study(self, *more, devices=("--devices", "cpu:1")):
@@ -162,7 +164,7 @@ class Agreement(unittest.TestCase):
             self.assertIn(one["tested"], whole[one["name"]][2])
             said[one["name"]] = (one["verdict"], marks)
         self.assertEqual(page.tallies, dict(tallies))
-        counted = re.search(r"^\d+ (?:pass|fail|in|not).*$", text.stdout, re.M).group(0)
+        counted = re.search(r"^\d+ (?:pass|fail|broken|in|not).*$", text.stdout, re.M).group(0)
         self.assertEqual({word: int(count) for count, word in re.findall(r"(\d+) ([a-z0-9=() ]+)", counted)}, dict(tallies))
         following = re.search(r"^next: +(.*)$", text.stdout, re.M)
         self.assertEqual(page.next, following and following.group(1))
@@ -196,7 +198,7 @@ class Agreement(unittest.TestCase):
     def test_what_fails_and_what_was_not_run(self):
         self.write("fails")
         said, code = self.agreed(self.run_study())
-        self.assertEqual((said["holds"], said["third"], code), (("pass", set()), ("inconclusive", set()), 3))
+        self.assertEqual((said["holds"], said["third"], code), (("pass", set()), ("broken", set()), 6))
         self.assertEqual(self.agreed(None, "--preset", "two")[1], 0)
         (self.folder / "results").rename(self.folder / "before")
         said, code = self.agreed(self.run_study("--where", "side < 2"))

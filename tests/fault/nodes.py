@@ -232,7 +232,7 @@ study spread {
 def ranks_spread_over_as_many_nodes_as_a_point_says():
     with Study() as study:
         study.study.write_text(SPREAD)
-        study.run("--devices", "cpu:2", *study.on(2)[2:]).expect(0, "1 block runs at once, each on 2 of the nodes")
+        study.run("--devices", "cpu:2", *study.on(2)[2:], "--verdicts-ok").expect(0, "1 block runs at once, each on 2 of the nodes")
         places = set(study.query("SELECT point, devices FROM trial WHERE status = 'valid'"))
         nodes = {point: sorted({device.get("node", "") for device in json.loads(devices)}) for point, devices in places}
         expect(sorted(map(len, nodes.values())) == [1, 2], f"two ranks on one node, and one on each of two: {nodes}")
@@ -309,7 +309,7 @@ def who_does_not_know_the_secret_is_no_node():
     with Study(duration="60ms", timed=6) as study:
         # The second agent comes late, so that the port is open meanwhile.
         late = "$EXPC_AGENT & while [ ! -e go ]; do sleep 0.05; done; $EXPC_AGENT & wait"
-        run = study.start("--devices", "cpu:1", "--nodes", "2", "--agents-by", late)
+        run = study.start("--devices", "cpu:1", "--nodes", "2", "--agents-by", late, "--verdicts-ok")
         place, = wait_for(lambda: list(study.results.glob("nodes/*.json")), "the meeting place is written", 30)
         expect(place.stat().st_mode & 0o777 == 0o600, "nobody else can read it")
         host, port = json.loads(place.read_text())["addresses"][-1].rsplit(":", 1)

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 /// "1b4e28ba-4026531836-": of this boot and this namespace of processes.
 std::string markOfHere() {
-  struct stat space {};
+  struct stat space{};
   stat("/proc/self/ns/pid", &space);
   return fmt::format("{}-{}-", base::bootId().substr(0, 8), space.st_ino);
 }
@@ -36,7 +36,7 @@ std::string ownFolder() {
   const std::string folder =
       (fs::path(named && *named == '/' ? named : "/tmp") / fmt::format("expc-scratch-{}", getuid())).string();
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return "";
-  struct stat state {};
+  struct stat state{};
   const bool ours = lstat(folder.c_str(), &state) == 0 && S_ISDIR(state.st_mode) && state.st_uid == getuid() &&
                     (state.st_mode & 077) == 0;
   return ours ? folder : "";
@@ -57,7 +57,7 @@ bool isAsMade(const std::string& folder) {
   const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return false;
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(fdopendir(fd), closedir);
-  struct stat state {};
+  struct stat state{};
   if (!entries || fstat(fd, &state) != 0 || (state.st_mode & 07777) != 0700) return false;
   size_t count = 0;
   while (readdir(entries.get())) ++count;
