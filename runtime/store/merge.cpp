@@ -2,6 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
 #include "runtime/store/files.h"
 #include "runtime/store/maintenance.h"
 #include "runtime/store/rows.h"
@@ -28,6 +35,7 @@ class Merger {
     if (auto error = each("run", kRunColumns, [&](const Statement& row) { return run(row); })) return error;
     if (auto error = each("block", kBlockColumns, [&](const Statement& row) { return block(row); })) return error;
     if (auto error = readKeys()) return error;
+    if (auto error = readPlaces()) return error;
     if (auto error = each("trial_row", (std::string(kTrialColumns) + ", key").c_str(),
                           [&](const Statement& row) { return trial(row); }))
       return error;
@@ -117,6 +125,15 @@ class Merger {
     });
   }
 
+  /// Trials that are here already, by where they stand in their block.
+  llvm::Error readPlaces() {
+    Database& ours = into_.database();
+    Statement rows(ours.handle(), ours.path(), "SELECT block, position, attempt, id, started, status FROM trial_row");
+    while (rows.step())
+      here_[{rows.integer(0), rows.integer(1), rows.integer(2)}] = {rows.integer(3), rows.real(4), rows.text(5)};
+    return rows.take();
+  }
+
   llvm::Error trial(const Statement& row) {
     Trial trial = readTrial(row);
     if (trial.status == TrialStatus::Running) return llvm::Error::success();
@@ -130,6 +147,12 @@ class Merger {
     trial.block = ours("block", trial.block);
     trial.run = ours("run", trial.run);
     if (auto error = readValues(from_.handle(), from_.path(), theirs, trial)) return error;
+    // An older expc may have been killed before it noted the trial, or in the middle of it.
+    for (auto at = here_.find({trial.block, trial.position, trial.attempt}); at != here_.end();
+         at = here_.find({trial.block, trial.position, ++trial.attempt}))
+      if (std::get<double>(at->second) == trial.started && std::get<std::string>(at->second) == toString(trial.status))
+        return adopt("trial", theirs, std::get<int64_t>(at->second), done_.known);
+    here_[{trial.block, trial.position, trial.attempt}] = {};
     auto number = into_.beginTrial(trial);
     if (!number) return number.takeError();
     trial.id = *number;
@@ -143,6 +166,7 @@ class Merger {
   const std::string other_, name_;    // the folder that `from_` is of, and its store's name
   Origins known_;                     // origin -> our number
   std::map<Number, Origin> origins_;  // their number -> origin
+  std::map<std::tuple<int64_t, int64_t, int64_t>, std::tuple<int64_t, double, std::string>> here_;
   KeyTable table_;
   std::map<int64_t, Key> keys_;
   Merged done_;
