@@ -119,7 +119,8 @@ std::vector<double>& readingsOf(std::vector<Readings>& readings, const plan::Met
 Reading valueOf(const plan::Cell& cell, const Members& members, std::vector<Readings>& readings) {
   Reading reading = evaluate(*cell.term, [&](const plan::MetricTerm& term) {
     const Reading found = members.read(term);
-    if (found.value && std::isfinite(*found.value)) readingsOf(readings, term).push_back(*found.value);
+    // Of a series the last value is none that a clock showed.
+    if (found.value && !found.series && std::isfinite(*found.value)) readingsOf(readings, term).push_back(*found.value);
     return found;
   });
   if (cell.estimator != plan::Estimator::PairedRatio || !reading.value || reading.timed_out) {
