@@ -237,7 +237,8 @@ def the_nodes_of_an_interactive_allocation_are_used():
     with Study(duration="60ms", timed=8) as study:
         run = study.in_allocation(2)
         out, err = run.communicate(timeout=120)
-        expect(run.returncode == 0 and "this host is none of the allocation" in err, f"the run ends well\n{err}")
+        # Two sessions say little of how far sessions lie apart, so the verdict may stay open.
+        expect(run.returncode in (0, 4) and "this host is none of the allocation" in err, f"the run ends well\n{err}")
         expect(sorted(host for host, in study.query("SELECT DISTINCT host FROM session")) == ["n1", "n2"], "trials ran on the nodes")
         study.check_complete(8, 1)
         expect_no_orphans()
