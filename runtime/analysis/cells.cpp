@@ -13,6 +13,7 @@
 #include "runtime/analysis/needs.h"
 #include "runtime/analysis/readings.h"
 #include "runtime/plan/evaluate.h"
+#include "runtime/plan/find.h"
 #include "runtime/stats/design.h"
 #include "runtime/stats/estimators.h"
 #include "runtime/stats/serial.h"
@@ -338,8 +339,8 @@ bool Evidence::wantsAny() const {
 }
 
 bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind) {
-  return std::any_of(plan.design.kinds.begin(), plan.design.kinds.end(),
-                     [&](const plan::KindDesign& design) { return design.kind == kind && !design.until.empty(); });
+  const plan::KindDesign* design = plan::designOf(plan, kind);
+  return design && !design->until.empty();
 }
 
 Evidence gather(const Index& index) {

@@ -108,7 +108,7 @@ Summary summarise(const Evidence& evidence, const plan::Point& point, const plan
 /// A point without any value; running out of memory and timing out are answers.
 void noteMissing(const Index& index, const PointStatus& status, Judgement& judgement) {
   if (status.planned == 0 || status.ended > 0 || status.infeasible >= kInfeasibleBlocks) return;
-  const std::string what = fmt::format("{} {}", toString(status.kind), placeLabel(index, status.point));
+  const std::string what = missingPoint(index.plan(), status.kind, *index.point(status.point));
   const bool tried = status.failed + status.invalid + status.infeasible > 0;
   judgement.missing.push_back({what, tried ? brief(status.last_reason) : "it was not run",
                                status.lost > 0 ? Verdict::Broken
@@ -230,6 +230,11 @@ Judgement judge(const Index& index) {
   if (index.onNullCards()) withholdVerdicts(judgement);
   judgement.description = std::make_shared<const Description>(describe(index));
   return judgement;
+}
+
+std::string missingPoint(const plan::Plan& plan, plan::TrialKind kind, const plan::Point& point) {
+  const std::string label = plan.label(point);
+  return fmt::format("{} {}", toString(kind), label.empty() ? "the point" : label);
 }
 
 int exitCode(const Judgement& judgement) {

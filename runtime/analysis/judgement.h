@@ -164,6 +164,9 @@ struct Missing {
   Verdict verdict;        // Broken, Inconclusive or NotRun
 };
 
+/// "timed gpus=2": a point as Missing::what.
+std::string missingPoint(const plan::Plan& plan, plan::TrialKind kind, const plan::Point& point);
+
 struct Description;
 /// One without anything in it.
 std::shared_ptr<const Description> nothingToSee();

@@ -6,6 +6,7 @@
 
 #include "runtime/analysis/bound.h"
 #include "runtime/analysis/format.h"
+#include "runtime/plan/find.h"
 #include "runtime/stats/distributions.h"
 #include "runtime/stats/procedures.h"
 
@@ -50,9 +51,8 @@ double priceOfLooking(const plan::Criterion& criterion, const Look& look, const 
 }
 
 unsigned mostOf(const plan::Plan& plan, plan::TrialKind kind) {
-  for (const plan::KindDesign& design : plan.design.kinds)
-    if (design.kind == kind) return design.most();
-  return 0;
+  const plan::KindDesign* design = plan::designOf(plan, kind);
+  return design ? design->most() : 0;
 }
 
 /// What one cell takes, in pairs that it then has.

@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "runtime/files/files.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/plan/described.h"
 
 namespace expc::engine {
 
@@ -43,18 +43,11 @@ void describeTask(JsonRecord& io, AgentTask& task) {
 }
 
 void describeRequest(JsonRecord& io, TrialRequest& request) {
-  Value spec = io.reads() ? Value(nullptr) : plan::toJson(request.spec);
-  io.field("spec", spec);
+  io.object("spec", request.spec, plan::kDescribed);
   io.field("environment", request.environment);
   io.field("log_prefix", request.log_prefix);
   io.field("first_rank", request.first_rank, 0, kMostRanks);
   io.field("ranks", request.ranks, 0, kMostRanks);
-  if (!io.reads() || io.failed()) return;
-  auto read = plan::trialSpecFromJson(spec);
-  if (read)
-    request.spec = std::move(*read);
-  else
-    io.fail("spec", llvm::toString(read.takeError()));
 }
 
 void describeReport(JsonRecord& io, RankReport& report) {

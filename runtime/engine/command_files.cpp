@@ -240,13 +240,21 @@ llvm::Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& pla
 }
 
 llvm::Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workload, const CommandFiles& files,
-                                          const std::function<llvm::Error()>& tick) {
+                                          const std::function<llvm::Error()>& tick,
+                                          std::map<std::string, std::string>* parts) {
   llvm::BLAKE3 hasher;
+  const auto add = [&](const std::string& name, const std::string& path, const std::string& part) -> llvm::Error {
+    llvm::BLAKE3 alone;
+    if (auto error = addToDigest(hasher, name, path, tick, parts ? &alone : nullptr)) return error;
+    if (parts) (*parts)[part] = llvm::toHex(alone.final<16>(), /*LowerCase=*/true);
+    return llvm::Error::success();
+  };
   for (const std::string& program : files.programs)
-    if (auto error = addToDigest(hasher, "program", program, tick)) return error;
+    if (auto error = add("program", program, fs::path(program).lexically_proximate(plan.root))) return error;
   // A copy is a file of the trial's own, and a program may do with it what it refuses to do with a link.
   for (const InputFile& input : files.inputs)
-    if (auto error = addToDigest(hasher, input.copy ? input.name + "/copy" : input.name, input.path, tick))
+    if (auto error = add(input.copy ? input.name + "/copy" : input.name, input.path,
+                         input.name.empty() ? input.path : input.name))
       return error;
   if (const auto& preparation = plan.workloads[workload].command->preparation)
     hasher.update("prepare " + plan::canonicalJson(plan::jsonTexts(preparation->arguments)));
@@ -257,20 +265,12 @@ llvm::Error digestCommands(const plan::Plan& plan, const std::vector<CommandFile
                            std::map<std::string, std::string>& digests, const std::function<llvm::Error()>& tick) {
   for (unsigned i = 0; i < plan.workloads.size(); ++i) {
     if (!runs(plan, i)) continue;
-    auto digest = digestCommand(plan, i, files[i], tick);
+    std::map<std::string, std::string> parts;
+    auto digest = digestCommand(plan, i, files[i], tick, &parts);
     if (!digest) return digest.takeError();
     const std::string key = store::commandKey(plan.workloads[i]);
     digests[key] = std::move(*digest);
-    // Of each file, too, so that a later run can say which one is another.
-    std::map<std::string, std::string> paths;
-    for (const std::string& program : files[i].programs)
-      paths[fs::path(program).lexically_proximate(plan.root)] = program;
-    for (const InputFile& input : files[i].inputs) paths[input.name.empty() ? input.path : input.name] = input.path;
-    for (const auto& [name, path] : paths) {
-      auto one = digestPath(path, tick);
-      if (!one) return one.takeError();
-      digests[store::partKey(key, name)] = std::move(*one);
-    }
+    for (auto& [name, one] : parts) digests[store::partKey(key, name)] = std::move(one);
   }
   return llvm::Error::success();
 }

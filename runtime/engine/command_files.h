@@ -34,9 +34,12 @@ struct CommandFiles {
 llvm::Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& plan, const std::string& results);
 
 /// The digest of one command: of the programs' contents, the inputs' names and contents, and how something is prepared.
+/// `parts` gets the digest of each file, by its name.
 llvm::Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workload, const CommandFiles& files,
-                                          const std::function<llvm::Error()>& tick);
-/// The same of each command, by store::commandKey.
+                                          const std::function<llvm::Error()>& tick,
+                                          std::map<std::string, std::string>* parts = nullptr);
+/// The same of each command, by store::commandKey, and of its files, by store::partKey, so that a later run can say
+/// which one is another.
 llvm::Error digestCommands(const plan::Plan& plan, const std::vector<CommandFiles>& files,
                            std::map<std::string, std::string>& digests, const std::function<llvm::Error()>& tick);
 

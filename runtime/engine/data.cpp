@@ -29,13 +29,6 @@ llvm::Error unreadable(const fs::path& path, const std::string& why) {
   return llvm::createStringError(fmt::format("data '{}' cannot be read: {}", path.string(), why));
 }
 
-llvm::Error addFile(llvm::BLAKE3& hasher, const fs::path& path, const std::function<llvm::Error()>& tick) {
-  return files::readPieces(path.string(), [&](llvm::StringRef piece) {
-    hasher.update(piece);
-    return tick();
-  });
-}
-
 /// The regular files below `root`, by name; `root` itself if it is a file.
 llvm::Expected<std::vector<fs::path>> filesOf(const fs::path& root) {
   std::vector<fs::path> found;
@@ -67,12 +60,17 @@ llvm::Error checkDataExists(const plan::Plan& plan) {
 }
 
 llvm::Error addToDigest(llvm::BLAKE3& hasher, const std::string& name, const std::string& path,
-                        const std::function<llvm::Error()>& tick) {
+                        const std::function<llvm::Error()>& tick, llvm::BLAKE3* alone) {
   std::error_code error;
   const uint64_t size = fs::file_size(path, error);
   if (error) return unreadable(path, error.message());
   hasher.update(fmt::format("{}\n{}\n", name, size));
-  return addFile(hasher, path, tick);
+  if (alone) alone->update(fmt::format("\n{}\n", size));
+  return files::readPieces(path, [&](llvm::StringRef piece) {
+    hasher.update(piece);
+    if (alone) alone->update(piece);
+    return tick();
+  });
 }
 
 llvm::Expected<std::string> digestPath(const std::string& path, const std::function<llvm::Error()>& tick) {

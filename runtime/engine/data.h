@@ -27,8 +27,9 @@ llvm::Expected<std::string> digestPath(const std::string& path, const std::funct
 llvm::Expected<std::map<std::string, std::string>> digestData(const plan::Plan& plan,
                                                               const std::function<llvm::Error()>& tick);
 
-/// Adds a file to a digest: `name`, its size and its content. Calls `tick` between pieces.
+/// Adds a file to a digest: `name`, its size and its content. Calls `tick` between pieces. `alone` gets what digestPath
+/// makes of the file by itself, so that it is read once.
 llvm::Error addToDigest(llvm::BLAKE3& hasher, const std::string& name, const std::string& path,
-                        const std::function<llvm::Error()>& tick);
+                        const std::function<llvm::Error()>& tick, llvm::BLAKE3* alone = nullptr);
 
 }  // namespace expc::engine

@@ -10,6 +10,7 @@
 #include "runtime/engine/trial_folders.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/devices.h"
+#include "runtime/plan/find.h"
 #include "runtime/store/files.h"
 
 namespace expc::engine {
@@ -56,8 +57,7 @@ TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, cons
   spec.workload = workload.name;
   spec.workload_version = workload.version;
   spec.kind = kind;
-  for (const plan::KindDesign& design : plan.design.kinds)
-    if (design.kind == kind) spec.settings = design.settings;
+  if (const plan::KindDesign* design = plan::designOf(plan, kind)) spec.settings = design->settings;
   spec.parameters = withCopies(point.parameters, setup.copies);
   spec.root = plan.root;
   spec.seed = block.seed;

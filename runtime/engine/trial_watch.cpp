@@ -43,10 +43,9 @@ void TrialWatch::complain(Rank& rank, Weight weight, std::string reason, bool sa
 
 void TrialWatch::take(RankReport report) {
   if (report.what == RankReport::What::Lost) {
-    lost_ = true;
     last_exit_ = report.at;
-    if (report.with_node) return stop(TrialStatus::Interrupted, std::move(report.text));
-    why_lost_ = std::move(report.text);
+    if (report.with_node) stop(TrialStatus::Interrupted, report.text);
+    lost_ = std::move(report.text);
     return;
   }
   if (report.rank >= ranks_.size()) return;
@@ -119,7 +118,7 @@ TrialWatch::Next TrialWatch::judge(double now) {
   // Whether it is over is asked before any limit: who looks late finds a trial that ended in time.
   if (lost_) {
     if (!stopping_ && now < last_exit_ + kToldAsWell) return Next::Wait;
-    stop(TrialStatus::Failed, why_lost_);
+    stop(TrialStatus::Failed, *lost_);
     return Next::Ended;
   }
   if (allExited()) {

@@ -91,8 +91,8 @@ class TrialWatch {
   std::optional<plan::Event> result_;
   std::vector<std::string> notes_;
   TrialEnd end_;
-  bool stopping_ = false, kill_said_ = false, lost_ = false;
-  std::string why_lost_;  // what a launch server that is gone is held to have done
+  bool stopping_ = false, kill_said_ = false;
+  std::optional<std::string> lost_;  // why the launch server is gone
   unsigned blamed_ = 0, away_ = 0;
   double deadline_, last_look_, last_exit_ = 0;
   std::optional<double> settle_until_, teardown_until_;

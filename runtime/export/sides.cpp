@@ -125,6 +125,16 @@ bool anyShift(const SidesView& view, const std::function<bool(const analysis::Sh
   return std::any_of(view.sides.shifts.begin(), view.sides.shifts.end(), holds);
 }
 
+bool isWorse(const SidesView& view) {
+  return anyShift(view, [&](const auto& shift) { return isRegression(view, shift); }) ||
+         (losesVerdict(view) &&
+          anyShift(view, [](const auto& shift) { return shift.moved && shift.worse.value_or(true); }));
+}
+
+bool isOpen(const SidesView& view) {
+  return losesVerdict(view) || anyShift(view, [&](const auto& shift) { return isOpen(view, shift); });
+}
+
 }  // namespace
 
 bool isRegression(const SidesView& view, const analysis::Shift& shift) {
@@ -147,8 +157,7 @@ std::vector<analysis::Missing> missingOf(const SidesView& view) {
     const analysis::PointStatus* then = before.status(now.point, now.kind);
     const plan::Point* point = view.plan.findPoint(now.point);
     if (!then || !point || (now.lost == 0 || then->lost > 0) == (!ran_out(now) || ran_out(*then))) continue;
-    const std::string label = view.plan.label(*point);
-    std::string what = fmt::format("{} {}", toString(now.kind), label.empty() ? "the point" : label);
+    std::string what = analysis::missingPoint(view.plan, now.kind, *point);
     if (known(what)) continue;
     all.push_back({std::move(what),
                    ran_out(now)
@@ -159,20 +168,10 @@ std::vector<analysis::Missing> missingOf(const SidesView& view) {
   return all;
 }
 
-static bool isWorse(const SidesView& view) {
-  return anyShift(view, [&](const auto& shift) { return isRegression(view, shift); }) ||
-         (losesVerdict(view) &&
-          anyShift(view, [](const auto& shift) { return shift.moved && shift.worse.value_or(true); }));
-}
-
 bool isOpen(const SidesView& view, const analysis::Shift& shift) {
   if (!shift.tellable) return shift.directed;
   return shift.apart && shift.worse.value_or(false) && shift.estimate &&
          isBeyond(view, shift, *shift.estimate, *shift.estimate);
-}
-
-static bool isOpen(const SidesView& view) {
-  return losesVerdict(view) || anyShift(view, [&](const auto& shift) { return isOpen(view, shift); });
 }
 
 Verdict outcomeOf(const SidesView& view) {

@@ -11,6 +11,7 @@
 #include "runtime/export/table.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/result_json.h"
 #include "runtime/report/verdict_text.h"
 
 namespace expc::exports {
@@ -194,11 +195,7 @@ std::string sidesMarkdown(const SidesView& view) {
 }
 
 llvm::json::Value sidesJson(const SidesView& view) {
-  llvm::json::Array verdicts, shifts, differing, missing;
-  for (const analysis::Missing& one : missingOf(view))
-    missing.push_back(llvm::json::Object{{"what", plan::jsonText(one.what)},
-                                         {"why", plan::jsonText(one.why)},
-                                         {"verdict", std::string(toString(one.verdict))}});
+  llvm::json::Array verdicts, shifts, differing;
   for (const VerdictPair& pair : verdictPairs(view))
     verdicts.push_back(llvm::json::Object{{"name", plan::jsonText(pair.name)},
                                           {"text", plan::jsonText(pair.text)},
@@ -219,7 +216,7 @@ llvm::json::Value sidesJson(const SidesView& view) {
                             {"margin", view.margin},
                             {"worse", outcome == analysis::Verdict::Fail || outcome == analysis::Verdict::Broken},
                             {"outcome", std::string(toString(outcome))},
-                            {"missing", std::move(missing)},
+                            {"missing", report::missingJson(missingOf(view))},
                             {"verdicts", std::move(verdicts)},
                             {"shifts", std::move(shifts)},
                             {"tested", view.sides.tested},

@@ -1,11 +1,12 @@
 #pragma once
 
-// The fields of what is part of several documents: bounds and commands of plans and specifications, what was rehearsed
-// of events and files.
+// The fields of what is part of several documents: bounds and commands of plans and specifications, these of requests
+// to workers and to nodes, what was rehearsed of events and files.
 
 #include "runtime/plan/json_record.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/rehearsal.h"
+#include "runtime/plan/trial.h"
 
 namespace expc::plan {
 
@@ -13,5 +14,6 @@ void describe(JsonRecord& io, Bound& bound);
 void describe(JsonRecord& io, Expectation& expectation);
 void describe(JsonRecord& io, Command& command);
 void describe(JsonRecord& io, Rehearsed& rehearsed);
+void describe(JsonRecord& io, TrialSpec& spec);
 
 }  // namespace expc::plan

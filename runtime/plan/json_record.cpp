@@ -119,7 +119,7 @@ void JsonRecord::field(Key key, std::vector<int>& numbers) {
 
 void JsonRecord::field(Key key, std::map<std::string, double>& numbers) {
   Object object;
-  for (const auto& [name, number] : numbers) object[name] = number;
+  for (const auto& [name, number] : numbers) object[jsonText(name).getAsString()->str()] = number;
   field(key, object);
   if (!reads()) return;
   const Value read(std::move(object));

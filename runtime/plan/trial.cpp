@@ -35,6 +35,8 @@ void describeSlots(JsonRecord& io, TrialSpec& spec) {
     io.fail("slots", fmt::format("{} slots for {} ranks", spec.slots.size(), spec.world_size));
 }
 
+}  // namespace
+
 void describe(JsonRecord& io, TrialSpec& spec) {
   describeVersion(io);
   io.field("trial", spec.trial);
@@ -61,12 +63,14 @@ void describe(JsonRecord& io, TrialSpec& spec) {
   io.optional("rehearsal", spec.rehearsal);
 }
 
+namespace {
+
 void describe(JsonRecord& io, LaunchRequest& request) {
   describeVersion(io);
   io.field("launch", request.id);
   io.field("rank", request.rank, 0, kMaxRanks - 1);
   io.field("environment", request.environment);
-  io.object("spec", request.spec, [](JsonRecord& inner, TrialSpec& spec) { describe(inner, spec); });
+  io.object("spec", request.spec, kDescribed);
   if (!io.reads()) return;
   for (const std::string& variable : request.environment)
     if (variable.find('=') == std::string::npos || variable.front() == '=')

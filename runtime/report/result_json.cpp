@@ -300,6 +300,15 @@ Value intervalJson(const std::optional<stats::Interval>& interval) {
       {"low", numberJson(interval->low)}, {"high", numberJson(interval->high)}, {"confidence", interval->confidence}};
 }
 
+Value missingJson(const std::vector<analysis::Missing>& missing) {
+  Array array;
+  for (const analysis::Missing& one : missing)
+    array.push_back(Object{{"what", plan::jsonText(one.what)},
+                           {"why", plan::jsonText(one.why)},
+                           {"verdict", std::string(toString(one.verdict))}});
+  return array;
+}
+
 std::string resultJsonText(const plan::Plan& plan, const analysis::Judgement& judgement, const store::Results& results,
                            const rehearsal::Study* rehearsed, bool whole) {
   Array metrics, sessions;
@@ -312,11 +321,6 @@ std::string resultJsonText(const plan::Plan& plan, const analysis::Judgement& ju
     if (metric.series) object["series"] = true;
     metrics.push_back(std::move(object));
   }
-  Array missing;
-  for (const analysis::Missing& one : judgement.missing)
-    missing.push_back(Object{{"what", plan::jsonText(one.what)},
-                             {"why", plan::jsonText(one.why)},
-                             {"verdict", std::string(toString(one.verdict))}});
   for (const store::Session& session : results.sessions)
     sessions.push_back(Object{{"id", session.id},
                               {"host", plan::jsonText(session.where.machine())},
@@ -334,7 +338,7 @@ std::string resultJsonText(const plan::Plan& plan, const analysis::Judgement& ju
                 {"digest", plan::jsonText(plan.digest)},
                 {"exit_code", analysis::exitCode(judgement)},
                 {"unfinished", judgement.unfinished},
-                {"missing", std::move(missing)},
+                {"missing", missingJson(judgement.missing)},
                 {"null_cards", judgement.null_cards},
                 {"controls", controls(plan, judgement)},
                 {"repetitions", repetitions(judgement)},

@@ -66,34 +66,25 @@ void describeTexts(JsonRecord& io, JsonRecord::Key key, std::map<std::string, st
   }
 }
 
-void readValues(JsonRecord& io, Trial& trial) {
-  if (io.has("metrics", true)) {
-    for (const auto& [name, value] : io.in().object("metrics")) {
-      if (const auto number = value.getAsNumber())
-        trial.metrics[name.str()] = *number;
-      else
-        io.fail("metrics", "expected numbers");
-    }
-  }
-  if (io.has("series", true)) {
-    for (const auto& [name, value] : io.in().object("series")) {
-      const Array* numbers = value.getAsArray();
-      if (!numbers) io.fail("series", "expected arrays of numbers");
-      std::vector<double>& read = trial.series[name.str()];
-      for (const Value& number : numbers ? *numbers : Array{}) read.push_back(number.getAsNumber().value_or(0));
-    }
+void describeSeries(JsonRecord& io, std::map<std::string, std::vector<double>>& series) {
+  if (!io.has("series", !series.empty())) return;
+  Object object;
+  for (const auto& [name, numbers] : series) object[jsonText(name).getAsString()->str()] = Array(numbers);
+  io.field("series", object);
+  if (!io.reads()) return;
+  for (const auto& [name, value] : object) {
+    const Array* numbers = value.getAsArray();
+    if (!numbers) io.fail("series", "expected arrays of numbers");
+    std::vector<double>& read = series[name.str()];
+    for (const Value& number : numbers ? *numbers : Array{}) read.push_back(number.getAsNumber().value_or(0));
   }
 }
 
 /// What is not finite (of a store that was made by hand) is text.
 void describeValues(JsonRecord& io, Trial& trial) {
   io.optional("absent", trial.not_on_device);
-  if (io.reads()) return readValues(io, trial);
-  Object metrics, series;
-  for (const auto& [name, value] : trial.metrics) metrics[jsonText(name).getAsString()->str()] = value;
-  for (const auto& [name, numbers] : trial.series) series[jsonText(name).getAsString()->str()] = Array(numbers);
-  if (!metrics.empty()) io.out()["metrics"] = std::move(metrics);
-  if (!series.empty()) io.out()["series"] = std::move(series);
+  io.optional("metrics", trial.metrics);
+  describeSeries(io, trial.series);
 }
 
 void describe(JsonRecord& io, Worker& worker) {
@@ -250,6 +241,8 @@ void describe(JsonRecord& io, Adopted& entry) {
   io.field("ours", entry.ours);
 }
 
+constexpr auto kDescribed = [](JsonRecord& io, auto& value) { describe(io, value); };
+
 /// An entry of the sort that stands at `index` in kNames.
 template <size_t... Indices>
 Entry emptyEntry(size_t index, std::index_sequence<Indices...>) {
@@ -261,11 +254,7 @@ Entry emptyEntry(size_t index, std::index_sequence<Indices...>) {
 }  // namespace
 
 Object writeEntry(const Entry& entry) {
-  Object object = std::visit(
-      [](const auto& one) {
-        return JsonRecord::written(one, [](JsonRecord& io, auto& value) { describe(io, value); });
-      },
-      entry);
+  Object object = std::visit([](const auto& one) { return JsonRecord::written(one, kDescribed); }, entry);
   object["entry"] = kNames[entry.index()];
   return object;
 }
@@ -316,12 +305,10 @@ llvm::Expected<std::vector<Worker>> workersFromJson(const Value& value) {
   return workers;
 }
 
-Value toJson(const Match& match) {
-  return JsonRecord::written(match, [](JsonRecord& io, Match& value) { describe(io, value); });
-}
+Value toJson(const Match& match) { return JsonRecord::written(match, kDescribed); }
 
 llvm::Expected<Match> matchFromJson(const Value& value) {
-  return plan::readRecord<Match>(value, "what has to agree", [](JsonRecord& io, Match& match) { describe(io, match); });
+  return plan::readRecord<Match>(value, "what has to agree", kDescribed);
 }
 
 Value toJson(const std::vector<plan::Place>& places) {

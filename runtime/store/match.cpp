@@ -7,6 +7,7 @@
 
 #include "runtime/plan/command.h"
 #include "runtime/plan/described.h"
+#include "runtime/plan/find.h"
 
 namespace expc::store {
 namespace {
@@ -129,9 +130,8 @@ std::string changes(const std::map<std::string, std::string>& then, const std::m
 }
 
 std::string settingsText(const plan::Plan& plan, plan::TrialKind kind) {
-  for (const plan::KindDesign& design : plan.design.kinds)
-    if (design.kind == kind) return plan::canonicalJson(llvm::json::Value(llvm::json::Object(design.settings)));
-  return "{}";
+  const plan::KindDesign* design = plan::designOf(plan, kind);
+  return design ? plan::canonicalJson(llvm::json::Value(llvm::json::Object(design->settings))) : "{}";
 }
 
 TrialKey keyOf(const plan::Plan& plan, const plan::Place& place, plan::TrialKind kind, const Match& match) {
@@ -157,19 +157,18 @@ const TrialKey& Counting::wanted(const TrialKey& key) const {
 }
 
 std::string Counting::objection(const TrialKey& key, const Match* then) const {
-  const bool asked = std::any_of(plan_.design.kinds.begin(), plan_.design.kinds.end(),
-                                 [&](const plan::KindDesign& design) { return design.kind == key.kind; });
-  if (!asked) return fmt::format("the plan has no {} trials", plan::toString(key.kind));
+  if (!plan::designOf(plan_, key.kind)) return fmt::format("the plan has no {} trials", plan::toString(key.kind));
   const TrialKey& now = wanted(key);
   if (key.settings != now.settings)
     return fmt::format("other settings of {} trials: {}", plan::toString(key.kind), key.settings);
   if (key.worker_build != now.worker_build) return "measured by another worker build";
-  const plan::Point& point = *plan_.findPoint(key.place.point);
-  const plan::Workload& workload = plan_.workloads[point.workload];
+  // Looked for only where something differs.
+  const auto point = [&]() -> const plan::Point& { return *plan_.findPoint(key.place.point); };
+  const auto is_command = [&](const plan::Point& of) { return plan_.workloads[of.workload].command.has_value(); };
   if (key.environment_class != now.environment_class)
     return "measured in another environment (devices, driver, libraries, CPU model, or the variables that commands "
            "get)" +
-           (workload.command && then ? partChanges(kVariable, *then, match_, true) : "");
+           (then && is_command(point()) ? partChanges(kVariable, *then, match_, true) : "");
   const bool read_alike = std::all_of(now.readings.begin(), now.readings.end(), [&](const auto& reading) {
     const auto held = key.readings.find(reading.first);
     return held != key.readings.end() && held->second == reading.second;
@@ -177,11 +176,12 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
   if (key.data == now.data && !read_alike)
     return "another way to read a metric, or an expectation (`expc extract` reads what was kept)";
   if (key.data != now.data) {
-    std::string why = workload.command ? "measured with another program, other inputs or data"
-                                       : "measured on other data (the files have changed)";
+    const plan::Point& of = point();
+    std::string why = is_command(of) ? "measured with another program, other inputs or data"
+                                     : "measured on other data (the files have changed)";
     if (!then) return why;
-    if (workload.command) why += partChanges(commandKey(workload), *then, match_, false);
-    for (const std::string& path : dataPathsOf(point, plan_.data_paths)) {
+    if (is_command(of)) why += partChanges(commandKey(plan_.workloads[of.workload]), *then, match_, false);
+    for (const std::string& path : dataPathsOf(of, plan_.data_paths)) {
       const auto was = then->data_digests.find(path), is = match_.data_digests.find(path);
       if (was != then->data_digests.end() && is != match_.data_digests.end() && was->second != is->second)
         why += fmt::format(", {} has changed", path);

@@ -6,10 +6,15 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "runtime/plan/json.h"
 #include "runtime/store/part.h"
@@ -66,11 +71,34 @@ llvm::Expected<std::vector<PastLook>> readLooks(Database& database) {
   return looks;
 }
 
+/// What the points of a plan are started with, worked out for those that are asked of: a plan may have very many.
+class Starts {
+ public:
+  /// The plan must outlive it.
+  explicit Starts(const plan::Plan& plan) : plan_(plan) {
+    for (const plan::Point& point : plan.points) points_.emplace(point.id, &point);
+  }
+
+  /// Null of a point that the plan does not have.
+  const std::vector<std::string>* of(const std::string& point) {
+    const auto found = points_.find(point);
+    if (found == points_.end()) return nullptr;
+    const auto [texts, fresh] = texts_.try_emplace(found->first);
+    if (fresh) texts->second = startedWith(plan_, *found->second);
+    return &texts->second;
+  }
+
+ private:
+  const plan::Plan& plan_;
+  std::unordered_map<std::string_view, const plan::Point*> points_;
+  std::unordered_map<std::string_view, std::vector<std::string>> texts_;
+};
+
 /// What the runs that started the trials of a plan's points say: with what, and with which files and variables.
 class Runs {
  public:
   Runs(Database& database, const plan::Plan& plan)
-      : now_(startsOf(plan)),
+      : now_(plan),
         database_(database),
         run_(database.handle(), database.path(), fmt::format("SELECT {} FROM run WHERE id = ?1", kRunColumns).c_str()) {
   }
@@ -78,16 +106,16 @@ class Runs {
   /// Why a trial is none of what the plan starts at its point; "" also where its run left no plan that can be read, so
   /// that nothing more is known than its key.
   std::string objection(const Trial& trial) {
-    const ByPoint& then = *of(trial.run).starts;
-    const auto was = then.find(trial.place().point), is = now_.find(trial.place().point);
-    if (was == then.end() || is == now_.end()) return "";
-    if (was->second == is->second) return "";
+    Past* then = of(trial.run).past;
+    const auto* was = then ? then->starts.of(trial.place().point) : nullptr;
+    const auto* is = was ? now_.of(trial.place().point) : nullptr;
+    if (!is || *was == *is) return "";
     const auto named = [](const std::vector<std::string>& texts) {
       std::map<std::string, std::string> names;
       for (const std::string& text : texts) names[text];
       return names;
     };
-    const std::string how = changes(named(was->second), named(is->second), false);
+    const std::string how = changes(named(*was), named(*is), false);
     return "started otherwise: " + (how.empty() ? "in another order" : how);
   }
   /// Null of a run that is not known.
@@ -97,31 +125,29 @@ class Runs {
   }
 
  private:
-  using ByPoint = std::unordered_map<std::string, std::vector<std::string>>;
-
-  static ByPoint startsOf(const plan::Plan& plan) {
-    ByPoint starts;
-    for (const plan::Point& point : plan.points) starts[point.id] = startedWith(plan, point);
-    return starts;
-  }
+  struct Past {
+    explicit Past(plan::Plan of) : plan(std::move(of)), starts(plan) {}
+    const plan::Plan plan;
+    Starts starts;
+  };
   struct Known {
-    const ByPoint* starts;
+    Past* past = nullptr;  // where its plan is read
     std::optional<Match> match;
   };
   const Known& of(int64_t number) {
-    const auto [known, fresh] = runs_.try_emplace(number, Known{&nothing_, std::nullopt});
+    const auto [known, fresh] = runs_.try_emplace(number);
     if (!fresh || number == 0 || !run_.bind({number}).step()) return known->second;
     Run run = readRun(run_);
-    const auto [starts, unread] = plans_.try_emplace(run.plan_json);
+    const auto [past, unread] = plans_.try_emplace(run.plan_json);
     if (unread)
-      if (const auto plan = planOf(run, database_)) starts->second = startsOf(*plan);
-    return known->second = Known{&starts->second, std::move(run.match)};
+      if (auto plan = planOf(run, database_)) past->second = std::make_unique<Past>(std::move(*plan));
+    return known->second = Known{past->second.get(), std::move(run.match)};
   }
 
-  const ByPoint now_, nothing_;
+  Starts now_;
   Database& database_;
   Statement run_;
-  std::map<std::string, ByPoint> plans_;  // by their hash
+  std::map<std::string, std::unique_ptr<Past>> plans_;  // by their hash; null of one that is not read any more
   std::map<int64_t, Known> runs_;
 };
 
