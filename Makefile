@@ -2,7 +2,7 @@
 BUILD ?= build/release
 JOBS  ?= $(shell nproc)
 
-.PHONY: run test build cuda setup setup-tests setup-bench fuzz bench twins soak clean
+.PHONY: run test build cuda setup setup-tests setup-bench setup-reference fuzz bench twins soak clean
 
 run: setup
 	@tools/build $(BUILD) programs
@@ -30,6 +30,10 @@ setup-tests:
 # torchtune with its torchao in .deps/bench-torchtune (400 MB).
 setup-bench:
 	@tools/setup --bench
+
+# The versions that the reference study ran, for the twins: torch 2.2.2 in .deps/reference (5 GB), torchtune 0.5.0 in .deps/reference-torchtune (6 GB).
+setup-reference:
+	@tools/setup --reference
 
 # Fuzzes the front end under ASan and UBSan for FUZZ_SECONDS.
 FUZZ_SECONDS ?= 600
