@@ -40,13 +40,13 @@ class Watch:
 
 def totals(events):
     """Seconds, bytes and counts of a Chrome trace's events."""
-    result = dict.fromkeys(["api_time", "kernel_time", "nccl_time", "launches", "copies_htod", *TIMES, *NCCL], 0.0)
+    result = dict.fromkeys(["api_time", "kernel_time", "nccl_time", "launch_count", "copies_htod", *TIMES, *NCCL], 0.0)
     result.update({f"{what}_{way}{end}": 0.0 for what, end in (("memcpy", "_time"), ("bytes", "")) for way in COPIES})
     for event in events:
         kind, name, seconds = event.get("cat"), event.get("name", ""), event.get("dur", 0) / 1e6
         if kind == "cuda_runtime":
             result["api_time"] += seconds
-            result["launches"] += name.startswith("cudaLaunchKernel")
+            result["launch_count"] += name.startswith("cudaLaunchKernel")
             for metric, call in TIMES.items():
                 result[metric] += seconds if name.startswith(call) else 0.0
         elif kind == "kernel" and name.startswith("nccl"):
@@ -66,4 +66,4 @@ def totals(events):
 
 def is_sum(metric):
     """Whether a metric is of all ranks together; others are of the rank that has most."""
-    return metric.startswith(("bytes_", "copies_")) or metric == "launches"
+    return metric.startswith(("bytes_", "copies_")) or metric == "launch_count"

@@ -107,7 +107,7 @@ def watched():
                               {"cat": "kernel", "name": "sgemm", "dur": 40}, {"cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum", "dur": 9},
                               {"cat": "cpu_op", "name": "aten::mm", "dur": 99}, {"ph": "M"}])
     near = {name: round(value * 1e6) if name.endswith("time") else value for name, value in found.items() if value}
-    assert near == {"api_time": 11, "launch_time": 4, "launches": 2, "memcpy_async_time": 7, "memcpy_htod_time": 10, "bytes_htod": 16,
+    assert near == {"api_time": 11, "launch_time": 4, "launch_count": 2, "memcpy_async_time": 7, "memcpy_htod_time": 10, "bytes_htod": 16,
                     "copies_htod": 2, "kernel_time": 40, "nccl_time": 9, "nccl_all_reduce_time": 9}, near
     assert module["is_sum"]("bytes_htod") and not module["is_sum"]("nccl_time")
     return set(found) | {"profiled_time"}

@@ -92,7 +92,7 @@ std::vector<profile::Measure> measures(const Profile& profile) {
     add(name, Over::Max, [&](Totals totals) { return totals.callsThatBegin(call).seconds; });
   };
   calls("launch_time", "cudaLaunchKernel");
-  add("launches", Over::Sum, [](Totals totals) { return totals.callsThatBegin("cudaLaunchKernel").count; });
+  add("launch_count", Over::Sum, [](Totals totals) { return totals.callsThatBegin("cudaLaunchKernel").count; });
   calls("stream_synchronize_time", "cudaStreamSynchronize");
   calls("event_synchronize_time", "cudaEventSynchronize");
   calls("event_destroy_time", "cudaEventDestroy");
@@ -152,7 +152,7 @@ std::vector<Metric> profileMetrics() {
           {"optimizer_time", "Time", "lower", TrialKind::Profile, false},
           {"api_time", "Time", "lower", TrialKind::Profile, false},
           {"launch_time", "Time", "lower", TrialKind::Profile, false},
-          {"launches", "float", "lower", TrialKind::Profile, true},
+          {"launch_count", "float", "lower", TrialKind::Profile, true},
           {"stream_synchronize_time", "Time", "lower", TrialKind::Profile, false},
           {"event_synchronize_time", "Time", "lower", TrialKind::Profile, false},
           {"event_destroy_time", "Time", "lower", TrialKind::Profile, false},
