@@ -62,7 +62,8 @@ void addPrepare(CLI::App& data, Asked& asked) {
       ->required()
       ->check(CLI::IsMember({"reference"}))
       ->type_name("WHAT");
-  command.add_option("--from", options.from, "The folder of downloads: MNIST, alpaca_cleaned, samsum, C4-200M, Llama 3")
+  command
+      .add_option("--from", options.from, "The folder of downloads: MNIST, alpaca_cleaned, samsum, C4-200M, Llama 3")
       ->type_name("DIR")
       ->capture_default_str();
   command.add_option("--to", options.to, "The folder to fill: data beside the studies")

@@ -134,9 +134,10 @@ class Files {
       at->second = measured(options);
     if (!options.data.path.empty() && options.tokenizer.empty() && options.model_folder.empty() &&
         options.vocabulary >= kWholeVocabulary)
-      note(fmt::format("no tokenizer is named, so each byte of {} is a token of a model that has {}: '-D "
-                       "tokenizer=file(\"tokenizer.model\")' makes rows as long as that model's",
-                       options.data.path, options.vocabulary));
+      note(
+          fmt::format("no tokenizer is named, so each byte of {} is a token of a model that has {}: '-D "
+                      "tokenizer=file(\"tokenizer.model\")' makes rows as long as that model's",
+                      options.data.path, options.vocabulary));
     return at->second;
   }
 

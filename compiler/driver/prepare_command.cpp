@@ -81,7 +81,8 @@ std::string find(const std::string& folder, const std::string& name) {
   std::error_code ignored;
   if (fs::path path = fs::path(folder) / name; fs::is_regular_file(path, ignored)) return path.string();
   std::vector<std::string> found;
-  for (const auto& entry : fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, ignored))
+  for (const auto& entry :
+       fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, ignored))
     if (entry.path().filename() == name && entry.is_regular_file(ignored)) found.push_back(entry.path().string());
   return found.empty() ? "" : *std::min_element(found.begin(), found.end());
 }
@@ -128,13 +129,13 @@ std::string fileOf(const RowSet& set, const std::string& from, Account& account)
       if (std::string path = find(from, std::string(stem) + ending); !path.empty()) return path;
   for (const char* stem : set.stems)
     if (const std::string path = find(from, std::string(stem) + ".parquet"); !path.empty()) {
-      account.missing.push_back(fmt::format(
-          "{}: Parquet is not read here; DuckDB turns it into lines: duckdb -c \"copy '{}' to '{}.jsonl'\"", set.title,
-          path, llvm::StringRef(path).drop_back(8).str()));
+      account.missing.push_back(
+          fmt::format("{}: Parquet is not read here; DuckDB turns it into lines: duckdb -c \"copy '{}' to '{}.jsonl'\"",
+                      set.title, path, llvm::StringRef(path).drop_back(8).str()));
       return "";
     }
-  account.missing.push_back(fmt::format("{}: there is no {}.json, .jsonl, .csv or .tsv below {}; it is at {}", set.title,
-                                        set.stems.front(), from, set.origin));
+  account.missing.push_back(fmt::format("{}: there is no {}.json, .jsonl, .csv or .tsv below {}; it is at {}",
+                                        set.title, set.stems.front(), from, set.origin));
   return "";
 }
 
@@ -152,7 +153,8 @@ class TabRows {
       const auto [input, output] = line.split('\t');
       if (line.empty() || (number_ == 1 && input == "input" && output == "output")) continue;
       if (!line.contains('\t') || output.contains('\t'))
-        return llvm::createStringError(fmt::format("{}: line {}: not two texts with a tab between them", name_, number_));
+        return llvm::createStringError(
+            fmt::format("{}: line {}: not two texts with a tab between them", name_, number_));
       if (!llvm::json::isUTF8(line))
         return llvm::createStringError(fmt::format("{}: line {}: not UTF-8", name_, number_));
       row = llvm::json::Object{{"input", input}, {"output", output}};
@@ -176,8 +178,8 @@ llvm::Expected<llvm::json::Object> renamed(const RowSet& set, const llvm::json::
     if (const auto text = value ? value->getAsString() : std::nullopt)
       result[column.wanted] = *text;
     else if (column.needed)
-      return llvm::createStringError(fmt::format("{}: there is no text in a column called {}", place,
-                                                 fmt::join(column.names, " or ")));
+      return llvm::createStringError(
+          fmt::format("{}: there is no text in a column called {}", place, fmt::join(column.names, " or ")));
   }
   return result;
 }
@@ -250,8 +252,8 @@ llvm::Error prepareRows(const RowSet& set, const PrepareOptions& options, const 
   return llvm::Error::success();
 }
 
-/// The vocabulary of Llama 3, whichever way the model came. Weights are not read: the studies draw them, since they cost
-/// the same time, and Meta's shards are pickles, which are programs.
+/// The vocabulary of Llama 3, whichever way the model came. Weights are not read: the studies draw them, since they
+/// cost the same time, and Meta's shards are pickles, which are programs.
 llvm::Expected<std::string> prepareTokenizer(const PrepareOptions& options, Account& account) {
   for (const char* name : {"tokenizer.model", "tokenizer.json"}) {
     const std::string from = find(options.from, name);

@@ -178,8 +178,9 @@ class PlanPrinter : TerminalText {
     if (const auto seconds = secondsFromStored())
       rest += ", about " + durationText(*seconds) + " (from stored trials)";
     else if (published_)
-      rest += fmt::format(", {} {} and {} of GPUs (from published times)", published_->known < published_->of ? "at least" : "about",
-                          durationText(published_->seconds), durationText(published_->device_seconds));
+      rest += fmt::format(", {} {} and {} of GPUs (from published times)",
+                          published_->known < published_->of ? "at least" : "about", durationText(published_->seconds),
+                          durationText(published_->device_seconds));
     if (plan_.design.budget_seconds) rest += ", budget " + durationText(*plan_.design.budget_seconds);
     section("Trials", rest);
     out_ += table.render(extras_.width, 2, paint_);

@@ -31,8 +31,8 @@ Shape shapeOf(Template kind, bool pairs) {
   return {};
 }
 
-/// Where drawn lengths lie, as parts of the mean: most in a body, one in fifty far above it, since memory is taken by the
-/// longest rows of a set. How long those were is not published.
+/// Where drawn lengths lie, as parts of the mean: most in a body, one in fifty far above it, since memory is taken by
+/// the longest rows of a set. How long those were is not published.
 constexpr double kShortest = 0.5, kBody = 1.4, kLongest = 5.5, kLongShare = 0.02;
 
 double partOfMean(double share) {

@@ -259,7 +259,8 @@ llvm::Expected<bool> Training::step() {
   waited_.reset();
   optimizer_->setLearningRate(schedule_.rate(steps_done_));
   losses_.push_back(train(**batch));
-  if ((*batch)->last) waited_ = feed_->waitSeconds();  // where batches are staged ahead, the next one is waited for here
+  if ((*batch)->last)
+    waited_ = feed_->waitSeconds();  // where batches are staged ahead, the next one is waited for here
   feed_->ahead();
   if ((*batch)->last) epoch_range_.reset();
   ++steps_done_;
