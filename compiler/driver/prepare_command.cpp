@@ -113,7 +113,7 @@ llvm::Error prepareImages(const PrepareOptions& options, Account& account) {
   fs::create_directories(to);
   for (size_t i = 0; i < sources.size(); ++i)
     if (auto error = copy(sources[i], (to / kImages[i]).string())) return error;
-  auto sets = data::open({.kind = data::Place::Kind::Mnist, .path = to.string()});
+  auto sets = data::open({.kind = data::Place::Kind::Mnist, .path = to.string(), .count = 0});
   if (!sets) return sets.takeError();
   auto digest = digestOf(to.string());
   if (!digest) return digest.takeError();
@@ -226,7 +226,7 @@ llvm::Expected<int64_t> writeRows(const RowSet& set, const std::string& from, co
 std::string tokensText(const RowSet& set, const std::string& path, const std::string& tokenizer) {
   if (tokenizer.empty()) return "tokens not counted without a tokenizer";
   text::TokenRowsOptions options;
-  options.data = {.path = path, .kind = set.kind, .row_limit = kSubset};
+  options.data = {.path = path, .kind = set.kind, .pairs = false, .row_limit = kSubset};
   options.tokenizer = tokenizer;
   options.vocabulary = kVocabulary;
   auto rows = text::TokenRows::open(options);
